@@ -1,0 +1,36 @@
+/* The allocator with injected failure; an ordinary build uses the inline versions of alloc.h. */
+#include "base/alloc.h"
+
+#ifdef SM_TESTING
+#include <stdatomic.h>
+
+static atomic_long calls;   /* since the last sm_alloc_fail */
+static atomic_long fail_at; /* 0: never */
+static atomic_int fail_on;  /* every allocation from fail_at on fails */
+
+static int strikes(void) {
+    long n = atomic_fetch_add(&calls, 1) + 1, at = atomic_load(&fail_at);
+    return at != 0 && (n == at || (n > at && atomic_load(&fail_on)));
+}
+
+void *sm_malloc(size_t size) {
+    return strikes() ? NULL : malloc(size ? size : 1);
+}
+
+void *sm_calloc(size_t count, size_t size) {
+    return strikes() ? NULL : calloc(count ? count : 1, size ? size : 1);
+}
+
+void *sm_realloc(void *memory, size_t size) {
+    return strikes() ? NULL : realloc(memory, size ? size : 1);
+}
+
+long sm_alloc_fail(long n, int forever) {
+    long made = atomic_exchange(&calls, 0);
+    atomic_store(&fail_on, forever);
+    atomic_store(&fail_at, n);
+    return made;
+}
+#else
+typedef int sm_alloc_is_inline; /* ISO C wants a declaration in every translation unit */
+#endif

@@ -1,0 +1,36 @@
+/* The allocator of everything that is ours: the C library's, never Python's, so that nothing of the profiler shows up
+ * in what the program's own memory tools see, and so that no call needs the GIL.
+ *
+ * A build with SM_TESTING counts the calls and can make the n-th one fail (_core._fail_allocation), which is how tests
+ * walk through every out-of-memory path. */
+#ifndef SM_BASE_ALLOC_H
+#define SM_BASE_ALLOC_H
+
+#include <stddef.h>
+#include <stdlib.h>
+
+#ifdef SM_TESTING
+/* Defined in alloc.c: NULL when the injected failure strikes. */
+void *sm_malloc(size_t size);
+void *sm_calloc(size_t count, size_t size);
+void *sm_realloc(void *memory, size_t size);
+/* The n-th allocation from now on (1: the next) fails, once; 0: none. `forever`: all from then on fail. Returns how
+ * many allocations were made since the last call. */
+long sm_alloc_fail(long n, int forever);
+#else
+static inline void *sm_malloc(size_t size) {
+    return malloc(size ? size : 1);
+}
+static inline void *sm_calloc(size_t count, size_t size) {
+    return calloc(count ? count : 1, size ? size : 1);
+}
+static inline void *sm_realloc(void *memory, size_t size) {
+    return realloc(memory, size ? size : 1);
+}
+#endif
+
+static inline void sm_free(void *memory) {
+    free(memory);
+}
+
+#endif

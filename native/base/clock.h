@@ -1,0 +1,66 @@
+/* The clock that segments are measured with.
+ *
+ * Three kinds. *tsc*: the processor's counter, read without a serialising instruction (half the price of
+ * clock_gettime); taken only where it is invariant, the kernel itself keeps time with it, and a read proves cheap.
+ * *monotonic*: clock_gettime(CLOCK_MONOTONIC). *simulated*: moved by hand, for tests. Ticks are turned into nanoseconds
+ * by a scale that two anchors give: a pair (ticks, CLOCK_MONOTONIC) at the start and one at the moment of asking, so
+ * that the scale is the true mean rate over the whole recording. Each anchor also checks the counter against the
+ * monotonic clock. */
+#ifndef SM_CLOCK_H
+#define SM_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+#if defined(__x86_64__) || defined(__i386__)
+#include <x86intrin.h>
+#endif
+
+typedef enum { SM_CLOCK_TSC, SM_CLOCK_MONOTONIC, SM_CLOCK_SIMULATED } sm_clock_kind;
+
+typedef struct {
+    sm_clock_kind kind;
+    uint64_t first_ticks; /* the anchor at the start */
+    int64_t first_ns;
+    uint64_t last_ticks; /* the newest anchor */
+    int64_t last_ns;
+    double ns_per_tick;
+    double read_ticks; /* cost of one read, in ticks */
+    unsigned drifts;   /* anchors at which the rate had changed by more than 1 in 1000 */
+    char reason[160];  /* why this kind */
+} sm_clock;
+
+extern uint64_t sm_simulated_ticks;
+
+static inline uint64_t sm_monotonic_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static inline uint64_t sm_tsc(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    return __rdtsc();
+#else
+    return 0;
+#endif
+}
+
+static inline uint64_t sm_clock_read(const sm_clock *clock) {
+    if (__builtin_expect(clock->kind == SM_CLOCK_TSC, 1))
+        return sm_tsc();
+    return clock->kind == SM_CLOCK_MONOTONIC ? sm_monotonic_ns() : sm_simulated_ticks;
+}
+
+/* wanted: "auto", "tsc", "monotonic", "simulated". False (with the reason filled in) when what is wanted is not to be
+ * had. */
+bool sm_clock_choose(sm_clock *clock, const char *wanted);
+
+/* Takes a new anchor and brings the scale up to date. */
+void sm_clock_anchor(sm_clock *clock);
+
+static inline double sm_clock_ns(const sm_clock *clock, double ticks) {
+    return ticks * clock->ns_per_tick;
+}
+
+#endif

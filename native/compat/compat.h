@@ -1,0 +1,77 @@
+/* The only place that names a Python version. What a version lacks is given here in the same shape, so that callers
+ * need no #if of their own. */
+#ifndef SM_COMPAT_H
+#define SM_COMPAT_H
+
+#include <Python.h>
+#include <frameobject.h>
+
+/* PYVERSIONS: 3.11 to 3.15 */
+#if PY_VERSION_HEX < 0x030B0000
+#error "seismo needs Python 3.11 or newer"
+#endif
+
+#if PY_VERSION_HEX >= 0x030C0000
+#define SM_HAS_MONITORING 1
+#define SM_HAS_EVALFRAME 0 /* monitoring is better wherever it exists: see docs/hooks.md */
+#else
+#define SM_HAS_MONITORING 0
+#define SM_HAS_EVALFRAME 1
+#endif
+
+#ifdef Py_GIL_DISABLED
+#define SM_FREE_THREADED 1
+#else
+#define SM_FREE_THREADED 0
+#endif
+
+/* The interpreter's data stack chunk that a thread uses: it changes when the stack grows or shrinks past a chunk, and
+ * when a greenlet switch exchanges the whole stack. Public fields of PyThreadState since 3.11. */
+typedef _PyStackChunk sm_chunk;
+
+static inline sm_chunk *sm_tstate_chunk(PyThreadState *tstate) {
+    return tstate->datastack_chunk;
+}
+
+/* An address that is the same at every suspension and resumption of one generator or coroutine, and its alone while it
+ * lives: that of its interpreter frame. Valid in a callback of the running frame. */
+static inline const void *sm_tstate_frame(PyThreadState *tstate) {
+#if PY_VERSION_HEX >= 0x030D0000
+    return tstate->current_frame;
+#else
+    return tstate->cframe->current_frame;
+#endif
+}
+
+/* A slot of our own on every code object (PEP 523; PyUnstable since 3.12). */
+#if PY_VERSION_HEX < 0x030C0000
+#define sm_code_request_slot(release) _PyEval_RequestCodeExtraIndex(release)
+#define sm_code_get(code, slot, value) _PyCode_GetExtra((PyObject *)(code), slot, value)
+#define sm_code_set(code, slot, value) _PyCode_SetExtra((PyObject *)(code), slot, value)
+#else
+#define sm_code_request_slot(release) PyUnstable_Eval_RequestCodeExtraIndex(release)
+#define sm_code_get(code, slot, value) PyUnstable_Code_GetExtra((PyObject *)(code), slot, value)
+#define sm_code_set(code, slot, value) PyUnstable_Code_SetExtra((PyObject *)(code), slot, value)
+#endif
+
+/* Sets the profile function of any thread, without the audit event and the races of PyEval_SetProfileAllThreads
+ * (gh-137400). Exported by every version; declared in private headers since 3.13. */
+#if PY_VERSION_HEX >= 0x030D0000
+extern int _PyEval_SetProfile(PyThreadState *tstate, Py_tracefunc func, PyObject *arg);
+#endif
+static inline int sm_set_profile(PyThreadState *tstate, Py_tracefunc func) {
+    return _PyEval_SetProfile(tstate, func, NULL);
+}
+
+/* Does a profile function get NULL for the value of a return by exception? 3.12 passes None (gh-110892). */
+#define SM_RETURN_NULL_MEANS_EXCEPTION (PY_VERSION_HEX < 0x030C0000 || PY_VERSION_HEX >= 0x030D0000)
+
+static inline int sm_is_finalizing(void) {
+#if PY_VERSION_HEX >= 0x030D0000
+    return Py_IsFinalizing();
+#else
+    return _Py_IsFinalizing();
+#endif
+}
+
+#endif

@@ -1,0 +1,60 @@
+"""Build the native core. Everything else about the package is in pyproject.toml.
+
+ENV: SEISMO_WERROR=1    compiler warnings are errors.
+ENV: SEISMO_TESTING=1   adds the failure injection that only tests use.
+ENV: SEISMO_SANITIZE=1  AddressSanitizer, UndefinedBehaviorSanitizer and asserts, in a build folder of its own.
+"""
+
+import glob
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+compile_args = ["-std=c11", "-O2", "-Wall", "-Wextra", "-fvisibility=hidden", "-fno-semantic-interposition", "-pthread"]
+link_args = ["-pthread"]
+macros: list[tuple[str, str | None]] = [("_GNU_SOURCE", None)]
+build_base = "build"
+if os.environ.get("SEISMO_WERROR"):
+    compile_args.append("-Werror")
+if os.environ.get("SEISMO_TESTING"):
+    macros.append(("SM_TESTING", "1"))
+if os.environ.get("SEISMO_SANITIZE"):
+    sanitize = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"]
+    compile_args += [*sanitize, "-O1", "-g", "-UNDEBUG"]
+    link_args += sanitize
+    build_base = "build/sanitize"
+
+
+class ParallelBuild(build_ext):
+    """Compiles the sources of the one extension side by side; setuptools only knows how to do several extensions."""
+
+    def build_extensions(self) -> None:
+        compile_some = self.compiler.compile
+
+        def compile_all(sources: list[str], **options: Any) -> list[str]:
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                objects = pool.map(lambda source: compile_some([source], **options), sources)
+                return [name for names in objects for name in names]
+
+        self.compiler.compile = compile_all
+        super().build_extensions()
+
+
+setup(
+    ext_modules=[
+        Extension(
+            "seismo._core",
+            sources=sorted(glob.glob("native/*/*.c")),
+            depends=sorted(glob.glob("native/*/*.h")),
+            include_dirs=["native"],
+            extra_compile_args=compile_args,
+            extra_link_args=link_args,
+            define_macros=macros,
+        )
+    ],
+    cmdclass={"build_ext": ParallelBuild},
+    options={"build": {"build_base": build_base}},
+)
