@@ -1,0 +1,212 @@
+/* One shared, reference-counted block (`source`) stands behind the stream and behind every array taken from it: arrays
+ * may outlive their stream, and a consumer may move a child out of its parent and release it alone. So each child array
+ * is released by itself and holds a reference of its own. Schemas own copies of what they say and refer to nothing. */
+#include "file/columns.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+typedef struct {
+    atomic_long references; /* the stream, and each array not yet released */
+    void (*drop)(void *);
+    void *keeper;
+    int64_t rows;
+    size_t count;
+    int taken;                /* the batch was handed out */
+    sm_arrow_column column[]; /* names owned */
+} source;
+
+typedef struct {
+    source *from; /* a counted reference */
+    const void *buffers[3];
+    struct ArrowArray **children; /* owned */
+} array_private;
+
+static void source_release(source *s) {
+    if (atomic_fetch_sub(&s->references, 1) != 1) {
+        return;
+    }
+    void (*drop)(void *) = s->drop;
+    void *keeper = s->keeper;
+    for (size_t i = 0; i < s->count; i++) {
+        sm_free((void *)s->column[i].name);
+    }
+    sm_free(s);
+    if (drop) {
+        drop(keeper);
+    }
+}
+
+/* ---- schema ---- */
+
+static void schema_release(struct ArrowSchema *schema) {
+    for (int64_t i = 0; i < schema->n_children; i++) {
+        struct ArrowSchema *child = schema->children[i];
+        if (child && child->release) {
+            child->release(child);
+        }
+        sm_free(child);
+    }
+    sm_free(schema->children);
+    sm_free(schema->private_data); /* the name */
+    schema->release = NULL;
+}
+
+static const char *format_text(char format) {
+    return format == 'l' ? "l" : format == 'g' ? "g" : "U";
+}
+
+static int schema_leaf(struct ArrowSchema *schema, const char *name, const char *format) {
+    size_t size = strlen(name) + 1;
+    char *copy = sm_malloc(size);
+    if (copy == NULL) {
+        return -1;
+    }
+    memcpy(copy, name, size);
+    *schema = (struct ArrowSchema){.format = format, .name = copy, .release = schema_release, .private_data = copy};
+    return 0;
+}
+
+static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out) {
+    const source *s = stream->private_data;
+    struct ArrowSchema schema;
+    if (schema_leaf(&schema, "", "+s") < 0) {
+        return ENOMEM;
+    }
+    schema.children = sm_calloc(s->count, sizeof *schema.children);
+    if (schema.children == NULL) {
+        schema_release(&schema);
+        return ENOMEM;
+    }
+    schema.n_children = (int64_t)s->count;
+    for (size_t i = 0; i < s->count; i++) {
+        schema.children[i] = sm_calloc(1, sizeof **schema.children);
+        if (schema.children[i] == NULL ||
+            schema_leaf(schema.children[i], s->column[i].name, format_text(s->column[i].format)) < 0) {
+            schema_release(&schema);
+            return ENOMEM;
+        }
+    }
+    *out = schema;
+    return 0;
+}
+
+/* ---- arrays ---- */
+
+static void array_release(struct ArrowArray *array) {
+    array_private *private = array->private_data;
+    for (int64_t i = 0; i < array->n_children; i++) {
+        struct ArrowArray *child = array->children[i];
+        if (child && child->release) {
+            child->release(child);
+        }
+        sm_free(child);
+    }
+    sm_free(private->children);
+    source_release(private->from);
+    sm_free(private);
+    array->release = NULL;
+}
+
+static int array_begin(struct ArrowArray *array, source *s, int64_t buffers) {
+    array_private *private = sm_calloc(1, sizeof *private);
+    if (private == NULL) {
+        return -1;
+    }
+    atomic_fetch_add(&s->references, 1);
+    private->from = s;
+    *array = (struct ArrowArray){
+        .length = s->rows,
+        .n_buffers = buffers,
+        .buffers = private->buffers,
+        .release = array_release,
+        .private_data = private,
+    };
+    return 0;
+}
+
+static int array_leaf(struct ArrowArray *array, source *s, const sm_arrow_column *column) {
+    if (array_begin(array, s, column->format == 'U' ? 3 : 2) < 0) {
+        return -1;
+    }
+    array_private *private = array->private_data; /* buffers[0], the validity, stays NULL: no nulls */
+    private->buffers[1] = column->format == 'U' ? column->offsets : column->values;
+    private->buffers[2] = column->format == 'U' ? column->values : NULL;
+    return 0;
+}
+
+static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out) {
+    source *s = stream->private_data;
+    if (s->taken) {
+        *out = (struct ArrowArray){0};
+        return 0;
+    }
+    struct ArrowArray array;
+    if (array_begin(&array, s, 1) < 0) {
+        return ENOMEM;
+    }
+    array_private *private = array.private_data;
+    array.children = private->children = sm_calloc(s->count, sizeof *array.children);
+    if (array.children == NULL) {
+        array_release(&array);
+        return ENOMEM;
+    }
+    array.n_children = (int64_t)s->count;
+    for (size_t i = 0; i < s->count; i++) {
+        array.children[i] = sm_calloc(1, sizeof **array.children);
+        if (array.children[i] == NULL || array_leaf(array.children[i], s, &s->column[i]) < 0) {
+            array_release(&array);
+            return ENOMEM;
+        }
+    }
+    s->taken = 1;
+    *out = array;
+    return 0;
+}
+
+/* ---- stream ---- */
+
+static const char *get_last_error(struct ArrowArrayStream *stream) {
+    (void)stream;
+    return "out of memory";
+}
+
+static void stream_release(struct ArrowArrayStream *stream) {
+    source_release(stream->private_data);
+    stream->release = NULL;
+    stream->private_data = NULL;
+}
+
+int sm_arrow_stream(struct ArrowArrayStream *stream, const sm_arrow_column *columns, size_t count, int64_t rows,
+                    void (*drop)(void *), void *keeper) {
+    source *s = sm_calloc(1, sizeof *s + count * sizeof *columns);
+    if (s == NULL) {
+        return -1;
+    }
+    atomic_init(&s->references, 1);
+    s->rows = rows;
+    for (; s->count < count; s->count++) {
+        size_t size = strlen(columns[s->count].name) + 1;
+        char *name = sm_malloc(size);
+        if (name == NULL) {
+            source_release(s);
+            return -1;
+        }
+        memcpy(name, columns[s->count].name, size);
+        s->column[s->count] = columns[s->count];
+        s->column[s->count].name = name;
+    }
+    s->drop = drop;
+    s->keeper = keeper;
+    *stream = (struct ArrowArrayStream){
+        .get_schema = get_schema,
+        .get_next = get_next,
+        .get_last_error = get_last_error,
+        .release = stream_release,
+        .private_data = s,
+    };
+    return 0;
+}

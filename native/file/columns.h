@@ -1,0 +1,59 @@
+/* Columns as an Arrow C stream of one record batch. No Python.h: the caller's memory is kept by a callback. */
+#ifndef SM_FILE_COLUMNS_H
+#define SM_FILE_COLUMNS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The Arrow C data and stream interfaces, as their specification has them. */
+#ifndef ARROW_C_DATA_INTERFACE
+#define ARROW_C_DATA_INTERFACE
+struct ArrowSchema {
+    const char *format;
+    const char *name;
+    const char *metadata;
+    int64_t flags;
+    int64_t n_children;
+    struct ArrowSchema **children;
+    struct ArrowSchema *dictionary;
+    void (*release)(struct ArrowSchema *);
+    void *private_data;
+};
+struct ArrowArray {
+    int64_t length;
+    int64_t null_count;
+    int64_t offset;
+    int64_t n_buffers;
+    int64_t n_children;
+    const void **buffers;
+    struct ArrowArray **children;
+    struct ArrowArray *dictionary;
+    void (*release)(struct ArrowArray *);
+    void *private_data;
+};
+#endif
+#ifndef ARROW_C_STREAM_INTERFACE
+#define ARROW_C_STREAM_INTERFACE
+struct ArrowArrayStream {
+    int (*get_schema)(struct ArrowArrayStream *, struct ArrowSchema *out);
+    int (*get_next)(struct ArrowArrayStream *, struct ArrowArray *out);
+    const char *(*get_last_error)(struct ArrowArrayStream *);
+    void (*release)(struct ArrowArrayStream *);
+    void *private_data;
+};
+#endif
+
+typedef struct {
+    const char *name;    /* copied */
+    char format;         /* 'l' int64, 'g' float64, 'U' UTF-8 with 64-bit offsets */
+    const void *values;  /* rows of 8 bytes; for 'U' the text */
+    const void *offsets; /* for 'U': rows + 1 int64 */
+} sm_arrow_column;
+
+/* Makes *stream give one record batch of the columns (none if it was already taken), whose buffers are the caller's.
+ * `drop` is called with `keeper` once the stream and everything taken from it are released, from any thread; if this
+ * function fails it is not called. 0, or -1 when out of memory. */
+int sm_arrow_stream(struct ArrowArrayStream *stream, const sm_arrow_column *columns, size_t count, int64_t rows,
+                    void (*drop)(void *), void *keeper);
+
+#endif

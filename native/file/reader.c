@@ -1,0 +1,419 @@
+/* The reader, first half: chunks and their contents. The second, reader_check.c, makes the whole sound.
+ *
+ * Chunks follow one another; each says its length. When a checksum fails, either the contents or the length is damaged,
+ * so the length is not believed: the reader looks on byte by byte for the next place where four letters of a known kind
+ * stand and the checksum holds. A hostile file could offer such places endlessly, each with a long checksum to compute,
+ * so the bytes spent on failed checksums are limited to four times the file's size.
+ *
+ * Strings carry the index of the first one of their chunk, so that a lost chunk of strings leaves empty names, not
+ * shifted ones. Rows are put by their id: a later one overwrites an earlier one.
+ *
+ * Memory. A row costs at least a byte of file (its id), except one single row of zeros, so that a row count is checked
+ * against the bytes at hand before anything is allocated. Ids are dense in every honest file; row_of is an array, and
+ * an id that would make it larger than eight times the file (and 2^24) is refused.
+ */
+#include "file/reader.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/crc32.h"
+#include "base/varint.h"
+
+typedef struct {
+    sm_read_data *data;
+    const uint8_t *bytes;
+    size_t size;
+    size_t wasted;   /* bytes of failed checksums in search */
+    int64_t *values; /* owned; one chunk's columns, `room` each */
+    size_t room;     /* rows */
+    sm_crc32 crc;
+} reader;
+
+typedef enum { GOOD, BAD, NO_MEMORY } result;
+
+void sm_read_problem(sm_read_data *data, uint64_t offset, const char *format, ...) {
+    if (data->problem == NULL) {
+        data->problem = sm_calloc(SM_MAX_PROBLEMS, sizeof *data->problem);
+    }
+    if (data->problem == NULL || data->problems == SM_MAX_PROBLEMS) {
+        data->more_problems++;
+        return;
+    }
+    sm_problem *problem = &data->problem[data->problems++];
+    problem->offset = offset;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(problem->text, sizeof problem->text, format, arguments);
+    va_end(arguments);
+}
+
+void sm_read_free(sm_read_data *data) {
+    sm_free(data->offsets);
+    sm_buffer_free(&data->data);
+    sm_buffer_free(&data->meta);
+    for (int t = 0; t < SM_TABLES; t++) {
+        for (int c = 0; c < SM_MAX_COLUMNS; c++) {
+            sm_free(data->table[t].column[c]);
+        }
+        sm_free(data->table[t].row_of);
+    }
+    sm_free(data->problem);
+    memset(data, 0, sizeof *data);
+}
+
+/* ---- strings and meta ---- */
+
+/* Makes room for `strings` in all. */
+static bool reserve_strings(sm_read_data *data, size_t strings) {
+    if (strings + 1 > data->offsets_room) {
+        size_t room = data->offsets_room * 2;
+        room = room < strings + 1 ? strings + 1 : room;
+        int64_t *offsets = sm_realloc(data->offsets, room * sizeof *offsets);
+        if (offsets == NULL) {
+            return false;
+        }
+        data->offsets = offsets;
+        data->offsets_room = room;
+    }
+    return true;
+}
+
+int64_t sm_read_add_string(sm_read_data *data, const char *text) {
+    size_t length = strlen(text);
+    if (!reserve_strings(data, data->strings + 1) || sm_buffer_append(&data->data, text, length) < 0) {
+        return -1;
+    }
+    data->offsets[++data->strings] = (int64_t)data->data.size;
+    return (int64_t)data->strings - 1;
+}
+
+static result read_strings(reader *r, const uint8_t *at, const uint8_t *end) {
+    sm_read_data *data = r->data;
+    uint64_t first, count, length = 0;
+    if ((at = sm_varint_get(at, end, &first)) == NULL || (at = sm_varint_get(at, end, &count)) == NULL ||
+        count > (size_t)(end - at) || first < data->strings || first > r->size) {
+        return BAD;
+    }
+    const uint8_t *check = at;
+    for (uint64_t i = 0; i < count; i++) {
+        if ((check = sm_varint_get(check, end, &length)) == NULL || length > (size_t)(end - check)) {
+            return BAD;
+        }
+        check += length;
+    }
+    if (!reserve_strings(data, (size_t)(first + count)) || !sm_buffer_reserve(&data->data, (size_t)(end - at))) {
+        return NO_MEMORY;
+    }
+    while (data->strings < first) { /* a chunk of strings is missing: they are empty */
+        data->offsets[++data->strings] = (int64_t)data->data.size;
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        at = sm_varint_get(at, end, &length);
+        memcpy(data->data.bytes + data->data.size, at, length);
+        at += length;
+        data->data.size += length;
+        data->offsets[++data->strings] = (int64_t)data->data.size;
+    }
+    return GOOD;
+}
+
+static result read_meta(reader *r, const uint8_t *at, const uint8_t *end) {
+    size_t length = (size_t)(end - at);
+    if (sm_buffer_reserve(&r->data->meta, SM_VARINT_MAX + length) == NULL) {
+        return NO_MEMORY;
+    }
+    sm_buffer_append_varint(&r->data->meta, length);
+    sm_buffer_append(&r->data->meta, at, length);
+    return GOOD;
+}
+
+/* ---- tables ---- */
+
+static bool decode_column(int64_t *to, size_t rows, int encoding, bool real, const uint8_t *at, const uint8_t *end) {
+    uint64_t value, sum = 0;
+    if (real != (encoding == SM_ENCODING_F64)) {
+        return false;
+    }
+    switch (encoding) {
+    case SM_ENCODING_F64:
+        if ((size_t)(end - at) / 8 != rows || (size_t)(end - at) % 8 != 0) {
+            return false;
+        }
+        for (size_t i = 0; i < rows; i++, at += 8) {
+            double number = sm_get_f64(at);
+            memcpy(&to[i], &number, sizeof number);
+        }
+        return true;
+    case SM_ENCODING_DELTA:
+        for (size_t i = 0; i < rows; i++) {
+            if ((at = sm_varint_get(at, end, &value)) == NULL) {
+                return false;
+            }
+            sum += (uint64_t)sm_unzigzag(value); /* wraps, as the writer's difference does */
+            to[i] = (int64_t)sum;
+        }
+        return at == end;
+    default:
+        for (size_t i = 0; i < rows; i++) {
+            if ((at = sm_varint_get(at, end, &value)) == NULL) {
+                return false;
+            }
+            to[i] = (int64_t)value;
+        }
+        return at == end;
+    }
+}
+
+static bool grow_table(sm_read_table *table, int columns, size_t rows) {
+    if (rows <= table->room) {
+        return true;
+    }
+    size_t room = table->room + table->room / 2;
+    room = room < rows ? rows : room;
+    for (int c = 0; c < columns; c++) {
+        int64_t *column = sm_realloc(table->column[c], room * sizeof *column);
+        if (column == NULL) {
+            return false; /* some are larger than `room` says: harmless */
+        }
+        table->column[c] = column;
+    }
+    table->room = room;
+    return true;
+}
+
+static bool grow_ids(sm_read_table *table, size_t ids) {
+    if (ids <= table->ids) {
+        return true;
+    }
+    size_t room = table->ids * 2;
+    room = room < ids ? ids : room;
+    uint32_t *row_of = sm_realloc(table->row_of, room * sizeof *row_of);
+    if (row_of == NULL) {
+        return false;
+    }
+    memset(row_of + table->ids, 0, (room - table->ids) * sizeof *row_of);
+    table->row_of = row_of;
+    table->ids = room;
+    return true;
+}
+
+/* Puts the chunk's rows (r->values, column by column) where their ids want them. */
+static result place_rows(reader *r, sm_read_table *table, int columns, size_t rows, uint64_t offset) {
+    uint64_t limit = (uint64_t)r->size * 8, refused = 0, highest = 0;
+    limit = limit < 1 << 24 ? 1 << 24 : limit > INT32_MAX ? INT32_MAX : limit;
+    const int64_t *ids = r->values;
+    for (size_t i = 0; i < rows; i++) {
+        uint64_t id = (uint64_t)ids[i];
+        if (id >= limit) {
+            refused++;
+        } else if (id > highest) {
+            highest = id;
+        }
+    }
+    if (!grow_table(table, columns, table->rows + rows) || !grow_ids(table, (size_t)highest + 1)) {
+        return NO_MEMORY;
+    }
+    size_t run = 0; /* rows that simply continue the table are copied together */
+    while (run < rows && (uint64_t)ids[run] == table->rows + run && (uint64_t)ids[run] < limit &&
+           table->row_of[table->rows + run] == 0) {
+        table->row_of[table->rows + run] = (uint32_t)(table->rows + run) + 1;
+        run++;
+    }
+    for (int c = 0; c < columns; c++) {
+        memcpy(table->column[c] + table->rows, r->values + (size_t)c * r->room, run * sizeof(int64_t));
+    }
+    table->rows += run;
+    for (size_t i = run; i < rows; i++) {
+        uint64_t id = (uint64_t)ids[i];
+        if (id >= limit) {
+            continue;
+        }
+        if (table->row_of[id] == 0) {
+            table->row_of[id] = (uint32_t)++table->rows;
+        }
+        size_t row = table->row_of[id] - 1;
+        for (int c = 0; c < columns; c++) {
+            table->column[c][row] = r->values[(size_t)c * r->room + i];
+        }
+    }
+    if (refused) {
+        sm_read_problem(r->data, offset, "%llu rows with impossible ids were dropped", (unsigned long long)refused);
+    }
+    return GOOD;
+}
+
+/* Room for one chunk's values, and zeros in it. */
+static bool clear_values(reader *r, int columns, size_t rows) {
+    if (rows > r->room || r->values == NULL) {
+        size_t room = rows < 1024 ? 1024 : rows;
+        int64_t *values = room > SIZE_MAX / sizeof *values / SM_MAX_COLUMNS
+                              ? NULL
+                              : sm_realloc(r->values, room * SM_MAX_COLUMNS * sizeof *values);
+        if (values == NULL) {
+            return false;
+        }
+        r->values = values;
+        r->room = room;
+    }
+    for (int c = 0; c < columns; c++) {
+        memset(r->values + (size_t)c * r->room, 0, rows * sizeof(int64_t));
+    }
+    return true;
+}
+
+static result read_table(reader *r, const uint8_t *at, const uint8_t *end, uint64_t offset) {
+    uint64_t rows, present, length;
+    size_t size = (size_t)(end - at);
+    if (size == 0) {
+        return BAD;
+    }
+    unsigned kind = *at++;
+    if (kind >= SM_TABLES) {
+        return GOOD; /* of a later version */
+    }
+    if ((at = sm_varint_get(at, end, &rows)) == NULL || (at = sm_varint_get(at, end, &present)) == NULL) {
+        return BAD;
+    }
+    if (present == 0 && rows > 1) {
+        rows = 1; /* all zero: all the same row */
+    }
+    if (rows > size || r->data->table[kind].rows + rows > INT32_MAX) {
+        return BAD;
+    }
+    int columns = sm_tables[kind].columns;
+    if (!clear_values(r, columns, (size_t)rows)) {
+        return NO_MEMORY;
+    }
+    for (uint64_t i = 0; i < present; i++) {
+        if (end - at < 2) {
+            return BAD;
+        }
+        unsigned column = at[0], encoding = at[1];
+        if ((at = sm_varint_get(at + 2, end, &length)) == NULL || length > (size_t)(end - at)) {
+            return BAD;
+        }
+        if (column < (unsigned)columns) { /* else of a later version */
+            bool real = sm_tables[kind].column[column].type == SM_TYPE_REAL;
+            if (encoding > SM_ENCODING_F64 ||
+                !decode_column(r->values + column * r->room, (size_t)rows, (int)encoding, real, at, at + length)) {
+                return BAD;
+            }
+        }
+        at += length;
+    }
+    return at == end ? place_rows(r, &r->data->table[kind], columns, (size_t)rows, offset) : BAD;
+}
+
+/* ---- chunks ---- */
+
+/* Whether a whole chunk with the right checksum stands at `offset`. */
+static bool is_chunk(const reader *r, size_t offset) {
+    if (r->size - offset < SM_CHUNK_HEADER) {
+        return false;
+    }
+    const uint8_t *header = r->bytes + offset;
+    size_t length = sm_get_u32(header);
+    if (length > r->size - offset - SM_CHUNK_HEADER) {
+        return false;
+    }
+    uint32_t crc = sm_crc32_update(&r->crc, 0, header + 4, 4);
+    return sm_crc32_update(&r->crc, crc, header + SM_CHUNK_HEADER, length) == sm_get_u32(header + 8);
+}
+
+static bool is_known_kind(uint32_t kind) {
+    return kind == SM_CHUNK_META || kind == SM_CHUNK_STRS || kind == SM_CHUNK_TABL || kind == SM_CHUNK_END;
+}
+
+/* The next chunk after a damaged place, or the end of the file. */
+static size_t search(reader *r, size_t from) {
+    for (size_t offset = from; r->size - offset >= SM_CHUNK_HEADER; offset++) {
+        const uint8_t *header = r->bytes + offset;
+        if (!is_known_kind(sm_get_u32(header + 4)) || sm_get_u32(header) > r->size - offset - SM_CHUNK_HEADER) {
+            continue;
+        }
+        if (is_chunk(r, offset)) {
+            return offset;
+        }
+        r->wasted += sm_get_u32(header);
+        if (r->wasted / 4 > r->size) {
+            break;
+        }
+    }
+    return r->size;
+}
+
+static result read_chunk(reader *r, size_t offset, uint32_t kind, const uint8_t *payload, const uint8_t *end) {
+    result got = GOOD;
+    r->data->finished = kind == SM_CHUNK_END;
+    switch (kind) {
+    case SM_CHUNK_META:
+        got = read_meta(r, payload, end);
+        break;
+    case SM_CHUNK_STRS:
+        got = read_strings(r, payload, end);
+        break;
+    case SM_CHUNK_TABL:
+        got = read_table(r, payload, end, offset);
+        break;
+    default: /* END, and kinds of a later version */
+        break;
+    }
+    if (got == BAD) {
+        sm_read_problem(r->data, offset, "the contents of a chunk make no sense; it is left out");
+    }
+    return got;
+}
+
+static bool read_chunks(reader *r) {
+    size_t offset = SM_FILE_HEADER;
+    while (offset < r->size) {
+        if (!is_chunk(r, offset)) {
+            size_t next = search(r, offset + 1);
+            r->data->finished = 0;
+            if (next < r->size) {
+                sm_read_problem(r->data, offset, "damaged: %zu bytes are left out", next - offset);
+            } else {
+                sm_read_problem(r->data, offset, "cut off or damaged here: the last %zu bytes are left out",
+                                r->size - offset);
+            }
+            offset = next;
+            continue;
+        }
+        const uint8_t *header = r->bytes + offset, *payload = header + SM_CHUNK_HEADER;
+        size_t length = sm_get_u32(header);
+        if (read_chunk(r, offset, sm_get_u32(header + 4), payload, payload + length) == NO_MEMORY) {
+            return false;
+        }
+        offset += SM_CHUNK_HEADER + length;
+    }
+    return true;
+}
+
+sm_read_status sm_read(const uint8_t *bytes, size_t size, sm_read_data *data) {
+    memset(data, 0, sizeof *data);
+    if (size < 8 || memcmp(bytes, SM_FILE_MAGIC, 8) != 0) {
+        return SM_READ_FOREIGN;
+    }
+    data->version = size < SM_FILE_HEADER ? SM_FILE_VERSION : sm_get_u16(bytes + 8);
+    if (data->version != SM_FILE_VERSION) {
+        return SM_READ_FUTURE;
+    }
+    if (!reserve_strings(data, 64)) {
+        return SM_READ_NO_MEMORY;
+    }
+    data->offsets[0] = data->offsets[1] = 0;
+    data->strings = 1;
+    if (size < SM_FILE_HEADER) {
+        sm_read_problem(data, size, "cut off in its header");
+        return SM_READ_OK;
+    }
+    reader r = {.data = data, .bytes = bytes, .size = size};
+    sm_crc32_init(&r.crc);
+    bool read = read_chunks(&r) && sm_read_check(data, size);
+    sm_free(r.values);
+    return read ? SM_READ_OK : SM_READ_NO_MEMORY;
+}

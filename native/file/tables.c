@@ -1,0 +1,14 @@
+#include "file/tables.h"
+
+#define SM_COLUMN_ENTRY(TABLE, COLUMN, name, TYPE) {name, SM_TYPE_##TYPE},
+static const sm_column columns_PROCESSES[] = {SM_COLUMNS_PROCESSES(SM_COLUMN_ENTRY)};
+static const sm_column columns_THREADS[] = {SM_COLUMNS_THREADS(SM_COLUMN_ENTRY)};
+static const sm_column columns_FUNCTIONS[] = {SM_COLUMNS_FUNCTIONS(SM_COLUMN_ENTRY)};
+static const sm_column columns_NODES[] = {SM_COLUMNS_NODES(SM_COLUMN_ENTRY)};
+static const sm_column columns_LOSSES[] = {SM_COLUMNS_LOSSES(SM_COLUMN_ENTRY)};
+
+#define SM_TABLE_ENTRY(TABLE, name) {name, SM_##TABLE##_COLUMNS, columns_##TABLE},
+const sm_table sm_tables[SM_TABLES] = {SM_TABLE_LIST(SM_TABLE_ENTRY)};
+
+_Static_assert(SM_PROCESSES_COLUMNS <= SM_MAX_COLUMNS, "raise SM_MAX_COLUMNS");
+_Static_assert(SM_NODES_COLUMNS <= SM_MAX_COLUMNS, "raise SM_MAX_COLUMNS");

@@ -1,0 +1,132 @@
+/* The tables and columns of a recording: the one list that the writer, the reader, the module and the docs' test share.
+ *
+ * Each entry is X(TABLE, COLUMN, "name", TYPE). The position in its list is the column's number in the file: append
+ * only, never reorder, never reuse. Types: INT    int64 COUNT  int64, never negative (a reader takes a negative one for
+ * damage and makes it 0) STR    int64 index into the string table REAL   float64, finite FORMAT-VERSION: docs/format.md
+ * names the same columns; tests/file holds the two together. */
+#ifndef SM_FILE_TABLES_H
+#define SM_FILE_TABLES_H
+
+#define SM_COLUMNS_PROCESSES(X)                                                                                        \
+    X(PROCESSES, ID, "id", COUNT)                                                                                      \
+    X(PROCESSES, PID, "pid", INT)                                                                                      \
+    X(PROCESSES, PPID, "ppid", INT)                                                                                    \
+    X(PROCESSES, HOST, "host", STR)                                                                                    \
+    X(PROCESSES, ARGV, "argv", STR) /* a JSON list */                                                                  \
+    X(PROCESSES, INTERPRETER, "interpreter", STR)                                                                      \
+    X(PROCESSES, START_NS, "start_ns", INT) /* unix epoch */                                                           \
+    X(PROCESSES, END_NS, "end_ns", INT)                                                                                \
+    X(PROCESSES, EXIT, "exit", STR)                                                                                    \
+    X(PROCESSES, CLOCK, "clock", STR)                                                                                  \
+    X(PROCESSES, SOURCE, "source", STR)                                                                                \
+    X(PROCESSES, PYTHON_INSIDE, "python_inside", REAL) /* ns a call; see native/model/estimate.c */                    \
+    X(PROCESSES, PYTHON_OUTSIDE, "python_outside", REAL)                                                               \
+    X(PROCESSES, C_INSIDE, "c_inside", REAL)                                                                           \
+    X(PROCESSES, C_OUTSIDE, "c_outside", REAL)                                                                         \
+    X(PROCESSES, RESUME_INSIDE, "resume_inside", REAL)                                                                 \
+    X(PROCESSES, RESUME_OUTSIDE, "resume_outside", REAL)                                                               \
+    X(PROCESSES, CLOCK_NS, "clock_ns", REAL)     /* cost of one reading */                                             \
+    X(PROCESSES, COST_ERROR, "cost_error", REAL) /* relative */
+
+#define SM_COLUMNS_THREADS(X)                                                                                          \
+    X(THREADS, ID, "id", COUNT)                                                                                        \
+    X(THREADS, PROCESS, "process", COUNT)                                                                              \
+    X(THREADS, NATIVE_ID, "native_id", INT)                                                                            \
+    X(THREADS, NAME, "name", STR)                                                                                      \
+    X(THREADS, START_NS, "start_ns", INT)                                                                              \
+    X(THREADS, END_NS, "end_ns", INT)                                                                                  \
+    X(THREADS, WALL_NS, "wall_ns", INT)                                                                                \
+    X(THREADS, CPU_NS, "cpu_ns", INT) /* -1: unknown */                                                                \
+    X(THREADS, MAIN, "main", INT)                                                                                      \
+    X(THREADS, REST_NS, "rest_ns", COUNT) /* in segments that were not timed always */
+
+#define SM_COLUMNS_FUNCTIONS(X)                                                                                        \
+    X(FUNCTIONS, ID, "id", COUNT)                                                                                      \
+    X(FUNCTIONS, KIND, "kind", COUNT) /* 0 Python, 1 C, 2 synthetic */                                                 \
+    X(FUNCTIONS, MODULE, "module", STR)                                                                                \
+    X(FUNCTIONS, QUALNAME, "qualname", STR)                                                                            \
+    X(FUNCTIONS, FILE, "file", STR)                                                                                    \
+    X(FUNCTIONS, LINE, "line", INT)                                                                                    \
+    X(FUNCTIONS, FLAGS, "flags", COUNT) /* 1 generator, 2 coroutine, 4 async generator, 8 C call sites switched off */
+
+#define SM_COLUMNS_NODES(X)                                                                                            \
+    X(NODES, ID, "id", COUNT)                                                                                          \
+    X(NODES, PARENT, "parent", INT) /* -1: a root of its thread */                                                     \
+    X(NODES, THREAD, "thread", COUNT)                                                                                  \
+    X(NODES, FUNCTION, "function", COUNT)                                                                              \
+    X(NODES, CALLS, "calls", COUNT)                                                                                    \
+    X(NODES, RESUMES, "resumes", COUNT)                                                                                \
+    X(NODES, EXCEPTIONS, "exceptions", COUNT)                                                                          \
+    X(NODES, TIMED, "timed", COUNT)                                                                                    \
+    X(NODES, TIMED_NS, "timed_ns", COUNT)                                                                              \
+    X(NODES, SAMPLED, "sampled", COUNT)                                                                                \
+    X(NODES, SAMPLED_NS, "sampled_ns", COUNT)                                                                          \
+    X(NODES, SAMPLED_SQ, "sampled_sq", REAL) /* ns squared */                                                          \
+    X(NODES, AWAITS, "awaits", COUNT)                                                                                  \
+    X(NODES, AWAIT_NS, "await_ns", COUNT)                                                                              \
+    X(NODES, TICKED, "ticked", COUNT)       /* long segments that the ticker found */                                  \
+    X(NODES, TICKED_NS, "ticked_ns", COUNT) /* their length */                                                         \
+    X(NODES, FLAGS, "flags", COUNT)      /* 1 lower bound, 2 folded, 4 ran before the start, 8 still ran at the end */ \
+    X(NODES, TIMED_SQ, "timed_sq", REAL) /* ns squared; 0: not known */
+
+#define SM_COLUMNS_LOSSES(X)                                                                                           \
+    X(LOSSES, ID, "id", COUNT)                                                                                         \
+    X(LOSSES, KIND, "kind", STR)                                                                                       \
+    X(LOSSES, COUNT, "count", COUNT)                                                                                   \
+    X(LOSSES, THREAD, "thread", INT) /* -1: all */                                                                     \
+    X(LOSSES, DETAIL, "detail", STR)
+
+/* Y(TABLE, "name"): the position is the table's number in the file. Tables refer only to tables before them. */
+#define SM_TABLE_LIST(Y)                                                                                               \
+    Y(PROCESSES, "processes")                                                                                          \
+    Y(THREADS, "threads")                                                                                              \
+    Y(FUNCTIONS, "functions")                                                                                          \
+    Y(NODES, "nodes")                                                                                                  \
+    Y(LOSSES, "losses")
+
+typedef enum {
+#define SM_TABLE_NUMBER(TABLE, name) SM_##TABLE,
+    SM_TABLE_LIST(SM_TABLE_NUMBER)
+#undef SM_TABLE_NUMBER
+        SM_TABLES
+} sm_table_kind;
+
+#define SM_COLUMN_NUMBER(TABLE, COLUMN, name, TYPE) SM_##TABLE##_##COLUMN,
+enum { SM_COLUMNS_PROCESSES(SM_COLUMN_NUMBER) SM_PROCESSES_COLUMNS };
+enum { SM_COLUMNS_THREADS(SM_COLUMN_NUMBER) SM_THREADS_COLUMNS };
+enum { SM_COLUMNS_FUNCTIONS(SM_COLUMN_NUMBER) SM_FUNCTIONS_COLUMNS };
+enum { SM_COLUMNS_NODES(SM_COLUMN_NUMBER) SM_NODES_COLUMNS };
+enum { SM_COLUMNS_LOSSES(SM_COLUMN_NUMBER) SM_LOSSES_COLUMNS };
+#undef SM_COLUMN_NUMBER
+#define SM_MAX_COLUMNS 32 /* no table has more; room for sm_writer_row's arrays */
+
+typedef enum { SM_TYPE_INT, SM_TYPE_COUNT, SM_TYPE_STR, SM_TYPE_REAL } sm_column_type;
+
+typedef struct {
+    const char *name;
+    sm_column_type type;
+} sm_column;
+
+typedef struct {
+    const char *name;
+    int columns;
+    const sm_column *column; /* `columns` of them, borrowed from constant data; column 0 is `id` */
+} sm_table;
+
+extern const sm_table sm_tables[SM_TABLES]; /* tables.c */
+
+/* Kinds of chunks: four letters, so that a hex dump can be read. */
+#define SM_CHUNK(a, b, c, d) ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
+#define SM_CHUNK_META SM_CHUNK('M', 'E', 'T', 'A')
+#define SM_CHUNK_STRS SM_CHUNK('S', 'T', 'R', 'S')
+#define SM_CHUNK_TABL SM_CHUNK('T', 'A', 'B', 'L')
+#define SM_CHUNK_END SM_CHUNK('E', 'N', 'D', ' ')
+
+enum { SM_ENCODING_UVARINT = 0, SM_ENCODING_DELTA = 1, SM_ENCODING_F64 = 2 };
+
+#define SM_FILE_MAGIC "\x8fseismo\n" /* 8 bytes; the first is no ASCII, the last shows a text-mode copy */
+#define SM_FILE_VERSION 1
+#define SM_FILE_HEADER 16  /* bytes: magic, u16 version, u16 flags, u32 reserved */
+#define SM_CHUNK_HEADER 12 /* bytes: u32 payload length, u32 kind, u32 crc32 of kind and payload */
+
+#endif

@@ -1,0 +1,469 @@
+/* The writer.
+ *
+ * Shape. What is added waits in three places: a string buffer that already has the file's form, a meta buffer, and per
+ * table an array of rows. A flush turns each into a chunk in `out` and writes it. `out` never holds more than the
+ * header and one chunk.
+ *
+ * Why columns, why deltas. The rows of one flush are alike: ids count up, most counters are small, many columns are all
+ * zero. Column by column, with the shorter of plain and difference coding and zero columns left out, a tree node costs
+ * 10 to 25 bytes instead of 120.
+ *
+ * A failing disk. A chunk that could not be written whole is cut off again (ftruncate), so that the file always ends at
+ * a chunk's end; it stays in `out` and the next flush begins with it. Rows go on being added meanwhile. The recorder
+ * sends the same nodes again and again, so pending rows are compacted to the last one of each id whenever they have
+ * doubled: memory is bounded by the number of nodes, however long the disk stays full. A pipe cannot be cut: there the
+ * rest of the chunk is sent next time.
+ *
+ * Whose descriptor. A program may close every descriptor it does not know (daemons do) and open files of its own in
+ * their place. So each write checks that the descriptor is still the file it was at the start. Writing is positional,
+ * so that neither the program nor a forked child moves our position.
+ */
+#include "file/writer.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buffer.h"
+#include "base/crc32.h"
+#include "base/varint.h"
+
+enum {
+    ROWS_A_CHUNK = 16384,        /* 2 MB of tree nodes in memory; the unit that a cut-off file can lose */
+    STRINGS_A_CHUNK = 1 << 20,   /* bytes; a longer string has a chunk of its own */
+    LONGEST_STRING = 64 << 20,   /* bytes; what is longer is cut */
+    RECORD_TABLE_COLUMN = 1 + 1, /* u8 column number, u8 encoding */
+};
+
+typedef union {
+    int64_t i;
+    double f;
+} cell;
+
+typedef struct {
+    cell *cells;      /* owned; rows * columns */
+    size_t rows;      /* pending */
+    size_t room;      /* rows allocated */
+    size_t compacted; /* rows that were left by the last compaction */
+} pending;
+
+struct sm_writer {
+    int fd;                   /* borrowed; -1: memory */
+    dev_t device;             /* which file fd was at the start */
+    ino_t inode;              /* */
+    off_t base;               /* where in the file our header is; -1: a pipe */
+    int error;                /* first errno, sticky */
+    bool stuck;               /* the last flush failed: sm_writer_row does not try, the next flush does */
+    uint64_t lost;            /* rows and strings not taken in */
+    uint64_t written;         /* bytes of whole chunks in the file */
+    size_t out_sent;          /* bytes of `out` that a pipe has taken */
+    sm_buffer out;            /* header and chunk on their way; for a memory writer everything */
+    size_t chunk_start;       /* of the chunk being built, in `out` */
+    sm_buffer meta;           /* a pending JSON object each, with its length in front */
+    sm_buffer strings;        /* pending: uvarint length, bytes */
+    uint64_t strings_total;   /* with string 0 */
+    uint64_t strings_written; /* the index that the first pending one has */
+    sm_buffer index;          /* the chunks written: uvarint kind, uvarint distance from the one before */
+    uint64_t index_count;
+    uint64_t index_last; /* offset of the last one */
+    pending tables[SM_TABLES];
+    sm_crc32 crc;
+};
+
+static void fail(sm_writer *w, int error) {
+    if (w->error == 0) {
+        w->error = error;
+    }
+}
+
+sm_writer *sm_writer_new(int fd) {
+    sm_writer *w = sm_calloc(1, sizeof *w);
+    if (w == NULL) {
+        return NULL;
+    }
+    w->fd = fd;
+    w->base = -1;
+    w->strings_total = w->strings_written = 1;
+    sm_crc32_init(&w->crc);
+    struct stat is;
+    if (fd >= 0 && fstat(fd, &is) == 0) {
+        w->device = is.st_dev;
+        w->inode = is.st_ino;
+        w->base = S_ISREG(is.st_mode) ? lseek(fd, 0, SEEK_CUR) : -1;
+    }
+    uint8_t header[SM_FILE_HEADER] = SM_FILE_MAGIC;
+    sm_put_u16(header + 8, SM_FILE_VERSION);
+    if (sm_buffer_append(&w->out, header, sizeof header) < 0) {
+        sm_free(w);
+        return NULL;
+    }
+    return w;
+}
+
+void sm_writer_free(sm_writer *w) {
+    if (w == NULL) {
+        return;
+    }
+    for (int t = 0; t < SM_TABLES; t++) {
+        sm_free(w->tables[t].cells);
+    }
+    sm_buffer_free(&w->out);
+    sm_buffer_free(&w->meta);
+    sm_buffer_free(&w->strings);
+    sm_buffer_free(&w->index);
+    sm_free(w);
+}
+
+/* ---- taking in ---- */
+
+uint64_t sm_writer_string(sm_writer *w, const char *text, size_t length) {
+    if (length == 0) {
+        return 0;
+    }
+    if (length > LONGEST_STRING) {
+        length = LONGEST_STRING;
+        while (length && ((uint8_t)text[length] & 0xc0) == 0x80) { /* not in the middle of a character */
+            length--;
+        }
+    }
+    uint8_t *to = sm_buffer_reserve(&w->strings, SM_VARINT_MAX + length);
+    if (to == NULL) {
+        fail(w, ENOMEM);
+        w->lost++;
+        return 0;
+    }
+    to = sm_varint_put(to, length);
+    memcpy(to, text, length);
+    w->strings.size = (size_t)(to + length - w->strings.bytes);
+    return w->strings_total++;
+}
+
+void sm_writer_meta(sm_writer *w, const char *json, size_t length) {
+    uint8_t *to = sm_buffer_reserve(&w->meta, SM_VARINT_MAX + length);
+    if (to == NULL) {
+        fail(w, ENOMEM);
+        w->lost++;
+        return;
+    }
+    to = sm_varint_put(to, length);
+    memcpy(to, json, length);
+    w->meta.size = (size_t)(to + length - w->meta.bytes);
+}
+
+/* Leaves only the last row of each id, in the order of first appearance. Ids that are no small numbers are left alone.
+ */
+static void compact(pending *p, int columns) {
+    size_t kept = 0, limit = p->rows * 8 + 65536;
+    uint32_t *last = sm_calloc(limit, sizeof *last); /* id -> row + 1 */
+    if (last == NULL) {
+        p->compacted = p->rows; /* not now; tried again when they have doubled once more */
+        return;
+    }
+    for (size_t r = 0; r < p->rows; r++) {
+        cell *row = p->cells + r * (size_t)columns;
+        uint64_t id = (uint64_t)row[0].i;
+        size_t to = id < limit && last[id] ? last[id] - 1 : kept++;
+        if (id < limit) {
+            last[id] = (uint32_t)to + 1;
+        }
+        if (to != r) {
+            memcpy(p->cells + to * (size_t)columns, row, (size_t)columns * sizeof(cell));
+        }
+    }
+    sm_free(last);
+    p->rows = p->compacted = kept;
+}
+
+void sm_writer_row(sm_writer *w, sm_table_kind table, const int64_t *ints, const double *floats) {
+    pending *p = &w->tables[table];
+    int columns = sm_tables[table].columns;
+    if (p->rows >= ROWS_A_CHUNK && !w->stuck) {
+        sm_writer_flush(w);
+    }
+    if (p->rows >= ROWS_A_CHUNK && p->rows >= 2 * p->compacted) {
+        compact(p, columns);
+    }
+    if (p->rows == p->room) {
+        size_t room = p->room ? p->room * 2 : 64;
+        cell *cells = sm_realloc(p->cells, room * (size_t)columns * sizeof(cell));
+        if (cells == NULL) {
+            fail(w, ENOMEM);
+            w->lost++;
+            return;
+        }
+        p->cells = cells;
+        p->room = room;
+    }
+    cell *row = p->cells + p->rows++ * (size_t)columns;
+    for (int c = 0; c < columns; c++) {
+        if (sm_tables[table].column[c].type == SM_TYPE_REAL) {
+            row[c].f = floats ? floats[c] : 0;
+        } else {
+            row[c].i = ints[c];
+        }
+    }
+}
+
+/* ---- writing ---- */
+
+static bool is_our_file(const sm_writer *w) {
+    struct stat is;
+    if (fstat(w->fd, &is) < 0) {
+        return false;
+    }
+    return is.st_dev == w->device && is.st_ino == w->inode;
+}
+
+/* Sends all of `out`. True when it is all there. */
+static bool send_out(sm_writer *w) {
+    if (w->fd < 0 || w->out.size == 0) {
+        return true;
+    }
+    if (!is_our_file(w)) {
+        fail(w, EBADF);
+        return false;
+    }
+    while (w->out_sent < w->out.size) {
+        const uint8_t *from = w->out.bytes + w->out_sent;
+        size_t size = w->out.size - w->out_sent;
+        ssize_t n = w->base < 0 ? write(w->fd, from, size)
+                                : pwrite(w->fd, from, size, w->base + (off_t)(w->written + w->out_sent));
+        if (n <= 0) {
+            if (n < 0 && errno == EINTR) {
+                continue;
+            }
+            fail(w, n < 0 ? errno : ENOSPC);
+            if (w->base >= 0 && ftruncate(w->fd, w->base + (off_t)w->written) == 0) {
+                w->out_sent = 0;
+            }
+            return false;
+        }
+        w->out_sent += (size_t)n;
+    }
+    w->written += w->out.size;
+    w->out.size = w->out_sent = 0;
+    return true;
+}
+
+/* A chunk is built in `out` between these two. chunk_end's argument says whether that succeeded; if not, the chunk is
+ * taken back and ENOMEM noted. */
+static bool chunk_begin(sm_writer *w) {
+    w->chunk_start = w->out.size;
+    if (sm_buffer_reserve(&w->out, SM_CHUNK_HEADER) == NULL) {
+        fail(w, ENOMEM);
+        return false;
+    }
+    w->out.size += SM_CHUNK_HEADER;
+    return true;
+}
+
+static bool chunk_end(sm_writer *w, uint32_t kind, bool built) {
+    size_t payload = w->out.size - w->chunk_start - SM_CHUNK_HEADER;
+    uint64_t offset = (w->fd < 0 ? 0 : w->written) + w->chunk_start;
+    uint8_t entry[2 * SM_VARINT_MAX], *to = sm_varint_put(entry, kind);
+    to = sm_varint_put(to, offset - w->index_last);
+    if (!built || payload > UINT32_MAX || sm_buffer_append(&w->index, entry, (size_t)(to - entry)) < 0) {
+        w->out.size = w->chunk_start;
+        fail(w, ENOMEM);
+        return false;
+    }
+    w->index_count++;
+    w->index_last = offset;
+    uint8_t *header = w->out.bytes + w->chunk_start;
+    sm_put_u32(header, (uint32_t)payload);
+    sm_put_u32(header + 4, kind);
+    sm_put_u32(header + 8, 0);
+    uint32_t crc = sm_crc32_update(&w->crc, 0, header + 4, 4);
+    crc = sm_crc32_update(&w->crc, crc, header + SM_CHUNK_HEADER, payload);
+    sm_put_u32(header + 8, crc);
+    return true;
+}
+
+/* The first `*size` bytes of a buffer of uvarint-prefixed items that make a chunk of reasonable size; returns how many.
+ */
+static uint64_t take_items(const sm_buffer *items, size_t *size) {
+    const uint8_t *at = items->bytes, *end = items->bytes + items->size;
+    uint64_t count = 0, length = 0;
+    while (at < end && (count == 0 || at - items->bytes < STRINGS_A_CHUNK)) {
+        at = sm_varint_get(at, end, &length) + length; /* ours, so whole */
+        count++;
+    }
+    *size = (size_t)(at - items->bytes);
+    return count;
+}
+
+static void drop_front(sm_buffer *buffer, size_t size) {
+    buffer->size -= size;
+    memmove(buffer->bytes, buffer->bytes + size, buffer->size);
+}
+
+static bool flush_meta(sm_writer *w) {
+    while (w->meta.size) {
+        uint64_t length = 0;
+        const uint8_t *json = sm_varint_get(w->meta.bytes, w->meta.bytes + w->meta.size, &length);
+        if (!chunk_begin(w) || !chunk_end(w, SM_CHUNK_META, sm_buffer_append(&w->out, json, length) == 0)) {
+            return false;
+        }
+        drop_front(&w->meta, (size_t)(json + length - w->meta.bytes));
+        if (!send_out(w)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool flush_strings(sm_writer *w) {
+    while (w->strings.size) {
+        size_t size;
+        uint64_t count = take_items(&w->strings, &size);
+        if (!chunk_begin(w)) {
+            return false;
+        }
+        bool built = sm_buffer_append_varint(&w->out, w->strings_written) == 0 &&
+                     sm_buffer_append_varint(&w->out, count) == 0 &&
+                     sm_buffer_append(&w->out, w->strings.bytes, size) == 0;
+        if (!chunk_end(w, SM_CHUNK_STRS, built)) {
+            return false;
+        }
+        drop_front(&w->strings, size);
+        w->strings_written += count;
+        if (!send_out(w)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Encodes column c of `rows` rows. Returns its encoding and byte length, writing only when `to` is not NULL; an
+ * all-zero column has length 0. */
+static int measure_column(const cell *cells, size_t rows, int columns, size_t *size) {
+    size_t plain = 0, delta = 0;
+    int64_t before = 0, any = 0;
+    for (size_t r = 0; r < rows; r++) {
+        int64_t value = cells[r * (size_t)columns].i;
+        any |= value;
+        plain += sm_varint_size((uint64_t)value);
+        delta += sm_varint_size(sm_zigzag((int64_t)((uint64_t)value - (uint64_t)before)));
+        before = value;
+    }
+    *size = any == 0 ? 0 : delta < plain ? delta : plain;
+    return delta < plain ? SM_ENCODING_DELTA : SM_ENCODING_UVARINT;
+}
+
+static uint8_t *put_column(uint8_t *to, const cell *cells, size_t rows, int columns, int encoding) {
+    int64_t before = 0;
+    for (size_t r = 0; r < rows; r++) {
+        cell value = cells[r * (size_t)columns];
+        switch (encoding) {
+        case SM_ENCODING_F64:
+            sm_put_f64(to, value.f);
+            to += 8;
+            break;
+        case SM_ENCODING_DELTA:
+            to = sm_varint_put(to, sm_zigzag((int64_t)((uint64_t)value.i - (uint64_t)before)));
+            before = value.i;
+            break;
+        default:
+            to = sm_varint_put(to, (uint64_t)value.i);
+        }
+    }
+    return to;
+}
+
+static bool build_rows(sm_writer *w, sm_table_kind table, size_t rows) {
+    int columns = sm_tables[table].columns, encodings[SM_MAX_COLUMNS], present = 0;
+    size_t sizes[SM_MAX_COLUMNS], total = 1 + 2 * SM_VARINT_MAX;
+    const cell *cells = w->tables[table].cells;
+    for (int c = 0; c < columns; c++) {
+        encodings[c] = measure_column(cells + c, rows, columns, &sizes[c]);
+        if (sm_tables[table].column[c].type == SM_TYPE_REAL && sizes[c]) {
+            encodings[c] = SM_ENCODING_F64;
+            sizes[c] = rows * 8;
+        }
+        present += sizes[c] != 0;
+        total += RECORD_TABLE_COLUMN + SM_VARINT_MAX + sizes[c];
+    }
+    uint8_t *to = sm_buffer_reserve(&w->out, total + SM_VARINT_MAX);
+    if (to == NULL) {
+        return false;
+    }
+    *to++ = (uint8_t)table;
+    to = sm_varint_put(to, rows);
+    to = sm_varint_put(to, (uint64_t)present);
+    for (int c = 0; c < columns; c++) {
+        if (sizes[c]) {
+            *to++ = (uint8_t)c;
+            *to++ = (uint8_t)encodings[c];
+            to = sm_varint_put(to, sizes[c]);
+            to = put_column(to, cells + c, rows, columns, encodings[c]);
+        }
+    }
+    w->out.size = (size_t)(to - w->out.bytes);
+    return true;
+}
+
+static bool flush_table(sm_writer *w, sm_table_kind table) {
+    pending *p = &w->tables[table];
+    size_t columns = (size_t)sm_tables[table].columns;
+    while (p->rows) {
+        size_t rows = p->rows < ROWS_A_CHUNK ? p->rows : ROWS_A_CHUNK;
+        if (!chunk_begin(w) || !chunk_end(w, SM_CHUNK_TABL, build_rows(w, table, rows))) {
+            return false;
+        }
+        p->rows -= rows;
+        memmove(p->cells, p->cells + rows * columns, p->rows * columns * sizeof(cell));
+        p->compacted = 0;
+        if (!send_out(w)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool flush_all(sm_writer *w) {
+    bool whole = send_out(w) && flush_meta(w) && flush_strings(w);
+    for (int t = 0; whole && t < SM_TABLES; t++) {
+        whole = flush_table(w, (sm_table_kind)t);
+    }
+    return whole;
+}
+
+void sm_writer_flush(sm_writer *w) {
+    w->stuck = !flush_all(w);
+}
+
+void sm_writer_finish(sm_writer *w) {
+    sm_writer_flush(w);
+    if (!w->stuck && chunk_begin(w)) {
+        bool built = sm_buffer_append_varint(&w->out, w->index_count) == 0 &&
+                     sm_buffer_append(&w->out, w->index.bytes, w->index.size) == 0;
+        if (chunk_end(w, SM_CHUNK_END, built)) {
+            w->stuck = !send_out(w);
+        }
+    }
+}
+
+/* ---- asking ---- */
+
+int sm_writer_error(const sm_writer *w) {
+    return w->error;
+}
+
+int sm_writer_behind(const sm_writer *w) {
+    return w->fd >= 0 && w->out.size != 0;
+}
+
+uint64_t sm_writer_lost(const sm_writer *w) {
+    return w->lost;
+}
+
+uint64_t sm_writer_offset(const sm_writer *w) {
+    return w->fd < 0 ? w->out.size : w->written;
+}
+
+const uint8_t *sm_writer_bytes(const sm_writer *w, size_t *size) {
+    *size = w->fd < 0 ? w->out.size : 0;
+    return w->fd < 0 ? w->out.bytes : NULL;
+}

@@ -1,0 +1,47 @@
+/* Writes a recording: append-only chunks, as docs/format.md has them.
+ *
+ * No Python.h. Call it with the GIL held or otherwise never concurrently, from any thread. It takes no lock and owns no
+ * descriptor, so after a fork the child just frees its copy (sm_writer_free writes nothing). */
+#ifndef SM_FILE_WRITER_H
+#define SM_FILE_WRITER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "file/tables.h"
+
+typedef struct sm_writer sm_writer;
+
+/* A writer to `fd` from its present position on (-1: into memory), and the header. NULL when out of memory. The caller
+ * closes fd. If fd later comes to mean another file, nothing is written there: the error is EBADF. */
+sm_writer *sm_writer_new(int fd);
+void sm_writer_free(sm_writer *w);
+
+/* Adds UTF-8 text (surrogates passed) and returns its index; nothing is deduplicated, except that "" is 0. It is
+ * written before any row that is added later. Out of memory: returns 0 and sets the error. */
+uint64_t sm_writer_string(sm_writer *w, const char *text, size_t length);
+/* Adds a JSON object; its keys override those of earlier ones. */
+void sm_writer_meta(sm_writer *w, const char *json, size_t length);
+/* Adds a row: integer and string columns from ints[column number], f8 columns from floats[column number] (NULL allowed
+ * for tables without any). A later row with the same id replaces an earlier one. May write (a chunk's worth of rows).
+ */
+void sm_writer_row(sm_writer *w, sm_table_kind table, const int64_t *ints, const double *floats);
+
+/* Writes what is pending: meta, strings, then a chunk or more of each table. */
+void sm_writer_flush(sm_writer *w);
+/* flush + the END chunk. More may follow, and another finish. */
+void sm_writer_finish(sm_writer *w);
+
+/* errno of the first failure (ENOMEM: something was not taken in), 0 if there was none; it stays. After a failed write
+ * the file ends at its last whole chunk, and every later flush tries again with what it lacks. */
+int sm_writer_error(const sm_writer *w);
+/* Whether the file still lacks something that was flushed. */
+int sm_writer_behind(const sm_writer *w);
+/* Rows and strings that were not taken in for want of memory. */
+uint64_t sm_writer_lost(const sm_writer *w);
+/* Bytes in the file, or in memory. */
+uint64_t sm_writer_offset(const sm_writer *w);
+/* What a memory writer has written; valid until the next call. */
+const uint8_t *sm_writer_bytes(const sm_writer *w, size_t *size);
+
+#endif

@@ -1,0 +1,38 @@
+/* From what was counted and timed to times with errors. No Python.h, no globals. */
+#ifndef SM_MODEL_ESTIMATE_H
+#define SM_MODEL_ESTIMATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Costs of our probes in one process, ns; see the table `processes`. Each points to `processes` values. */
+typedef struct {
+    const double *python_inside, *python_outside;
+    const double *c_inside, *c_outside;
+    const double *resume_inside, *resume_outside;
+    const double *clock_ns, *cost_error;
+} sm_costs;
+
+/* All borrowed. Sound as the reader leaves them: references in range, parents before children. */
+typedef struct {
+    size_t nodes, functions, threads, processes;
+    const int64_t *parent, *thread, *function, *calls, *resumes, *timed, *timed_ns, *sampled, *sampled_ns;
+    const int64_t *ticked, *ticked_ns;
+    const double *sampled_sq, *timed_sq;
+    const int64_t *function_kind;
+    const int64_t *thread_process, *thread_rest;
+    sm_costs costs;
+} sm_estimate_input;
+
+/* `nodes` or `functions` values each, allocated by the caller. ns; errors are 95 % half-widths. */
+typedef struct {
+    double *own, *own_error, *total, *total_error;
+    double *total_square; /* additive bound of the squared error of the total; what sums over nodes use */
+    int64_t *depth;
+    double *function_own, *function_own_error;
+} sm_estimates;
+
+/* 0, or -1 when out of memory. */
+int sm_estimate(const sm_estimate_input *in, const sm_estimates *out);
+
+#endif
