@@ -1,0 +1,283 @@
+#include "event/engine.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/random.h"
+#include "event/output.h"
+#include "event/threads.h"
+#include "event/ticker.h"
+
+sm_engine_state sm_engine;
+
+/* How many reads of the clock a segment must be worth to be timed always: two are needed, so that costs 2 % of its time
+ * at most. With a score, programs whose functions all take a few hundred nanoseconds paid more for the clock than for
+ * the events. */
+#define WORTH_READS 100.0
+
+static void code_died(sm_function *function, const void *code) {
+    if (sm_engine.running)
+        sm_engine.recorder->code_died(function, code);
+}
+
+/* Between fork and sm_engine_after_fork the child shares its parent's file: nothing may be written. */
+static void child_forked(void) {
+    sm_ticker_forked();
+    if (sm_engine.running)
+        sm_engine.forked = true;
+}
+
+int sm_engine_init(void) {
+    static bool done = false;
+    if (done)
+        return 0;
+    if (sm_functions_init(code_died) < 0)
+        return -1;
+    sm_gap_table_init();
+    if (pthread_atfork(sm_ticker_before_fork, NULL, child_forked) != 0) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    done = true;
+    return 0;
+}
+
+static void replace_text(char **target, const char *text) {
+    size_t size = strlen(text) + 1;
+    char *copy = sm_malloc(size);
+    if (copy != NULL)
+        memcpy(copy, text, size);
+    sm_free(*target);
+    *target = copy;
+}
+
+static int64_t unix_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void plan_flush(uint64_t took) {
+    /* A flush may take 2 % of the time: with a large tree they become rarer by themselves. */
+    uint64_t interval = (uint64_t)((double)sm_engine.settings.flush_ns / sm_engine.clock.ns_per_tick);
+    if (interval < took * 50)
+        interval = took * 50;
+    uint64_t now = sm_clock_read(&sm_engine.clock);
+    sm_engine.next_flush = sm_engine.settings.flush_ns == 0 ? UINT64_MAX : now + interval;
+}
+
+/* A new recording begins: clock, counters, recorder. */
+static void begin(void) {
+    sm_ticker_stop();
+    sm_engine.recorder->start(&sm_engine.settings); /* frees the last tree, which hangs on the threads */
+    sm_threads_forget();
+    sm_engine.session++;
+    sm_engine.repaired = sm_engine.lost_memory = sm_engine.late_threads = sm_engine.hook_lost = sm_engine.sites_off = 0;
+    sm_engine.source_changes = 0;
+    sm_engine.end_ns = 0;
+    replace_text(&sm_engine.exit, "");
+    sm_engine.start_ns = unix_ns();
+    sm_engine.start_ticks = sm_clock_read(&sm_engine.clock);
+    plan_flush(0);
+}
+
+static int open_output(int fd) {
+    sm_output_close(&sm_engine.output);
+    if (fd < 0)
+        return 0;
+    sm_writer *writer = sm_writer_new(fd);
+    if (writer == NULL || !sm_output_open(&sm_engine.output, writer, false)) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    return 0;
+}
+
+static int turn_on(void) {
+    begin();
+    sm_engine.running = true;
+    if (sm_engine.source->start(&sm_engine.settings) < 0) {
+        sm_engine.running = false;
+        return -1;
+    }
+    (void)sm_engine_settle(false); /* the thread that starts is met at once */
+    sm_engine.from_here = false;
+    return 0;
+}
+
+int sm_engine_rehearse(bool on) {
+    if (on)
+        return turn_on();
+    if (sm_engine.running)
+        sm_engine.source->stop();
+    sm_engine.running = false;
+    return 0;
+}
+
+/* Costs hold for a process, a source and a set of events; a second recording of the same kind starts at once. */
+static int find_costs(void) {
+    static struct {
+        const sm_source *source;
+        sm_clock_kind clock;
+        char c_functions[8];
+        sm_cost python, c, resume;
+        double error;
+        uint64_t sampled_extra;
+    } known;
+    if (known.source == sm_engine.source && known.clock == sm_engine.clock.kind &&
+        strcmp(known.c_functions, sm_engine.settings.c_functions) == 0) {
+        sm_engine.python = known.python, sm_engine.c = known.c, sm_engine.resume = known.resume;
+        sm_engine.cost_error = known.error;
+        sm_engine.sampled_extra = known.sampled_extra;
+        return 0;
+    }
+    if (sm_engine_calibrate() < 0)
+        return -1;
+    known.source = sm_engine.source;
+    known.clock = sm_engine.clock.kind;
+    strcpy(known.c_functions, sm_engine.settings.c_functions);
+    known.python = sm_engine.python, known.c = sm_engine.c, known.resume = sm_engine.resume;
+    known.error = sm_engine.cost_error;
+    known.sampled_extra = sm_engine.sampled_extra;
+    return 0;
+}
+
+int sm_engine_start(const sm_recorder *recorder, const sm_source *source, const sm_settings *settings, bool calibrate,
+                    bool running, int fd, const char *meta) {
+    sm_engine.recorder = recorder;
+    sm_engine.source = source;
+    sm_engine.settings = *settings;
+    if (!sm_clock_choose(&sm_engine.clock, settings->clock)) {
+        PyErr_Format(PyExc_RuntimeError, "the clock %s cannot be used here: %s", settings->clock,
+                     sm_engine.clock.reason);
+        return -1;
+    }
+    sm_engine.threshold_ticks = (uint64_t)(WORTH_READS * sm_engine.clock.read_ticks);
+    replace_text(&sm_engine.meta, meta);
+    sm_engine.forked = false;
+    memset(&sm_engine.python, 0, sizeof sm_engine.python);
+    sm_engine.c = sm_engine.resume = sm_engine.python;
+    sm_engine.cost_error = 0.0;
+    sm_engine.sampled_extra = 0;
+    if (calibrate && sm_engine.clock.kind != SM_CLOCK_SIMULATED && find_costs() < 0)
+        return -1;
+    replace_text(&sm_engine.exit, "");
+    if (open_output(fd) < 0)
+        return -1;
+    sm_engine.from_here = !running;
+    if (turn_on() < 0) {
+        sm_output_close(&sm_engine.output);
+        return -1;
+    }
+    return 0;
+}
+
+void sm_engine_stop(const char *exit) {
+    if (!sm_engine.running)
+        return;
+    sm_ticker_stop();
+    sm_engine.source->stop();
+    if (sm_this_thread->session == sm_engine.session)
+        sm_engine.recorder->pause(sm_this_thread); /* closes its last segment */
+    sm_engine.end_ns = unix_ns();
+    replace_text(&sm_engine.exit, exit);
+    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
+        if (thread->session != sm_engine.session || thread->ended || thread->end_ns != 0)
+            continue;
+        int64_t cpu = sm_thread_cpu_ns(thread);
+        if (cpu >= 0 && thread->cpu_start_ns >= 0)
+            thread->cpu_ns = cpu - thread->cpu_start_ns;
+        thread->end_ns = sm_engine.end_ns;
+        thread->end_ticks = sm_clock_read(&sm_engine.clock);
+    }
+    sm_engine.recorder->stop();
+    if (sm_engine.output.writer != NULL && !sm_engine.forked)
+        sm_output_save(&sm_engine.output, true);
+    sm_engine.running = false;
+}
+
+void sm_engine_flush(void) {
+    if (!sm_engine.running || sm_engine.forked)
+        return;
+    uint64_t before = sm_clock_read(&sm_engine.clock);
+    sm_writer *writer = sm_engine.output.writer;
+    if (writer != NULL && sm_writer_error(writer) != 0 && sm_writer_behind(writer))
+        sm_writer_flush(writer); /* the disk is full: nothing new before the old is written */
+    else if (writer != NULL)
+        sm_output_save(&sm_engine.output, false);
+    plan_flush(sm_clock_read(&sm_engine.clock) - before);
+}
+
+void sm_engine_tick(sm_thread *thread) {
+    (void)thread;
+    if (sm_engine.forked) {
+        sm_engine.next_flush = UINT64_MAX; /* until the child has said how it goes on */
+        return;
+    }
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    int saved_errno = errno;
+    if (sm_engine.source->poll != NULL)
+        sm_engine.source->poll();
+    sm_engine_flush();
+    errno = saved_errno;
+    PyErr_Restore(type, value, traceback);
+}
+
+PyObject *sm_engine_snapshot(void) {
+    if (sm_engine.recorder == NULL) {
+        PyErr_SetString(PyExc_RuntimeError, "nothing has been recorded yet");
+        return NULL;
+    }
+    bool ours = sm_engine.running && sm_this_thread->session == sm_engine.session;
+    if (ours)
+        sm_engine.recorder->pause(sm_this_thread);
+    sm_output output;
+    PyObject *image = NULL;
+    if (!sm_output_open(&output, sm_writer_new(-1), true)) {
+        PyErr_NoMemory();
+    } else {
+        sm_output_save(&output, true);
+        size_t size;
+        const uint8_t *bytes = sm_writer_bytes(output.writer, &size);
+        if (sm_writer_error(output.writer) != 0)
+            PyErr_NoMemory();
+        else
+            image = PyBytes_FromStringAndSize((const char *)bytes, (Py_ssize_t)size);
+    }
+    sm_output_close(&output);
+    if (ours)
+        sm_engine.recorder->go_on(sm_this_thread);
+    return image;
+}
+
+int sm_engine_after_fork(int fd, const char *meta) {
+    sm_output_close(&sm_engine.output);
+    if (!sm_engine.running)
+        return 0;
+    if (fd == -2) {
+        sm_engine.source->stop();
+        sm_engine.running = sm_engine.forked = false;
+        return 0;
+    }
+    replace_text(&sm_engine.meta, meta);
+    if (open_output(fd) < 0)
+        return -1;
+    sm_engine.forked = false;
+    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
+        thread->pthread = thread == sm_this_thread ? pthread_self() : thread->pthread;
+        if (thread == sm_this_thread) {
+            thread->native_id = (uint64_t)getpid();
+            pthread_getcpuclockid(thread->pthread, &thread->cpu_clock);
+        } else {
+            thread->ended = true;
+        }
+    }
+    begin();
+    sm_engine.same_frames = true;
+    (void)sm_engine_settle(false);
+    sm_engine.same_frames = false;
+    return 0;
+}

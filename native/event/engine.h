@@ -1,0 +1,177 @@
+/* The engine: one per process. It knows the threads, starts and stops one source and one recorder, and writes what the
+ * recorder kept. Sources hand it nothing on the way of an event: their callbacks are instantiated with a recorder's
+ * inline functions (module/wiring.c), and only what is rare comes here: a thread never seen, a stack that was
+ * exchanged, a flush.
+ *
+ * Ownership and threads: everything here is touched with the GIL held. An sm_thread belongs to its OS thread while that
+ * one runs Python; the flushing thread reads the others' records, which the GIL makes safe. Free-threaded builds and
+ * subinterpreters are refused at start. */
+#ifndef SM_ENGINE_H
+#define SM_ENGINE_H
+
+#include <Python.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "compat/compat.h"
+#include "event/function.h"
+#include "file/writer.h"
+
+/* How a frame or a C function is left. */
+typedef enum { SM_BY_RETURN, SM_BY_YIELD, SM_BY_EXCEPTION } sm_leaving;
+
+/* Per thread. The first fields are read at every event. */
+typedef struct sm_thread {
+    PyThreadState *tstate;  /* borrowed; &sm_no_tstate once it is gone */
+    sm_chunk *chunk;        /* the data stack chunk at the last event: another one means a look at the frames */
+    sm_chunk *chunk_before; /* the one below it */
+    uint32_t id;
+    uint32_t session; /* of which start this record's content is */
+    uint8_t nameless; /* more events at which to ask for its name */
+    bool main, ended;
+    bool unreachable; /* no thread-local pointer leads here any more: may be freed with the recording */
+    pthread_t pthread;
+    clockid_t cpu_clock;
+    uint64_t native_id;
+    int64_t start_ns, end_ns; /* Unix time */
+    uint64_t start_ticks, end_ticks;
+    uint64_t rest_ticks;          /* in segments that were not timed always: what the sampled times must add up to */
+    int64_t cpu_start_ns, cpu_ns; /* -1: unknown */
+    size_t below;                 /* outermost frames that are no part of the recording */
+    const void *below_code;       /* the outermost one's code: another stack (a greenlet's) has another */
+    char name[96];
+    struct sm_thread *next;
+    _Alignas(64) unsigned char recorder[]; /* the recorder's own state of this thread */
+} sm_thread;
+
+/* A file or memory image being written, with what has gone into it already. */
+typedef struct {
+    uint64_t module, qualname, file; /* string numbers */
+    uint32_t number;                 /* the function's number in this output, from 1; 0: not written yet */
+    uint32_t flags;                  /* as written */
+} sm_output_function;
+
+typedef struct {
+    sm_writer *writer;
+    sm_output_function *functions; /* by sm_function.id */
+    uint32_t functions_size, functions_count;
+    uint64_t host, argv, interpreter, clock, source; /* string numbers */
+    uint32_t losses;
+    bool whole; /* everything, not only what changed since the last flush */
+} sm_output;
+
+typedef struct { /* ticks a call, found by calibration (event/calibrate.c) */
+    double inside, outside;
+} sm_cost;
+
+typedef struct {
+    const char *c_functions; /* "auto", "all", "none" */
+    const char *clock;       /* "auto", "tsc", "monotonic", "simulated" */
+    bool time_every;
+    uint64_t flush_ns;
+    uint64_t max_paths;
+} sm_settings;
+
+/* What a recorder is to the engine. None of these is on the way of an event; all are called with the GIL. */
+typedef struct sm_recorder {
+    const char *name;
+    size_t thread_size;
+    void (*start)(const sm_settings *settings); /* a new recording: forget everything */
+    bool (*thread_start)(sm_thread *thread);    /* false: out of memory */
+    void (*thread_end)(sm_thread *thread);
+    /* The frames' code objects, outermost first, are the thread's path now. True if they already were. */
+    bool (*settle)(sm_thread *thread, PyCodeObject **codes, PyObject **globals, size_t count);
+    void (*code_died)(sm_function *function, const void *code);
+    /* From the ticker's thread, without the GIL: the next event is to look at the clock. */
+    void (*poke)(sm_thread *thread);
+    void (*pause)(sm_thread *thread); /* before and */
+    void (*go_on)(sm_thread *thread); /* after work of ours that takes time on this thread */
+    void (*save)(sm_output *output);
+    void (*stop)(void);
+    /* A function's segments so far: ticks [0] of those timed always; ticks [1] and number [2] of the sampled. */
+    void (*timed)(const sm_function *function, double sums[3]);
+    bool (*check)(void); /* consistency, for debug builds and tests */
+} sm_recorder;
+
+/* What a source is to the engine. */
+typedef struct sm_source {
+    const char *name;
+    /* NULL: can be used now; else why not (a plain sentence). */
+    const char *(*objection)(const sm_settings *settings);
+    int (*start)(const sm_settings *settings); /* -1 with an exception set */
+    void (*stop)(void);
+    void (*poll)(void); /* now and then, from any thread: look after what the interpreter does not tell. May be NULL. */
+} sm_source;
+
+typedef struct {
+    bool running, forked; /* forked: a child that has not said yet how it goes on */
+    uint32_t session;
+    const sm_recorder *recorder;
+    const sm_source *source;
+    sm_settings settings;
+    sm_clock clock;
+    uint64_t threshold_ticks; /* a segment that is longer is worth its clock reads */
+    sm_thread *threads;       /* newest first; of this and, while their threads live, of earlier sessions */
+    uint32_t thread_count;
+    uint64_t next_flush, flush_ticks;              /* ticks */
+    sm_output output;                              /* the file; writer NULL: none */
+    bool same_frames;                              /* a forked child: what its parent left out stays out */
+    bool from_here;                                /* the frames of the starting thread are no part of the recording */
+    char *meta, *host, *argv, *interpreter, *exit; /* owned */
+    int64_t start_ns, end_ns;
+    uint64_t start_ticks;
+    sm_cost python, c, resume;
+    double cost_error;
+    uint64_t sampled_extra; /* ticks that a segment seems longer by when it is sampled */
+    uint64_t walks;         /* times that a stack was walked */
+    uint64_t repaired, lost_memory, late_threads, hook_lost, sites_off, source_changes; /* losses */
+} sm_engine_state;
+
+extern sm_engine_state sm_engine;
+extern PyThreadState sm_no_tstate;
+extern __thread sm_thread *sm_this_thread __attribute__((tls_model("initial-exec")));
+
+/* The thread of the event at hand, or NULL: ignore the event. entering: the running frame is not on the path yet. */
+sm_thread *sm_engine_settle(bool entering);
+
+static inline sm_thread *sm_event_thread(bool entering) {
+    sm_thread *thread = sm_this_thread;
+    if (SM_LIKELY(sm_tstate_chunk(thread->tstate) == thread->chunk))
+        return thread;
+    return sm_engine_settle(entering);
+}
+
+/* Asks once more for a name that was not to be had at the first event. */
+void sm_engine_name(sm_thread *thread);
+
+/* Compares the path with the frames and repairs it; counts a repair. */
+void sm_engine_repair(sm_thread *thread, bool entering);
+
+/* From a recorder's slow path: flush and look after things when it is time. */
+void sm_engine_tick(sm_thread *thread);
+static inline bool sm_engine_due(uint64_t now) {
+    return SM_UNLIKELY(now >= sm_engine.next_flush);
+}
+
+/* The number of a function in an output; writes the function first if it must. UINT32_MAX: out of memory. */
+uint32_t sm_output_function_number(sm_output *output, const sm_function *function);
+void sm_output_loss(sm_output *output, const char *kind, uint64_t count, int64_t thread, const char *detail);
+
+int sm_engine_init(void); /* once per process; -1 with an exception */
+int sm_engine_start(const sm_recorder *recorder, const sm_source *source, const sm_settings *settings, bool calibrate,
+                    bool running, int fd, const char *meta);
+void sm_engine_stop(const char *exit);
+void sm_engine_flush(void);
+PyObject *sm_engine_snapshot(void);
+int sm_engine_after_fork(int fd, const char *meta);
+
+/* calibrate.c: measures what the probes cost, with the clock, source, recorder and settings at hand. -1 with an
+ * exception. */
+int sm_engine_calibrate(void);
+/* For it: a recording that goes nowhere, on and off. */
+int sm_engine_rehearse(bool on);
+
+#endif

@@ -1,0 +1,354 @@
+#include "event/function.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "compat/compat.h"
+
+typedef struct { /* what a code object's slot holds: owned by the code object, freed by release_code */
+    sm_function *function;
+    const void *code;
+} code_entry;
+
+typedef struct {
+    const void *key;
+    sm_function *function;
+} c_entry;
+
+const PyMethodDef *sm_shared_new = NULL;
+
+static struct {
+    Py_ssize_t slot;
+    void (*code_died)(sm_function *function, const void *code);
+    char *hide;
+    sm_function **by_id;
+    uint32_t count, by_id_size;
+    sm_function **buckets; /* size buckets_size, a power of two */
+    uint32_t buckets_size;
+    c_entry *c_table; /* open addressing, size c_size, a power of two */
+    uint32_t c_count, c_size;
+} functions = {.slot = -1};
+
+static void release_code(void *extra) {
+    code_entry *entry = extra; /* NULL: gh-122491 calls this for empty slots too */
+    if (entry == NULL)
+        return;
+    functions.code_died(entry->function, entry->code);
+    sm_free(entry);
+}
+
+int sm_functions_init(void (*code_died)(sm_function *function, const void *code)) {
+    if (functions.slot >= 0)
+        return 0;
+    functions.code_died = code_died;
+    PyObject *object_new = PyObject_GetAttrString((PyObject *)&PyBaseObject_Type, "__new__");
+    if (object_new != NULL && PyCFunction_CheckExact(object_new))
+        sm_shared_new = ((PyCFunctionObject *)object_new)->m_ml;
+    Py_XDECREF(object_new);
+    PyErr_Clear();
+    functions.slot = sm_code_request_slot(release_code);
+    if (functions.slot < 0) {
+        PyErr_SetString(PyExc_RuntimeError, "no slot left on code objects (254 tools hold one)");
+        return -1;
+    }
+    return 0;
+}
+
+void sm_functions_hide(const char *prefix) {
+    sm_free(functions.hide);
+    functions.hide = NULL;
+    if (prefix == NULL || *prefix == '\0')
+        return;
+    size_t size = strlen(prefix) + 1;
+    functions.hide = sm_malloc(size);
+    if (functions.hide != NULL)
+        memcpy(functions.hide, prefix, size);
+}
+
+static uint64_t hash_bytes(uint64_t hash, const char *data, size_t size) { /* FNV-1a, with the length mixed in */
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ (unsigned char)data[i]) * 0x100000001b3u;
+    return (hash ^ size) * 0x9E3779B97F4A7C15u;
+}
+
+/* A copy of a str as UTF-8; "" for what is no str. NULL: out of memory. Lone surrogates pass through. */
+static char *copy_text(PyObject *text) {
+    PyObject *bytes = NULL;
+    const char *data = "";
+    size_t size = 0;
+    if (text != NULL && PyUnicode_Check(text)) {
+        bytes = PyUnicode_AsEncodedString(text, "utf-8", "surrogatepass");
+        if (bytes == NULL) {
+            PyErr_Clear();
+        } else {
+            data = PyBytes_AS_STRING(bytes);
+            size = (size_t)PyBytes_GET_SIZE(bytes);
+        }
+    }
+    char *copy = sm_malloc(size + 1);
+    if (copy != NULL) {
+        memcpy(copy, data, size);
+        copy[size] = '\0';
+    }
+    Py_XDECREF(bytes);
+    return copy;
+}
+
+static char *copy_chars(const char *text) {
+    size_t size = strlen(text) + 1;
+    char *copy = sm_malloc(size);
+    if (copy != NULL)
+        memcpy(copy, text, size);
+    return copy;
+}
+
+static bool grow_tables(void) {
+    if (functions.count == functions.by_id_size) {
+        uint32_t size = functions.by_id_size ? functions.by_id_size * 2 : 1024;
+        sm_function **by_id = sm_realloc(functions.by_id, size * sizeof *by_id);
+        if (by_id == NULL)
+            return false;
+        functions.by_id = by_id;
+        functions.by_id_size = size;
+    }
+    if (functions.count < functions.buckets_size)
+        return true;
+    uint32_t size = functions.buckets_size ? functions.buckets_size * 2 : 1024;
+    sm_function **buckets = sm_calloc(size, sizeof *buckets);
+    if (buckets == NULL)
+        return false;
+    for (uint32_t i = 0; i < functions.count; i++) {
+        sm_function *function = functions.by_id[i];
+        function->next = buckets[function->hash & (size - 1)];
+        buckets[function->hash & (size - 1)] = function;
+    }
+    sm_free(functions.buckets);
+    functions.buckets = buckets;
+    functions.buckets_size = size;
+    return true;
+}
+
+/* Finds or makes the function of this content. Takes module, qualname and file over (each may be NULL: out of memory).
+ */
+static sm_function *intern(sm_function_kind kind, char *module, char *qualname, char *file, int line, uint64_t extra) {
+    sm_function *function = NULL;
+    if (module == NULL || qualname == NULL || file == NULL || !grow_tables())
+        goto done;
+    uint64_t hash = hash_bytes(0xcbf29ce484222325u ^ extra ^ (uint64_t)line, qualname, strlen(qualname));
+    hash = hash_bytes(hash ^ (uint64_t)kind, file, strlen(file));
+    if (kind != SM_PYTHON) /* a Python function's module may be unknown at first */
+        hash = hash_bytes(hash, module, strlen(module));
+    hash ^= hash >> 29;
+    sm_function **bucket = &functions.buckets[hash & (functions.buckets_size - 1)];
+    for (function = *bucket; function != NULL; function = function->next) {
+        if (function->hash == hash && function->kind == kind && function->line == line &&
+            strcmp(function->qualname, qualname) == 0 && strcmp(function->file, file) == 0)
+            break;
+    }
+    if (function != NULL) {
+        if (*function->module == '\0' && *module != '\0') {
+            char *unknown = function->module;
+            function->module = module;
+            module = unknown;
+        }
+        goto done;
+    }
+    function = sm_calloc(1, sizeof *function);
+    if (function == NULL)
+        goto done;
+    *function = (sm_function){.id = functions.count,
+                              .kind = (uint8_t)kind,
+                              .line = line,
+                              .module = module,
+                              .qualname = qualname,
+                              .file = file,
+                              .hash = hash,
+                              .next = *bucket};
+    if (kind == SM_PYTHON)
+        function->hidden = functions.hide != NULL && strncmp(file, functions.hide, strlen(functions.hide)) == 0;
+    else
+        function->hidden = kind == SM_C && strcmp(module, "seismo._core") == 0;
+    *bucket = function;
+    functions.by_id[functions.count++] = function;
+    return function;
+done:
+    sm_free(module);
+    sm_free(qualname);
+    sm_free(file);
+    return function;
+}
+
+static uint32_t flags_of_code(PyCodeObject *code) {
+    if (code->co_flags & CO_ASYNC_GENERATOR)
+        return SM_FUNCTION_ASYNC_GENERATOR;
+    if (code->co_flags & (CO_COROUTINE | CO_ITERABLE_COROUTINE))
+        return SM_FUNCTION_COROUTINE;
+    return code->co_flags & CO_GENERATOR ? SM_FUNCTION_GENERATOR : 0;
+}
+
+/* Lambdas in files only: generated code with ever new constants must not become ever new functions. */
+static bool is_plain_lambda(PyCodeObject *code) {
+    PyObject *file = code->co_filename;
+    return PyUnicode_CompareWithASCIIString(code->co_name, "<lambda>") == 0 && PyUnicode_GET_LENGTH(file) > 0 &&
+           PyUnicode_READ_CHAR(file, 0) != '<';
+}
+
+sm_function *sm_function_of_code(PyCodeObject *code, PyObject *globals) {
+    void *extra = NULL;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback); /* events of an unwinding frame come with an exception in flight */
+    sm_function *function = NULL;
+    if (sm_code_get(code, functions.slot, &extra) == 0 && extra != NULL) {
+        function = ((code_entry *)extra)->function;
+        goto done;
+    }
+    code_entry *entry = sm_malloc(sizeof *entry);
+    if (entry == NULL)
+        goto done;
+    PyObject *module = globals != NULL && PyDict_Check(globals) ? PyDict_GetItemString(globals, "__name__") : NULL;
+    PyObject *table = code->co_linetable;
+    uint64_t extra_hash =
+        PyBytes_Check(table) ? hash_bytes(0, PyBytes_AS_STRING(table), (size_t)PyBytes_GET_SIZE(table)) : 0;
+    if (is_plain_lambda(code)) { /* several may stand in one line with equal line tables */
+        Py_hash_t content = PyObject_Hash((PyObject *)code);
+        if (content == -1)
+            PyErr_Clear();
+        extra_hash ^= (uint64_t)content;
+    }
+    function = intern(SM_PYTHON, copy_text(module), copy_text(code->co_qualname), copy_text(code->co_filename),
+                      code->co_firstlineno, extra_hash);
+    if (function == NULL) {
+        sm_free(entry);
+        goto done;
+    }
+    *entry = (code_entry){function, code};
+    if (sm_code_set(code, functions.slot, entry) < 0) {
+        sm_free(entry);
+        goto done;
+    }
+    function->codes++;
+    function->flags |= flags_of_code(code);
+done:
+    PyErr_Restore(type, value, traceback);
+    return function;
+}
+
+/* The type that a bound built-in method belongs to: the first base whose own attribute is this method. */
+static const char *owner_of_method(PyTypeObject *type, PyMethodDef *method) {
+    PyObject *mro = type->tp_mro;
+    for (Py_ssize_t i = 0; mro != NULL && PyTuple_Check(mro) && i < PyTuple_GET_SIZE(mro); i++) {
+        PyTypeObject *base = (PyTypeObject *)PyTuple_GET_ITEM(mro, i);
+        if (!PyType_Check((PyObject *)base))
+            continue;
+        for (PyMethodDef *own = base->tp_methods; own != NULL && own->ml_name != NULL; own++) {
+            if (own == method)
+                return base->tp_name;
+        }
+    }
+    return type->tp_name;
+}
+
+/* Names a C function: module, and qualified name ("list.append", "len"). */
+static sm_function *intern_c(PyMethodDef *method, PyObject *callable) {
+    char qualified[512];
+    char *module = NULL;
+    const char *owner = NULL;
+    if (Py_TYPE(callable) == &PyMethodDescr_Type) {
+        owner = PyDescr_TYPE(callable)->tp_name;
+    } else {
+        PyCFunctionObject *bound = (PyCFunctionObject *)callable;
+        PyObject *self = PyCFunction_GET_SELF(callable);
+        if (bound->m_module != NULL && PyUnicode_Check(bound->m_module))
+            module = copy_text(bound->m_module);
+        if (method == sm_shared_new && self != NULL && PyType_Check(self))
+            owner = ((PyTypeObject *)self)->tp_name;
+        else if (self != NULL && PyType_Check(self))
+            owner = owner_of_method((PyTypeObject *)self, method);
+        else if (self != NULL && !PyModule_Check(self))
+            owner = owner_of_method(Py_TYPE(self), method);
+    }
+    if (owner != NULL) { /* tp_name is "module.Type" for extension types, "Type" for built-in ones */
+        const char *dot = strrchr(owner, '.');
+        if (dot != NULL && module == NULL) {
+            module = sm_malloc((size_t)(dot - owner) + 1);
+            if (module != NULL) {
+                memcpy(module, owner, (size_t)(dot - owner));
+                module[dot - owner] = '\0';
+            }
+        }
+        snprintf(qualified, sizeof qualified, "%s.%s", dot ? dot + 1 : owner, method->ml_name);
+    } else {
+        snprintf(qualified, sizeof qualified, "%s", method->ml_name);
+    }
+    return intern(SM_C, module ? module : copy_chars("builtins"), copy_chars(qualified), copy_chars(""), 0, 0);
+}
+
+static c_entry *c_slot(const void *key) {
+    uint64_t hash = ((uintptr_t)key >> 4) * 0x9E3779B97F4A7C15u;
+    for (uint32_t i = (uint32_t)(hash >> 32);; i++) {
+        c_entry *entry = &functions.c_table[i & (functions.c_size - 1)];
+        if (entry->key == key || entry->key == NULL)
+            return entry;
+    }
+}
+
+static bool grow_c_table(void) {
+    if (functions.c_count * 2 < functions.c_size)
+        return true;
+    c_entry *old = functions.c_table;
+    uint32_t old_size = functions.c_size, size = old_size ? old_size * 2 : 512;
+    c_entry *table = sm_calloc(size, sizeof *table);
+    if (table == NULL)
+        return false;
+    functions.c_table = table;
+    functions.c_size = size;
+    for (uint32_t i = 0; i < old_size; i++) {
+        if (old[i].key != NULL)
+            *c_slot(old[i].key) = old[i];
+    }
+    sm_free(old);
+    return true;
+}
+
+/* Does the name end in ".name" or equal name? Guards against a PyMethodDef that was freed and its address used again.
+ */
+static bool names(const sm_function *function, const char *name) {
+    size_t whole = strlen(function->qualname), part = strlen(name);
+    return whole >= part && strcmp(function->qualname + whole - part, name) == 0;
+}
+
+static PyMethodDef *method_of(PyObject *callable) {
+    return Py_TYPE(callable) == &PyMethodDescr_Type ? ((PyMethodDescrObject *)callable)->d_method
+                                                    : ((PyCFunctionObject *)callable)->m_ml;
+}
+
+sm_function *sm_function_of_c(const void *key, PyObject *callable) {
+    if (!grow_c_table())
+        return NULL;
+    PyMethodDef *method = method_of(callable);
+    c_entry *entry = c_slot(key);
+    if (entry->key != NULL && names(entry->function, method->ml_name))
+        return entry->function;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    sm_function *function = intern_c(method, callable);
+    PyErr_Restore(type, value, traceback);
+    if (function == NULL)
+        return NULL;
+    functions.c_count += entry->key == NULL;
+    *entry = (c_entry){key, function};
+    return function;
+}
+
+sm_function *sm_function_synthetic(const char *name) {
+    return intern(SM_SYNTHETIC, copy_chars(""), copy_chars(name), copy_chars(""), 0, 0);
+}
+
+uint32_t sm_functions_count(void) {
+    return functions.count;
+}
+
+sm_function *sm_function_by_id(uint32_t id) {
+    return id < functions.count ? functions.by_id[id] : NULL;
+}

@@ -1,0 +1,118 @@
+/* Random samples of one segment in many are right about the many short ones, and blind to the rare long one: a function
+ * that calls a helper ten thousand times and then computes for a second in one go has one segment in ten thousand that
+ * matters, and no clock is read at its ends. What would tell is a look at the time at every event, and that costs more
+ * than the event.
+ *
+ * So time looks at the events. A thread of ours wakes every two milliseconds, give or take a random half, and sets
+ * every recorded thread's countdown to 0. The next event of such a thread takes the slow path. Since the clock is read
+ * there every hundred events or so anyway, the time since its last reading tells: if it is more than SM_LONG_NS, the
+ * segment that ends here is a long one, as long as that but for a few microseconds. One that is longer than the
+ * distance of ticks is found for certain; a shorter one is found with a probability that is its length's share of that
+ * distance, and then stands for a whole one. This is sampling by time, and costs nothing on the way of an event.
+ * Shorter segments are left to the random samples, and samples longer than that are no samples, so that nothing is
+ * counted twice. When the machine is so busy that ticks come late, segments shorter than the delay are understated.
+ *
+ * The thread is started when the first function proves short, so small programs never see it. It blocks all signals,
+ * touches no Python object and takes no lock. A fork would find a second thread in the process (since 3.12 that is a
+ * warning of os.fork): it is joined before the fork and comes back a little later. A store into a countdown may be lost
+ * against a simultaneous decrement: then this tick finds no event of that thread, which never happens to a long
+ * segment. */
+#include "event/ticker.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include "event/engine.h"
+
+#define AFTER_FORK_NS 100000000
+
+static struct {
+    pthread_t thread;
+    bool started;
+    uint64_t not_before; /* monotonic ns */
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    bool stop;
+    uint64_t random;
+} ticker = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static uint64_t next_delay(void) {
+    uint64_t x = ticker.random;
+    x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+    ticker.random = x;
+    return SM_TICK_NS / 2 + x % SM_TICK_NS;
+}
+
+static void tick(void) {
+    for (sm_thread *thread = __atomic_load_n(&sm_engine.threads, __ATOMIC_ACQUIRE); thread; thread = thread->next) {
+        if (thread->session == sm_engine.session)
+            sm_engine.recorder->poke(thread);
+    }
+}
+
+static void *run(void *unused) {
+    pthread_mutex_lock(&ticker.lock);
+    while (!ticker.stop) {
+        struct timespec until;
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        uint64_t delay = next_delay();
+        until.tv_nsec += (long)delay;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&ticker.wake, &ticker.lock, &until);
+        if (!ticker.stop)
+            tick();
+    }
+    pthread_mutex_unlock(&ticker.lock);
+    return unused;
+}
+
+static bool start(void) {
+    pthread_condattr_t clock;
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    ticker.stop = false;
+    ticker.random = sm_monotonic_ns() | 1;
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&ticker.wake, &clock);
+    pthread_condattr_destroy(&clock);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 128 * 1024);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool started = pthread_create(&ticker.thread, &attributes, run, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    return started;
+}
+
+void sm_ticker_want(void) {
+    if (ticker.started || sm_engine.clock.kind == SM_CLOCK_SIMULATED || sm_monotonic_ns() < ticker.not_before)
+        return;
+    ticker.started = start();
+    if (!ticker.started)
+        ticker.not_before = sm_monotonic_ns() + 10 * (uint64_t)AFTER_FORK_NS;
+}
+
+void sm_ticker_stop(void) {
+    if (!ticker.started)
+        return;
+    pthread_mutex_lock(&ticker.lock);
+    ticker.stop = true;
+    pthread_cond_signal(&ticker.wake);
+    pthread_mutex_unlock(&ticker.lock);
+    pthread_join(ticker.thread, NULL);
+    pthread_cond_destroy(&ticker.wake);
+    ticker.started = false;
+}
+
+void sm_ticker_before_fork(void) {
+    sm_ticker_stop();
+    ticker.not_before = sm_monotonic_ns() + AFTER_FORK_NS;
+}
+
+void sm_ticker_forked(void) {
+    pthread_mutex_init(&ticker.lock, NULL);
+    ticker.started = false;
+}

@@ -1,0 +1,13 @@
+/* The ticker: what keeps a long segment of a short function from being missed. See ticker.c. */
+#ifndef SM_TICKER_H
+#define SM_TICKER_H
+
+#define SM_LONG_NS 50000   /* a segment at least this long is the ticker's to find, a shorter one the random samples' */
+#define SM_TICK_NS 2000000 /* mean time between ticks */
+
+void sm_ticker_want(void); /* cheap; starts the thread unless it runs, or a fork was just made */
+void sm_ticker_stop(void);
+void sm_ticker_before_fork(void); /* stops it, and for a while it is not wanted: there may be more forks */
+void sm_ticker_forked(void);      /* in the child: the thread is not there */
+
+#endif

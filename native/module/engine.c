@@ -1,0 +1,230 @@
+/* The engine's Python functions: start, stop, snapshot and what they are about. */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "event/engine.h"
+#include "module/module.h"
+#include "module/wiring.h"
+#include "recorder/calltree.h"
+#include "source/sources.h"
+
+static const char *const choices_c[] = {"auto", "all", "none", NULL};
+static const char *const choices_clock[] = {"auto", "tsc", "monotonic", "simulated", NULL};
+static const char *const choices_timing[] = {"frugal", "every", NULL};
+
+/* The static string that equals the given one, so that settings need not own it; NULL with ValueError. */
+static const char *choose(const char *what, const char *given, const char *const *choices) {
+    for (; *choices != NULL; choices++) {
+        if (strcmp(*choices, given) == 0)
+            return *choices;
+    }
+    PyErr_Format(PyExc_ValueError, "%s cannot be '%s'", what, given);
+    return NULL;
+}
+
+/* Why nothing can be recorded in this interpreter, or NULL. */
+static const char *interpreter_objection(void) {
+    if (SM_FREE_THREADED)
+        return "this is a free-threaded build of Python, which seismo does not support yet: use the ordinary build";
+    if (PyInterpreterState_Get() != PyInterpreterState_Main())
+        return "seismo records the main interpreter only, and this is a subinterpreter";
+    return NULL;
+}
+
+static const sm_source *choose_source(const char *name, const sm_settings *settings) {
+    const char *why_not = interpreter_objection();
+    for (const sm_source *const *source = sm_sources; *source != NULL && why_not == NULL; source++) {
+        if (name != NULL && strcmp(name, (*source)->name) != 0)
+            continue;
+        const char *objection = (*source)->objection(settings);
+        if (objection == NULL)
+            return *source;
+        if (name != NULL)
+            why_not = objection;
+    }
+    if (why_not == NULL && name != NULL)
+        PyErr_Format(PyExc_ValueError, "there is no source '%s'", name);
+    else
+        PyErr_SetString(PyExc_RuntimeError, why_not ? why_not : "no source can be used; `seismo doctor` says why");
+    return NULL;
+}
+
+/* Facts about this process that every recording carries. */
+static void replace(char **target, PyObject *text) {
+    Py_ssize_t size;
+    const char *data = text && PyUnicode_Check(text) ? PyUnicode_AsUTF8AndSize(text, &size) : NULL;
+    sm_free(*target);
+    *target = data ? sm_malloc((size_t)size + 1) : NULL;
+    if (*target != NULL)
+        memcpy(*target, data, (size_t)size + 1);
+    PyErr_Clear();
+}
+
+static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords) {
+    static char *names[] = {"source", "c_functions", "clock",       "timing", "fd",   "flush_ms", "max_paths", "hide",
+                            "meta",   "calibrate",   "interpreter", "host",   "argv", "running",  NULL};
+    const char *source_name = NULL, *c_functions = "auto", *clock = "auto", *timing = "frugal", *hide = "";
+    PyObject *meta = NULL, *interpreter = NULL, *host = NULL, *argv = NULL;
+    int fd = -1, calibrate = 1, running = 1;
+    unsigned long flush_ms = 1000;
+    unsigned long long max_paths = 1000000;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$zsssikKsUpUUUp:start", names, &source_name, &c_functions,
+                                     &clock, &timing, &fd, &flush_ms, &max_paths, &hide, &meta, &calibrate,
+                                     &interpreter, &host, &argv, &running))
+        return NULL;
+    if (interpreter_objection() == NULL && sm_engine.running) {
+        PyErr_SetString(PyExc_RuntimeError, "a recording is running already");
+        return NULL;
+    }
+    sm_settings settings = {.flush_ns = flush_ms * 1000000ull, .max_paths = max_paths};
+    settings.c_functions = choose("c_functions", c_functions, choices_c);
+    settings.clock = settings.c_functions ? choose("clock", clock, choices_clock) : NULL;
+    timing = settings.clock ? choose("timing", timing, choices_timing) : NULL;
+    if (timing == NULL)
+        return NULL;
+    settings.time_every = strcmp(timing, "every") == 0;
+    const sm_source *source = choose_source(source_name, &settings);
+    if (source == NULL || sm_engine_init() < 0)
+        return NULL;
+    sm_functions_hide(hide);
+    replace(&sm_engine.interpreter, interpreter);
+    replace(&sm_engine.host, host);
+    replace(&sm_engine.argv, argv);
+    const char *meta_text = meta ? PyUnicode_AsUTF8(meta) : "{}";
+    if (meta_text == NULL)
+        return NULL;
+    sm_wire(source);
+    if (sm_engine_start(&sm_calltree, source, &settings, calibrate, running, fd, meta_text) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *engine_stop(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords) {
+    static char *names[] = {"exit", NULL};
+    const char *exit = "";
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|s:stop", names, &exit))
+        return NULL;
+    sm_engine_stop(exit);
+    Py_RETURN_NONE;
+}
+
+static PyObject *engine_snapshot(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
+    return sm_engine_snapshot();
+}
+
+static PyObject *engine_flush(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
+    sm_engine_flush();
+    Py_RETURN_NONE;
+}
+
+/* Runs something of ours, or for us, that must not be seen: no event of this thread reaches any tool meanwhile. */
+static PyObject *engine_quietly(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
+    if (count < 1) {
+        PyErr_SetString(PyExc_TypeError, "quietly() takes a function and its arguments");
+        return NULL;
+    }
+    PyThreadState *tstate = PyThreadState_Get();
+    sm_thread *thread = sm_engine.running && sm_this_thread->session == sm_engine.session ? sm_this_thread : NULL;
+    uint32_t session = sm_engine.session;
+    PyThreadState_EnterTracing(tstate);
+    if (thread != NULL)
+        sm_engine.recorder->pause(thread);
+    PyObject *result = PyObject_Vectorcall(args[0], args + 1, (size_t)(count - 1), NULL);
+    if (thread != NULL && sm_engine.running && sm_engine.session == session)
+        sm_engine.recorder->go_on(thread);
+    PyThreadState_LeaveTracing(tstate);
+    return result;
+}
+
+static PyObject *engine_after_fork(PyObject *Py_UNUSED(module), PyObject *args) {
+    int fd;
+    const char *meta;
+    if (!PyArg_ParseTuple(args, "is:after_fork", &fd, &meta) || sm_engine_after_fork(fd, meta) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *clock_facts(const sm_clock *clock) {
+    static const char *const names[] = {"tsc", "monotonic", "simulated"};
+    return Py_BuildValue("{sssssdsd}", "name", names[clock->kind], "reason", clock->reason, "cost_ns",
+                         sm_clock_ns(clock, clock->read_ticks), "ns_per_tick", clock->ns_per_tick);
+}
+
+static PyObject *engine_status(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
+    bool started = sm_engine.recorder != NULL;
+    return Py_BuildValue(
+        "{sOsssssOsisKsKsKsKsisNsdsdsdsdsdsdsd}", "running", sm_engine.running ? Py_True : Py_False, "source",
+        started ? sm_engine.source->name : "", "c_functions", started ? sm_engine.settings.c_functions : "", "forked",
+        sm_engine.forked ? Py_True : Py_False, "tool_id", sm_monitoring_tool_id(), "paths",
+        (unsigned long long)sm_calltree_paths(), "path_bytes", (unsigned long long)sm_calltree_bytes(), "repaired",
+        (unsigned long long)sm_engine.repaired, "hook_lost", (unsigned long long)sm_engine.hook_lost, "write_error",
+        sm_engine.output.writer ? sm_writer_error(sm_engine.output.writer) : 0, "clock", clock_facts(&sm_engine.clock),
+        "python_inside", sm_clock_ns(&sm_engine.clock, sm_engine.python.inside), "python_outside",
+        sm_clock_ns(&sm_engine.clock, sm_engine.python.outside), "c_inside",
+        sm_clock_ns(&sm_engine.clock, sm_engine.c.inside), "c_outside",
+        sm_clock_ns(&sm_engine.clock, sm_engine.c.outside), "resume_inside",
+        sm_clock_ns(&sm_engine.clock, sm_engine.resume.inside), "resume_outside",
+        sm_clock_ns(&sm_engine.clock, sm_engine.resume.outside), "cost_error", sm_engine.cost_error);
+}
+
+static PyObject *engine_sources(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
+    PyObject *list = PyList_New(0);
+    bool chosen = false;
+    sm_settings settings = {.c_functions = "auto", .clock = "auto"};
+    for (const sm_source *const *source = sm_sources; list != NULL && *source != NULL; source++) {
+        const char *objection = interpreter_objection();
+        if (objection == NULL)
+            objection = (*source)->objection(&settings);
+        const char *reason = objection ? objection : chosen ? "works, but a better one is there" : "the best one here";
+        PyObject *fact =
+            Py_BuildValue("{sssOsOss}", "name", (*source)->name, "available", objection ? Py_False : Py_True, "chosen",
+                          !objection && !chosen ? Py_True : Py_False, "reason", reason);
+        chosen = chosen || objection == NULL;
+        if (fact == NULL || PyList_Append(list, fact) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(fact);
+    }
+    return list;
+}
+
+static PyObject *engine_clock_info(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
+    sm_clock clock;
+    (void)sm_clock_choose(&clock, "auto");
+    return clock_facts(&clock);
+}
+
+static PyObject *engine_check(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
+    return PyBool_FromLong(sm_engine.recorder == NULL || sm_engine.recorder->check());
+}
+
+static PyObject *advance_clock(PyObject *Py_UNUSED(module), PyObject *ns) {
+    unsigned long long ticks = PyLong_AsUnsignedLongLong(ns);
+    if (ticks == (unsigned long long)-1 && PyErr_Occurred())
+        return NULL;
+    sm_simulated_ticks += ticks;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {
+    {"start", (PyCFunction)(void (*)(void))engine_start, METH_VARARGS | METH_KEYWORDS,
+     "Start recording. RuntimeError says in a plain sentence why that cannot be."},
+    {"stop", (PyCFunction)(void (*)(void))engine_stop, METH_VARARGS | METH_KEYWORDS,
+     "Take the hooks away and write the rest. No effect when nothing runs."},
+    {"snapshot", engine_snapshot, METH_NOARGS, "The recording so far, as the bytes of a .seismo file."},
+    {"flush", engine_flush, METH_NOARGS, "Write what has changed to the file, if there is one."},
+    {"quietly", (PyCFunction)(void (*)(void))engine_quietly, METH_FASTCALL,
+     "quietly(function, *args): call it without recording what it does or how long it takes."},
+    {"after_fork", engine_after_fork, METH_VARARGS,
+     "In a forked child: forget the parent's counts and go on into fd (-1: memory; -2: stop recording)."},
+    {"status", engine_status, METH_NOARGS, "Facts about the recording that runs, or ran last."},
+    {"sources", engine_sources, METH_NOARGS, "The sources with whether and why each can be used."},
+    {"clock_info", engine_clock_info, METH_NOARGS, "The clock that would be taken."},
+    {"check", engine_check, METH_NOARGS, "Whether the recorder's structures are consistent (for tests)."},
+    {"_advance_clock", advance_clock, METH_O, "Move the simulated clock (for tests)."},
+    {NULL, NULL, 0, NULL},
+};
+
+int sm_module_add_engine(PyObject *module) {
+    return PyModule_AddFunctions(module, functions);
+}

@@ -1,0 +1,184 @@
+/* seismo._core.read: a recording's bytes as columns. Writer is in reader_writer.c. */
+#include "file/reader.h"
+
+#include "base/alloc.h"
+#include "base/varint.h"
+#include "module/module.h"
+#include "module/reader_column.h"
+#include "module/reader_writer.h"
+
+/* Puts a new reference under a name and drops it. 0, or -1 with an exception set (value NULL too). */
+static int put(PyObject *dict, const char *name, PyObject *value) {
+    int done = value ? PyDict_SetItemString(dict, name, value) : -1;
+    Py_XDECREF(value);
+    return done;
+}
+
+static PyObject *meta_list(const sm_read_data *data) {
+    PyObject *list = PyList_New(0); /* owned, returned */
+    const uint8_t *at = data->meta.bytes, *end = at ? at + data->meta.size : at;
+    while (list && at < end) {
+        uint64_t length = 0;
+        at = sm_varint_get(at, end, &length);
+        PyObject *text = PyUnicode_DecodeUTF8((const char *)at, (Py_ssize_t)length, "replace"); /* owned */
+        if (text == NULL || PyList_Append(list, text) < 0) {
+            Py_CLEAR(list);
+        }
+        Py_XDECREF(text);
+        at += length;
+    }
+    return list;
+}
+
+static PyObject *problem_list(const sm_read_data *data) {
+    PyObject *list = PyList_New(0); /* owned, returned */
+    for (size_t i = 0; list && i < data->problems; i++) {
+        const sm_problem *problem = &data->problem[i];
+        PyObject *pair = Py_BuildValue("Ks", (unsigned long long)problem->offset, problem->text); /* owned */
+        if (pair == NULL || PyList_Append(list, pair) < 0) {
+            Py_CLEAR(list);
+        }
+        Py_XDECREF(pair);
+    }
+    if (list && data->more_problems) {
+        PyObject *pair = Py_BuildValue("KN", 0ULL, PyUnicode_FromFormat("and %zu more problems", data->more_problems));
+        if (pair == NULL || PyList_Append(list, pair) < 0) {
+            Py_CLEAR(list);
+        }
+        Py_XDECREF(pair);
+    }
+    return list;
+}
+
+/* The columns move out of `table` into the Columns. */
+static PyObject *table_dict(PyObject *module, const sm_table *about, sm_read_table *table) {
+    PyObject *dict = PyDict_New(); /* owned, returned */
+    if (dict && put(dict, "rows", PyLong_FromSize_t(table->rows)) < 0) {
+        Py_CLEAR(dict);
+    }
+    for (int c = 0; dict && c < about->columns; c++) {
+        int64_t *memory = table->column[c];
+        char format = about->column[c].type == SM_TYPE_REAL ? 'd' : 'q';
+        table->column[c] = NULL;
+        if (put(dict, about->column[c].name, sm_column_new(module, memory, (Py_ssize_t)table->rows, format)) < 0) {
+            Py_CLEAR(dict);
+        }
+    }
+    return dict;
+}
+
+static PyObject *tables_dict(PyObject *module, sm_read_data *data) {
+    PyObject *dict = PyDict_New(); /* owned, returned */
+    for (int t = 0; dict && t < SM_TABLES; t++) {
+        if (put(dict, sm_tables[t].name, table_dict(module, &sm_tables[t], &data->table[t])) < 0) {
+            Py_CLEAR(dict);
+        }
+    }
+    return dict;
+}
+
+static PyObject *result_dict(PyObject *module, sm_read_data *data) {
+    PyObject *dict = PyDict_New(); /* owned, returned */
+    int64_t *offsets = data->offsets;
+    data->offsets = NULL;
+    if (dict == NULL) {
+        sm_free(offsets);
+        return NULL;
+    }
+    const char *strings = data->data.bytes ? (const char *)data->data.bytes : "";
+    if (put(dict, "string_offsets", sm_column_new(module, offsets, (Py_ssize_t)data->strings + 1, 'q')) < 0 ||
+        put(dict, "string_data", PyBytes_FromStringAndSize(strings, (Py_ssize_t)data->data.size)) < 0 ||
+        put(dict, "version", PyLong_FromUnsignedLong(data->version)) < 0 ||
+        put(dict, "finished", PyBool_FromLong(data->finished)) < 0 || put(dict, "meta", meta_list(data)) < 0 ||
+        put(dict, "problems", problem_list(data)) < 0 || put(dict, "tables", tables_dict(module, data)) < 0) {
+        Py_CLEAR(dict);
+    }
+    return dict;
+}
+
+static PyObject *core_read(PyObject *module, PyObject *source) {
+    Py_buffer view;
+    if (PyObject_GetBuffer(source, &view, PyBUF_SIMPLE) < 0) {
+        return NULL;
+    }
+    sm_read_data data;
+    sm_read_status status;
+    Py_BEGIN_ALLOW_THREADS status = sm_read(view.buf, (size_t)view.len, &data);
+    Py_END_ALLOW_THREADS PyBuffer_Release(&view);
+    PyObject *result = NULL;
+    switch (status) {
+    case SM_READ_OK:
+        result = result_dict(module, &data);
+        break;
+    case SM_READ_FOREIGN:
+        PyErr_SetString(PyExc_ValueError, "no seismo recording: it does not begin as one");
+        break;
+    case SM_READ_FUTURE:
+        PyErr_Format(PyExc_ValueError, "a recording of format version %u; this seismo reads version %d", data.version,
+                     SM_FILE_VERSION);
+        break;
+    case SM_READ_NO_MEMORY:
+        PyErr_NoMemory();
+        break;
+    }
+    sm_read_free(&data);
+    return result;
+}
+
+/* {table: [(column, format), ...]}: 'q' integer, 's' string index, 'd' float64. For Python code that goes through them.
+ */
+static PyObject *core_schema(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+    PyObject *dict = PyDict_New(); /* owned, returned */
+    for (int t = 0; dict && t < SM_TABLES; t++) {
+        const sm_table *about = &sm_tables[t];
+        PyObject *list = PyList_New(about->columns); /* owned until put */
+        for (int c = 0; list && c < about->columns; c++) {
+            sm_column_type type = about->column[c].type;
+            const char *format = type == SM_TYPE_REAL ? "d" : type == SM_TYPE_STR ? "s" : "q";
+            PyObject *pair = Py_BuildValue("ss", about->column[c].name, format);
+            if (pair == NULL) {
+                Py_CLEAR(list);
+            } else {
+                PyList_SET_ITEM(list, c, pair);
+            }
+        }
+        if (put(dict, about->name, list) < 0) {
+            Py_CLEAR(dict);
+        }
+    }
+    return dict;
+}
+
+#ifdef SM_TESTING
+static PyObject *core_fail_allocation(PyObject *module, PyObject *arguments) {
+    (void)module;
+    long n;
+    int forever = 0;
+    if (!PyArg_ParseTuple(arguments, "l|p:_fail_allocation", &n, &forever)) {
+        return NULL;
+    }
+    return PyLong_FromLong(sm_alloc_fail(n, forever));
+}
+#endif
+
+static PyMethodDef reader_functions[] = {
+    {"read", core_read, METH_O,
+     "read(data) -> dict\n\nA recording's bytes as columns. ValueError: no recording, or one of a later version."},
+    {"schema", core_schema, METH_NOARGS,
+     "schema() -> dict\n\nThe tables and columns of a recording, with their formats."},
+#ifdef SM_TESTING
+    {"_fail_allocation", core_fail_allocation, METH_VARARGS,
+     "_fail_allocation(n, forever=False) -> int\n\nMakes the n-th of our next allocations fail (0: none). Returns how "
+     "many "
+     "there were since the last call."},
+#endif
+    {NULL, NULL, 0, NULL},
+};
+
+int sm_module_add_reader(PyObject *module) {
+    if (sm_column_add_type(module) < 0 || sm_writer_add_type(module) < 0) {
+        return -1;
+    }
+    return PyModule_AddFunctions(module, reader_functions);
+}

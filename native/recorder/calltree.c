@@ -1,0 +1,531 @@
+/* The calltree's slow paths: a path never taken, a stack that does not fit, the clock. calltree.h tells the story. */
+#include "recorder/calltree.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/random.h"
+#include "event/ticker.h"
+#include "recorder/calltree_store.h"
+
+/* ---- the clock ---- */
+
+/* A function is timed always while little is known of it, or while its mean segment is worth the clock. */
+static int32_t step_for(const sm_tree_function *function) {
+    if (sm_engine.settings.time_every || function->function->kind == SM_SYNTHETIC ||
+        function->timed + function->sampled < SM_TREE_FIRST)
+        return SM_TREE_ALWAYS;
+    double ticks = function->timed_ticks + function->sampled_ticks * SM_SAMPLE_PERIOD;
+    double count = (double)function->timed + (double)function->sampled * SM_SAMPLE_PERIOD;
+    return ticks >= count * (double)sm_engine.threshold_ticks ? SM_TREE_ALWAYS : 1;
+}
+
+/* The clock ticks from which on a segment is long. There is no ticker beside a simulated clock. */
+static uint64_t long_ticks(void) {
+    if (sm_engine.clock.kind == SM_CLOCK_SIMULATED)
+        return UINT64_MAX;
+    return (uint64_t)(SM_LONG_NS / sm_engine.clock.ns_per_tick);
+}
+
+/* A long segment of a function that is not timed always; or the share of such ones that it stands for. */
+static void account_long(sm_node *node, uint64_t ticks) {
+    sm_node_rest *rest = sm_rest(node);
+    rest->ticked++;
+    rest->ticked_ticks += ticks;
+    rest->function->timed++;
+    rest->function->timed_ticks += (double)ticks;
+    if (ticks > rest->function->longest)
+        rest->function->longest = ticks;
+    node->step = rest->function->step = step_for(rest->function);
+}
+
+/* A timed segment of a node has ended. */
+static void account(sm_node *node, uint64_t ticks, bool always) {
+    sm_node_rest *rest = sm_rest(node);
+    sm_tree_function *function = rest->function;
+    if (always) {
+        rest->timed++;
+        rest->timed_ticks += ticks;
+        rest->timed_sq += (double)ticks * (double)ticks;
+        function->timed++;
+        function->timed_ticks += (double)ticks;
+    } else {
+        if (ticks >= long_ticks()) {
+            account_long(node, ticks);
+            return;
+        }
+        ticks = ticks > sm_engine.sampled_extra ? ticks - sm_engine.sampled_extra : 0;
+        if (rest->sampled < UINT32_MAX / 2) { /* by then the mean is known well enough */
+            rest->sampled++;
+            rest->sampled_ticks += ticks;
+            rest->sampled_sq += (double)ticks * (double)ticks;
+        }
+        function->sampled++;
+        function->sampled_ticks += (double)ticks;
+    }
+    if (ticks > function->longest)
+        function->longest = ticks;
+    function->step = step_for(function);
+    node->step = function->step;
+    if (function->step == 1)
+        sm_ticker_want();
+}
+
+/* The ticker asked this event to look at the clock. Where the last look was long ago, the segment that ends here is a
+ * long one: see ticker.c. */
+static void look_for_long(const sm_tree_thread *tree, sm_node *node, uint64_t now) {
+    uint64_t ticks = now > tree->seen ? now - tree->seen : 0,
+             tick = (uint64_t)(SM_TICK_NS / sm_engine.clock.ns_per_tick);
+    if (ticks >= long_ticks() && node->parent != NULL)
+        account_long(node, ticks > tick ? ticks : tick);
+}
+
+void sm_tree_clock(sm_thread *thread, sm_node *from, uint64_t now) {
+    sm_tree_thread *tree = sm_tree_of(thread);
+    sm_node *node = tree->node;
+    int32_t left;
+    bool was_open = tree->open != NULL;
+    if (was_open) {
+        /* The counter of another processor may lag by a few ticks: never let a segment become huge. */
+        uint64_t ticks = now > tree->opened ? now - tree->opened : 0;
+        account(tree->open, ticks, tree->open_always);
+        thread->rest_ticks += tree->open_always ? 0 : ticks;
+        tree->open = NULL;
+        tree->seen = now;
+        left = tree->left;
+        if (sm_engine_due(now)) {
+            sm_engine_tick(thread);
+            tree->seen = sm_clock_read(&sm_engine.clock);
+        }
+    } else {
+        left = tree->countdown + node->step; /* before this event */
+        if (left == 0) {                     /* the ticker's doing; gaps have no memory, so another is as good */
+            look_for_long(tree, from, now);
+            left = sm_gap(&tree->random) + 1;
+        }
+        thread->rest_ticks += now > tree->seen ? now - tree->seen : 0;
+        tree->seen = now;
+    }
+    node->step = sm_rest(node)->function->step;
+    bool always = node->step == SM_TREE_ALWAYS;
+    if (!always && --left > 0) {
+        tree->countdown = left;
+        return;
+    }
+    tree->left = always ? left : sm_gap(&tree->random);
+    tree->countdown = 0;
+    tree->open_always = always;
+    tree->open = node;
+    tree->seen = tree->opened = sm_clock_read(&sm_engine.clock);
+}
+
+static void poke(sm_thread *thread) {
+    __atomic_store_n(&sm_tree_of(thread)->countdown, 0, __ATOMIC_RELAXED);
+}
+
+static void hold(sm_thread *thread) {
+    sm_tree_thread *tree = sm_tree_of(thread);
+    if (tree->pauses++ > 0)
+        return;
+    tree->paused = sm_clock_read(&sm_engine.clock);
+    if (tree->open == NULL && tree->paused > tree->seen) {
+        thread->rest_ticks += tree->paused - tree->seen;
+        tree->seen = tree->paused;
+    }
+}
+
+static void go_on(sm_thread *thread) {
+    sm_tree_thread *tree = sm_tree_of(thread);
+    if (tree->pauses == 0 || --tree->pauses > 0)
+        return;
+    uint64_t away = sm_clock_read(&sm_engine.clock) - tree->paused;
+    tree->opened += away;
+    tree->seen += away;
+}
+
+void sm_tree_carry(sm_node *node, bool calls) {
+    uint32_t *high = calls ? &sm_rest(node)->calls_high : &sm_rest(node)->resumes_high;
+    *high += 1;
+}
+
+/* ---- paths ---- */
+
+static sm_node *new_child(sm_thread *thread, sm_node *parent, const void *key, sm_tree_function *function) {
+    sm_node *child = NULL;
+    if (function->function->codes > 1)
+        child = sm_node_rekey(parent, key, function);
+    if (child == NULL)
+        child = sm_node_new(sm_tree_of(thread), parent, key, function);
+    if (child == NULL)
+        sm_engine.lost_memory++;
+    return child;
+}
+
+/* Past the limit: the call is counted in its function's bucket, and the frame remembered, since the buckets' tree is
+ * not the frames' stack any more. A bucket's key is its function's address here, which no event has, so that every
+ * event of theirs comes by here. */
+static sm_node *fold(sm_thread *thread, const void *key, sm_tree_function *function) {
+    static const char bucket_key;
+    sm_tree_thread *tree = sm_tree_of(thread);
+    if (tree->fold_count == tree->fold_size) {
+        uint32_t size = tree->fold_size ? tree->fold_size * 2 : 256;
+        sm_fold *grown = sm_realloc(tree->fold, size * sizeof *grown);
+        if (grown == NULL) {
+            sm_engine.lost_memory++;
+            return NULL;
+        }
+        tree->fold = grown;
+        tree->fold_size = size;
+    }
+    if (tree->folded == NULL) {
+        sm_function *name = sm_function_synthetic("<folded paths>");
+        sm_tree_function *known = name ? sm_tree_function_of(name) : NULL;
+        tree->folded = known ? new_child(thread, tree->root, &bucket_key, known) : NULL;
+        if (tree->folded == NULL)
+            return NULL;
+        sm_rest(tree->folded)->flags |= SM_NODE_FOLDED;
+    }
+    sm_node *bucket = sm_node_child(tree->folded, function);
+    if (bucket == NULL) {
+        bucket = new_child(thread, tree->folded, function, function);
+        if (bucket == NULL)
+            return NULL;
+        sm_rest(bucket)->flags |= SM_NODE_FOLDED;
+    }
+    if (tree->fold_count == 0) /* where the fold began, under the frames since */
+        tree->fold[tree->fold_count++] = (sm_fold){NULL, tree->node};
+    if (tree->fold_count == tree->fold_size)
+        return fold(thread, key, function);
+    tree->fold[tree->fold_count++] = (sm_fold){key, bucket};
+    sm_tree.folded++;
+    return bucket;
+}
+
+static sm_tree_function *function_of(const void *key, sm_function_kind kind, PyObject *object, PyObject *globals) {
+    sm_function *function =
+        kind == SM_PYTHON ? sm_function_of_code((PyCodeObject *)object, globals) : sm_function_of_c(key, object);
+    if (function == NULL)
+        sm_engine.lost_memory++;
+    if (function == NULL || function->hidden)
+        return NULL;
+    sm_tree_function *known = sm_tree_function_of(function);
+    if (known == NULL)
+        sm_engine.lost_memory++;
+    return known;
+}
+
+sm_node *sm_tree_find(sm_thread *thread, const void *key, sm_function_kind kind, PyObject *object) {
+    sm_tree_thread *tree = sm_tree_of(thread);
+    if (tree->fold_count == 0) {
+        sm_node *child = sm_node_child(tree->node, key);
+        if (child != NULL)
+            return child;
+    }
+    if (kind == SM_PYTHON && !PyCode_Check(object))
+        return NULL;
+    sm_tree_function *function = function_of(key, kind, object, kind == SM_PYTHON ? PyEval_GetGlobals() : NULL);
+    if (function == NULL)
+        return NULL;
+    if (tree->fold_count > 0 || sm_tree.nodes >= sm_engine.settings.max_paths)
+        return fold(thread, key, function);
+    return new_child(thread, tree->node, key, function);
+}
+
+static bool leave_folded(sm_tree_thread *tree, const void *key, sm_leaving how) {
+    for (uint32_t i = tree->fold_count; i-- > 1;) {
+        if (tree->fold[i].key != key)
+            continue;
+        if (how == SM_BY_EXCEPTION)
+            sm_rest(tree->fold[i].bucket)->exceptions++;
+        tree->fold_count = i == 1 ? 0 : i;
+        tree->node = tree->fold[i - 1].bucket; /* at 1: where the fold began */
+        return true;
+    }
+    return false;
+}
+
+/* Leaves the innermost node of the path with this key (and, for a C function, this caller), if there is one. */
+static bool leave_inner(sm_thread *thread, const void *caller, const void *key, sm_leaving how) {
+    sm_tree_thread *tree = sm_tree_of(thread);
+    if (tree->fold_count > 0) {
+        sm_node *left = tree->node;
+        if (!leave_folded(tree, key, how))
+            return false;
+        sm_tree_step(thread, left, tree->node);
+        return true;
+    }
+    for (sm_node *node = tree->node; node->parent != NULL; node = node->parent) {
+        if (node->key != key || (caller != NULL && node->parent->key != caller))
+            continue;
+        sm_engine.repaired++; /* what lay above was left without an event */
+        if (how == SM_BY_EXCEPTION)
+            sm_tree_raised(node);
+        else if (how == SM_BY_YIELD && node->awaits)
+            sm_tree_suspended(thread, node);
+        sm_tree_step(thread, tree->node, node->parent);
+        return true;
+    }
+    return false;
+}
+
+bool sm_tree_hides(const void *code) {
+    if (!PyCode_Check((PyObject *)(uintptr_t)code))
+        return true; /* Cython and others may report code-like objects of their own */
+    sm_function *function = sm_function_of_code((PyCodeObject *)(uintptr_t)code, NULL);
+    return function != NULL && function->hidden;
+}
+
+bool sm_tree_leave_slow(sm_thread *thread, const void *key, sm_leaving how) {
+    if (sm_tree_hides(key))
+        return false;
+    if (!leave_inner(thread, NULL, key, how)) /* a frame that the path does not know: look at those below it */
+        sm_engine_repair(thread, true);
+    return true;
+}
+
+bool sm_tree_c_leave_slow(sm_thread *thread, const void *caller, const void *key, sm_leaving how) {
+    if (sm_tree_hides(caller))
+        return false;
+    (void)leave_inner(thread, caller, key, how); /* else it was running at the start already */
+    return true;
+}
+
+bool sm_tree_calls_from(sm_thread *thread, const void *caller) {
+    if (sm_tree_hides(caller))
+        return false;
+    sm_tree_thread *tree = sm_tree_of(thread);
+    if (tree->fold_count > 0)
+        return true;
+    sm_node *node = tree->node; /* C functions on top of the caller have been left without an event (gh-122029) */
+    while (node->parent != NULL && sm_rest(node)->function->function->kind == SM_C)
+        node = node->parent;
+    if (node->key == caller) {
+        tree->node = node;
+        sm_engine.repaired++;
+    } else {
+        sm_engine_repair(thread, false);
+    }
+    return true;
+}
+
+sm_node *sm_tree_known(sm_thread *thread, const void *key) {
+    return sm_node_child(sm_tree_of(thread)->node, key);
+}
+
+void sm_tree_count_only(sm_thread *thread, const void *key, PyObject *callable) {
+    sm_node *child = sm_tree_child(thread, key, SM_C, callable);
+    sm_tree_thread *tree = sm_tree_of(thread);
+    if (child == NULL || tree->fold_count > 0)
+        return;
+    if (++child->calls == 0)
+        sm_tree_carry(child, true);
+    /* With an event less, the caller's segments are other ones from now on: learn anew how long they are. */
+    sm_tree_function *caller = sm_rest(tree->node)->function;
+    caller->timed = caller->sampled = 0;
+    caller->timed_ticks = caller->sampled_ticks = 0.0;
+    caller->step = tree->node->step = step_for(caller);
+}
+
+bool sm_tree_is_trivial(const sm_node *node) {
+    /* Sure of it: many measured, short on average, and never once long enough that a call could matter. */
+    const sm_tree_function *function = sm_rest(node)->function;
+    uint64_t count = function->timed + function->sampled;
+    return count >= SM_TREE_FIRST && function->step == 1 && function->longest < 50 * sm_engine.threshold_ticks &&
+           function->timed_ticks + function->sampled_ticks < (double)count * (double)sm_engine.threshold_ticks / 2;
+}
+
+/* ---- suspended coroutines ---- */
+
+static sm_await *await_slot(sm_tree_thread *tree, const void *frame) {
+    uint64_t hash = ((uintptr_t)frame >> 4) * 0x9E3779B97F4A7C15u;
+    for (uint32_t i = (uint32_t)(hash >> 32);; i++) {
+        sm_await *await = &tree->awaits[i & (tree->await_size - 1)];
+        if (await->frame == frame || await->frame == NULL)
+            return await;
+    }
+}
+
+static bool grow_awaits(sm_tree_thread *tree) {
+    if (tree->await_count * 2 < tree->await_size)
+        return true;
+    sm_await *old = tree->awaits;
+    uint32_t old_size = tree->await_size, size = old_size ? old_size * 2 : 64;
+    sm_await *table = sm_calloc(size, sizeof *table);
+    if (table == NULL)
+        return false;
+    tree->awaits = table;
+    tree->await_size = size;
+    tree->await_count = 0;
+    for (uint32_t i = 0; i < old_size; i++) {
+        if (old[i].frame != NULL && old[i].since != 0) { /* entries of finished coroutines are dropped */
+            *await_slot(tree, old[i].frame) = old[i];
+            tree->await_count++;
+        }
+    }
+    sm_free(old);
+    return true;
+}
+
+void sm_tree_raised(sm_node *node) {
+    sm_node_rest *rest = sm_rest(node);
+    rest->exceptions += rest->exceptions != UINT32_MAX;
+}
+
+void sm_tree_suspended(sm_thread *thread, sm_node *node) {
+    sm_tree_thread *tree = sm_tree_of(thread);
+    if (!grow_awaits(tree)) {
+        sm_engine.lost_memory++;
+        return;
+    }
+    const void *frame = sm_tstate_frame(thread->tstate);
+    sm_await *await = await_slot(tree, frame);
+    tree->await_count += await->frame == NULL;
+    *await = (sm_await){frame, node->key, sm_clock_read(&sm_engine.clock)};
+}
+
+void sm_tree_awaited(sm_thread *thread, sm_node *node) {
+    sm_tree_thread *tree = sm_tree_of(thread);
+    if (tree->await_size == 0)
+        return;
+    sm_await *await = await_slot(tree, sm_tstate_frame(thread->tstate));
+    if (await->frame == NULL || await->since == 0 || await->key != node->key)
+        return;
+    sm_rest(node)->awaits++;
+    sm_rest(node)->await_ticks += sm_clock_read(&sm_engine.clock) - await->since;
+    await->since = 0;
+}
+
+/* ---- the recorder's interface ---- */
+
+static void start(const sm_settings *settings) {
+    (void)settings;
+    sm_tree_free();
+    bool simulated = sm_engine.clock.kind == SM_CLOCK_SIMULATED; /* then tests want the same gaps every time */
+    sm_tree.gaps = (simulated ? sm_simulated_ticks : sm_monotonic_ns()) ^ 0x9E3779B97F4A7C15u;
+}
+
+static bool thread_start(sm_thread *thread) {
+    sm_tree_thread *tree = sm_tree_of(thread);
+    memset(tree, 0, sizeof *tree);
+    sm_function *name = sm_function_synthetic("<thread>");
+    sm_tree_function *function = name ? sm_tree_function_of(name) : NULL;
+    tree->root = function ? sm_node_new(tree, NULL, NULL, function) : NULL;
+    if (tree->root == NULL)
+        return false;
+    tree->node = tree->root;
+    tree->random = sm_tree.gaps += 0x9E3779B97F4A7C15u;
+    tree->countdown = sm_gap(&tree->random);
+    tree->seen = sm_clock_read(&sm_engine.clock);
+    return true;
+}
+
+static void thread_end(sm_thread *thread) {
+    hold(thread);
+    sm_tree_thread *tree = sm_tree_of(thread);
+    if (tree->open != NULL && tree->open_always && tree->open != tree->root)
+        account(tree->open, tree->paused > tree->opened ? tree->paused - tree->opened : 0, true);
+    tree->open = NULL;
+    tree->node = tree->root;
+}
+
+/* Does the path, C functions left out, lead through exactly these codes? */
+static bool fits(const sm_tree_thread *tree, PyCodeObject **codes, size_t count) {
+    const sm_node *node = tree->node;
+    while (count > 0 || node->parent != NULL) {
+        while (node->parent != NULL && sm_rest(node)->function->function->kind != SM_PYTHON)
+            node = node->parent;
+        while (count > 0) { /* hidden frames have no node */
+            sm_function *function = sm_function_of_code(codes[count - 1], NULL);
+            if (function == NULL || !function->hidden)
+                break;
+            count--;
+        }
+        if (count == 0 || node->parent == NULL)
+            return count == 0 && node->parent == NULL;
+        if (node->key != codes[--count])
+            return false;
+        node = node->parent;
+    }
+    return true;
+}
+
+static bool settle(sm_thread *thread, PyCodeObject **codes, PyObject **globals, size_t count) {
+    sm_tree_thread *tree = sm_tree_of(thread);
+    if (tree->fold_count == 0 && fits(tree, codes, count))
+        return true;
+    sm_node *node = tree->root;
+    for (size_t i = 0; i < count; i++) {
+        sm_node *child = sm_node_child(node, codes[i]);
+        if (child == NULL) {
+            sm_tree_function *function = function_of(codes[i], SM_PYTHON, (PyObject *)codes[i], globals[i]);
+            if (function == NULL)
+                continue;
+            child = sm_tree.nodes < sm_engine.settings.max_paths ? new_child(thread, node, codes[i], function) : NULL;
+            if (child == NULL)
+                break;
+            sm_rest(child)->flags |= SM_NODE_SEEDED;
+        }
+        node = child;
+    }
+    tree->fold_count = 0;
+    tree->node = node;
+    return false;
+}
+
+static void code_died(sm_function *function, const void *code) {
+    if (function->id >= sm_tree.functions_size || sm_tree.functions[function->id] == NULL)
+        return;
+    for (sm_node *node = sm_tree.functions[function->id]->nodes; node != NULL; node = sm_rest(node)->same) {
+        if (node->key == code)
+            sm_node_forget_key(node);
+    }
+}
+
+static void stop(void) {}
+
+static void timed(const sm_function *function, double sums[3]) {
+    bool known = function->id < sm_tree.functions_size && sm_tree.functions[function->id] != NULL;
+    const sm_tree_function *of = known ? sm_tree.functions[function->id] : NULL;
+    sums[0] = of ? of->timed_ticks : 0.0;
+    sums[1] = of ? of->sampled_ticks : 0.0, sums[2] = of ? (double)of->sampled : 0.0;
+}
+
+static bool check(void) {
+    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
+        if (thread->session != sm_engine.session || thread->ended)
+            continue;
+        const sm_tree_thread *tree = sm_tree_of(thread);
+        if (tree->fold_count == 0) {
+            const sm_node *node = tree->node;
+            while (node->parent != NULL) {
+                bool held =
+                    node->parent->child[0] == node || node->parent->child[1] == node || sm_more(node->parent) != NULL;
+                if (!held || node->key == SM_KEY_DEAD)
+                    return false;
+                node = node->parent;
+            }
+            if (node != tree->root)
+                return false;
+        }
+        if ((tree->open != NULL) != (tree->countdown <= 0))
+            return false;
+    }
+    return true;
+}
+
+const sm_recorder sm_calltree = {
+    .name = "calltree",
+    .thread_size = sizeof(sm_tree_thread),
+    .start = start,
+    .thread_start = thread_start,
+    .thread_end = thread_end,
+    .settle = settle,
+    .code_died = code_died,
+    .poke = poke,
+    .pause = hold,
+    .go_on = go_on,
+    .save = sm_calltree_save,
+    .stop = stop,
+    .timed = timed,
+    .check = check,
+};

@@ -1,0 +1,99 @@
+/* The calltree's rows in a recording. */
+#include <stdio.h>
+
+#include "recorder/calltree_store.h"
+
+enum { FLAG_LOWER_BOUND = 1, FLAGS_KEPT = SM_NODE_FOLDED | SM_NODE_SEEDED | SM_NODE_RUNNING }; /* as in the file */
+
+static double to_ns(double ticks) {
+    return sm_clock_ns(&sm_engine.clock, ticks);
+}
+
+static void save_node(sm_output *output, const sm_thread *thread, const sm_node *node, uint64_t extra) {
+    const sm_node_rest *rest = sm_rest(node);
+    const sm_function *function = rest->function->function;
+    uint32_t flags = rest->flags & FLAGS_KEPT;
+    const sm_node_rest *above = node->parent->parent ? sm_rest(node->parent) : NULL;
+    uint32_t number = sm_output_function_number(output, function);
+    if (number == UINT32_MAX)
+        return;
+    if (function->kind == SM_C && above && (above->function->function->flags & SM_FUNCTION_SITES_OFF))
+        flags |= FLAG_LOWER_BOUND;
+    int64_t row[SM_MAX_COLUMNS] = {0};
+    double reals[SM_MAX_COLUMNS] = {0};
+    row[SM_NODES_ID] = rest->id;
+    row[SM_NODES_PARENT] = above ? (int64_t)above->id : -1;
+    row[SM_NODES_THREAD] = thread->id;
+    row[SM_NODES_FUNCTION] = number;
+    row[SM_NODES_CALLS] = (int64_t)((uint64_t)rest->calls_high << 32 | node->calls);
+    row[SM_NODES_RESUMES] = (int64_t)((uint64_t)rest->resumes_high << 32 | node->resumes);
+    row[SM_NODES_EXCEPTIONS] = rest->exceptions;
+    row[SM_NODES_TIMED] = (int64_t)rest->timed;
+    row[SM_NODES_TIMED_NS] = (int64_t)to_ns((double)(rest->timed_ticks + extra));
+    row[SM_NODES_SAMPLED] = rest->sampled;
+    row[SM_NODES_SAMPLED_NS] = (int64_t)to_ns((double)rest->sampled_ticks);
+    reals[SM_NODES_SAMPLED_SQ] = to_ns(to_ns(rest->sampled_sq));
+    reals[SM_NODES_TIMED_SQ] = to_ns(to_ns(rest->timed_sq));
+    row[SM_NODES_TICKED] = rest->ticked;
+    row[SM_NODES_TICKED_NS] = (int64_t)to_ns((double)rest->ticked_ticks);
+    row[SM_NODES_AWAITS] = rest->awaits;
+    row[SM_NODES_AWAIT_NS] = (int64_t)to_ns((double)rest->await_ticks);
+    row[SM_NODES_FLAGS] = flags;
+    sm_writer_row(output->writer, SM_NODES, row, reals);
+}
+
+/* What a node's counters add up to: it grows with every change, so an equal sum means an unchanged node. */
+static uint32_t changes(const sm_node *node, const sm_node_rest *rest) {
+    return node->calls + node->resumes + rest->exceptions + (uint32_t)rest->timed + rest->sampled + rest->ticked +
+           rest->awaits + (rest->flags << 24) + 1;
+}
+
+/* Marks, or unmarks, the nodes of the frames that run now. */
+static void mark_running(sm_thread *thread, bool running) {
+    for (sm_node *node = sm_tree_of(thread)->node; !thread->ended && node->parent != NULL; node = node->parent) {
+        if (running)
+            sm_rest(node)->flags |= SM_NODE_RUNNING;
+        else
+            sm_rest(node)->flags &= ~(uint32_t)SM_NODE_RUNNING;
+    }
+}
+
+static void save_thread(sm_output *output, sm_thread *thread, uint64_t now) {
+    sm_tree_thread *tree = sm_tree_of(thread);
+    mark_running(thread, true);
+    for (sm_tree_chunk *chunk = tree->chunks; chunk != NULL; chunk = chunk->next) {
+        for (uint32_t i = 0; i < chunk->used; i++) {
+            sm_node *node = &chunk->nodes[i];
+            sm_node_rest *rest = &chunk->rest[i];
+            if (rest->flags & SM_NODE_ROOT)
+                continue;
+            uint64_t extra = 0;
+            if (tree->open == node && tree->open_always) {
+                uint64_t until = tree->pauses ? tree->paused : now;
+                extra = until > tree->opened ? until - tree->opened : 0;
+            }
+            uint32_t sum = changes(node, rest);
+            if (output->whole || extra != 0 || sum != rest->saved) {
+                save_node(output, thread, node, extra);
+                if (!output->whole)
+                    rest->saved = sum;
+            }
+        }
+    }
+    mark_running(thread, false);
+}
+
+void sm_calltree_save(sm_output *output) {
+    uint64_t now = sm_clock_read(&sm_engine.clock);
+    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
+        if (thread->session == sm_engine.session)
+            save_thread(output, thread, now);
+    }
+    char detail[160];
+    snprintf(detail, sizeof detail, "calls on paths past the limit of %llu, counted flat under <folded paths>",
+             (unsigned long long)sm_engine.settings.max_paths);
+    sm_output_loss(output, "paths-folded", sm_tree.folded, -1, detail);
+    sm_output_loss(
+        output, "sites-off", sm_engine.sites_off, -1,
+        "call sites that proved trivial and no longer report C functions; counts marked >= are lower bounds");
+}

@@ -1,0 +1,247 @@
+#include "recorder/calltree_store.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+sm_tree_state sm_tree;
+
+sm_tree_function *sm_tree_function_of(sm_function *function) {
+    if (function->id >= sm_tree.functions_size) {
+        uint32_t size = sm_functions_count() + 1024;
+        sm_tree_function **grown = sm_realloc(sm_tree.functions, size * sizeof *grown);
+        if (grown == NULL)
+            return NULL;
+        memset(grown + sm_tree.functions_size, 0, (size - sm_tree.functions_size) * sizeof *grown);
+        sm_tree.functions = grown;
+        sm_tree.functions_size = size;
+    }
+    sm_tree_function **place = &sm_tree.functions[function->id];
+    if (*place == NULL) {
+        *place = sm_calloc(1, sizeof **place);
+        if (*place != NULL)
+            **place = (sm_tree_function){.function = function, .step = SM_TREE_ALWAYS};
+    }
+    return *place;
+}
+
+static inline uint32_t hash_key(const void *key) {
+    return (uint32_t)((((uintptr_t)key >> 4) * 0x9E3779B97F4A7C15u) >> 32);
+}
+
+sm_node *sm_node_child(sm_node *parent, const void *key) {
+    for (int i = 0; i < 2; i++) {
+        if (parent->child_key[i] == key)
+            return parent->child[i];
+    }
+    sm_children *more = sm_more(parent);
+    if (more == NULL)
+        return NULL;
+    for (uint32_t i = hash_key(key);; i++) {
+        sm_node *found = more->slots[i & more->mask];
+        if (found == NULL)
+            return NULL;
+        if (found != SM_NO_NODE && found->key == key) { /* the place of the child met last */
+            parent->child_key[1] = key;
+            return parent->child[1] = found;
+        }
+    }
+}
+
+static void insert(sm_children *more, sm_node *node) {
+    uint32_t i = hash_key(node->key);
+    while (more->slots[i & more->mask] != NULL)
+        i++;
+    more->slots[i & more->mask] = node;
+    more->count++;
+}
+
+/* A number for a node's table. 0: out of memory. */
+static uint32_t number_table(void) {
+    if (sm_tree.tables_count + 1 >= sm_tree.tables_size) {
+        uint32_t size = sm_tree.tables_size ? sm_tree.tables_size * 2 : 256;
+        sm_children **tables = sm_realloc(sm_tree.tables, size * sizeof *tables);
+        if (tables == NULL)
+            return 0;
+        sm_tree.tables = tables;
+        sm_tree.tables_size = size;
+    }
+    sm_tree.tables[++sm_tree.tables_count] = NULL;
+    return sm_tree.tables_count;
+}
+
+/* Makes a table with room for one more. Slots that have lost their node are dropped on the way. */
+static bool grow_children(sm_node *parent) {
+    sm_children *old = sm_more(parent);
+    if (old != NULL && (old->count + 1) * 4 <= (old->mask + 1) * 3)
+        return true;
+    uint32_t live = 2;
+    for (uint32_t i = 0; old != NULL && i <= old->mask; i++)
+        live += old->slots[i] != NULL && old->slots[i] != SM_NO_NODE;
+    uint32_t size = 4;
+    while (live * 4 > size * 3)
+        size *= 2;
+    sm_children *more = sm_calloc(1, sizeof *more + size * sizeof more->slots[0]);
+    if (more == NULL || (parent->more == 0 && (parent->more = number_table()) == 0)) {
+        sm_free(more);
+        return false;
+    }
+    more->mask = size - 1;
+    for (int i = 0; old == NULL && i < 2; i++)
+        insert(more, parent->child[i]);
+    for (uint32_t i = 0; old != NULL && i <= old->mask; i++) {
+        if (old->slots[i] != NULL && old->slots[i] != SM_NO_NODE)
+            insert(more, old->slots[i]);
+    }
+    sm_free(old);
+    sm_tree.tables[parent->more] = more;
+    return true;
+}
+
+static bool add_child(sm_node *parent, const void *key, sm_node *child) {
+    if (parent->more == 0) {
+        for (int i = 0; i < 2; i++) {
+            if (parent->child[i] == NULL) {
+                parent->child_key[i] = key;
+                parent->child[i] = child;
+                return true;
+            }
+        }
+    }
+    if (!grow_children(parent))
+        return false;
+    insert(sm_more(parent), child);
+    parent->child_key[1] = key;
+    parent->child[1] = child;
+    return true;
+}
+
+static sm_tree_chunk *room(sm_tree_thread *tree) {
+    sm_tree_chunk *chunk = tree->chunks;
+    if (chunk != NULL && chunk->used < SM_TREE_NODES)
+        return chunk;
+    bool first = tree->block_left == 0;
+    if (first) {
+        void *block = NULL;
+        if (posix_memalign(&block, SM_TREE_CHUNK, SM_TREE_BLOCK * SM_TREE_CHUNK) != 0)
+            return NULL;
+        tree->block = block;
+        tree->block_left = SM_TREE_BLOCK;
+    }
+    chunk = (sm_tree_chunk *)tree->block;
+    tree->block += SM_TREE_CHUNK;
+    tree->block_left--;
+    chunk->used = 0;
+    chunk->first = first;
+    chunk->next = tree->chunks;
+    return tree->chunks = chunk;
+}
+
+sm_node *sm_node_new(sm_tree_thread *tree, sm_node *parent, const void *key, sm_tree_function *function) {
+    sm_tree_chunk *chunk = room(tree);
+    if (chunk == NULL)
+        return NULL;
+    sm_node *node = &chunk->nodes[chunk->used];
+    sm_node_rest *rest = &chunk->rest[chunk->used];
+    memset(node, 0, sizeof *node);
+    memset(rest, 0, sizeof *rest);
+    node->key = key;
+    node->parent = parent;
+    node->step = function->step;
+    node->awaits = (function->function->flags & (SM_FUNCTION_COROUTINE | SM_FUNCTION_ASYNC_GENERATOR)) != 0;
+    rest->function = function;
+    if (parent == NULL)
+        rest->flags = SM_NODE_ROOT;
+    else if (!add_child(parent, key, node))
+        return NULL;
+    else
+        rest->id = sm_tree.nodes++;
+    rest->same = function->nodes;
+    function->nodes = node;
+    chunk->used++;
+    return node;
+}
+
+void sm_node_forget_key(sm_node *node) {
+    sm_node *parent = node->parent;
+    for (int i = 0; i < 2; i++) {
+        if (parent->child[i] == node)
+            parent->child_key[i] = NULL; /* matches no event */
+    }
+    node->key = SM_KEY_DEAD;
+}
+
+/* Puts a node under another key. slot: where it is in the table, if there is one. */
+static sm_node *rekey(sm_node *parent, sm_node *node, const void *key, uint32_t slot) {
+    sm_children *more = sm_more(parent);
+    if (more != NULL) {
+        more->slots[slot] = SM_NO_NODE; /* still in the way of probes, until the table is made anew */
+        if (!grow_children(parent)) {
+            more->slots[slot] = node;
+            return NULL;
+        }
+        node->key = key;
+        insert(sm_more(parent), node);
+    }
+    for (int i = 0; i < 2; i++) {
+        if (parent->child[i] == node)
+            parent->child_key[i] = key;
+    }
+    node->key = key;
+    return node;
+}
+
+sm_node *sm_node_rekey(sm_node *parent, const void *key, const sm_tree_function *function) {
+    sm_children *more = sm_more(parent);
+    for (int i = 0; more == NULL && i < 2; i++) {
+        sm_node *child = parent->child[i];
+        if (child != NULL && sm_rest(child)->function == function)
+            return rekey(parent, child, key, 0);
+    }
+    for (uint32_t i = 0; more != NULL && i <= more->mask; i++) {
+        sm_node *child = more->slots[i];
+        if (child != NULL && child != SM_NO_NODE && sm_rest(child)->function == function)
+            return rekey(parent, child, key, i);
+    }
+    return NULL;
+}
+
+static void free_thread(sm_tree_thread *tree) {
+    for (sm_tree_chunk *chunk = tree->chunks, *next; chunk != NULL; chunk = next) {
+        next = chunk->next;
+        if (chunk->first) /* the oldest of its block: the others have been seen */
+            free(chunk);
+    }
+    sm_free(tree->fold);
+    sm_free(tree->awaits);
+    memset(tree, 0, sizeof *tree);
+}
+
+void sm_tree_free(void) {
+    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next)
+        free_thread(sm_tree_of(thread));
+    for (uint32_t i = 0; i < sm_tree.functions_size; i++)
+        sm_free(sm_tree.functions[i]);
+    sm_free(sm_tree.functions);
+    for (uint32_t i = 1; i <= sm_tree.tables_count; i++)
+        sm_free(sm_tree.tables[i]);
+    sm_free(sm_tree.tables);
+    memset(&sm_tree, 0, sizeof sm_tree);
+}
+
+uint64_t sm_calltree_paths(void) {
+    return sm_tree.nodes;
+}
+
+uint64_t sm_calltree_bytes(void) {
+    uint64_t bytes = sm_tree.tables_count * sizeof *sm_tree.tables;
+    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
+        for (sm_tree_chunk *chunk = sm_tree_of(thread)->chunks; chunk != NULL; chunk = chunk->next)
+            bytes += SM_TREE_CHUNK;
+    }
+    for (uint32_t i = 1; i <= sm_tree.tables_count; i++) {
+        const sm_children *more = sm_tree.tables[i];
+        bytes += sizeof *more + (more->mask + 1) * sizeof more->slots[0];
+    }
+    return bytes;
+}

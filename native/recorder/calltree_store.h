@@ -1,0 +1,92 @@
+/* The calltree's memory: nodes, children, functions. Shared by calltree*.c only. */
+#ifndef SM_CALLTREE_STORE_H
+#define SM_CALLTREE_STORE_H
+
+#include "recorder/calltree.h"
+
+typedef struct sm_tree_function { /* what the recorder knows of a function; shared by threads, slow paths only */
+    sm_function *function;
+    sm_node *nodes; /* its nodes, through sm_node_rest.same */
+    int32_t step;   /* what its nodes' step should be; they follow when they are next timed */
+    uint64_t timed, sampled;
+    double timed_ticks, sampled_ticks;
+    uint64_t longest; /* ticks */
+} sm_tree_function;
+
+enum { SM_NODE_FOLDED = 2, SM_NODE_SEEDED = 4, SM_NODE_RUNNING = 8, SM_NODE_ROOT = 64 }; /* the first as in the file */
+
+typedef struct { /* a node's cold part */
+    sm_tree_function *function;
+    sm_node *same;
+    uint64_t timed, timed_ticks, sampled_ticks, await_ticks, ticked_ticks;
+    double timed_sq, sampled_sq;       /* ticks squared */
+    uint32_t calls_high, resumes_high; /* sm_node's are modulo 2^32 */
+    uint32_t exceptions, sampled, ticked, awaits, id, saved, flags;
+} sm_node_rest;
+
+#define SM_TREE_CHUNK 65536
+#define SM_TREE_BLOCK 16 /* chunks that are allocated together: a large alignment costs a page */
+#define SM_TREE_NODES ((SM_TREE_CHUNK - 64) / (sizeof(sm_node) + sizeof(sm_node_rest)))
+
+typedef struct sm_tree_chunk { /* aligned to its size, so that a node finds its cold part */
+    struct sm_tree_chunk *next;
+    uint32_t used;
+    uint32_t first; /* of its block: the one to free */
+    _Alignas(64) sm_node nodes[SM_TREE_NODES];
+    sm_node_rest rest[SM_TREE_NODES];
+} sm_tree_chunk;
+
+_Static_assert(sizeof(sm_node) == 64, "a node's hot part is one cache line");
+_Static_assert(sizeof(sm_tree_chunk) <= SM_TREE_CHUNK, "nodes find their chunk by masking their address");
+
+typedef struct { /* all children of a node, by their key: open addressing */
+    uint32_t mask, count;
+    sm_node *slots[]; /* NULL: free; SM_NO_NODE: taken away; a node's key is in the node */
+} sm_children;
+#define SM_NO_NODE ((sm_node *)1)
+#define SM_KEY_DEAD ((const void *)1) /* of a node whose code object is gone */
+
+typedef struct sm_fold { /* a frame entered while folded */
+    const void *key;
+    sm_node *bucket;
+} sm_fold;
+
+typedef struct sm_await { /* a suspended coroutine */
+    const void *frame;    /* NULL: free */
+    const void *key;
+    uint64_t since; /* ticks; 0: running */
+} sm_await;
+
+typedef struct {
+    sm_tree_function **functions; /* by sm_function.id */
+    uint32_t functions_size;
+    uint32_t nodes;       /* made, without roots: the next id */
+    uint64_t folded;      /* calls counted in buckets */
+    sm_children **tables; /* by sm_node.more, from 1 */
+    uint32_t tables_size, tables_count;
+    uint64_t gaps; /* seeds of the threads' random gaps */
+} sm_tree_state;
+
+extern sm_tree_state sm_tree;
+
+static inline sm_node_rest *sm_rest(const sm_node *node) {
+    sm_tree_chunk *chunk = (sm_tree_chunk *)((uintptr_t)node & ~(uintptr_t)(SM_TREE_CHUNK - 1));
+    return &chunk->rest[node - chunk->nodes];
+}
+
+static inline sm_children *sm_more(const sm_node *node) {
+    return node->more ? sm_tree.tables[node->more] : NULL;
+}
+
+sm_tree_function *sm_tree_function_of(sm_function *function); /* NULL: out of memory */
+/* A new child of parent (NULL: a root). NULL: out of memory. */
+sm_node *sm_node_new(sm_tree_thread *tree, sm_node *parent, const void *key, sm_tree_function *function);
+sm_node *sm_node_child(sm_node *parent, const void *key); /* NULL: none */
+/* The child of this function, known by another code object so far: it gets the new key. NULL: none. */
+sm_node *sm_node_rekey(sm_node *parent, const void *key, const sm_tree_function *function);
+void sm_node_forget_key(sm_node *node);
+void sm_tree_free(void);
+
+void sm_calltree_save(sm_output *output);
+
+#endif

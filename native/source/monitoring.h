@@ -1,0 +1,96 @@
+/* The monitoring source's callbacks, as a template over a recorder's inline functions.
+ *
+ * sys.monitoring calls an object; ours are instances of one static type whose instances carry their own vectorcall
+ * function, which costs a third of a profile function. Arguments are borrowed; nothing here makes an object, takes a
+ * lock or can raise.
+ *
+ *   SM_MONITORING_SOURCE(name, RECORDER)   defines name##_callbacks, from RECORDER_call, _resume, _leave, _c_call,
+ *                                          _c_leave, _count_only and _may_disable */
+#ifndef SM_MONITORING_H
+#define SM_MONITORING_H
+
+#include "source/cfunction.h"
+#include "source/sources.h"
+
+#define SM_MONITORING_CALLBACK(name)                                                                                   \
+    static PyObject *name(PyObject *Py_UNUSED(self), PyObject *const *args, size_t Py_UNUSED(nargs),                   \
+                          PyObject *Py_UNUSED(names))
+
+static inline PyObject *sm_answer(bool wanted) {
+    /* Both are immortal wherever there is sys.monitoring: no reference to count. */
+    return SM_LIKELY(wanted) ? Py_None : sm_monitoring_disable;
+}
+
+/* Should this place stop reporting its calls? Asked of one in eight of them; see monitoring_sites.c. */
+bool sm_site_is_done(PyObject *code, PyObject *offset, const void *callee);
+extern bool sm_sites_on; /* c_functions="auto" */
+extern uint32_t sm_site_turn;
+
+#define SM_MONITORING_SOURCE(name, RECORDER)                                                                           \
+    SM_MONITORING_CALLBACK(name##_start) {                                                                             \
+        sm_thread *thread = sm_event_thread(true);                                                                     \
+        return sm_answer(SM_UNLIKELY(thread == NULL) || RECORDER##_call(thread, args[0], SM_PYTHON, args[0]));         \
+    }                                                                                                                  \
+    SM_MONITORING_CALLBACK(name##_resume) {                                                                            \
+        sm_thread *thread = sm_event_thread(true);                                                                     \
+        return sm_answer(SM_UNLIKELY(thread == NULL) || RECORDER##_resume(thread, args[0], args[0]));                  \
+    }                                                                                                                  \
+    SM_MONITORING_CALLBACK(name##_throw) { /* cannot be switched off */                                                \
+        sm_thread *thread = sm_event_thread(true);                                                                     \
+        if (SM_LIKELY(thread != NULL))                                                                                 \
+            (void)RECORDER##_resume(thread, args[0], args[0]);                                                         \
+        return Py_None;                                                                                                \
+    }                                                                                                                  \
+    SM_MONITORING_CALLBACK(name##_return) {                                                                            \
+        sm_thread *thread = sm_event_thread(false);                                                                    \
+        return sm_answer(SM_UNLIKELY(thread == NULL) || RECORDER##_leave(thread, args[0], SM_BY_RETURN));              \
+    }                                                                                                                  \
+    SM_MONITORING_CALLBACK(name##_yield) {                                                                             \
+        sm_thread *thread = sm_event_thread(false);                                                                    \
+        return sm_answer(SM_UNLIKELY(thread == NULL) || RECORDER##_leave(thread, args[0], SM_BY_YIELD));               \
+    }                                                                                                                  \
+    SM_MONITORING_CALLBACK(name##_unwind) { /* cannot be switched off */                                               \
+        sm_thread *thread = sm_event_thread(false);                                                                    \
+        if (SM_LIKELY(thread != NULL))                                                                                 \
+            (void)RECORDER##_leave(thread, args[0], SM_BY_EXCEPTION);                                                  \
+        return Py_None;                                                                                                \
+    }                                                                                                                  \
+    SM_MONITORING_CALLBACK(name##_call) {                                                                              \
+        PyObject *callable = sm_unbound(args[2]);                                                                      \
+        const void *method = sm_c_function(callable, callable != args[2] || args[3] != sm_monitoring_missing);         \
+        sm_thread *thread;                                                                                             \
+        if (method == NULL) { /* not ours: but does this place ever call a C function? */                              \
+            if (sm_sites_on && (++sm_site_turn & 7) == 0 && Py_TYPE(callable) == &PyFunction_Type &&                   \
+                sm_site_is_done(args[0], args[1], NULL))                                                               \
+                return sm_monitoring_disable;                                                                          \
+            return Py_None;                                                                                            \
+        }                                                                                                              \
+        if (SM_UNLIKELY((thread = sm_event_thread(false)) == NULL))                                                    \
+            return Py_None;                                                                                            \
+        if (sm_sites_on && (++sm_site_turn & 7) == 0 && RECORDER##_may_disable(thread, method, callable) &&            \
+            sm_site_is_done(args[0], args[1], method)) {                                                               \
+            RECORDER##_count_only(thread, method, callable);                                                           \
+            return sm_monitoring_disable;                                                                              \
+        }                                                                                                              \
+        (void)RECORDER##_c_call(thread, args[0], method, callable);                                                    \
+        return Py_None;                                                                                                \
+    }                                                                                                                  \
+    static inline PyObject *name##_c_leave(PyObject *const *args, sm_leaving how) {                                    \
+        PyObject *callable = sm_unbound(args[2]);                                                                      \
+        const void *method = sm_c_function(callable, callable != args[2] || args[3] != sm_monitoring_missing);         \
+        sm_thread *thread;                                                                                             \
+        if (method != NULL && SM_LIKELY((thread = sm_event_thread(false)) != NULL))                                    \
+            (void)RECORDER##_c_leave(thread, args[0], method, how);                                                    \
+        return Py_None;                                                                                                \
+    }                                                                                                                  \
+    SM_MONITORING_CALLBACK(name##_c_return) {                                                                          \
+        return name##_c_leave(args, SM_BY_RETURN);                                                                     \
+    }                                                                                                                  \
+    SM_MONITORING_CALLBACK(name##_c_raise) {                                                                           \
+        return name##_c_leave(args, SM_BY_EXCEPTION);                                                                  \
+    }                                                                                                                  \
+    static const sm_monitoring_callbacks name##_callbacks = {{name##_start, name##_resume, name##_throw,               \
+                                                              name##_return, name##_yield, name##_unwind, name##_call, \
+                                                              name##_c_return, name##_c_raise}}
+
+#endif

@@ -1,0 +1,72 @@
+/* The profilefunc source's hook, as a template over a recorder's inline functions.
+ *
+ * PyEval_SetProfile tells less than sys.monitoring: a generator's first entry and its resumptions are both "call", a
+ * yield and a return are both "return". What is what follows from the code object and the place in it.
+ *
+ *   SM_PROFILEFUNC_SOURCE(name, RECORDER)  defines the Py_tracefunc name##_hook */
+#ifndef SM_PROFILEFUNC_H
+#define SM_PROFILEFUNC_H
+
+#include "source/cfunction.h"
+#include "source/sources.h"
+
+#define SM_SUSPENDS (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE)
+
+/* Is this the first entry into a generator's or coroutine's frame? */
+bool sm_frame_is_fresh(PyFrameObject *frame, PyCodeObject *code);
+extern bool sm_profilefunc_c_functions;
+
+#define SM_THREAD_STARTERS 3
+extern const PyMethodDef *sm_thread_starters[SM_THREAD_STARTERS];
+void sm_profilefunc_thread_started(void);
+
+static inline void sm_after_c_call(PyObject *callable) {
+    if (!PyCFunction_Check(callable))
+        return;
+    for (int i = 0; i < SM_THREAD_STARTERS; i++) {
+        if (SM_UNLIKELY(((PyCFunctionObject *)callable)->m_ml == sm_thread_starters[i]))
+            sm_profilefunc_thread_started();
+    }
+}
+
+#define SM_PROFILEFUNC_SOURCE(name, RECORDER)                                                                          \
+    static void name##_frame(PyFrameObject *frame, bool entering, PyObject *arg) {                                     \
+        PyCodeObject *code = PyFrame_GetCode(frame); /* the frame keeps it alive */                                    \
+        Py_DECREF(code);                                                                                               \
+        bool suspends = (code->co_flags & SM_SUSPENDS) != 0;                                                           \
+        sm_thread *thread = sm_event_thread(entering);                                                                 \
+        if (SM_UNLIKELY(thread == NULL))                                                                               \
+            return;                                                                                                    \
+        if (!entering)                                                                                                 \
+            (void)RECORDER##_leave(thread, code,                                                                       \
+                                   arg == NULL ? SM_BY_EXCEPTION                                                       \
+                                   : suspends  ? SM_BY_YIELD                                                           \
+                                               : SM_BY_RETURN);                                                        \
+        else if (suspends && !sm_frame_is_fresh(frame, code))                                                          \
+            (void)RECORDER##_resume(thread, code, (PyObject *)code);                                                   \
+        else                                                                                                           \
+            (void)RECORDER##_call(thread, code, SM_PYTHON, (PyObject *)code);                                          \
+    }                                                                                                                  \
+    static int name##_hook(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, PyObject *arg) {                  \
+        const void *method;                                                                                            \
+        sm_thread *thread;                                                                                             \
+        if (what == PyTrace_CALL || what == PyTrace_RETURN) {                                                          \
+            name##_frame(frame, what == PyTrace_CALL, arg);                                                            \
+            return 0;                                                                                                  \
+        }                                                                                                              \
+        if (what == PyTrace_C_RETURN && arg != NULL)                                                                   \
+            sm_after_c_call(arg);                                                                                      \
+        if (sm_profilefunc_c_functions && arg != NULL && (method = sm_c_function(arg, 1)) != NULL &&                   \
+            (thread = sm_event_thread(false)) != NULL) {                                                               \
+            PyCodeObject *caller = PyFrame_GetCode(frame);                                                             \
+            Py_DECREF(caller);                                                                                         \
+            if (what == PyTrace_C_CALL)                                                                                \
+                (void)RECORDER##_c_call(thread, caller, method, arg);                                                  \
+            else                                                                                                       \
+                (void)RECORDER##_c_leave(thread, caller, method,                                                       \
+                                         what == PyTrace_C_RETURN ? SM_BY_RETURN : SM_BY_EXCEPTION);                   \
+        }                                                                                                              \
+        return 0;                                                                                                      \
+    }
+
+#endif
