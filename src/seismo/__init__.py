@@ -1,0 +1,60 @@
+"""seismo records what a running Python program does, from the interpreter's own hooks: every call, exactly counted.
+
+    with seismo.profile() as p:
+        work()
+    for row in p.recording.functions: ...
+
+    @seismo.profile
+    def work(): ...
+    work.profile.recording
+
+    seismo.open("app-12.seismo")
+
+Nothing is imported until it is used: `import seismo` in a program that never records costs next to nothing.
+"""
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Recording",
+    "RecordingError",
+    "SeismoError",
+    "__version__",
+    "merge",
+    "open",
+    "profile",
+    "start",
+    "stop",
+]
+
+TYPE_CHECKING = False  # typing's own would import typing
+if TYPE_CHECKING:
+    from seismo.errors import RecordingError, SeismoError
+    from seismo.model import Recording, merge
+    from seismo.model import read as open  # noqa: A004  as in gzip.open
+    from seismo.record.session import profile, start, stop
+
+# A public name, the module it lives in, and its name there.
+_HOMES = {
+    "Recording": ("seismo.model", "Recording"),
+    "RecordingError": ("seismo.errors", "RecordingError"),
+    "SeismoError": ("seismo.errors", "SeismoError"),
+    "merge": ("seismo.model", "merge"),
+    "open": ("seismo.model", "read"),
+    "profile": ("seismo.record.session", "profile"),
+    "start": ("seismo.record.session", "start"),
+    "stop": ("seismo.record.session", "stop"),
+}
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'seismo' has no attribute {name!r}")
+    value: object = getattr(__import__(home[0], fromlist=[home[1]]), home[1])
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

@@ -1,0 +1,42 @@
+"""The errors seismo raises on purpose: each says what went wrong, where, and what to do about it.
+
+    raise RecordingError("the recording is cut short", where="app-12.seismo, byte 4096", hint="record it again")
+
+On a command line the three parts are three plain lines on stderr and the process exits with `exit_code`; in Python,
+`str(error)` gives the same lines, and the parts are attributes.
+"""
+
+
+class SeismoError(Exception):
+    """The root of all errors that seismo raises on purpose.
+
+    `what`: what went wrong, one plain sentence without its full stop. `where`: the file, option or place it concerns.
+    `hint`: what the user can do. The last two may be empty.
+    """
+
+    exit_code = 2
+
+    def __init__(self, what: str, where: str = "", hint: str = "") -> None:
+        super().__init__(what, where, hint)  # all three as args: an error must survive pickling between processes
+        self.what = what
+        self.where = where
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def lines(self) -> list[str]:
+        """The parts that are not empty: one to three lines."""
+        return [self.what, *(line for line in (self.where, self.hint) if line)]
+
+
+class RecordingError(SeismoError):
+    """A recording cannot be made, read or written."""
+
+
+class FormatError(SeismoError):
+    """Another tool's file cannot be read or written, or its format is unknown."""
+
+
+class UsageError(SeismoError):
+    """The command line, or a call of the Python API, asks for something that cannot be."""

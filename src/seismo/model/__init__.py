@@ -1,0 +1,28 @@
+"""A recording's content as plain data: functions, call tree, threads; read, built, merged, compared.
+
+Shapes: a `Recording` has `Table`s; a `Table` has columns, each a memoryview of int64 ('q') or float64 ('d') values or a
+list of str. Times are nanoseconds; errors are half-widths of 95 % intervals. No Python object is made per row until
+rows are asked for.
+"""
+
+from seismo.model.builder import Builder
+from seismo.model.combine import merge
+from seismo.model.difference import DiffRow, FunctionKey, diff
+from seismo.model.recording import Recording, read
+from seismo.model.table import FunctionRow, LossRow, NodeRow, ProcessRow, Table, ThreadRow
+
+__all__ = [
+    "Builder",
+    "DiffRow",
+    "FunctionKey",
+    "FunctionRow",
+    "LossRow",
+    "NodeRow",
+    "ProcessRow",
+    "Recording",
+    "Table",
+    "ThreadRow",
+    "diff",
+    "merge",
+    "read",
+]

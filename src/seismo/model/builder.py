@@ -1,0 +1,127 @@
+"""Recordings made by hand: for the readers of other tools' formats, and for tests."""
+
+from __future__ import annotations
+
+import array
+import json
+from typing import TYPE_CHECKING, Any
+
+from seismo.model.recording import SCHEMA, Recording, Tables
+from seismo.model.table import Strings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Builder:
+    """Adds processes, threads, functions and nodes one by one; each gives its id.
+
+    Times are exact: they have no error and no probe cost.
+    """
+
+    def __init__(self) -> None:
+        self._strings: dict[str, int] = {"": 0}
+        self._rows: dict[str, dict[str, list[Any]]] = {
+            kind: {name: [] for name, _ in columns} for kind, columns in SCHEMA.items()
+        }
+        self._functions: dict[tuple[int, str, str, str, int], int] = {}
+
+    def _add(self, kind: str, /, **values: Any) -> int:
+        columns = self._rows[kind]
+        row = len(columns["id"])
+        values["id"] = row
+        for name, code in SCHEMA[kind]:
+            value = values.get(name, 0)
+            if code == "s":
+                value = self._strings.setdefault(value or "", len(self._strings))
+            columns[name].append(value)
+        return row
+
+    def process(self, pid: int = 0, **columns: Any) -> int:
+        """Adds a process; other columns of the table by name. `argv`: a JSON list, or a list that becomes one."""
+        if isinstance(columns.get("argv"), (list, tuple)):
+            columns["argv"] = json.dumps(list(columns["argv"]))
+        return self._add("processes", pid=pid, **columns)
+
+    def thread(self, process: int = 0, name: str = "", *, cpu_ns: int = -1, **columns: Any) -> int:
+        """Adds a thread of a process; other columns of the table by name."""
+        _below("process", process, len(self._rows["processes"]["id"]))
+        return self._add("threads", process=process, name=name, cpu_ns=cpu_ns, **columns)
+
+    def function(self, module: str, qualname: str, file: str = "", line: int = 0, kind: int = 0, flags: int = 0) -> int:
+        """The function's id; the same one for the same function. `kind` 0 Python, 1 C, 2 synthetic."""
+        key = (kind, module, qualname, file, line)
+        known = self._functions.get(key)
+        if known is None:
+            known = self._functions[key] = self._add(
+                "functions", kind=kind, module=module, qualname=qualname, file=file, line=line, flags=flags
+            )
+        else:
+            self._rows["functions"]["flags"][known] |= flags
+        return known
+
+    def node(
+        self,
+        parent: int,
+        thread: int,
+        function: int,
+        *,
+        calls: int = 0,
+        resumes: int = 0,
+        exceptions: int = 0,
+        own_ns: float = 0,
+        awaits: int = 0,
+        await_ns: int = 0,
+        flags: int = 0,
+    ) -> int:
+        """Adds a node below `parent` (-1: a root of the thread). ValueError: no such id, or a parent elsewhere."""
+        nodes = self._rows["nodes"]
+        _below("thread", thread, len(self._rows["threads"]["id"]))
+        _below("function", function, len(self._rows["functions"]["id"]))
+        if parent != -1:
+            _below("parent", parent, len(nodes["id"]))
+            if nodes["thread"][parent] != thread:
+                raise ValueError(f"node {parent} is on another thread than its child")
+        return self._add(
+            "nodes",
+            parent=parent,
+            thread=thread,
+            function=function,
+            calls=calls,
+            resumes=resumes,
+            exceptions=exceptions,
+            timed_ns=max(0, round(own_ns)),
+            awaits=awaits,
+            await_ns=await_ns,
+            flags=flags,
+        )
+
+    def loss(self, kind: str, count: int = 1, detail: str = "", thread: int = -1) -> int:
+        """Notes something that is missing. `thread` -1: all."""
+        return self._add("losses", kind=kind, count=count, thread=thread, detail=detail)
+
+    def build(self, meta: Mapping[str, Any] | None = None) -> Recording:
+        """The recording so far; the builder may go on."""
+        tables: Tables = {}
+        self._rows["nodes"]["timed"] = self._segments()
+        for kind, schema in SCHEMA.items():
+            tables[kind] = {
+                name: memoryview(array.array("d" if code == "d" else "q", self._rows[kind][name]))
+                for name, code in schema
+            }
+        return Recording(tables, Strings.of(list(self._strings)), {"format": 1, **(meta or {})})
+
+    def _segments(self) -> list[int]:
+        """How many segments each node has: all of them count as timed, so that own times are exact."""
+        nodes = self._rows["nodes"]
+        entries = [calls + resumes for calls, resumes in zip(nodes["calls"], nodes["resumes"], strict=True)]
+        segments = entries.copy()
+        for entry, parent in zip(entries, nodes["parent"], strict=True):
+            if parent >= 0:
+                segments[parent] += entry
+        return segments
+
+
+def _below(what: str, number: int, count: int) -> None:
+    if not 0 <= number < count:
+        raise ValueError(f"no {what} {number}: there are {count}")

@@ -1,0 +1,426 @@
+"""Several recordings as one, one without an earlier part of itself, several threads as one.
+
+The merge is associative and commutative: functions, processes and losses are put in an order that follows from their
+contents alone, so that any engine may merge any number in any order. Trees are not summed but stand side by side, each
+under its own thread: what one process' probes cost is not another's, so times must be estimated before anything is
+added up. `combined` does that.
+"""
+
+from __future__ import annotations
+
+import array
+import json
+import zlib
+from itertools import compress
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+from seismo import _core
+from seismo.errors import RecordingError
+from seismo.model.recording import KEY, SCHEMA, Columns, Recording, Tables
+from seismo.model.table import Strings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+_LARGEST = 2**63 - 1  # damaged files have such counts
+
+
+def _ints(values: Iterable[int]) -> memoryview:
+    return memoryview(array.array("q", values))
+
+
+class _Texts:
+    """A string table being made."""
+
+    def __init__(self) -> None:
+        self.index: dict[str, int] = {"": 0}
+
+    def add(self, text: str) -> int:
+        return self.index.setdefault(text, len(self.index))
+
+    def column(self, strings: Strings, indexes: memoryview) -> list[int]:
+        """Another table's indexes as ours."""
+        known: dict[int, int] = {}
+        result = []
+        for index in indexes.tolist():
+            mine = known.get(index)
+            if mine is None:
+                mine = known[index] = self.add(strings[index])
+            result.append(mine)
+        return result
+
+
+def _rows(recording: Recording, kind: str) -> list[dict[str, Any]]:
+    """A small table's rows with their strings, without ids."""
+    raw = recording._raw[kind]
+    columns = {
+        name: [recording._strings[i] for i in raw[name].tolist()] if code == "s" else raw[name].tolist()
+        for name, code in SCHEMA[kind]
+    }
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _table(kind: str, rows: Sequence[dict[str, Any]], texts: _Texts) -> Columns:
+    """A raw table of rows with strings; ids are the rows' numbers."""
+    table: Columns = {}
+    for name, code in SCHEMA[kind]:
+        if name == "id":
+            table[name] = _ints(range(len(rows)))
+        elif code == "s":
+            table[name] = _ints(texts.add(row[name]) for row in rows)
+        else:
+            table[name] = memoryview(array.array(code, [row[name] for row in rows]))
+    return table
+
+
+def _taken(column: memoryview, rows: memoryview) -> memoryview:
+    return memoryview(_core.take({"values": column, "rows": rows}, column.format))
+
+
+# ---- merge ----
+
+
+def merge(recordings: Iterable[Recording]) -> Recording:
+    """One recording with the processes, threads and trees of all.
+
+    Functions of the same kind, module, qualname, file and line are one. The result does not depend on order or
+    grouping. No recordings at all give an empty one.
+    """
+    parts = [problem_losses(recording) for recording in recordings]
+    texts = _Texts()
+    functions, function_maps = _merge_functions(parts)
+    order = _process_order(parts)
+    tables: Tables = {"functions": _table("functions", functions, texts)}
+    process_rows: list[dict[str, Any]] = []
+    thread_rows: list[dict[str, Any]] = []
+    thread_maps: list[dict[int, int]] = [{} for _ in parts]
+    threads_of = [_threads_by_process(part) for part in parts]
+    processes = [_rows(part, "processes") for part in parts]
+    for number, (part, process) in enumerate(order):
+        process_rows.append(processes[part][process])
+        for row in threads_of[part].get(process, ()):
+            thread_maps[part][row["id"]] = len(thread_rows)
+            thread_rows.append({**row, "process": number})
+    tables["processes"] = _table("processes", process_rows, texts)
+    tables["threads"] = _table("threads", thread_rows, texts)
+    tables["nodes"] = _merge_nodes(parts, thread_maps, function_maps)
+    tables["losses"] = _table("losses", _merge_losses(parts, thread_maps), texts)
+    ordered = {kind: tables[kind] for kind in SCHEMA}
+    return Recording(ordered, Strings.of(list(texts.index)), _merge_meta([part.meta for part in parts]))
+
+
+def _merge_functions(parts: Sequence[Recording]) -> tuple[list[dict[str, Any]], list[list[int]]]:
+    """The functions of all in the order of their keys, and for each part its ids' new ones."""
+    merged: dict[tuple[Any, ...], dict[str, Any]] = {}
+    keys_of = []
+    for part in parts:
+        rows = _rows(part, "functions")
+        keys = [tuple(row[name] for name in KEY) for row in rows]
+        keys_of.append(keys)
+        for key, row in zip(keys, rows, strict=True):
+            known = merged.setdefault(key, row)
+            known["flags"] |= row["flags"]
+    order = {key: number for number, key in enumerate(sorted(merged))}
+    return [merged[key] for key in order], [[order[key] for key in keys] for keys in keys_of]
+
+
+def _process_order(parts: Sequence[Recording]) -> list[tuple[int, int]]:
+    """(part, process) in an order that follows from contents: start, then everything else, then the trees."""
+    entries = []
+    for number, part in enumerate(parts):
+        rows = _rows(part, "processes")
+        marks = _tree_marks(part, len(rows)) if len(parts) > 1 else [0] * len(rows)
+        for row, mark in zip(rows, marks, strict=True):
+            values = tuple(row[name] for name, _ in SCHEMA["processes"] if name not in ("id", "start_ns"))
+            entries.append(((row["start_ns"], *values, mark), (number, row["id"])))
+    entries.sort(key=itemgetter(0))  # stable
+    return [place for _, place in entries]
+
+
+def _tree_marks(part: Recording, processes: int) -> list[int]:
+    """A number for each process that two different trees rarely share; needed only where rows are equal in all else."""
+    nodes, of_thread = part._raw["nodes"], part._raw["threads"]["process"].tolist()
+    marks = [0] * processes
+    if processes == 1:
+        return [zlib.crc32(nodes["calls"], zlib.crc32(nodes["timed_ns"]))]
+    for thread, calls, timed in zip(
+        nodes["thread"].tolist(), nodes["calls"].tolist(), nodes["timed_ns"].tolist(), strict=True
+    ):
+        process = of_thread[thread]
+        marks[process] = (marks[process] * 1000003 + calls * 31 + timed) & 0xFFFFFFFF
+    return marks
+
+
+def _threads_by_process(part: Recording) -> dict[int, list[dict[str, Any]]]:
+    result: dict[int, list[dict[str, Any]]] = {}
+    for row in _rows(part, "threads"):
+        result.setdefault(row["process"], []).append(row)
+    return result
+
+
+def _merge_nodes(
+    parts: Sequence[Recording], thread_maps: list[dict[int, int]], function_maps: list[list[int]]
+) -> Columns:
+    """The nodes of all, those of a thread together, in the order of the threads' new ids."""
+    joined: dict[str, array.array[Any]] = {name: array.array(code) for name, code in SCHEMA["nodes"]}
+    for part, threads, functions in zip(parts, thread_maps, function_maps, strict=True):
+        nodes, base = part._raw["nodes"], len(joined["id"])
+        for name, column in joined.items():
+            if name == "parent":
+                column.extend(parent + base if parent >= 0 else -1 for parent in nodes[name].tolist())
+            elif name == "thread":
+                column.extend(map(threads.__getitem__, nodes[name].tolist()))
+            elif name == "function":
+                column.extend(map(functions.__getitem__, nodes[name].tolist()))
+            else:
+                column.frombytes(nodes[name].cast("B"))
+    columns = {name: memoryview(column) for name, column in joined.items()}
+    return _reordered(columns)
+
+
+def _reordered(columns: Columns) -> Columns:
+    """Node columns sorted by thread (stable, so parents stay first), with new ids."""
+    threads = columns["thread"].tolist()
+    rows = sorted(range(len(threads)), key=threads.__getitem__)
+    return _chosen_nodes(columns, rows)
+
+
+def _chosen_nodes(columns: Columns, rows: Sequence[int]) -> Columns:
+    """The given rows of node columns, with new ids; every row's parent must be among them, before it."""
+    if len(rows) == len(columns["id"]) and all(map(int.__eq__, rows, range(len(rows)))):
+        return {**columns, "id": _ints(range(len(rows)))}
+    chosen = _ints(rows)
+    new_ids = dict(zip(rows, range(len(rows)), strict=True))
+    new_ids[-1] = -1
+    result = {name: _taken(column, chosen) for name, column in columns.items()}
+    result["parent"] = _ints(map(new_ids.__getitem__, result["parent"].tolist()))
+    result["id"] = _ints(range(len(rows)))
+    return result
+
+
+def _merge_losses(parts: Sequence[Recording], thread_maps: list[dict[int, int]]) -> list[dict[str, Any]]:
+    sums: dict[tuple[str, int, str], int] = {}
+    for part, threads in zip(parts, thread_maps, strict=True):
+        for row in _rows(part, "losses"):
+            key = (row["kind"], threads.get(row["thread"], -1), row["detail"])
+            sums[key] = min(sums.get(key, 0) + row["count"], _LARGEST)
+    return [
+        {"kind": kind, "count": sums[kind, thread, detail], "thread": thread, "detail": detail}
+        for kind, thread, detail in sorted(sums)
+    ]
+
+
+def _merge_meta(metas: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """What all say alike, and under "merged" each distinct one, in an order of their own."""
+    distinct: dict[str, dict[str, Any]] = {}
+    for meta in metas:
+        for one in meta.get("merged") or [meta]:
+            distinct[json.dumps(one, sort_keys=True, default=str)] = one
+    if len(distinct) <= 1:
+        return dict(metas[0]) if metas else {"format": 1}
+    ordered = [distinct[text] for text in sorted(distinct)]
+    first = ordered[0]
+    alike = {key: value for key, value in first.items() if all(one.get(key, one) == value for one in ordered)}
+    return {**alike, "merged": ordered}
+
+
+def problem_losses(recording: Recording) -> Recording:
+    """The recording with what its file lacked as losses, so that they outlive a merge or a save."""
+    if not recording.problems:
+        return recording
+    rows = _rows(recording, "losses")
+    for problem in recording.problems:
+        kind = "truncated" if "cut off" in problem else "chunk-bad"
+        rows.append({"kind": kind, "count": 1, "thread": -1, "detail": problem})
+    texts = _Texts()
+    for i in range(len(recording._strings)):
+        texts.index.setdefault(recording._strings[i], len(texts.index))
+    tables = {
+        kind: {
+            name: _ints(texts.column(recording._strings, table[name])) if code == "s" else table[name]
+            for name, code in SCHEMA[kind]
+        }
+        for kind, table in recording._raw.items()
+    }
+    tables["losses"] = _table("losses", rows, texts)
+    return Recording(tables, Strings.of(list(texts.index)), recording.meta)
+
+
+# ---- subtract ----
+
+_PLACE = ("id", "parent", "thread", "function", "flags")
+_GROWING = tuple(name for name, _ in SCHEMA["nodes"] if name not in _PLACE)
+
+
+def subtract(later: Recording, earlier: Recording) -> Recording:
+    """`later` less `earlier`, an earlier snapshot of the same recording.
+
+    Nodes are matched by their ids; those where nothing happened in between are left out. RecordingError: `earlier` is
+    no earlier snapshot of it.
+    """
+    now, before = later._raw["nodes"], earlier._raw["nodes"]
+    count = len(before["id"])
+    if not _continues(later, earlier):
+        raise RecordingError(
+            "one recording is no earlier snapshot of the other", "", "subtract snapshots of one session"
+        )
+    nodes = dict(now)
+    busy = bytearray(len(now["id"]))
+    for name in _GROWING:
+        values = now[name].tolist()
+        values[:count] = [max(0, a - b) for a, b in zip(values, before[name].tolist(), strict=False)]
+        nodes[name] = memoryview(array.array(now[name].format, values))
+        for row in compress(range(len(values)), values):
+            busy[row] = 1
+    parents = now["parent"].tolist()
+    for row in range(len(parents) - 1, -1, -1):
+        if busy[row] and parents[row] >= 0:
+            busy[parents[row]] = 1
+    chosen = _chosen_nodes(nodes, list(compress(range(len(busy)), busy)))
+    tables = {**later._raw, **_without_idle_functions(later, chosen)}
+    tables["threads"] = _subtract_times(later._raw["threads"], earlier._raw["threads"])
+    strings = [later._strings[i] for i in range(len(later._strings))]
+    tables["losses"] = _subtract_losses(later, earlier)
+    return Recording(tables, Strings.of(strings), later.meta, later.problems)
+
+
+def _continues(later: Recording, earlier: Recording) -> bool:
+    """Whether the nodes of the later begin with those of the earlier. Functions may have other numbers by now."""
+    now, before = later._raw["nodes"], earlier._raw["nodes"]
+    count = len(before["id"])
+    if count > len(now["id"]) or any(now[name][:count] != before[name] for name in ("parent", "thread")):
+        return False
+    new_keys, old_keys = (
+        [tuple(row[name] for name in KEY) for row in _rows(part, "functions")] for part in (later, earlier)
+    )
+    pairs = set(zip(now["function"][:count].tolist(), before["function"].tolist(), strict=True))
+    return all(new_keys[new] == old_keys[old] for new, old in pairs)
+
+
+def _without_idle_functions(recording: Recording, nodes: Columns) -> Tables:
+    """The nodes, and those functions of the recording that they name."""
+    used = sorted(set(nodes["function"].tolist()))
+    new_ids = dict(zip(used, range(len(used)), strict=True))
+    rows = _ints(used)
+    functions = {name: _taken(column, rows) for name, column in recording._raw["functions"].items()}
+    functions["id"] = _ints(range(len(used)))
+    return {
+        "functions": functions,
+        "nodes": {**nodes, "function": _ints(map(new_ids.__getitem__, nodes["function"].tolist()))},
+    }
+
+
+def _subtract_times(now: Columns, before: Columns) -> Columns:
+    result = dict(now)
+    for name in ("wall_ns", "cpu_ns", "rest_ns"):
+        values = now[name].tolist()
+        for row, old in enumerate(before[name].tolist()[: len(values)]):
+            if old >= 0 and values[row] >= 0:
+                values[row] = max(0, values[row] - old)
+        result[name] = _ints(values)
+    return result
+
+
+def _subtract_losses(later: Recording, earlier: Recording) -> Columns:
+    known = {(row.kind, row.thread, row.detail): row.count for row in earlier.losses}
+    counts = [max(0, row.count - known.get((row.kind, row.thread, row.detail), 0)) for row in later.losses]
+    kept = _ints(compress(range(len(counts)), counts))
+    table = {**later._raw["losses"], "count": _ints(counts)}
+    result = {name: _taken(column, kept) for name, column in table.items()}
+    result["id"] = _ints(range(len(kept)))
+    return result
+
+
+# ---- combined ----
+
+
+class _Combined(Recording):
+    """A recording whose times were estimated before its nodes were summed."""
+
+    def __init__(self, source: Recording, tables: Tables, estimated: Columns) -> None:
+        super().__init__(tables, source._strings, source.meta, source.problems)
+        self.__dict__["_estimated"] = estimated  # in the place of the cached property
+
+
+def combined(recording: Recording, threads: Iterable[int] | None = None) -> Recording:
+    """The trees of the chosen threads laid on one another, as one thread.
+
+    Equal paths are one node with summed numbers; the functions' numbers are those of the chosen threads. ValueError: no
+    such thread.
+    """
+    source = recording if threads is None else _restricted(recording, set(threads))
+    nodes, estimated = source._raw["nodes"], source._estimated
+    laid = {name: memoryview(c) for name, c in _core.combine(nodes, b"\1" * len(source._raw["threads"]["id"])).items()}
+    rows, to = len(laid["parent"]), laid["to"]
+
+    def summed(column: memoryview, is_or: bool = False) -> memoryview:
+        return memoryview(_core.sum_by({"to": to, "values": column}, rows, column.format, is_or))
+
+    times = {name: summed(estimated[name]) for name in ("own_ns", "own_error_ns", "total_ns", "total_error_ns")}
+    times["total_square"] = summed(estimated["total_square"])
+    times["depth"] = laid["depth"]
+    for name in ("function_own_ns", "function_own_error_ns"):
+        times[name] = estimated[name]
+    table = {name: summed(nodes[name], name == "flags") for name, _ in SCHEMA["nodes"]}
+    table.update(id=_ints(range(rows)), parent=laid["parent"], function=laid["function"])
+    table["thread"] = memoryview(array.array("q", bytes(8 * rows)))
+    # Estimated anew from a file, the sums give the same own times: exact, without an error
+    table["timed_ns"] = _ints(min(round(own), _LARGEST) for own in times["own_ns"].tolist())
+    table["timed"] = _segments(table)
+    for name, code in SCHEMA["nodes"]:
+        if name.startswith(("sampled", "ticked")) or name == "timed_sq":
+            table[name] = memoryview(array.array(code, bytes(8 * rows)))
+    losses = {**source._raw["losses"], "thread": _ints([-1] * len(source._raw["losses"]["id"]))}
+    return _Combined(source, {**source._raw, **_one_thread(source), "nodes": table, "losses": losses}, times)
+
+
+def _segments(table: Columns) -> memoryview:
+    entries = list(map(int.__add__, table["calls"].tolist(), table["resumes"].tolist()))
+    segments = entries.copy()
+    for entry, parent in zip(entries, table["parent"].tolist(), strict=True):
+        if parent >= 0:
+            segments[parent] += entry
+    return _ints(min(count, _LARGEST) for count in segments)
+
+
+def _one_thread(source: Recording) -> Tables:
+    """The one thread and process that stand for all; without probe costs, which are out of the times already."""
+    threads, processes = source._raw["threads"], source._raw["processes"]
+
+    def reduced(values: memoryview, by: Any) -> int:
+        return int(by(values.tolist())) if len(values) else 0
+
+    thread = {name: _ints([0]) for name, _ in SCHEMA["threads"]}
+    process = {name: memoryview(array.array("d" if code == "d" else "q", [0])) for name, code in SCHEMA["processes"]}
+    for table, of in ((thread, threads), (process, processes)):
+        table["start_ns"] = _ints([reduced(of["start_ns"], min)])
+        table["end_ns"] = _ints([reduced(of["end_ns"], max)])
+    thread["wall_ns"] = _ints([reduced(threads["wall_ns"], sum)])
+    known = [cpu for cpu in threads["cpu_ns"].tolist() if cpu >= 0]
+    thread["cpu_ns"] = _ints([sum(known) if len(known) == len(threads["cpu_ns"]) else -1])
+    if len(processes["id"]) == 1:
+        for name, code in SCHEMA["processes"]:
+            if code != "d" and name != "id":
+                process[name] = processes[name]
+    return {"threads": thread, "processes": process}
+
+
+def _restricted(recording: Recording, threads: set[int]) -> Recording:
+    """The recording with only the given threads."""
+    count = len(recording._raw["threads"]["id"])
+    for thread in threads:
+        if not 0 <= thread < count:
+            raise ValueError(f"no thread {thread}: there are {count}")
+    order = sorted(threads)
+    new_ids = {old: new for new, old in enumerate(order)}
+    table = {name: _taken(column, _ints(order)) for name, column in recording._raw["threads"].items()}
+    table["id"] = _ints(range(len(order)))
+    nodes = recording._raw["nodes"]
+    of = nodes["thread"].tolist()
+    kept = _chosen_nodes(nodes, [row for row, thread in enumerate(of) if thread in new_ids])
+    kept["thread"] = _ints(map(new_ids.__getitem__, kept["thread"].tolist()))
+    return Recording(
+        {**recording._raw, "threads": table, "nodes": kept}, recording._strings, recording.meta, recording.problems
+    )

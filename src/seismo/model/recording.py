@@ -1,0 +1,198 @@
+"""A recording: what was kept, with all that is needed to read it elsewhere."""
+
+from __future__ import annotations
+
+import array
+import functools
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from seismo import _core
+from seismo.errors import RecordingError
+from seismo.model.table import (
+    FunctionRow,
+    LossRow,
+    NodeRow,
+    ProcessRow,
+    StringColumn,
+    Strings,
+    Table,
+    ThreadRow,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+Columns = dict[str, memoryview]
+Tables = dict[str, Columns]
+
+SCHEMA: dict[str, list[tuple[str, str]]] = _core.schema()
+MAGIC = b"\x8fseismo\n"
+NODE_LOWER_BOUND = 1
+# The name of a function's place: what makes two functions of different recordings the same one.
+KEY = ("kind", "module", "qualname", "file", "line")
+
+
+def read(source: str | os.PathLike[str] | bytes | bytearray | memoryview) -> Recording:
+    """Reads a recording from a path or from its bytes.
+
+    What a damaged or cut-off file still holds is kept; `Recording.problems` names the rest. RecordingError: it cannot
+    be opened, is no recording, or is one of a later version.
+    """
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        data: bytes | bytearray | memoryview = source
+        where = "the given bytes"
+    else:
+        where = os.fspath(source)
+        try:
+            with Path(source).open("rb") as stream:
+                data = stream.read(16)  # the header: what is foreign need not be read, and a device may have no end
+                if data.startswith(MAGIC):
+                    data += stream.read()
+        except OSError as error:
+            raise RecordingError(
+                f"the recording cannot be opened: {error.strerror or error}",
+                where,
+                "check the path and its permissions",
+            ) from None
+        except MemoryError:
+            raise RecordingError(
+                "the recording does not fit into memory", where, "read it on a larger machine"
+            ) from None
+    if len(data) == 0:
+        raise RecordingError(
+            "the file is empty", where, "was the program killed before its first flush? record it again"
+        )
+    try:
+        raw = _core.read(data)
+    except ValueError as error:
+        future = "version" in str(error)
+        hint = "install a newer seismo" if future else "give a file that `seismo profile` or `seismo merge` has written"
+        raise RecordingError(str(error), where, hint) from None
+    except MemoryError:
+        raise RecordingError("the recording does not fit into memory", where, "read it on a larger machine") from None
+    return _from_core(raw)
+
+
+def _from_core(raw: dict[str, Any]) -> Recording:
+    problems = [f"byte {offset}: {text}" for offset, text in raw["problems"]]
+    meta: dict[str, Any] = {}
+    for text in raw["meta"]:
+        try:
+            part = json.loads(text)
+        except (ValueError, RecursionError):
+            part = None
+        if isinstance(part, dict):
+            meta.update(part)
+        else:
+            problems.append("a piece of the meta data is no JSON object; it is left out")
+    tables: Tables = {
+        name: {column: memoryview(table[column]) for column, _ in SCHEMA[name]} for name, table in raw["tables"].items()
+    }
+    return Recording(tables, Strings(raw["string_data"], memoryview(raw["string_offsets"])), meta, problems)
+
+
+class Recording:
+    """What a program did: tables of functions, call-tree nodes, threads, processes and losses.
+
+    Made by `read`, `merge`, `Builder.build`; never changed afterwards. Times are estimated on first use, once.
+    """
+
+    def __init__(self, tables: Tables, strings: Strings, meta: dict[str, Any], problems: Iterable[str] = ()) -> None:
+        """For the model's own use: raw tables as `_core.read` gives them, sound (ids dense, references in range)."""
+        self._raw = tables
+        self._strings = strings
+        self.meta = meta
+        self.problems = list(problems)
+
+    def __repr__(self) -> str:
+        raw = self._raw
+        return f"<Recording: {len(raw['nodes']['id'])} nodes, {len(raw['functions']['id'])} functions>"
+
+    # ---- tables ----
+
+    def _table(self, kind: str) -> dict[str, Any]:
+        raw = self._raw[kind]
+        return {
+            name: StringColumn(self._strings, raw[name]) if code == "s" else raw[name] for name, code in SCHEMA[kind]
+        }
+
+    @functools.cached_property
+    def _estimated(self) -> Columns:
+        return {name: memoryview(column) for name, column in _core.estimate(self._raw).items()}
+
+    @functools.cached_property
+    def functions(self) -> Table[FunctionRow]:
+        """The functions, with what all their nodes sum up to."""
+        raw, estimated = self._table("functions"), self._estimated
+        count = len(raw["id"])
+        sums = _core.aggregate(self._raw["nodes"], estimated, count)
+        columns = {name: memoryview(column) for name, column in sums.items()}
+        flags = columns["node_flags"].tolist()
+        columns["own_ns"] = estimated["function_own_ns"]
+        columns["own_error_ns"] = estimated["function_own_error_ns"]
+        columns["lower_bound"] = memoryview(array.array("q", [flag & NODE_LOWER_BOUND for flag in flags]))
+        return Table(FunctionRow, _pick(FunctionRow, raw, columns), count)
+
+    @functools.cached_property
+    def tree(self) -> Table[NodeRow]:
+        """The call tree: a row for each distinct path on each thread, parents before children."""
+        raw = self._table("nodes")
+        return Table(NodeRow, _pick(NodeRow, raw, self._estimated), len(raw["id"]))
+
+    @functools.cached_property
+    def threads(self) -> Table[ThreadRow]:
+        """The threads that were seen."""
+        raw = self._table("threads")
+        return Table(ThreadRow, _pick(ThreadRow, raw, {}), len(raw["id"]))
+
+    @functools.cached_property
+    def processes(self) -> Table[ProcessRow]:
+        """The processes; more than one after a merge."""
+        raw = self._table("processes")
+        return Table(ProcessRow, _pick(ProcessRow, raw, {}), len(raw["id"]))
+
+    @functools.cached_property
+    def losses(self) -> Table[LossRow]:
+        """What was dropped, capped, missed or repaired while recording."""
+        raw = self._table("losses")
+        return Table(LossRow, _pick(LossRow, raw, {}), len(raw["id"]))
+
+    # ---- what is done with whole recordings ----
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the recording to a file, whole or not at all. RecordingError: it cannot be written."""
+        from seismo.model.save import save
+
+        save(self, path)
+
+    def to_bytes(self) -> bytes:
+        """The recording as the contents of a .seismo file."""
+        from seismo.model.save import to_bytes
+
+        return to_bytes(self)
+
+    def merge(self, *others: Recording) -> Recording:
+        """This recording and others as one; in any order and grouping the result is the same."""
+        from seismo.model.combine import merge
+
+        return merge([self, *others])
+
+    def subtract(self, earlier: Recording) -> Recording:
+        """What happened between an earlier snapshot of the same recording and this one. RecordingError: it is none."""
+        from seismo.model.combine import subtract
+
+        return subtract(self, earlier)
+
+    def combined(self, threads: Iterable[int] | None = None) -> Recording:
+        """The chosen threads (ids; all by default) as one: their trees laid on one another, equal paths summed."""
+        from seismo.model.combine import combined
+
+        return combined(self, threads)
+
+
+def _pick(row: Any, *sources: Mapping[str, Any]) -> dict[str, Any]:
+    """The row type's columns, each from the last source that has it."""
+    return {name: next(source[name] for source in reversed(sources) if name in source) for name in row._fields}

@@ -1,0 +1,84 @@
+"""Recordings into files."""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import json
+import os
+import tempfile
+from typing import TYPE_CHECKING, Any
+
+from seismo import _core
+from seismo.errors import RecordingError
+
+if TYPE_CHECKING:
+    from seismo.model.recording import Recording
+
+
+def _write(recording: Recording, fd: int | None) -> bytes | None:
+    from seismo.model.combine import problem_losses
+    from seismo.model.recording import SCHEMA
+
+    writer = _core.Writer(fd)
+    writer.meta(json.dumps(recording.meta, sort_keys=True))
+    with_losses = problem_losses(recording)
+    index: dict[int, int] = {0: 0}
+    for kind, schema in SCHEMA.items():
+        columns: dict[str, Any] = dict(with_losses._raw[kind])
+        for name, code in schema:
+            if code == "s":
+                used = columns[name].tolist()
+                for i in used:
+                    if i not in index:
+                        index[i] = writer.string(with_losses._strings[i])
+                columns[name] = array.array("q", map(index.__getitem__, used))
+        writer.table(kind, columns)
+    return writer.finish()
+
+
+def to_bytes(recording: Recording) -> bytes:
+    """The contents of the file that `save` would write."""
+    data = _write(recording, None)
+    assert data is not None
+    return data
+
+
+def save(recording: Recording, path: str | os.PathLike[str]) -> None:
+    """Writes to a temporary file beside `path` and renames it: no half-written file takes the place of a whole one."""
+    target = os.fspath(path)
+    if os.path.exists(target) and not os.path.isfile(target):  # /dev/stdout, a pipe: not to be replaced
+        _save_to(recording, target)
+        return
+    temporary = ""
+    try:
+        fd, temporary = tempfile.mkstemp(".part", os.path.basename(target) + ".", os.path.dirname(target) or ".")
+        try:
+            _write(recording, fd)
+            umask = os.umask(0)
+            os.umask(umask)
+            os.fchmod(fd, 0o666 & ~umask)
+        finally:
+            os.close(fd)
+        os.replace(temporary, target)
+    except OSError as error:
+        if temporary:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+        raise _unwritable(error, target) from None
+
+
+def _save_to(recording: Recording, target: str) -> None:
+    try:
+        with open(target, "wb") as file:
+            file.write(to_bytes(recording))
+    except OSError as error:
+        raise _unwritable(error, target) from None
+
+
+def _unwritable(error: OSError, target: str) -> RecordingError:
+    return RecordingError(
+        f"the recording cannot be written: {error.strerror or error}",
+        target,
+        "check the folder, its permissions and free space",
+    )

@@ -1,0 +1,1 @@
+"""Making recordings: sessions in a program, whole programs, and the processes they start."""

@@ -1,0 +1,181 @@
+"""The one engine of this process, for those who start it: `seismo profile`, sessions, and followed children.
+
+The native engine records the whole process or nothing, so whoever starts it while it runs only joins. This file counts
+the users, holds the settings against each other, and keeps the engine right across fork.
+
+In a forked child the engine waits to be told how to go on. `forked` is what answers; whoever starts the engine sets it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from _json import encode_basestring_ascii as quote  # json itself would import re and a dozen more
+from _thread import RLock
+
+from seismo import __version__
+from seismo.errors import RecordingError, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar, TypeVarTuple
+
+    from seismo import _core
+
+    T = TypeVar("T")
+    Ts = TypeVarTuple("Ts")
+else:
+    try:
+        from seismo import _core
+    except ImportError as reason:  # built for another interpreter, or not at all
+        raise RecordingError("seismo's native core cannot be loaded", str(reason), "install seismo again") from None
+
+# Frames of these files are left out of every recording.
+HIDE = __file__[: -len("record/engine.py")]
+
+SETTINGS = {
+    "source": (None, "monitoring", "profilefunc", "evalframe"),
+    "c_functions": ("auto", "all", "none"),
+    "clock": ("auto", "tsc", "monotonic"),
+    "timing": ("frugal", "every"),
+}
+
+lock = RLock()  # held while users come and go; re-entrant because a signal handler may open a session in the middle
+new_lock = RLock  # for those who need one of their own
+_users = 0
+_settings: dict[str, object] = {}
+
+# Called in a forked child while the engine is in use: must end in after_fork().
+forked: Callable[[], None] | None = None
+in_child: list[Callable[[], None]] = []  # called in a forked child after that
+_watching = False
+
+
+def start(settings: dict[str, object], fd: int = -1, meta: str = "{}", frames: bool = True) -> bool:
+    """Starts the engine, or joins it when it runs. True: started, and fd, meta and frames are taken.
+
+    settings: names and values of SETTINGS, max_paths, flush_ms; None and missing ones mean the default, or whatever the
+    running engine has. frames: record the calls that this thread is in the middle of, too. Raises UsageError for values
+    that are none and for a conflict with the running engine, RecordingError when this interpreter cannot be recorded.
+    """
+    global _users, _settings
+    wanted = {name: value for name, value in settings.items() if value is not None}
+    check(wanted)
+    with lock:
+        if _users:
+            _agree(wanted)
+            _users += 1
+            return False
+        _start(wanted, fd, meta, frames)
+        _settings = wanted
+        _users = 1
+        return True
+
+
+def stop(exit_: str = "") -> bool:
+    """One user less. True: it was the last, and the engine has stopped."""
+    global _users
+    with lock:
+        if _users == 0:
+            return False
+        _users -= 1
+        if _users:
+            return False
+        _core.stop(exit_)
+        return True
+
+
+def running() -> bool:
+    """Whether anybody uses the engine."""
+    return _users > 0
+
+
+def check(settings: dict[str, object]) -> None:
+    """Raises UsageError for a value that a setting cannot have."""
+    for name, value in settings.items():
+        allowed = SETTINGS.get(name)
+        if allowed is not None and value not in allowed:
+            words = ", ".join(repr(one) for one in allowed if one is not None)
+            raise UsageError(f"{name} cannot be {value!r}", hint=f"it is one of {words}")
+        if allowed is None and not (isinstance(value, int) and value > 0):
+            raise UsageError(f"{name} cannot be {value!r}", hint="it is a whole number above 0")
+
+
+def _agree(wanted: dict[str, object]) -> None:
+    defaults: dict[str, object] = {name: allowed[0] for name, allowed in SETTINGS.items()}
+    for name, value in wanted.items():
+        has = _settings.get(name, defaults.get(name))
+        if name in SETTINGS and value != has:
+            raise UsageError(
+                f"a recording with {name}={has!r} is running in this process: another cannot have {name}={value!r}",
+                hint=f"there is one engine in a process; leave {name} out, or ask for it where the first one starts",
+            )
+
+
+def _start(settings: dict[str, object], fd: int, meta: str, frames: bool) -> None:
+    global _watching
+    if not _watching:
+        os.register_at_fork(after_in_child=_after_fork)  # cannot be taken back: it looks itself whether it is needed
+        _watching = True
+    options: dict[str, object] = dict(settings)
+    if not frames:
+        options["running"] = False
+    options["interpreter"] = f"{sys.implementation.name} {sys.version.split(maxsplit=1)[0]}"
+    options["host"] = printable(os.uname().nodename)
+    options["argv"] = "[" + ", ".join(map(quote, sys.orig_argv)) + "]"
+    try:
+        _core.start(fd=fd, meta=meta, hide=HIDE, **options)  # type: ignore[arg-type]
+    except (RuntimeError, ValueError) as reason:
+        raise RecordingError("this program cannot be recorded", str(reason), "see: seismo doctor") from None
+
+
+def _after_fork() -> None:
+    global lock
+    lock = RLock()  # another thread may have held it when the process was forked
+    if _users and forked is not None:
+        forked()
+    elif _users:
+        after_fork(-1)
+    for hook in in_child:
+        hook()
+
+
+def after_fork(fd: int, meta: str = "{}") -> None:
+    """In a forked child: forgets the parent's counts and goes on into fd (-1: memory; -2: stops, saying nothing)."""
+    global _users
+    _core.after_fork(fd, meta)
+    if fd == -2:
+        _users = 0
+
+
+def quietly(function: Callable[[*Ts], T], *args: *Ts) -> T:
+    """Calls the function without recording this thread, whatever it calls in the standard library.
+
+    Not for what starts the engine: that measures what events cost, and there would be none.
+    """
+    return _core.quietly(function, *args)
+
+
+def printable(text: str) -> str:
+    """The text without the surrogates that undecodable bytes of the system become."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def meta(settings: dict[str, object]) -> str:
+    """What a recording says about how it was made, as JSON."""
+    fields = {
+        "format": "1",
+        "seismo": quote(__version__),
+        "python": quote(sys.version.split(maxsplit=1)[0]),
+        "implementation": quote(sys.implementation.name),
+        "platform": quote(sys.platform),
+        "executable": quote(sys.executable or ""),
+        "settings": "{" + ", ".join(f"{quote(name)}: {_value(value)}" for name, value in settings.items()) + "}",
+        "recorder": quote("calltree"),
+    }
+    return "{" + ", ".join(f"{quote(name)}: {value}" for name, value in fields.items()) + "}"
+
+
+def _value(value: object) -> str:
+    return quote(value) if isinstance(value, str) else "null" if value is None else str(value)

@@ -1,0 +1,258 @@
+"""Runs a program as `python SCRIPT`, `python -m MODULE` or `python -c CODE` would, in this interpreter, recorded.
+
+Shape. The program runs inside a call of ours, but all that follows is left to the interpreter: what the program raises
+goes on up through our frames to the interpreter's own top, so that SystemExit, the exit status, dying of SIGINT,
+waiting for threads, atexit handlers and the flushing of files are not imitated but happen. Two things are arranged:
+
+- Just before an exception leaves us, sys.excepthook is replaced by one that takes our frames off the traceback, puts
+  the program's hook back and calls it.
+- Our own end (stop the engine, finish the file, write the summary) is the first atexit handler to be registered and so
+  the last to run: the program's handlers and its threads are recorded. os._exit and os.exec* skip atexit handlers; they
+  are wrapped to finish the recording first.
+
+Why not start the program in a fresh interpreter: that would cost a second start-up, more than all the rest together.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import CodeType, ModuleType, TracebackType
+
+
+class Program:
+    """What to run. kind: "script", "module" or "code"; what: its path, name or text; args: the program's arguments."""
+
+    __slots__ = ("args", "importable", "kind", "what")
+
+    def __init__(self, kind: str, what: str, args: list[str]) -> None:
+        self.kind = kind
+        self.what = what
+        self.args = args
+        self.importable = kind == "script" and _importable(self.full)  # a folder or an archive
+
+    @property
+    def full(self) -> str:
+        """The path of a script as its __file__ has it: absolute, not normalised."""
+        return self.what if self.what.startswith("/") else f"{os.getcwd()}/{self.what}"
+
+    @property
+    def argv(self) -> list[str]:
+        """sys.argv as the program sees it first. runpy then puts a module's path in place of -m."""
+        return [{"module": "-m", "code": "-c"}.get(self.kind, self.what), *self.args]
+
+    @property
+    def command(self) -> list[str]:
+        """The words after `python` that run the same program without us."""
+        if self.kind == "script":
+            return [self.what, *self.args]
+        return ["-m" if self.kind == "module" else "-c", self.what, *self.args]
+
+    @property
+    def name(self) -> str:
+        """A short name for files."""
+        if self.kind == "code":
+            return "command"
+        name = self.what if self.kind == "module" else os.path.splitext(os.path.basename(self.what.rstrip("/")))[0]
+        return "".join(c if c.isprintable() and c != "/" else "_" for c in name)[:80] or "program"
+
+
+def run(program: Program, begin: Callable[[], None], ended: Callable[[str], None]) -> None:
+    """Runs the program and returns or raises as it does.
+
+    begin: called last before its first instruction. ended: called with how it ended, when its main module is through
+    (its threads and atexit handlers are not): an exit status as text, or an exception's name.
+    """
+    main = _prepare(program)
+    code: CodeType | None = None
+    began = False
+    try:
+        if program.kind == "code":
+            code = _compile_command(program.what)
+        elif program.kind == "script" and not program.importable:
+            code = _load_script(program.full, main)
+        if code is not None:
+            try:
+                began = True
+                begin()
+                exec(code, main.__dict__)  # noqa: S102  it is what this is for
+            finally:
+                if program.kind == "script":  # as the interpreter does
+                    main.__dict__.pop("__file__", None)
+                    main.__dict__.pop("__cached__", None)
+        else:
+            from runpy import _run_module_as_main  # type: ignore[attr-defined]  # this is what `python -m` calls
+
+            began = True
+            begin()
+            if program.kind == "module":
+                _run_module_as_main(program.what)
+            else:
+                _run_module_as_main("__main__", False)
+        ended("0")
+    except SystemExit as stop:
+        ended(_status(stop.code))
+        raise
+    except BaseException as error:
+        ended(type(error).__name__)
+        _hide_our_frames(error, began)
+        raise
+
+
+def _status(code: object) -> str:
+    return "0" if code is None else str(code & 0xFF) if isinstance(code, int) else "1"
+
+
+def _prepare(program: Program) -> ModuleType:
+    """Makes sys look as at the start of the program. Returns its empty __main__."""
+    given = len(sys.argv) - 1
+    sys.argv = program.argv
+    _restore_orig_argv(program, given)
+    if not sys.flags.safe_path:
+        first = ""
+        if program.kind == "module":
+            first = os.getcwd()
+        elif program.kind == "script":
+            first = program.full if program.importable else os.path.dirname(os.path.realpath(program.what))
+        if sys.path:
+            sys.path[0] = first
+        else:
+            sys.path.append(first)
+    elif program.importable:
+        sys.path.insert(0, program.full)  # the interpreter adds those even then
+    return _new_main()
+
+
+def _restore_orig_argv(program: Program, given: int) -> None:
+    """sys.orig_argv as of the bare run: what restarts itself by it (auto-reloaders) restarts as it would bare."""
+    words = sys.orig_argv
+    head = words[: len(words) - given] if 0 < given < len(words) else words[:1]
+    if head and head[-1] == "seismo" and len(head) > 2:
+        head = head[:-2]  # -m seismo
+    elif len(head) > 1:
+        head = head[:-1]  # the script `seismo`, or -mseismo
+    sys.orig_argv[:] = [*head, *program.command]
+
+
+def _new_main() -> ModuleType:
+    """A __main__ as the interpreter makes it: the names, their order, and nothing of ours."""
+    import builtins
+
+    old = sys.modules["__main__"]
+    main = type(sys)("__main__")
+    if sys.version_info < (3, 14):
+        main.__dict__["__annotations__"] = {}  # noqa: RUF063  made, not read
+    main.__dict__["__builtins__"] = builtins
+    main.__loader__ = sys.modules["_frozen_importlib"].BuiltinImporter
+    sys.modules["__main__"] = main
+    _kept.append(old)  # its globals are still in use further down the stack
+    return main
+
+
+_kept: list[ModuleType] = []
+
+
+def _importable(path: str) -> bool:
+    """Whether it is a folder or an archive, run by its __main__.py: asks the import hooks, as the interpreter does."""
+    for hook in sys.path_hooks:
+        try:
+            hook(path)
+        except ImportError:
+            continue
+        return True
+    return False
+
+
+def _load_script(full: str, main: ModuleType) -> CodeType:
+    """The script's code, and the names of a script in its __main__. Raises what compiling raises."""
+    external = sys.modules["_frozen_importlib_external"]
+    compiled = full.endswith(".pyc")
+    loader_type = external.SourcelessFileLoader if compiled else external.SourceFileLoader
+    main.__dict__["__file__"] = full
+    if sys.version_info < (3, 15):
+        main.__dict__["__cached__"] = None
+    main.__loader__ = loader_type("__main__", full)
+    if compiled:
+        code: CodeType = main.__loader__.get_code("__main__")  # type: ignore[union-attr]
+        return code
+    with _open_code(full) as file:
+        source = file.read()
+    compiled_code: CodeType = compile(source, full, "exec", 0, dont_inherit=True)
+    return compiled_code
+
+
+def _open_code(path: str):  # type: ignore[no-untyped-def]  # a typed one would import typing
+    import io
+
+    return io.open_code(path)
+
+
+def _compile_command(text: str) -> CodeType:
+    """The code of -c, with its text where tracebacks find it (3.13 and later show it)."""
+    if sys.version_info >= (3, 14):
+        text = _dedent(text)
+    code: CodeType = compile(text, "<string>", "exec", 0, dont_inherit=True)
+    if sys.version_info >= (3, 13):
+        import linecache
+
+        # 3.13.0 knows it by its file's name, later ones by the code
+        key = code if hasattr(linecache, "_interactive_cache") else "<string>"
+        linecache._register_code(key, text, "<string>")  # type: ignore[attr-defined]
+    return code
+
+
+def _dedent(text: str) -> str:
+    """What 3.14 does with the text of -c: common leading white space goes, white lines become empty."""
+    lines = text.split("\n")
+    margins = [line[: len(line) - len(line.lstrip(" \t"))] for line in lines if line.strip(" \t")]
+    margin = os.path.commonprefix(margins) if margins else ""  # noqa: RUF071  of white space, not of paths
+    return "\n".join(line[len(margin) :] if line.strip(" \t") else "" for line in lines)
+
+
+def _hide_our_frames(error: BaseException, began: bool) -> None:
+    """Lets the interpreter print the exception as if we were not there. began: else it comes from compiling.
+
+    The traceback begins with the frame of run(); those further down the stack are added while it goes up. So the
+    cleaned one is put in place when the interpreter, at its top, calls the hook.
+    """
+    begin = error.__traceback__
+    clean = begin.tb_next if begin is not None and began else None
+    missing = not hasattr(sys, "excepthook")
+    program_hook = None if missing else sys.excepthook
+
+    def excepthook(kind: type[BaseException], value: BaseException, dirty: TracebackType | None) -> None:
+        if program_hook is None:
+            del sys.excepthook
+            hook = sys.__excepthook__
+            print("sys.excepthook is missing", file=sys.stderr)
+        else:
+            hook = sys.excepthook = program_hook
+        if value is not error:
+            hook(kind, value, dirty)
+            return
+        value.__traceback__ = sys.last_traceback = clean
+        try:
+            hook(kind, value, clean)
+        except SystemExit:
+            raise  # the interpreter ends with its status
+        except BaseException as inner:  # noqa: BLE001  the interpreter catches all, too
+            inner.__context__ = None if inner.__context__ is error else inner.__context__
+            _report_broken_hook(inner, error)
+
+    sys.excepthook = excepthook
+
+
+def _report_broken_hook(inner: BaseException, error: BaseException) -> None:
+    """A hook that raises: what the interpreter prints then."""
+    inner = inner.with_traceback(inner.__traceback__.tb_next if inner.__traceback__ is not None else None)
+    stderr = sys.stderr
+    if stderr is None:
+        return
+    stderr.write("Error in sys.excepthook:\n")
+    sys.__excepthook__(type(inner), inner, inner.__traceback__)
+    stderr.write("\nOriginal exception was:\n")
+    sys.__excepthook__(type(error), error, error.__traceback__)

@@ -1,0 +1,344 @@
+"""Recording a part of a program from inside: `with seismo.profile()`, `@seismo.profile`, `start()` and `stop()`.
+
+There is one engine in a process, and it records all threads. So a session is not an engine of its own: it is the
+difference between what the engine had when the session began and what it has when it ends. The first session to begin
+starts the engine, the last to end stops it; under `seismo profile` it runs already. Sessions may nest and overlap, on
+one thread or several; each sees what every thread did meanwhile. seismo's own frames are in no recording.
+"""
+
+from __future__ import annotations
+
+import os
+from _thread import get_ident
+
+from seismo.errors import RecordingError, UsageError
+from seismo.record import engine
+from seismo.record.output import Output, beside
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Generator
+    from types import TracebackType
+    from typing import Any, ParamSpec, Self, TypeVar, overload
+
+    from seismo import _core
+    from seismo.model import Recording
+
+    P = ParamSpec("P")
+    R = TypeVar("R")
+else:
+    from seismo import _core
+
+# How many finished stretches a session that is entered again and again keeps as they are before it adds them up: their
+# images are small, and adding up costs a pass over all of them.
+_STRETCHES = 32
+
+_GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200  # inspect's CO_ flags; inspect takes long to import
+
+
+class Profile:
+    """A session: a context manager, a decorator, or both. It may be used again; its recording then adds up.
+
+    recording: what it recorded, while it runs what it has so far; of several uses the sum, as one thread. output: the
+    file written at each end, or None.
+    """
+
+    def __init__(self, output: str | os.PathLike[str] | None, settings: dict[str, object]) -> None:
+        self.output = None if output is None else os.path.abspath(os.fspath(output))
+        self._settings = settings
+        self._lock = engine.new_lock()
+        self._depth = 0  # how many calls or with blocks are inside it now
+        self._pid = os.getpid()
+        self._before: bytes | None = None  # the engine's state at the beginning; None: it had nothing
+        self._file: Output | None = None  # the engine writes into it
+        self._stretches: list[tuple[bytes | None, bytes]] = []  # not added up yet
+        self._sum: Recording | None = None
+
+    def __enter__(self) -> Self:
+        with self._lock:
+            if self._depth == 0:
+                self._begin()
+            self._depth += 1
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        with self._lock:
+            self._depth -= 1
+            if self._depth == 0:
+                self._end()
+
+    def _begin(self) -> None:
+        file = None
+        if self.output is not None:
+            self._sum, self._stretches = None, []  # the file holds what this use records, and so does the recording
+            file = Output(self.output)
+        try:
+            started = engine.start(self._settings, -1 if file is None else file.fd, engine.meta(self._settings))
+            self._before = None if started else _core.snapshot()
+        except BaseException:
+            if file is not None:
+                file.discard()
+            raise
+        self._file = file if started else None
+        if file is not None and not started:
+            file.close()  # that it can be written is known; what goes in is known at the end
+        _active[id(self)] = self
+        if _after_fork not in engine.in_child:
+            engine.in_child.append(_after_fork)
+
+    def _end(self) -> None:
+        _active.pop(id(self), None)
+        last = engine.stop()
+        after = _core.snapshot()
+        self._stretches.append((self._before, after))
+        self._before = None
+        if len(self._stretches) > _STRETCHES:
+            engine.quietly(self._add_up)  # now, so that memory stays bounded
+        file, self._file = self._file, None
+        if file is not None and last:
+            trouble = file.finish()
+            if trouble:
+                raise RecordingError(trouble)
+        elif self.output is not None:
+            if file is not None:
+                file.close()
+            engine.quietly(self._write)
+
+    def _write(self) -> None:
+        """Somebody else's session shares the engine: the file gets this one's difference."""
+        assert self.output is not None
+        beside_it = f"{self.output}.{os.getpid()}.tmp"
+        try:
+            self.recording.save(beside_it)
+            os.replace(beside_it, self.output)
+        except OSError as error:
+            raise RecordingError(f"cannot write the recording: {error.strerror or error}", self.output) from None
+
+    @property
+    def recording(self) -> Recording:
+        """What was recorded: of a running session the state now. RecordingError if it never began."""
+        with self._lock:
+            return engine.quietly(self._recording)
+
+    def _recording(self) -> Recording:
+        self._add_up()
+        parts = [] if self._sum is None else [self._sum]
+        if self._depth:
+            parts.append(_difference(self._before, _core.snapshot()))
+        if not parts:
+            raise RecordingError("nothing is recorded yet", hint="use it first: with seismo.profile() as p: ...")
+        return _added(parts)
+
+    def _add_up(self) -> None:
+        if self._stretches:
+            parts = [] if self._sum is None else [self._sum]
+            parts += [_difference(before, after) for before, after in self._stretches]
+            self._sum, self._stretches = _added(parts), []
+
+    def _forked(self) -> None:
+        """In a forked child: what the parent recorded is the parent's, and so is its file."""
+        parent, self._pid = self._pid, os.getpid()
+        self._lock = engine.new_lock()
+        self._before = None
+        self._stretches, self._sum = [], None
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+        if self.output is not None:
+            self.output = beside(self.output, parent, self._pid)
+
+    def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
+        """The function, recorded whenever it runs; `function.profile` is this session."""
+        wrapper: Callable[P, R] = engine.quietly(_decorated, self, function)
+        return wrapper
+
+    def __repr__(self) -> str:
+        state = "running" if self._depth else "ended" if self._stretches or self._sum is not None else "not begun"
+        return f"<seismo.profile: {state}>"
+
+
+# The sessions that run now, by id().
+_active: dict[int, Profile] = {}
+
+
+def _after_fork() -> None:
+    for session in list(_active.values()):
+        session._forked()
+
+
+def _difference(before: bytes | None, after: bytes) -> Recording:
+    from seismo.model import read
+
+    now = read(after)
+    return now if before is None else now.subtract(read(before))
+
+
+def _added(parts: list[Recording]) -> Recording:
+    """One recording of several stretches: equal paths summed, or their number would grow with every use."""
+    return parts[0] if len(parts) == 1 else parts[0].merge(*parts[1:]).combined()
+
+
+# ---- the public names ----
+
+if TYPE_CHECKING:
+
+    @overload
+    def profile(function: Callable[P, R], /) -> Callable[P, R]: ...
+    @overload
+    def profile(
+        *,
+        c_functions: str | None = None,
+        output: str | os.PathLike[str] | None = None,
+        clock: str | None = None,
+        timing: str | None = None,
+        source: str | None = None,
+        max_paths: int | None = None,
+    ) -> Profile: ...
+
+
+def profile(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    c_functions: str | None = None,
+    output: str | os.PathLike[str] | None = None,
+    clock: str | None = None,
+    timing: str | None = None,
+    source: str | None = None,
+    max_paths: int | None = None,
+) -> Any:
+    """Records a `with` block, or a function whenever it runs; `recording` of the result is what was recorded.
+
+        with seismo.profile(output="block.seismo") as p: ...     p.recording
+        @seismo.profile                                          function.profile.recording
+        @seismo.profile(c_functions="none")
+
+    c_functions: "auto" (default: all but the ones that prove trivial where they are called), "all" or "none".
+    output: a file that is written at the end, and now and then before. clock: "auto" (default), "tsc", "monotonic".
+    timing: "frugal" (default: a random sample of short calls) or "every" call. source: the interpreter's hook, by
+    default the best there is. max_paths: call paths beyond that many are folded.
+
+    An async function is recorded from its beginning to its end, other tasks that ran meanwhile included; a generator
+    while it runs, not while it waits at a yield. Raises UsageError, at the start, for values that are none and for
+    settings other than those of a recording that is running, RecordingError if this interpreter cannot be recorded.
+    """
+    settings: dict[str, object] = {
+        name: value
+        for name, value in (
+            ("c_functions", c_functions),
+            ("clock", clock),
+            ("timing", timing),
+            ("source", source),
+            ("max_paths", max_paths),
+        )
+        if value is not None
+    }
+    engine.check(settings)
+    session = Profile(output, settings)
+    return session if function is None else session(function)
+
+
+_started: list[tuple[int, Profile]] = []  # by start(), with the thread that called it
+
+
+def start(**settings: Any) -> Profile:
+    """Begins a session that stop() ends; takes what `profile` takes. Starts may nest."""
+    session: Profile = profile(**settings)
+    session.__enter__()
+    _started.append((get_ident(), session))
+    return session
+
+
+def stop() -> Recording:
+    """Ends the session that this thread started last (another thread, if it has none) and returns its recording.
+
+    Raises UsageError if nothing was started.
+    """
+    if not _started:
+        raise UsageError("nothing to stop: no seismo.start() is open")
+    mine = [index for index, (thread, _) in enumerate(_started) if thread == get_ident()]
+    _, session = _started.pop(mine[-1] if mine else -1)
+    session.__exit__(None, None, None)
+    return session.recording
+
+
+# ---- functions ----
+
+
+def _decorated(session: Profile, function: Callable[..., Any]) -> Any:
+    from functools import wraps
+
+    if not callable(function):
+        raise UsageError(f"seismo.profile cannot record a {type(function).__name__}", hint="it takes a function")
+    flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
+    if flags & _ASYNC_GENERATOR:
+        make = _async_generator
+    elif flags & _GENERATOR:
+        make = _generator
+    elif flags & _COROUTINE:
+        make = _coroutine
+    else:
+        make = _plain
+    wrapper: Any = wraps(function)(make(session, function))
+    wrapper.profile = session
+    return wrapper
+
+
+def _plain(session: Profile, function: Callable[..., Any]) -> Callable[..., Any]:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        with session:
+            return function(*args, **kwargs)
+
+    return wrapper
+
+
+def _coroutine(session: Profile, function: Callable[..., Any]) -> Callable[..., Any]:
+    async def wrapper(*args: Any, **kwargs: Any) -> Any:
+        with session:
+            return await function(*args, **kwargs)
+
+    return wrapper
+
+
+def _generator(session: Profile, function: Callable[..., Any]) -> Callable[..., Any]:
+    def wrapper(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        inner = function(*args, **kwargs)
+        step, value = inner.send, None
+        while True:
+            try:
+                with session:
+                    item = step(value)
+            except StopIteration as end:
+                return end.value
+            try:
+                step, value = inner.send, (yield item)
+            except GeneratorExit:
+                with session:
+                    inner.close()
+                raise
+            except BaseException as error:  # noqa: BLE001  thrown in: the generator's business
+                step, value = inner.throw, error
+
+    return wrapper
+
+
+def _async_generator(session: Profile, function: Callable[..., Any]) -> Callable[..., Any]:
+    async def wrapper(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
+        inner = function(*args, **kwargs)
+        step, value = inner.asend, None
+        while True:
+            try:
+                with session:
+                    item = await step(value)
+            except StopAsyncIteration:
+                return
+            try:
+                step, value = inner.asend, (yield item)
+            except GeneratorExit:
+                with session:
+                    await inner.aclose()
+                raise
+            except BaseException as error:  # noqa: BLE001  thrown in: the generator's business
+                step, value = inner.athrow, error
+
+    return wrapper
