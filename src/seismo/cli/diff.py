@@ -1,0 +1,42 @@
+"""Ranks what changed between two recordings.
+
+In time, with the error of the change: one within its error is said to be none.
+In calls, which are exact. And which functions came and went. A function is the
+same when its module, name and file's name are; it may move to other lines.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declares the arguments of `seismo diff`."""
+    from seismo.cli.files import add_file
+
+    add_file(parser, "old")
+    add_file(parser, "new")
+    parser.add_argument("--limit", metavar="N", type=int, default=15, help="rows of each table (default: 15; 0: all)")
+    parser.add_argument("--json", action="store_true", help="all functions as one JSON object, for programs")
+    parser.add_argument("--no-color", action="store_true", help="no colours on a terminal (so does NO_COLOR)")
+
+
+def run(args: Namespace) -> int:
+    """Compares the two on standard output."""
+    from seismo import model
+    from seismo.cli.files import open_recording
+    from seismo.report.changes import as_json, write_changes
+    from seismo.report.paper import paper_for
+
+    old, new = open_recording(args.old), open_recording(args.new)
+    rows = list(model.diff(old, new))
+    if args.json:
+        sys.stdout.write(as_json(rows, args.old, args.new) + "\n")
+    else:
+        paper = paper_for(sys.stdout, color=not args.no_color)
+        write_changes(paper, old, new, rows, limit=args.limit if args.limit > 0 else None)
+    return 0

@@ -1,0 +1,328 @@
+"""Says what this interpreter offers and what seismo would take.
+
+The sources of events with whether and why each can be used, who holds the interpreter's hooks, the clock and its cost,
+what kind of interpreter this is, the bugs of this very version that touch a recording, and what starting one costs.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Callable
+    from typing import Any
+
+TOOL_IDS = {0: "debuggers", 1: "coverage", 2: "profilers", 5: "optimizers"}  # what the documentation reserves them for
+
+
+class Bug:
+    """A known bug of CPython. gh: its issue; affects: of a version (major, minor, micro); effect; what seismo does."""
+
+    __slots__ = ("affects", "does", "effect", "gh")
+
+    def __init__(self, gh: str, affects: Callable[[tuple[int, int, int]], bool], effect: str, does: str) -> None:
+        self.gh = gh
+        self.affects = affects
+        self.effect = effect
+        self.does = does
+
+
+def _in(*ranges: tuple[tuple[int, int, int], tuple[int, int, int]]) -> Callable[[tuple[int, int, int]], bool]:
+    """A predicate: within one of the ranges, both ends included."""
+    return lambda version: any(low <= version <= high for low, high in ranges)
+
+
+def _jit() -> bool:
+    jit = getattr(sys, "_jit", None)
+    return jit is not None and bool(jit.is_enabled())
+
+
+_LAST = 99
+BUGS = (
+    Bug(
+        "156319",
+        lambda v: v[:2] == (3, 14) and _jit(),
+        "the JIT damages local variables while any monitoring tool is active",
+        "asks you to switch the JIT off: PYTHON_JIT=0",
+    ),
+    Bug(
+        "122029",
+        _in(((3, 12, 0), (3, 12, 4)), ((3, 13, 0), (3, 13, _LAST))),
+        "PyEval_SetProfile reports C calls without their returns",
+        "uses sys.monitoring, and pairs C calls by their callable",
+    ),
+    Bug(
+        "110892",
+        _in(((3, 12, 0), (3, 12, _LAST))),
+        "PyEval_SetProfile cannot tell a return of None from an exception",
+        "uses sys.monitoring, which tells them apart",
+    ),
+    Bug(
+        "110514",
+        _in(((3, 12, 0), (3, 12, 0))),
+        "PyEval_SetProfile does not report exceptions thrown into generators",
+        "uses sys.monitoring",
+    ),
+    Bug(
+        "140373",
+        _in(((3, 13, 0), (3, 13, 11)), ((3, 14, 0), (3, 14, 0))),
+        "closing a suspended generator is not reported",
+        "takes every yield as the end of a stretch, so nothing is left open",
+    ),
+    Bug(
+        "137400",
+        _in(((3, 12, 0), (3, 13, 9)), ((3, 14, 0), (3, 14, 0))),
+        "setting a profile function on all threads can race and crash",
+        "never sets hooks on all threads at once",
+    ),
+    Bug(
+        "111963",
+        _in(((3, 12, 0), (3, 13, _LAST))),
+        "callbacks may still be called after the tool id was given back",
+        "takes callbacks and events away first, and ignores what comes late",
+    ),
+    Bug(
+        "118327",
+        _in(((3, 12, 0), (3, _LAST, 0))),
+        "a place once disabled stays silent for the next tool with the same id",
+        "restarts all events when a recording starts",
+    ),
+    Bug(
+        "120158",
+        _in(((3, 13, 0), (3, 13, 9)), ((3, 14, 0), (3, 14, 0))),
+        "more than 16 million switches of events damage code objects",
+        "switches events at the start and the end only",
+    ),
+    Bug(
+        "122491",
+        _in(((3, 11, 0), (3, _LAST, 0))),
+        "the function that frees data of code objects is called with NULL",
+        "checks for NULL",
+    ),
+    Bug(
+        "152375",
+        _in(((3, 12, 0), (3, 13, 14)), ((3, 14, 0), (3, 14, 6))),
+        "an exception from a callback is undefined behaviour",
+        "never raises in a callback",
+    ),
+    Bug(
+        "100536",
+        _in(((3, 11, 0), (3, 11, _LAST))),
+        "asking for the caller of a frame made by Cython crashes",
+        "walks the interpreter's own frames instead",
+    ),
+    Bug(
+        "94510",
+        _in(((3, 11, 0), (3, 11, _LAST))),
+        "setting a profile function on two threads at once fails",
+        "sets one at a time",
+    ),
+    Bug(
+        "144981",
+        lambda v: _free_threaded() and v < (3, 14, 4),
+        "data attached to code objects races on free-threaded builds",
+        "refuses to record on free-threaded builds",
+    ),
+)
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """The options."""
+    parser.add_argument("--json", action="store_true", help="the same as one JSON object")
+
+
+def run(args: Namespace) -> int:
+    """Prints the facts. 0: a recording can be made here; 1: it cannot."""
+    facts = examine()
+    if args.json:
+        import json
+
+        print(json.dumps(facts, indent=2))
+    else:
+        _show(facts)
+    return 0 if any(source["chosen"] for source in facts["sources"]) else 1
+
+
+# ---- finding out ----
+
+
+def examine() -> dict[str, Any]:
+    """The facts, as data that JSON can hold."""
+    facts: dict[str, Any] = {"interpreter": _interpreter()}
+    try:
+        from seismo import _core
+    except ImportError as error:
+        facts["core"] = f"cannot be loaded: {error}"
+        return {**facts, "sources": [], "hooks": _hooks(), "clock": {}, "bugs": _bugs(), "start": {}}
+    facts["core"] = os.path.basename(_core.__file__ or "built in")
+    facts["sources"] = [dict(source) for source in _core.sources()]
+    facts["hooks"] = _hooks()
+    facts["clock"] = dict(_core.clock_info())
+    facts["bugs"] = _bugs()
+    facts["start"] = _start_up(any(source["chosen"] for source in facts["sources"]))
+    return facts
+
+
+def _free_threaded() -> bool:
+    import sysconfig
+
+    return bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+
+
+def _interpreter() -> dict[str, Any]:
+    import platform
+
+    debug = hasattr(sys, "gettotalrefcount")
+    jit = getattr(sys, "_jit", None)
+    return {
+        "implementation": sys.implementation.name,
+        "version": platform.python_version(),
+        "executable": sys.executable,
+        "platform": platform.platform(),
+        "debug_build": debug,
+        "free_threaded": _free_threaded(),
+        "gil": bool(getattr(sys, "_is_gil_enabled", lambda: True)()),
+        "jit": "none" if jit is None or not jit.is_available() else "on" if jit.is_enabled() else "off",
+        "subinterpreter": _in_subinterpreter(),
+    }
+
+
+def _in_subinterpreter() -> bool:
+    for name in ("_interpreters", "_xxsubinterpreters"):
+        try:
+            module = __import__(name)
+            current, main = module.get_current(), module.get_main()
+        except (ImportError, AttributeError, RuntimeError):
+            continue
+        return bool(current != main)
+    return False
+
+
+def _hooks() -> dict[str, Any]:
+    """Who holds what: tool ids with their holders, and the functions of sys.setprofile and sys.settrace."""
+    hooks: dict[str, Any] = {"profile": _callable(sys.getprofile()), "trace": _callable(sys.gettrace())}
+    monitoring = getattr(sys, "monitoring", None)
+    if monitoring is not None:
+        hooks["tool_ids"] = {
+            str(number): {"reserved_for": TOOL_IDS.get(number, ""), "holder": monitoring.get_tool(number) or ""}
+            for number in range(6)
+        }
+    return hooks
+
+
+def _callable(hook: object) -> str:
+    if hook is None:
+        return ""
+    module = getattr(hook, "__module__", None) or type(hook).__module__
+    return f"{module}.{getattr(hook, '__qualname__', type(hook).__qualname__)}"
+
+
+def _bugs() -> list[dict[str, str]]:
+    version = (sys.version_info.major, sys.version_info.minor, sys.version_info.micro)
+    return [{"issue": f"gh-{bug.gh}", "effect": bug.effect, "seismo": bug.does} for bug in BUGS if bug.affects(version)]
+
+
+def _start_up(can: bool) -> dict[str, float]:
+    """Milliseconds that `seismo profile -q` adds to an empty program, and to start the engine, first and again."""
+    from time import perf_counter
+
+    if not can:
+        return {}
+    bare, recorded = ["-c", ""], ["-m", "seismo", "profile", "-q", "-o", os.devnull, "-c", ""]
+    costs = {"profile_ms": round(_fastest(recorded) - _fastest(bare), 1)}
+
+    from seismo.record import engine
+
+    for name in ("start_ms", "start_again_ms"):
+        before = perf_counter()
+        engine.start({})
+        costs[name] = round((perf_counter() - before) * 1e3, 2)
+        engine.stop()
+    return costs
+
+
+def _fastest(words: list[str]) -> float:
+    """The milliseconds of the fastest of a few runs of this interpreter with these words."""
+    import subprocess
+    from time import perf_counter
+
+    home = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    path = os.pathsep.join(filter(None, (home, os.environ.get("PYTHONPATH"))))
+    times = []
+    for _ in range(5):
+        before = perf_counter()
+        subprocess.run([sys.executable, *words], env={**os.environ, "PYTHONPATH": path}, check=False)
+        times.append(perf_counter() - before)
+    return min(times) * 1e3
+
+
+# ---- showing ----
+
+
+def _show(facts: dict[str, Any]) -> None:
+    import shutil
+
+    from seismo.report.escape import printable
+
+    width = max(40, min(shutil.get_terminal_size().columns, 100))
+    lines: list[str] = []
+    _show_interpreter(facts, lines, width)
+    _show_sources(facts, lines, width)
+    _show_hooks(facts["hooks"], lines, width)
+    if facts["clock"]:
+        clock = facts["clock"]
+        lines += ["", "Clock"]
+        _row(lines, str(clock["name"]), f"{clock['cost_ns']:.1f} ns a read: {clock['reason']}", width)
+    if facts["start"]:
+        start = facts["start"]
+        lines += ["", "Start-up"]
+        _row(lines, "seismo profile", f"{start['profile_ms']:.1f} ms more than an empty program takes bare", width)
+        _row(lines, "seismo.start", f"{start['start_ms']:.1f} ms the first time (it measures its probes)", width)
+        _row(lines, "", f"{start['start_again_ms']:.1f} ms again", width)
+    lines += ["", f"Known bugs of this Python that touch a recording: {len(facts['bugs']) or 'none'}"]
+    for bug in facts["bugs"]:
+        _row(lines, bug["issue"], f"{bug['effect']}: seismo {bug['seismo']}", width)
+    print("\n".join(printable(line) for line in lines))
+
+
+def _show_interpreter(facts: dict[str, Any], lines: list[str], width: int) -> None:
+    it = facts["interpreter"]
+    lines.append("Interpreter")
+    _row(lines, it["implementation"], f"{it['version']}, {it['executable']}", width)
+    _row(lines, "platform", it["platform"], width)
+    _row(lines, "core", facts["core"], width)
+    build = ["debug build" if it["debug_build"] else "release build"]
+    build.append("free-threaded" if it["free_threaded"] else "with the GIL")
+    build.append({"none": "no JIT", "on": "JIT on", "off": "JIT off"}[it["jit"]])
+    build.append("a subinterpreter" if it["subinterpreter"] else "the main interpreter")
+    _row(lines, "build", ", ".join(build), width)
+
+
+def _show_sources(facts: dict[str, Any], lines: list[str], width: int) -> None:
+    lines += ["", "Sources of events"]
+    for source in facts["sources"]:
+        state = "chosen" if source["chosen"] else "possible" if source["available"] else "no"
+        _row(lines, source["name"], f"{state}: {source['reason']}", width)
+    if not facts["sources"]:
+        _row(lines, "none", "nothing can be recorded here", width)
+
+
+def _show_hooks(hooks: dict[str, Any], lines: list[str], width: int) -> None:
+    lines += ["", "Hooks"]
+    _row(lines, "sys.setprofile", hooks["profile"] or "free", width)
+    _row(lines, "sys.settrace", hooks["trace"] or "free", width)
+    for number, tool in hooks.get("tool_ids", {}).items():
+        meant = f" (meant for {tool['reserved_for']})" if tool["reserved_for"] else ""
+        _row(lines, f"tool id {number}", f"{tool['holder'] or 'free'}{meant}", width)
+
+
+def _row(lines: list[str], name: str, text: str, width: int) -> None:
+    """A name and a text beside it, wrapped."""
+    import textwrap
+
+    indent = " " * 18
+    first = f"  {name:<14}  "
+    lines += textwrap.wrap(text, width, initial_indent=first, subsequent_indent=indent) or [first.rstrip()]

@@ -1,0 +1,68 @@
+"""Writes a recording in another tool's format, to a file or to standard output.
+
+The format follows from -f, or from the suffix of the output.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from seismo.errors import UsageError
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declares the arguments of `seismo export`."""
+    from seismo.cli.files import FILE_HELP
+
+    parser.add_argument("file", metavar="FILE", nargs="?", help=FILE_HELP)
+    parser.add_argument("-f", "--format", metavar="FORMAT", help="the format, by name (see --list)")
+    parser.add_argument("-o", "--output", metavar="OUT", help="the file to write (default: standard output)")
+    parser.add_argument(
+        "--list", action="store_true", help="list the formats, their suffixes and what they cannot hold"
+    )
+    parser.epilog = (
+        "examples:\n"
+        "  seismo export app-123.seismo -o app.pstats\n"
+        "  seismo export app-123.seismo -f collapsed | flamegraph.pl > app.svg"
+    )
+
+
+def run(args: Namespace) -> int:
+    """Writes the file, or lists the formats."""
+    if args.list:
+        return _list()
+    if not args.file:
+        raise UsageError("which recording is to be exported?", hint="seismo export FILE -f FORMAT [-o OUT]")
+    from seismo import formats
+    from seismo.cli.files import open_recording
+
+    if not args.format and not args.output:
+        raise UsageError("which format is to be written?", hint=f"give -f FORMAT: {', '.join(formats.names())}")
+    entry = formats.by_name(args.format) if args.format else formats.for_path(args.output)
+    recording = open_recording(args.file)
+    formats.write(recording, args.output, entry.name)
+    return 0
+
+
+def _list() -> int:
+    from seismo import formats
+    from seismo.report.paper import paper_for
+    from seismo.report.text import wrapped
+
+    paper = paper_for(sys.stdout)
+    entries = [formats.by_name(name) for name in formats.names()]
+    width = max(len(entry.name) for entry in entries)
+    for entry in entries:
+        way = "read and written" if entry.reader else "written"
+        facts = [way, *([f"suffixes {' '.join(entry.suffixes)}"] if entry.suffixes else [])]
+        facts += [f"leaves out {entry.lost}"] if entry.lost else []
+        lead = f"{entry.name:<{width}}  "
+        for words, style in ((entry.description, ""), ("; ".join(facts), "quiet")):
+            for line in wrapped(words, paper.width - len(lead)):
+                paper.line((lead, "strong"), (line, style))
+                lead = " " * len(lead)
+    return 0

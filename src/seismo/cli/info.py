@@ -1,0 +1,36 @@
+"""Says what a file is and what it holds.
+
+Who made it, of which program, when and on what machine, its processes and
+threads, the size of its tables, and what was lost.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declares the arguments of `seismo info`."""
+    from seismo.cli.files import add_file
+
+    add_file(parser)
+    parser.add_argument("--json", action="store_true", help="as one JSON object, for programs")
+    parser.add_argument("--no-color", action="store_true", help="no colours on a terminal (so does NO_COLOR)")
+
+
+def run(args: Namespace) -> int:
+    """Describes the file on standard output."""
+    from seismo.cli.files import open_recording
+    from seismo.report.about import as_json, write_about
+    from seismo.report.paper import paper_for
+
+    recording = open_recording(args.file)
+    if args.json:
+        sys.stdout.write(as_json(recording, args.file) + "\n")
+    else:
+        write_about(paper_for(sys.stdout, color=not args.no_color), recording, args.file)
+    return 0

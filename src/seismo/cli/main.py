@@ -1,0 +1,204 @@
+"""The `seismo` command: finds the verb, runs it, and turns what goes wrong into an exit status and plain lines.
+
+A verb is a module of this package named as the verb. It has
+
+    add_arguments(parser)      its arguments, added to an argparse.ArgumentParser
+    run(args) -> int           does the work; the exit status: 0 ok, 1 a check said no
+
+and its docstring is the text of `seismo VERB --help`. A verb whose start-up counts has `main(argv) -> int` instead,
+which gets the words after the verb and deals with its own errors (failed()); then argparse is not imported. Nothing is
+imported here but what every verb needs, because `seismo profile` runs inside the process that is being measured.
+
+Exit statuses: 0 ok, 1 a check said no, 2 usage or bad input, 130 interrupted, 141 the reader of our output went away.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from seismo.errors import SeismoError, UsageError
+
+TYPE_CHECKING = False  # typing's own would import typing
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from types import ModuleType
+    from typing import TextIO
+
+# The order is that of a day's work: make a recording, look at it, hand it on.
+VERBS = {
+    "profile": "run a program and record every call it makes",
+    "report": "show a recording: functions, call tree, callers and callees",
+    "info": "say what a file is and what it holds",
+    "export": "write a recording in another tool's format",
+    "merge": "make one recording of several",
+    "diff": "rank what changed between two recordings",
+    "doctor": "say what this interpreter offers and what seismo would take",
+}
+
+INTERRUPTED = 130
+READER_GONE = 141
+
+# What a command may end with by no fault of seismo's. Anything else is a bug and keeps its traceback.
+FORESEEN = (SeismoError, OSError, MemoryError, KeyboardInterrupt)
+
+# What a standard stream raises that is closed, full, missing (None) or not a real one.
+UNUSABLE = (OSError, ValueError, AttributeError)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs one command. argv: the words after `seismo`, by default those of the process. Returns the exit status."""
+    words = sys.argv[1:] if argv is None else argv
+    verb = words[0] if words else "--help"
+    if verb in VERBS:
+        return _run(verb, words[1:])
+    if verb in ("-h", "--help", "help"):
+        return _help(words[1:])
+    if verb in ("-V", "--version"):
+        from seismo import __version__
+
+        return _print(f"seismo {__version__}\n")
+    return _unknown(verb)
+
+
+def _run(verb: str, words: list[str]) -> int:
+    module = __import__(f"seismo.cli.{verb}", fromlist=["run"])  # importlib would be one import more
+    fast = getattr(module, "main", None)
+    if fast is not None:  # what comes out of it is the recorded program's, and goes up to the interpreter as if bare
+        return int(fast(words))
+    if sys.stdout is None:  # closed before we began
+        sys.stdout = _NoOutput()
+    try:
+        parser = _parser(verb, module)
+        args: Namespace = parser.parse_args(words)
+        status = int(module.run(args))
+        sys.stdout.flush()  # a full disk or a closed pipe must show here, where it can be reported
+        return status
+    except SystemExit as stop:  # argparse's way to end: 0 after --help, 2 after a usage error
+        return stop.code if isinstance(stop.code, int) else 2
+    except FORESEEN as error:
+        return failed(error)
+    except OverflowError:  # the verbs add up what files say; no program calls a function 2**62 times
+        hint = "a file is damaged, or was made to look like a recording"
+        return failed(SeismoError("the numbers are too large to be true", hint=hint))
+
+
+class _NoOutput:
+    """Stands for a standard output that is not there: a verb that needs none, such as merge, does without."""
+
+    encoding = None
+
+    def isatty(self) -> bool:
+        return False
+
+    def flush(self) -> None:
+        pass
+
+    def write(self, _text: str) -> int:
+        raise SeismoError("there is no standard output", hint="it was closed when the command began")
+
+
+def _parser(verb: str, module: ModuleType) -> ArgumentParser:
+    import argparse
+
+    parser = argparse.ArgumentParser(
+        prog=f"seismo {verb}",
+        description=(module.__doc__ or VERBS[verb]).strip(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,  # an abbreviation that works today is an ambiguity tomorrow
+    )
+    module.add_arguments(parser)
+    return parser
+
+
+def _help(words: list[str]) -> int:
+    if words and words[0] in VERBS:
+        return _run(words[0], ["--help"])
+    width = max(map(len, VERBS))
+    verbs = "".join(f"  {verb:<{width}}  {summary}\n" for verb, summary in VERBS.items())
+    return _print(
+        "usage: seismo VERB [options] ...\n\n"
+        "Records what a running Python program does, from the interpreter's own hooks:\n"
+        "every call counted exactly, times with a stated error.\n\n"
+        f"{verbs}\n"
+        "seismo VERB --help   says what a verb takes\n"
+        "seismo --version     says which seismo this is\n\n"
+        "To begin:  seismo profile script.py      records into script-PID.seismo\n"
+        "           seismo report FILE.seismo     shows it\n"
+    )
+
+
+def _unknown(verb: str) -> int:
+    import difflib
+
+    close = difflib.get_close_matches(verb, VERBS, 1)
+    if close:
+        hint = f"did you mean: seismo {close[0]}"
+    elif verb.endswith((".seismo", ".pstats", ".prof")):
+        hint = "to look at a recording: seismo report FILE"
+    elif verb.endswith(".py"):
+        hint = "to record a program: seismo profile SCRIPT"
+    else:
+        hint = f"the verbs are {', '.join(VERBS)}; see seismo --help"
+    return failed(UsageError(f"there is no verb {verb!a}", hint=hint))
+
+
+def _print(text: str) -> int:
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError as error:
+        return failed(error)
+    return 0
+
+
+def failed(error: BaseException) -> int:
+    """Says what failed on stderr and returns the exit status."""
+    if isinstance(error, KeyboardInterrupt):
+        _drop(sys.stdout)
+        return INTERRUPTED
+    if isinstance(error, BrokenPipeError):
+        _drop(sys.stdout)
+        return READER_GONE
+    if isinstance(error, SeismoError):
+        _complain(error.lines())
+        return error.exit_code
+    if isinstance(error, OSError) and error.strerror:
+        what = error.strerror[0].lower() + error.strerror[1:]
+        _complain([what, *([str(error.filename)] if error.filename is not None else [])])
+        _drop(sys.stdout)
+        return 2
+    if isinstance(error, MemoryError):
+        _complain(["out of memory"])
+        return 2
+    raise error
+
+
+def _complain(lines: list[str]) -> None:
+    from contextlib import suppress
+
+    from seismo.report.escape import printable
+
+    text = "".join(("        " if index else "seismo: ") + printable(line) + "\n" for index, line in enumerate(lines))
+    with suppress(*UNUSABLE):
+        sys.stdout.flush()  # what was said before the error comes before it
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except UNUSABLE:
+        _drop(sys.stderr)  # no stderr, a closed one or a full one: the exit status has to do
+
+
+def _drop(stream: TextIO | None) -> None:
+    """Points the stream's descriptor at nothing, so that the interpreter's own flush at exit does not fail aloud."""
+    import os
+    from contextlib import suppress
+
+    with suppress(*UNUSABLE):
+        if stream is not None:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

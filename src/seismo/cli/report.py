@@ -1,0 +1,127 @@
+"""Shows a recording: its functions by own time and its call tree.
+
+  own    time in the function itself
+  total  time in it and in all that it called
+  ±      the error of the own time: the truth is within it 19 times in 20
+  ≥      a lower bound: some calls were not counted, and the report says why
+  ▸      the hot path: from the root down, always to the largest
+
+The report is as wide as the terminal; on a pipe, as COLUMNS says, or 80.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments of `seismo report`."""
+    from seismo.cli.files import add_file
+
+    add_file(parser)
+    what = parser.add_argument_group("what to show")
+    what.add_argument(
+        "--sort",
+        choices=("own", "total", "calls", "awaiting"),
+        default="own",
+        help="order of the functions (default: own)",
+    )
+    what.add_argument("--tree", action="store_true", help="the call tree only, and more of it")
+    what.add_argument("--callers", metavar="FUNC", action="append", default=[], help="who calls FUNC, and how much")
+    what.add_argument(
+        "--callees", metavar="FUNC", action="append", default=[], help="what FUNC calls, and for how much"
+    )
+    what.add_argument(
+        "--columns",
+        metavar="LIST",
+        help="columns of the functions, with commas: own,error,percent,total,total-percent,each,calls,resumes,"
+        "exceptions,awaiting,awaits",
+    )
+    how = parser.add_argument_group("how much of it")
+    how.add_argument(
+        "--limit", metavar="N", type=_number(1), help="rows of a table (default: 20), lines of the tree (40)"
+    )
+    how.add_argument(
+        "--depth", metavar="N", type=_number(1), help="levels of the call tree (default: as many as matter)"
+    )
+    how.add_argument("--min", metavar="PERCENT", type=_percent, help="the smallest share of time in the call tree (1)")
+    how.add_argument("--all", action="store_true", help="everything: all functions, the whole tree")
+    only = parser.add_argument_group("of what")
+    only.add_argument(
+        "--module",
+        metavar="GLOB",
+        action="append",
+        default=[],
+        help="only modules that match, such as 'app.*'",
+    )
+    only.add_argument("--exclude-module", metavar="GLOB", action="append", default=[], help="no modules that match")
+    only.add_argument(
+        "--thread",
+        metavar="NAME|ID",
+        action="append",
+        default=[],
+        help="only this thread (see seismo info)",
+    )
+    parser.add_argument("--no-color", action="store_true", help="no colours on a terminal (so does NO_COLOR)")
+    parser.epilog = (
+        "FUNC is module:qualname, a name alone, or a glob such as 'json.*:*decode*'.\n"
+        "FUNC, GLOB and thread options may be given several times.\n\n"
+        "examples:\n"
+        "  seismo report app-123.seismo --sort calls --limit 50\n"
+        "  seismo report app-123.seismo --tree --module 'app*'\n"
+        "  seismo report app-123.seismo --callers parse"
+    )
+
+
+def _number(least: int) -> Callable[[str], int]:
+    def number(word: str) -> int:
+        value = int(word)
+        if value < least:
+            raise argparse.ArgumentTypeError(f"{word} is less than {least}")
+        return value
+
+    return number
+
+
+def _percent(word: str) -> float:
+    value = float(word.rstrip("%"))
+    if not 0 <= value <= 100:
+        raise argparse.ArgumentTypeError(f"{word} is not between 0 and 100")
+    return value
+
+
+def run(args: argparse.Namespace) -> int:
+    """Shows the recording on standard output."""
+    from seismo.cli.files import open_recording
+    from seismo.report.calltree import Limits
+    from seismo.report.functions import Modules, chosen_columns
+    from seismo.report.paper import paper_for
+    from seismo.report.terminal import View, write_report
+
+    columns = chosen_columns(args.columns) if args.columns else None  # a mistake here must not wait for the reading
+    recording = open_recording(args.file)
+    limits = Limits(lines=args.limit or (200 if args.tree else 40), depth=args.depth)
+    if args.min is not None:
+        limits.share = args.min / 100
+    elif args.tree:
+        limits.share = 0.001
+    if args.all:
+        limits.lines, limits.share, limits.fold = None, (args.min or 0) / 100, False
+    view = View(
+        order=args.sort,
+        limit=None if args.all and not args.limit else args.limit or 20,
+        columns=columns,
+        functions=not args.tree,
+        limits=limits,
+        modules=Modules(tuple(args.module), tuple(args.exclude_module)),
+        threads=args.thread,
+        callers=args.callers,
+        callees=args.callees,
+    )
+    write_report(paper_for(sys.stdout, color=not args.no_color), recording, view)
+    return 0

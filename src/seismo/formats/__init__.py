@@ -1,0 +1,114 @@
+"""Other tools' files: written from a recording, and read into one where they hold enough.
+
+    write(recording, "app.pstats")                    the format follows from the suffix
+    write(recording, "out.txt", format="callgrind")   or from its name
+    recording = read("app.speedscope.json")
+    for format in FORMATS: print(format.name, format.suffixes, format.lost)
+
+One module a format; a new one is a module with a `Format` and a line in FORMATS. docs/formats.md says what each
+keeps.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from seismo.errors import FormatError
+from seismo.formats import callgrind, collapsed, json, output, pprof, pstats, seismo, speedscope
+from seismo.formats.base import Format
+
+if TYPE_CHECKING:
+    from seismo.formats.base import ByteSink
+    from seismo.model import Recording
+
+__all__ = ["FORMATS", "Format", "FormatError", "by_name", "by_path", "for_path", "names", "read", "write"]
+
+FORMATS: tuple[Format, ...] = (
+    pstats.FORMAT,
+    callgrind.FORMAT,
+    collapsed.FORMAT,
+    collapsed.MICROSECONDS,
+    collapsed.CALLS,
+    speedscope.FORMAT,
+    pprof.FORMAT,
+    json.FORMAT,
+    seismo.FORMAT,
+)
+
+
+def by_name(name: str) -> Format:
+    """The format of that name. FormatError lists the known ones."""
+    wanted = name.lower().removeprefix(".")
+    for format_ in FORMATS:
+        if format_.name == wanted or f".{wanted}" in format_.suffixes:
+            return format_
+    raise FormatError(f"there is no format {name!r}", hint=f"known are: {_known()}")
+
+
+def by_path(path: str) -> Format | None:
+    """The format that the name of a file stands for; None where it says nothing.
+
+    The longest suffix wins, so `x.speedscope.json` is speedscope's; `callgrind.out.123` is known by how it begins.
+    """
+    name = os.path.basename(path).lower()
+    found = [(len(suffix), format_) for format_ in FORMATS for suffix in format_.suffixes if name.endswith(suffix)]
+    if found:
+        return max(found, key=lambda pair: pair[0])[1]
+    return next((format_ for format_ in FORMATS if format_.prefixes and name.startswith(format_.prefixes)), None)
+
+
+def for_path(path: str) -> Format:
+    """As by_path(), but a name that says nothing is a FormatError, which lists the known formats."""
+    found = by_path(path)
+    if found is None:
+        raise FormatError(
+            "the name of the file does not say which format it is", where=path, hint=f"name one of: {_known()}"
+        )
+    return found
+
+
+def names() -> list[str]:
+    """The names of the formats, in the order of FORMATS."""
+    return [format_.name for format_ in FORMATS]
+
+
+def write(
+    recording: Recording,
+    target: str | os.PathLike[str] | ByteSink | None,
+    format: str | None = None,  # noqa: A002
+) -> None:
+    """Writes a recording in another tool's format.
+
+    target: a path; "-" or None for standard output; or an open file (of text as well, unless the format is binary).
+    `format` is the name of a format; without it the path says it. A path gets the whole content or is left as it was.
+    FormatError: the format is unknown, or the target cannot be written.
+    """
+    if isinstance(target, str | os.PathLike) and os.fspath(target) != "-":
+        path = os.fspath(target)
+        chosen = by_name(format) if format else for_path(path)
+        with output.into_path(path) as file:
+            chosen.write(recording, file)
+        return
+    if format is None:
+        raise FormatError("there is no file name that says the format", hint=f"name one of: {_known()}")
+    chosen = by_name(format)
+    if target is None or isinstance(target, str | os.PathLike):
+        chosen.write(recording, output.into_stdout(chosen.binary, chosen.name))
+    else:
+        chosen.write(recording, output.into_file(target, chosen.binary, chosen.name))
+
+
+def read(path: str | os.PathLike[str], format: str | None = None) -> Recording:  # noqa: A002
+    """Reads another tool's file into a recording. FormatError: unknown format, or a file that is not what it should be.
+
+    What had to be assumed or rebuilt (calls that are not in the file, paths from callers) is in `recording.losses`.
+    """
+    name = os.fspath(path)
+    return (by_name(format) if format else for_path(name)).read(name)
+
+
+def _known() -> str:
+    return ", ".join(
+        f"{format_.name} ({' '.join(format_.suffixes)})" if format_.suffixes else format_.name for format_ in FORMATS
+    )

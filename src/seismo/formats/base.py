@@ -1,0 +1,149 @@
+"""What every format is made of: its entry in the registry, bounded reading, buffered writing.
+
+A writer takes a recording and a file open for bytes; it never sees a path, so that the care about half-written
+outputs stands in one place (output.py). A reader takes the whole content as bytes, for a profile that another tool
+wrote fits in memory or is refused, and raises ValueError with the reason when the content is not what it should be.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, Self
+
+from seismo.errors import FormatError, RecordingError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from seismo.model import Recording
+
+MAX_BYTES = 1 << 30
+"""The largest content that is read, packed or unpacked: a file that has more is refused and fills no memory."""
+
+MAX_VALUE = 1 << 60
+"""The largest count or time (in ns: 36 years) that is believed; sums of some of them still fit in 64 bits."""
+
+MAX_NODES = 1 << 22
+"""The most nodes, or pairs of caller and callee, that a file is turned into: parts of a file that refer to one another
+can stand for far more than the file is long."""
+
+
+class ByteSink(Protocol):
+    """What a writer needs of a file."""
+
+    def write(self, data: bytes, /) -> object:
+        """Takes all of `data`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One entry of the registry.
+
+    `suffixes` are what file names end with, in lower case and with their dot; `prefixes` what they begin with, for
+    tools that put a number at the end. `lost` says what of a recording the format cannot hold, `kept` what reading
+    returns.
+    """
+
+    name: str
+    description: str
+    suffixes: tuple[str, ...]
+    binary: bool
+    writer: Callable[[Recording, ByteSink], None]
+    reader: Callable[[bytes], Recording] | None
+    lost: str
+    kept: str = ""
+    prefixes: tuple[str, ...] = ()
+
+    def write(self, recording: Recording, file: ByteSink) -> None:
+        """Writes all of the recording that the format can hold to a file that is open for bytes."""
+        self.writer(recording, file)
+
+    def read(self, path: str) -> Recording:
+        """Reads a file of this format. FormatError: it cannot be opened, is too large, or is not of this format.
+
+        A damaged file of seismo itself is a RecordingError.
+        """
+        if self.reader is None:
+            raise FormatError(f"{self.name} files can be written, not read", where=path)
+        data = read_bytes(path)
+        try:
+            return self.reader(data)
+        except RecordingError as error:  # of seismo's own files
+            raise RecordingError(error.what, path, error.hint) from None
+        except (ValueError, RecursionError) as error:
+            raise FormatError(f"this is not a {self.name} file that can be read: {error}", where=path) from error
+
+
+def read_bytes(path: str) -> bytes:
+    """The content of a file of at most MAX_BYTES. FormatError says why it cannot be had."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise FormatError(f"the file cannot be read: {error.strerror or error}", where=path) from error
+    if len(data) > MAX_BYTES:
+        raise FormatError(f"the file is larger than {MAX_BYTES >> 20} MiB, which is more than is read", where=path)
+    return data
+
+
+def unzip(data: bytes) -> bytes:
+    """The content of a gzip stream. ValueError: damaged, cut short, or larger than MAX_BYTES (such as a bomb)."""
+    parts: list[bytes] = []
+    left = MAX_BYTES
+    while data:  # a gzip file may have several members
+        stream = zlib.decompressobj(wbits=31)
+        try:
+            parts.append(stream.decompress(data, left + 1))
+        except zlib.error as error:
+            raise ValueError(f"the gzip stream is damaged ({error})") from error
+        left -= len(parts[-1])
+        if left < 0:
+            raise ValueError(f"it unpacks to more than {MAX_BYTES >> 20} MiB")
+        if not stream.eof:
+            raise ValueError("the gzip stream is cut short")
+        data = stream.unused_data.lstrip(b"\0")  # members may be padded
+    return b"".join(parts)
+
+
+def whole(value: object, what: str) -> int:
+    """`value` as a count or a time in ns. ValueError unless it is a number from 0 to MAX_VALUE."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{what} is no number")  # noqa: TRY004 - what is wrong is the file, not an argument's type
+    if not 0 <= value <= MAX_VALUE:  # false for NaN too
+        raise ValueError(f"{what} is not between 0 and 2**60")
+    return round(value)
+
+
+def number(value: float) -> int:
+    """A time of a recording as whole ns, for formats that have no fractions."""
+    return round(value) if 0 < value < MAX_VALUE else 0  # also when it is not a number
+
+
+class TextSink:
+    """Collects pieces of text and writes them as UTF-8 in large blocks. Used as a context manager."""
+
+    def __init__(self, file: ByteSink) -> None:
+        self._file = file
+        self._pieces: list[str] = []
+        self._held = 0
+
+    def write(self, text: str) -> None:
+        """Takes a piece; it may be written later."""
+        self._pieces.append(text)
+        self._held += len(text)
+        if self._held > 1 << 18:
+            self.flush()
+
+    def flush(self) -> None:
+        """Writes what is held."""
+        self._file.write("".join(self._pieces).encode())
+        self._pieces.clear()
+        self._held = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        if kind is None:
+            self.flush()

@@ -1,0 +1,308 @@
+"""callgrind: the text file of valgrind's tool, for KCachegrind, QCachegrind, callgrind_annotate and gprof2dot.
+
+Every thread is a part of its own, with the ids of process and thread in its header; viewers show the parts together
+or one by one. Costs are in two events, own nanoseconds and calls:
+
+    fl=(1) app.py            a function: its file, its name, then line, own ns, calls
+    fn=(1) app:main
+    3 1200 1
+    cfi=(1)                  what it called: file, name, calls and line, then its own line with the inclusive costs
+    cfn=(2) app:work
+    calls=5 7
+    3 900 5
+
+Names are compressed: an id, and the text where it is used first. gprof2dot takes functions of equal names for one,
+so where two have the same, file and line are added to them.
+
+A call's inclusive cost counts the outermost calls of the edge (graph.py), so that recursion does not count twice; a
+function that calls itself has no inclusive cost there, for readers add up what a function calls to have its total.
+Reading takes the files of valgrind too: relative and hexadecimal positions, files changed inside a function, jumps.
+Where no event counts calls, a function's calls are those of its callers. Own time is per function in this format,
+not per caller: it is dealt out over the callers by the time that each call brought (graph.complete).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from seismo.formats.base import MAX_VALUE, Format, TextSink, number
+from seismo.formats.forest import Forest, frames, pids, program
+from seismo.formats.graph import REBUILT, Cost, Graph, complete, from_forest, into_tree
+from seismo.formats.text import escape, name, parse, unescape, word
+
+if TYPE_CHECKING:
+    from seismo.formats.base import ByteSink
+    from seismo.model import Recording
+
+_TIME, _CALLS = "ns_time", "calls"
+
+
+class _Names:
+    """Writes a text as `(id) text` the first time and as `(id)` from then on."""
+
+    def __init__(self) -> None:
+        self._ids: dict[str, int] = {}
+
+    def __call__(self, text: str) -> str:
+        id_ = self._ids.get(text)
+        if id_ is not None:
+            return f"({id_})"
+        self._ids[text] = len(self._ids) + 1
+        return f"({len(self._ids)}) {text}"
+
+
+class _Writer:
+    """The state that the parts of a file share: what functions and files are called."""
+
+    def __init__(self, recording: Recording, out: TextSink) -> None:
+        self._out = out
+        self._forest = Forest(recording)
+        self._frames = frames(recording)
+        self._keys = range(len(self._frames))
+        plain = [name(frame.module, frame.qualname) for frame in self._frames]
+        uses = Counter(plain)
+        self._words = [word(frame) if uses[text] > 1 else text for frame, text in zip(self._frames, plain, strict=True)]
+        self._files = _Names()
+        self._functions = _Names()
+        self.total = 0
+        self.calls = 0
+
+    def threads(self) -> list[int]:
+        """The rows of the threads to write: the first even if nothing has run, for a file needs a part."""
+        return self._forest.busy_threads() or ([0] if self._forest.threads else [])
+
+    def part(self, place: int, thread: int, pid: int, native_id: int, title: str) -> None:
+        """Writes one thread's part: header, then function by function."""
+        graph = from_forest(self._forest, self._keys, [thread])
+        calls: dict[int, list[tuple[int, Cost]]] = {}
+        for (caller, callee), cost in graph.edges.items():
+            calls.setdefault(caller, []).append((callee, cost))
+        self.total += sum(number(cost.own) for cost in graph.functions.values())
+        self.calls += sum(cost.calls for cost in graph.functions.values())
+        write = self._out.write
+        write(f"pid: {max(pid, 0)}\nthread: {max(native_id, 0)}\npart: {place}\ndesc: Thread: {escape(title)}\n")
+        write(f"positions: line\nevents: {_TIME} {_CALLS}\n\n")
+        for key, cost in graph.functions.items():
+            line = max(self._frames[key].line, 0)
+            write(f"fl={self._file(key)}\nfn={self._functions(self._words[key])}\n")
+            write(f"{line} {number(cost.own)} {cost.calls}\n")
+            for callee, edge in calls.get(key, ()):
+                write(f"cfi={self._file(callee)}\ncfn={self._functions(self._words[callee])}\n")
+                write(f"calls={edge.calls} {max(self._frames[callee].line, 0)}\n")
+                inclusive = (0, 0) if callee == key else (number(edge.total), edge.nested_calls)
+                write(f"{line} {inclusive[0]} {inclusive[1]}\n")
+            write("\n")
+
+    def _file(self, key: int) -> str:
+        return self._files(escape(self._frames[key].file) or "~")
+
+
+def _write(recording: Recording, file: ByteSink) -> None:
+    with TextSink(file) as out:
+        out.write(f"# callgrind format\nversion: 1\ncreator: seismo\ncmd: {escape(program(recording))}\n")
+        losses = recording.losses
+        for kind, count, detail in zip(losses["kind"], losses["count"], losses["detail"], strict=True):
+            out.write(f"# lost: {escape(kind)} {count} {escape(detail)}\n")
+        writer = _Writer(recording, out)
+        titles, natives, processes = recording.threads["name"], recording.threads["native_id"], pids(recording)
+        rows = writer.threads()
+        for place, row in enumerate(rows, 1):
+            writer.part(place, row, processes[row], natives[row], titles[row])
+        if not rows:
+            out.write(f"positions: line\nevents: {_TIME} {_CALLS}\n\n")
+        # One line for the whole file: callgrind_annotate would take the last part's for all.
+        out.write(f"totals: {writer.total} {writer.calls}\n")
+
+
+_HEADER = re.compile(r"([a-z]+):\s?(.*)\Z")
+_POSITION = re.compile(r"(c?(?:ob|fl|fi|fe|fn)|jfi|jfn)=\s?(?:\(([0-9]{1,9})\))?\s?(.*)\Z")
+_COST = re.compile(r"(?:0x[0-9a-fA-F]+|[0-9+*-])")
+
+
+class _Part:
+    """One thread's costs as they are read."""
+
+    def __init__(self, pid: int, thread: int) -> None:
+        self.pid = pid
+        self.thread = thread
+        self.title = ""
+        self.graph = Graph()
+        self.has_calls = False
+
+
+class _Reader:
+    """Reads line by line; what a line means depends on the lines before it, and that is what the attributes hold."""
+
+    def __init__(self) -> None:
+        self.places: dict[tuple[str, str], int] = {}
+        self.lines: list[int] = []
+        self.parts: list[_Part] = []
+        self._texts: dict[tuple[bool, str], str] = {}  # by (is a function's, id)
+        self._current = {"fl": "", "fn": "", "cfl": "", "cfn": ""}
+        self._positions = ["line"]
+        self._last = [0]
+        self.events: list[str] = []
+        self._header: dict[str, int] = {"pid": 0, "thread": 0}
+        self._fresh = True  # header lines have come since the last cost: a new part begins
+        self._title = ""
+        self._call: tuple[int, int] | None = None  # calls and target line of a calls= that waits for its cost line
+        self.program = ""
+
+    def line(self, text: str) -> None:
+        """Takes the next line. ValueError: it is none of the format's."""
+        if not text or text.startswith("#"):
+            return
+        position = _POSITION.match(text)
+        if position:
+            self._position(*position.groups())
+        elif text.startswith("calls="):
+            fields = text[6:].split()
+            target = fields[-1] if len(fields) > 1 and fields[-1].isdecimal() and len(fields[-1]) < 19 else "0"
+            self._call = (self._amount(fields[:1]), int(target))
+        elif text.startswith(("jump=", "jcnd=")):
+            self._call = None
+        elif _COST.match(text):
+            self._cost(text.split())
+        else:
+            header = _HEADER.match(text)
+            if not header:
+                raise ValueError(f"unknown line {text[:40]!r}")
+            self._head(header[1], header[2])
+
+    def _head(self, key: str, value: str) -> None:
+        if key == "events":
+            self.events = value.split()
+        elif key == "positions":
+            self._positions = value.split() or ["line"]
+            self._last = [0] * len(self._positions)
+        elif key in self._header:
+            self._header[key] = int(value) if value.strip().isdecimal() and len(value) < 19 else 0
+            self._fresh = True
+        elif key == "part":
+            self._fresh = True
+        elif key == "desc" and value.startswith("Thread: "):
+            self._title = unescape(value[8:])
+        elif key == "cmd":
+            self.program = unescape(value)
+
+    def _position(self, key: str, id_: str | None, text: str) -> None:
+        is_function = key.endswith("fn")
+        if id_ is not None:
+            if text:
+                self._texts[is_function, id_] = text
+            else:
+                text = self._texts.get((is_function, id_), "")
+        if key in ("fl", "fn", "cfn"):
+            self._current[key] = text
+            if key == "fl":
+                self._current["cfl"] = text  # a callee is in the caller's file unless it says otherwise
+        elif key in ("cfl", "cfi"):
+            self._current["cfl"] = text
+        # fi and fe say that code of another file was put in here: its cost is the function's all the same
+
+    def _function(self, file: str, text: str, line: int) -> int:
+        place = (file, text)
+        key = self.places.setdefault(place, len(self.places))
+        if key == len(self.lines):
+            self.lines.append(line)
+        elif not self.lines[key]:
+            self.lines[key] = line
+        return key
+
+    def _cost(self, fields: list[str]) -> None:
+        columns = len(self._positions)
+        if len(fields) < columns or not self.events:
+            raise ValueError(f"a line of costs before its events are named: {' '.join(fields)[:40]!r}")
+        for place in range(columns):
+            self._last[place] = self._moved(fields[place], self._last[place])
+        line = self._last[self._positions.index("line")] if "line" in self._positions else 0
+        own, calls = self._events_of(fields[columns:])
+        part = self._part()
+        caller = self._function(self._current["fl"], self._current["fn"], line)
+        cost = part.graph.functions.setdefault(caller, Cost())
+        if self._call is None:
+            cost.own += own
+            cost.calls += calls
+            return
+        count, target = self._call
+        callee = self._function(self._current["cfl"], self._current["cfn"], target)
+        part.graph.functions.setdefault(callee, Cost())
+        edge = part.graph.edges.setdefault((caller, callee), Cost())
+        edge.calls += count
+        edge.total += own
+        self._call = None
+        self._current["cfl"] = self._current["fl"]
+
+    def _events_of(self, fields: list[str]) -> tuple[int, int]:
+        values = dict(zip(self.events, fields, strict=False))
+        time = _TIME if _TIME in self.events else self.events[0]
+        return self._amount([values.get(time, "0")]), self._amount([values.get(_CALLS, "0")])
+
+    def _part(self) -> _Part:
+        if self._fresh:
+            part = _Part(self._header["pid"], self._header["thread"])
+            part.title, part.has_calls = self._title, _CALLS in self.events
+            self.parts.append(part)
+            self._fresh = False
+        return self.parts[-1]
+
+    @staticmethod
+    def _amount(fields: list[str]) -> int:
+        if not fields or not fields[0].isdecimal() or len(fields[0]) > 19 or int(fields[0]) > MAX_VALUE:
+            raise ValueError(f"no number from 0 to 2**60: {' '.join(fields)[:40]!r}")
+        return int(fields[0])
+
+    @staticmethod
+    def _moved(text: str, last: int) -> int:
+        if text == "*":
+            return last
+        if len(text) > 20:
+            raise ValueError(f"no position: {text[:40]!r}")
+        if text[0] in "+-":
+            return last + int(text, 10)
+        return int(text, 16) if text.startswith("0x") else int(text, 10)
+
+
+def _read(data: bytes) -> Recording:
+    from seismo.model import Builder
+
+    reader = _Reader()
+    for place, line in enumerate(data.decode("utf-8", "replace").split("\n"), 1):
+        try:
+            reader.line(line.rstrip("\r"))
+        except ValueError as error:
+            raise ValueError(f"line {place}: {error}") from error
+    if not reader.events:
+        raise ValueError("it has no line that names its events")
+    found = []
+    for (file, text), line_number in zip(reader.places, reader.lines, strict=True):
+        known = file not in ("~", "???")
+        found.append(parse(text, unescape(file) if known else "", max(line_number, 0) if known else 0))
+    builder = Builder()
+    processes: dict[int, int] = {}
+    edges = 0
+    for part in reader.parts:
+        complete(part.graph, part.has_calls)
+        if part.pid not in processes:
+            processes[part.pid] = builder.process(pid=part.pid)
+        thread = builder.thread(processes[part.pid], name=part.title or f"thread {part.thread}")
+        edges += len(part.graph.edges)
+        into_tree(part.graph, found, builder, thread)
+    builder.loss("paths-rebuilt", edges, REBUILT)
+    return builder.build({"source_format": "callgrind"})
+
+
+FORMAT = Format(
+    name="callgrind",
+    description="valgrind's profile: KCachegrind, QCachegrind, gprof2dot",
+    suffixes=(".callgrind", ".cachegrind"),
+    prefixes=("callgrind.out",),
+    binary=False,
+    writer=_write,
+    reader=_read,
+    lost="paths beyond caller and callee, resumes, exceptions, awaits, errors, lower bounds",
+    kept="processes and threads, calls and own time of functions, calls and total time of callers; "
+    "the tree is rebuilt from them",
+)

@@ -1,0 +1,209 @@
+"""Collapsed stacks: one line a path, `a;b;c WEIGHT`, for flamegraph.pl, inferno, speedscope and gprof2dot.
+
+The weight is the own time of the path's last function in ns. Two more formats of the same shape have own time in
+whole µs (for tools that expect numbers of that size) and calls. Frames are the words of text.py. Where there are
+several threads, each stack begins with `<thread ID NAME>`, and where there are several processes, with `<process
+PID>`.
+
+A path of n frames takes n frames of text, so a chain of n calls takes n²/2: ten thousand levels would be half a
+gigabyte. Beyond MAX_DEPTH, what a function did is written under `<deeper>` at the end of the first MAX_DEPTH frames,
+so every function keeps its weight.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import TYPE_CHECKING
+
+from seismo.formats.base import Format, number, whole
+from seismo.formats.forest import Forest, frames, pids
+from seismo.formats.paths import ROOT, Paths
+from seismo.formats.text import escape, parse, unescape, word
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from seismo.formats.base import ByteSink
+    from seismo.model import Recording
+
+MAX_DEPTH = 1024
+DEEPER = b"<deeper>"
+
+_PROCESS = re.compile(r"<process (-?[0-9]{1,18})>\Z")
+_THREAD = re.compile(r"(?s)<thread (-?[0-9]{1,18}) (.*)>\Z")
+
+
+def _write(recording: Recording, file: ByteSink, weigh: Callable[[Recording], Callable[[int], int]]) -> None:
+    forest = Forest(recording)
+    words = [word(frame).encode() for frame in frames(recording)]
+    weight = weigh(recording)
+    begin = _beginnings(recording, forest)
+    held: list[bytes] = []
+    size = 0
+    for thread in forest.busy_threads():
+        for line in _lines(forest, thread, begin[thread], words, weight):
+            held.append(line)
+            size += len(line)
+            if size > 1 << 18:
+                file.write(b"".join(held))
+                held.clear()
+                size = 0
+    file.write(b"".join(held))
+
+
+def _lines(
+    forest: Forest, thread: int, begin: bytes, words: list[bytes], weight: Callable[[int], int]
+) -> Iterator[bytes]:
+    """A thread's lines. One buffer holds the current path; it grows and shrinks as the walk goes down and up."""
+    function = forest.function
+    path = bytearray(begin)
+    depth = 0
+    ends: list[int] = []
+    deeper: dict[bytes, int] = {}
+    for step in forest.walk(thread):
+        if step >= 0:
+            depth += 1
+            text = words[function[step]]
+            if depth <= MAX_DEPTH:
+                ends.append(len(path))
+                path += b";" + text if path else text
+                amount = weight(step)
+                if amount:
+                    yield b"%b %d\n" % (bytes(path), amount)
+            else:
+                deeper[text] = deeper.get(text, 0) + weight(step)
+            continue
+        if depth == MAX_DEPTH and deeper:
+            for text, amount in deeper.items():
+                if amount:
+                    yield b"%b;%b;%b %d\n" % (bytes(path), DEEPER, text, amount)
+            deeper.clear()
+        if depth <= MAX_DEPTH:
+            del path[ends.pop() :]
+        depth -= 1
+
+
+def _beginnings(recording: Recording, forest: Forest) -> list[bytes]:
+    """What the stacks of each thread begin with: nothing, or what tells the threads apart."""
+    busy = forest.busy_threads()
+    processes = pids(recording)
+    several = len({processes[thread] for thread in busy}) > 1
+    table = recording.threads
+    begin = []
+    for native_id, name, pid in zip(table["native_id"], table["name"], processes, strict=True):
+        parts = [f"<process {pid}>"] if several else []
+        if len(busy) > 1:
+            parts.append(f"<thread {native_id} {escape(name)}>")
+        begin.append(";".join(parts).encode())
+    return begin
+
+
+def _nanoseconds(recording: Recording) -> Callable[[int], int]:
+    own = recording.tree["own_ns"]
+    return lambda row: number(own[row])
+
+
+def _microseconds(recording: Recording) -> Callable[[int], int]:
+    own = recording.tree["own_ns"]
+    carried = 0  # a thousand paths of 400 ns are 400 µs, not nothing: what rounding takes is given to the next path
+
+    def weight(row: int) -> int:
+        nonlocal carried
+        carried += number(own[row])
+        amount, carried = divmod(carried, 1000)
+        return amount
+
+    return weight
+
+
+def _calls(recording: Recording) -> Callable[[int], int]:
+    calls = recording.tree["calls"]
+    return lambda row: int(calls[row])
+
+
+_WEIGHT = re.compile(r"[0-9]{1,19}(?:\.[0-9]{1,9})?\Z")
+
+
+def _read(data: bytes, source: str, scale: int) -> Recording:
+    """scale: how many ns one unit of the weight is; 0 for calls."""
+    from seismo.model import Builder
+
+    builder = Builder()
+    paths = Paths(builder)
+    functions: dict[str, int] = {}
+    for place, line in enumerate(data.decode("utf-8", "replace").split("\n"), 1):
+        stack, space, weight = line.rstrip("\r").rpartition(" ")
+        if not space and not weight:
+            continue
+        if not stack or not _WEIGHT.match(weight):
+            raise ValueError(f"line {place} does not end with a space and a number")
+        thread, words = _thread(paths, stack.split(";"))
+        node = ROOT
+        for text in words:
+            function = functions.get(text)
+            if function is None:
+                function = functions[text] = paths.function(parse(text))
+            node = paths.child(thread, node, function)
+        if node == ROOT:
+            continue  # a thread's marker alone
+        if scale:
+            paths.own[node] += whole(float(weight) * scale if "." in weight else int(weight) * scale, "a weight")
+        else:
+            paths.calls[node] += whole(float(weight), "a weight")
+    if scale:
+        builder.loss("calls-unknown", 1, "collapsed stacks have weights and no calls")
+        builder.loss("unit-assumed", 1, "the weights were taken for " + ("ns" if scale == 1 else "µs"))
+    return paths.build(source)
+
+
+def _thread(paths: Paths, words: list[str]) -> tuple[int, list[str]]:
+    """The thread that the stack's first words name, and the words that remain."""
+    used, pid, native_id, name = 0, 0, 0, ""
+    process = _PROCESS.match(words[0])
+    if process:
+        used, pid = 1, int(process[1])
+    thread = _THREAD.match(words[used]) if used < len(words) else None
+    if thread:
+        used, native_id, name = used + 1, int(thread[1]), unescape(thread[2])
+    return paths.thread(tuple(words[:used]), pid, name, native_id), words[used:]
+
+
+_LOST = (
+    "resumes, exceptions, awaits, errors, lower bounds, losses, paths without weight, "
+    f"the order of frames beyond {MAX_DEPTH} levels"
+)
+_SPLIT = "threads and processes where there are several, and functions, paths and weights"
+
+FORMAT = Format(
+    name="collapsed",
+    description="collapsed stacks, own time in ns: flamegraph.pl, inferno, speedscope",
+    suffixes=(".collapsed", ".folded", ".txt"),
+    binary=False,
+    writer=partial(_write, weigh=_nanoseconds),
+    reader=partial(_read, source="collapsed", scale=1),
+    lost=f"calls, {_LOST}",
+    kept=_SPLIT,
+)
+
+MICROSECONDS = Format(
+    name="collapsed-us",
+    description="collapsed stacks, own time in whole µs",
+    suffixes=(),
+    binary=False,
+    writer=partial(_write, weigh=_microseconds),
+    reader=partial(_read, source="collapsed-us", scale=1000),
+    lost=f"calls, {_LOST}",
+    kept=_SPLIT,
+)
+
+CALLS = Format(
+    name="collapsed-calls",
+    description="collapsed stacks, weighted by calls",
+    suffixes=(),
+    binary=False,
+    writer=partial(_write, weigh=_calls),
+    reader=partial(_read, source="collapsed-calls", scale=0),
+    lost=f"times, {_LOST}",
+    kept=_SPLIT,
+)

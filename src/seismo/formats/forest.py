@@ -1,0 +1,117 @@
+"""The call trees of a recording as the writers need them: in depth-first order, without recursion.
+
+The model keeps a tree as columns in which a parent precedes its children. A writer wants to enter and leave nodes,
+with the path that leads to them at hand. So the links to the first child and the next sibling are made once (two
+passes, 16 bytes a node), and walk() follows them. Nothing here calls itself: a tree may be as deep as it has nodes.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING
+
+from seismo.formats.text import Frame
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from seismo.model import Recording
+
+LOWER_BOUND = 1
+"""The flag of a node whose calls are "at least"."""
+
+NONE = -1
+
+
+class Forest:
+    """The trees of a recording, one a thread, by row of `recording.tree`.
+
+    `parent[row]` is a row or NONE, `function[row]` and `thread[row]` are rows of the tables they are named after.
+    """
+
+    def __init__(self, recording: Recording) -> None:
+        tree = recording.tree
+        self.recording = recording
+        self.count = len(tree)
+        self.threads = len(recording.threads)
+        self.parent: Sequence[int] = tree["parent"]  # ids are rows: the model's are dense
+        self.thread: Sequence[int] = tree["thread"]
+        self.function: Sequence[int] = tree["function"]
+        self._first_root = array("q", [NONE]) * self.threads
+        self._first_child = array("q", [NONE]) * self.count
+        self._next = array("q", [NONE]) * self.count
+        self._link()
+
+    def _link(self) -> None:
+        parent, thread, after = self.parent, self.thread, self._next
+        for row in range(self.count - 1, -1, -1):  # backwards, so that each list comes out in the order of the rows
+            above = parent[row]
+            if above >= 0:
+                after[row] = self._first_child[above]
+                self._first_child[above] = row
+            else:
+                after[row] = self._first_root[thread[row]]
+                self._first_root[thread[row]] = row
+
+    def walk(self, thread: int) -> Iterator[int]:
+        """The nodes of a thread (its row), depth first: `row` where a node is entered, `~row` where it is left."""
+        first, after, parent = self._first_child, self._next, self.parent
+        row = self._first_root[thread]
+        while row >= 0:
+            yield row
+            below = first[row]
+            if below >= 0:
+                row = below
+                continue
+            while row >= 0:
+                yield ~row
+                if after[row] >= 0:
+                    row = after[row]
+                    break
+                row = parent[row]
+
+    def busy_threads(self) -> list[int]:
+        """The rows of the threads that have nodes."""
+        return [thread for thread in range(self.threads) if self._first_root[thread] >= 0]
+
+
+def frames(recording: Recording) -> list[Frame]:
+    """The functions of a recording, by row."""
+    table = recording.functions
+    columns = (table["kind"], table["module"], table["qualname"], table["file"], table["line"])
+    return [Frame(*row) for row in zip(*columns, strict=True)]
+
+
+def thread_names(recording: Recording) -> list[str]:
+    """What tells the threads apart, by row: `NAME`, with the ids of thread and process where there are several."""
+    table = recording.threads
+    processes = pids(recording)
+    several = len(set(processes)) > 1
+    names = []
+    for native, name, pid in zip(table["native_id"], table["name"], processes, strict=True):
+        text = name or "thread"
+        if len(table) > 1:
+            text = f"{text} {native}"
+        names.append(f"{text} in process {pid}" if several else text)
+    return names
+
+
+def pids(recording: Recording) -> list[int]:
+    """The process id of each thread, by row."""
+    pid = recording.processes["pid"]
+    return [pid[process] for process in recording.threads["process"]]
+
+
+def program(recording: Recording) -> str:
+    """What was recorded: the command line of the first process, or an empty text."""
+    import json
+
+    processes = recording.processes
+    if not len(processes):
+        return ""
+    argv = processes["argv"][0]
+    try:
+        words = json.loads(argv)
+        return " ".join(map(str, words))
+    except (ValueError, TypeError):
+        return str(argv)

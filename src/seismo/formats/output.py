@@ -1,0 +1,125 @@
+"""Where an export goes: a path, an open file, or standard output.
+
+A path gets a whole file or none. The content is written to a neighbour of the target and renamed over it at the end,
+so that a full disk, an interrupt or a bug leaves what was there before. What is no regular file (a pipe, /dev/null)
+cannot be renamed over and is written directly. A link is followed: the file it points to is replaced, not the link.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import sys
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from seismo.errors import FormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import BinaryIO
+
+    from seismo.formats.base import ByteSink
+
+
+class _Encoded:
+    """A text file that takes the bytes of UTF-8 text."""
+
+    def __init__(self, file: object) -> None:
+        self._file = file
+
+    def write(self, data: bytes, /) -> None:
+        self._file.write(data.decode())  # type: ignore[attr-defined]
+
+
+def into_file(file: object, binary: bool, what: str) -> ByteSink:
+    """An open file, of bytes or of text, as a sink. FormatError: a binary format and a file that takes text."""
+    if isinstance(file, io.TextIOBase):
+        below: ByteSink | None = getattr(file, "buffer", None)
+        if below is not None:
+            file.flush()
+            return below
+        takes_bytes = False
+    else:
+        try:
+            file.write(b"")  # type: ignore[attr-defined]
+            takes_bytes = True
+        except TypeError:
+            takes_bytes = False
+    if takes_bytes:
+        return file  # type: ignore[return-value]
+    if binary:
+        raise FormatError(f"{what} is a binary format and the file takes text", hint='open it with mode "wb"')
+    return _Encoded(file)
+
+
+def into_stdout(binary: bool, what: str) -> ByteSink:
+    """Standard output as a sink. FormatError: there is none, or it is a terminal and the format is binary."""
+    out = sys.stdout
+    if out is None:
+        raise FormatError("there is no standard output")
+    if binary and out.isatty():
+        raise FormatError(f"{what} is a binary format and standard output is a terminal", hint="give a file: -o FILE")
+    return into_file(out, binary, what)
+
+
+@contextmanager
+def into_path(path: str) -> Iterator[BinaryIO]:
+    """Opens a file that becomes `path` when the block ends well, and is removed when it does not.
+
+    FormatError: `path` is a directory, or cannot be written. What is raised inside the block passes through.
+    """
+    target = os.path.realpath(path)
+    if os.path.isdir(target):
+        raise FormatError("the output is a directory", where=path, hint="give the name of a file in it")
+    if not _is_regular(target):
+        with _opened(target, path, os.O_WRONLY) as file:
+            yield file
+        return
+    part = os.path.join(os.path.dirname(target), f".seismo-{os.getpid()}-{os.urandom(4).hex()}.part")
+    done = False
+    try:
+        with _opened(part, path, os.O_WRONLY | os.O_CREAT | os.O_EXCL) as file:
+            yield file
+        with suppress(OSError):  # the mode of a file that is there stays
+            os.chmod(part, stat.S_IMODE(os.stat(target).st_mode))
+        try:
+            os.replace(part, target)
+        except OSError as error:
+            raise _cannot(path, error) from error
+        done = True
+    finally:
+        if not done:
+            with suppress(OSError):
+                os.unlink(part)
+
+
+def _is_regular(target: str) -> bool:
+    """True also where there is nothing yet."""
+    try:
+        return stat.S_ISREG(os.stat(target).st_mode)
+    except OSError:
+        return True
+
+
+@contextmanager
+def _opened(target: str, path: str, flags: int) -> Iterator[BinaryIO]:
+    """Opens `target`; errors of opening, writing and closing name `path`."""
+    try:
+        descriptor = os.open(target, flags | getattr(os, "O_BINARY", 0), 0o666)
+    except OSError as error:
+        raise _cannot(path, error) from error
+    file = os.fdopen(descriptor, "wb", buffering=1 << 18)
+    try:
+        yield file
+        file.close()
+    except OSError as error:
+        raise _cannot(path, error) from error
+    finally:
+        with suppress(OSError):  # after a failed write, closing tries once more
+            file.close()
+
+
+def _cannot(path: str, error: OSError) -> FormatError:
+    return FormatError(f"the output cannot be written: {error.strerror or error}", where=path)

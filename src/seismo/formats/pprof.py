@@ -1,0 +1,370 @@
+"""pprof: the gzipped protocol buffer of Google's profiler, for `pprof`, `go tool pprof`, Pyroscope and Parca.
+
+A sample is a path (the last function first) with one value of each type: calls, resumes, exceptions, awaits, own
+time, time awaited. The default type is the time. A function is a location of its own: `name` is what is shown,
+`module.qualname`, and `system_name` the word of text.py, from which both can be told apart again. Labels on each
+sample name the thread and the process; `lower_bound` is there where the calls are "at least". Losses are comments of
+the profile.
+
+Like collapsed stacks, a path is written whole, so what lies deeper than MAX_DEPTH is put under one `<deeper>`; see
+collapsed.py. The current path is kept at the end of a buffer that grows towards its front, because the last function
+stands first: a sample's path is then one slice.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING
+
+from seismo.formats.base import Format, number, unzip, whole
+from seismo.formats.collapsed import MAX_DEPTH
+from seismo.formats.forest import LOWER_BOUND, Forest, frames, pids, program
+from seismo.formats.paths import ROOT, Paths
+from seismo.formats.protobuf import bytes_field, fields, number_field, numbers, packed_field, signed, varint
+from seismo.formats.text import SYNTHETIC, Frame, escape, name, parse, unescape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from seismo.formats.base import ByteSink
+    from seismo.model import Recording
+
+# The fields of profile.proto that are used.
+_SAMPLE_TYPE, _SAMPLE, _MAPPING, _LOCATION, _FUNCTION, _STRING = 1, 2, 3, 4, 5, 6
+_TIME_NANOS, _DURATION_NANOS, _COMMENT, _DEFAULT_TYPE = 9, 10, 13, 14
+_SAMPLE_LOCATION, _SAMPLE_VALUE, _SAMPLE_LABEL = 1, 2, 3
+_LABEL_KEY, _LABEL_STR, _LABEL_NUM = 1, 2, 3
+
+_TYPES = (
+    ("calls", "count"),
+    ("resumes", "count"),
+    ("exceptions", "count"),
+    ("awaits", "count"),
+    ("time", "nanoseconds"),
+    ("await", "nanoseconds"),
+)
+_UNITS = {"nanoseconds": 1, "microseconds": 1_000, "milliseconds": 1_000_000, "seconds": 1_000_000_000}
+_DEEPER = Frame(SYNTHETIC, "", "<deeper>", "", 0)
+
+
+class _Strings:
+    """The table of strings: each once, the empty one first."""
+
+    def __init__(self) -> None:
+        self.texts = {"": 0}
+
+    def __call__(self, text: str) -> int:
+        return self.texts.setdefault(text, len(self.texts))
+
+
+class _Zipped:
+    """Packs what is written, in blocks."""
+
+    def __init__(self, file: ByteSink) -> None:
+        self._file = file
+        self._stream = zlib.compressobj(level=6, wbits=31)
+        self._held: list[bytes] = []
+        self._size = 0
+
+    def write(self, data: bytes) -> None:
+        self._held.append(data)
+        self._size += len(data)
+        if self._size > 1 << 18:
+            self._flush()
+
+    def _flush(self) -> None:
+        self._file.write(self._stream.compress(b"".join(self._held)))
+        self._held.clear()
+        self._size = 0
+
+    def close(self) -> None:
+        self._flush()
+        self._file.write(self._stream.flush())
+
+
+def _write(recording: Recording, file: ByteSink) -> None:
+    out = _Zipped(file)
+    strings = _Strings()
+    forest = Forest(recording)
+    for type_, unit in _TYPES:
+        out.write(bytes_field(_SAMPLE_TYPE, number_field(1, strings(type_)) + number_field(2, strings(unit))))
+    labels = _thread_labels(recording, strings)
+    at_least = _label(strings, "lower_bound", number_=1)
+    values = _values(recording)
+    known = [*frames(recording), _DEEPER]
+    for thread in forest.busy_threads():
+        for path, row_values, is_lower_bound in _samples(forest, thread, values, len(known)):
+            label = labels[thread] + at_least if is_lower_bound else labels[thread]
+            sample = bytes_field(_SAMPLE_LOCATION, path) + packed_field(_SAMPLE_VALUE, row_values) + label
+            out.write(bytes_field(_SAMPLE, sample))
+    title = escape(program(recording))
+    flags = b"".join(number_field(field, 1) for field in (7, 8, 9))  # functions, files and lines are known
+    out.write(bytes_field(_MAPPING, number_field(1, 1) + number_field(5, strings(title)) + flags))
+    for id_, frame in enumerate(known, 1):
+        out.write(_location(id_, frame.line) + _function(id_, frame, strings))
+    comments = [strings(text) for text in _comments(recording)]
+    for text in strings.texts:
+        out.write(bytes_field(_STRING, text.encode()))
+    begin, end = _span(recording)
+    out.write(number_field(_TIME_NANOS, begin) + number_field(_DURATION_NANOS, end - begin))
+    out.write(packed_field(_COMMENT, comments) + number_field(_DEFAULT_TYPE, strings.texts["time"]))
+    out.close()
+
+
+def _values(recording: Recording) -> Callable[[int], list[int]]:
+    tree = recording.tree
+    calls, resumes, exceptions = tree["calls"], tree["resumes"], tree["exceptions"]
+    awaits, own, awaited = tree["awaits"], tree["own_ns"], tree["await_ns"]
+    return lambda row: [
+        calls[row],
+        resumes[row],
+        exceptions[row],
+        awaits[row],
+        number(own[row]),
+        number(awaited[row]),
+    ]
+
+
+def _samples(
+    forest: Forest, thread: int, values: Callable[[int], list[int]], deeper_id: int
+) -> Iterator[tuple[bytes, list[int], int]]:
+    """A thread's samples: the ids of a path as varints, its values, and whether its calls are a lower bound."""
+    flags = forest.recording.tree["flags"]
+    function = forest.function
+    buffer = bytearray((MAX_DEPTH + 1) * 10)
+    begin = len(buffer)
+    begins: list[int] = []
+    depth = 0
+    deeper: dict[int, tuple[list[int], int]] = {}
+    for step in forest.walk(thread):
+        if step >= 0:
+            depth += 1
+            row_values, bound = values(step), flags[step] & LOWER_BOUND
+            if depth > MAX_DEPTH:
+                before, bounds = deeper.get(function[step], ([0] * len(_TYPES), 0))
+                summed = [a + b for a, b in zip(before, row_values, strict=True)]
+                deeper[function[step]] = (summed, bounds | bound)
+                continue
+            id_ = varint(function[step] + 1)
+            begins.append(begin)
+            begin -= len(id_)
+            buffer[begin : begins[-1]] = id_
+            if any(row_values):
+                yield bytes(buffer[begin:]), row_values, bound
+            continue
+        if depth == MAX_DEPTH and deeper:
+            for place, (summed, bounds) in deeper.items():
+                yield varint(place + 1) + varint(deeper_id) + buffer[begin:], summed, bounds
+            deeper.clear()
+        if depth <= MAX_DEPTH:
+            begin = begins.pop()
+        depth -= 1
+
+
+def _label(strings: _Strings, key: str, text: str | None = None, number_: int = 0) -> bytes:
+    value = number_field(_LABEL_NUM, number_) if text is None else number_field(_LABEL_STR, strings(text))
+    return bytes_field(_SAMPLE_LABEL, number_field(_LABEL_KEY, strings(key)) + value)
+
+
+def _thread_labels(recording: Recording, strings: _Strings) -> list[bytes]:
+    table = recording.threads
+    return [
+        _label(strings, "thread", escape(title))
+        + _label(strings, "thread_id", number_=native_id)
+        + _label(strings, "pid", number_=pid)
+        for title, native_id, pid in zip(table["name"], table["native_id"], pids(recording), strict=True)
+    ]
+
+
+def _location(id_: int, line: int) -> bytes:
+    place = number_field(1, id_) + number_field(2, max(line, 0))
+    return bytes_field(_LOCATION, number_field(1, id_) + number_field(2, 1) + bytes_field(4, place))
+
+
+def _function(id_: int, frame: Frame, strings: _Strings) -> bytes:
+    shown = f"{frame.module}.{frame.qualname}" if frame.module else frame.qualname
+    return bytes_field(
+        _FUNCTION,
+        number_field(1, id_)
+        + number_field(2, strings(escape(shown)))
+        + number_field(3, strings(name(frame.module, frame.qualname)))
+        + number_field(4, strings(escape(frame.file)))
+        + number_field(5, max(frame.line, 0)),
+    )
+
+
+def _comments(recording: Recording) -> list[str]:
+    losses = recording.losses
+    rows = zip(losses["kind"], losses["count"], losses["detail"], strict=True)
+    return ["written by seismo", *(escape(f"lost: {kind} {count} {detail}") for kind, count, detail in rows)]
+
+
+def _span(recording: Recording) -> tuple[int, int]:
+    """When the recording began and ended, in ns of the epoch; 0 where it is not known."""
+    starts = [start for start in recording.processes["start_ns"] if start > 0]
+    ends = [end for end in recording.processes["end_ns"] if end > 0]
+    begin = min(starts, default=0)
+    return begin, max(begin, max(ends, default=0))
+
+
+class _Profile:
+    """A pprof file taken apart: the messages that others refer to by id, and the samples as they stand."""
+
+    def __init__(self, data: bytes) -> None:
+        self.strings: list[str] = []
+        self.types: list[memoryview] = []
+        self.samples: list[memoryview] = []
+        self.comments: list[int] = []
+        self.default_type = 0
+        self._functions: dict[int, dict[int, int]] = {}
+        self._locations: dict[int, list[tuple[int, int]]] = {}
+        for field, value in fields(memoryview(data)):
+            if isinstance(value, int):
+                if field == _DEFAULT_TYPE:
+                    self.default_type = value
+            elif field == _STRING:
+                self.strings.append(bytes(value).decode("utf-8", "replace"))
+            elif field == _SAMPLE_TYPE:
+                self.types.append(value)
+            elif field == _SAMPLE:
+                self.samples.append(value)
+            elif field == _FUNCTION:
+                entry = integers(value)
+                self._functions[entry.get(1, 0)] = entry
+            elif field == _LOCATION:
+                self._location(value)
+
+    def _location(self, message: memoryview) -> None:
+        id_ = 0
+        lines = []
+        for field, value in fields(message):
+            if field == 1 and isinstance(value, int):
+                id_ = value
+            elif field == 4 and not isinstance(value, int):
+                line = integers(value)
+                lines.append((line.get(1, 0), line.get(2, 0)))
+        self._locations[id_] = lines
+
+    def text(self, index: int) -> str:
+        """A string of the table."""
+        if index >= len(self.strings):
+            raise ValueError("an index of a string leads nowhere")
+        return self.strings[index]
+
+    def columns(self) -> tuple[dict[str, int], int, str]:
+        """Where the values we know stand, how many ns a unit of time is, and the name of the type taken for time."""
+        types = []
+        for message in self.types:
+            entry = integers(message)
+            types.append((self.text(entry.get(1, 0)), self.text(entry.get(2, 0))))
+        if not types:
+            raise ValueError("it has no type of values")
+        found = {type_: place for place, type_ in enumerate(types)}
+        places = {known: found[known, unit] for known, unit in _TYPES if (known, unit) in found}
+        if "time" in places:
+            return places, 1, "time"
+        timed = [place for place, (_, unit) in enumerate(types) if unit in _UNITS]
+        chosen = next((place for place in timed if types[place][0] == self.text(self.default_type)), None)
+        if chosen is None:
+            chosen = timed[-1] if timed else len(types) - 1  # the last is the one that pprof shows by default
+        places["time"] = chosen
+        return places, _UNITS.get(types[chosen][1], 0), types[chosen][0]
+
+    def path(self, location: int, functions: dict[int, list[int]], paths: Paths) -> list[int]:
+        """The functions of a location, outermost first: several where some were inlined."""
+        found = functions.get(location)
+        if found is None:
+            found = [self._numbered(*line, paths) for line in reversed(self._locations.get(location, []))]
+            if not found:  # an address without a name
+                found = [paths.function(Frame(SYNTHETIC, "", f"<location {location}>", "", 0))]
+            functions[location] = found
+        return found
+
+    def _numbered(self, function: int, line: int, paths: Paths) -> int:
+        entry = self._functions.get(function, {})
+        word = self.text(entry.get(3, 0)) or self.text(entry.get(2, 0))
+        start = entry.get(5, 0) or line
+        return paths.function(parse(word, unescape(self.text(entry.get(4, 0))), start if start < 1 << 40 else 0))
+
+
+def integers(message: memoryview) -> dict[int, int]:
+    """The numbers in a message, by field."""
+    return {field: value for field, value in fields(message) if isinstance(value, int)}
+
+
+def _read(data: bytes) -> Recording:
+    from seismo.model import Builder
+
+    profile = _Profile(unzip(data) if data[:2] == b"\x1f\x8b" else data)
+    places, scale, type_ = profile.columns()
+    builder = Builder()
+    paths = Paths(builder)
+    functions: dict[int, list[int]] = {}
+    for message in profile.samples:
+        _read_sample(profile, message, places, scale, functions, paths)
+    if not scale:
+        builder.loss("unit-assumed", 1, f"values of the type {type_!r} were taken for ns")
+    if "calls" not in places:
+        builder.loss("calls-unknown", 1, "the profile has samples and no calls")
+    return paths.build("pprof")
+
+
+def _read_sample(
+    profile: _Profile,
+    message: memoryview,
+    places: dict[str, int],
+    scale: int,
+    functions: dict[int, list[int]],
+    paths: Paths,
+) -> None:
+    locations: list[int] = []
+    values: list[int] = []
+    labels: dict[str, str | int] = {}
+    for field, value in fields(message):
+        if field == _SAMPLE_LOCATION:
+            locations += numbers(value)
+        elif field == _SAMPLE_VALUE:
+            values += map(signed, numbers(value))
+        elif field == _SAMPLE_LABEL and not isinstance(value, int):
+            entry = integers(value)
+            number_ = entry.get(_LABEL_NUM)
+            labels[profile.text(entry.get(_LABEL_KEY, 0))] = (
+                profile.text(entry.get(_LABEL_STR, 0)) if number_ is None else signed(number_)
+            )
+    if len(values) != len(profile.types):
+        raise ValueError("a sample has not as many values as there are types")
+    pid, thread_id, name_ = (labels.get(key, 0) for key in ("pid", "thread_id", "thread"))
+    pid, thread_id = (value if isinstance(value, int) and 0 <= value < 1 << 62 else 0 for value in (pid, thread_id))
+    title = unescape(name_) if isinstance(name_, str) else ""
+    thread = paths.thread((pid, thread_id, title), pid, title, thread_id)
+    node = ROOT
+    for location in reversed(locations):
+        for function in profile.path(location, functions, paths):
+            node = paths.child(thread, node, function)
+    if node == ROOT:
+        return
+    columns = {
+        "calls": paths.calls,
+        "resumes": paths.resumes,
+        "exceptions": paths.exceptions,
+        "awaits": paths.awaits,
+        "time": paths.own,
+        "await": paths.awaited,
+    }
+    for known, place in places.items():
+        amount = values[place] * (scale or 1) if known == "time" else values[place]
+        columns[known][node] += whole(max(amount, 0), f"a value of {known}")
+    if labels.get("lower_bound"):
+        paths.flags[node] |= LOWER_BOUND
+
+
+FORMAT = Format(
+    name="pprof",
+    description="Google's profile.proto, gzipped: pprof, go tool pprof, Pyroscope, Parca",
+    suffixes=(".pb.gz", ".pprof", ".pb"),
+    binary=True,
+    writer=_write,
+    reader=_read,
+    lost=f"errors, kinds of functions, the order of frames beyond {MAX_DEPTH} levels; losses become comments",
+    kept="processes and threads, functions, paths, counts, own and awaited time, lower bounds",
+)

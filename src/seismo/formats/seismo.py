@@ -1,0 +1,33 @@
+"""seismo's own file, so that a recording can be written and read by the same functions as every other format."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from seismo.formats.base import Format
+
+if TYPE_CHECKING:
+    from seismo.formats.base import ByteSink
+    from seismo.model import Recording
+
+
+def _write(recording: Recording, file: ByteSink) -> None:
+    file.write(recording.to_bytes())
+
+
+def _read(data: bytes) -> Recording:
+    from seismo.model import read
+
+    return read(data)
+
+
+FORMAT = Format(
+    name="seismo",
+    description="seismo's own file",
+    suffixes=(".seismo",),
+    binary=True,
+    writer=_write,
+    reader=_read,
+    lost="nothing",
+    kept="everything",
+)

@@ -1,0 +1,123 @@
+"""What a recording's file is and holds, in words and as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from typing import TYPE_CHECKING, Any
+
+from seismo.report import text
+from seismo.report.escape import printable
+from seismo.report.facts import header
+from seismo.report.terminal import write_facts
+
+if TYPE_CHECKING:
+    from seismo.model import Recording, Table
+    from seismo.report.paper import Paper
+
+THREADS = 40  # shown in words; JSON has all
+
+
+def write_about(paper: Paper, recording: Recording, path: str) -> None:
+    """Writes what the file is: versions, program, machine, threads, sizes, settings, losses, problems."""
+    meta = recording.meta
+    file = printable(path)
+    if path != "-" and os.path.isfile(path):
+        file += f", {os.path.getsize(path):,} bytes"
+    made = ", ".join(
+        f"{word} {meta[key]}"
+        for word, key in (("seismo", "seismo"), ("file format", "format"), ("recorder", "recorder"))
+        if meta.get(key)
+    )
+    facts = [("file", file)]
+    if made:
+        facts.append(("made by", printable(made)))
+    facts += header(recording, paper.signs)
+    sizes = (text.number_of(len(getattr(recording, name)), *words) for name, words in _ROWS.items())
+    facts.append(("holds", ", ".join(sizes)))
+    facts += [
+        ("clock", printable(clock)) for clock in sorted({str(row.clock) for row in recording.processes if row.clock})
+    ]
+    if meta.get("settings"):
+        facts.append(("settings", printable(json.dumps(meta["settings"], ensure_ascii=False))))
+    facts += [("problem", printable(problem)) for problem in recording.problems]
+    write_facts(paper, facts)
+    if len(recording.processes):
+        paper.line()
+        _write_processes(paper, recording)
+    if len(recording.threads):
+        paper.line()
+        _write_threads(paper, recording)
+
+
+# The tables, and what one row and many rows of each are called.
+_ROWS = {
+    "functions": ("function",),
+    "tree": ("path",),
+    "threads": ("thread",),
+    "processes": ("process", "processes"),
+    "losses": ("loss or note", "losses and notes"),
+}
+
+
+def _write_processes(paper: Paper, recording: Recording) -> None:
+    paper.line(("Processes", "title"))
+    rows = list(recording.processes)
+    exits = [printable(str(row.exit)) or "unknown" for row in rows]  # none: killed, or still running
+    width = max(map(text.cells, ["exit", *exits[:THREADS]]))
+    paper.line((f"{'pid':>10}  {'parent':>10}  {'wall':>8}  {'exit':<{width}}  host, interpreter", "quiet"))
+    for row, status in zip(rows[:THREADS], exits, strict=False):
+        wall = text.duration(max(0, row.end_ns - row.start_ns), paper.signs) if row.end_ns > 0 else ""
+        where = printable(", ".join(part for part in (str(row.host), str(row.interpreter)) if part))
+        head = f"{row.pid:>10}  {row.ppid:>10}  {text.right(text.aligned(wall), 8)}  {text.left(status, width)}  "
+        paper.line(head, text.shorten(where, max(24, paper.width - len(head)), paper.signs))
+    _write_more(paper, len(rows))
+
+
+def _write_threads(paper: Paper, recording: Recording) -> None:
+    paper.line(("Threads", "title"))
+    pids = recording.processes["pid"]
+    paper.line((f"{'id':>4}  {'native id':>10}  {'pid':>10}  {'wall':>8}  {'CPU':>8}  name", "quiet"))
+    rows = list(recording.threads)
+    for row in rows[:THREADS]:
+        times = (text.aligned(text.duration(ns, paper.signs)) if ns >= 0 else "" for ns in (row.wall_ns, row.cpu_ns))
+        wall, cpu = (text.right(time, 8) for time in times)
+        head = f"{row.id:>4}  {row.native_id:>10}  {pids[row.process]:>10}  {wall}  {cpu}  "
+        name = printable(str(row.name)) + (" (main)" if row.main else "")
+        paper.line(head, text.shorten(name, max(24, paper.width - len(head)), paper.signs))
+    _write_more(paper, len(rows))
+
+
+def _write_more(paper: Paper, rows: int) -> None:
+    if rows > THREADS:
+        paper.line((f"  {paper.signs.cut} {rows - THREADS:,} more (--json lists all)", "quiet"))
+
+
+def as_json(recording: Recording, path: str) -> str:
+    """The same as one JSON object; times in ns, unknown times -1."""
+    return json.dumps(
+        {
+            "file": path,
+            "meta": recording.meta,
+            "processes": _rows(recording.processes),
+            "threads": _rows(recording.threads),
+            "losses": _rows(recording.losses),
+            "problems": list(recording.problems),
+            "rows": {name: len(getattr(recording, name)) for name in _ROWS},
+            "calls": sum(recording.functions["calls"]),
+            "resumes": sum(recording.functions["resumes"]),
+            "own_ns": round(sum(recording.functions["own_ns"])),
+        },
+        indent=2,
+    )
+
+
+def _rows(table: Table[Any]) -> list[dict[str, Any]]:
+    columns = {name: table[name] for name in table.columns}
+    return [{name: _finite(column[row]) for name, column in columns.items()} for row in range(len(table))]
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no infinities; a file from elsewhere may."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,21 @@
+"""Makes any text safe and visible on a terminal.
+
+Names of functions, files and threads are the recorded program's to choose: they may hold escape sequences that recolour
+or retitle a terminal, newlines that forge lines of a report, or marks that turn the direction of what follows. Every
+name that is shown passes through printable().
+"""
+
+
+def printable(text: str) -> str:
+    r"""The text with every character that is not plainly visible written as a Python escape (`\x1b`, `\u202e`).
+
+    Letters of every script stay. Control characters, line ends, marks of direction, other format characters, private
+    and unassigned code points, surrogates and odd blanks are escaped. A backslash stays: paths would be hard to read.
+    """
+    if text.isprintable():  # the usual case in one call; False for all that is named above
+        return text
+    return "".join(char if char.isprintable() else _escaped(char) for char in text)
+
+
+def _escaped(char: str) -> str:
+    return char.encode("unicode_escape").decode("ascii")

@@ -1,0 +1,232 @@
+"""What there is to say about a recording before its numbers: what ran, when, how it was measured, what was lost.
+
+In plain words, because a reader who does not know what a loss means cannot judge what it does to the numbers. Shared by
+the report, the summary and `seismo info`; no import that the summary could not afford.
+"""
+
+from __future__ import annotations
+
+import os
+
+from seismo.report.escape import printable
+from seismo.report.text import Signs, count, duration, number_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from seismo.model import Recording
+
+# What is good to know, but no loss: estimates, repairs, and what a reader of another tool's file had to assume.
+NOTES = (
+    "sites-off",
+    "repaired",
+    "time-unexplained",
+    "clock-drift",
+    "calls-unknown",
+    "unit-assumed",
+    "paths-rebuilt",
+    "errors-dropped",
+)
+
+# For each kind the words for it; {n} is its count, {s} the plural's s, {time} the count as a time, {detail} what the
+# recorder adds. A kind that is not here is told by its detail.
+LOSSES = {
+    "paths-folded": "{n} call{s} came after the limit on distinct paths: counted, but flat, under <folded paths>",
+    "repaired": "the call stack was put right {n} time{s} (coroutine switches or interpreter bugs)",
+    "late-thread": "{n} thread{s} noticed late: the first calls on them are missing",
+    "hook-lost": "the interpreter's hook was taken away {n} time{s}: what ran meanwhile is missing",
+    "tool-id-lost": "another tool took the interpreter's hook {n} time{s}: what ran meanwhile is missing{detail}",
+    "clock-drift": "the processor's counter ran off the monotonic clock {n} time{s} by more than 1 in 1,000",
+    "write-failed": "the file could not be written {n} time{s}{detail}",
+    "sites-off": "{n} call site{s} of trivial C functions switched off: their calls are lower bounds ({at_least})",
+    "truncated": "the file is cut short: only what was flushed before its end is here{detail}",
+    "chunk-bad": "{n} damaged piece{s} of the file left out{detail}",
+    "out-of-memory": "memory ran out {n} time{s}: some calls are missing",
+    "paths-rebuilt": "paths rebuilt from {n} pair{s} of caller and callee{detail}",
+    "time-unexplained": "{time} of the threads' time belong to no recorded function",
+}
+
+
+def command_line(recording: Recording) -> str:
+    """The program and its arguments as one would type them; empty when the recording does not say."""
+    lines: dict[str, None] = {}
+    for process in recording.processes:
+        words = _words(str(process.argv))
+        if words:
+            if os.path.basename(words[0]).startswith("python"):
+                words[0] = "python"  # which one is told beside the time
+            lines[" ".join(map(_quoted, words))] = None
+    first = next(iter(lines), "")
+    return printable(first + (f" and {number_of(len(lines) - 1, 'other program')}" if len(lines) > 1 else ""))
+
+
+def _words(argv: str) -> list[str]:
+    import json
+
+    try:
+        words = json.loads(argv) if argv else []
+    except (ValueError, RecursionError):
+        return [argv]
+    return [str(word) for word in words] if isinstance(words, list) else [argv]
+
+
+def _quoted(word: str) -> str:
+    if word and all(char.isalnum() or char in "-_./=:,+%@^~" for char in word):
+        return word
+    return "'" + word.replace("'", "'\"'\"'") + "'"
+
+
+def wall_ns(recording: Recording) -> float:
+    """The time in which at least one of the processes ran, in ns; 0 when unknown. Runs may lie days apart."""
+    processes = recording.processes
+    spans = sorted(
+        (start, end) for start, end in zip(processes["start_ns"], processes["end_ns"], strict=True) if start > 0
+    )
+    wall = until = 0
+    for start, end in spans:
+        wall += max(0, end - max(start, until))
+        until = max(until, end)
+    return float(wall or max(recording.threads["wall_ns"], default=0))
+
+
+def cpu_ns(recording: Recording) -> int:
+    """The CPU time of all threads that have one, in ns; -1 when none has."""
+    known = [cpu for cpu in recording.threads["cpu_ns"] if cpu >= 0]
+    return sum(known) if known and any(known) else -1
+
+
+def header(recording: Recording, signs: Signs) -> list[tuple[str, str]]:
+    """The facts as (label, sentence), in the order to show them; what the recording does not say is left out."""
+    facts: list[tuple[str, str]] = []
+    program = command_line(recording)
+    if program:
+        facts.append(("program", program))
+    ran = ", ".join(part for part in (_when(recording), _interpreter(recording), _processes(recording)) if part)
+    if ran:
+        facts.append(("ran", ran))
+    facts.append(("took", _took(recording, signs)))
+    facts.append(("calls", _calls(recording)))
+    measured = how_measured(recording, signs)
+    if measured:
+        facts.append(("measured", measured))
+    facts += [("note", sentence) for sentence in notes(recording, signs)]
+    facts += [("lost", sentence) for sentence in losses(recording, signs)] or [("lost", "nothing")]
+    return facts
+
+
+def _when(recording: Recording) -> str:
+    starts = [start for start in recording.processes["start_ns"] if start > 0]
+    if not starts:
+        return ""
+    from datetime import UTC, datetime
+
+    try:
+        return f"{datetime.fromtimestamp(min(starts) / 1e9, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except (OverflowError, ValueError, OSError):  # a clock or a file far off
+        return ""
+
+
+def _interpreter(recording: Recording) -> str:
+    meta = recording.meta
+    implementation = str(meta.get("implementation") or "")
+    implementation = {"cpython": "CPython", "pypy": "PyPy"}.get(implementation, implementation)
+    version = " ".join(str(part) for part in (implementation, meta.get("python")) if part)
+    system = f" on {meta['platform']}" if version and meta.get("platform") else ""
+    return printable(version + system)
+
+
+def _processes(recording: Recording) -> str:
+    rows = list(recording.processes)
+    if len(rows) > 1:
+        return number_of(len(rows), "process", "processes")
+    if not rows or rows[0].pid <= 0:
+        return ""
+    exit_words = str(rows[0].exit)
+    return printable(f"pid {rows[0].pid}" + (f", exit {exit_words}" if exit_words not in ("", "0") else ""))
+
+
+def _took(recording: Recording, signs: Signs) -> str:
+    parts = []
+    wall, cpu = wall_ns(recording), cpu_ns(recording)
+    own = sum(recording.functions["own_ns"])
+    parts.append(f"{duration(wall, signs)} wall" if wall > 0 else f"{duration(own, signs)} in functions")
+    if cpu >= 0:
+        parts.append(f"{duration(cpu, signs)} CPU")
+    parts.append(number_of(max(1, len(recording.threads)), "thread"))
+    return ", ".join(parts)
+
+
+def _calls(recording: Recording) -> str:
+    functions = recording.functions
+    total = sum(functions["calls"])
+    at_least = "at least " if any(functions["lower_bound"]) else ""
+    resumes = sum(functions["resumes"])
+    unknown = any(str(kind) == "calls-unknown" for kind in recording.losses["kind"])
+    words = "unknown" if unknown and not total else f"{at_least}{number_of(total, 'call')}"
+    words += f" of {number_of(len(functions), 'function')}"
+    words += f" on {number_of(len(recording.tree), 'path')}"
+    return words + (f", {count(resumes)} resumes of generators and coroutines" if resumes else "")
+
+
+def how_measured(recording: Recording, signs: Signs) -> str:
+    """By which source and clock, and what the times are worth; empty for a recording that does not say."""
+    rows = list(recording.processes)
+    sources = sorted({str(row.source) for row in rows if row.source})
+    clocks = sorted({str(row.clock).partition(":")[0] for row in rows if row.clock})  # without why it was chosen
+    parts = []
+    if sources:
+        parts.append(f"every call counted (source: {printable(' and '.join(sources))})")
+    if clocks:
+        read = max((row.clock_ns for row in rows), default=0)
+        cost = f", {duration(read, signs)} a read" if read > 0 else ""
+        parts.append(f"clock: {printable(' and '.join(clocks))}{cost}")
+    if any(error > 0 for error in recording.functions["own_error_ns"]):
+        parts.append(f"times less the cost of measuring, {signs.error} in 19 of 20 cases")
+    return "; ".join(parts)
+
+
+def notes(recording: Recording, signs: Signs) -> list[str]:
+    """What was estimated or repaired, a sentence a kind."""
+    return [sentence for kind, sentence in _sentences(recording, signs) if kind in NOTES]
+
+
+def losses(recording: Recording, signs: Signs) -> list[str]:
+    """What the recording lacks, a sentence a kind and a problem of its reading; empty when nothing is lost."""
+    lost = [sentence for kind, sentence in _sentences(recording, signs) if kind not in NOTES]
+    return lost + [printable(problem) for problem in _other_problems(recording.problems, lost)]
+
+
+def _sentences(recording: Recording, signs: Signs) -> list[tuple[str, str]]:
+    summed: dict[str, int] = {}
+    details: dict[str, list[str]] = {}
+    for row in recording.losses:
+        kind = str(row.kind)
+        summed[kind] = summed.get(kind, 0) + int(row.count)
+        detail = str(row.detail)
+        if detail and detail not in details.setdefault(kind, []):
+            details[kind].append(detail)
+    return [(kind, _loss(kind, number, details.get(kind, []), signs)) for kind, number in summed.items() if number]
+
+
+def _loss(kind: str, number: int, details: list[str], signs: Signs) -> str:
+    shown = "; ".join(details[:2]) + (f" and {len(details) - 2:,} more" if len(details) > 2 else "")
+    pattern = LOSSES.get(kind)
+    if pattern is None:
+        many = f"{number:,} times: " if number > 1 else ""
+        return printable(f"{many}{shown}" if shown else f"{kind}: {number:,}")
+    return printable(
+        pattern.format(
+            n=f"{number:,}",
+            s="" if number == 1 else "s",
+            time=duration(number, signs),
+            detail=f": {shown}" if shown else "",
+            at_least=signs.at_least,
+        )
+    )
+
+
+def _other_problems(problems: Iterable[str], said: list[str]) -> list[str]:
+    """The reader's problems that no loss has already told, at most five of them."""
+    new = [problem for problem in problems if not any(problem in sentence for sentence in said)]
+    return new[:5] + ([f"and {len(new) - 5:,} more problems (see seismo info)"] if len(new) > 5 else [])

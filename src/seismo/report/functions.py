@@ -1,0 +1,235 @@
+"""The table of functions: which rows, which columns, how wide.
+
+The last column, the function's name, takes what width is left; where the file and line fit beside the name they follow
+it. Only rows that are shown become Python objects: filters and order work on the columns of the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+from seismo.errors import UsageError
+from seismo.report import text
+from seismo.report.escape import printable
+
+if TYPE_CHECKING:
+    from seismo.model import FunctionRow, Table
+    from seismo.report.paper import Paper, Span
+
+ROOMY = 100  # columns of a terminal: the usual ones of the table and more
+DROPPED_FIRST = ("percent", "resumes", "total")  # where the width is short; the error never
+NARROWEST_NAME = 24  # a name in less says nothing: rather let the line be too long
+
+# What --sort takes: the column to sort by, and the words for it.
+ORDERS = {
+    "own": ("own_ns", "own time"),
+    "total": ("total_ns", "total time"),
+    "calls": ("calls", "calls"),
+    "awaiting": ("await_ns", "time awaiting"),
+}
+
+
+@dataclass
+class Modules:
+    """Which modules are shown: those that match one of `only` (all, when empty) and none of `but`; both are globs."""
+
+    only: Sequence[str] = ()
+    but: Sequence[str] = ()
+    _known: dict[str, bool] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.only or self.but)
+
+    def shows(self, module: str) -> bool:
+        """True when functions of the module are to be shown."""
+        known = self._known.get(module)
+        if known is None:
+            known = not self.only or any(fnmatchcase(module, glob) for glob in self.only)
+            known = known and not any(fnmatchcase(module, glob) for glob in self.but)
+            self._known[module] = known
+        return known
+
+    def words(self) -> str:
+        """The filter as a remark after a heading."""
+        only = f"modules {', '.join(self.only)}" if self.only else ""
+        but = f"without {', '.join(self.but)}" if self.but else ""
+        return ", ".join(part for part in (only, but) if part)
+
+
+Cell = Callable[["FunctionCells", int], str]
+
+
+class FunctionCells:
+    """The text of each cell of the functions table of a recording."""
+
+    def __init__(self, functions: Table[FunctionRow], signs: text.Signs) -> None:
+        self.signs = signs
+        self.size = len(functions)
+        self.columns: dict[str, Any] = {name: functions[name] for name in functions.columns}
+        self.whole_ns = sum(functions["own_ns"])
+
+    def time(self, column: str, row: int) -> str:
+        """The cell of a time column, its unit aligned."""
+        return text.aligned(text.duration(self.columns[column][row], self.signs))
+
+    def error(self, row: int) -> str:
+        """The own time's relative error."""
+        return text.error(self.columns["own_error_ns"][row], self.columns["own_ns"][row], self.signs)
+
+    def calls(self, row: int) -> str:
+        """The calls, as a lower bound where they are one."""
+        return text.calls(self.columns["calls"][row], bool(self.columns["lower_bound"][row]), self.signs)
+
+    def each(self, row: int) -> str:
+        """Own time a call."""
+        calls = self.columns["calls"][row]
+        return text.aligned(text.duration(self.columns["own_ns"][row] / calls, self.signs)) if calls else ""
+
+    def count(self, column: str, row: int) -> str:
+        """A count, empty when it is nought: a column of noughts hides the one that is not."""
+        number = self.columns[column][row]
+        return text.count(number) if number else ""
+
+    def share(self, column: str, row: int) -> str:
+        """A time's share of all own time."""
+        return text.percent(self.columns[column][row], self.whole_ns)
+
+    def name(self, row: int) -> str:
+        """`module:qualname`."""
+        columns = self.columns
+        return text.function_name(columns["kind"][row], columns["module"][row], columns["qualname"][row])
+
+    def where(self, row: int) -> str:
+        """`file.py:line`."""
+        return text.location(self.columns["kind"][row], self.columns["file"][row], self.columns["line"][row])
+
+
+# Columns by the name that --columns takes: heading, style, and how a cell is made. "function" is the elastic one.
+COLUMNS: dict[str, tuple[str, str, Cell]] = {
+    "own": ("own  ", "time", lambda cells, row: cells.time("own_ns", row)),
+    "error": ("", "quiet", lambda cells, row: text.left(cells.error(row), 6)),
+    "percent": ("own %", "", lambda cells, row: cells.share("own_ns", row)),
+    "total": ("total  ", "", lambda cells, row: cells.time("total_ns", row)),
+    "total-percent": ("total %", "", lambda cells, row: cells.share("total_ns", row)),
+    "each": ("own/call  ", "", lambda cells, row: cells.each(row)),
+    "calls": ("calls", "", lambda cells, row: cells.calls(row)),
+    "resumes": ("resumes", "", lambda cells, row: cells.count("resumes", row)),
+    "exceptions": ("raised", "", lambda cells, row: cells.count("exceptions", row)),
+    "awaiting": (
+        "awaiting  ",
+        "",
+        lambda cells, row: cells.time("await_ns", row) if cells.columns["await_ns"][row] else "",
+    ),
+    "awaits": ("awaits", "", lambda cells, row: cells.count("awaits", row)),
+}
+
+
+def chosen_columns(words: str) -> list[str]:
+    """The columns that `--columns` names. Raises UsageError for a name that there is not."""
+    names = [word.strip() for word in words.split(",") if word.strip() and word.strip() != "function"]
+    for name in names:
+        if name not in COLUMNS:
+            raise UsageError(
+                f"there is no column {name!a}",
+                "--columns",
+                f"the columns are {', '.join(COLUMNS)}, and always function",
+            )
+    return names
+
+
+def usual_columns(cells: FunctionCells, rows: Sequence[int], order: str, roomy: bool) -> list[str]:
+    """The columns that these rows call for: those that would be empty are left out. roomy: there is room for more."""
+    columns = cells.columns
+    names = ["own", "error", "percent", "total", "calls"]
+    if not any(columns["own_error_ns"][row] for row in rows):
+        names.remove("error")
+    if not any(columns["calls"]):  # a format that does not hold them
+        names.remove("calls")
+    if any(columns["resumes"][row] for row in rows):
+        names.append("resumes")
+    if order == "awaiting" or (roomy and any(columns["await_ns"][row] for row in rows)):
+        names.insert(names.index("total"), "awaiting")
+    return names
+
+
+def selected_rows(functions: Table[FunctionRow], order: str, modules: Modules) -> list[int]:
+    """The rows to show, all of them, in order."""
+    calls, resumes, own, modules_of = (functions[name] for name in ("calls", "resumes", "own_ns", "module"))
+    return [
+        row
+        for row in functions.sort(ORDERS[order][0])
+        if (calls[row] or resumes[row] or own[row])  # the chosen threads may know functions that never ran on them
+        and (not modules or modules.shows(modules_of[row]))
+    ]
+
+
+def write_functions(
+    paper: Paper,
+    functions: Table[FunctionRow],
+    order: str,
+    modules: Modules,
+    limit: int | None,
+    columns: list[str] | None,
+) -> None:
+    """Writes the table with its heading. limit: how many rows, None for all. columns: names, None for the usual."""
+    rows = selected_rows(functions, order, modules)
+    shown = rows if limit is None else rows[:limit]
+    whole = f"100 % is {text.duration(sum(functions['own_ns']), paper.signs)} in functions"
+    remark = f" ({'; '.join(words for words in (modules.words(), whole) if words)})"
+    paper.line((f"Functions by {ORDERS[order][1]}", "title"), (printable(remark), "quiet"))
+    if not rows:
+        paper.line(("  none matches the filter" if modules and len(functions) else "  none", "quiet"))
+        return
+    cells = FunctionCells(functions, paper.signs)
+    if columns is None:
+        columns = _fitting(paper, cells, shown, usual_columns(cells, shown, order, paper.width >= ROOMY))
+    write_table(paper, cells, shown, columns)
+    if len(shown) < len(rows):
+        own = functions["own_ns"]
+        rest = text.percent(sum(own[row] for row in rows[len(shown) :]), cells.whole_ns)
+        more = text.number_of(len(rows) - len(shown), "more function")
+        paper.line((f"  {paper.signs.cut} {more}, {rest or '0 %'} of the own time (--limit N, --all)", "quiet"))
+
+
+def _fitting(paper: Paper, cells: FunctionCells, rows: Sequence[int], columns: list[str]) -> list[str]:
+    """The columns that leave room for the name."""
+    for name in DROPPED_FIRST:
+        widths = _widths(columns, {name: [COLUMNS[name][2](cells, row) for row in rows] for name in columns})
+        if paper.width - sum(widths.values()) - 2 >= NARROWEST_NAME:
+            break
+        columns = [other for other in columns if other != name]
+    return columns
+
+
+def _gap(index: int, name: str) -> int:
+    """The blanks before a column: the error stands close to its time."""
+    return 1 if name == "error" or index == 0 else 2
+
+
+def _widths(columns: Sequence[str], texts: dict[str, list[str]]) -> dict[str, int]:
+    """How wide each column is with the blanks before it."""
+    widths = {name: max(map(text.cells, [COLUMNS[name][0], *texts[name]])) for name in columns}
+    return {name: width + _gap(index, name) for index, (name, width) in enumerate(widths.items())}
+
+
+def write_table(paper: Paper, cells: FunctionCells, rows: Sequence[int], columns: Sequence[str]) -> None:
+    """Writes headings and rows, each row one line of the paper's width."""
+    texts = {name: [COLUMNS[name][2](cells, row) for row in rows] for name in columns}
+    widths = _widths(columns, texts)
+    used = sum(widths.values()) + 2
+    heading = "".join(text.right(COLUMNS[name][0], widths[name]) for name in columns)
+    paper.line((heading + "  function", "quiet"))
+    for index, row in enumerate(rows):
+        spans = [(text.right(texts[name][index], widths[name]), COLUMNS[name][1]) for name in columns]
+        paper.line(*spans, "  ", *name_spans(cells, row, max(NARROWEST_NAME, paper.width - used)))
+
+
+def name_spans(cells: FunctionCells, row: int, width: int, style: str = "name") -> list[Span | str]:
+    """The name, and where it is if that fits beside it, in at most `width` columns."""
+    name, where = cells.name(row), cells.where(row)
+    if where and text.cells(name) + 2 + text.cells(where) <= width:
+        return [(name, style), "  ", (where, "quiet")]
+    return [(text.shorten(name, width, cells.signs), style)]

@@ -1,0 +1,70 @@
+"""The few lines on stderr after a program was recorded: what took the time, what was lost, where the recording is.
+
+It runs in the process that was recorded, just before that ends: no rich, no argparse, no terminal tricks.
+"""
+
+from __future__ import annotations
+
+from seismo.report.escape import printable
+from seismo.report.facts import cpu_ns, losses, wall_ns
+from seismo.report.text import Signs, aligned, calls, duration, error, function_name, percent, right, shorten, wrapped
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TextIO
+
+    from seismo.model import Recording
+
+FUNCTIONS = 8
+LOST_LINES = 4  # with the functions and the lines around them: 15
+WIDTH = 80
+
+
+def write(recording: Recording, stream: TextIO, path: str = "") -> None:
+    """Writes the summary of the recording on the stream, at most 15 lines. path: where the recording was saved."""
+    signs = Signs.of(stream)
+    stream.write("\n".join(_lines(recording, path, signs)) + "\n")
+
+
+def _lines(recording: Recording, path: str, signs: Signs) -> list[str]:
+    functions = recording.functions
+    cpu = cpu_ns(recording)
+    at_least = signs.at_least if any(functions["lower_bound"]) else ""
+    threads = len(recording.threads)
+    first = f"seismo: {at_least}{sum(functions['calls']):,} calls of {len(functions):,} functions"
+    first += f" in {duration(wall_ns(recording), signs)}"
+    first += f" ({duration(cpu, signs)} CPU)" if cpu >= 0 else ""
+    first += f" on {threads:,} threads" if threads > 1 else ""
+    lines = [first]
+    if len(functions):
+        lines += _table(recording, signs)
+    lost = [line for sentence in losses(recording, signs) for line in _indented(f"lost: {sentence}")]
+    if len(lost) > LOST_LINES:
+        lost[LOST_LINES - 1 :] = [f"{signs.cut} more was lost: see the report"]
+    lines += lost
+    if path:
+        lines.append(f"seismo report {printable(path)}   shows the rest")
+    return lines
+
+
+def _indented(sentence: str) -> list[str]:
+    first, *more = wrapped(sentence, WIDTH - 6)
+    return [first, *("      " + line for line in more)]
+
+
+def _table(recording: Recording, signs: Signs) -> list[str]:
+    functions = recording.functions
+    own, errors, all_calls = functions["own_ns"], functions["own_error_ns"], functions["calls"]
+    whole = sum(own)
+    shown = functions.sort("own_ns")[:FUNCTIONS]
+    counts = [calls(all_calls[row], bool(functions["lower_bound"][row]), signs) for row in shown]
+    width = max(len("calls"), *map(len, counts))
+    apart = 7 if any(errors[row] for row in shown) else 0
+    lines = [f"{'own  ':>8} {'':{apart}}{'own %':>7}  {'calls':>{width}}  function"]
+    for row, number in zip(shown, counts, strict=True):
+        time = aligned(duration(own[row], signs))
+        head = f"{right(time, 8)} {error(errors[row], own[row], signs):<{apart}}{percent(own[row], whole):>7}  "
+        head += f"{number:>{width}}  "
+        name = function_name(functions["kind"][row], functions["module"][row], functions["qualname"][row])
+        lines.append(head + shorten(name, WIDTH - len(head), signs))
+    return lines

@@ -1,0 +1,182 @@
+"""Numbers and names as short text: three significant digits with a unit, thousands separators, names cut in the middle.
+
+Everything here is plain strings and fast to import, because the summary after a recording uses it too. `Signs` are the
+few characters beyond ASCII that a report uses, and what stands for them where the output cannot carry them.
+"""
+
+from __future__ import annotations
+
+from unicodedata import combining, east_asian_width
+
+from seismo.report.escape import printable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import TextIO
+
+MINUTE = 60
+
+
+class Signs:
+    """The characters beyond ASCII that a report may use. `plain`: only ASCII is to be had."""
+
+    def __init__(self, plain: bool = False) -> None:
+        self.micro = "us" if plain else "µs"
+        self.error = "+-" if plain else "±"
+        self.at_least = ">=" if plain else "≥"
+        self.cut = "~" if plain else "…"
+        self.hot = ">" if plain else "▸"
+        self.arrow = "->" if plain else "→"
+        self.times = "x" if plain else "×"
+
+    @classmethod
+    def of(cls, stream: TextIO) -> Signs:
+        """The signs that the stream's encoding can carry."""
+        encoding = getattr(stream, "encoding", None) or "utf-8"  # None: a StringIO, which carries anything
+        try:
+            "µ±≥…▸→×".encode(encoding)
+        except (UnicodeError, LookupError):
+            return cls(plain=True)
+        return cls()
+
+
+def duration(ns: float, signs: Signs) -> str:
+    """A time to three significant digits: `1.23 ms`, `45.6 µs`, `789 ns`, `0`; below a nanosecond `<1 ns`."""
+    if ns <= 0:
+        return "0"
+    if ns < 1:
+        return "<1 ns"
+    for unit, size in (("ns", 1.0), (signs.micro, 1e3), ("ms", 1e6)):
+        digits = three_digits(ns / size)
+        if digits != "1000":
+            return f"{digits} {unit}"
+    seconds = ns / 1e9
+    return f"{three_digits(seconds)} s" if seconds < 999.5 else f"{seconds:,.0f} s"
+
+
+def three_digits(value: float) -> str:
+    """A number from 0 up to 1000 in three significant digits; `1000` when it would round to that or is more."""
+    if value < 9.995:
+        return f"{value:.2f}"
+    if value < 99.95:
+        return f"{value:.1f}"
+    return f"{value:.0f}" if value < 999.5 else "1000"
+
+
+def aligned(time: str) -> str:
+    """A duration made ready for a right-aligned column: the unit takes two places, so that the digits line up."""
+    if time.endswith(" s"):
+        return time + " "
+    return time + "   " if time == "0" else time
+
+
+def count(number: float) -> str:
+    """A count with thousands separators."""
+    return f"{number:,.0f}"
+
+
+def calls(number: int, lower_bound: bool, signs: Signs) -> str:
+    """A number of calls, with `≥` in front when some may be missing from it."""
+    return (signs.at_least if lower_bound else "") + f"{number:,}"
+
+
+def percent(part: float, whole: float) -> str:
+    """The part of the whole as `12.3 %`, `<1 %` below one, empty when there is no whole."""
+    if whole <= 0:
+        return ""
+    share = 100 * part / whole
+    if share < 1:
+        return "<1 %" if share > 0 else "0 %"
+    return f"{share:.1f} %" if share < 99.95 else f"{share:.0f} %"
+
+
+def error(error_ns: float, time_ns: float, signs: Signs) -> str:
+    """The error relative to the time: `±3 %`, `±<1 %`, `±>99 %` when the error is as large as what it belongs to."""
+    if error_ns <= 0:
+        return ""
+    share = 100 * error_ns / time_ns if time_ns > 0 else 100.0
+    if share >= 99.5:
+        return f"{signs.error}>99 %"
+    return f"{signs.error}{share:.0f} %" if share >= 1 else f"{signs.error}<1 %"
+
+
+def number_of(number: int, one: str, many: str = "") -> str:
+    """`1 call`, `2 calls`, `12,345 functions`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def cells(text: str) -> int:
+    """How many columns of a terminal the text takes: wide letters two, combining marks none."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def shorten(text: str, width: int, signs: Signs) -> str:
+    """The text in at most `width` columns: what is too long loses its middle, the end keeping more than the start."""
+    if cells(text) <= width:
+        return text
+    local = text.replace(".<locals>.", signs.cut)  # says little, takes much
+    if cells(local) <= width:
+        return local
+    text = text.replace(".<locals>.", ".")
+    if width <= len(signs.cut):
+        return signs.cut[:width]
+    room = width - len(signs.cut)
+    head = _fitting(text, room // 3)
+    tail = _fitting(text[::-1], room - cells(head))[::-1]
+    return head + signs.cut + tail
+
+
+def _fitting(text: Iterable[str], width: int) -> str:
+    taken: list[str] = []
+    used = 0
+    for char in text:
+        used += cells(char)
+        if used > width:
+            break
+        taken.append(char)
+    return "".join(taken)
+
+
+def left(text: str, width: int) -> str:
+    """The text padded on the right to `width` columns."""
+    return text + " " * (width - cells(text))
+
+
+def right(text: str, width: int) -> str:
+    """The text padded on the left to `width` columns."""
+    return " " * (width - cells(text)) + text
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """The text in lines of at most `width` columns, broken at blanks; a single longer word stays whole."""
+    lines: list[str] = []
+    for word in text.split(" "):
+        if lines and cells(lines[-1]) + 1 + cells(word) <= width:
+            lines[-1] += " " + word
+        else:
+            lines.append(word)
+    return lines
+
+
+PYTHON, C, SYNTHETIC = 0, 1, 2  # the kinds of functions
+
+
+def function_name(kind: int, module: str, qualname: str) -> str:
+    """`module:qualname`, safe to show; what belongs to no module is named by itself."""
+    if kind == SYNTHETIC or not module:
+        return printable(qualname)
+    return printable(f"{module}:{qualname}")
+
+
+def location(kind: int, file: str, line: int) -> str:
+    """`file.py:12` without its folders, `(C)` for a C function, empty when it is not known."""
+    if kind == C:
+        return "(C)"
+    if not file:
+        return ""
+    parts = file.replace("\\", "/").rsplit("/", 2)
+    name = "/".join(parts[-2:]) if parts[-1].startswith("__") else parts[-1]  # __init__.py alone says nothing
+    return printable(f"{name}:{line}" if line > 0 else name)
