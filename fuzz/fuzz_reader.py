@@ -1,0 +1,169 @@
+"""Feeds damaged recordings to the reader and the model; any exception that is not RecordingError is a find.
+
+    python fuzz/fuzz_reader.py --seconds 60 [--seed N] [--corpus FOLDER]
+
+Most useful with a core built by SEISMO_SANITIZE=1, which turns a read out of bounds into a stop. Half of the damage is
+done below the checksums, which are put right again afterwards: else every mutation would end at the first wrong one.
+A find is saved as find-SEED.seismo, and `--seed SEED --seconds 0` makes it again.
+"""
+
+import argparse
+import os
+import random
+import struct
+import sys
+import time
+import traceback
+import zlib
+from pathlib import Path
+
+from seismo.errors import RecordingError
+from seismo.model import Builder, merge, read
+
+HEADER = 16
+INTERESTING = [0, 1, 0x7F, 0x80, 0xFF, 0x100, 2**31 - 1, 2**31, 2**32 - 1, 2**53, 2**63 - 1, 2**63, 2**64 - 1]
+
+
+def corpus(folder: Path | None) -> list[bytes]:
+    """Recordings to start from: some made here, and those of a folder."""
+    seeds = []
+    for size in (0, 1, 5, 60, 500):
+        b = Builder()
+        processes = [b.process(pid=i, argv=["a", "b"], host="h", clock_ns=20.0, python_inside=5.0) for i in range(2)]
+        threads = [b.thread(p, f"thread {p}") for p in processes]
+        functions = [b.function(f"m{i % 3}", f"f{i}", "x.py", i, kind=i % 3) for i in range(9)]
+        for i in range(size):
+            b.node(i - 2 if i > 3 else -1, threads[i % 2], functions[i % 9], calls=i * i, own_ns=i * 100, flags=i % 16)
+        b.loss("repaired", size, "somewhere")
+        seeds.append(b.build({"n": size}).to_bytes())
+    if folder is not None:
+        seeds += [path.read_bytes() for path in sorted(folder.rglob("*.seismo"))]
+    return seeds
+
+
+def chunks_of(data: bytes) -> list[tuple[bytes, bytearray]]:
+    """(kind, payload) of a whole file's chunks."""
+    found, at = [], HEADER
+    while at + 12 <= len(data):
+        length, kind = struct.unpack_from("<I4s", data, at)
+        found.append((kind, bytearray(data[at + 12 : at + 12 + length])))
+        at += 12 + length
+    return found
+
+
+def joined(chunks: list[tuple[bytes, bytearray]]) -> bytes:
+    """A file of the chunks, with right lengths and checksums."""
+    parts = [b"\x8fseismo\n\x01\0\0\0\0\0\0\0"]
+    for kind, payload in chunks:
+        parts += [struct.pack("<I4sI", len(payload), kind, zlib.crc32(kind + payload)), bytes(payload)]
+    return b"".join(parts)
+
+
+def uvarint(value: int) -> bytes:
+    """`value` as the format has it."""
+    out = bytearray()
+    while value >= 0x80:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes(out) + bytes([value])
+
+
+def mutate_bytes(rnd: random.Random, data: bytearray) -> None:
+    """One change somewhere."""
+    at = rnd.randrange(len(data) + 1)
+    match rnd.randrange(6):
+        case 0 if at < len(data):
+            data[at] ^= 1 << rnd.randrange(8)
+        case 1 if at < len(data):
+            data[at] = rnd.choice((0, 1, 2, 0x7F, 0x80, 0xFF))
+        case 2:
+            data[at:at] = rnd.randbytes(rnd.randrange(1, 8))
+        case 3:
+            del data[at : at + rnd.randrange(1, 12)]
+        case 4:
+            data[at : at + 1] = uvarint(rnd.choice(INTERESTING))
+        case _:
+            start = rnd.randrange(len(data) + 1)
+            data[at:at] = data[start : start + rnd.randrange(40)]
+
+
+def mutate(rnd: random.Random, seeds: list[bytes]) -> bytes:
+    """A damaged recording."""
+    data = rnd.choice(seeds)
+    if rnd.random() < 0.3:
+        raw = bytearray(data)
+        for _ in range(rnd.randrange(1, 5)):
+            mutate_bytes(rnd, raw)
+        return bytes(raw)
+    chunks = chunks_of(data)
+    for _ in range(rnd.randrange(1, 4)):
+        i = rnd.randrange(len(chunks))
+        match rnd.randrange(8):
+            case 0:
+                chunks.insert(rnd.randrange(len(chunks) + 1), (chunks[i][0], bytearray(chunks[i][1])))
+            case 1 if len(chunks) > 1:
+                del chunks[i]
+            case 2:
+                rnd.shuffle(chunks)
+            case 3:
+                chunks += chunks_of(rnd.choice(seeds))
+            case 4:
+                chunks[i] = (rnd.choice((b"TABL", b"STRS", b"META", b"END ", b"ELSE")), chunks[i][1])
+            case _:
+                mutate_bytes(rnd, chunks[i][1])
+    result = joined(chunks)
+    return result[: rnd.randrange(len(result))] if rnd.random() < 0.1 else result
+
+
+def use(data: bytes) -> None:
+    """Everything that is done with a recording."""
+    try:
+        recording = read(data)
+    except RecordingError:
+        return
+    for table in (recording.functions, recording.tree, recording.threads, recording.processes, recording.losses):
+        list(table)
+        table.__arrow_c_stream__()
+    list(recording.combined().functions)
+    recording.subtract(recording)
+    again = read(merge([recording, recording]).to_bytes())
+    assert not again.problems, again.problems
+    assert len(again.tree) == 2 * len(recording.tree)
+
+
+def attempt(seed: int, seeds: list[bytes]) -> bool:
+    """Whether the recording of this seed is taken as it should be."""
+    data = mutate(random.Random(seed), seeds)
+    try:
+        use(data)
+    except Exception:  # noqa: BLE001  # any at all is what we look for
+        traceback.print_exc()
+        path = Path(f"find-{seed}.seismo")
+        path.write_bytes(data)
+        print(f"seed {seed}: {path}", file=sys.stderr)
+        return False
+    return True
+
+
+def main() -> int:
+    """0 when nothing was found."""
+    parser = argparse.ArgumentParser(description="Feeds damaged recordings to the reader.")
+    parser.add_argument("--seconds", type=float, default=float(os.environ.get("SECONDS") or 60))
+    parser.add_argument("--seed", type=int, default=None, help="begin with this one (default: random)")
+    parser.add_argument("--corpus", type=Path, default=None, help="a folder with recordings to begin with")
+    options = parser.parse_args()
+    seeds = corpus(options.corpus)
+    seed = options.seed if options.seed is not None else random.SystemRandom().randrange(2**32)
+    end, tried, found = time.monotonic() + options.seconds, 0, 0
+    print(f"from seed {seed}, {len(seeds)} recordings", flush=True)
+    while True:
+        found += not attempt(seed + tried, seeds)
+        tried += 1
+        if time.monotonic() >= end or found >= 10:
+            break
+    print(f"{tried} damaged recordings, {found} finds")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

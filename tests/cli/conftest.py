@@ -1,0 +1,61 @@
+"""The command in a process of its own, and recordings to run it on."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+import seismo as package
+from seismo.model import Builder
+
+
+@pytest.fixture
+def seismo(tmp_path):
+    """Runs `seismo WORDS` in an empty folder; gives the finished process with its output as text."""
+
+    def run(*words, env=None, **options):
+        environment = {"PYTHONPATH": os.path.dirname(os.path.dirname(package.__file__))}
+        environment |= {
+            name: value for name, value in os.environ.items() if name not in ("FORCE_COLOR", "COLUMNS", "PYTHONPATH")
+        }
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL, **options}
+        command = [sys.executable, "-m", "seismo", *map(str, words)]
+        return subprocess.run(
+            command,
+            cwd=tmp_path,
+            env={**environment, **(env or {})},
+            encoding="utf-8",
+            timeout=60,
+            check=False,
+            **options,
+        )
+
+    return run
+
+
+def make(own_ns=1_000_000):
+    b = Builder()
+    start = 1_790_000_000 * 10**9
+    process = b.process(pid=4312, ppid=1, argv=["app.py", "a b"], start_ns=start, end_ns=start + 10**9, exit="0")
+    thread = b.thread(process, name="MainThread", native_id=4312, wall_ns=10**9, cpu_ns=9 * 10**8, main=1)
+    root = b.node(-1, thread, b.function("__main__", "<module>", "/x/app.py", 1), calls=1, own_ns=own_ns)
+    work = b.node(root, thread, b.function("__main__", "work", "/x/app.py", 3), calls=10, own_ns=2 * own_ns)
+    b.node(work, thread, b.function("builtins", "len", kind=1), calls=1000, own_ns=30_000, flags=1)
+    return b.build({"seismo": "0.1.0", "implementation": "CPython", "python": "3.12.1", "platform": "linux"})
+
+
+@pytest.fixture
+def recording(tmp_path):
+    """The path of a small recording."""
+    path = tmp_path / "app-4312.seismo"
+    make().save(path)
+    return path
+
+
+@pytest.fixture
+def slower(tmp_path):
+    """The path of a recording of the same program, three times as slow."""
+    path = tmp_path / "slower.seismo"
+    make(3_000_000).save(path)
+    return path

@@ -1,0 +1,172 @@
+"""The command itself: help, exit statuses, and what becomes of errors."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import seismo as package
+from seismo import errors
+from seismo.cli import main as command
+
+VERBS = ["profile", "report", "info", "export", "merge", "diff", "doctor"]
+READERS = ["report", "info", "export", "merge", "diff"]
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["-h"], ["help"]])
+def test_help_lists_the_verbs(seismo, words):
+    done = seismo(*words)
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert all(f"\n  {verb} " in done.stdout for verb in VERBS)
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("verb", READERS)
+def test_help_of_a_verb(seismo, verb):
+    done = seismo(verb, "--help")
+    assert done.returncode == 0
+    assert done.stdout.startswith(f"usage: seismo {verb} [-h]")
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert seismo("help", verb).stdout == done.stdout
+
+
+def test_version(seismo):
+    assert seismo("--version").stdout == f"seismo {package.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("repotr", "did you mean: seismo report"),
+        ("app.py", "to record a program: seismo profile SCRIPT"),
+        ("app-1.seismo", "to look at a recording: seismo report FILE"),
+        ("\x1b[31m", "the verbs are profile, report, info, export, merge, diff, doctor; see seismo --help"),
+    ],
+)
+def test_an_unknown_verb(seismo, word, hint):
+    done = seismo(word)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr == f"seismo: there is no verb {word!a}\n        {hint}\n"
+
+
+@pytest.mark.parametrize(
+    "words", [["report"], ["report", "--sort", "x", "f"], ["report", "--limit", "0", "f"], ["diff", "f"]]
+)
+def test_usage_errors_are_two(seismo, words):
+    done = seismo(*words)
+    assert done.returncode == 2
+    assert done.stderr.startswith("usage: seismo ")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_pipe_whose_reader_went_away_is_quiet(seismo, recording):
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        for words in (["report", recording], ["--help"], ["export", recording, "-f", "json"]):
+            done = seismo(*words, stdout=writer)
+            assert (done.returncode, done.stderr) == (141, "")
+    finally:
+        os.close(writer)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_full_disk_is_said(seismo, recording):
+    with open("/dev/full", "w") as full:
+        for words in (["report", recording], ["info", recording, "--json"], ["--help"]):
+            done = seismo(*words, stdout=full)
+            assert (done.returncode, done.stderr) == (2, "seismo: no space left on device\n")
+        assert seismo("nothing", stderr=full).returncode == 2
+        assert seismo("report", recording, stderr=full).returncode == 0
+
+
+def closed(number):
+    return lambda: os.close(number)
+
+
+@pytest.mark.filterwarnings("ignore:.*preexec_fn.*")
+def test_closed_streams(seismo, recording):
+    assert seismo("nothing", stderr=None, preexec_fn=closed(2)).returncode == 2
+    done = seismo("report", recording, stdout=None, preexec_fn=closed(1))
+    assert done.returncode == 2
+    assert done.stderr.startswith("seismo: there is no standard output\n")
+    assert seismo("merge", "all.seismo", recording, stdout=None, preexec_fn=closed(1)).returncode == 0
+
+
+def verb(monkeypatch, **functions):
+    """Puts a module of these functions in the place of `seismo info`."""
+    module = type(sys)("seismo.cli.info")
+    vars(module).update(functions)
+    monkeypatch.setitem(sys.modules, "seismo.cli.info", module)
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "lines"),
+    [
+        (errors.RecordingError("what", "where", "do this"), 2, ["seismo: what", "        where", "        do this"]),
+        (errors.UsageError("what\x1b[1m\nforged"), 2, [r"seismo: what\x1b[1m\nforged"]),
+        (PermissionError(13, "Permission denied", "/x\n"), 2, ["seismo: permission denied", r"        /x\n"]),
+        (MemoryError(), 2, ["seismo: out of memory"]),
+    ],
+)
+def test_errors_become_plain_lines(monkeypatch, capsys, error, status, lines):
+    def fail(args):
+        raise error
+
+    verb(monkeypatch, run=fail, add_arguments=lambda parser: None)
+    monkeypatch.setattr(command, "_drop", lambda stream: None)
+    assert command.main(["info"]) == status
+    assert capsys.readouterr().err.splitlines() == lines
+
+
+def test_a_bug_keeps_its_traceback(monkeypatch):
+    verb(monkeypatch, run=lambda args: 1 // 0, add_arguments=lambda parser: None)
+    with pytest.raises(ZeroDivisionError):
+        command.main(["info"])
+
+
+def test_a_verb_of_its_own_parsing_gets_the_words(monkeypatch):
+    verb(monkeypatch, main=lambda words: len(words))
+    assert command.main(["info", "--a", "b"]) == 2
+
+
+def test_control_c_is_130(tmp_path):
+    fifo = tmp_path / "fifo.seismo"
+    os.mkfifo(fifo)
+    child = subprocess.Popen([sys.executable, "-m", "seismo", "report", fifo], stderr=subprocess.PIPE, text=True)
+    writer = os.open(fifo, os.O_WRONLY)  # returns once the child is reading
+    child.send_signal(signal.SIGINT)
+    _, said = child.communicate(timeout=30)
+    os.close(writer)
+    assert (child.returncode, said) == (130, "")
+
+
+def test_a_pipe_needs_no_rich(recording):
+    code = "import sys; sys.modules['rich'] = None; from seismo.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    done = subprocess.run([sys.executable, "-c", code, "report", recording], capture_output=True, text=True, check=True)
+    assert "Functions by own time" in done.stdout
+
+
+def test_errors_can_be_pickled():
+    import pickle
+
+    error = pickle.loads(pickle.dumps(errors.FormatError("what", "where", "hint")))
+    assert type(error) is errors.FormatError
+    assert error.lines() == ["what", "where", "hint"]
+    assert str(error) == "what\nwhere\nhint"
+    assert error.exit_code == 2
+
+
+def test_the_command_itself_imports_nothing_heavy():
+    code = "import sys, seismo.cli.main; print(*(name for name in sys.argv[1:] if name in sys.modules))"
+    heavy = ["argparse", "rich", "typing", "re", "contextlib", "seismo.model", "seismo._core", "seismo.report"]
+    # Without site-packages, whose own start-up may import anything; so the package's folder has to be named.
+    home = {**os.environ, "PYTHONPATH": str(Path(package.__file__).parents[1])}
+    bare = [sys.executable, "-S", "-c", code, *heavy]
+    done = subprocess.run(bare, env=home, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []

@@ -1,0 +1,241 @@
+"""The reading verbs, each as a user runs it: what it prints, and what it says when it cannot."""
+
+import json
+import os
+import pstats
+import shutil
+import subprocess
+
+import pytest
+
+from seismo.model import Builder, read
+
+
+def failed(done, *lines):
+    """True when the command ended with 2 and exactly these lines on stderr, and said nothing else."""
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    assert [line.removeprefix("seismo: ").strip() for line in done.stderr.splitlines()] == list(lines)
+    assert done.stderr.startswith("seismo: ")
+    return True
+
+
+def test_report(seismo, recording):
+    done = seismo("report", recording)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[0] == "program   app.py 'a b'"
+    assert "Functions by own time" in done.stdout
+    assert "Call tree by total time" in done.stdout
+    assert "\x1b" not in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_report_of_parts(seismo, recording):
+    tree = seismo("report", recording, "--tree").stdout
+    assert "Functions" not in tree
+    assert "__main__:work" in tree
+    callers = seismo("report", recording, "--callers", "len", "--callees", "work").stdout
+    assert "Callers of builtins:len" in callers
+    assert "Callees of __main__:work" in callers
+    assert "Call tree" not in callers
+    limited = seismo("report", recording, "--limit", "1", "--columns", "calls").stdout
+    assert "… 2 more functions" in limited
+    assert "100 % is" in seismo("report", recording, "--all", "--min", "0", "--depth", "9").stdout
+
+
+def test_report_reads_standard_input(seismo, recording):
+    with open(recording, "rb") as file:
+        done = seismo("report", "-", stdin=file)
+    assert done.stdout == seismo("report", recording).stdout
+
+
+def test_report_is_as_wide_as_columns_says(seismo, recording):
+    text = seismo("report", recording, env={"COLUMNS": "120"}).stdout
+    assert max(map(len, text.splitlines())) <= 120
+
+
+def test_report_in_a_poor_encoding(seismo, recording):
+    done = seismo("report", recording, env={"PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0
+    assert ">=1,000" in done.stdout
+
+
+@pytest.mark.parametrize("verb", ["report", "info"])
+def test_files_that_cannot_be_read(seismo, tmp_path, verb):
+    assert failed(seismo(verb, "no.seismo"), "there is no such file", "no.seismo", "to make one: seismo profile SCRIPT")
+    (tmp_path / "empty.seismo").write_bytes(b"")
+    assert "the file is empty" in seismo(verb, "empty.seismo").stderr
+    (tmp_path / "text.seismo").write_text("hello, this is no recording at all")
+    done = seismo(verb, "text.seismo")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("seismo: ")
+    assert len(done.stderr.splitlines()) == 3
+    (tmp_path / "script.py").write_text("print()")
+    assert seismo(verb, "script.py").returncode == 2
+    assert failed(seismo(verb, "."), "this is a folder, not a recording", ".", *_newest(tmp_path))
+
+
+def _newest(folder):
+    found = sorted(folder.glob("*.seismo"), key=os.path.getmtime, reverse=True)[:3]
+    return [f"the newest recordings there: {', '.join(path.name for path in found)}"]
+
+
+def test_a_missing_file_names_what_is_there(seismo, recording):
+    assert failed(
+        seismo("report", "app.seismo"),
+        "there is no such file",
+        "app.seismo",
+        "the newest recordings there: app-4312.seismo",
+    )
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_that_may_not_be_read(seismo, recording):
+    recording.chmod(0)
+    assert failed(seismo("report", recording), "the file cannot be read: Permission denied", str(recording))
+
+
+def test_a_cut_recording_is_shown_with_its_loss(seismo, recording, tmp_path):
+    content = recording.read_bytes()
+    (tmp_path / "cut.seismo").write_bytes(content[: len(content) - 40])
+    done = seismo("report", "cut.seismo")
+    assert done.returncode == 0
+    assert "lost      nothing" not in done.stdout
+    assert "\nlost      " in done.stdout
+
+
+def test_numbers_that_cannot_be_true(seismo, tmp_path):
+    b = Builder()
+    function = b.function("m", "f")
+    for _ in range(2):
+        b.node(-1, b.thread(b.process(pid=1)), function, calls=2**62, own_ns=2**62)
+    b.build({}).save(tmp_path / "large.seismo")
+    for words in (["report", "large.seismo"], ["merge", "out.seismo", "large.seismo", "large.seismo"]):
+        done = seismo(*words)
+        assert done.returncode in (0, 2)
+        assert "Traceback" not in done.stderr
+
+
+def test_no_such_function_thread_or_column(seismo, recording):
+    done = seismo("report", recording, "--callers", "worked")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[0] == "seismo: no function of the recording is named 'worked'"
+    assert "close to it: work" in done.stderr
+    assert "there are: 0 MainThread" in seismo("report", recording, "--thread", "Other").stderr
+    assert "the columns are own, error" in seismo("report", recording, "--columns", "x").stderr
+
+
+def test_info(seismo, recording):
+    done = seismo("info", recording)
+    assert (done.returncode, done.stderr) == (0, "")
+    for words in (
+        "app.py 'a b'",
+        "bytes",
+        "made by   seismo 0.1.0",
+        "3 functions, 3 paths",
+        "4312",
+        "MainThread (main)",
+    ):
+        assert words in done.stdout
+    content = json.loads(seismo("info", recording, "--json").stdout)
+    assert content["calls"] == 1011
+    assert content["rows"]["tree"] == 3
+    assert content["threads"][0]["name"] == "MainThread"
+    assert content["problems"] == []
+
+
+def test_diff(seismo, recording, slower):
+    done = seismo("diff", recording, slower)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "__main__:work" in done.stdout
+    assert "Changed in calls: none" in done.stdout
+    content = json.loads(seismo("diff", recording, slower, "--json").stdout)
+    assert content["functions"][0]["qualname"] == "work"
+    assert content["functions"][0]["own_new_ns"] == 6_000_000
+
+
+def test_merge(seismo, recording, slower, tmp_path):
+    done = seismo("merge", "all.seismo", recording, slower)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    merged = read(tmp_path / "all.seismo")
+    assert sum(merged.functions["calls"]) == 2022
+    assert len(merged.processes) in (1, 2)
+
+
+def test_merge_does_not_overwrite(seismo, recording, slower):
+    before = recording.read_bytes()
+    assert failed(
+        seismo("merge", recording, slower),
+        "the output is there already",
+        str(recording),
+        "OUT comes first: seismo merge OUT FILE...; --force overwrites it",
+    )
+    assert recording.read_bytes() == before
+    assert seismo("merge", "--force", recording, recording, slower).returncode == 0
+    assert sum(read(recording).functions["calls"]) == 2022
+
+
+def test_merge_that_cannot_be_written(seismo, recording, tmp_path):
+    assert seismo("merge", "no/such/folder.seismo", recording).returncode == 2
+    assert failed(
+        seismo("merge", tmp_path, recording),
+        "the output is a folder",
+        str(tmp_path),
+        "name a file: seismo merge OUT FILE...",
+    )
+    done = seismo("merge", "all.seismo", recording, "missing.seismo")
+    assert "there is no such file" in done.stderr
+    assert not (tmp_path / "all.seismo").exists()
+
+
+def test_export(seismo, recording, tmp_path):
+    assert seismo("export", recording, "-o", "app.pstats").returncode == 0
+    assert pstats.Stats(str(tmp_path / "app.pstats")).total_calls == 1011
+    done = seismo("export", recording, "-f", "json")
+    assert "functions" in json.loads(done.stdout)
+    assert seismo("export", recording, "-f", "json", "-o", "out.data").returncode == 0
+    assert json.loads((tmp_path / "out.data").read_text())["functions"]
+
+
+def test_export_lists_the_formats(seismo):
+    done = seismo("export", "--list")
+    assert done.returncode == 0
+    for name in ("pstats", "callgrind", "collapsed", "speedscope", "pprof", "json"):
+        assert f"\n{name}" in "\n" + done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_export_errors(seismo, recording, tmp_path):
+    assert "which recording is to be exported?" in seismo("export").stderr
+    assert "give -f FORMAT" in seismo("export", recording).stderr
+    for words in (["-f", "nonsense"], ["-o", "x.nonsense"]):
+        done = seismo("export", recording, *words)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "pstats" in done.stderr, "what there is, is named"
+        assert "Traceback" not in done.stderr
+    done = seismo("export", recording, "-o", "no/such/dir.json")
+    assert done.returncode == 2
+    assert "no/such/dir.json" in done.stderr
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_other_tools_files_are_read(seismo, recording, tmp_path):
+    seismo("export", recording, "-o", "app.pstats")
+    done = seismo("report", "app.pstats")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "__main__:work" in done.stdout or "work" in done.stdout
+    assert seismo("diff", "app.pstats", recording).returncode == 0
+
+
+def test_a_terminal_of_a_real_size(seismo, recording):
+    script = shutil.which("script")
+    if not script:
+        pytest.skip("needs script(1)")
+    import sys
+
+    command = f"stty cols 100; {sys.executable} -m seismo report {recording}"
+    environment = {**os.environ, "TERM": "xterm-256color"}
+    environment.pop("COLUMNS", None)
+    environment.pop("NO_COLOR", None)
+    done = subprocess.run([script, "-qec", command, "/dev/null"], capture_output=True, env=environment, check=True)
+    assert b"\x1b[1mFunctions by own time" in done.stdout

@@ -1,0 +1,96 @@
+"""Programs run bare and under `seismo profile`, in processes of their own, for comparing what can be seen of them."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import seismo
+
+HOME = str(Path(seismo.__file__).parents[1])
+
+
+@dataclass
+class Ended:
+    status: int
+    out: str
+    err: str
+
+
+class Lab:
+    """A folder with programs. bare() and profiled() run them there."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.recording = folder / "r.seismo"
+        self.environment = {
+            **os.environ,
+            "PYTHONPATH": HOME,
+            "PYTHONUNBUFFERED": "",
+            "PYTHONHASHSEED": "0",
+            "COLUMNS": "80",
+        }
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def run(self, words: list[str], flags: tuple[str, ...] = (), stdin: str = "", **options: Any) -> Ended:
+        ended = subprocess.run(
+            [sys.executable, *flags, *words],
+            cwd=options.pop("cwd", self.folder),
+            env={**self.environment, **options.pop("env", {})},
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            errors="surrogateescape",
+            **options,
+        )
+        return Ended(ended.returncode, *(re.sub("0x[0-9a-f]+", "0x", text) for text in (ended.stdout, ended.stderr)))
+
+    def bare(self, *words: str, **options: Any) -> Ended:
+        return self.run(list(words), **options)
+
+    def profiled(self, *words: str, quiet: bool = True, take: tuple[str, ...] = (), **options: Any) -> Ended:
+        return self.run(
+            ["-m", "seismo", "profile", *(["-q"] if quiet else []), "-o", str(self.recording), *take, *words], **options
+        )
+
+    def same(self, *words: str, take: tuple[str, ...] = (), **options: Any) -> Ended:
+        """Runs both and holds them against each other. Returns the bare one."""
+        bare = self.bare(*words, **options)
+        profiled = self.profiled(*words, take=take, **options)
+        assert profiled.out == bare.out
+        assert profiled.err == bare.err
+        assert profiled.status == bare.status
+        return bare
+
+    def open(self, path: Path | None = None) -> Any:
+        return seismo.open(path or self.recording)
+
+    def calls(self, path: Path | None = None) -> dict[str, int]:
+        """Calls of the Python functions by their names, over all processes and threads."""
+        counts: dict[str, int] = {}
+        for row in self.open(path).functions:
+            if row.kind == 0:
+                counts[row.qualname] = counts.get(row.qualname, 0) + row.calls
+        return counts
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Lab:
+    return Lab(tmp_path)
+
+
+SIGINT, SIGTERM, SIGKILL, SIGSEGV = signal.SIGINT, signal.SIGTERM, signal.SIGKILL, signal.SIGSEGV

@@ -1,0 +1,319 @@
+"""What can go wrong with a recording: a clear message, the program's own behaviour untouched, the rest kept."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import seismo
+
+WORK = "def f(n): return n\nfor i in range(1000): f(i)\n"
+
+
+def test_no_such_script(lab):
+    ended = lab.profiled("nosuch.py")
+    assert (ended.status, ended.out) == (2, "")
+    assert "cannot open the script: no such file or directory" in ended.err
+    assert "nosuch.py" in ended.err
+    assert "Traceback" not in ended.err
+    assert not lab.recording.exists()
+    lab.write("unreadable.py", "").chmod(0)
+    if os.geteuid():
+        assert lab.profiled("unreadable.py").status == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "which program?"),
+        (["-q"], "which program?"),
+        (["--"], "which program?"),
+        (["-m"], "-m needs a value"),
+        (["-o"], "-o needs a value"),
+        (["--output="], "not empty"),
+        (["--nosuch", "x.py"], "no option --nosuch"),
+        (["--clock", "sundial", "x.py"], "--clock cannot be 'sundial'"),
+        (["--c-functions=some", "x.py"], "it is one of all, none, auto"),
+        (["--max-paths", "-3", "x.py"], "a number above 0"),
+        (["--flush", "nan", "x.py"], "a number above 0"),
+        (["--source", "tea-leaves", "x.py"], "it is one of"),
+    ],
+)
+def test_bad_options(lab, words, message):
+    lab.write("x.py", "print('ran')")
+    ended = lab.run(["-m", "seismo", "profile", *words])
+    assert ended.status == 2
+    assert message in ended.err
+    assert ended.out == ""
+    assert len(ended.err.splitlines()) <= 3
+
+
+def test_options_in_all_their_spellings(lab):
+    lab.write("x.py", "import sys; print(sys.argv)")
+    for words in (
+        ["-qo", "r2.seismo"],
+        ["--quiet", "--output=r.seismo", "--c-functions=none", "--clock=every", "--flush=0.1", "--max-paths=100"],
+        ["-q", "-or.seismo", "--clock", "monotonic", "--c-functions", "all"],
+        ["-q", "-o", "r.seismo", "--"],
+    ):
+        if words[0] == "-qo":
+            continue  # options are not bundled: said clearly below
+        ended = lab.run(["-m", "seismo", "profile", *words, "x.py", "-q", "--", "-o"])
+        assert ended.out == "['x.py', '-q', '--', '-o']\n", ended.err
+    assert "no option -qo" in lab.run(["-m", "seismo", "profile", "-qo", "r", "x.py"]).err
+
+
+def test_help(lab):
+    ended = lab.run(["-m", "seismo", "profile", "--help"])
+    assert ended.status == 0
+    for option in (
+        "--output",
+        "--quiet",
+        "--children",
+        "--c-functions",
+        "--clock",
+        "--source",
+        "--max-paths",
+        "--flush",
+    ):
+        assert option in ended.out
+
+
+def test_unwritable_output(lab):
+    lab.write("x.py", "print('ran')")
+    (lab.folder / "folder").mkdir()
+    for out, message in (("no/such/folder/r.seismo", "no folder"), ("folder", "is a directory")):
+        ended = lab.run(["-m", "seismo", "profile", "-o", out, "x.py"])
+        assert (ended.status, ended.out) == (2, "")
+        assert message in ended.err.lower()
+    if os.geteuid():
+        (lab.folder / "folder").chmod(0o555)
+        ended = lab.run(["-m", "seismo", "profile", "../x.py"], cwd=lab.folder / "folder")
+        assert (ended.status, ended.out) == (2, "")
+
+
+def test_a_file_that_is_no_recording_is_not_overwritten(lab):
+    lab.write("x.py", "print('ran')")
+    precious = lab.write("precious.py", "print('precious')")
+    ended = lab.run(["-m", "seismo", "profile", "-o", "precious.py", "x.py"])
+    assert (ended.status, ended.out) == (2, "")
+    assert "is no recording" in ended.err
+    assert precious.read_text() == "print('precious')"
+
+
+def test_names_and_places(lab):
+    lab.write("sub/app.py", "import os\nos.chdir('/')\n")
+    ended = lab.run(["-m", "seismo", "profile", "sub/app.py"])
+    assert ended.status == 0
+    (path,) = lab.folder.glob("app-*.seismo")  # where the program began, not where it went
+    assert str(path) in ended.err
+    lab.run(["-m", "seismo", "profile", "-q", "-c", "pass"])
+    assert len(list(lab.folder.glob("command-*.seismo"))) == 1
+    lab.run(["-m", "seismo", "profile", "-q", "-m", "sub.app"])
+    assert len(list(lab.folder.glob("sub.app-*.seismo"))) == 1
+
+
+def test_summary(lab):
+    lab.write("x.py", WORK)
+    ended = lab.profiled("x.py", quiet=False)
+    assert ended.out == ""
+    assert "1,0" in ended.err
+    assert "r.seismo" in ended.err
+    assert len(ended.err.splitlines()) <= 15
+
+
+def test_summary_does_not_import_the_programs_modules(lab):
+    lab.write("json.py", "raise SystemExit('imported')")
+    lab.write("statistics.py", "raise SystemExit('imported')")
+    lab.write("x.py", WORK)
+    assert "imported" not in lab.profiled("x.py", quiet=False).err
+
+
+@pytest.mark.parametrize("how", ["sys.stderr.close()", "os.close(2)", "sys.stderr = sys.__stderr__ = None"])
+def test_no_summary_on_a_closed_stderr(lab, how):
+    lab.write("x.py", f"import os, sys\nprint('out')\n{how}\n")
+    ended = lab.profiled("x.py", quiet=False)
+    assert (ended.status, ended.out) == (0, "out\n")
+    if "close" in how:
+        assert ended.err == ""
+    assert lab.calls()["<module>"] == 1
+
+
+def test_summary_goes_to_the_stderr_of_the_start(lab):
+    lab.write("x.py", "import os\nfd = os.open('log', os.O_CREAT | os.O_WRONLY)\nos.dup2(fd, 2)\n")
+    ended = lab.profiled("x.py", quiet=False)
+    assert "seismo report" in ended.err
+    assert (lab.folder / "log").read_text() == ""
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "raise ValueError",
+        "import sys; sys.exit(3)",
+        "import os; os._exit(4)",
+        "raise KeyboardInterrupt",
+        "import os; os.closerange(3, 10000)",
+        "import os; os.unlink('r.seismo')",
+    ],
+)
+def test_the_recording_is_whole_however_the_program_ends(lab, end):
+    lab.write("x.py", WORK + end)
+    lab.same("x.py") if "unlink" not in end else lab.profiled("x.py")
+    assert lab.calls()["f"] == 1000
+    assert not lab.open().problems
+
+
+def test_exit_is_recorded(lab):
+    for end, exit_ in (
+        ("", "0"),
+        ("raise SystemExit(3)", "3"),
+        ("1/0", "ZeroDivisionError"),
+        ("raise KeyboardInterrupt", "KeyboardInterrupt"),
+        ("import os; os._exit(4)", "os._exit(4)"),
+    ):
+        lab.write("x.py", end)
+        lab.profiled("x.py")
+        (process,) = lab.open().processes
+        assert process.exit == exit_
+        assert process.argv.endswith('"x.py"]')
+
+
+def test_threads_and_atexit_handlers_are_recorded(lab):
+    lab.write(
+        "x.py",
+        "import atexit, threading, time\ndef late(): pass\ndef last(): pass\n"
+        "def t():\n    time.sleep(0.05)\n    late()\n"
+        "threading.Thread(target=t, name='other').start()\natexit.register(last)\n",
+    )
+    lab.profiled("x.py")
+    calls = lab.calls()
+    assert (calls["late"], calls["last"], calls["t"]) == (1, 1, 1)
+    assert {thread.name for thread in lab.open().threads} >= {"MainThread", "other"}
+
+
+def test_killed(lab):
+    lab.write("x.py", WORK + "import time\nprint('ready', flush=True)\nwhile True:\n    f(0); time.sleep(0.001)\n")
+    for number in (signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "seismo", "profile", "-q", "--flush", "0.05", "-o", str(lab.recording), "x.py"],
+            cwd=lab.folder,
+            env=lab.environment,
+            stdout=-1,
+        )
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(0.5)
+        process.send_signal(number)
+        process.communicate(timeout=60)
+        assert process.returncode == -number
+        assert lab.calls()["f"] >= 1000
+
+
+def test_a_full_disk(lab):
+    lab.write("x.py", WORK + "print('out')\n" + "\n".join(f"def g{i}(): pass\ng{i}()" for i in range(3000)))
+    for out in ("/dev/full",):
+        ended = lab.run(["-m", "seismo", "profile", "-o", out, "x.py"])
+        assert (ended.status, ended.out) == (0, "out\n")
+        assert "no space left" in ended.err.lower()
+        quiet = lab.run(["-m", "seismo", "profile", "-q", "-o", out, "x.py"])
+        assert (quiet.status, quiet.out, quiet.err) == (0, "out\n", "")
+
+    def limit() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+    ended = lab.profiled("x.py", preexec_fn=limit, quiet=False)
+    assert (ended.status, ended.out) == (0, "out\n")
+    assert "file too large" in ended.err.lower()
+    recording = lab.open()  # what fitted can be read
+    assert not [problem for problem in recording.problems if "foreign" in problem]
+
+
+def test_under_coverage_like_tools_and_debuggers(lab):
+    lab.write("x.py", "def f(): return 1\nf()\nprint('done')\n")
+    lab.write("commands", "")
+    bare = lab.bare("-m", "pdb", "-c", "b f", "-c", "c", "-c", "c", "-c", "q", "x.py")
+    profiled = lab.profiled("-m", "pdb", "-c", "b f", "-c", "c", "-c", "c", "-c", "q", "x.py")
+    assert profiled.out == bare.out
+    assert profiled.status == bare.status
+    for module in ("cProfile", "trace"):
+        words = ["-m", module, "x.py"] if module == "cProfile" else ["-m", module, "--count", "-C", "cov", "x.py"]
+        bare, profiled = lab.bare(*words), lab.profiled(*words)
+        assert profiled.status == bare.status
+        assert "done" in profiled.out
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring came with 3.12")
+def test_a_program_that_uses_monitoring(lab):
+    lab.write(
+        "x.py",
+        "import sys\nm = sys.monitoring\nseen = []\n"
+        "for tool in range(6):\n    try: m.use_tool_id(tool, 'mine')\n    except ValueError: continue\n    break\n"
+        "m.register_callback(tool, m.events.PY_START, lambda code, offset: seen.append(code.co_name))\n"
+        "m.set_events(tool, m.events.PY_START)\ndef f(): pass\nfor i in range(10): f()\nm.set_events(tool, 0)\n"
+        "m.free_tool_id(tool)\nprint(seen.count('f'))\n",
+    )
+    lab.same("x.py")
+    assert lab.calls()["f"] == 10
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring came with 3.12")
+def test_a_program_that_takes_our_tool_id_away(lab):
+    lab.write(
+        "x.py",
+        "import sys\nm = sys.monitoring\ndef f(): pass\nfor i in range(10): f()\n"
+        "for tool in range(6):\n    if m.get_tool(tool): m.free_tool_id(tool)\n"
+        "for i in range(10): f()\nprint('done')\n",
+    )
+    lab.same("x.py")
+    assert lab.calls()["f"] >= 10
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring came with 3.12")
+def test_no_tool_id_is_free(lab):
+    lab.write("sitecustomize.py", "import sys\nfor i in range(6): sys.monitoring.use_tool_id(i, f'tool-{i}')\n")
+    lab.write("x.py", "print('ran')")
+    lab.environment["PYTHONPATH"] += os.pathsep + str(lab.folder)
+    ended = lab.run(
+        [
+            "-S",
+            "-c",
+            "import sitecustomize, sys; from seismo.cli.main import main\n"  # noqa: ISC004
+            "sys.argv[1:] = ['profile', '--source', 'monitoring', 'x.py']; sys.exit(main())",
+        ]
+    )
+    assert (ended.status, ended.out) == (2, "")
+    assert "tool" in ended.err
+    assert "Traceback" not in ended.err
+    assert not list(lab.folder.glob("*.seismo"))
+
+
+def test_inside_a_recorded_program(lab):
+    """A program that is recorded may record parts of itself, and may not ask for what the engine does not do."""
+    lab.write(
+        "x.py",
+        "import seismo\ndef f(): pass\nf()\nwith seismo.profile() as p:\n    f(); f()\n"
+        "print({r.qualname: r.calls for r in p.recording.functions if r.kind == 0 and r.calls})\n"
+        "try:\n    with seismo.profile(c_functions='all'): pass\n"
+        "except seismo.SeismoError as e: print('error', e.what)\n",
+    )
+    ended = lab.profiled("x.py")
+    assert "'f': 2" in ended.out
+    assert "error a recording with c_functions='auto' is running" in ended.out
+    assert lab.calls()["f"] == 3
+
+
+def test_public_names():
+    assert len(seismo.__all__) <= 12
+    assert set(seismo.__all__) <= set(dir(seismo))
+    for name in seismo.__all__:
+        assert getattr(seismo, name) is not None
+    with pytest.raises(AttributeError):
+        _ = seismo.nosuch  # type: ignore[attr-defined]

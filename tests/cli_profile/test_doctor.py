@@ -1,0 +1,62 @@
+"""`seismo doctor`: what it finds in this interpreter, as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from seismo.cli import doctor
+
+
+def test_text(lab):
+    ended = lab.run(["-m", "seismo", "doctor"])
+    assert (ended.status, ended.err) == (0, "")
+    for word in ("Interpreter", "Sources of events", "chosen", "sys.setprofile", "Clock", "Start-up", "Known bugs"):
+        assert word in ended.out
+    assert max(map(len, ended.out.splitlines())) <= 80
+
+
+def test_json(lab):
+    ended = lab.run(["-m", "seismo", "doctor", "--json"])
+    facts = json.loads(ended.out)
+    assert facts["interpreter"]["version"].split(".")[:2] == [str(part) for part in sys.version_info[:2]]
+    (chosen,) = (source for source in facts["sources"] if source["chosen"])
+    assert chosen["name"] == ("monitoring" if sys.version_info >= (3, 12) else "profilefunc")
+    assert all(source["reason"] for source in facts["sources"])
+    assert facts["clock"]["cost_ns"] > 0
+    assert facts["start"]["start_ms"] > 0
+    assert facts["hooks"]["profile"] == ""
+
+
+def test_who_holds_what(lab):
+    lab.write(
+        "x.py",
+        "import sys\ndef tracer(*a): pass\nsys.settrace(tracer)\n"
+        "if sys.version_info >= (3, 12): sys.monitoring.use_tool_id(1, 'a coverage tool')\n"
+        "from seismo.cli.main import main\nsys.exit(main(['doctor', '--json']))\n",
+    )
+    hooks = json.loads(lab.bare("x.py").out)["hooks"]
+    assert hooks["trace"] == "__main__.tracer"
+    if sys.version_info >= (3, 12):
+        assert hooks["tool_ids"]["1"] == {"reserved_for": "coverage", "holder": "a coverage tool"}
+        assert hooks["tool_ids"]["0"]["holder"] == ""
+
+
+@pytest.mark.parametrize(
+    ("version", "there", "not_there"),
+    [
+        ((3, 11, 7), {"94510", "100536"}, {"122029", "118327"}),
+        ((3, 12, 0), {"110514", "122029", "110892"}, {"140373"}),
+        ((3, 12, 5), {"110892"}, {"110514", "122029"}),
+        ((3, 13, 0), {"140373", "122029", "120158"}, {"110892"}),
+        ((3, 13, 18), {"122029"}, {"140373", "120158", "152375"}),
+        ((3, 14, 10), {"118327"}, {"140373", "152375"}),
+        ((3, 15, 2), {"118327", "122491"}, {"137400"}),
+    ],
+)
+def test_bugs_by_version(version, there, not_there):
+    found = {bug.gh for bug in doctor.BUGS if bug.affects(version)}
+    assert there <= found
+    assert not not_there & found

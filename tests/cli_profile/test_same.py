@@ -1,0 +1,182 @@
+"""A program under `seismo profile -q` does and shows what it does bare: output, errors, exit status."""
+
+from __future__ import annotations
+
+import sys
+import zipfile
+
+import pytest
+
+SEEN = """
+import sys, os
+print(sorted(globals()), __name__, globals().get("__file__"), bool(__spec__), __package__, __doc__)
+print(__builtins__ is sys.modules["builtins"], getattr(__loader__, "__name__", type(__loader__).__name__))
+print(sys.argv, sys.path, sys.orig_argv, sys.flags, sys.warnoptions, sys._xoptions)
+print(sys.modules["__main__"].__dict__ is globals(), sys.excepthook is sys.__excepthook__)
+print(sys.getprofile(), sys.gettrace())
+print(sys.getrecursionlimit(), sys.getswitchinterval(), os.getcwd(), sorted(os.environ))
+print(open(os.devnull).fileno(), sys.stdin.read())
+"""
+
+ENDS = {
+    "falls off the end": "print('out'); import sys; print('err', file=sys.stderr)",
+    "exits with a number": "import sys; sys.exit(7)",
+    "exits with more than a byte": "import sys; sys.exit(259)",
+    "exits with a text": "import sys; sys.exit('a message')",
+    "exits with None": "import sys; sys.exit(None)",
+    "exits with an object": "raise SystemExit(['a', 'list'])",
+    "exits inside": "import sys\ndef f():\n    try: sys.exit(3)\n    finally: print('finally')\nf()",
+    "raises": "def f():\n    raise ValueError('x')\nf()",
+    "raises from": "try:\n    1/0\nexcept Exception as e:\n    raise KeyError(2) from e",
+    "raises while handling": "try:\n    1/0\nexcept Exception as e:\n    [][1]",
+    "raises a group": "raise ExceptionGroup('g', [ValueError(1), TypeError(2)])",
+    "raises with a note": "e = ValueError(1); e.add_note('note'); raise e",
+    "raises OSError": "open('/no/such/file')",
+    "is interrupted": "f = open('left.txt', 'w'); f.write('text')\nraise KeyboardInterrupt",
+    "recurses too deep": "import sys\ndef f(n): return f(n + 1)\ntry: f(0)\nexcept RecursionError as e: print(e)",
+    "has a syntax error": "def f(:\n    pass\n",
+    "has bytes that are no text": "# coding: latin-1\nprint('\u00e9')\n",
+    "has a hook": "import sys, traceback\ndef h(t, v, tb):\n"
+    "    print(t, v, traceback.extract_tb(tb), sys.exc_info(), v is sys.last_value, tb is sys.last_traceback)\n"
+    "sys.excepthook = h\n1/0",
+    "has a hook that raises": "import sys\ndef h(t, v, tb): 1/0\nsys.excepthook = h\nraise ValueError(1)",
+    "has a hook that exits": "import sys\ndef h(t, v, tb): sys.exit(9)\nsys.excepthook = h\nraise ValueError(1)",
+    "has no hook": "import sys\ndel sys.excepthook\nraise ValueError(1)",
+    "leaves by os._exit": "import os, sys\nprint('out', flush=True)\nos._exit(5)",
+    "is killed": "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)",
+    "is terminated": "import os, signal\nos.kill(os.getpid(), signal.SIGTERM)",
+    "aborts": "import os\nos.abort()",
+    "closes its stderr": "import sys\nsys.stderr.close()\nprint('still here')",
+    "closes its stdout and stderr": "import sys, os\nos.close(1); os.close(2)\nsys.exit(4)",
+    "has no stderr": "import sys\nsys.stderr = None\n1/0",
+    "changes directory": "import os\nos.chdir('/')\nprint(os.getcwd())\nraise ValueError",
+    "removes its directory": "import os, shutil\nshutil.rmtree(os.getcwd())\nprint('gone')",
+    "closes all descriptors": "import os\nf = open('mine.txt', 'w')\nf.flush()\nos.closerange(3, 1024)\n"
+    "g = os.open('mine2.txt', os.O_CREAT | os.O_WRONLY)\nprint(g)\nos._exit(0)",
+    "has threads and atexit handlers": "import atexit, threading, time\n"
+    "atexit.register(lambda: print('atexit', '__file__' in globals(), threading.main_thread().is_alive()))\n"
+    "def t(): time.sleep(0.05); print('thread', threading.current_thread().name)\n"
+    "threading.Thread(target=t).start()\nprint('main')",
+    "raises in a thread": "import threading\ndef t(): 1/0\nx = threading.Thread(target=t)\nx.start(); x.join()",
+    "raises in an atexit handler": "import atexit\n@atexit.register\ndef f(): 1/0",
+    "empties the atexit handlers": "import atexit\natexit.register(print, 'never')\natexit._clear()",
+    "has a daemon thread": "import threading, time\n"
+    "def t():\n    while True: time.sleep(0.001)\nthreading.Thread(target=t, daemon=True).start()\ntime.sleep(0.02)",
+    "pickles its classes": "import pickle\nclass A: pass\nprint(pickle.loads(pickle.dumps(A())).__class__)",
+    "warns": "import warnings\nwarnings.warn('careful')\nwarnings.warn('old', DeprecationWarning)",
+    "asks who runs": "if __name__ == '__main__': print('main')",
+    "sets a profile function": "import sys\nseen = []\ndef p(f, e, a): seen.append(e)\nsys.setprofile(p)\n"
+    "def f(): pass\nf()\nsys.setprofile(None)\nprint(seen.count('call'), sys.getprofile())",
+    "sets a trace function": "import sys\nseen = []\ndef t(f, e, a): seen.append(e); return t\nsys.settrace(t)\n"
+    "def f():\n    pass\nf()\nsys.settrace(None)\nprint(seen)",
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_end(lab, name):
+    lab.write("program.py", ENDS[name])
+    work = lab.folder / "work"
+    work.mkdir()
+    bare = lab.bare("../program.py", "a", "-q", cwd=work)
+    work.mkdir(exist_ok=True)
+    profiled = lab.profiled("../program.py", "a", "-q", cwd=work)
+    assert (profiled.out, profiled.err, profiled.status) == (bare.out, bare.err, bare.status)
+    if name == "is interrupted":
+        assert (work / "left.txt").read_text() == "text"  # the interpreter's own end, with its flushing, happened
+
+
+@pytest.mark.parametrize("name", ["raises", "exits with a text", "has a syntax error", "is interrupted", "warns"])
+@pytest.mark.parametrize("flags", [("-W", "error"), ("-X", "dev"), ("-O",), ("-B", "-s"), ("-P",)])
+def test_interpreter_options(lab, name, flags):
+    lab.write("program.py", ENDS[name] + "\n")
+    lab.same("program.py", flags=flags)
+
+
+def test_what_a_script_sees(lab):
+    lab.write("seen.py", SEEN)
+    lab.write("sub/seen.py", SEEN)
+    assert "['seen.py', 'a b', '--x', '-o']" in lab.same("seen.py", "a b", "--x", "-o", stdin="input").out
+    lab.same("./sub/../sub/seen.py")
+    lab.same(str(lab.folder / "seen.py"), flags=("-P",))
+    (lab.folder / "link.py").symlink_to(lab.folder / "sub" / "seen.py")
+    lab.same("link.py")
+
+
+def test_what_a_module_sees(lab):
+    lab.write("package/__init__.py", "print('init', __name__)")
+    lab.write("package/__main__.py", SEEN + "\nfrom . import other")
+    lab.write("package/other.py", "1/0")
+    lab.write("plain.py", SEEN)
+    assert lab.same("-m", "package", "-m", "x").status == 1
+    lab.same("-m", "plain", "-q", stdin="x")
+    lab.same("-m", "package.other")
+    lab.same("-m", "plain", flags=("-P",))
+
+
+def test_what_a_command_sees(lab):
+    lab.same("-c", SEEN, "a", "-c", stdin="x")
+    lab.same("-c", "")
+    lab.same("-c", "  import sys\n  print(sys.argv)\n")  # 3.14 takes the indentation away
+    lab.same("-c", "def f():\n    1/0\nf()")
+    lab.same("-c", "1 +")
+    lab.same("-c", "raise KeyboardInterrupt")
+
+
+def test_folders_and_archives(lab):
+    lab.write("folder/__main__.py", SEEN)
+    (lab.folder / "empty").mkdir()
+    with zipfile.ZipFile(lab.folder / "archive.pyz", "w") as archive:
+        archive.writestr("__main__.py", SEEN + "\n1/0")
+    lab.same("folder", "x")
+    lab.same("archive.pyz", "x")
+    assert lab.same("empty").status == 1
+
+
+def test_no_such_module(lab):
+    assert "No module named nosuch" in lab.same("-m", "nosuch").err
+    lab.same("-m", "nosuch.sub")
+    lab.write("package/__init__.py", "")
+    lab.same("-m", "package")
+    assert not lab.recording.exists()
+
+
+def test_a_stop_in_the_middle(lab):
+    lab.write("wait.py", "import time\nprint('ready', flush=True)\ntime.sleep(60)")
+    for words in (["wait.py"], ["-m", "seismo", "profile", "-q", "-o", str(lab.recording), "wait.py"]):
+        import signal
+        import subprocess
+
+        process = subprocess.Popen(
+            [sys.executable, *words], cwd=lab.folder, env=lab.environment, stdout=-1, stderr=-1, text=True
+        )
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == -signal.SIGINT
+        assert err.count("Traceback") == 1
+        assert err.rstrip().endswith("KeyboardInterrupt")
+        assert "seismo" not in err
+
+
+def test_module_interrupted(lab):
+    lab.write("interrupted.py", "raise KeyboardInterrupt")
+    lab.same("-m", "interrupted")
+
+
+def test_a_broken_pipe(lab):
+    import subprocess
+
+    lab.write("many.py", "import sys\nfor i in range(100000): print(i)")
+    results = []
+    for words in (["many.py"], ["-m", "seismo", "profile", "-q", "-o", str(lab.recording), "many.py"]):
+        process = subprocess.Popen(
+            [sys.executable, *words], cwd=lab.folder, env=lab.environment, stdout=-1, stderr=-1, text=True
+        )
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr is not None
+        results.append((process.stderr.read(), process.wait(60)))
+        process.stderr.close()
+    assert results[0] == results[1]

@@ -1,0 +1,165 @@
+"""Every example of README.md and docs/ runs, and prints what the page says it prints.
+
+A page is one story: its examples run one after the other in one empty folder. Fenced blocks take part by language:
+
+    console           what follows "$ " is a command ("> " goes on), the rest its output; "..." stands for anything
+    python            a program of its own
+    python file=NAME  is written to NAME, for the examples that follow
+    output            what the python block before it prints
+    WHAT needs=NAME   only where the module NAME can be imported (NAME,NAME: all of them)
+"""
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
+# Languages that are shown, never run. What a reader would type belongs into a console block.
+SHOWN = {"", "text", "c", "json", "toml", "diff", "yaml", "sql"}
+# Commands of the repository itself: .ci/run runs them (test_make_targets_exist looks that they are there).
+RUN_ELSEWHERE = re.compile(r"git clone |cd seismo$|make\b|pip install |python3 -m venv |\.ci/run")
+
+FENCE = re.compile(r"^(?P<indent> *)```(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass
+class Block:
+    line: int
+    language: str
+    options: dict[str, str]
+    body: str
+
+
+def blocks(page: Path) -> list[Block]:
+    text = page.read_text()
+    found = []
+    for fence in FENCE.finditer(text):
+        language, *words = fence["info"].split() or [""]
+        body = re.sub(f"^{fence['indent']}", "", fence["body"], flags=re.MULTILINE)
+        options = dict(word.partition("=")[::2] for word in words)
+        found.append(Block(text.count("\n", 0, fence.start()) + 1, language, options, body))
+    return found
+
+
+def matches(expected: str, printed: str) -> bool:
+    """Whether the text is as expected, where "..." stands for anything and blanks at line ends do not count."""
+
+    def tidy(text: str) -> str:
+        return "\n".join(line.rstrip() for line in text.strip("\n").splitlines())
+
+    pattern = ".*?".join(re.escape(part) for part in tidy(expected).split("..."))
+    return re.fullmatch(pattern, tidy(printed), re.DOTALL) is not None
+
+
+def commands(body: str) -> list[tuple[str, str]]:
+    """The commands of a console block, each with the output that the page shows."""
+    found: list[tuple[str, str]] = []
+    for line in body.splitlines(keepends=True):
+        if line.startswith("$ "):
+            found.append((line[2:], ""))
+        elif line.startswith("> ") and found and not found[-1][1]:
+            found[-1] = (found[-1][0] + line[2:], "")
+        else:
+            assert found, "a console block starts with a command"
+            found[-1] = (found[-1][0], found[-1][1] + line)
+    return [(command.strip(), output) for command, output in found]
+
+
+class Story:
+    """Runs the blocks of one page in one folder."""
+
+    def __init__(self, page: Path, folder: Path):
+        self.page = page
+        self.folder = folder
+        self.printed = ""
+        self.environment = {
+            **{name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COV"))},
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "COLUMNS": "80",
+            "NO_COLOR": "1",
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+
+    def run(self, command: list[str], where: str) -> str:
+        done = subprocess.run(
+            command,
+            cwd=self.folder,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=120,
+            check=False,
+        )
+        printed = done.stdout.decode(errors="replace")
+        assert done.returncode == 0, f"{where} ended with {done.returncode} and printed:\n{printed}"
+        return printed
+
+    def tell(self, block: Block) -> None:
+        where = f"{self.page.relative_to(ROOT)}:{block.line}"
+        if block.language == "console":
+            for command, expected in commands(block.body):
+                if RUN_ELSEWHERE.match(command):
+                    continue
+                printed = self.run(["sh", "-c", command], f"{where} $ {command}")
+                assert not expected or matches(expected, printed), f"{where} $ {command} printed:\n{printed}"
+        elif block.language == "python" and "file" in block.options:
+            path = self.folder / block.options["file"]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(block.body)
+        elif block.language == "python":
+            self.printed = self.run([sys.executable, "-c", block.body], where)
+        elif block.language == "output":
+            assert matches(block.body, self.printed), f"{where}: the program before printed:\n{self.printed}"
+        else:
+            assert block.language in SHOWN, f"{where}: a {block.language} block is not run; use console or python"
+
+
+def missing(block: Block) -> list[str]:
+    names = [name for name in block.options.get("needs", "").split(",") if name]
+    return [name for name in names if importlib.util.find_spec(name) is None]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_examples(page, tmp_path):
+    story = Story(page, tmp_path)
+    for block in blocks(page):
+        if not missing(block):
+            story.tell(block)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(page):
+    text = FENCE.sub("", page.read_text())
+    targets = re.findall(r"\]\(([^)\s]+)\)|(?:src|href)=\"([^\"]+)\"", text)
+    for target in {"".join(pair) for pair in targets}:
+        if re.match(r"[a-z]+:", target):
+            continue
+        name, _, anchor = target.partition("#")
+        path = page.parent / name if name else page
+        assert path.exists(), f"{target} is not there"
+        if anchor:
+            titles = re.findall(r"^#+ (.*)$", path.read_text(), re.MULTILINE)
+            anchors = {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+            assert anchor in anchors, f"{target}: no such heading"
+
+
+def test_make_targets_exist():
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for page in PAGES:
+        named = re.findall(r"^(?:\$ |    )make ([a-z]+)|`make ([a-z]+)`", page.read_text(), re.MULTILINE)
+        assert {"".join(pair) for pair in named} <= targets, page
+
+
+def test_the_runner_would_notice():
+    """A page that says something else than what is printed does not pass."""
+    assert matches("a...b\n", "a1\n2b  \n")
+    assert not matches("a...b\n", "a1\n2c\n")
+    assert commands("$ one \\\n> two\nout\n$ three\n") == [("one \\\ntwo", "out\n"), ("three", "")]

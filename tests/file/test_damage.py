@@ -1,0 +1,307 @@
+"""Files that are cut, damaged, hostile or from the future."""
+
+import random
+import struct
+import zlib
+
+import pytest
+
+from seismo import _core
+from seismo.errors import RecordingError
+from seismo.model import Builder, Recording, merge, read
+
+MAGIC = b"\x8fseismo\n\x01\0\0\0\0\0\0\0"
+
+
+def chunk(kind, payload):
+    return struct.pack("<I4sI", len(payload), kind, zlib.crc32(kind + payload)) + payload
+
+
+def uvarint(value):
+    out = bytearray()
+    while value >= 0x80:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes(out) + bytes([value])
+
+
+def zigzags(values):
+    out, before = b"", 0
+    for value in values:
+        difference = (value - before + 2**63) % 2**64 - 2**63
+        out += uvarint(difference << 1 if difference >= 0 else (-difference << 1) - 1)
+        before = value
+    return out
+
+
+def table(number, rows, columns):
+    """A TABL chunk: {column number: values, or (encoding, bytes)}."""
+    body = bytes([number]) + uvarint(rows) + uvarint(len(columns))
+    for column, values in columns.items():
+        encoding, data = values if isinstance(values, tuple) else (1, zigzags(values))
+        body += bytes([column, encoding]) + uvarint(len(data)) + data
+    return chunk(b"TABL", body)
+
+
+def strings(first, *texts):
+    return chunk(b"STRS", uvarint(first) + uvarint(len(texts)) + b"".join(uvarint(len(t)) + t for t in texts))
+
+
+BASE = table(0, 1, {1: [5]}) + table(1, 1, {}) + table(2, 2, {0: [0, 1]})
+
+
+def sample():
+    b = Builder()
+    p = b.process(pid=3, argv=["x"])
+    threads = [b.thread(p, f"t{i}") for i in range(2)]
+    functions = [b.function("mod", f"f{i}", "m.py", i) for i in range(6)]
+    for i in range(40):
+        b.node(i - 2 if i > 1 else -1, threads[i % 2], functions[i % 6], calls=i * 50, own_ns=i * 1000)
+    b.loss("repaired", 2)
+    return b.build({"format": 1}).to_bytes()
+
+
+def everything(recording: Recording):
+    """Uses all of a recording, so that whatever is unsound in it shows."""
+    for t in (recording.functions, recording.tree, recording.threads, recording.processes, recording.losses):
+        rows = list(t)
+        assert len(rows) == len(t)
+        t.__arrow_c_stream__()
+    for node in recording.tree:
+        assert -1 <= node.parent < node.id
+        assert node.calls >= 0
+        assert node.own_ns >= 0
+        assert node.own_ns == node.own_ns
+        if node.parent >= 0:
+            assert recording.tree["thread"][node.parent] == node.thread
+    assert sum(recording.tree["own_ns"]) == pytest.approx(sum(recording.functions["own_ns"]), rel=1e-6)
+    recording.combined().functions  # noqa: B018
+    again = merge([read(recording.to_bytes())])
+    assert len(again.tree) == len(recording.tree)
+
+
+# ---- cut and flipped ----
+
+
+def test_a_file_cut_at_any_byte_gives_what_is_before():
+    data = sample()
+    before = -1
+    for size in range(1, len(data)):
+        if size < 8:
+            with pytest.raises(RecordingError, match="no seismo recording"):
+                read(data[:size])
+            continue
+        recording = read(data[:size])
+        rows = len(recording.functions) + len(recording.tree)
+        assert rows >= before
+        before = rows
+        everything(recording)
+    assert before == 46
+    assert read(data).problems == []
+    assert any("cut off" in text for text in read(data[:-1]).problems)
+
+
+def test_any_flipped_bit_is_noticed_and_costs_one_chunk():
+    data = sample()
+    whole = read(data)
+    rnd = random.Random(1)
+    for bit in sorted(rnd.sample(range(16 * 8, len(data) * 8), 600)):
+        damaged = bytearray(data)
+        damaged[bit // 8] ^= 1 << bit % 8
+        recording = read(bytes(damaged))
+        assert recording.problems, bit
+        everything(recording)
+        lost = [
+            len(getattr(whole, name)) - len(getattr(recording, name))
+            for name in ("processes", "threads", "functions", "tree", "losses")
+        ]
+        assert sum(n > 0 for n in lost) <= 1, (bit, lost)
+
+
+def test_random_damage():
+    data = sample()
+    rnd = random.Random(2)
+    for _ in range(300):
+        damaged = bytearray(data)
+        for _ in range(rnd.randrange(1, 6)):
+            at, length = rnd.randrange(8, len(damaged)), rnd.randrange(1, 30)
+            kind = rnd.randrange(3)
+            if kind == 0:
+                damaged[at : at + length] = rnd.randbytes(length)
+            elif kind == 1:
+                del damaged[at : at + length]
+            else:
+                damaged[at:at] = damaged[: at // 2][-length:]
+        try:
+            recording = read(bytes(damaged))
+        except RecordingError:
+            continue
+        everything(recording)
+
+
+def test_what_follows_a_damaged_place_is_kept():
+    data = MAGIC + BASE + table(3, 1, {1: [-1]}) + b"\xff" * 100 + table(3, 1, {0: [1], 1: [-1], 4: [7]})
+    recording = read(data)
+    assert recording.tree["calls"].tolist() == [0, 7]
+    assert len(recording.problems) == 1
+
+
+def test_a_lost_chunk_of_strings_shifts_no_name():
+    names = table(2, 2, {0: [0, 1], 3: [1, 2]})
+    data = MAGIC + strings(2, b"second") + names
+    assert read(data).functions["qualname"] == ["", "second"]
+
+
+# ---- hostile ----
+
+
+def nodes(**columns):
+    numbers = {name: i for i, (name, _) in enumerate(_core.schema()["nodes"])}
+    rows = len(columns["id"])
+    return MAGIC + BASE + table(3, rows, {numbers[name]: values for name, values in columns.items()})
+
+
+def test_parents_that_make_no_tree():
+    data = nodes(id=[0, 1, 2, 3, 4, 5], parent=[-1, 2, 1, 3, 99, 4], calls=[1] * 6)
+    recording = read(data)
+    assert len(recording.tree) == 1  # a cycle, its own parent, a parent that is none, and what is below
+    assert any("5 nodes" in text for text in recording.problems)
+    everything(recording)
+
+
+def test_a_parent_on_another_thread():
+    two = MAGIC + BASE + table(1, 1, {0: [1]})
+    data = two + table(3, 2, {0: [0, 1], 1: [-1, 0], 2: [0, 1]})
+    assert len(read(data).tree) == 1
+
+
+def test_missing_rows_have_a_stand_in():
+    recording = read(nodes(id=[0], parent=[-1], function=[7], thread=[3], calls=[9]))
+    assert recording.functions[recording.tree[0].function].qualname == "<missing>"
+    assert recording.functions[recording.tree[0].function].calls == 9
+    assert len(recording.threads) == 2
+    everything(recording)
+    everything(read(MAGIC + table(3, 1, {1: [-1]})))
+
+
+@pytest.mark.parametrize("huge", [2**31, 2**40, 2**63 - 1, -1, -(2**63)])
+def test_impossible_ids(huge):
+    recording = read(nodes(id=[0, huge, 1], parent=[-1, -1, -1], calls=[1, 2, 3]))
+    assert recording.tree["calls"].tolist() == [1, 3]
+    assert recording.problems
+
+
+def test_gaps_in_ids_are_closed():
+    recording = read(nodes(id=[0, 10, 20], parent=[-1, 0, 10], calls=[1, 2, 3]))
+    assert [(n.id, n.parent, n.calls) for n in recording.tree] == [(0, -1, 1), (1, 0, 2), (2, 1, 3)]
+
+
+def test_impossible_values_are_made_0():
+    reals = (2, struct.pack("<4d", float("nan"), float("inf"), -1.0, 1e300))
+    recording = read(nodes(id=[0, 1, 2, 3], parent=[-1] * 4, calls=[-1] * 4, sampled_sq=reals))
+    assert recording.tree["calls"].tolist() == [0] * 4
+    assert len(recording.problems) == 2
+    everything(recording)
+
+
+def test_strings_out_of_range_and_bad_utf8():
+    data = MAGIC + strings(1, b"\xff\xfe", b"\xed\xb3\xbf", b"ok") + table(2, 4, {0: range(4), 3: [1, 2, 3, 99]})
+    recording = read(data)
+    assert recording.functions["qualname"] == ["\\xff\\xfe", "\udcff", "ok", ""]
+    everything(recording)
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b"",
+        b"\x03",
+        b"\x03\x05",
+        b"\x03" + uvarint(2**62) + b"\0",  # rows without end, but all alike: one
+        b"\x03" + uvarint(2**62) + b"\x01\x00\x00\x01\x00",
+        b"\x03" + uvarint(2**40) + b"\x01\x63\x00\x01\x00",  # only a column of the future
+        b"\x03\x01\x01\x00\x00" + uvarint(2**63) + b"\0",
+        b"\x03\x01\x01\x00\x00\x01\x80",  # a varint that does not end
+        b"\x03\x01\x01\x00\x00\x0b" + b"\xff" * 10 + b"\x01",  # of more than 64 bits
+        b"\x03\x01\x01\x00\x00\x02\x00\x00",  # bytes left over
+        b"\x03\x01\x01\x00\x09\x01\x00",  # an encoding of the future in a column that we know
+        b"\x03\x01\x01\x00\x02\x08" + bytes(8),  # floats where integers belong
+        b"\x03\x01\x01\x0b\x00\x01\x00",  # and the reverse
+        b"\x03\x01\x00rest",
+        b"\x03\x01" + uvarint(2**63),
+    ],
+)
+def test_tables_that_make_no_sense(payload):
+    recording = read(MAGIC + BASE + chunk(b"TABL", payload) + table(2, 1, {0: [2]}))
+    assert len(recording.functions) == 3  # what follows counts
+    assert len(recording.tree) <= 1
+    everything(recording)
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [b"", b"\x01", b"\x01\xff\xff\xff\x7f", b"\x01\x01\x05ab", b"\x00\x01\x01a", uvarint(2**63) + b"\x00"],
+)
+def test_strings_that_make_no_sense(payload):
+    recording = read(MAGIC + chunk(b"STRS", payload) + BASE)
+    assert recording.problems
+    assert len(recording.functions) == 2
+
+
+@pytest.mark.parametrize("payload", [b"", b"{", b"[]", b"3", b"\xff", b"[" * 100_000, b'{"a":' + b"9" * 10_000 + b"}"])
+def test_meta_that_makes_no_sense(payload):
+    recording = read(MAGIC + chunk(b"META", b'{"good": 1}') + chunk(b"META", payload) + BASE)
+    assert recording.meta == {"good": 1}
+    assert recording.problems
+
+
+def test_a_length_beyond_the_file():
+    recording = read(MAGIC + struct.pack("<I4sI", 2**32 - 1, b"TABL", 0) + BASE)
+    assert len(recording.functions) == 2
+
+
+def test_false_chunks_without_end_are_not_searched_without_end():
+    """Each place looks like the start of a long chunk; none has its checksum."""
+    import time
+
+    place = struct.pack("<I4sI", 3_000_000, b"TABL", 1)
+    data = MAGIC + place * 400_000
+    start = time.perf_counter()
+    recording = read(data)
+    assert time.perf_counter() - start < 2
+    assert recording.problems
+
+
+def test_problems_without_end_are_counted_not_listed():
+    recording = read(MAGIC + chunk(b"TABL", b"\x03") * 5000)
+    assert len(recording.problems) == 101
+    assert "4900 more" in recording.problems[-1]
+
+
+# ---- the future ----
+
+
+def test_the_future_is_skipped_where_it_can_be():
+    data = (
+        MAGIC
+        + chunk(b"NEW ", b"whatever")
+        + BASE
+        + table(77, 3, {0: [1, 2, 3]})
+        + table(3, 1, {1: [-1], 4: [6], 99: (7, b"???")})
+    )
+    recording = read(data)
+    assert recording.problems == []
+    assert recording.tree["calls"].tolist() == [6]
+
+
+def test_a_later_version_is_refused_with_a_way_out():
+    with pytest.raises(RecordingError, match="version 300") as caught:
+        read(b"\x8fseismo\n" + struct.pack("<HHI", 300, 0, 0))
+    assert "newer seismo" in caught.value.hint
+
+
+def test_the_largest_numbers():
+    most = 2**63 - 1
+    recording = read(nodes(id=[0, 1], parent=[-1, 0], calls=[most] * 2, resumes=[most] * 2, timed_ns=[most] * 2))
+    assert recording.functions["calls"][0] == most
+    everything(recording)

@@ -1,0 +1,86 @@
+"""docs/format.md, the C tables, and the second decoder say the same."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from seismo import _core
+from seismo.model import read
+
+DOCUMENT = (Path(__file__).parents[2] / "docs" / "format.md").read_text()
+TYPES = {"int": "q", "count": "q", "str": "s", "real": "d"}
+
+
+@pytest.fixture(scope="module")
+def example():
+    """The bytes of the worked example; each line's offset is right."""
+    block = DOCUMENT.split("-->\n```\n")[1].split("```")[0]
+    data = bytearray()
+    for line in block.splitlines():
+        if line:
+            offset, rest = line[:8], line[10:]
+            assert int(offset, 16) == len(data)
+            data += bytes.fromhex(re.match(r"(?:[0-9a-f]{2} )+", rest).group())
+    return bytes(data)
+
+
+def documented_tables():
+    tables = {}
+    for number, name, body in re.findall(r"^### (\d) (\w+)\n(.*?)(?=^##)", DOCUMENT, re.MULTILINE | re.DOTALL):
+        assert int(number) == len(tables)
+        tables[name] = [
+            (column, TYPES[kind]) for column, kind in re.findall(r"^\| `(\w+)` \| (\w+) \|", body, re.MULTILINE)
+        ]
+    return tables
+
+
+def test_the_document_names_the_tables_and_columns_that_the_core_has():
+    assert documented_tables() == _core.schema()
+
+
+def test_the_decoder_was_written_for_the_same_tables(decoder):
+    codes = {"i": "q", "s": "s", "f": "d"}
+    spoken = {
+        name: [(column, codes[code]) for column, code in (item.split(":") for item in spec.split())]
+        for name, spec in decoder.TABLES.values()
+    }
+    assert spoken == documented_tables()
+
+
+def test_the_example_says_what_the_text_says(example, decoder):
+    decoded = decoder.decode(example)
+    assert decoded["meta"] == {"format": 1}
+    f, g = decoded["tables"]["functions"]
+    assert (f["qualname"], f["line"], g["qualname"], g["line"], g["file"]) == ("f", 1, "g", 300, "a.py")
+    top, below = decoded["tables"]["nodes"]
+    assert (top["parent"], below["parent"], below["calls"], below["timed"]) == (-1, 0, 200, 64)
+    assert (below["sampled"], below["sampled_ns"], below["sampled_sq"]) == (4, 100, 2516.0)
+    assert decoded["tables"]["threads"][0]["cpu_ns"] == -1
+    assert [kind for _, kind in decoded["index"]] == ["META", "STRS"] + ["TABL"] * 4
+
+
+def test_the_core_reads_the_example(example):
+    recording = read(example)
+    assert recording.problems == []
+    assert [(row.qualname, row.calls) for row in recording.functions] == [("f", 1), ("g", 200)]
+    assert recording.functions[1].own_ns == 1600 + 136 * 25
+    assert recording.functions[1].own_error_ns > 0
+    assert recording.processes[0].pid == 77
+
+
+def test_the_core_writes_the_example(example):
+    """Byte for byte: the writer has no freedom that a reader could come to depend on."""
+    import array
+
+    raw = _core.read(example)
+    writer = _core.Writer()
+    writer.meta('{"format": 1}')
+    offsets, text = memoryview(raw["string_offsets"]).tolist(), raw["string_data"]
+    for i in range(1, len(offsets) - 1):
+        assert writer.string(text[offsets[i] : offsets[i + 1]].decode()) == i
+    for name in ("processes", "threads", "functions", "nodes"):
+        columns = {column: memoryview(raw["tables"][name][column]) for column, _ in _core.schema()[name]}
+        writer.table(name, columns)
+    writer.table("losses", {c: array.array("q") for c, _ in _core.schema()["losses"]})
+    assert writer.finish() == example

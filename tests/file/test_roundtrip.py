@@ -1,0 +1,164 @@
+"""What is written is read: by the C reader and by the second decoder, for any rows and any strings."""
+
+import array
+import itertools
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from seismo import _core
+from seismo.model import Builder, read
+
+SCHEMA = _core.schema()
+INT = st.one_of(st.integers(-(2**63), 2**63 - 1), st.integers(-3, 300), st.just(0))
+COUNT = st.one_of(st.integers(0, 2**63 - 1), st.integers(0, 300), st.just(0))
+REAL = st.one_of(st.floats(0, 1e39), st.just(0.0))
+TEXT = st.text(st.characters(), max_size=20)
+# What is never negative; in losses only the count is
+COUNTS = {"id", "kind", "process", "thread", "function", "flags", "calls", "resumes", "exceptions", "timed", "timed_ns"}
+COUNTS |= {"rest_ns", "sampled", "sampled_ns", "ticked", "ticked_ns", "awaits", "await_ns"}
+
+
+@st.composite
+def files(draw):
+    """(bytes, {table: [row dicts]}) of a sound recording."""
+    texts = draw(st.lists(TEXT, max_size=8))
+    rows = {}
+    sizes = {name: draw(st.integers(1, 4)) for name in SCHEMA}
+    sizes["nodes"] = draw(st.integers(0, 30))
+    threads_of = []
+    for name, columns in SCHEMA.items():
+        rows[name] = []
+        for i in range(sizes[name]):
+            row = {}
+            for column, code in columns:
+                if code == "s":
+                    row[column] = draw(st.sampled_from(["", *texts]))
+                elif code == "d":
+                    row[column] = draw(REAL)
+                else:
+                    row[column] = draw(COUNT if column in COUNTS and name != "losses" else INT)
+            row["id"] = i
+            if name == "threads":
+                row["process"] %= sizes["processes"]
+            if name == "losses":
+                row["count"] = abs(row["count"]) % 2**63
+            if name == "nodes":
+                row["parent"] = draw(st.integers(-1, i - 1))
+                row["thread"] %= sizes["threads"]
+                if row["parent"] >= 0:
+                    row["thread"] = threads_of[row["parent"]]
+                threads_of.append(row["thread"])
+                row["function"] %= sizes["functions"]
+            rows[name].append(row)
+    return rows
+
+
+def write(tables, duplicate=False):
+    writer = _core.Writer()
+    writer.meta('{"a": 1, "b": 1}')
+    writer.meta('{"b": "\\ud800 ü"}')
+    index = {"": 0}
+    for name, rows in tables.items():
+        columns = {}
+        for column, code in SCHEMA[name]:
+            values = [row[column] for row in rows]
+            if code == "s":
+                values = [index[v] if v in index else index.setdefault(v, writer.string(v)) for v in values]
+            columns[column] = array.array("d" if code == "d" else "q", values)
+        if duplicate:  # an earlier state of the same rows
+            zeros = {c: array.array(v.typecode, [0] * len(v)) for c, v in columns.items()}
+            writer.table(name, {**zeros, "id": columns["id"]})
+        writer.table(name, columns)
+    return writer.finish()
+
+
+def rows_of(data):
+    raw = _core.read(data)
+    assert raw["problems"] == []
+    assert raw["finished"]
+    offsets, text = memoryview(raw["string_offsets"]).tolist(), raw["string_data"]
+    strings = [text[a:b].decode("utf-8", "surrogatepass") for a, b in itertools.pairwise(offsets)]
+    result = {}
+    for name, columns in SCHEMA.items():
+        table = raw["tables"][name]
+        lists = [memoryview(table[column]).tolist() for column, _ in columns]
+        result[name] = [
+            {column: strings[v] if code == "s" else v for (column, code), v in zip(columns, values, strict=True)}
+            for values in zip(*lists, strict=True)
+        ]
+        assert len(result[name]) == table["rows"]
+    return result
+
+
+@settings(max_examples=100, deadline=None)
+@given(files(), st.booleans())
+def test_both_readers_read_what_was_written(decoder, tables, duplicate):
+    data = write(tables, duplicate)
+    assert rows_of(data) == tables
+    decoded = decoder.decode(data)
+    assert {name: decoder.latest(rows) for name, rows in decoded["tables"].items()} == tables
+    assert decoded["meta"] == {"a": 1, "b": "\ud800 ü"}
+    assert decoded["index"] is not None
+    assert read(data).meta == decoded["meta"]
+
+
+def test_rows_in_many_chunks(decoder):
+    b = Builder()
+    thread = b.thread(b.process(), "t")
+    f = [b.function("m", f"f{i}") for i in range(100)]
+    for i in range(40_000):
+        b.node(i - 1 if i % 50 else -1, thread, f[i % 100], calls=i, own_ns=i * 7)
+    recording = b.build()
+    data = recording.to_bytes()
+    assert [kind for _, kind, _ in decoder.chunks(data)].count("TABL") == 6
+    assert read(data).tree["calls"].tolist() == list(range(40_000))
+    assert [row["calls"] for row in decoder.decode(data)["tables"]["nodes"]] == list(range(40_000))
+    assert len(data) < 40_000 * 20
+
+
+def test_a_long_string_and_many(decoder):
+    writer = _core.Writer()
+    long = "x" * 3_000_000
+    assert writer.string(long) == 1
+    numbers = [writer.string(f"name {i}") for i in range(200_000)]
+    assert numbers == list(range(2, 200_002))
+    decoded = decoder.decode(writer.finish())
+    assert decoded["strings"][1] == long
+    assert decoded["strings"][-1] == "name 199999"
+
+
+def test_rows_in_any_order_come_out_in_the_order_of_their_ids():
+    tables = {
+        "processes": [{"id": 0}],
+        "threads": [{"id": 0}],
+        "functions": [{"id": 0}],
+        "nodes": [{"id": i, "parent": -1, "calls": i} for i in (5, 3, 0, 1, 4, 2)],
+        "losses": [],
+    }
+    full = {
+        name: [{c: row.get(c, "" if code == "s" else 0) for c, code in SCHEMA[name]} for row in rows]
+        for name, rows in tables.items()
+    }
+    data = write(full)
+    assert [row["calls"] for row in rows_of(data)["nodes"]] == [0, 1, 2, 3, 4, 5]
+
+
+def test_the_writer_says_what_is_wrong_with_columns():
+    import pytest
+
+    writer = _core.Writer()
+    good = {c: array.array("d" if code == "d" else "q", [0]) for c, code in SCHEMA["threads"]}
+    with pytest.raises(ValueError, match="no table 'x'"):
+        writer.table("x", {})
+    with pytest.raises(KeyError):
+        writer.table("threads", {})
+    with pytest.raises(TypeError, match=r"threads\.name"):
+        writer.table("threads", {**good, "name": array.array("i", [0])})
+    with pytest.raises(ValueError, match=r"threads\.main has 2 values, not 1"):
+        writer.table("threads", {**good, "main": array.array("q", [0, 0])})
+    with pytest.raises(TypeError):
+        writer.string(3)
+    writer.finish()
+    with pytest.raises(ValueError, match="finished"):
+        writer.string("x")

@@ -1,0 +1,215 @@
+"""Recordings that the format tests write and read: a typical one, fib, hostile, deep, and arbitrary ones."""
+
+import json
+from collections import defaultdict
+
+from hypothesis import strategies as st
+
+from seismo.model import Builder
+
+HOSTILE = [
+    "a;b;c",
+    "new\nline 5",
+    "\x1b[31mred\x1b[0m",
+    "\x07\x00\r\t",
+    "\ud800 lone \udfff",
+    "</script><script>alert(1)</script><!--",
+    "(1) looks like a reference",
+    "fn=(2) x",
+    "# comment",
+    "%3B already",
+    "100%",
+    "a:b",
+    "name (file.py:3)",
+    "<thread 1 forged>",
+    "<process 1>",
+    "<built-in method x.y>",
+    "'quotes' \"double\" \\back\\slash",
+    "\u202eright to left\u2028\u2029",
+    "日本語 é 🎉",
+    "",
+    " ",
+    ":",
+    "x" * 100_000,
+]
+
+
+def typical():
+    """Two processes, three threads, C functions, recursion, a generator, a lower bound, losses."""
+    b = Builder()
+    first = b.process(
+        pid=77,
+        ppid=1,
+        host="box",
+        argv=json.dumps(["app.py", "--fast"]),
+        interpreter="/usr/bin/python3",
+        start_ns=1_790_000_000_000_000_000,
+        end_ns=1_790_000_001_000_000_000,
+        exit="0",
+        clock="tsc",
+        source="monitoring",
+    )
+    second = b.process(pid=78, ppid=77)
+    main_thread = b.thread(first, name="MainThread", native_id=77, main=1, wall_ns=5_000, cpu_ns=4_000)
+    worker = b.thread(first, name="worker;1", native_id=79)
+    child = b.thread(second, name="MainThread", native_id=78, main=1)
+    main = b.function("__main__", "main", "/src/app.py", 1)
+    fib = b.function("app.maths", "fib", "/src/app/maths.py", 10)
+    gen = b.function("app.maths", "numbers", "/src/app/maths.py", 30, flags=1)
+    method = b.function("app.shapes", "Shape.<locals>.area", "/src/app/shapes.py", 7)
+    length = b.function("builtins", "len", kind=1)
+    append = b.function("builtins", "list.append", kind=1)
+    popleft = b.function("collections", "deque.popleft", kind=1)
+    folded = b.function("", "<folded paths>", kind=2)
+    top = b.node(-1, main_thread, main, calls=1, own_ns=1_000)
+    node = top
+    for level in range(6):
+        node = b.node(node, main_thread, fib, calls=2**level, own_ns=100 * 2**level)
+    b.node(node, main_thread, length, calls=5, own_ns=40, flags=1)
+    b.node(top, main_thread, append, calls=12, own_ns=120)
+    b.node(top, main_thread, folded, calls=3, own_ns=77, flags=2)
+    g = b.node(top, main_thread, gen, calls=2, resumes=9, own_ns=300, awaits=2, await_ns=5_000, exceptions=1)
+    b.node(g, main_thread, method, calls=9, own_ns=90)
+    other = b.node(-1, worker, main, calls=1, own_ns=500)
+    b.node(other, worker, popleft, calls=4, own_ns=44)
+    b.node(other, worker, method, calls=6, own_ns=60)
+    b.node(-1, child, method, calls=1, own_ns=2_500)
+    b.loss("repaired", 2, "generator\nclosed")
+    return b.build({"seismo": "0.1.0"})
+
+
+def fib_tree(depth=20):
+    """The tree that fib leaves: one node a level. Calls, and own time in ns."""
+    b = Builder()
+    thread = b.thread(b.process(pid=1), name="MainThread")
+    node = b.node(-1, thread, b.function("__main__", "<module>", "fib.py", 1), calls=1, own_ns=10)
+    fib = b.function("__main__", "fib", "fib.py", 3)
+    for level in range(depth):
+        node = b.node(node, thread, fib, calls=2**level, own_ns=50 * 2**level)
+    return b.build()
+
+
+def chain(depth):
+    """One call below another, of alternating functions."""
+    b = Builder()
+    thread = b.thread(b.process(pid=1), name="MainThread")
+    functions = [b.function("deep", name, "deep.py", 1 + place) for place, name in enumerate(("even", "odd"))]
+    node = -1
+    for level in range(depth):
+        node = b.node(node, thread, functions[level % 2], calls=1, own_ns=level + 1)
+    return b.build()
+
+
+def hostile():
+    """Every hostile text as module, name, file and thread."""
+    b = Builder()
+    process = b.process(pid=5, argv=json.dumps(HOSTILE[:-1]), exit=HOSTILE[1])
+    for place, text in enumerate(HOSTILE):
+        thread = b.thread(process, name=text, native_id=1000 + place)
+        top = b.node(-1, thread, b.function(text, "f", "f.py", 1), calls=1, own_ns=11_000)
+        named = b.node(top, thread, b.function("m", text, "f.py", 2), calls=2, own_ns=22_000)
+        b.node(named, thread, b.function("m", "g", text, 3), calls=3, own_ns=33_000)
+        b.node(named, thread, b.function(text, text, kind=1), calls=4, own_ns=44_000)
+        b.loss(text, 1, text)
+    return b.build({text: text for text in HOSTILE})
+
+
+def empty():
+    """Nothing at all: no process, no thread."""
+    return Builder().build()
+
+
+def idle():
+    """A thread in which nothing happened."""
+    b = Builder()
+    b.thread(b.process(pid=9), name="MainThread")
+    return b.build()
+
+
+texts = st.text(
+    alphabet=st.one_of(
+        st.sampled_from(";:()<>%/\\. \n\r\x1b\x00\ud800\u202e#'\"2B=*+-"),
+        st.characters(codec=None, exclude_categories=()),
+    ),
+    max_size=12,
+)
+
+
+long_times = st.integers(0, 10**15)
+
+
+@st.composite
+def recordings(draw, names=texts, threads=3, nodes=25, times=long_times):
+    """Arbitrary recordings whose paths are distinct, as the recorder's are."""
+    b = Builder()
+    ids = []
+    for pid in range(draw(st.integers(1, 2))):
+        process = b.process(pid=pid + 1)
+        for native in range(draw(st.integers(1, threads))):
+            ids.append(b.thread(process, name=draw(names), native_id=100 * pid + native))
+    functions = []
+    for place in range(draw(st.integers(1, 6))):
+        kind = draw(st.sampled_from([0, 0, 1]))
+        file, line = (draw(names) or "f.py", draw(st.integers(1, 10**6))) if kind == 0 else ("", 0)
+        module = draw(names) or ("m" if kind == 1 else "")
+        functions.append(b.function(module, draw(names) + str(place), file, line, kind=kind))
+    made = []
+    known = set()
+    for _ in range(draw(st.integers(0, nodes))):
+        parent, thread = draw(st.sampled_from([(-1, thread) for thread in ids] + made[-8:]))
+        function = draw(st.sampled_from(functions))
+        if (parent, thread, function) in known:
+            continue
+        known.add((parent, thread, function))
+        counts = {key: draw(st.integers(0, 10**6)) for key in ("calls", "resumes", "exceptions", "awaits")}
+        node = b.node(
+            parent,
+            thread,
+            function,
+            own_ns=draw(times),
+            await_ns=draw(times),
+            flags=draw(st.sampled_from([0, 1])),
+            **counts,
+        )
+        made.append((node, thread))
+    return b.build()
+
+
+def function_key(row):
+    return (row.module, row.qualname, row.file, row.line)
+
+
+def flat(recording, *columns):
+    """{function: the sums of the columns over its rows}."""
+    found = defaultdict(lambda: [0] * len(columns))
+    for row in recording.functions:
+        sums = found[function_key(row)]
+        for place, column in enumerate(columns):
+            sums[place] += getattr(row, column)
+    return {key: tuple(sums) for key, sums in found.items() if any(sums)}
+
+
+def by_path(recording, *columns, thread_key=lambda thread: thread.name):
+    """{(thread, function, function, ...): the columns' sums}, without the paths where all of them are 0."""
+    threads = [thread_key(row) for row in recording.threads]
+    keys = [function_key(row) for row in recording.functions]
+    paths = []
+    found = defaultdict(lambda: [0] * len(columns))
+    for row in recording.tree:
+        path = (paths[row.parent] if row.parent >= 0 else (threads[row.thread],)) + (keys[row.function],)
+        paths.append(path)
+        sums = found[path]
+        for place, column in enumerate(columns):
+            sums[place] += getattr(row, column)
+    return {path: tuple(sums) for path, sums in found.items() if any(sums)}
+
+
+def edges(recording, column):
+    """{(caller, callee): the sum of a column}; the caller of a root is None."""
+    keys = [function_key(row) for row in recording.functions]
+    rows = list(recording.tree)
+    found = defaultdict(int)
+    for row in rows:
+        caller = keys[rows[row.parent].function] if row.parent >= 0 else None
+        found[caller, keys[row.function]] += getattr(row, column)
+    return {edge: value for edge, value in found.items() if value}

@@ -1,0 +1,184 @@
+"""callgrind files, in gprof2dot and back."""
+
+import io
+
+import format_samples as samples
+import gprof2dot
+import pytest
+from hypothesis import given, settings
+
+from seismo import formats
+from seismo.errors import FormatError
+
+FORMAT = formats.by_name("callgrind")
+
+# As valgrind writes: relative and hexadecimal positions, a file changed inside a function, a jump, several events.
+VALGRIND = """\
+# callgrind format
+version: 1
+creator: callgrind-3.20.0
+pid: 4711
+cmd:  ./a.out
+part: 1
+
+
+desc: I1 cache:
+desc: Trigger: Program termination
+
+positions: instr line
+events: Ir Dr
+summary: 130 5
+
+ob=(1) /src/a.out
+fl=(1) /src/a.c
+fn=(1) main
+0x400 10 20 5
++4 +2 10
+fi=(2) /src/inlined.h
++4 3 30
+jcnd=1/5 +4 -2
+* *
+fe=(1)
+cfi=(3) /src/b.c
+cfn=(2) work
+calls=3 0x500 7
++4 11 60
+
+fl=(3)
+fn=(2)
+0x500 7 50 1
+cfn=(3) leaf
+calls=6 0x600 9
++4 +1 10
+
+fn=(3)
+0x600 9 10
+totals: 120 6
+"""
+
+
+def written(recording):
+    out = io.BytesIO()
+    FORMAT.write(recording, out)
+    return out.getvalue()
+
+
+def parsed(text, capsys):
+    profile = gprof2dot.CallgrindParser(io.StringIO(text)).parse()
+    said = capsys.readouterr()
+    assert said.err == ""
+    return profile
+
+
+def test_gprof2dot_reads_it(capsys):
+    recording = samples.typical()
+    profile = parsed(written(recording).decode(), capsys)
+    whole = sum(recording.tree["own_ns"])
+    assert profile[gprof2dot.SAMPLES] == whole
+    functions = {function.name: function for function in profile.functions.values()}
+    assert len(functions) == len(recording.functions)
+    for row in recording.functions:
+        name = f"{row.module}:{row.qualname}" if row.module else row.qualname
+        assert functions[name][gprof2dot.SAMPLES] == row.own_ns
+    assert functions["app.maths:fib"].called == 63
+    assert functions["app.maths:fib"][gprof2dot.TOTAL_TIME_RATIO] == pytest.approx(6340 / whole)
+    assert functions["__main__:main"].calls["app.maths:fib"][gprof2dot.CALLS] == 1
+
+
+def test_gprof2dot_reads_hostile_names(capsys):
+    profile = parsed(written(samples.hostile()).decode(), capsys)
+    assert profile[gprof2dot.SAMPLES] == 110_000 * len(samples.HOSTILE)
+    assert len(profile.functions) == len(samples.hostile().functions)
+
+
+def test_gprof2dot_reads_nothing(capsys):
+    for recording in (samples.empty(), samples.idle()):
+        assert parsed(written(recording).decode(), capsys)[gprof2dot.SAMPLES] == 0
+
+
+@settings(max_examples=40, deadline=None)
+@given(samples.recordings())
+def test_gprof2dot_finds_every_function_and_its_own_time(recording):
+    profile = gprof2dot.CallgrindParser(io.StringIO(written(recording).decode())).parse()
+    assert profile[gprof2dot.SAMPLES] == pytest.approx(sum(recording.tree["own_ns"]))
+    seen = {row.function for row in recording.tree}
+    assert len(profile.functions) == len(seen)
+
+
+def test_functions_of_equal_names_stay_apart(capsys):
+    b = samples.Builder()
+    thread = b.thread(b.process())
+    for line in (1, 2):
+        b.node(-1, thread, b.function("m", "<lambda>", "m.py", line), calls=line, own_ns=line)
+    profile = parsed(written(b.build()).decode(), capsys)
+    assert sorted(profile.functions) == ["m:<lambda> (m.py:1)", "m:<lambda> (m.py:2)"]
+
+
+def test_fib_has_the_total_of_its_outermost_call():
+    lines = written(samples.fib_tree()).decode().splitlines()
+    at = lines.index("calls=1 3")
+    assert lines[at + 1] == f"1 {50 * (2**20 - 1)} {2**20 - 1}"
+
+
+def test_threads_are_parts():
+    text = written(samples.typical()).decode()
+    assert text.count("\npositions: line\nevents: ns_time calls\n") == 3
+    assert "pid: 77\nthread: 79\npart: 2\ndesc: Thread: worker%3B1\n" in text
+    back = FORMAT.reader(text.encode())
+    assert [(row.process, row.name) for row in back.threads] == [(0, "MainThread"), (0, "worker;1"), (1, "MainThread")]
+    assert list(back.processes["pid"]) == [77, 78]
+
+
+@settings(max_examples=60, deadline=None)
+@given(samples.recordings())
+def test_functions_and_calls_of_callers_come_back(recording):
+    back = FORMAT.reader(written(recording))
+    known = {samples.function_key(row) for row in recording.functions if row.calls or row.own_ns}
+    flat = samples.flat(back, "calls", "own_ns")
+    assert set(flat) == known
+    assert {key: calls for key, (calls, _) in flat.items() if calls} == {
+        key: calls for key, (calls, _) in samples.flat(recording, "calls", "own_ns").items() if calls
+    }
+    assert samples.edges(back, "calls") == samples.edges(recording, "calls")
+    for key, (_, own) in samples.flat(recording, "calls", "own_ns").items():
+        assert flat.get(key, (0, 0))[1] == own
+
+
+def test_totals_come_back():
+    recording = samples.typical()
+    totals = {row.qualname: row.total_ns for row in FORMAT.reader(written(recording)).functions}
+    for row in recording.functions:
+        assert totals[row.qualname] == pytest.approx(row.total_ns, abs=5)
+
+
+def test_a_file_of_valgrind_is_read():
+    back = FORMAT.reader(VALGRIND.encode())
+    rows = {row.qualname: row for row in back.functions}
+    assert (rows["main"].own_ns, rows["main"].total_ns, rows["main"].file, rows["main"].line) == (
+        60,
+        120,
+        "/src/a.c",
+        10,
+    )
+    assert (rows["work"].calls, rows["work"].own_ns, rows["work"].file) == (3, 50, "/src/b.c")
+    assert (rows["leaf"].calls, rows["leaf"].own_ns, rows["leaf"].total_ns) == (6, 10, 10)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "names its events"),
+        ("events: ns\nfn=f\n1 -5\n", "line 3: no number"),
+        ("events: ns\nfn=f\n1 99999999999999999999\n", "line 3: no number"),
+        ("fn=f\n1 5\n", "line 2: .* before its events"),
+        ("events: ns\nfn=f\nwhat is this\n", "line 3: unknown line"),
+        ("events: ns\nfn=f\ncalls=x 1\n", "line 3: no number"),
+        ("events: ns\nfn=f\n0x 5\n", "line 3"),
+        ("events: ns\nfn=f\n" + "1" * 5000 + " 5\n", "line 3: no position"),
+    ],
+)
+def test_what_is_no_callgrind_file_is_refused_with_the_reason(tmp_path, text, reason):
+    path = tmp_path / "x.callgrind"
+    path.write_text(text)
+    with pytest.raises(FormatError, match=reason):
+        formats.read(path)

@@ -1,0 +1,128 @@
+"""Collapsed stacks, in gprof2dot and back."""
+
+import io
+import re
+
+import format_samples as samples
+import gprof2dot
+import pytest
+from hypothesis import given, settings
+
+from seismo import formats
+from seismo.errors import FormatError
+from seismo.formats import paths
+from seismo.formats.collapsed import MAX_DEPTH
+
+FORMAT = formats.by_name("collapsed")
+
+
+def written(recording, name="collapsed"):
+    out = io.BytesIO()
+    formats.write(recording, out, name)
+    return out.getvalue().decode()
+
+
+def test_lines_are_what_flamegraph_reads():
+    for recording in (samples.typical(), samples.hostile()):
+        for line in written(recording).splitlines():
+            assert re.fullmatch(r"(.*) ([0-9]+)", line)  # flamegraph.pl's and speedscope's pattern
+
+
+def test_one_thread_has_no_marker_and_several_have():
+    assert written(samples.fib_tree(1)).splitlines() == [
+        "__main__:<module> (fib.py:1) 10",
+        "__main__:<module> (fib.py:1);__main__:fib (fib.py:3) 50",
+    ]
+    first = {line.split(";")[0] for line in written(samples.typical()).splitlines()}
+    assert first == {"<process 77>", "<process 78>"}
+
+
+def test_gprof2dot_reads_it(capsys):
+    recording = samples.typical()
+    profile = gprof2dot.CollapseParser(io.StringIO(written(recording))).parse()
+    assert profile[gprof2dot.SAMPLES] == sum(recording.tree["own_ns"])
+    assert profile.functions["/src/app/maths.py:app.maths:fib"][gprof2dot.SAMPLES] == 6300
+    assert capsys.readouterr().err == ""
+
+
+def process_and_thread(row):
+    return (row.process, row.native_id, row.name)
+
+
+def only_marked(recording):
+    """Whether the file tells all threads apart: one alone has no marker."""
+    return len({row.thread for row in recording.tree if row.own_ns}) > 1 and len(
+        {row.thread for row in recording.tree}
+    ) == len(recording.threads)
+
+
+@settings(max_examples=80, deadline=None)
+@given(samples.recordings())
+def test_paths_and_weights_come_back(recording):
+    back = FORMAT.reader(written(recording).encode())
+    key = (lambda row: row.name) if only_marked(recording) else (lambda row: "")
+    assert samples.by_path(back, "own_ns", thread_key=key) == samples.by_path(recording, "own_ns", thread_key=key)
+
+
+@settings(max_examples=40, deadline=None)
+@given(samples.recordings())
+def test_calls_come_back_where_they_are_the_weight(recording):
+    entry = formats.by_name("collapsed-calls")
+    back = entry.reader(written(recording, "collapsed-calls").encode())
+    anywhere = {"thread_key": lambda row: ""}
+    assert samples.by_path(back, "calls", **anywhere) == samples.by_path(recording, "calls", **anywhere)
+
+
+@settings(max_examples=40, deadline=None)
+@given(samples.recordings())
+def test_microseconds_lose_no_more_than_one_in_all(recording):
+    entry = formats.by_name("collapsed-us")
+    back = entry.reader(written(recording, "collapsed-us").encode())
+    lost = sum(recording.tree["own_ns"]) - sum(back.tree["own_ns"])
+    assert -1e-6 * lost <= lost < 1000
+
+
+def test_threads_and_processes_come_back():
+    back = FORMAT.reader(written(samples.typical()).encode())
+    assert [(row.native_id, row.name) for row in back.threads] == [
+        (77, "MainThread"),
+        (79, "worker;1"),
+        (78, "MainThread"),
+    ]
+    assert list(back.processes["pid"]) == [77, 78]
+
+
+def test_very_deep_paths_keep_every_functions_weight():
+    recording = samples.chain(5000)
+    text = written(recording)
+    assert len(text) < 40_000_000
+    assert max(line.count(";") for line in text.splitlines()) == MAX_DEPTH + 1
+    profile = gprof2dot.CollapseParser(io.StringIO(text)).parse()
+    assert profile[gprof2dot.SAMPLES] == sum(recording.tree["own_ns"])
+    for row in recording.functions:
+        assert profile.functions[f"deep.py:deep:{row.qualname}"][gprof2dot.SAMPLES] == row.own_ns
+
+
+def test_too_many_paths_are_refused(monkeypatch):
+    monkeypatch.setattr(paths, "MAX_NODES", 1000)
+    FORMAT.reader(b";".join([b"a"] * 1000) + b" 1\n")
+    with pytest.raises(ValueError, match="more than 1000 paths"):
+        FORMAT.reader(b";".join([b"a"] * 1001) + b" 1\n")
+
+
+def test_files_of_other_tools_are_read():
+    text = "main;run (app.py:3);std::sort 12\r\nmain;run (app.py:3) 3.5\n\n[unknown];C:\\dir\\f.dll!g 4\n"
+    back = FORMAT.reader(text.encode())
+    rows = {row.qualname: row for row in back.functions}
+    assert (rows["run"].file, rows["run"].line, rows["run"].own_ns) == ("app.py", 3, 4)
+    assert rows["main"].total_ns == 16
+    assert rows["C:\\dir\\f.dll!g"].own_ns == 4
+    assert set(back.losses["kind"]) == {"calls-unknown", "unit-assumed"}
+
+
+@pytest.mark.parametrize("text", ["main", "main;run x", "main -3", " 5", "a;b 99999999999999999999", "a;b 1e5"])
+def test_what_is_no_stack_is_refused_with_its_line(tmp_path, text):
+    path = tmp_path / "x.collapsed"
+    path.write_text(f"ok 1\n{text}\n")
+    with pytest.raises(FormatError, match=r"line 2|a weight"):
+        formats.read(path)

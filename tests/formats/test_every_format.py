@@ -1,0 +1,125 @@
+"""What holds for every format: hostile names, nothing, depth, damage."""
+
+import contextlib
+import io
+import random
+import time
+
+import format_samples as samples
+import pytest
+
+from seismo import formats
+from seismo.errors import SeismoError
+
+EVERY = pytest.mark.parametrize("format_", formats.FORMATS, ids=formats.names())
+FOREIGN = pytest.mark.parametrize(
+    "format_", [format_ for format_ in formats.FORMATS if format_.name != "seismo"], ids=lambda format_: format_.name
+)
+
+
+def written(recording, format_):
+    out = io.BytesIO()
+    format_.write(recording, out)
+    return out.getvalue()
+
+
+@EVERY
+def test_nothing_is_written_and_read(format_, tmp_path):
+    for recording in (samples.empty(), samples.idle()):
+        path = tmp_path / "x"
+        path.write_bytes(written(recording, format_))
+        assert len(format_.read(str(path)).tree) == 0
+
+
+@FOREIGN
+def test_hostile_names_do_no_harm(format_):
+    data = written(samples.hostile(), format_)
+    back = format_.reader(data)
+    assert sum(back.functions["own_ns"]) in (0, 110_000 * len(samples.HOSTILE))
+    if format_.binary:
+        return
+    text = data.decode()  # no lone surrogate has got through
+    assert not any((ord(char) < 32 and char != "\n") or 127 <= ord(char) < 160 for char in text)
+    assert "\u202e" not in text
+    if format_.suffixes and format_.suffixes[0].endswith("json"):
+        assert "</script>" not in text
+
+
+@FOREIGN
+def test_hostile_names_come_back(format_):
+    recording = samples.hostile()
+    back = format_.reader(written(recording, format_))
+    wanted = {name for name in samples.HOSTILE if name}
+    assert wanted <= {row.qualname for row in back.functions} | {row.file for row in back.functions}
+
+
+@EVERY
+def test_a_deep_tree(format_):
+    recording = samples.chain(10_000)
+    began = time.monotonic()
+    data = written(recording, format_)
+    back = format_.reader(data)
+    assert time.monotonic() - began < 30
+    if "calls" in format_.name or format_.name == "collapsed-us":
+        return
+    assert sum(back.functions["own_ns"]) == sum(recording.functions["own_ns"])
+    assert {row.qualname: row.own_ns for row in back.functions if row.qualname in ("even", "odd")} == {
+        row.qualname: row.own_ns for row in recording.functions
+    }
+
+
+@FOREIGN
+def test_damage_is_an_error_and_no_crash(format_, tmp_path):
+    """Cut short, changed, repeated: reading gives a recording or a FormatError, nothing else."""
+    whole = written(samples.typical(), format_)
+    dice = random.Random(20)
+    path = tmp_path / "damaged"
+    for turn in range(300):
+        data = bytearray(whole)
+        kind = turn % 4
+        if kind == 0:
+            del data[dice.randrange(len(data)) :]
+        elif kind == 1:
+            for _ in range(dice.randrange(1, 6)):
+                data[dice.randrange(len(data))] = dice.randrange(256)
+        elif kind == 2:
+            at = dice.randrange(len(data))
+            data[at:at] = data[dice.randrange(len(data)) :][: dice.randrange(100)]
+        else:
+            at = dice.randrange(len(data))
+            del data[at : at + dice.randrange(1, 20)]
+        path.write_bytes(data)
+        with contextlib.suppress(SeismoError):
+            formats.read(path, format_.name)
+
+
+@FOREIGN
+def test_foreign_content_is_refused(format_, tmp_path):
+    path = tmp_path / "foreign"
+    for data in (
+        b"\x00\x01\x02",
+        b"\x7fELF\x02\x01\x01",
+        b"[" * 100_000,
+        b"<html></html>\n",
+        b"[1,2]",
+        b"\x1f\x8b\x08",
+    ):
+        path.write_bytes(data)
+        with pytest.raises(SeismoError) as error:
+            formats.read(path, format_.name)
+        assert str(path) in str(error.value)
+
+
+@FOREIGN
+def test_random_bytes_are_no_crash(format_, tmp_path):
+    dice = random.Random(7)
+    path = tmp_path / "noise"
+    for size in range(0, 200, 3):
+        path.write_bytes(dice.randbytes(size))
+        with contextlib.suppress(SeismoError):
+            formats.read(path, format_.name)
+
+
+@EVERY
+def test_written_twice_is_the_same(format_):
+    assert written(samples.typical(), format_) == written(samples.typical(), format_)

@@ -1,0 +1,103 @@
+"""Call graphs from trees and trees from call graphs."""
+
+import format_samples as samples
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from seismo.formats.forest import Forest
+from seismo.formats.graph import SPREAD, Cost, Graph, _cut, _parts, from_forest, into_tree
+from seismo.formats.text import Frame
+from seismo.model import Builder
+
+
+@settings(max_examples=80, deadline=None)
+@given(samples.recordings())
+def test_a_graph_has_the_models_sums(recording):
+    """Two ways to the same numbers: here by a walk, in the native core by columns."""
+    forest = Forest(recording)
+    graph = from_forest(forest, range(len(recording.functions)), range(forest.threads))
+    seen = {row.function for row in recording.tree}
+    assert set(graph.functions) == seen
+    for row in recording.functions:
+        if row.id in seen:
+            cost = graph.functions[row.id]
+            assert cost.calls == row.calls
+            assert cost.own == pytest.approx(row.own_ns)
+            assert cost.total == pytest.approx(row.total_ns)
+            assert cost.primitive <= cost.calls <= cost.nested_calls or cost.primitive < cost.calls
+
+
+@settings(max_examples=40, deadline=None)
+@given(samples.recordings())
+def test_the_walk_enters_and_leaves_each_node_once(recording):
+    forest = Forest(recording)
+    entered = []
+    for thread in range(forest.threads):
+        stack = []
+        for step in forest.walk(thread):
+            if step >= 0:
+                assert forest.parent[step] == (stack[-1] if stack else -1)
+                assert forest.thread[step] == thread
+                stack.append(step)
+                entered.append(step)
+            else:
+                assert stack.pop() == ~step
+        assert not stack
+    assert sorted(entered) == list(range(forest.count))
+
+
+@given(st.integers(0, 2**60), st.lists(st.floats(0, 1e18), min_size=1).filter(lambda weights: sum(weights) > 0))
+def test_parts_add_up(amount, weights):
+    parts = _parts(amount, weights)
+    assert sum(parts) == amount
+    assert len(parts) == len(weights)
+    assert min(parts) >= 0
+
+
+@given(st.lists(st.integers(0, 10**9)), st.integers(0, 10**9))
+def test_cutting_keeps_to_the_bound(amounts, bound):
+    cut = _cut(amounts, bound)
+    assert sum(cut) == min(sum(amounts), bound)
+    assert all(0 <= after <= before for before, after in zip(amounts, cut, strict=True))
+
+
+def build(graph):
+    b = Builder()
+    thread = b.thread(b.process())
+    count = 1 + max(graph.functions)
+    into_tree(graph, [Frame(0, "", str(place), "f.py", place) for place in range(count)], b, thread)
+    return b.build()
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.dictionaries(st.integers(0, 6), st.tuples(*[st.integers(0, 10**6)] * 3), min_size=1),
+    st.dictionaries(st.tuples(st.integers(0, 7), st.integers(0, 7)), st.tuples(*[st.integers(0, 10**6)] * 3)),
+)
+def test_any_graph_becomes_a_tree_that_keeps_calls_and_own_times(functions, edges):
+    """Also graphs that contradict themselves, as damaged files have them."""
+    graph = Graph(
+        {key: Cost(calls, calls, own, own + below) for key, (calls, own, below) in functions.items()},
+        {key: Cost(calls, calls, own, own + below) for key, (calls, own, below) in edges.items()},
+    )
+    rows = {row.line: row for row in build(graph).functions}
+    for key, (calls, own, _) in functions.items():
+        assert (rows[key].calls, rows[key].own_ns) == (calls, own)
+
+
+def test_a_tree_stays_small_where_paths_are_many():
+    """A ladder of diamonds: 2 ** 40 paths."""
+    graph = Graph()
+    for level in range(40):
+        for key in (3 * level, 3 * level + 1, 3 * level + 2):
+            graph.functions[key] = Cost(2**20, 2**20, 1000, (40 - level) * 3000)
+        top, left, right = range(3 * level, 3 * level + 3)
+        graph.edges[top, left] = graph.edges[top, right] = Cost(2**20, 2**20, 1000, (40 - level) * 1500)
+        if level < 39:
+            graph.edges[left, top + 3] = Cost(2**19, 2**19, 500, (39 - level) * 1500)
+            graph.edges[right, top + 3] = Cost(2**19, 2**19, 500, (39 - level) * 1500)
+    edges = len(graph.edges)
+    recording = build(graph)
+    assert len(recording.tree) <= SPREAD * (edges + 1)
+    assert all(row.calls == 2**20 and row.own_ns == 1000 for row in recording.functions)

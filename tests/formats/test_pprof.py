@@ -1,0 +1,257 @@
+"""pprof files, in protobuf's own parser of the public profile.proto, and back."""
+
+import gzip
+import io
+
+import format_samples as samples
+import pytest
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from seismo import formats
+from seismo.errors import FormatError
+from seismo.formats import base, protobuf
+
+FORMAT = formats.by_name("pprof")
+
+# profile.proto of github.com/google/pprof as far as it goes: message: (field, number, type, repeated)
+PROTO = {
+    "ValueType": [("type", 1, "int64"), ("unit", 2, "int64")],
+    "Label": [("key", 1, "int64"), ("str", 2, "int64"), ("num", 3, "int64"), ("num_unit", 4, "int64")],
+    "Sample": [("location_id", 1, "uint64*"), ("value", 2, "int64*"), ("label", 3, "Label*")],
+    "Mapping": [
+        ("id", 1, "uint64"), ("memory_start", 2, "uint64"), ("memory_limit", 3, "uint64"), ("file_offset", 4, "uint64"),
+        ("filename", 5, "int64"), ("build_id", 6, "int64"), ("has_functions", 7, "bool"), ("has_filenames", 8, "bool"),
+        ("has_line_numbers", 9, "bool"), ("has_inline_frames", 10, "bool"),
+    ],
+    "Line": [("function_id", 1, "uint64"), ("line", 2, "int64")],
+    "Location": [
+        ("id", 1, "uint64"), ("mapping_id", 2, "uint64"), ("address", 3, "uint64"), ("line", 4, "Line*"),
+        ("is_folded", 5, "bool"),
+    ],
+    "Function": [
+        ("id", 1, "uint64"), ("name", 2, "int64"), ("system_name", 3, "int64"), ("filename", 4, "int64"),
+        ("start_line", 5, "int64"),
+    ],
+    "Profile": [
+        ("sample_type", 1, "ValueType*"), ("sample", 2, "Sample*"), ("mapping", 3, "Mapping*"),
+        ("location", 4, "Location*"), ("function", 5, "Function*"), ("string_table", 6, "string*"),
+        ("drop_frames", 7, "int64"), ("keep_frames", 8, "int64"), ("time_nanos", 9, "int64"),
+        ("duration_nanos", 10, "int64"), ("period_type", 11, "ValueType"), ("period", 12, "int64"),
+        ("comment", 13, "int64*"), ("default_sample_type", 14, "int64"),
+    ],
+}  # fmt: skip
+
+
+def _classes():
+    file = descriptor_pb2.FileDescriptorProto(name="profile.proto", package="perftools.profiles", syntax="proto3")
+    types = descriptor_pb2.FieldDescriptorProto
+    for message, fields in PROTO.items():
+        added = file.message_type.add(name=message)
+        for name, number, type_ in fields:
+            label = types.LABEL_REPEATED if type_.endswith("*") else types.LABEL_OPTIONAL
+            field = added.field.add(name=name, number=number, label=label)
+            if type_.rstrip("*") in PROTO:
+                field.type, field.type_name = types.TYPE_MESSAGE, f".perftools.profiles.{type_.rstrip('*')}"
+            else:
+                field.type = getattr(types, f"TYPE_{type_.rstrip('*').upper()}")
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return [
+        message_factory.GetMessageClass(pool.FindMessageTypeByName(f"perftools.profiles.{name}"))
+        for name in ("Profile", "Label")
+    ]
+
+
+Profile, Label = _classes()
+
+
+def written(recording):
+    out = io.BytesIO()
+    FORMAT.write(recording, out)
+    return out.getvalue()
+
+
+def parsed(recording):
+    profile = Profile()
+    profile.ParseFromString(gzip.decompress(written(recording)))
+    assert profile.string_table[0] == ""
+    assert len(set(profile.string_table)) == len(profile.string_table)
+    return profile
+
+
+def checked(profile):
+    """pprof's own Profile.CheckValid: ids unique and not 0, references lead somewhere, as many values as types."""
+    ids = {kind: [entry.id for entry in getattr(profile, kind)] for kind in ("mapping", "location", "function")}
+    for found in ids.values():
+        assert 0 not in found
+        assert len(set(found)) == len(found)
+    known = {kind: set(found) for kind, found in ids.items()}
+    for location in profile.location:
+        assert location.mapping_id in known["mapping"]
+        assert all(line.function_id in known["function"] for line in location.line)
+    for sample in profile.sample:
+        assert len(sample.value) == len(profile.sample_type)
+        assert known["location"].issuperset(sample.location_id)
+        for label in sample.label:
+            assert profile.string_table[label.key]
+            assert not (label.str and label.num)
+    for function in profile.function:
+        assert max(function.name, function.system_name, function.filename) < len(profile.string_table)
+    return profile
+
+
+def test_protobuf_reads_it():
+    recording = samples.typical()
+    profile = checked(parsed(recording))
+    text = profile.string_table
+    assert [(text[type_.type], text[type_.unit]) for type_ in profile.sample_type] == [
+        ("calls", "count"),
+        ("resumes", "count"),
+        ("exceptions", "count"),
+        ("awaits", "count"),
+        ("time", "nanoseconds"),
+        ("await", "nanoseconds"),
+    ]
+    assert text[profile.default_sample_type] == "time"
+    assert sum(sample.value[4] for sample in profile.sample) == sum(recording.tree["own_ns"])
+    assert sum(sample.value[0] for sample in profile.sample) == sum(recording.tree["calls"])
+    assert profile.time_nanos == 1_790_000_000_000_000_000
+    assert profile.duration_nanos == 1_000_000_000
+    assert [text[index] for index in profile.comment] == ["written by seismo", "lost: repaired 2 generator%0Aclosed"]
+    assert text[profile.mapping[0].filename] == "app.py --fast"
+    names = {text[function.name]: function for function in profile.function}
+    fib = names["app.maths.fib"]
+    assert (text[fib.system_name], text[fib.filename], fib.start_line) == ("app.maths:fib", "/src/app/maths.py", 10)
+
+
+def test_paths_begin_with_the_innermost_function():
+    profile = parsed(samples.fib_tree(3))
+    ids = {profile.string_table[function.name]: function.id for function in profile.function}
+    module, fib = ids["__main__.<module>"], ids["__main__.fib"]
+    assert [list(sample.location_id) for sample in profile.sample] == [
+        [module],
+        [fib, module],
+        [fib, fib, module],
+        [fib, fib, fib, module],
+    ]
+
+
+def test_labels_name_thread_process_and_lower_bounds():
+    profile = parsed(samples.typical())
+    text = profile.string_table
+    found = set()
+    for sample in profile.sample:
+        labels = {text[label.key]: text[label.str] if label.str else label.num for label in sample.label}
+        found.add((labels["pid"], labels["thread_id"], labels["thread"]))
+        is_len = len(sample.location_id) == 8 and sample.value[0] == 5
+        assert ("lower_bound" in labels) == is_len
+    assert found == {(77, 77, "MainThread"), (77, 79, "worker%3B1"), (78, 78, "MainThread")}
+
+
+@settings(max_examples=60, deadline=None)
+@given(samples.recordings())
+def test_arbitrary_recordings_are_valid_and_come_back(recording):
+    profile = checked(parsed(recording))
+    assert sum(sample.value[4] for sample in profile.sample) == sum(map(int, recording.tree["own_ns"]))
+    back = FORMAT.reader(written(recording))
+    columns = ("calls", "resumes", "exceptions", "awaits", "own_ns", "await_ns", "flags")
+    found, expected = samples.by_path(back, *columns), samples.by_path(recording, *columns)
+    only_flag = [path for path, values in expected.items() if not any(values[:-1])]
+    for path in only_flag:  # what is 0 in all is no sample
+        del expected[path]
+    assert {path: values[:-1] for path, values in found.items()} == {
+        path: values[:-1] for path, values in expected.items()
+    }
+
+
+def test_hostile_recordings_are_valid():
+    checked(parsed(samples.hostile()))
+    checked(parsed(samples.empty()))
+
+
+def test_very_deep_paths_keep_every_functions_values():
+    profile = checked(parsed(samples.chain(3000)))
+    text = profile.string_table
+    name = {function.id: text[function.name] for function in profile.function}
+    own = {}
+    for sample in profile.sample:
+        assert len(sample.location_id) <= 1026
+        own[name[sample.location_id[0]]] = own.get(name[sample.location_id[0]], 0) + sample.value[4]
+    assert own == {f"deep.{row.qualname}": row.own_ns for row in samples.chain(3000).functions}
+
+
+def foreign(**changes):
+    """A profile as Go's runtime writes it: two types, inlined functions, no labels, locations out of order."""
+    strings = ["", "samples", "count", "cpu", "nanoseconds", "main.main", "main.go", "runtime.f", "runtime.go"]
+    profile = Profile(string_table=strings, default_sample_type=3, time_nanos=5)
+    profile.sample_type.add(type=1, unit=2)
+    profile.sample_type.add(type=3, unit=4)
+    profile.function.add(id=7, name=5, system_name=5, filename=6, start_line=3)
+    profile.function.add(id=9, name=7, system_name=7, filename=8)
+    profile.location.add(id=20, address=0x1234).line.add(function_id=7, line=12)
+    inlined = profile.location.add(id=10)
+    inlined.line.add(function_id=9, line=40)
+    inlined.line.add(function_id=7, line=14)
+    profile.location.add(id=30, address=0x99)
+    profile.sample.add(location_id=[10], value=[2, 20_000_000])
+    profile.sample.add(location_id=[30, 20], value=[1, 10_000_000])
+    for key, value in changes.items():
+        profile.ClearField(key)
+        for entry in value:
+            if isinstance(entry, dict):
+                getattr(profile, key).add(**entry)
+            else:
+                getattr(profile, key).append(entry)
+    return profile.SerializeToString()
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bytes])
+def test_profiles_of_go_are_read(pack):
+    back = FORMAT.reader(pack(foreign()))
+    rows = {row.qualname: row for row in back.functions}
+    assert (rows["main.main"].own_ns, rows["main.main"].total_ns) == (0, 30_000_000)
+    assert (rows["runtime.f"].own_ns, rows["runtime.f"].line) == (20_000_000, 40)
+    assert rows["<location 30>"].own_ns == 10_000_000
+    assert list(back.losses["kind"]) == ["calls-unknown"]
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (foreign(string_table=[""]), "index of a string"),
+        (foreign(sample_type=[]), "no type of values"),
+        (foreign(sample=[{"location_id": [10], "value": [1]}]), "not as many values"),
+        (b"\x0a\xff\x01", "past the end"),
+        (b"\x08" + b"\xff" * 12, "more than 64 bits"),
+        (b"\x08\xff", "cut short"),
+        (b"\x00\x00", "no number"),
+        (b"\x0b", "of a kind"),
+        (b"\x09\x00", "past the end"),
+        (gzip.compress(foreign())[:-9], "cut short"),
+        (gzip.compress(foreign())[:20] + b"\xff" * 20, "damaged|cut short"),
+    ],
+)
+def test_what_is_no_profile_is_refused_with_the_reason(tmp_path, data, reason):
+    path = tmp_path / "x.pb.gz"
+    path.write_bytes(data)
+    with pytest.raises(FormatError, match=reason):
+        formats.read(path)
+
+
+def test_a_bomb_is_refused(monkeypatch):
+    monkeypatch.setattr(base, "MAX_BYTES", 1 << 16)
+    with pytest.raises(ValueError, match="unpacks to more"):
+        base.unzip(gzip.compress(bytes(1 << 17)))
+    assert base.unzip(gzip.compress(b"a") + gzip.compress(b"b")) == b"ab"
+
+
+@given(st.integers(-(2**63), 2**63 - 1))
+def test_varints_are_protobufs(value):
+    label = protobuf.number_field(3, value)
+    assert label == Label(num=value).SerializeToString()
+    if value:
+        read, at = protobuf.read_varint(label, 1)
+        assert protobuf.signed(read) == value
+        assert at == len(label)

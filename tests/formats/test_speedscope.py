@@ -1,0 +1,137 @@
+"""speedscope files: against the schema that speedscope publishes, and back."""
+
+import io
+import json
+from pathlib import Path
+
+import format_samples as samples
+import jsonschema
+import pytest
+from hypothesis import given, settings
+
+from seismo import formats
+from seismo.errors import FormatError
+
+FORMAT = formats.by_name("speedscope")
+SCHEMA = json.loads((Path(__file__).parent / "data" / "speedscope-schema.json").read_text())
+VALIDATOR = jsonschema.Draft7Validator(SCHEMA)
+
+
+def written(recording):
+    out = io.BytesIO()
+    FORMAT.write(recording, out)
+    return json.loads(out.getvalue())
+
+
+def replay(profile, frames):
+    """What the viewer does with an evented profile: balanced, in order, inside its span. Own time by path."""
+    stack, at, own = [], profile["startValue"], {}
+    for event in profile["events"]:
+        assert event["at"] >= at
+        if stack:
+            path = tuple(stack)
+            own[path] = own.get(path, 0) + event["at"] - at
+        at = event["at"]
+        if event["type"] == "O":
+            assert 0 <= event["frame"] < len(frames)
+            stack.append(event["frame"])
+        else:
+            assert stack.pop() == event["frame"]
+    assert not stack
+    assert at <= profile["endValue"]
+    return own
+
+
+@pytest.mark.parametrize("make", [samples.typical, samples.hostile, samples.empty, samples.idle, samples.fib_tree])
+def test_the_schema_holds(make):
+    document = written(make())
+    VALIDATOR.validate(document)
+    assert document["profiles"]
+    assert 0 <= document["activeProfileIndex"] < len(document["profiles"])
+
+
+@settings(max_examples=60, deadline=None)
+@given(samples.recordings())
+def test_arbitrary_recordings_are_valid_and_balanced(recording):
+    document = written(recording)
+    VALIDATOR.validate(document)
+    frames = document["shared"]["frames"]
+    whole = sum(sum(replay(profile, frames).values()) for profile in document["profiles"])
+    assert whole == sum(map(int, recording.tree["own_ns"]))
+    assert whole == sum(profile["endValue"] for profile in document["profiles"])
+
+
+def test_a_profile_is_a_thread():
+    document = written(samples.typical())
+    assert [profile["name"] for profile in document["profiles"]] == [
+        "MainThread 77 in process 77",
+        "worker;1 79 in process 77",
+        "MainThread 78 in process 78",
+    ]
+    assert document["activeProfileIndex"] == 0
+    assert document["name"] == "app.py --fast"
+    assert document["shared"]["frames"][1] == {"name": "app.maths:fib", "file": "/src/app/maths.py", "line": 10}
+
+
+@settings(max_examples=60, deadline=None)
+@given(samples.recordings())
+def test_paths_and_own_times_come_back(recording):
+    out = io.BytesIO()
+    FORMAT.write(recording, out)
+    back = FORMAT.reader(out.getvalue())
+    anywhere = {"thread_key": lambda row: ""}
+    assert samples.by_path(back, "own_ns", **anywhere) == samples.by_path(recording, "own_ns", **anywhere)
+    assert len(back.threads) == max(1, len({row.thread for row in recording.tree}))
+
+
+def sampled(unit="milliseconds", **changes):
+    profile = {
+        "type": "sampled", "name": "t", "unit": unit, "startValue": 0, "endValue": 9,
+        "samples": [[0, 1], [0], [0, 1, 1]], "weights": [1, 2.5, 3],
+    }  # fmt: skip
+    frames = [{"name": "main", "file": "a.py", "line": 3}, {"name": "work", "line": "x", "file": None}]
+    document = {"$schema": SCHEMA["definitions"]["FileFormat.File"]["properties"]["$schema"]["const"]}
+    return {**document, "shared": {"frames": frames}, "profiles": [{**profile, **changes}]}
+
+
+def test_sampled_profiles_of_other_tools_are_read(tmp_path):
+    path = tmp_path / "x.json"  # the name does not say it, the content does
+    path.write_text(json.dumps(sampled()))
+    back = formats.read(path)
+    assert {row.qualname: (row.own_ns, row.total_ns) for row in back.functions} == {
+        "main": (2_500_000, 6_500_000),
+        "work": (4_000_000, 4_000_000),
+    }
+    path.write_text(json.dumps(sampled(unit="none")))
+    assert set(formats.read(path).losses["kind"]) == {"calls-unknown", "unit-assumed"}
+
+
+EVENTED = {"type": "evented", "unit": "nanoseconds"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"samples": [[2]], "weights": [1]}, "index of a frame"),
+        ({"samples": [[-1]], "weights": [1]}, "index of a frame"),
+        ({"samples": [[True]], "weights": [1]}, "index of a frame"),
+        ({"samples": [[0]], "weights": []}, "not as many weights"),
+        ({"samples": [[0]], "weights": [float("inf")]}, "too large"),
+        ({"samples": [[0]], "weights": [1e300]}, "too large"),
+        ({"samples": [[0]], "weights": ["1"]}, "no number"),
+        ({"samples": 1}, "samples is no list"),
+        ({"type": "other"}, "neither"),
+        ({**EVENTED, "events": [{"type": "O", "at": 5, "frame": 0}, {"type": "C", "at": 4, "frame": 0}]}, "before"),
+        ({**EVENTED, "events": [{"type": "C", "at": 5, "frame": 0}]}, "closes none"),
+        (
+            {**EVENTED, "events": [{"type": "O", "at": 1, "frame": 0}, {"type": "C", "at": 4, "frame": 1}]},
+            "closes none",
+        ),
+        ({**EVENTED, "events": [3]}, "an event is no object"),
+    ],
+)
+def test_what_is_no_profile_is_refused_with_the_reason(tmp_path, changes, reason):
+    path = tmp_path / "x.speedscope.json"
+    path.write_text(json.dumps(sampled(**changes)))
+    with pytest.raises(FormatError, match=reason):
+        formats.read(path)

@@ -1,0 +1,52 @@
+"""What no compiler checks in the native code: where versions are named, what is exported, what it calls."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FILES = sorted([*(ROOT / "native").rglob("*.c"), *(ROOT / "native").rglob("*.h")])
+
+VERSIONS = re.compile(r"\b(PY_VERSION_HEX|PY_MAJOR_VERSION|PY_MINOR_VERSION|Py_GIL_DISABLED)\b")
+# An error is marked in the recording and told at its end; the program that is recorded never sees it.
+FORBIDDEN_CALLS = re.compile(r"\b(printf|fprintf|puts|fputs|perror|exit|_exit|abort|Py_FatalError|Py_Exit)\s*\(")
+DEFINITION = re.compile(
+    r"^(?!static\b|typedef\b|struct\b|union\b|enum\b|#|\s)[^\n;={}()]*?\b(\w+)\([^;{}]*\)\s*\{", re.MULTILINE
+)
+
+
+def code_of(path: Path) -> str:
+    """The text of a C file without comments and string contents, line for line."""
+
+    def blank(found: re.Match[str]) -> str:
+        return '""' if found[0].startswith('"') else "\n" * found[0].count("\n")
+
+    return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', blank, path.read_text(), flags=re.DOTALL)
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT / "native").as_posix()
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_only_compat_names_a_python_version(path):
+    assert path.parent.name == "compat" or not VERSIONS.findall(code_of(path))
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_native_code_never_prints_or_exits(path):
+    assert not FORBIDDEN_CALLS.findall(code_of(path))
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_names_with_external_linkage_have_the_prefix(path):
+    names = {name for name in DEFINITION.findall(code_of(path)) if not name.isupper()}  # those are macros
+    assert {name for name in names if not name.startswith(("sm_", "PyInit_"))} == set()
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if path.suffix == ".h"], ids=name_of)
+def test_headers_are_guarded(path):
+    assert re.search(r"^#ifndef SM_\w+_H\n#define SM_\w+_H$|^#pragma once$", path.read_text(), re.MULTILINE) or (
+        "included several times" in path.read_text()
+    )

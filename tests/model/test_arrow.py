@@ -1,0 +1,267 @@
+"""Tables through the Arrow PyCapsule interface: in the structures themselves, and in the libraries that take them."""
+
+import array
+import ctypes
+import gc
+import importlib
+import math
+import sys
+import weakref
+
+import pytest
+
+from seismo import _core
+
+
+def library(name):
+    return pytest.importorskip(name, exc_type=ImportError)
+
+
+TABLES = ["functions", "tree", "threads", "processes", "losses"]
+
+
+def expected(table):
+    """Rows as plain tuples, lone surrogates replaced as Arrow's UTF-8 demands."""
+    return [tuple(v.encode("utf-8", "replace").decode() if isinstance(v, str) else v for v in row) for row in table]
+
+
+# ---- consumers ----
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_pyarrow_takes_a_table(make, name):
+    pa = library("pyarrow")
+    table = getattr(make(), name)
+    taken = pa.table(table)
+    taken.validate(full=True)
+    assert taken.column_names == table.columns
+    assert [tuple(row.values()) for row in taken.to_pylist()] == expected(table)
+    assert pa.RecordBatchReader.from_stream(table).read_all() == taken
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_polars_takes_a_table(make, name):
+    pl = library("polars")
+    table = getattr(make(), name)
+    taken = pl.DataFrame(table)
+    assert taken.columns == table.columns
+    assert taken.rows() == expected(table)
+
+
+def test_duckdb_takes_a_table(make):
+    duckdb = library("duckdb")
+    functions = make().functions
+    connection = duckdb.connect()
+    try:
+        connection.register("functions", functions)
+        rows = connection.execute(
+            "select qualname, calls, own_ns from functions where calls > 1 order by calls"
+        ).fetchall()
+    finally:
+        connection.close()
+    assert rows == [("f", 3, 130.0), ("Café.g", 13, 550.0), ("len", 40, 4.0)]
+
+
+def test_pandas_takes_a_table(make):
+    pd = library("pandas")
+    library("pyarrow")
+    if not hasattr(pd.DataFrame, "from_arrow"):
+        pytest.skip("this pandas has no from_arrow")
+    functions = make().functions
+    taken = pd.DataFrame.from_arrow(functions)
+    assert list(taken.columns) == functions.columns
+    assert taken["calls"].tolist() == [3, 13, 40, 1]
+
+
+def test_an_arrow_table_outlives_the_recording(make):
+    pa = library("pyarrow")
+    recording = make()
+    taken = pa.table(recording.tree)
+    del recording
+    gc.collect()
+    assert taken["calls"].to_pylist() == [1, 10, 2, 40, 3, 1]
+
+
+def test_an_empty_table_is_taken(make):
+    pa = library("pyarrow")
+    recording = make()
+    taken = pa.table(recording.subtract(recording).tree)
+    assert taken.num_rows == 0
+    assert taken.num_columns == 15
+
+
+# ---- the structures ----
+
+
+class Schema(ctypes.Structure):
+    pass
+
+
+class Array(ctypes.Structure):
+    pass
+
+
+class Stream(ctypes.Structure):
+    pass
+
+
+P = ctypes.POINTER
+Schema._fields_ = [
+    ("format", ctypes.c_char_p),
+    ("name", ctypes.c_char_p),
+    ("metadata", ctypes.c_char_p),
+    ("flags", ctypes.c_int64),
+    ("n_children", ctypes.c_int64),
+    ("children", P(P(Schema))),
+    ("dictionary", P(Schema)),
+    ("release", ctypes.CFUNCTYPE(None, P(Schema))),
+    ("private_data", ctypes.c_void_p),
+]
+Array._fields_ = [
+    ("length", ctypes.c_int64),
+    ("null_count", ctypes.c_int64),
+    ("offset", ctypes.c_int64),
+    ("n_buffers", ctypes.c_int64),
+    ("n_children", ctypes.c_int64),
+    ("buffers", P(ctypes.c_void_p)),
+    ("children", P(P(Array))),
+    ("dictionary", P(Array)),
+    ("release", ctypes.CFUNCTYPE(None, P(Array))),
+    ("private_data", ctypes.c_void_p),
+]
+Stream._fields_ = [
+    ("get_schema", ctypes.CFUNCTYPE(ctypes.c_int, P(Stream), P(Schema))),
+    ("get_next", ctypes.CFUNCTYPE(ctypes.c_int, P(Stream), P(Array))),
+    ("get_last_error", ctypes.CFUNCTYPE(ctypes.c_char_p, P(Stream))),
+    ("release", ctypes.CFUNCTYPE(None, P(Stream))),
+    ("private_data", ctypes.c_void_p),
+]
+
+
+def stream_of(capsule):
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return Stream.from_address(get(capsule, b"arrow_array_stream"))
+
+
+def columns():
+    numbers, reals = array.array("q", [1, -2, 3]), array.array("d", [0.5, math.pi, -1.0])
+    offsets = array.array("q", [0, 1, 1, 3])
+    return [("n", "l", numbers), ("x", "g", reals), ("s", "u", "aé".encode(), offsets)], [
+        weakref.ref(v) for v in (numbers, reals, offsets)
+    ]
+
+
+def test_the_stream_has_the_specified_shape():
+    given, _ = columns()
+    capsule = _core.arrow_stream(given)
+    stream = stream_of(capsule)
+    schema, batch, end = Schema(), Array(), Array()
+    assert stream.get_schema(stream, schema) == 0
+    assert schema.format == b"+s"
+    kinds = [(schema.children[i].contents.name, schema.children[i].contents.format) for i in range(schema.n_children)]
+    assert kinds == [(b"n", b"l"), (b"x", b"g"), (b"s", b"U")]
+    assert stream.get_next(stream, batch) == 0
+    assert (batch.length, batch.n_children, batch.n_buffers, batch.offset, batch.null_count) == (3, 3, 1, 0, 0)
+    assert not batch.buffers[0]
+    child = batch.children[0].contents
+    assert child.n_buffers == 2
+    assert (ctypes.c_int64 * 3).from_address(child.buffers[1])[:] == [1, -2, 3]
+    text = batch.children[2].contents
+    assert text.n_buffers == 3
+    assert (ctypes.c_int64 * 4).from_address(text.buffers[1])[:] == [0, 1, 1, 3]
+    assert ctypes.string_at(text.buffers[2], 3) == "aé".encode()
+    assert stream.get_next(stream, end) == 0
+    assert not end.release  # the end of the stream
+    schema.release(schema)
+    assert not schema.release
+    batch.release(batch)
+    assert not batch.release
+
+
+def test_everything_is_kept_until_all_is_released_in_any_order():
+    given, watched = columns()
+    capsule = _core.arrow_stream(given)
+    stream = stream_of(capsule)
+    batch = Array()
+    assert stream.get_next(stream, batch) == 0
+    moved = Array()  # a consumer may move a child out and release it last
+    ctypes.memmove(ctypes.byref(moved), batch.children[1], ctypes.sizeof(Array))
+    ctypes.memset(ctypes.byref(batch.children[1].contents, Array.release.offset), 0, ctypes.sizeof(ctypes.c_void_p))
+    del given
+    stream.release(stream)
+    assert not stream.release
+    del capsule, stream
+    batch.release(batch)
+    gc.collect()
+    assert all(ref() is not None for ref in watched)
+    assert (ctypes.c_double * 3).from_address(moved.buffers[1])[0] == 0.5
+    moved.release(moved)
+    gc.collect()
+    assert all(ref() is None for ref in watched)
+
+
+def test_a_capsule_that_nobody_takes_releases_itself():
+    given, watched = columns()
+    capsule = _core.arrow_stream(given)
+    del given
+    gc.collect()
+    assert all(ref() is not None for ref in watched)
+    del capsule
+    gc.collect()
+    assert all(ref() is None for ref in watched)
+
+
+def test_a_consumer_may_release_on_a_thread_of_its_own():
+    import threading
+
+    given, watched = columns()
+    capsule = _core.arrow_stream(given)
+    stream = stream_of(capsule)
+    thread = threading.Thread(target=stream.release, args=(stream,))
+    thread.start()
+    thread.join()
+    del given, stream, capsule, thread
+    gc.collect()
+    assert all(ref() is None for ref in watched)
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        ([("n", "l", array.array("i", [1]))], TypeError),
+        ([("n", "g", array.array("q", [1]))], TypeError),
+        ([("n", "z", array.array("q", [1]))], ValueError),
+        ([("n", "l", array.array("q", [1])), ("m", "l", array.array("q", [1, 2]))], ValueError),
+        ([("s", "u", b"abc", array.array("q", [0, 4]))], ValueError),
+        ([("s", "u", b"abc", array.array("q", [2, 1]))], ValueError),
+        ([("s", "u", b"abc", array.array("q", [-1, 1]))], ValueError),
+        ([("s", "u", b"abc", array.array("q", []))], ValueError),
+        ([("s", "u", b"abc")], TypeError),
+        ([("n", "l")], TypeError),
+        ([3], (TypeError, SystemError)),
+        ((), TypeError),
+    ],
+)
+def test_bad_columns_are_refused(given, error):
+    with pytest.raises(error):
+        _core.arrow_stream(given)
+
+
+def test_no_reference_is_lost(make):
+    tree = make().tree
+    tree.__arrow_c_stream__()
+    before = sys.getrefcount(tree["calls"])
+    for _ in range(10):
+        tree.__arrow_c_stream__()
+    after = sys.getrefcount(tree["calls"])
+    assert after == before
+
+
+def test_importing_the_model_imports_no_consumer():
+    importlib.import_module("seismo.model")
+    code = "import sys, seismo.model; print([m for m in ('pyarrow', 'polars', 'duckdb', 'numpy') if m in sys.modules])"
+    import subprocess
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,373 @@
+"""The estimator against programs whose every segment is known.
+
+A simulated function has segments of some shape, spread over some nodes. The recorder's policy is applied to them: the
+first 64 are timed, then one in 128 after random geometric gaps. What the model says is compared with the sum of all.
+"""
+
+import array
+import itertools
+import math
+import random
+import statistics
+
+import pytest
+
+from seismo import _core
+from seismo.model import Recording
+from seismo.model.table import Strings
+
+HEAD = 64
+PERIOD = 128
+
+
+def recording(nodes, kinds, processes=1, thread_process=(0,), costs=None):
+    """A recording of raw node statistics: dicts of columns; those not given are 0 (parent: -1)."""
+    rows = {
+        "processes": [{"id": i, **(costs or {})} for i in range(processes)],
+        "threads": [{"id": i, "process": p} for i, p in enumerate(thread_process)],
+        "functions": [{"id": i, "kind": kind} for i, kind in enumerate(kinds)],
+        "nodes": [{"id": i, "parent": -1, **node} for i, node in enumerate(nodes)],
+        "losses": [],
+    }
+    tables = {
+        table: {
+            name: memoryview(array.array("d" if code == "d" else "q", [row.get(name, 0) for row in rows[table]]))
+            for name, code in columns
+        }
+        for table, columns in _core.schema().items()
+    }
+    return Recording(tables, Strings.of([""]), {})
+
+
+class Simulation:
+    """Functions with known segments, each a root of the tree per node, called once per segment."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.squares = seed % 2 == 1  # whether the recorder knows the squares of the timed segments
+        self.nodes = []
+        self.truth = []  # of each node
+        self.functions = []  # truth of each
+
+    def add(self, shape, count, spread_over=1):
+        """A function whose `count` segments fall on `spread_over` nodes, on the first ones most."""
+        segments = shape(self.random, count)
+        nodes = [
+            dict.fromkeys(("calls", "timed", "timed_ns", "timed_sq", "sampled", "sampled_ns"), 0)
+            | {"function": len(self.functions)}
+            for _ in range(spread_over)
+        ]
+        truth, squares = [0] * spread_over, [0] * spread_over
+        gap = self.gap()
+        for i, ns in enumerate(segments):
+            n = min(int(self.random.expovariate(0.7)), spread_over - 1) if spread_over > 1 else 0
+            node = nodes[n]
+            node["calls"] += 1
+            truth[n] += ns
+            if i < HEAD:
+                node["timed"] += 1
+                node["timed_ns"] += ns
+                node["timed_sq"] += float(ns * ns) if self.squares else 0.0
+                continue
+            gap -= 1
+            if gap == 0:
+                node["sampled"] += 1
+                node["sampled_ns"] += ns
+                squares[n] += ns * ns
+                gap = self.gap()
+        for node, square in zip(nodes, squares, strict=True):
+            self.nodes.append({**node, "sampled_sq": float(square)})
+        self.truth += truth
+        self.functions.append(sum(truth))
+
+    def gap(self):
+        """Geometric with mean PERIOD: each segment has the same chance, whatever came before."""
+        return 1 + int(math.log(1 - self.random.random()) / math.log(1 - 1 / PERIOD))
+
+    def recording(self):
+        return recording(self.nodes, [0] * len(self.functions))
+
+
+def lognormal(sigma):
+    return lambda rnd, n: [int(1 + rnd.lognormvariate(5, sigma)) for _ in range(n)]
+
+
+def bimodal(share, ratio):
+    def shape(rnd, n):
+        return [int(rnd.lognormvariate(5, 0.1) * (ratio if rnd.random() < share else 1)) for _ in range(n)]
+
+    return shape
+
+
+def periodic(period, ratio):
+    """Long ones at a fixed rhythm: what a fixed stride would miss or hit always."""
+
+    def shape(rnd, n):
+        phase = rnd.randrange(period)
+        return [200 * ratio if i % period == phase else 200 for i in range(n)]
+
+    return shape
+
+
+def alternating(length):
+    """Phases of short and of long segments."""
+    return lambda rnd, n: [150 if i // length % 2 else 600 for i in range(n)]
+
+
+def drifting(rnd, n):
+    return [int((100 + 300 * i / n) * rnd.lognormvariate(0, 0.3)) for i in range(n)]
+
+
+SHAPES = {
+    "narrow": lognormal(0.1),
+    "lognormal": lognormal(0.5),
+    "wide": lognormal(1.0),
+    "wider": lognormal(1.5),
+    "bimodal": bimodal(0.3, 5),
+    "rare": bimodal(0.05, 10),
+    "rarer": bimodal(0.01, 20),
+    "period 7": periodic(7, 20),
+    "period 32": periodic(32, 20),
+    "period 64": periodic(64, 20),
+    "alternating": alternating(100),
+    "drifting": drifting,
+}
+SIZES = (80, 250, 600, 1500, 4000, 12_000)
+
+
+def covered(values, errors, truths):
+    return [
+        abs(value - truth) <= error + 1e-6 * truth for value, error, truth in zip(values, errors, truths, strict=True)
+    ]
+
+
+@pytest.fixture(scope="module")
+def runs():
+    """Twenty programs of all shapes and sizes, each with a few larger functions."""
+    result = []
+    for seed in range(20):
+        simulation = Simulation(seed)
+        for shape, size in itertools.product(SHAPES.values(), SIZES):
+            simulation.add(shape, size, spread_over=1 + seed % 4)
+        simulation.add(list(SHAPES.values())[seed % len(SHAPES)], 30_000, spread_over=5)
+        result.append((simulation, simulation.recording()))
+    return result
+
+
+def test_functions_errors_hold_the_truth_in_19_of_20(runs):
+    hits = []
+    for simulation, made in runs:
+        functions = made.functions
+        hits += covered(functions["own_ns"], functions["own_error_ns"], simulation.functions)
+    assert len(hits) > 1400
+    assert sum(hits) / len(hits) >= 0.95
+
+
+def test_large_functions_errors_hold_the_truth(runs):
+    hits, relative = [], []
+    for simulation, made in runs:
+        functions = made.functions
+        hits += covered(functions["own_ns"], functions["own_error_ns"], simulation.functions)[-1:]
+        relative.append(functions["own_error_ns"][-1] / simulation.functions[-1])
+    assert sum(hits) >= 0.9 * len(hits)
+    assert statistics.median(relative) < 0.3  # and say something
+
+
+@pytest.mark.parametrize("shape", range(len(SHAPES)), ids=list(SHAPES))
+def test_no_shape_is_left_far_behind(runs, shape):
+    hits = []
+    for simulation, made in runs:
+        functions = made.functions
+        all_hits = covered(functions["own_ns"], functions["own_error_ns"], simulation.functions)
+        hits += all_hits[shape * len(SIZES) : (shape + 1) * len(SIZES)]
+    assert sum(hits) / len(hits) >= (0.85 if list(SHAPES)[shape] in {"rarer", "period 64", "wider"} else 0.93)
+
+
+def test_nodes_errors_hold_the_truth_in_19_of_20(runs):
+    hits = []
+    for simulation, made in runs:
+        tree = made.tree
+        hits += covered(tree["own_ns"], tree["own_error_ns"], simulation.truth)
+    assert sum(hits) / len(hits) >= 0.95
+
+
+def test_estimates_are_not_biased(runs):
+    estimated = truth = 0.0
+    for simulation, made in runs:
+        estimated += sum(made.functions["own_ns"])
+        truth += sum(simulation.functions)
+    assert abs(estimated / truth - 1) < 0.02
+
+
+def test_nodes_sum_up_to_their_function(runs):
+    for _, made in runs:
+        sums = [0.0] * len(made.functions)
+        for node in made.tree:
+            sums[node.function] += node.own_ns
+        assert sums == pytest.approx(list(made.functions["own_ns"]), rel=1e-9)
+
+
+def test_the_error_of_a_total_holds_the_truth_in_19_of_20():
+    """Each program is a chain of functions; the root's total is the sum of all."""
+    hits = 0
+    for seed in range(100):
+        simulation = Simulation(1000 + seed)
+        for i in range(8):
+            simulation.add(list(SHAPES.values())[(seed + i) % len(SHAPES)], 700, spread_over=1 + i % 3)
+        top = {"function": len(simulation.functions), "calls": 1, "timed": 1 << 40, "timed_ns": 1000}
+        below = [{**node, "parent": 0} for node in simulation.nodes]
+        made = recording([top, *below], [0] * (len(simulation.functions) + 1))
+        root = made.tree[0]
+        assert root.total_ns == pytest.approx(sum(made.tree["own_ns"]))
+        assert root.total_error_ns <= sum(made.tree["own_error_ns"]) * 1.000001
+        hits += abs(root.total_ns - 1000 - sum(simulation.truth)) <= root.total_error_ns
+    assert hits >= 95
+
+
+# ---- the rules one by one ----
+
+
+def test_what_is_all_timed_is_exact():
+    made = recording([{"calls": 10, "timed": 10, "timed_ns": 12345}], [0])
+    assert made.functions[0].own_ns == 12345
+    assert made.functions[0].own_error_ns == 0
+
+
+def test_reading_the_clock_limits_exactness():
+    made = recording([{"calls": 100, "timed": 100, "timed_ns": 12345}], [0], costs={"clock_ns": 20.0})
+    assert made.functions[0].own_error_ns == pytest.approx(200)
+
+
+def test_without_a_sample_the_timed_mean_stands_in_and_the_error_is_everything():
+    made = recording([{"calls": 100, "timed": 50, "timed_ns": 5000}], [0])
+    assert made.functions[0].own_ns == pytest.approx(10000)
+    assert made.functions[0].own_error_ns == pytest.approx(5000)
+
+
+def test_a_head_that_was_slow_throughout_raises_less_doubt_than_one_long_segment():
+    """With the timed segments' squares it can be told: 64 of 200 ns, or 63 of 100 and one of 6500."""
+    sampled = {
+        "calls": 12_864,
+        "sampled": 100,
+        "sampled_ns": 10_000,
+        "sampled_sq": 1.09e6,
+        "timed": 64,
+        "timed_ns": 12_800,
+    }
+
+    def error(squares):
+        return recording([{**sampled, "timed_sq": squares}], [0]).functions[0].own_error_ns
+
+    slow, long, unknown = error(64 * 200.0**2), error(63 * 100.0**2 + 6500.0**2), error(0.0)
+    assert slow < 0.7 * long
+    assert long <= unknown
+
+
+def test_ticks_are_added_to_the_rest():
+    made = recording([{"calls": 10, "timed": 10, "timed_ns": 1000, "ticked": 4, "ticked_ns": 8_000_000}], [0])
+    assert made.functions[0].own_ns == 8_001_000
+    assert 2_000_000 < made.functions[0].own_error_ns < 16_000_000
+    assert made.tree[0].own_error_ns == pytest.approx(made.functions[0].own_error_ns)
+
+
+def test_a_node_that_was_never_timed_gets_its_functions_mean():
+    sampled = {"calls": 3200, "sampled": 100, "sampled_ns": 10000, "sampled_sq": 1.01e6}
+    made = recording([sampled, {"calls": 32}], [0])
+    assert made.tree[1].own_ns == pytest.approx(3200, rel=0.02)
+    assert made.tree[1].own_error_ns > 0
+
+
+def test_segments_count_the_returns_of_children():
+    # 10 entries and 30 returns of its child: 40 segments, of which 20 were timed
+    nodes = [{"calls": 10, "timed": 20, "timed_ns": 2000}, {"parent": 0, "function": 1, "calls": 30, "timed": 30}]
+    assert recording(nodes, [0, 0]).tree[0].own_ns == pytest.approx(4000)
+
+
+def test_the_probes_cost_is_taken_out_of_both_sides():
+    nodes = [
+        {"calls": 1, "timed": 1000, "timed_ns": 100_000},
+        {"parent": 0, "function": 1, "calls": 100, "timed": 1000, "timed_ns": 20_000},
+        {"parent": 0, "function": 2, "calls": 50, "timed": 1000, "timed_ns": 20_000},
+        {"parent": 0, "function": 3, "calls": 10, "resumes": 40, "timed": 1000, "timed_ns": 20_000},
+    ]
+    costs = {
+        "python_inside": 10.0,
+        "python_outside": 30.0,
+        "c_inside": 5.0,
+        "c_outside": 20.0,
+        "resume_inside": 7.0,
+        "resume_outside": 9.0,
+        "cost_error": 0.1,
+    }
+    own = recording(nodes, [0, 0, 1, 0], costs=costs).tree["own_ns"].tolist()
+    outside = 100 * 30 + 50 * 20 + 10 * 30 + 40 * 9
+    assert own == pytest.approx([100_000 - 10 - outside, 20_000 - 1000, 20_000 - 250, 20_000 - 100 - 280])
+    errors = recording(nodes, [0, 0, 1, 0], costs=costs).tree["own_error_ns"].tolist()
+    assert errors[1] == pytest.approx(100)
+
+
+def test_costs_never_make_a_time_negative_and_clamping_adds_nothing():
+    # One node where the costs exceed the time, one of the same function where they do not
+    nodes = [
+        {"calls": 1000, "timed": 1000, "timed_ns": 5_000},
+        {"calls": 1000, "timed": 1000, "timed_ns": 50_000},
+    ]
+    made = recording(nodes, [0], costs={"python_inside": 10.0})
+    assert made.tree["own_ns"].tolist() == pytest.approx([0, 35_000])
+    assert made.functions["own_ns"].tolist() == pytest.approx([35_000])
+
+
+def test_processes_have_their_own_populations_and_costs():
+    sampled = {"calls": 320, "sampled": 10}
+    nodes = [
+        {**sampled, "thread": 0, "sampled_ns": 1000, "sampled_sq": 1e5},
+        {**sampled, "thread": 1, "sampled_ns": 100_000, "sampled_sq": 1e9},
+    ]
+    made = recording(nodes, [0], processes=2, thread_process=(0, 1))
+    assert made.tree["own_ns"].tolist() == pytest.approx([32_000, 3_200_000])
+    assert made.functions["own_ns"].tolist() == pytest.approx([3_232_000])
+
+
+def test_totals_count_recursion_once():
+    nodes = [
+        {"function": 0, "calls": 1, "timed": 9, "timed_ns": 1},
+        {"function": 1, "parent": 0, "calls": 1, "timed": 9, "timed_ns": 10},
+        {"function": 0, "parent": 1, "calls": 1, "timed": 9, "timed_ns": 100},
+        {"function": 1, "parent": 2, "calls": 1, "timed": 9, "timed_ns": 1000},
+        {"function": 1, "calls": 1, "timed": 9, "timed_ns": 10_000},
+    ]
+    made = recording(nodes, [0, 0])
+    assert made.tree["total_ns"].tolist() == [1111, 1110, 1100, 1000, 10_000]
+    assert made.tree["depth"].tolist() == [0, 1, 2, 3, 0]
+    assert made.functions["total_ns"].tolist() == [1111, 11_110]
+
+
+def test_a_deep_tree_needs_no_stack():
+    depth = 200_000
+    nodes = [{"parent": i - 1, "calls": 1, "timed": 9, "timed_ns": 1} for i in range(depth)]
+    made = recording(nodes, [0])
+    assert made.tree["total_ns"][0] == depth
+    assert made.functions["total_ns"].tolist() == [depth]
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        {"calls": 2**63 - 1, "resumes": 2**63 - 1, "sampled": 2**63 - 1, "sampled_ns": 2**63 - 1, "sampled_sq": 1e39},
+        {"calls": 1, "sampled": 1, "sampled_ns": 0},
+        {"calls": 1, "sampled": 100, "sampled_ns": 100, "sampled_sq": 0.0},
+        {"calls": 0, "timed": 5, "timed_ns": 5},
+    ],
+)
+def test_impossible_numbers_stay_finite(node):
+    made = recording([node, {**node, "parent": 0}], [0])
+    for row in made.tree:
+        assert math.isfinite(row.total_ns)
+        assert math.isfinite(row.total_error_ns)
+        assert row.own_ns >= 0
+    assert made.functions[0].calls <= 2**63 - 1
+
+
+def test_nothing_at_all():
+    assert len(recording([], []).tree) == 0
+    assert list(recording([], [0]).functions["own_ns"]) == [0]

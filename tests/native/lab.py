@@ -1,0 +1,68 @@
+"""What the tests of the engine share: programs in processes of their own, and the last recording's numbers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from recorded import Image, sources
+
+import seismo
+from seismo import _core
+
+SOURCES = sources()  # those that see Python functions
+WITH_C = sources("all")  # those that see C functions, too
+MONITORING = "monitoring" in SOURCES
+
+# What every child begins with. start() records only what comes after it, without C functions.
+PRELUDE = """
+import sys
+from seismo import _core
+def start(c_functions="none", **options):
+    _core.start(**{"c_functions": c_functions, "running": False, "calibrate": False, **options})
+def leaf():
+    pass
+def work(n):
+    for _ in range(n):
+        leaf()
+"""
+
+
+def start(source: str | None = None, **options: Any) -> None:
+    """Starts a recording of what comes now: without C functions, without calibration."""
+    if source and options.get("c_functions", "none") != "none" and source not in WITH_C:
+        pytest.skip(f"{source} sees Python functions only")
+    _core.start(source=source, **{"c_functions": "none", "running": False, "calibrate": False, **options})
+
+
+def environment(**more: str) -> dict[str, str]:
+    paths = [str(Path(seismo.__file__).parents[1]), str(Path(__file__).parents[1])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONFAULTHANDLER": "1", **more}
+
+
+def popen(program: str, *arguments: str, **options: Any) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", PRELUDE + program, *arguments],
+        env=environment(),
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        **options,
+    )
+
+
+def run(program: str, *arguments: str, status: int = 0, **options: Any) -> str:
+    """What a program prints. It must end with this status, and must say nothing on stderr when that is 0."""
+    child = popen(program, *arguments, **options)
+    out, err = child.communicate(timeout=120)
+    assert child.returncode == status, f"ended with {child.returncode}\n{out}\n{err}"
+    assert status != 0 or err == ""
+    return out
+
+
+def load(path: Path) -> Image:
+    return Image(path.read_bytes())

@@ -1,0 +1,192 @@
+"""The file: readable at any time, whole after a crash, and harmless when it cannot be written."""
+
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+from lab import SOURCES, load, popen, run, start
+from recorded import Image, image
+
+from seismo import _core
+
+pytestmark = pytest.mark.parametrize("source", SOURCES)
+
+RECORD = """
+import os
+source, path = sys.argv[1:3]
+fd = os.open(path, os.O_CREAT | os.O_RDWR | os.O_TRUNC, 0o600)
+"""
+
+
+def leaf():
+    pass
+
+
+def test_last_flush(source, tmp_path):
+    out = run(RECORD + "start(source=source, fd=fd); work(7); _core.stop('0')", source, str(tmp_path / "r"))
+    recorded = load(tmp_path / "r")
+    assert (out, recorded.problems) == ("", [])
+    assert recorded.calls() == {"work": 1, "leaf": 7}
+    (process,) = recorded.tables["processes"]
+    assert process["exit"] == "0"
+    assert process["source"] == source
+    assert 0 < process["start_ns"] <= process["end_ns"]
+
+
+def test_file_equals_snapshot(source, tmp_path):
+    path = tmp_path / "r"
+    fd = os.open(path, os.O_CREAT | os.O_RDWR)
+    start(source, fd=fd, c_functions="all", flush_ms=0)
+    for n in range(20):
+        for _ in range(n):
+            leaf()
+        sorted([2, 1], key=lambda x: x)
+        _core.flush()
+    _core.stop()
+    os.close(fd)
+    written, held = load(path), image()
+    assert written.problems == []
+    assert written.calls() == held.calls()
+    for row, other in zip(written.tables["nodes"], held.tables["nodes"], strict=True):
+        names = [
+            {function["id"]: function["qualname"] for function in recording.functions()}[cells["function"]]
+            for recording, cells in ((written, row), (held, other))
+        ]
+        assert names[0] == names[1]
+        for column in ("id", "parent", "calls", "resumes", "exceptions", "timed", "sampled", "flags"):
+            assert row[column] == other[column], column
+
+
+@pytest.mark.parametrize("how", ["kill", "segv", "_exit", "abort"])
+def test_killed_processes_leave_a_whole_file(source, tmp_path, how):
+    """At each moment the file is readable up to the last flush."""
+    path = tmp_path / "r"
+    program = (
+        RECORD
+        + """
+start(source=source, fd=fd, flush_ms=2)
+work(5)
+_core.flush()
+print("ready", flush=True)
+n = 0
+def path_of(n):
+    if n: (path_of if n % 2 else other)(n - 1)
+def other(n):
+    if n: (other if n % 3 else path_of)(n - 1)
+sys.stdin.readline() if sys.argv[3] != "kill" else None
+if sys.argv[3] == "_exit": os._exit(3)
+if sys.argv[3] == "segv": os.kill(os.getpid(), 11)
+if sys.argv[3] == "abort": os.abort()
+while True:
+    n += 1
+    work(100); path_of(n % 60)
+"""
+    )
+    child = popen(program, source, str(path), how, stdin=subprocess.PIPE)
+    assert child.stdout.readline() == "ready\n"
+    if how == "kill":
+        for _ in range(5):
+            time.sleep(0.02)
+            assert Image(path.read_bytes()).calls()["leaf"] >= 5  # while it runs
+        child.send_signal(signal.SIGKILL)
+    child.communicate("\n")
+    recorded = load(path)
+    assert recorded.problems == [] or how == "kill"
+    assert recorded.calls()["work"] >= 1
+    assert recorded.calls()["leaf"] >= 5
+    if how != "kill":
+        assert recorded.calls()["leaf"] == 5
+
+
+def test_full_disk(source, tmp_path):
+    """The program goes on and the counts stay in memory; the error is in status()."""
+    fd = os.open("/dev/full", os.O_WRONLY)
+    start(source, fd=fd, flush_ms=1)
+    for _ in range(2000):
+        leaf()
+    _core.flush()
+    assert _core.status()["write_error"] == 28
+    for _ in range(5):
+        leaf()
+        _core.flush()
+    _core.stop()
+    os.close(fd)
+    recorded = image()
+    assert recorded.calls() == {"leaf": 2005}
+
+
+def test_descriptor_closed_by_the_program(source, tmp_path):
+    """As daemons do that close all they find."""
+    path = tmp_path / "r"
+    fd = os.open(path, os.O_CREAT | os.O_RDWR)
+    start(source, fd=fd)
+    leaf()
+    _core.flush()
+    os.close(fd)
+    leaf()
+    _core.flush()
+    assert _core.status()["write_error"] == 9
+    _core.stop()
+    assert image().calls() == {"leaf": 2}
+    assert load(path).calls() == {"leaf": 1}
+
+
+def test_size_limit(source, tmp_path):
+    """RLIMIT_FSIZE: a write that fails halfway is cut off, so that the file stays whole."""
+    path = tmp_path / "r"
+    program = (
+        RECORD
+        + """
+import resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))
+start(source=source, fd=fd)
+names = {}
+for i in range(3000):
+    exec(f"def function_number_{i}(): pass", names)
+    names[f"function_number_{i}"]()
+    if i % 100 == 0: _core.flush()
+_core.stop()
+print(_core.status()["write_error"])
+"""
+    )
+    assert run(program, source, str(path)) == "27\n"
+    assert path.stat().st_size <= 20000
+    recorded = load(path)
+    assert recorded.problems == []
+    assert recorded.calls()["function_number_0"] == 1
+
+
+def test_big_trees_are_flushed_in_pieces(source, tmp_path):
+    """Many flushes of a growing tree: later rows replace earlier ones, and the file is no multiple of the tree."""
+    path = tmp_path / "r"
+    program = (
+        RECORD
+        + """
+start(source=source, fd=fd, flush_ms=1)
+def grow(n, bits):
+    if n: (left if bits & 1 else right)(n - 1, bits >> 1)
+def left(n, bits): grow(n, bits)
+def right(n, bits): grow(n, bits)
+for bits in range(512): grow(9, bits)
+_core.stop()
+print(_core.status()["paths"])
+"""
+    )
+    paths = int(run(program, source, str(path)))
+    recorded = load(path)
+    assert recorded.problems == []
+    assert len(recorded.tables["nodes"]) == paths == 2 * (2**10 - 2) + 1
+    assert recorded.calls() == {"grow": 512 * 10, "left": 512 * 9 // 2, "right": 512 * 9 // 2}
+
+
+def test_chdir_and_closed_output(source, tmp_path):
+    path = tmp_path / "r"
+    run(
+        RECORD + "start(source=source, fd=fd)\nos.chdir('/')\nos.close(1)\nos.close(2)\nwork(3)\n_core.stop()",
+        source,
+        str(path),
+    )
+    assert load(path).calls()["leaf"] == 3

@@ -1,0 +1,348 @@
+"""Forks, exits, threads that end badly, deep stacks: what happens to a process happens while it is recorded."""
+
+import os
+import sys
+
+import pytest
+from lab import SOURCES, WITH_C, load, run, start
+from recorded import image
+
+from seismo import _core
+
+pytestmark = pytest.mark.parametrize("source", SOURCES)
+
+
+def leaf():
+    pass
+
+
+# ---- fork ----
+
+FORK = """
+import os
+source, folder, how = sys.argv[1:4]
+def file(name): return os.open(os.path.join(folder, name), os.O_CREAT | os.O_RDWR | os.O_TRUNC, 0o600)
+start(source=source, fd=file("parent"), flush_ms=1)
+def parent_work(n):
+    for _ in range(n): leaf()
+parent_work(10)
+def branch():
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+        parent_work(5)
+        return
+    work(100)
+    if how != "silent":
+        _core.after_fork(file("child") if how == "file" else {"memory": -1, "stop": -2}[how], '{"child": 1}')
+    work(7)
+    if how == "memory":
+        with open(os.path.join(folder, "child"), "wb") as out: out.write(_core.snapshot())
+    _core.stop()
+    os._exit(0)
+branch()
+_core.stop()
+"""
+
+
+@pytest.mark.parametrize("how", ["file", "memory", "stop", "silent"])
+def test_fork(source, tmp_path, how):
+    """A child writes nothing before it has said how it goes on; then it counts from nought, in the frames it is in."""
+    run(FORK, source, str(tmp_path), how)
+    parent = load(tmp_path / "parent")
+    assert parent.problems == []
+    assert parent.calls()["leaf"] == 15
+    assert "work" not in parent.calls()
+    assert parent.losses.get("repaired", 0) == 0
+    if how in ("file", "memory"):
+        child = load(tmp_path / "child")
+        assert child.problems == []
+        assert {name: child.calls()[name] for name in ("branch", "work", "leaf")} == {"branch": 0, "work": 1, "leaf": 7}
+        assert child.tables["processes"][0]["pid"] != parent.tables["processes"][0]["pid"]
+        assert child.tables["processes"][0]["ppid"] == parent.tables["processes"][0]["pid"]
+        assert '"child"' in "".join(child.meta)
+        assert [row["main"] for row in child.tables["threads"]] == [1]
+    else:
+        assert not (tmp_path / "child").exists()
+
+
+def test_fork_in_a_thread(source, tmp_path):
+    """The child has one thread: the one that forked."""
+    run("""
+import os, threading
+source, folder = sys.argv[1:3]
+import warnings; warnings.simplefilter("ignore")
+def file(name): return os.open(os.path.join(folder, name), os.O_CREAT | os.O_RDWR, 0o600)
+start(source=source, fd=file("parent"))
+stop = threading.Event()
+other = threading.Thread(target=stop.wait); other.start()
+def target():
+    child = os.fork()
+    if child == 0:
+        _core.after_fork(file("child"), "{}")
+        work(4)
+        _core.stop()
+        os._exit(0)
+    os.waitpid(child, 0)
+    work(2)
+thread = threading.Thread(target=target); thread.start(); thread.join()
+stop.set(); other.join()
+_core.stop()
+    """, source, str(tmp_path))  # fmt: skip
+    parent, child = load(tmp_path / "parent"), load(tmp_path / "child")
+    assert (parent.calls()["leaf"], child.calls()["leaf"]) == (2, 4)
+    assert len(child.tables["threads"]) == 1
+    assert len(parent.tables["threads"]) == 3
+
+
+def test_forks_of_forks(source, tmp_path):
+    run("""
+import os
+source, folder = sys.argv[1:3]
+def file(name): return os.open(os.path.join(folder, name), os.O_CREAT | os.O_RDWR, 0o600)
+start(source=source, fd=file("0"))
+for n in range(1, 5):
+    child = os.fork()
+    if child: os.waitpid(child, 0); break
+    _core.after_fork(file(str(n)), "{}")
+    work(n)
+_core.stop()
+os._exit(0)
+    """, source, str(tmp_path))  # fmt: skip
+    assert [load(tmp_path / str(n)).calls()["leaf"] for n in range(1, 5)] == [1, 2, 3, 4]
+
+
+def test_subprocess_and_spawn(source):
+    """vfork and posix_spawn run no Python in the child."""
+    out = run("""
+import os, subprocess
+start(source=sys.argv[1])
+print(subprocess.run([sys.executable, "-c", "print(3)"], capture_output=True, text=True).stdout.strip())
+child = os.posix_spawn(sys.executable, [sys.executable, "-c", ""], os.environ); os.waitpid(child, 0)
+work(2)
+_core.stop()
+from recorded import image
+print(image().calls()["leaf"])
+    """, source)  # fmt: skip
+    assert out == "3\n2\n"
+
+
+# ---- exits ----
+
+
+@pytest.mark.parametrize("c_functions", ["none", "auto", "all"])
+@pytest.mark.parametrize("end", ["", "sys.exit(0)", "import atexit; atexit.register(work, 3)", "import _thread"])
+def test_exit_while_recording(source, tmp_path, c_functions, end):
+    """Nobody calls stop: the interpreter goes down with our hooks in place."""
+    if c_functions != "none" and source not in WITH_C:
+        pytest.skip(f"{source} sees Python functions only")
+    path = tmp_path / "r"
+    run(f"""
+import os
+fd = os.open(sys.argv[2], os.O_CREAT | os.O_RDWR, 0o600)
+start(source=sys.argv[1], c_functions={c_functions!r}, fd=fd, flush_ms=1)
+class Last:
+    def __del__(self): work(1)
+last = Last()
+last.me = last
+sys.modules["last"] = Last()
+work(1000)
+def numbers():
+    try:
+        while True: yield leaf()
+    finally: leaf()
+waiting = numbers(); next(waiting)
+_core.flush()
+{end}
+    """, source, str(path))  # fmt: skip
+    recorded = load(path)
+    assert recorded.problems == []
+    assert recorded.calls()["leaf"] >= 1001
+
+
+def test_exit_with_daemon_threads(source):
+    run("""
+import threading, time
+def forever():
+    while True:
+        work(10)
+        try: raise ValueError
+        except ValueError: leaf()
+def sleepy():
+    while True: time.sleep(0.001); work(3)
+for _ in range(3): threading.Thread(target=forever, daemon=True).start()
+start(source=sys.argv[1], c_functions=sys.argv[2], flush_ms=1)
+for _ in range(3): threading.Thread(target=sleepy, daemon=True).start()
+time.sleep(0.05)
+    """, source, "all" if source in WITH_C else "none")  # fmt: skip
+
+
+def test_exit_by_an_exception(source):
+    """The traceback is the program's own."""
+    program = "start(source=sys.argv[1])\ndef f(): raise KeyError('here')\nf()"
+    with pytest.raises(AssertionError, match="KeyError: 'here'"):
+        run(program, source)
+
+
+def test_stop_at_exit(source, tmp_path):
+    path = tmp_path / "r"
+    run("""
+import atexit, os
+fd = os.open(sys.argv[2], os.O_CREAT | os.O_RDWR, 0o600)
+start(source=sys.argv[1], fd=fd)
+atexit.register(_core.stop, "bye")
+def late(): work(5)
+atexit.register(late)
+work(3)
+    """, source, str(path))  # fmt: skip
+    recorded = load(path)
+    assert recorded.calls()["leaf"] == 8
+    assert recorded.tables["processes"][0]["exit"] == "bye"
+
+
+def test_threads_that_end_while_nobody_looks(source):
+    """Hundreds of short threads: their records are closed with them, and their calls kept."""
+    out = run("""
+import threading
+start(source=sys.argv[1])
+for _ in range(30):
+    threads = [threading.Thread(target=work, args=(3,)) for _ in range(10)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+_core.stop()
+from recorded import image
+recorded = image()
+print(recorded.calls()["work"], recorded.calls()["leaf"], len(recorded.tables["threads"]) >= 301, _core.check())
+start(source=sys.argv[1]); work(1); _core.stop()
+print(image().calls(), len(image().tables["threads"]))
+    """, source)  # fmt: skip
+    assert out == "300 900 True True\n{'work': 1, 'leaf': 1} 1\n"
+
+
+def test_thread_ends_by_an_exception(source):
+    out = run("""
+import _thread, threading, time
+threading.excepthook = lambda details: None
+start(source=sys.argv[1])
+def fail(): leaf(); raise ValueError
+def leave(): leaf(); _thread.exit()
+for target in (fail, leave):
+    thread = threading.Thread(target=target); thread.start(); thread.join()
+work(1)
+_core.stop()
+from recorded import image
+print(image().calls()["leaf"], image().losses.get("repaired", 0))
+    """, source)  # fmt: skip
+    assert out == "3 0\n"
+
+
+# ---- deep stacks ----
+
+
+def test_deep_recursion(source):
+    """Fifty thousand frames: each its own path, none on the C stack."""
+    out = run("""
+sys.setrecursionlimit(60_000)
+def deep(n):
+    if n: deep(n - 1)
+    else: leaf()
+start(source=sys.argv[1])
+deep(50_000)
+deep(49_999)
+_core.stop()
+from recorded import Image
+recorded = Image(_core.snapshot())
+print(recorded.calls(), recorded.losses.get("repaired", 0), _core.check())
+    """, source)  # fmt: skip
+    assert out == "{'deep': 100001, 'leaf': 2} 0 True\n"
+
+
+def test_start_deep_down(source):
+    """A stack of thirty thousand frames is taken over, left by an exception, and entered again."""
+    out = run("""
+sys.setrecursionlimit(60_000)
+class Up(Exception): pass
+def deep(n, what):
+    if n: deep(n - 1, what)
+    else: what()
+def begin():
+    _core.start(source=sys.argv[1], c_functions="none", calibrate=False)
+    leaf()
+    raise Up
+try: deep(30_000, begin)
+except Up: pass
+deep(30_000, leaf)
+_core.stop()
+from recorded import Image
+recorded = Image(_core.snapshot())
+print(recorded.calls()["deep"], recorded.calls()["leaf"], recorded.losses.get("repaired", 0))
+    """, source)  # fmt: skip
+    assert out == "30001 2 0\n"
+
+
+def test_recursion_error(source):
+    """The program meets its limit where it would meet it without us, and goes on."""
+
+    def deep():
+        nonlocal depth
+        depth += 1
+        deep()
+
+    depths = []
+    for recorded in (False, True, False):
+        depth = 0
+        if recorded:
+            start(source, c_functions="all")
+        try:
+            deep()
+        except RecursionError:
+            leaf()
+        if recorded:
+            _core.stop()
+        depths.append(depth)
+    assert depths[0] == depths[1] == depths[2]
+    calls = image().calls()
+    assert calls["test_recursion_error.<locals>.deep"] in (depths[1], depths[1] + 1)
+    assert calls["leaf"] == 1
+
+
+@pytest.mark.skipif(
+    sys.version_info < (3, 12), reason="the first version whose Python calls from C have a limit of their own"
+)
+def test_recursion_through_c(source):
+    """The C stack's limit is met by the program and not by us."""
+
+    def key(n):
+        return sorted([n + 1], key=key)
+
+    for recorded in (True, False):
+        if recorded:
+            start(source, c_functions="all")
+        with pytest.raises(RecursionError):
+            key(0)
+        leaf()
+        if recorded:
+            _core.stop()
+    assert image().calls()["leaf"] == 1
+    assert _core.check()
+
+
+def test_children_by_multiprocessing(source):
+    if not hasattr(os, "fork"):
+        pytest.skip("no fork")
+    out = run("""
+import multiprocessing, warnings
+warnings.simplefilter("ignore")
+def task(n):
+    work(n)
+    return n
+if __name__ == "__main__":
+    start(source=sys.argv[1], flush_ms=1)
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        print(sum(pool.map(task, [5] * 8)))
+    work(3)
+    _core.stop()
+    from recorded import image
+    print(image().calls()["leaf"])
+    """, source)  # fmt: skip
+    assert out == "40\n3\n"

@@ -1,0 +1,161 @@
+"""Counts beside cProfile's, on programs of some size, where cProfile is right; and the sources beside one another."""
+
+import cProfile
+import gc
+import importlib
+import io
+import json
+import pstats
+import sys
+import textwrap
+
+import pytest
+from program import MODES, SOURCES, WAYS, compared, without_exceptions
+from recorded import LOWER_BOUND, PYTHON, C, image, shown
+
+from seismo import _core
+
+
+def parse_things():
+    import ast
+    import configparser
+    import html.parser
+
+    tree = ast.parse(textwrap.dedent(io.StringIO("def f(a, b=1):\n    return [a for a in b if a]\n").read()))
+    names = [node.lineno for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    parser = configparser.ConfigParser()
+    parser.read_string("[a]\nb = 1\nc = %(b)s2\n")
+    html.parser.HTMLParser().feed("<a href='b'>c</a><d/>")
+    return len(names), parser["a"]["c"]
+
+
+def json_things():
+    data = {"a": [1, 2.5, None, {"b": "c" * 20}] * 20}
+    return json.loads(json.dumps(data, indent=1, sort_keys=True)) == data
+
+
+def class_things():
+    import dataclasses
+    import enum
+
+    fields = [("a", int), ("b", str), ("c", float)]
+    cls = dataclasses.make_dataclass("Thing", fields, order=True, frozen=True)
+    colour = enum.Enum("Colour", "red green blue")
+    return sorted([cls(3, "a", 1.0), cls(1, "b", 2.0), cls(2, "c", 3.0)]), list(colour)
+
+
+def regex_things():
+    import re
+    import re._compiler
+
+    re.purge()
+    found = [re.findall(pattern, "the quick brown fox " * 5) for pattern in (r"\w+", r"(?P<a>[aeiou])(?=r)", r"q.*?k")]
+    return sum(map(len, found))
+
+
+def import_things():
+    for name in ("colorsys", "this", "fractions", "numbers"):
+        sys.modules.pop(name, None)
+    out, sys.stdout = sys.stdout, io.StringIO()
+    try:
+        return (
+            importlib.import_module("colorsys"),
+            importlib.import_module("this"),
+            importlib.import_module("fractions"),
+        )
+    finally:
+        sys.stdout = out
+
+
+PROGRAMS = [parse_things, json_things, class_things, regex_things, import_things]
+
+
+def quiet(function):
+    """Collections and first-time work fall into no recording."""
+    function()
+    gc.collect()
+    gc.freeze()  # or the next collection would be a long one
+    gc.disable()
+
+
+@pytest.fixture(autouse=True)
+def collecting():
+    yield
+    gc.enable()
+
+
+def record(source, c_functions, function):
+    _core.start(source=source, c_functions=c_functions, running=False, calibrate=False)
+    try:
+        function()
+    finally:
+        _core.stop()
+    return image()
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_calls_are_those_of_cprofile(program, source):
+    """cProfile counts a resumption as a call, and it counts by file, line and name, so that ours are added up likewise.
+
+    Of several code objects with one file, line and name (those of exec, mostly) it shows one only: they are left out.
+    """
+    quiet(program)
+    profile = cProfile.Profile(builtins=False)
+    profile.enable()
+    try:
+        program()
+    finally:
+        profile.disable()
+    rows = pstats.Stats(profile).stats.items()
+    theirs = {key: calls for key, (_primitive, calls, *_rest) in rows if key[0][0] not in "~<"}
+    recorded = record(source, "none", program)
+    functions = {row["id"]: row for row in recorded.functions() if row["kind"] == PYTHON}
+    ours = {}
+    for row in recorded.tables["nodes"]:
+        function = functions[row["function"]]
+        key = (function["file"], function["line"], function["qualname"].rpartition(".")[2])
+        if key[0][0] != "<":
+            ours[key] = ours.get(key, 0) + row["calls"] + row["resumes"]
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+@pytest.mark.parametrize("c_functions", MODES)
+def test_sources_agree(program, c_functions):
+    quiet(program)
+    forests = {}
+    for source in [source for source, mode in WAYS if mode == c_functions]:
+        recorded = record(source, c_functions, program)
+        forests[source] = compared(recorded.forests()["MainThread"], c_functions)
+        if source != "evalframe":  # other threads' frames end without an event, and each such end is a repair
+            assert recorded.losses.get("repaired", 0) == 0
+        if sys.version_info[:2] == (3, 12):
+            without_exceptions(forests[source])
+        if c_functions == "auto":
+            forests[source] = compared(forests[source], "none")
+    first, *others = forests
+    for other in others:
+        assert shown(forests[other]) == shown(forests[first])
+
+
+@pytest.mark.parametrize("source", [source for source, mode in WAYS if mode == "all"])
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_modes_agree(program, source):
+    """C functions change nothing about the Python functions, and what is switched off is a lower bound and says so."""
+    quiet(program)
+    recorded = {mode: record(source, mode, program) for mode in MODES}
+    trees = {}
+    for mode in MODES:
+        trees[mode] = shown(compared(recorded[mode].forests()["MainThread"], "none"))
+    assert trees["all"] == trees["none"]
+    assert trees["auto"] == trees["none"]
+    every, auto = recorded["all"].calls(C), recorded["auto"].calls(C)
+    assert set(auto) == set(every)
+    uncertain = {
+        node.name
+        for root in recorded["auto"].forests()["MainThread"]
+        for node in root.walk()
+        if node.flags & LOWER_BOUND
+    }
+    assert all(count == every[name] or (name in uncertain and count < every[name]) for name, count in auto.items())

@@ -1,0 +1,33 @@
+"""Every source counts the same: each program's tree, on each source, with all, none and the telling C functions."""
+
+import sys
+
+import pytest
+from program import WAYS, accept_lower_bounds, compared, load, record
+from recorded import shown
+
+from seismo import _core
+
+PROGRAMS = load()
+
+
+@pytest.mark.parametrize(("source", "c_functions"), WAYS)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name.replace(" ", "-"))
+def test_tree(program, source, c_functions):
+    recording = record(program, source, c_functions)
+    assert recording.problems == []
+    assert _core.check()
+    assert sys.getprofile() is None
+    forests = recording.forests()
+    assert recording.doubled == []
+    expected, recorded = compared(program.expected(source), c_functions), compared(forests["MainThread"], c_functions)
+    if c_functions == "auto":
+        accept_lower_bounds(expected, recorded)
+    assert shown(recorded) == shown(expected)
+    if not program.may_repair(source) and source != "evalframe":  # frames of other threads end without an event
+        assert recording.losses.get("repaired", 0) == 0
+
+
+def test_programs_have_names_of_their_own():
+    names = [program.name for program in PROGRAMS]
+    assert len(names) == len(set(names))

@@ -1,0 +1,211 @@
+"""Threads: those that run at the start, those that begin later, and those that threading knows nothing of."""
+
+import _thread
+import queue
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from program import SOURCES
+from recorded import SEEDED, image, shown
+
+from seismo import _core
+
+pytestmark = pytest.mark.parametrize("source", SOURCES)
+
+
+def leaf():
+    pass
+
+
+def work(n):
+    for _ in range(n):
+        leaf()
+    return n
+
+
+def only(nodes, name):
+    """The subtree of a function as text, wherever it is."""
+    return [shown([node]) for root in nodes for node in root.walk() if node.name == name]
+
+
+def start(source, **options):
+    _core.start(source=source, c_functions="none", running=False, calibrate=False, **options)
+
+
+def test_new_threads(source):
+    start(source)
+    try:
+        threads = [threading.Thread(target=work, args=(n,), name=f"worker {n}") for n in range(1, 5)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        _core.stop()
+    forests = image().forests()
+    for n in range(1, 5):
+        assert only(forests[f"worker {n}"], "work") == [f"work\n  leaf{f' {n}' if n > 1 else ''}\n"]
+        assert [root.name for root in forests[f"worker {n}"]] == ["Thread._bootstrap"]
+
+
+def test_pool(source):
+    start(source)
+    try:
+        with ThreadPoolExecutor(3, thread_name_prefix="pool") as pool:
+            assert list(pool.map(work, [5] * 20)) == [5] * 20
+    finally:
+        _core.stop()
+    recorded = image()
+    pooled = [root for name, roots in recorded.forests().items() if name.startswith("pool") for root in roots]
+    assert sum(node.calls for root in pooled for node in root.walk() if node.name == "work") == 20
+    assert sum(node.calls for root in pooled for node in root.walk() if node.name == "leaf") == 100
+
+
+def test_raw_threads(source):
+    """The profile function may find a thread that threading does not know only at its next look: it says so then."""
+    ready, go, done = _thread.allocate_lock(), _thread.allocate_lock(), _thread.allocate_lock()
+    for lock in (ready, go, done):
+        lock.acquire()
+
+    def raw():
+        ready.release()
+        go.acquire()
+        work(3)
+        done.release()
+
+    start(source, flush_ms=1)
+    try:
+        _thread.start_new_thread(raw, ())
+        ready.acquire()
+        for _ in range(3):
+            time.sleep(0.003)
+            work(100)
+        go.release()
+        done.acquire()
+    finally:
+        _core.stop()
+    recorded = image()
+    found = [text for roots in recorded.forests().values() for text in only(roots, "work")]
+    assert "work\n  leaf 3\n" in found
+    assert recorded.losses.get("late-thread", 0) <= (source == "profilefunc")
+
+
+def test_threads_that_run_at_the_start(source):
+    """Their frames are taken over: marked as running before, not counted as calls."""
+    work_in, work_out = queue.SimpleQueue(), queue.SimpleQueue()
+
+    def outer():
+        inner()
+        leaf()
+
+    def inner():
+        while work_in.get():
+            work_out.put(work(2))
+
+    thread = threading.Thread(target=outer, name="early")
+    thread.start()
+    work_in.put(1)
+    work_out.get()
+    start(source)
+    try:
+        work_in.put(1)
+        work_out.get()
+        work_in.put(0)
+        thread.join()
+    finally:
+        _core.stop()
+    recorded = image()
+    (root,) = recorded.forests()["early"]
+    path = [root]
+    while path[-1].name != "work" and path[-1].children:
+        path.append(
+            next(child for child in path[-1].children if child.name in ("work", "leaf") or child.flags & SEEDED)
+        )
+    names = [node.name.rpartition(".")[2] for node in path]
+    assert names == ["_bootstrap", "_bootstrap_inner", "run", "outer", "inner", "work"]
+    assert [node.calls for node in path] == [0, 0, 0, 0, 0, 1]
+    assert [bool(node.flags & SEEDED) for node in path] == [True] * 5 + [False]
+    assert shown([path[-1]]) == "work\n  leaf 2\n"
+    assert shown([child for child in path[-3].children if child.name == "leaf"]) == "leaf\n"
+
+
+def test_threads_that_run_at_the_end(source):
+    go = threading.Event()
+    thread = threading.Thread(target=go.wait, name="late")
+    start(source)
+    thread.start()
+    work(2)
+    _core.stop()
+    go.set()
+    thread.join()
+    work(5)
+    recorded = image()
+    assert recorded.calls()["work"] == 1
+    assert {row["name"] for row in recorded.tables["threads"]} >= {"late"}
+
+
+def test_a_thread_for_each_recording(source):
+    """A thread that lives through several recordings belongs to each of them anew."""
+    work_in, work_out = queue.SimpleQueue(), queue.SimpleQueue()
+
+    def serve():
+        while (n := work_in.get()) is not None:
+            work_out.put(work(n))
+
+    thread = threading.Thread(target=serve, name="server")
+    thread.start()
+    for n in range(1, 6):
+        start(source)
+        work_in.put(n)
+        work_out.get()
+        _core.stop()
+        assert image().calls()["leaf"] == n
+    work_in.put(None)
+    thread.join()
+
+
+def test_start_in_another_thread(source):
+    """Who starts and who stops need not be the same thread."""
+    thread = threading.Thread(target=start, args=(source,))
+    thread.start()
+    thread.join()
+    work(3)
+    thread = threading.Thread(target=_core.stop)
+    thread.start()
+    thread.join()
+    work(3)
+    assert image().calls()["leaf"] == 3
+
+
+def test_many_threads_at_once(source):
+    start(source)
+    try:
+        threads = [threading.Thread(target=work, args=(2000,)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        _core.stop()
+    assert _core.check()
+    recorded = image()
+    assert recorded.calls()["leaf"] == 16000
+    assert recorded.calls()["work"] == 8
+    assert recorded.losses.get("repaired", 0) == 0 or source == "evalframe"  # other threads' frames
+
+
+def test_times_of_threads(source):
+    start(source)
+    try:
+        thread = threading.Thread(target=work, args=(2000,), name="timed")
+        thread.start()
+        thread.join()
+    finally:
+        _core.stop()
+    (row,) = [row for row in image().tables["threads"] if row["name"] == "timed"]
+    assert 0 < row["cpu_ns"] <= row["wall_ns"] * 1.5 + 1e6
+    assert row["start_ns"] <= row["end_ns"]
+    assert row["main"] == 0
+    assert row["native_id"] == thread.native_id

@@ -1,0 +1,53 @@
+"""Runs small programs that record themselves, each in an interpreter of its own: the engine is one per process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import seismo
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HOME = str(Path(seismo.__file__).parents[1])
+
+PREFACE = """
+import os, sys, threading, time
+import seismo
+def f(): pass
+def g(): f()
+def calls(recording):
+    counts = {}
+    for row in recording.functions:
+        if row.kind == 0 and row.calls:
+            counts[row.qualname] = counts.get(row.qualname, 0) + row.calls
+    return counts
+"""
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Callable[..., str]:
+    """Runs a program after PREFACE; it must end well. Returns its output."""
+
+    def run(program: str, *flags: str) -> str:
+        path = tmp_path / "program.py"
+        path.write_text(PREFACE + program)
+        ended = subprocess.run(
+            [sys.executable, "-W", "error", *flags, str(path)],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": HOME},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert ended.returncode == 0, ended.stderr
+        assert ended.stderr == ""
+        return ended.stdout
+
+    return run

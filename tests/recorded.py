@@ -1,0 +1,159 @@
+"""What the tests of the engine look at: a recording's raw tables as plain trees, with no model in between."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from seismo import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+PYTHON, C, SYNTHETIC = range(3)
+LOWER_BOUND, FOLDED, SEEDED, RUNNING = 1, 2, 4, 8
+SITES_OFF = 8
+
+
+@dataclass
+class Node:
+    """A path and what was counted on it. In a tree that a test expects, `own` stays 0."""
+
+    name: str
+    calls: int = 1
+    resumes: int = 0
+    exceptions: int = 0
+    c: bool = False
+    flags: int = 0
+    children: list[Node] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)  # the recorded row
+
+    def walk(self) -> Iterator[Node]:
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+
+class Image:
+    """The tables of a recording as lists of dicts; strings are resolved."""
+
+    def __init__(self, data: bytes) -> None:
+        raw = _core.read(data)
+        self.problems = raw["problems"]
+        self.meta = raw["meta"]
+        offsets, texts = memoryview(raw["string_offsets"]), bytes(raw["string_data"])
+        strings = [texts[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(offsets)]
+        self.tables = {name: self._rows(name, table, strings) for name, table in raw["tables"].items()}
+        self.losses = {row["kind"]: row["count"] for row in self.tables["losses"]}
+
+    @staticmethod
+    def _rows(name: str, table: dict[str, Any], strings: list[str]) -> list[dict[str, Any]]:
+        kinds = dict(_core.schema()[name])
+        columns = {}
+        for column, values in table.items():
+            if column == "rows":
+                continue
+            cells = memoryview(values).tolist()
+            columns[column] = [strings[i] for i in cells] if kinds[column] == "s" else cells
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+    def functions(self) -> list[dict[str, Any]]:
+        return self.tables["functions"]
+
+    def calls(self, kind: int = PYTHON) -> dict[str, int]:
+        """Calls by qualified name, all threads together."""
+        names = {row["id"]: row["qualname"] for row in self.functions() if row["kind"] == kind}
+        counts: dict[str, int] = {}
+        for row in self.tables["nodes"]:
+            if row["function"] in names:
+                name = names[row["function"]]
+                counts[name] = counts.get(name, 0) + row["calls"]
+        return counts
+
+    def forests(self) -> dict[str, list[Node]]:
+        """The trees of each thread, by the thread's name; threads of one name are put together."""
+        self.doubled: list[str] = []  # paths that have two nodes
+        functions = {row["id"]: row for row in self.functions()}
+        threads = {row["id"]: row["name"] for row in self.tables["threads"]}
+        found: dict[str, list[Node]] = {name: [] for name in threads.values()}
+        nodes: dict[int, Node] = {}
+        siblings = set()
+        for row in self.tables["nodes"]:
+            function = functions[row["function"]]
+            key = (row["parent"], row["thread"], row["function"])
+            if key in siblings:
+                self.doubled.append(function["qualname"])
+            siblings.add(key)
+            node = Node(
+                function["qualname"],
+                row["calls"],
+                row["resumes"],
+                row["exceptions"],
+                function["kind"] == C,
+                row["flags"],
+                facts=row | {"file": function["file"], "line": function["line"], "module": function["module"]},
+            )
+            nodes[row["id"]] = node
+            place = found[threads[row["thread"]]] if row["parent"] < 0 else nodes[row["parent"]].children
+            place.append(node)
+        return found
+
+
+def sources(c_functions: str = "none") -> list[str]:
+    """The sources that can be used here, by trial: one that sees Python functions only says no to C functions."""
+    found = []
+    for source in _core.sources():
+        try:
+            _core.start(source=source["name"], c_functions=c_functions, calibrate=False)
+        except RuntimeError:
+            continue
+        _core.stop()
+        found.append(source["name"])
+    return found
+
+
+def image() -> Image:
+    """The recording that runs or ran last."""
+    return Image(_core.snapshot())
+
+
+def without(nodes: Iterable[Node], unwanted: Any) -> list[Node]:
+    """The same trees, with the children of unwanted nodes in their places."""
+    kept = []
+    for node in nodes:
+        children = without(node.children, unwanted)
+        if unwanted(node):
+            kept += children
+        else:
+            kept.append(
+                Node(node.name, node.calls, node.resumes, node.exceptions, node.c, node.flags, children, node.facts)
+            )
+    return kept
+
+
+def merged(nodes: Iterable[Node]) -> list[Node]:
+    """The same trees, with siblings of one name put together, in the order of their names."""
+    by_name: dict[tuple[bool, str], Node] = {}
+    for node in nodes:
+        known = by_name.setdefault((node.c, node.name), Node(node.name, 0, c=node.c))
+        known.calls += node.calls
+        known.resumes += node.resumes
+        known.exceptions += node.exceptions
+        known.flags |= node.flags
+        known.children += node.children
+    for node in by_name.values():
+        node.children = merged(node.children)
+    return [by_name[key] for key in sorted(by_name)]
+
+
+def shown(nodes: Iterable[Node], indent: str = "") -> str:
+    """Trees as text, one line a node: what the programs of tests/parity expect, and what a failure shows."""
+    lines = []
+    for node in nodes:
+        words = [f"[{node.name}]" if node.c else node.name]
+        words += [str(node.calls)] if node.calls != 1 else []
+        words += [f"r{node.resumes}"] if node.resumes else []
+        words += [f"x{node.exceptions}"] if node.exceptions else []
+        lines.append(indent + " ".join(words) + "\n" + shown(node.children, indent + "  "))
+    return "".join(lines)

@@ -1,0 +1,49 @@
+"""What a recording's file is and holds, as its reader sees it."""
+
+import io
+import json
+
+from seismo.model import Builder
+from seismo.report.about import THREADS, as_json, write_about
+from seismo.report.paper import Paper
+from seismo.report.text import Signs
+
+
+def about(recording, path="app.seismo"):
+    out = io.StringIO()
+    write_about(Paper(out, 80, Signs()), recording, path)
+    return out.getvalue().splitlines()
+
+
+def test_golden(json_tool, same_as_golden):
+    same_as_golden("about-80.txt", about(json_tool))
+
+
+def test_many_threads_are_cut():
+    b = Builder()
+    process = b.process(pid=1)
+    for index in range(THREADS + 7):
+        b.thread(process, name=f"worker {index}")
+    assert about(b.build({}))[-1] == "  … 7 more (--json lists all)"
+
+
+def test_hostile_names_can_do_nothing():
+    b = Builder()
+    process = b.process(pid=1, host="h\x1b[1m", exit="signal\n", interpreter="p\u202e", clock="c\x07")
+    b.thread(process, name="t\x1b]0;x\x07\nforged")
+    recording = b.build({"settings": {"\x1b": "\n"}, "seismo": "0\x1b", "recorder": ["\x1b"]})
+    recording.problems.append("bad \x1b[31m bytes")
+    assert all(line.isprintable() for line in about(recording, "f\x1b\n.seismo"))
+    assert json.loads(as_json(recording, "f"))["problems"] == ["bad \x1b[31m bytes"]
+
+
+def test_json_has_no_infinities():
+    b = Builder()
+    b.process(pid=1, clock_ns=float("inf"), cost_error=float("nan"))
+    row = json.loads(as_json(b.build({}), "f"), parse_constant=lambda word: 1 // 0)["processes"][0]
+    assert row["clock_ns"] is None
+    assert row["cost_error"] is None
+
+
+def test_an_empty_recording():
+    assert "holds     0 functions, 0 paths, 0 threads, 0 processes, 0 losses and notes" in about(Builder().build({}))

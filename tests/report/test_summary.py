@@ -1,0 +1,56 @@
+"""The lines on stderr after a recording."""
+
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import seismo
+from seismo.model import Builder
+from seismo.report import summary
+
+
+def written(recording, path=""):
+    out = io.StringIO()
+    summary.write(recording, out, path)
+    return out.getvalue().splitlines()
+
+
+def test_golden(json_tool, same_as_golden):
+    same_as_golden("summary.txt", written(json_tool, "json-4312.seismo"))
+
+
+def test_never_more_than_fifteen_lines(json_tool):
+    b = Builder()
+    thread = b.thread(b.process(pid=1), name="MainThread")
+    for index in range(100):
+        b.node(-1, thread, b.function("m" * 50, "f" * 100 + str(index), "m.py", 1), calls=10**12, own_ns=10**15)
+        b.loss(f"kind {index}", 1, "detail " * 30)
+    lines = written(b.build({}), "x.seismo")
+    assert len(lines) == 15
+    assert max(map(len, lines)) <= 80
+    assert lines[-2] == "… more was lost: see the report"
+
+
+def test_an_empty_recording():
+    assert written(Builder().build({})) == ["seismo: 0 calls of 0 functions in 0"]
+
+
+def test_hostile_names_can_do_nothing():
+    b = Builder()
+    thread = b.thread(b.process(pid=1), name="MainThread")
+    b.node(-1, thread, b.function("m", "f\x1b[31m\nforged", "m.py", 1), calls=1, own_ns=1)
+    lines = written(b.build({}), "dir\n/x\x1b.seismo")
+    assert all(line.isprintable() for line in lines)
+    assert len(lines) == 4
+
+
+def test_it_imports_little():
+    code = "import sys, seismo.report.summary; print(*(name for name in sys.modules if name in sys.argv))"
+    heavy = ["rich", "argparse", "typing", "dataclasses", "inspect", "re", "datetime"]
+    # Without site-packages, whose own start-up may import anything; so the package's folder has to be named.
+    home = {**os.environ, "PYTHONPATH": str(Path(seismo.__file__).parents[1])}
+    bare = [sys.executable, "-S", "-c", code, *heavy]
+    done = subprocess.run(bare, env=home, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []

@@ -1,0 +1,131 @@
+"""Numbers and names as text."""
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seismo.report import text
+from seismo.report.escape import printable
+
+SIGNS = text.Signs()
+PLAIN = text.Signs(plain=True)
+
+
+@pytest.mark.parametrize(
+    ("ns", "shown"),
+    [
+        (0, "0"),
+        (-5, "0"),
+        (0.4, "<1 ns"),
+        (1, "1.00 ns"),
+        (9.994, "9.99 ns"),
+        (9.996, "10.0 ns"),
+        (99.96, "100 ns"),
+        (999.4, "999 ns"),
+        (999.6, "1.00 µs"),
+        (1_234, "1.23 µs"),
+        (45_600, "45.6 µs"),
+        (789_000, "789 µs"),
+        (999_999, "1.00 ms"),
+        (1_234_000, "1.23 ms"),
+        (999_999_999, "1.00 s"),
+        (12_345_678_901, "12.3 s"),
+        (999_600_000_000, "1,000 s"),
+        (4_000_000_000_000, "4,000 s"),
+    ],
+)
+def test_duration_has_three_digits(ns, shown):
+    assert text.duration(ns, SIGNS) == shown
+
+
+def test_without_unicode_signs_are_ascii():
+    assert text.duration(1500, PLAIN) == "1.50 us"
+    assert text.calls(7, True, PLAIN) == ">=7"
+    assert text.error(3, 100, PLAIN) == "+-3 %"
+    assert text.shorten("abcdefghijkl", 6, PLAIN) == "a~ijkl"
+
+
+def test_signs_follow_the_encoding():
+    assert text.Signs.of(io.TextIOWrapper(io.BytesIO(), "ascii")).micro == "us"
+    assert text.Signs.of(io.TextIOWrapper(io.BytesIO(), "latin-1")).error == "+-"
+    assert text.Signs.of(io.TextIOWrapper(io.BytesIO(), "utf-8")).error == "±"
+    assert text.Signs.of(io.StringIO()).error == "±"
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "shown"),
+    [(0, 0, ""), (0, 9, "0 %"), (1, 1000, "<1 %"), (1, 100, "1.0 %"), (123, 1000, "12.3 %"), (9996, 10000, "100 %")],
+)
+def test_percent(part, whole, shown):
+    assert text.percent(part, whole) == shown
+
+
+@pytest.mark.parametrize(
+    ("error", "time", "shown"), [(0, 5, ""), (1, 1000, "±<1 %"), (26, 1000, "±3 %"), (5, 1, "±>99 %"), (5, 0, "±>99 %")]
+)
+def test_error_is_relative(error, time, shown):
+    assert text.error(error, time, SIGNS) == shown
+
+
+def test_shorten_keeps_the_end():
+    name = "json.encoder:_make_iterencode.<locals>._iterencode_dict"
+    assert text.shorten(name, 80, SIGNS) == name
+    assert text.shorten(name, 48, SIGNS) == "json.encoder:_make_iterencode…_iterencode_dict"
+    assert text.shorten(name, 30, SIGNS) == "json.enco…ode._iterencode_dict"
+    assert text.shorten(name, 1, SIGNS) == "…"
+
+
+@given(st.text(), st.integers(0, 40))
+def test_shorten_fits(name, width):
+    assert text.cells(text.shorten(name, width, SIGNS)) <= width
+
+
+@given(st.text())
+def test_printable_is_printable(name):
+    shown = printable(name)
+    assert shown.isprintable()
+    assert name.isprintable() == (shown == name)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("plain", "plain"),
+        ("número", "número"),
+        ("red\x1b[31m", r"red\x1b[31m"),
+        ("two\nlines\r", r"two\nlines\r"),
+        ("bidi\u202e\u2066", r"bidi\u202e\u2066"),
+        ("zero\u200bwidth\ufeff", r"zero\u200bwidth\ufeff"),
+        ("lone\ud800", r"lone\ud800"),
+        ("c1\x9b31m", r"c1\x9b31m"),
+        ("no\xa0break", r"no\xa0break"),
+    ],
+)
+def test_hostile_text_becomes_visible(name, shown):
+    assert printable(name) == shown
+
+
+def test_wide_letters_take_two_columns():
+    assert text.cells("日本") == 4
+    assert text.cells("e\u0301") == 1
+    assert text.left("日本", 6) == "日本  "
+    assert text.right("日本", 6) == "  日本"
+
+
+def test_names_and_places():
+    assert text.function_name(0, "m", "f") == "m:f"
+    assert text.function_name(0, "", "f") == "f"
+    assert text.function_name(2, "m", "<folded paths>") == "<folded paths>"
+    assert text.location(0, "/a/b/c.py", 7) == "c.py:7"
+    assert text.location(0, "/a/json/__init__.py", 7) == "json/__init__.py:7"
+    assert text.location(0, "C:\\a\\c.py", 7) == "c.py:7"
+    assert text.location(0, "c.py", 0) == "c.py"
+    assert text.location(1, "", 0) == "(C)"
+    assert text.location(0, "", 3) == ""
+
+
+@given(st.text(alphabet="ab ", max_size=60), st.integers(1, 20))
+def test_wrapped_loses_no_word(words, width):
+    assert " ".join(text.wrapped(words, width)) == words

@@ -1,0 +1,43 @@
+"""The public API's types as a user's type checker sees them. `make lint` has mypy read this file; nothing runs it."""
+
+from collections.abc import Iterator
+from typing import assert_type
+
+import seismo
+from seismo.model import DiffRow, FunctionRow, NodeRow, Table, diff
+
+
+def sessions() -> None:
+    with seismo.profile(output="part.seismo", c_functions="none") as p:
+        pass
+    assert_type(p.recording, seismo.Recording)
+    seismo.start()
+    assert_type(seismo.stop(), seismo.Recording)
+
+
+@seismo.profile
+def decorated(number: int) -> str:
+    return str(number)
+
+
+@seismo.profile(c_functions="all")
+def generator(number: int) -> Iterator[int]:
+    yield number
+
+
+def decorators_keep_types() -> None:
+    assert_type(decorated(3), str)
+    assert_type(generator(3), Iterator[int])
+
+
+def tables() -> None:
+    recording = seismo.open("part.seismo")
+    assert_type(recording, seismo.Recording)
+    assert_type(recording.functions, Table[FunctionRow])
+    for row in recording.functions:
+        assert_type(row.qualname, str)
+        assert_type(row.calls, int)
+        assert_type(row.own_error_ns, float)
+    assert_type(recording.tree[0], NodeRow)
+    assert_type(seismo.merge([recording, recording]), seismo.Recording)
+    assert_type(diff(recording, recording), list[DiffRow])
