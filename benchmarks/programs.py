@@ -1,0 +1,160 @@
+"""pyperformance's programs as plain callables, and as whole programs: `python programs.py NAME REPEATS`.
+
+Their sources are taken at run time from the PyPI package `pyperformance` (downloaded once into build/); nothing of
+theirs is part of this repository. Each run_benchmark.py runs as `__main__` against a stand-in for the `pyperf` module
+whose Runner, instead of timing in processes of its own, keeps the callables that it is given. What is measured here
+is therefore exactly the body that pyperformance measures.
+
+The set is fixed. Programs that call next to no Python function (nbody, fannkuch, spectral_norm's peers) are not in
+it: a hook on calls costs nothing there, and a ratio of two nothings says nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import runpy
+import subprocess
+import sys
+import time
+import types
+import warnings
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+VERSION = "1.14.0"
+CACHE = Path(__file__).resolve().parent / "build" / f"pyperformance-{VERSION}"
+
+
+@dataclass(frozen=True)
+class Program:
+    """One body, 40 to 120 ms unhooked.
+
+    The folder bm_<folder>, the options it is started with, its name at the Runner ("" = the only one), the inner loops
+    of one body and how often the body is repeated.
+    """
+
+    folder: str
+    options: tuple[str, ...] = ()
+    body: str = ""
+    loops: int = 1
+    repeat: int = 1
+
+
+PROGRAMS: dict[str, Program] = {
+    "deltablue": Program("deltablue", repeat=10),
+    "richards": Program("richards"),
+    "chaos": Program("chaos", ("--iterations", "3000", "--width", "128", "--height", "128")),
+    "go": Program("go"),
+    "float": Program("float", ("--points", "40000")),
+    "hexiom": Program("hexiom", ("--level", "25"), loops=6),
+    "raytrace": Program("raytrace", ("--width", "36", "--height", "36")),
+    "monte_carlo": Program("scimark", ("monte_carlo",), "scimark_monte_carlo"),
+    "generators": Program("generators"),
+    "coroutines": Program("coroutines", loops=2),
+    "deepcopy": Program("deepcopy", (), "deepcopy", loops=120),
+    "logging": Program("logging", ("simple",), "logging_simple", loops=500),
+    "sqlglot": Program("sqlglot_v2", ("optimize",), "sqlglot_v2_optimize"),
+    "regex_compile": Program("regex_compile"),
+}
+
+
+def sources() -> Path:
+    """The folder of pyperformance's benchmarks, downloaded on the first use. RuntimeError when that fails."""
+    folder = CACHE / "pyperformance" / "data-files" / "benchmarks"
+    if not folder.is_dir():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(CACHE)]
+        done = subprocess.run([*command, f"pyperformance=={VERSION}"], capture_output=True, text=True, check=False)
+        wheels = sorted(CACHE.glob("pyperformance-*.whl"))
+        if done.returncode or not wheels:
+            raise RuntimeError(f"pyperformance {VERSION} cannot be downloaded:\n{done.stderr}")
+        with zipfile.ZipFile(wheels[0]) as wheel:
+            wheel.extractall(CACHE)
+    return folder
+
+
+class Runner:
+    """Takes the place of pyperf.Runner: keeps callables instead of timing them."""
+
+    options: tuple[str, ...] = ()
+    loops = 1
+    bodies: dict[str, Callable[[], object]]
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        self.argparser = argparse.ArgumentParser()
+        self.metadata: dict[str, object] = {}
+        self._parsed: argparse.Namespace | None = None
+
+    @property
+    def args(self) -> argparse.Namespace:
+        return self.parse_args()
+
+    def parse_args(self, args: object = None) -> argparse.Namespace:
+        if self._parsed is None:
+            self._parsed = self.argparser.parse_args(list(Runner.options))
+        return self._parsed
+
+    def bench_func(self, name: str, function: Callable[..., object], *args: object, **kwargs: object) -> None:
+        loops = Runner.loops
+
+        def body() -> None:
+            for _ in range(loops):
+                function(*args)
+
+        Runner.bodies[name] = body
+
+    def bench_time_func(self, name: str, function: Callable[..., object], *args: object, **kwargs: object) -> None:
+        loops = Runner.loops
+        Runner.bodies[name] = lambda: function(loops, *args)
+
+
+def load(name: str) -> Callable[[], object]:
+    """The program's body, ready to run again and again. KeyError: unknown name; ImportError: a module lacks."""
+    program = PROGRAMS[name]
+    folder = sources() / f"bm_{program.folder}"
+    stand_in: Any = types.ModuleType("pyperf")
+    stand_in.Runner, stand_in.perf_counter = Runner, time.perf_counter
+    stand_in.python_implementation = lambda: sys.implementation.name
+    Runner.options, Runner.loops, Runner.bodies = program.options, program.loops, {}
+    kept = sys.modules.get("pyperf")
+    argv, path = sys.argv, list(sys.path)
+    sys.modules["pyperf"] = stand_in
+    sys.argv = [str(folder / "run_benchmark.py"), *program.options]
+    sys.path.insert(0, str(folder))
+    warnings.simplefilter("ignore", DeprecationWarning)
+    try:
+        script = runpy.run_path(str(folder / "run_benchmark.py"), run_name="__main__")
+    finally:
+        sys.argv, sys.path[:] = argv, path
+        sys.modules.pop("pyperf", None)
+        if kept is not None:
+            sys.modules["pyperf"] = kept
+    bodies = Runner.bodies
+    body = bodies[program.body] if program.body else next(iter(bodies.values()))
+    repeat = program.repeat
+
+    def run(_script: object = script) -> None:
+        for _ in range(repeat):
+            body()
+
+    return run
+
+
+def main() -> None:
+    """Load one program and run its body REPEATS times: what the whole-process benchmarks start."""
+    if len(sys.argv) != 3 or sys.argv[1] not in PROGRAMS:
+        names = " ".join(PROGRAMS)
+        print(f"usage: programs.py NAME REPEATS\n{__doc__}\nNAME is one of: {names}")
+        sys.exit(0 if "--help" in sys.argv else 2)
+    body = load(sys.argv[1])
+    for _ in range(int(sys.argv[2])):
+        body()
+
+
+if __name__ == "__main__":
+    main()
