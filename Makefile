@@ -1,0 +1,94 @@
+# seismo. `make` alone lists what can be done; every target starts from a clean clone.
+
+PYTHON ?= python3
+VENV ?= .venv
+# The processes that tests are spread over.
+JOBS ?= $(shell nproc)
+# More for pytest, e.g. make test T="tests/model -x".
+T ?= tests
+# Seconds of fuzzing.
+FOR ?= 60
+
+BIN := $(VENV)/bin
+NATIVE := $(wildcard native/*/*.c native/*/*.h)
+PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
+PYTEST := $(BIN)/python -m pytest
+# Interpreters beside the machine's own, where this tool is there: one line each, a version and the command that runs it.
+INTERPRETERS := ../shared/tools/pythons
+# The development build can inject failures; what users get is built without (see `make matrix`).
+export SEISMO_TESTING ?= 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench matrix sanitize fuzz docs dist format clean
+.DELETE_ON_ERROR:
+
+help:  ## this list
+	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# --- environment and build ------------------------------------------------------------------------------------------
+
+$(VENV)/.made: pyproject.toml
+	rm -rf $(VENV)
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) -U pip 'setuptools>=77'
+	@touch $@
+
+# Seismo itself, in place: edits to the Python files count at once, edits to the native ones at the next make.
+$(VENV)/.built: $(VENV)/.made setup.py $(NATIVE)
+	$(PIP) --no-build-isolation -e .
+	@touch $@
+
+# What tests and linters need besides.
+$(VENV)/.ready: $(VENV)/.built
+	$(PIP) --no-build-isolation -e '.[test,arrow,dev]'
+	@touch $@
+
+# --- the two commands of the README ---------------------------------------------------------------------------------
+
+demo: $(VENV)/.built  ## profile a real program that is not ours and show the report
+	@PATH="$(CURDIR)/$(BIN):$$PATH" sh tools/demo.sh
+
+test: $(VENV)/.ready  ## all tests on the machine's python3
+	$(PYTEST) -q -n $(JOBS) --timeout 300 -m "not timing" $(T)
+	$(PYTEST) -q --timeout 300 -m timing $(T) || [ $$? -eq 5 ]
+
+# --- the rest -------------------------------------------------------------------------------------------------------
+
+lint: $(VENV)/.ready  ## ruff, mypy in strict mode, clang-format
+	@failed=0; for check in 'ruff check .' 'ruff format --check .' mypy 'clang-format --dry-run -Werror $(NATIVE)'; do \
+	   echo "$${check%% native*}"; $(BIN)/$$check || failed=1; done; exit $$failed
+
+format: $(VENV)/.ready  ## let the formatters write
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(NATIVE)
+
+bench:  ## measure costs and accuracy into docs/performance.md; make bench B="--quick --only truth" does less
+	SEISMO_TESTING= $(PYTHON) benchmarks/run_all.py $(B)
+
+dist: $(VENV)/.made  ## source distribution
+	rm -rf dist
+	$(BIN)/python setup.py -q sdist
+
+matrix: dist  ## the tests on every interpreter at hand; make matrix PYTHONS="python3.12 python3.14" picks
+	@{ if [ -n "$(PYTHONS)" ]; then for p in $(PYTHONS); do echo "$${p##*/} $$p"; done; \
+	   elif [ -x $(INTERPRETERS) ]; then $(INTERPRETERS); \
+	     $(INTERPRETERS) | sed -n 's|^\(3\.1[45]\)\.[0-9]* \(.*\)$$|\1-debug \2-dbg|p'; \
+	   else for v in 3.11 3.12 3.13 3.14 3.15; do ! command -v python$$v >/dev/null || echo "$$v python$$v"; done; fi; \
+	 } | SEISMO_TESTING= $(PYTHON) tools/matrix.py --jobs $(JOBS) dist/*.tar.gz
+
+sanitize: dist  ## the tests with a core that checks addresses and undefined behaviour, and with failing allocations
+	@echo "sanitize $(PYTHON)" | $(PYTHON) tools/matrix.py --jobs $(JOBS) --sanitize dist/*.tar.gz
+
+fuzz: dist  ## damaged files into the reader, under the sanitizers; make fuzz FOR=600 goes on for ten minutes
+	@echo "fuzz $(PYTHON)" | $(PYTHON) tools/matrix.py --sanitize --script "fuzz/fuzz_reader.py --seconds $(FOR)" dist/*.tar.gz
+
+docs: $(VENV)/.ready  ## bring the generated pages up to date and run every example
+	$(BIN)/python tools/document.py
+	$(PYTEST) -q -n $(JOBS) --timeout 300 tests/docs
+
+clean:  ## forget environments and builds
+	rm -rf .venv .venvs-matrix build dist demo .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find src native tests -name '__pycache__' -prune -exec rm -rf {} +
+	find src -name '*.so' -delete
+	rm -rf src/*.egg-info

@@ -1,0 +1,55 @@
+"""Draw what `seismo report` prints of a recording on a terminal as an SVG picture, for the README.
+
+    python tools/picture.py FILE OUT.svg [--width N] [report's own options]
+
+The picture is text, set in whatever fixed-width font the reader has: rich's own would be fetched from elsewhere.
+"""
+
+import io
+import re
+import sys
+from argparse import ArgumentParser
+from unittest import mock
+
+from rich._export_format import CONSOLE_SVG_FORMAT
+from rich.console import Console
+from rich.terminal_theme import SVG_EXPORT_THEME
+
+from seismo.cli.main import main as seismo
+from seismo.report.paper import ColourPaper
+from seismo.report.text import Signs
+
+FONTS = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
+
+
+def picture(words: list[str], width: int, title: str) -> str:
+    """The SVG of what `seismo WORDS` prints on a terminal so many columns wide."""
+    console = Console(
+        record=True, width=width, file=io.StringIO(), force_terminal=True, highlight=False, color_system="truecolor"
+    )
+    paper = ColourPaper(console, width, Signs())
+    with mock.patch("seismo.report.paper.paper_for", return_value=paper):
+        status = seismo(words)
+    if status:
+        sys.exit(status)
+    layout = re.sub(r"@font-face \{\{.*?\}\}\s*", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
+    layout = layout.replace("Fira Code, monospace", FONTS)
+    return console.export_svg(title=title, theme=SVG_EXPORT_THEME, code_format=layout, unique_id="seismo")
+
+
+def main() -> int:
+    """Write the picture."""
+    parser = ArgumentParser(description=__doc__)
+    parser.add_argument("recording")
+    parser.add_argument("picture")
+    parser.add_argument("--width", type=int, default=100)
+    known, rest = parser.parse_known_args()
+    title = " ".join(["seismo report", known.recording, *rest])
+    svg = picture(["report", known.recording, *rest], known.width, title)
+    with open(known.picture, "w", encoding="utf-8") as file:
+        file.write(svg)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
