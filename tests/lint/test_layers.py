@@ -18,8 +18,9 @@ NATIVE_LAYERS = {
     "event": {"base", "compat", "file"},
     "source": {"base", "compat", "event"},
     "recorder": {"base", "compat", "event", "file"},
+    "hook": {"base", "compat", "event"},
     "model": {"base"},
-    "module": {"base", "compat", "event", "source", "recorder", "file", "model"},
+    "module": {"base", "compat", "event", "source", "recorder", "hook", "file", "model"},
 }
 # These can be used, tested and fuzzed without an interpreter.
 WITHOUT_PYTHON = {"base", "file", "model"}
@@ -27,12 +28,16 @@ WITHOUT_PYTHON = {"base", "file", "model"}
 # What a part of the Python package may import besides itself.
 PYTHON_LAYERS = {
     "errors": set(),
-    "model": {"errors", "_core"},
+    "expression": {"errors"},
+    "model": {"errors", "expression", "_core"},
     "formats": {"errors", "model"},
-    "report": {"errors", "model"},
-    "record": {"errors", "model", "_core"},
-    "__init__": {"errors", "model", "record"},
-    "cli": {"errors", "model", "formats", "report", "record", "_core", "__init__"},
+    "report": {"errors", "expression", "model"},
+    "record": {"errors", "expression", "model", "_core"},
+    "hooks": {"errors", "expression", "_core"},
+    "cprofile": {"errors", "hooks", "_core"},
+    "watching": {"errors", "expression", "hooks", "_core"},
+    "__init__": {"errors", "expression", "model", "record", "hooks", "watching"},
+    "cli": {"errors", "expression", "model", "formats", "report", "record", "hooks", "watching", "_core", "__init__"},
     "__main__": {"cli"},
 }
 
