@@ -14,8 +14,7 @@
 #define calltree_c_leave sm_tree_c_leave
 #define calltree_count_only sm_tree_count_only
 
-static inline bool calltree_may_disable(sm_thread *thread, const void *key, PyObject *callable) {
-    (void)callable;
+static inline bool calltree_may_disable(sm_thread *thread, const void *key) {
     sm_node *child = sm_tree_known(thread, key);
     return child != NULL && sm_tree_is_trivial(child);
 }
