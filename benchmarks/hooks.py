@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +43,8 @@ from common import (
 from overhead import MODERN, Tool, measure, micro
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from types import ModuleType
 
     from common import Case
 
@@ -166,8 +167,27 @@ def setprofile() -> Tool:
     return Tool(lambda: sys.setprofile(ignore), lambda: sys.setprofile(None))
 
 
-def client() -> Any:
-    """The extension that registers empty C callbacks through seismo.h. None, and why on stderr, where it lacks."""
+class Client:
+    """floor/client.c: empty C callbacks through seismo.h, each a context manager."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self.module = module
+
+    @contextmanager
+    def profile(self) -> Iterator[None]:
+        hook = self.module.profile()
+        yield
+        self.module.remove(hook)
+
+    @contextmanager
+    def references(self) -> Iterator[None]:
+        hook = self.module.references()
+        yield
+        self.module.remove(hook)
+
+
+def client() -> Client | None:
+    """The extension, loaded. None, and why on stderr, where seismo has no C API."""
     try:
         import seismo
 
@@ -177,7 +197,7 @@ def client() -> Any:
     except (ImportError, AttributeError, OSError, RuntimeError) as error:
         print(f"the C callbacks are left out: {error}", file=sys.stderr)
         return None
-    return module
+    return Client(module)
 
 
 def floors(*names: str) -> dict[str, Tool]:
@@ -233,7 +253,7 @@ def rare(counted: Counted) -> dict[str, Tool]:
     return found
 
 
-def callbacks(c: Any) -> dict[str, Tool]:
+def callbacks(c: Client | None) -> dict[str, Tool]:
     found = {**bare(), **floors("floor profile", "floor c"), "sys.setprofile": setprofile()}
     if there(["hooks"]):
         first, second = hook(ignore), hook(ignore_too)
@@ -247,7 +267,7 @@ def callbacks(c: Any) -> dict[str, Tool]:
     return found
 
 
-def references(c: Any) -> dict[str, Tool]:
+def references(c: Client | None) -> dict[str, Tool]:
     found = {**bare(), **floors("floor references")}
     if c:
         found["c"] = opened(c.references)
