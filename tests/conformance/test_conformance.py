@@ -31,8 +31,7 @@ def outcomes(file: str, mode: str) -> dict[str, tuple[str, str]]:
         [sys.executable, str(HERE / "child.py"), file, mode],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONFAULTHANDLER": "1"},
         text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        capture_output=True,
         timeout=300,
     )
     assert child.returncode == 0, f"ended with {child.returncode}: {child.stderr[-4000:]}"
