@@ -230,7 +230,7 @@ static int on_trace(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, Py
     int result = tell(thread, tools, frame, &event);
     if (what == PyTrace_CALL || what == PyTrace_LINE)
         mark_opcodes(thread, frame, code);
-    if (what == PyTrace_EXCEPTION)
+    if (what == PyTrace_EXCEPTION && result == 0)
         last_raised = (raised){frame, event.arg};
     return result;
 }
