@@ -166,7 +166,7 @@ static int on_profile(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, 
         return 0;
     PyObject *exception = take_raised(frame);
     const sm_frame *own = sm_frame_of(frame);
-    sm_hook_event event = {SM_HOOK_START, sm_frame_code(own), arg, 0, PyFrame_GetLasti(frame)};
+    sm_hook_event event = {SM_HOOK_START, sm_frame_code(own), arg, NULL, 0, PyFrame_GetLasti(frame)};
     const sm_frame *next = own;
     bool by_trace = false; /* tools that hear it by the trace slot */
     if (what == PyTrace_CALL) {
@@ -197,7 +197,7 @@ static int on_trace(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, Py
     if (SM_UNLIKELY(thread == NULL))
         return 0;
     PyCodeObject *code = sm_frame_code(sm_frame_of(frame));
-    sm_hook_event event = {SM_HOOK_LINE, code, NULL, 0, PyFrame_GetLasti(frame)};
+    sm_hook_event event = {SM_HOOK_LINE, code, NULL, NULL, 0, PyFrame_GetLasti(frame)};
     bool all_lines = unfiltered_tracing(thread) != 0;
     if (!all_lines && (what == PyTrace_CALL || what == PyTrace_RETURN))
         return 0; /* the profile slot reports it */
@@ -295,6 +295,11 @@ static bool holds(void) {
     return true;
 }
 
-const sm_hook_backend sm_hook_backend_here = {"slots", objection, start, stop, want, NULL, again, holds, NULL};
+static bool foreign_tracer(PyThreadState *tstate) {
+    return sm_slots_foreign(tstate, SM_SLOT_TRACE);
+}
+
+const sm_hook_backend sm_hook_backend_here = {
+    "slots", objection, start, stop, want, NULL, again, holds, foreign_tracer, NULL};
 
 #endif
