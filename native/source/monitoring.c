@@ -167,8 +167,8 @@ static int start(const sm_settings *settings) {
         PyErr_Restore(type, value, traceback);
         return -1;
     }
-    if (all &&
-        sites_were_off) { /* an earlier recording switched call sites off; other tools answer DISABLE once more */
+    /* An earlier recording switched places off. Other tools answer DISABLE once more. */
+    if (sm_functions_narrowed() || (all && sites_were_off)) {
         PyObject *result = PyObject_CallMethod(monitoring, "restart_events", NULL);
         if (result == NULL)
             PyErr_Clear();
