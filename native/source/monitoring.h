@@ -68,7 +68,7 @@ extern uint32_t sm_site_turn;
         }                                                                                                              \
         if (SM_UNLIKELY((thread = sm_event_thread(false)) == NULL))                                                    \
             return Py_None;                                                                                            \
-        if (sm_sites_on && (++sm_site_turn & 7) == 0 && RECORDER##_may_disable(thread, method) &&                      \
+        if (sm_sites_on && (++sm_site_turn & 7) == 0 && RECORDER##_may_disable(thread, method, callable) &&            \
             sm_site_is_done(args[0], args[1], method)) {                                                               \
             RECORDER##_count_only(thread, method, callable);                                                           \
             return sm_monitoring_disable;                                                                              \

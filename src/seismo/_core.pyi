@@ -1,6 +1,7 @@
 # The native core. The engine drives recording, the reading part works on columns; native/module says what each does.
 
 from collections.abc import Callable, Mapping
+from types import CodeType
 from typing import Any, ParamSpec, Self, TypeVar, final
 
 _P = ParamSpec("_P")
@@ -24,6 +25,7 @@ def start(
     host: str = ...,
     argv: str = ...,
     running: bool = True,
+    where: Filter | None = None,
 ) -> None: ...
 def stop(exit: str = "") -> None: ...  # noqa: A002  # the C function's keyword
 def snapshot() -> bytes: ...
@@ -39,6 +41,18 @@ def check() -> bool: ...
 
 def slots_taken() -> dict[str, bool]: ...
 def hub_status() -> dict[str, Any]: ...
+
+# ---- filters (filter.c) ----
+
+# An expression in the core: seismo.expression.Expression.program. ValueError: the program is none.
+@final
+class Filter:
+    kinds: int  # bits, numbered as expression.KINDS: what can be wanted at all
+    def __new__(cls, program: bytes) -> Self: ...
+    def of_code(self, code: CodeType, globals: dict[str, Any] | None = None, /) -> tuple[int, int]: ...  # noqa: A002
+    def of_event(self, kind: int, facts: dict[str, Any], /) -> bool | None: ...
+
+def _glob(pattern: bytes, text: bytes, /) -> bool: ...
 
 # ---- reading (reader*.c, model_functions.c, arrow.c) ----
 
