@@ -10,4 +10,9 @@ int sm_module_add_reader(PyObject *module); /* read, Writer (reader.c) */
 int sm_module_add_model(PyObject *module);  /* estimate, aggregate, combine (model_functions.c) */
 int sm_module_add_arrow(PyObject *module);  /* arrow_stream (arrow.c) */
 
+int sm_module_add_reftracer(PyObject *module); /* RefTracer (reftracer.c) */
+
+/* Before the first sm_ref_add: what has to be done at exit and in a forked child. -1 with an exception. */
+int sm_reftracer_prepare(void);
+
 #endif
