@@ -17,6 +17,11 @@ static bool holds(void) {
     return true;
 }
 
-const sm_hook_backend sm_hook_backend_here = {"slots", objection, start, stop, want, NULL, start, holds, NULL};
+static bool foreign_tracer(PyThreadState *tstate) {
+    return tstate->c_tracefunc != NULL;
+}
+
+const sm_hook_backend sm_hook_backend_here = {"slots", objection, start, stop,           want,
+                                              NULL,    start,     holds, foreign_tracer, NULL};
 
 #endif
