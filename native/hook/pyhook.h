@@ -2,6 +2,8 @@
 #ifndef SM_PYHOOK_H
 #define SM_PYHOOK_H
 
+#include <stddef.h>
+
 #include "event/filter.h"
 #include "hook/backend.h"
 

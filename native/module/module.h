@@ -13,6 +13,11 @@ int sm_module_add_filter(PyObject *module); /* Filter (filter.c) */
 
 int sm_module_add_reftracer(PyObject *module); /* RefTracer (reftracer.c) */
 
+int sm_module_add_capi(PyObject *module); /* _C_API (capi.c) */
+
+/* module.register(function), or module.register(keyword=function) if there is one. -1 with an exception. */
+int sm_register_call(const char *module, const char *registrar, const char *keyword, PyMethodDef *function);
+
 /* Before the first sm_ref_add: what has to be done at exit and in a forked child. -1 with an exception. */
 int sm_reftracer_prepare(void);
 

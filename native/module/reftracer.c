@@ -95,8 +95,7 @@ static PyObject *run_forked(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(none)
 static PyMethodDef exit_method = {"seismo_reference_tracer_exit", run_exit, METH_NOARGS, NULL};
 static PyMethodDef forked_method = {"seismo_reference_tracer_forked", run_forked, METH_NOARGS, NULL};
 
-/* module.register(function), or module.register(**{keyword: function}). */
-static int register_with(const char *module_name, const char *registrar, const char *keyword, PyMethodDef *method) {
+int sm_register_call(const char *module_name, const char *registrar, const char *keyword, PyMethodDef *method) {
     PyObject *module = PyImport_ImportModule(module_name);
     PyObject *call = module ? PyObject_GetAttrString(module, registrar) : NULL;
     PyObject *function = call ? PyCFunction_New(method, NULL) : NULL;
@@ -121,8 +120,8 @@ int sm_reftracer_prepare(void) {
         if (names[i] == NULL && (names[i] = PyUnicode_InternFromString(texts[i])) == NULL)
             return -1;
     }
-    if (register_with("os", "register_at_fork", "after_in_child", &forked_method) < 0 ||
-        register_with("atexit", "register", NULL, &exit_method) < 0)
+    if (sm_register_call("os", "register_at_fork", "after_in_child", &forked_method) < 0 ||
+        sm_register_call("atexit", "register", NULL, &exit_method) < 0)
         return -1;
     prepared = true;
     return 0;

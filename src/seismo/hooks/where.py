@@ -22,5 +22,8 @@ def compile_where(where: str, *, trace: bool) -> _core.Filter:
     kinds = TRACE_KINDS if trace else PROFILE_KINDS
     if not where.strip():
         raise UsageError("where is empty", where="where=''", hint="leave it out, to hear everything")
-    why = f"a {'trace' if trace else 'profile'} hook hears {', '.join(kind for kind in KINDS if kind in kinds)}"
+    why = (
+        f"a {'trace' if trace else 'profile'} hook hears {', '.join(kind for kind in KINDS if kind in kinds)}, "
+        f"and knows {', '.join(sorted(TERMS - {'name'}))} of it"
+    )
     return _core.Filter(parse(where).only(TERMS, kinds, why).program)

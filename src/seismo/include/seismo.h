@@ -100,7 +100,7 @@ static inline int seismo_import(void) {
                      found->major < SEISMO_API_MAJOR ? "install a newer seismo" : "build the extension anew");
         return -1;
     }
-    if (found->minor < SEISMO_API_MINOR || found->size < sizeof(seismo_api)) {
+    if (found->size < sizeof(seismo_api)) {
         PyErr_Format(PyExc_ImportError,
                      "this extension was built for seismo's C API %d.%d, the installed seismo has %d.%d: install a newer "
                      "seismo",
