@@ -140,17 +140,11 @@ static hook *new_hook(int kind) {
 
 /* The filter of an expression, held; NULL with an exception. */
 static sm_filter *compile(const char *where, bool trace) {
-    PyObject *module = PyImport_ImportModule("seismo.hooks.where");
-    PyObject *function = module ? PyObject_GetAttrString(module, "compile_where") : NULL;
-    PyObject *positional = function ? Py_BuildValue("(s)", where) : NULL;
-    PyObject *keywords = positional ? Py_BuildValue("{sO}", "trace", trace ? Py_True : Py_False) : NULL;
-    PyObject *made = keywords ? PyObject_Call(function, positional, keywords) : NULL;
+    PyObject *text = PyUnicode_FromString(where);
+    PyObject *made = text ? sm_compile_where(text, trace) : NULL;
     sm_filter *filter = made ? sm_filter_hold(sm_filter_from(made)) : NULL;
     Py_XDECREF(made);
-    Py_XDECREF(keywords);
-    Py_XDECREF(positional);
-    Py_XDECREF(function);
-    Py_XDECREF(module);
+    Py_XDECREF(text);
     return filter;
 }
 
