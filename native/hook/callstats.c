@@ -1,9 +1,7 @@
 /* Flat call statistics.
  *
- * An *entry* is what is known of a function, a *link* what is known of it under one caller. A *lane* is a thread; a
- * *track* is one stack of calls of it: one for the thread itself, and one for each greenlet that runs on it, told apart
- * by the outermost chunk of the interpreter's data stack, which greenlets exchange when they switch. A track has the
- * *calls* that are running on it, the outermost first.
+ * An *entry* is what is known of a function, a *link* what is known of it under one caller (callstats_store.h). A
+ * *lane* is a thread, a *track* one stack of calls on it (callstats_track.h).
  *
  * The way of an event. Entering looks the function up: the caller's newest link gives it in one comparison, else one
  * probe of the table of links, by the caller and the address of the code object or PyMethodDef. The entry holds the
@@ -15,57 +13,27 @@
  * without being reported: they end now. One that fits none began before us and changes nothing. So a lost event costs
  * one call's exactness, where a profiler that pops blindly charges the rest of the program to the wrong functions.
  *
- * Recursion. cProfile counts how often a function is on the stack, one number for it whoever runs it, and with two
- * threads in a function takes one for the other's recursion. Here the number belongs to a track: `level` counts the
- * calls on the track `owner`. When another track enters or leaves the function, it takes the number over by counting
- * its own calls. That is dear (a look at its whole stack) but happens only when threads take turns in a function, not
- * at its every call.
- *
  * A custom timer runs Python code in the middle: another thread may enter functions, and may stop or clear this very
  * recorder. Nothing found before is used after it without looking: `generation` tells whether calls were forgotten
  * meanwhile. From within its own timer a recorder cannot be changed, which `timing` tells. */
 #include "hook/callstats.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "compat/compat.h"
 #include "hook/callstats_store.h"
+#include "hook/callstats_track.h"
 #include "hook/hub.h"
-
-typedef struct track track;
-
-typedef struct {
-    const void *key;
-    const void *frame; /* the function's own; of a C function, its caller's */
-    sm_call_entry *entry;
-    sm_call_link *link; /* NULL: no caller, or not wanted */
-    int64_t start, inner;
-} call;
-
-struct track {
-    sm_chunk *root, *chunk, *below; /* the outermost, the newest at the last event, and the one under that */
-    call *calls;
-    size_t depth, size;
-    track *next; /* in its bucket */
-};
-
-#define BUCKETS 64
-
-typedef struct lane {
-    PyThreadState *tstate; /* borrowed */
-    track *now;
-    track *buckets[BUCKETS]; /* by root */
-    struct lane *next;
-} lane;
 
 typedef struct {
     sm_tool base; /* first */
     sm_callstats *stats;
-    uint64_t serial; /* what threads remember their lane by; another one makes them forget */
 } tool;
+
+typedef sm_call_lane lane;
+typedef sm_call_track track;
+typedef sm_running_call call;
 
 struct sm_callstats {
     tool *tool;  /* NULL: off */
@@ -82,15 +50,6 @@ struct sm_callstats {
     sm_call_entry *newest; /* called without a caller, or with links unwanted */
 };
 
-#define REMEMBERED 4
-
-typedef struct { /* by a thread: its lanes, by the tool's slot */
-    uint64_t serial;
-    lane *lane;
-} memory;
-
-static __thread memory remembered[REMEMBERED] __attribute__((tls_model("initial-exec")));
-static uint64_t last_serial = 0;
 static sm_clock default_clock;
 static bool clock_chosen = false;
 
@@ -171,124 +130,36 @@ static inline int64_t read_clock(sm_callstats *stats) {
     return SM_LIKELY(stats->timer == NULL) ? (int64_t)sm_clock_read(&default_clock) : ask_timer(stats);
 }
 
-/* ---- lanes and tracks ---- */
+/* ---- threads ---- */
 
-static sm_chunk *root_of(sm_chunk *chunk) {
-    while (chunk != NULL && chunk->previous != NULL)
-        chunk = chunk->previous;
-    return chunk;
-}
-
-static inline track **bucket_of(lane *l, const sm_chunk *root) {
-    return &l->buckets[(((uintptr_t)root >> 12) * 0x9E3779B97F4A7C15u) >> 58];
-}
-
-/* The chunk is another one than at the last event: the stack has grown or shrunk past it, or was exchanged. */
-static track *change_track(lane *l, sm_chunk *chunk) {
-    track *now = l->now;
-    if (now != NULL && chunk != NULL && (chunk->previous == now->chunk || chunk == now->below)) {
-        now->chunk = chunk;
-        now->below = chunk->previous;
-        return now;
-    }
-    sm_chunk *root = root_of(chunk);
-    track **bucket = bucket_of(l, root), *found = NULL;
-    for (track *t = *bucket; t != NULL && (found == NULL || found->root != root); t = t->next) {
-        if (t->root == root || t->depth == 0) /* an idle one has nothing to lose */
-            found = t;
-    }
-    if (found == NULL) {
-        found = sm_calloc(1, sizeof *found);
-        if (found == NULL)
-            return NULL;
-        found->next = *bucket;
-        *bucket = found;
-    }
-    found->root = root;
-    found->chunk = chunk;
-    found->below = chunk != NULL ? chunk->previous : NULL;
-    l->now = found;
-    return found;
-}
-
-static lane *find_lane(sm_callstats *stats, PyThreadState *tstate) {
-    lane *l = stats->lanes;
-    while (l != NULL && l->tstate != tstate)
-        l = l->next;
-    return l;
-}
-
-/* First event of a thread, or since the tool was made, or since another tool with this slot had one. */
-static lane *remember_lane(tool *t, sm_hook_thread *thread) {
-    PyThreadState *tstate = PyThreadState_Get();
-    PyThreadState **noted = sm_hub_thread_data(thread, &t->base, sizeof *noted);
-    lane *l = noted ? find_lane(t->stats, tstate) : NULL;
-    if (noted != NULL && l == NULL) {
-        l = sm_calloc(1, sizeof *l);
-        if (l != NULL) {
-            l->tstate = tstate;
-            l->next = t->stats->lanes;
-            t->stats->lanes = l;
-        }
-    }
+/* The thread's first event of this tool. */
+static lane *new_lane(sm_callstats *stats, lane **noted) {
+    lane *l = noted ? sm_calloc(1, sizeof *l) : NULL;
     if (l == NULL) {
-        t->stats->no_memory = true;
+        stats->no_memory = true;
         return NULL;
     }
-    *noted = tstate; /* so that thread_gone finds the lane */
-    remembered[t->base.slot % REMEMBERED] = (memory){t->serial, l};
-    return l;
+    l->tstate = PyThreadState_Get();
+    l->next = stats->lanes;
+    stats->lanes = l;
+    return *noted = l;
 }
 
-static track *track_of_event(tool *t, sm_hook_thread *thread) {
-    memory *m = &remembered[t->base.slot % REMEMBERED];
-    lane *l = SM_LIKELY(m->serial == t->serial) ? m->lane : remember_lane(t, thread);
+static inline track *track_of_event(tool *t, sm_hook_thread *thread) {
+    lane **noted = sm_hub_thread_data(thread, &t->base, sizeof *noted);
+    lane *l = SM_LIKELY(noted != NULL && *noted != NULL) ? *noted : new_lane(t->stats, noted);
     if (SM_UNLIKELY(l == NULL))
         return NULL;
     sm_chunk *chunk = sm_tstate_chunk(l->tstate);
     if (SM_LIKELY(l->now != NULL && l->now->chunk == chunk))
         return l->now;
-    track *now = change_track(l, chunk);
+    track *now = sm_call_track_change(l, chunk);
     if (now == NULL)
         t->stats->no_memory = true;
     return now;
 }
 
 /* ---- calls ---- */
-
-static void count_level(sm_call_sums *s, const track *on, bool links) {
-    s->owner = on;
-    s->level = 0;
-    for (size_t i = 0; i < on->depth; i++)
-        s->level += s == (links ? (on->calls[i].link ? &on->calls[i].link->sums : NULL) : &on->calls[i].entry->sums);
-}
-
-static inline void enter_sums(sm_call_sums *s, const track *on, bool links) {
-    if (SM_UNLIKELY(s->owner != on))
-        count_level(s, on, links);
-    s->level++;
-}
-
-static inline void leave_sums(sm_call_sums *s, const track *on, bool links, int64_t total, int64_t own) {
-    if (SM_UNLIKELY(s->owner != on))
-        count_level(s, on, links); /* the call itself is still there */
-    if (--s->level == 0)
-        s->total += total;
-    else
-        s->recursive++;
-    s->own += own;
-    s->calls++;
-}
-
-static bool make_room(track *on) {
-    size_t size = on->size ? on->size * 2 : 64;
-    call *calls = sm_realloc(on->calls, size * sizeof *calls);
-    if (calls == NULL)
-        return false;
-    on->calls = calls;
-    on->size = size;
-    return true;
-}
 
 static void enter(sm_callstats *stats, track *on, const void *key, PyObject *named, const void *frame) {
     sm_call_entry *callee;
@@ -312,13 +183,9 @@ static void enter(sm_callstats *stats, track *on, const void *key, PyObject *nam
             stats->newest = callee;
         }
     }
-    if (SM_UNLIKELY(on->depth == on->size) && !make_room(on))
+    if (SM_UNLIKELY(on->depth == on->size) && !sm_call_track_grow(on))
         goto no_memory;
-    enter_sums(&callee->sums, on, false);
-    if (with != NULL)
-        enter_sums(&with->sums, on, true);
-    call *made = &on->calls[on->depth++];
-    *made = (call){.key = key, .frame = frame, .entry = callee, .link = with};
+    call *made = sm_call_push(on, key, frame, callee, with);
     if (SM_LIKELY(stats->timer == NULL)) {
         made->start = (int64_t)sm_clock_read(&default_clock);
         return;
@@ -333,28 +200,8 @@ no_memory:
     stats->no_memory = true;
 }
 
-/* The newest call ends. */
-static void end_top(track *on, int64_t now) {
-    call *top = &on->calls[on->depth - 1];
-    int64_t total = now - top->start, own = total - top->inner;
-    if (on->depth > 1)
-        top[-1].inner += total;
-    leave_sums(&top->entry->sums, on, false, total, own);
-    if (top->link != NULL)
-        leave_sums(&top->link->sums, on, true, total, own);
-    on->depth--;
-}
-
-/* How many calls there are up to and with the one that fits; 0: none does. */
-static size_t find_call(const track *on, const void *key, const void *frame) {
-    size_t depth = on->depth;
-    while (depth > 0 && (on->calls[depth - 1].key != key || on->calls[depth - 1].frame != frame))
-        depth--;
-    return depth;
-}
-
 static void leave(sm_callstats *stats, track *on, const void *key, const void *frame) {
-    size_t depth = find_call(on, key, frame);
+    size_t depth = sm_call_find(on, key, frame);
     if (SM_UNLIKELY(depth == 0))
         return;
     uint64_t generation = stats->generation;
@@ -362,7 +209,7 @@ static void leave(sm_callstats *stats, track *on, const void *key, const void *f
     if (SM_UNLIKELY(stats->generation != generation))
         return;
     while (on->depth >= depth)
-        end_top(on, now);
+        sm_call_end(on, now);
 }
 
 static const void *method_of(PyObject *callable) {
@@ -408,108 +255,53 @@ static int on_event(sm_tool *base, sm_hook_thread *thread, const sm_hook_event *
 
 /* ---- on and off ---- */
 
-/* Forgets the calls that are running: they count for nothing. */
-static void drop_calls(track *on) {
-    for (size_t i = 0; i < on->depth; i++) {
-        on->calls[i].entry->sums.owner = NULL;
-        if (on->calls[i].link != NULL)
-            on->calls[i].link->sums.owner = NULL;
-    }
-    on->depth = 0;
-}
-
-static void free_lane(lane *l) {
-    for (int i = 0; i < BUCKETS; i++) {
-        while (l->buckets[i] != NULL) {
-            track *t = l->buckets[i];
-            l->buckets[i] = t->next;
-            sm_free(t->calls);
-            sm_free(t);
-        }
-    }
-    sm_free(l);
-}
-
-static void for_each_track(lane *lanes, void (*work)(track *)) {
-    for (lane *l = lanes; l != NULL; l = l->next) {
-        for (int i = 0; i < BUCKETS; i++) {
-            for (track *t = l->buckets[i]; t != NULL; t = t->next)
-                work(t);
-        }
-    }
-}
-
-static void free_lanes(lane *lanes) {
-    while (lanes != NULL) {
-        lane *next = lanes->next;
-        free_lane(lanes);
-        lanes = next;
-    }
-}
-
-/* Takes a lane out of the list; NULL: it is not there. Threads forget what they remember. */
-static lane *take_lane(sm_callstats *stats, tool *t, PyThreadState *tstate) {
-    lane **at = &stats->lanes;
-    while (*at != NULL && (*at)->tstate != tstate)
-        at = &(*at)->next;
-    lane *l = *at;
-    if (l != NULL) {
-        *at = l->next;
-        l->next = NULL;
-        t->serial = ++last_serial;
-    }
-    return l;
-}
-
 /* Ends what runs in these lanes, which nobody else knows any more, and frees them. */
 static void end_calls(sm_callstats *stats, lane *lanes) {
     uint64_t generation = ++stats->generation;
     bool valid = true;
     for (lane *l = lanes; l != NULL && valid; l = l->next) {
-        for (int i = 0; i < BUCKETS && valid; i++) {
-            for (track *on = l->buckets[i]; on != NULL && valid; on = on->next) {
-                while (on->depth > 0 && valid) {
-                    int64_t now = read_clock(stats);
-                    valid = stats->generation == generation;
-                    if (valid)
-                        end_top(on, now);
-                }
+        for (track *on = sm_call_track_next(l, NULL); on != NULL && valid; on = sm_call_track_next(l, on)) {
+            while (on->depth > 0 && valid) {
+                int64_t now = read_clock(stats);
+                valid = stats->generation == generation;
+                if (valid)
+                    sm_call_end(on, now);
             }
         }
     }
-    free_lanes(lanes);
+    sm_call_lanes_free(lanes);
 }
 
 static void thread_gone(sm_tool *base, void *data) {
     tool *t = (tool *)base;
     sm_callstats *stats = t->stats;
-    if (stats->tool != t) /* that tool's lanes are gone, or another one's now */
+    lane *l = *(lane **)data, **at = &stats->lanes;
+    if (l == NULL || stats->tool != t) /* the lanes are gone, or another tool's */
         return;
-    lane *l = take_lane(stats, t, *(PyThreadState **)data);
-    if (l == NULL)
-        return;
+    while (*at != l)
+        at = &(*at)->next;
+    *at = l->next;
+    l->next = NULL;
     int64_t now = stats->timer ? stats->timer_last : (int64_t)sm_clock_read(&default_clock);
-    for (int i = 0; i < BUCKETS; i++) {
-        for (track *on = l->buckets[i]; on != NULL; on = on->next) {
-            while (on->depth > 0)
-                end_top(on, now);
-        }
+    for (track *on = sm_call_track_next(l, NULL); on != NULL; on = sm_call_track_next(l, on)) {
+        while (on->depth > 0)
+            sm_call_end(on, now);
     }
-    free_lane(l);
+    sm_call_lanes_free(l);
 }
 
-/* Only this thread came along; what the others were in the middle of goes on in the parent. */
+/* Only this thread came along; what the others were in the middle of goes on in the parent. Their lanes stay until the
+ * hub says that they are gone. */
 static void forked(sm_tool *base) {
     tool *t = (tool *)base;
-    sm_callstats *stats = t->stats;
-    if (stats->tool != t)
+    if (t->stats->tool != t)
         return;
-    lane *mine = take_lane(stats, t, PyThreadState_Get()), *others = stats->lanes;
-    for_each_track(others, drop_calls);
-    stats->lanes = mine;
-    stats->timing_count = 0;
-    t->serial = ++last_serial;
-    free_lanes(others);
+    PyThreadState *here = PyThreadState_Get();
+    t->stats->timing_count = 0;
+    for (lane *l = t->stats->lanes; l != NULL; l = l->next) {
+        if (l->tstate != here)
+            sm_call_lane_drop(l);
+    }
 }
 
 static void let_go(sm_callstats *stats) {
@@ -550,7 +342,7 @@ static lane *stop(sm_callstats *stats) {
 void sm_callstats_free(sm_callstats *stats) {
     lane *lanes = stop(stats);
     stats->generation++;
-    free_lanes(lanes);
+    sm_call_lanes_free(lanes);
     sm_call_store_forget(&stats->store);
     stats->newest = NULL;
     Py_CLEAR(stats->timer);
@@ -560,30 +352,28 @@ void sm_callstats_free(sm_callstats *stats) {
 static int start(sm_callstats *stats) {
     if (!clock_chosen && stats->timer == NULL)
         clock_chosen = sm_clock_choose(&default_clock, "auto");
-    tool *t = sm_calloc(1, sizeof *t), *before = stats->tool;
+    tool *t = sm_calloc(1, sizeof *t);
     if (t == NULL) {
         PyErr_NoMemory();
         return -1;
     }
     t->base.events = SM_HOOK_CALLS | (stats->builtins ? SM_HOOK_C_CALLS : 0);
     t->base.only = stats->this_thread ? PyThreadState_Get() : NULL;
+    t->base.raw = true;
     t->base.call = on_event;
     t->base.thread_gone = thread_gone;
     t->base.forked = forked;
     t->base.removed = removed;
     t->stats = stats;
-    t->serial = ++last_serial;
     stats->complained = false;
     stats->tool = t;
     stats->holders++;
     if (sm_hub_add(&t->base) < 0) {
-        stats->tool = before;
+        stats->tool = NULL;
         stats->holders--;
         sm_free(t);
         return -1;
     }
-    if (before != NULL)
-        sm_hub_remove(&before->base);
     return 0;
 }
 
@@ -592,9 +382,9 @@ int sm_callstats_enable(sm_callstats *stats, int subcalls, int builtins) {
         return -1;
     stats->subcalls = subcalls < 0 ? stats->subcalls : subcalls > 0;
     stats->builtins = builtins < 0 ? stats->builtins : builtins > 0;
-    if (stats->tool == NULL || (stats->builtins && !(stats->tool->base.events & SM_HOOK_C_CALLS)))
-        return start(stats);
-    return 0;
+    if (stats->tool != NULL && stats->builtins && !(stats->tool->base.events & SM_HOOK_C_CALLS))
+        end_calls(stats, stop(stats)); /* other events than before: begins anew */
+    return stats->tool == NULL ? start(stats) : 0;
 }
 
 int sm_callstats_disable(sm_callstats *stats) {
@@ -612,7 +402,8 @@ int sm_callstats_disable(sm_callstats *stats) {
 
 static void forget(sm_callstats *stats) {
     stats->generation++;
-    for_each_track(stats->lanes, drop_calls);
+    for (lane *l = stats->lanes; l != NULL; l = l->next)
+        sm_call_lane_drop(l);
     stats->newest = NULL;
     sm_call_store_forget(&stats->store);
 }
@@ -624,7 +415,8 @@ int sm_callstats_clear(sm_callstats *stats) {
     return 0;
 }
 
-int sm_callstats_setup(sm_callstats *stats, PyObject *timer, double unit, bool this_thread) {
+int sm_callstats_setup(sm_callstats *stats, PyObject *timer, double unit, bool subcalls, bool builtins,
+                       bool this_thread) {
     if (refuse_in_timer(stats, "reinitialize") < 0)
         return -1;
     if (stats->tool != NULL) {
@@ -635,6 +427,8 @@ int sm_callstats_setup(sm_callstats *stats, PyObject *timer, double unit, bool t
     stats->timer = Py_XNewRef(timer);
     stats->unit = unit;
     stats->timer_last = 0;
+    stats->subcalls = subcalls;
+    stats->builtins = builtins;
     stats->this_thread = this_thread;
     forget(stats);
     Py_XDECREF(before);

@@ -20,7 +20,8 @@ void sm_callstats_free(sm_callstats *stats);
 
 /* A timer (borrowed; NULL: the default clock) and what one of its units is in seconds (0: it gives seconds). Forgets
  * what was counted. -1 with RuntimeError while it is on, or from its own timer. */
-int sm_callstats_setup(sm_callstats *stats, PyObject *timer, double unit, bool this_thread);
+int sm_callstats_setup(sm_callstats *stats, PyObject *timer, double unit, bool subcalls, bool builtins,
+                       bool this_thread);
 PyObject *sm_callstats_timer(sm_callstats *stats); /* borrowed, NULL: none; for the garbage collector */
 
 /* 1, 0, or -1 to leave each as it was. Idempotent. -1 with an exception (of the hub, or from its own timer). */

@@ -1,6 +1,7 @@
 # The native core. The engine drives recording, the reading part works on columns; native/module says what each does.
 
 from collections.abc import Callable, Mapping
+from types import CodeType
 from typing import Any, ParamSpec, Self, TypeVar, final
 
 _P = ParamSpec("_P")
@@ -61,3 +62,38 @@ def combine(nodes: Mapping[str, Any], chosen: bytes, /) -> dict[str, Column]: ..
 def sum_by(columns: Mapping[str, Any], rows: int, code: str, is_or: bool = False, /) -> Column: ...
 def take(columns: Mapping[str, Any], code: str, /) -> Column: ...
 def arrow_stream(columns: list[Any], /) -> object: ...
+
+# ---- flat call statistics (callstats.c) ----
+
+@final
+class profiler_entry(tuple[Any, ...]):  # noqa: N801  # as cProfile names it
+    code: CodeType | str
+    callcount: int
+    reccallcount: int
+    totaltime: float
+    inlinetime: float
+    calls: list[profiler_subentry] | None
+
+@final
+class profiler_subentry(tuple[Any, ...]):  # noqa: N801
+    code: CodeType | str
+    callcount: int
+    reccallcount: int
+    totaltime: float
+    inlinetime: float
+
+# RuntimeError: there is no hook to be had, or it was called from its own timer.
+class Profiler:
+    def __init__(
+        self,
+        timer: Callable[[], float] | None = None,
+        timeunit: float = 0.0,
+        subcalls: bool = True,
+        builtins: bool = True,
+        *,
+        threads: str = "all",
+    ) -> None: ...
+    def enable(self, subcalls: bool = ..., builtins: bool = ...) -> None: ...
+    def disable(self) -> None: ...
+    def clear(self) -> None: ...
+    def getstats(self) -> list[profiler_entry]: ...
