@@ -8,10 +8,11 @@
  * run the program's code. */
 #include "hook/callstats.h"
 
+#include <string.h>
+
 static PyMethodDef *method_behind(PyObject *callable) {
-    if (PyCFunction_Check(callable))
-        return ((PyCFunctionObject *)callable)->m_ml;
-    return ((PyMethodDescrObject *)callable)->d_method;
+    return PyCFunction_Check(callable) ? ((PyCFunctionObject *)callable)->m_ml
+                                       : ((PyMethodDescrObject *)callable)->d_method;
 }
 
 /* The attribute of one of the type's bases that is this method: borrowed, or NULL. */
@@ -27,6 +28,19 @@ static PyObject *find_method(PyTypeObject *type, PyObject *name, const PyMethodD
     return NULL;
 }
 
+static PyObject *name_descriptor(PyObject *descriptor) {
+    const char *name = method_behind(descriptor)->ml_name;
+    PyObject *text;
+    if (strcmp(PyDescr_TYPE(descriptor)->tp_name, "seismo._core.Profiler") == 0)
+        text = PyUnicode_FromFormat("<method '%s' of '_lsprof.Profiler' objects>", name);
+    else if ((text = PyObject_Repr(descriptor)) == NULL) {
+        PyErr_Clear();
+        text = PyUnicode_FromFormat("<built-in method %s>", name);
+    }
+    PyErr_Clear();
+    return text;
+}
+
 /* Can its representation be had without running code of the program's? */
 static bool shows_itself(PyObject *found) {
     PyTypeObject *type = Py_TYPE(found);
@@ -40,12 +54,9 @@ static PyObject *name_bound(PyCFunctionObject *function) {
     if (name != NULL && function->m_self != NULL) {
         PyTypeObject *type = Py_TYPE(function->m_self);
         PyObject *found = find_method(type, name, function->m_ml);
-        if (found == NULL) {
-            found = _PyType_Lookup(type, name);
-            if (found != NULL && !shows_itself(found))
-                found = NULL; /* the program's, or nothing that says more than the name */
-        }
         if (found != NULL) {
+            text = name_descriptor(found);
+        } else if ((found = _PyType_Lookup(type, name)) != NULL && shows_itself(found)) {
             Py_INCREF(found);
             text = PyObject_Repr(found);
             Py_DECREF(found);
@@ -63,13 +74,5 @@ static PyObject *name_bound(PyCFunctionObject *function) {
 }
 
 PyObject *sm_callstats_name(PyObject *callable) {
-    if (PyCFunction_Check(callable))
-        return name_bound((PyCFunctionObject *)callable);
-    PyObject *text = PyObject_Repr(callable);
-    if (text == NULL)
-        PyErr_Clear();
-    if (text == NULL)
-        text = PyUnicode_FromFormat("<built-in method %s>", method_behind(callable)->ml_name);
-    PyErr_Clear();
-    return text;
+    return PyCFunction_Check(callable) ? name_bound((PyCFunctionObject *)callable) : name_descriptor(callable);
 }
