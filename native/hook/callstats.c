@@ -313,7 +313,13 @@ static void let_go(sm_callstats *stats) {
 
 static void removed(sm_tool *base) {
     tool *t = (tool *)base;
-    let_go(t->stats);
+    sm_callstats *stats = t->stats;
+    if (stats->tool == t) { /* its one thread has ended */
+        stats->tool = NULL;
+        sm_call_lanes_free(stats->lanes);
+        stats->lanes = NULL;
+    }
+    let_go(stats);
     sm_free(t);
 }
 
@@ -359,7 +365,6 @@ static int start(sm_callstats *stats) {
     }
     t->base.events = SM_HOOK_CALLS | (stats->builtins ? SM_HOOK_C_CALLS : 0);
     t->base.only = stats->this_thread ? PyThreadState_Get() : NULL;
-    t->base.raw = true;
     t->base.call = on_event;
     t->base.thread_gone = thread_gone;
     t->base.forked = forked;

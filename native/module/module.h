@@ -9,6 +9,8 @@ int sm_module_add_engine(PyObject *module);    /* start, stop, snapshot, status 
 int sm_module_add_reader(PyObject *module);    /* read, Writer (reader.c) */
 int sm_module_add_model(PyObject *module);     /* estimate, aggregate, combine (model_functions.c) */
 int sm_module_add_arrow(PyObject *module);     /* arrow_stream (arrow.c) */
+int sm_module_add_filter(PyObject *module);    /* Filter (filter.c) */
+int sm_module_add_hooks(PyObject *module);     /* set_profile, set_trace, stand-ins (hooks.c) */
 int sm_module_add_callstats(PyObject *module); /* Profiler (callstats.c) */
 
 #endif

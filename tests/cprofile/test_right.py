@@ -104,6 +104,21 @@ def test_one_thread_only():
     assert "fib" not in found
 
 
+def test_one_thread_only_and_it_ends():
+    profile = Profile(threads="current")
+
+    def work():
+        profile.enable()
+        fib(3)
+
+    in_threads(lambda _: work(), 1)
+    fib(5)
+    assert by_name(profile)["fib"][0] == calls(3)
+    profile.disable()
+    profile.runcall(fib, 4)
+    assert by_name(profile)["fib"][0] == calls(3) + calls(4)
+
+
 def test_two_at_once():
     first, second = Profile(), Profile()
     first.enable()
@@ -126,7 +141,7 @@ def test_beside_cprofile_and_the_recorder():
         ours.disable()
         theirs.disable()
     assert by_name(ours)["fib"] == by_name(theirs)["fib"] == (calls(7), calls(7) - 1)
-    rows = {row.name: row.calls for row in recorded.recording.functions}
+    rows = {row.qualname: row.calls for row in recorded.recording.functions}
     assert rows["fib"] == calls(7)
 
 
