@@ -22,6 +22,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "hook/backend.h"
 #include "hook/callstats_store.h"
 #include "hook/callstats_track.h"
 #include "hook/hub.h"
@@ -146,10 +147,14 @@ static lane *new_lane(sm_callstats *stats, lane **noted) {
 }
 
 static inline track *track_of_event(tool *t, sm_hook_thread *thread) {
-    lane **noted = sm_hub_thread_data(thread, &t->base, sizeof *noted);
-    lane *l = SM_LIKELY(noted != NULL && *noted != NULL) ? *noted : new_lane(t->stats, noted);
-    if (SM_UNLIKELY(l == NULL))
-        return NULL;
+    lane **noted = thread->data[t->base.slot];
+    lane *l = SM_LIKELY(noted != NULL) ? *noted : NULL;
+    if (SM_UNLIKELY(l == NULL)) {
+        noted = sm_hub_thread_data(thread, &t->base, sizeof *noted);
+        l = new_lane(t->stats, noted);
+        if (l == NULL)
+            return NULL;
+    }
     sm_chunk *chunk = sm_tstate_chunk(l->tstate);
     if (SM_LIKELY(l->now != NULL && l->now->chunk == chunk))
         return l->now;
@@ -226,7 +231,7 @@ static int on_event(sm_tool *base, sm_hook_thread *thread, const sm_hook_event *
     track *on = track_of_event(t, thread);
     if (SM_UNLIKELY(on == NULL))
         return 0;
-    const void *frame = sm_tstate_frame(sm_hub_thread_state(thread)), *method;
+    const void *frame = sm_tstate_frame(thread->tstate), *method;
     switch (event->kind) {
     case SM_HOOK_START:
     case SM_HOOK_RESUME:

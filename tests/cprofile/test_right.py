@@ -359,6 +359,7 @@ def test_freed_by_the_collector_while_enabled():
     assert not [one for one in gc.get_objects() if type(one) is Timer]
 
 
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_fork():
     reader, writer = os.pipe()
     inside, leave = threading.Event(), threading.Event()
