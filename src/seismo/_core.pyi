@@ -104,3 +104,38 @@ class RefTracer:
 
 def get_ref_tracer() -> Callable[..., object] | None: ...
 def ref_objection() -> str | None: ...
+
+# ---- flat call statistics (callstats.c) ----
+
+@final
+class profiler_entry(tuple[Any, ...]):  # noqa: N801  # as cProfile names it
+    code: CodeType | str
+    callcount: int
+    reccallcount: int
+    totaltime: float
+    inlinetime: float
+    calls: list[profiler_subentry] | None
+
+@final
+class profiler_subentry(tuple[Any, ...]):  # noqa: N801
+    code: CodeType | str
+    callcount: int
+    reccallcount: int
+    totaltime: float
+    inlinetime: float
+
+# RuntimeError: there is no hook to be had, or it was called from its own timer.
+class Profiler:
+    def __init__(
+        self,
+        timer: Callable[[], float] | None = None,
+        timeunit: float = 0.0,
+        subcalls: bool = True,
+        builtins: bool = True,
+        *,
+        threads: str = "all",
+    ) -> None: ...
+    def enable(self, subcalls: bool = ..., builtins: bool = ...) -> None: ...
+    def disable(self) -> None: ...
+    def clear(self) -> None: ...
+    def getstats(self) -> list[profiler_entry]: ...
