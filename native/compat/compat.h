@@ -19,6 +19,9 @@
 #define SM_HAS_EVALFRAME 1
 #endif
 
+/* Can sys.monitoring's events of exceptions be set on single code objects? */
+#define SM_LOCAL_EXCEPTION_EVENTS (PY_VERSION_HEX >= 0x030F0000)
+
 #ifdef Py_GIL_DISABLED
 #define SM_FREE_THREADED 1
 #else

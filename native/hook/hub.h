@@ -39,10 +39,9 @@ typedef enum {
 
 #define SM_HOOK_BIT(kind) (1u << (kind))
 #define SM_HOOK_CALLS                                                                                                  \
-    (SM_HOOK_BIT(SM_HOOK_START) | SM_HOOK_BIT(SM_HOOK_RESUME) | SM_HOOK_BIT(SM_HOOK_THROW) |                            \
+    (SM_HOOK_BIT(SM_HOOK_START) | SM_HOOK_BIT(SM_HOOK_RESUME) | SM_HOOK_BIT(SM_HOOK_THROW) |                           \
      SM_HOOK_BIT(SM_HOOK_RETURN) | SM_HOOK_BIT(SM_HOOK_YIELD) | SM_HOOK_BIT(SM_HOOK_UNWIND))
-#define SM_HOOK_C_CALLS                                                                                                \
-    (SM_HOOK_BIT(SM_HOOK_C_CALL) | SM_HOOK_BIT(SM_HOOK_C_RETURN) | SM_HOOK_BIT(SM_HOOK_C_RAISE))
+#define SM_HOOK_C_CALLS (SM_HOOK_BIT(SM_HOOK_C_CALL) | SM_HOOK_BIT(SM_HOOK_C_RETURN) | SM_HOOK_BIT(SM_HOOK_C_RAISE))
 
 typedef struct sm_tool sm_tool;
 typedef struct sm_hook_thread sm_hook_thread;
@@ -60,22 +59,29 @@ struct sm_tool {
     /* Set by the maker before sm_hub_add, fixed while the hub has it. */
     uint32_t events; /* SM_HOOK_BIT()s */
     bool filtered;   /* `wants` decides; else every code object is wanted */
+    bool raw;        /* takes a C function as it is called, which may be a method descriptor that is not bound to its
+                        object: saves making a bound method for each event. 3.11 gives bound ones all the same */
     PyThreadState *only; /* this thread's events; NULL: all threads', running and future */
     /* The event. No exception is pending when it is called (one that was is put aside and back). 0, or -1 with an
-     * exception set: it is raised in the program, at the place of the event. */
+     * exception set: it is raised in the program, at the place of the event, when the other tools have heard it. No
+     * event of this thread reaches anybody until it returns. */
     int (*call)(sm_tool *tool, sm_hook_thread *thread, const sm_hook_event *event);
     /* Which of `events` this code object's frames are wanted for; asked once for a code object, at its first event.
      * globals: its frame's, borrowed. Must neither run Python code nor leave an exception. */
     uint32_t (*wants)(sm_tool *tool, PyCodeObject *code, PyObject *globals);
-    void (*thread_gone)(sm_tool *tool, void *data); /* of sm_hub_thread_data; NULL: nothing to release */
-    void (*forked)(sm_tool *tool);                  /* in the child; NULL: nothing to do */
-    void (*removed)(sm_tool *tool);                 /* the hub is done with it; may free it */
+    /* What the memory of sm_hub_thread_data holds is to be released; the memory itself is the hub's. The thread has
+     * ended, or the tool leaves. NULL: nothing to release. */
+    void (*thread_gone)(sm_tool *tool, void *data);
+    /* In a forked child, first of all: the interpreter is not ready for any Python yet, and the records of the other
+     * threads still stand: the interpreter drops them, and thread_gone is called, later. NULL: nothing to do. */
+    void (*forked)(sm_tool *tool);
+    void (*removed)(sm_tool *tool); /* the hub is done with it; may free it */
 
     /* The hub's own. */
     uint32_t slot; /* below SM_HUB_TOOLS */
     bool active, leaving;
     uint32_t inside; /* its callbacks on any stack */
-    sm_tool *next;
+    uint64_t since;  /* sm_hub.changes when it came, or was last reconsidered */
 };
 
 #define SM_HUB_TOOLS 64
@@ -99,8 +105,9 @@ void *sm_hub_thread_data(sm_hook_thread *thread, sm_tool *tool, size_t size);
  * exception when out of memory. */
 PyFrameObject *sm_hub_frame(void);
 
-/* The tool wants SM_HOOK_OPCODE for this code object, too. -1 with an exception. */
-int sm_hub_opcodes(sm_tool *tool, PyCodeObject *code);
+/* The tool wants SM_HOOK_OPCODE for this code object, or no longer. It must have the kind among its events; a filter is
+ * not asked. -1 with an exception. */
+int sm_hub_opcodes(sm_tool *tool, PyCodeObject *code, bool on);
 
 /* Ask for verdicts anew: what `wants` would say has changed. */
 void sm_hub_reconsider(sm_tool *tool);

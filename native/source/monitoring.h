@@ -9,6 +9,7 @@
 #ifndef SM_MONITORING_H
 #define SM_MONITORING_H
 
+#include "event/monitoring.h"
 #include "source/cfunction.h"
 #include "source/sources.h"
 
