@@ -5,6 +5,7 @@
 
 #include <Python.h>
 #include <frameobject.h>
+#include <unistd.h>
 
 /* PYVERSIONS: 3.11 to 3.15 */
 #if PY_VERSION_HEX < 0x030B0000
@@ -68,6 +69,11 @@ static inline int sm_set_profile(PyThreadState *tstate, Py_tracefunc func) {
 
 /* Does a profile function get NULL for the value of a return by exception? 3.12 passes None (gh-110892). */
 #define SM_RETURN_NULL_MEANS_EXCEPTION (PY_VERSION_HEX < 0x030C0000 || PY_VERSION_HEX >= 0x030D0000)
+
+/* Is this the thread that the process began with, or that forked it? */
+static inline int sm_is_main_thread(void) {
+    return PyThread_get_thread_native_id() == (unsigned long)getpid();
+}
 
 static inline int sm_is_finalizing(void) {
 #if PY_VERSION_HEX >= 0x030D0000

@@ -10,7 +10,7 @@
 #define SM_MONITORING_H
 
 #include "event/monitoring.h"
-#include "source/cfunction.h"
+#include "event/cfunction.h"
 #include "source/sources.h"
 
 #define SM_MONITORING_CALLBACK(name)                                                                                   \

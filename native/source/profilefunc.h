@@ -7,7 +7,7 @@
 #ifndef SM_PROFILEFUNC_H
 #define SM_PROFILEFUNC_H
 
-#include "source/cfunction.h"
+#include "event/cfunction.h"
 #include "source/sources.h"
 
 #define SM_SUSPENDS (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE)
