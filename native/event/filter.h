@@ -13,8 +13,8 @@
  *     else                                      never: the interpreter may be told to say nothing
  *
  * A whole call: for the kind SM_EVENT_CALL the duration, own time and exception are those of the call, which are known
- * when it ends. At its start SM_UNKNOWN is the answer, and whoever wants whole calls asks again at the end, with the same
- * kind and the facts that there are now. What is still SM_UNKNOWN then, nobody wants.
+ * when it ends. At its start SM_UNKNOWN is the answer, and whoever wants whole calls asks again at the end, with the
+ * same kind and the facts that there are now. What is still SM_UNKNOWN then, nobody wants.
  *
  * Neither question runs Python code, makes a Python object, raises, or touches a pending exception; both need the GIL
  * and may be asked from any thread. A filter never changes; it lives as long as somebody holds it.
@@ -88,9 +88,9 @@ typedef struct sm_facts {
     const sm_function *callee;   /* of C events; NULL: not known */
     PyObject *exception;         /* borrowed: an exception or its class; Py_None: there is none; NULL: not known */
     /* Each may be NULL: nothing of the kind is known. false, NULL, SM_UNKNOWN: this is not known. */
-    bool (*number)(void *context, sm_fact fact, int64_t *value);  /* DEPTH, CALLS, DURATION, OWN */
-    const char *(*text)(void *context, sm_fact fact);             /* THREAD, TASK: UTF-8, until the next call; "": none */
-    sm_verdict (*python)(void *context, uint32_t term);           /* the arg() or value() term of that number */
+    bool (*number)(void *context, sm_fact fact, int64_t *value); /* DEPTH, CALLS, DURATION, OWN */
+    const char *(*text)(void *context, sm_fact fact);   /* THREAD, TASK: UTF-8, until the next call; "": none */
+    sm_verdict (*python)(void *context, uint32_t term); /* the arg() or value() term of that number */
     void *context;
 } sm_facts;
 
@@ -106,8 +106,8 @@ sm_filter *sm_filter_hold(sm_filter *filter); /* NULL-safe, as the next */
 void sm_filter_release(sm_filter *filter);
 
 /* Does any kind at all pass? And what it asks for. */
-uint32_t sm_filter_kinds(const sm_filter *filter);                    /* SM_EVENT_BIT()s that can be SM_YES */
-bool sm_filter_needs(const sm_filter *filter, sm_fact fact);          /* is there a term about this? */
+uint32_t sm_filter_kinds(const sm_filter *filter);                   /* SM_EVENT_BIT()s that can be SM_YES */
+bool sm_filter_needs(const sm_filter *filter, sm_fact fact);         /* is there a term about this? */
 static inline bool sm_filter_needs_python(const sm_filter *filter) { /* may only Python decide? */
     return sm_filter_needs(filter, SM_FACT_ARG) || sm_filter_needs(filter, SM_FACT_VALUE);
 }

@@ -40,3 +40,18 @@ class FormatError(SeismoError):
 
 class UsageError(SeismoError):
     """The command line, or a call of the Python API, asks for something that cannot be."""
+
+
+class ExpressionError(UsageError):
+    """An expression (docs/expressions.md) is none, or cannot be used where it stands.
+
+    `column`: of the character that is wrong, from 0. `where` shows the expression, and beneath it a mark at the column.
+    """
+
+    def __init__(self, what: str, where: str = "", hint: str = "", column: int = 0) -> None:
+        super().__init__(what, where, hint)
+        self.column = column
+
+    def lines(self) -> list[str]:
+        """As the base class; the expression and its mark are two lines."""
+        return [line for part in super().lines() for line in part.split("\n")]

@@ -9,10 +9,18 @@ A process that is recorded imports this, so it does without re, typing and datac
 
 from __future__ import annotations
 
+from seismo.errors import UsageError
+from seismo.expression.lexer import fail
+from seismo.expression.parser import Parser
+from seismo.expression.program import Program
+from seismo.expression.terms import BITS, KINDS, Kind, Variable
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Protocol
+
+    from seismo.expression.terms import Term
 
     class Facts(Protocol):
         """What is known of an event or a row: a dict, or anything that finds a fact when it is asked for it.
@@ -27,21 +35,7 @@ if TYPE_CHECKING:
         def get(self, name: str, /) -> object: ...
 
 
-KINDS = (
-    "call",
-    "resume",
-    "throw",
-    "return",
-    "yield",
-    "unwind",
-    "c_call",
-    "c_return",
-    "c_raise",
-    "line",
-    "raise",
-    "stop_iteration",
-    "opcode",
-)  # numbered as sm_event_kind in native/event/filter.h
+__all__ = ["KINDS", "Expression", "Facts", "parse"]
 
 
 class Expression:
@@ -49,31 +43,81 @@ class Expression:
 
     kinds: the names of the KINDS of events for which it can be true. names_kind: whether the text names any kind; if
     not, the reader may have a kind of his own in mind. program: for _core.Filter. needs: the names of the facts it has
-    terms about ("module", "duration", "arg" ...). needs_python: whether arg() or value() is among them.
+    terms about ("module", "duration", "arg" ...; "name" and "callee" stand for the patterns of a kind). needs_python:
+    whether arg() or value() is among them. source: the text that was parsed.
     """
 
-    kinds: frozenset[str]
-    names_kind: bool
-    program: bytes
-    needs: frozenset[str]
-    needs_python: bool
+    __slots__ = ("_canonical", "_root", "_terms", "_variables", "kinds", "names_kind", "needs", "program", "source")
+
+    def __init__(self, root: Term, source: str) -> None:
+        self._root = root
+        self.source = source
+        self._canonical = root.text()
+        self._terms = list(root.terms())
+        self._variables = [term for term in self._terms if isinstance(term, Variable)]
+        for number, variable in enumerate(self._variables):
+            variable.number = number
+        yes, maybe = root.possible()
+        self.kinds = frozenset(kind for kind in KINDS if (yes | maybe) & BITS[kind])
+        self.names_kind = any(isinstance(term, Kind) for term in self._terms)
+        self.needs = frozenset(fact for term in self._terms for fact in term.facts())
+        program = Program()
+        root.emit(program)
+        self.program = program.finish()
+
+    @property
+    def needs_python(self) -> bool:
+        """Whether there are terms that only Python can decide."""
+        return bool(self._variables)
 
     def evaluate(self, facts: Facts) -> bool | None:
         """Whether an event with these facts is wanted. None: that depends on what is not known."""
-        raise NotImplementedError
+        return self._root.decide(facts)
 
     def evaluate_term(self, number: int, facts: Facts) -> bool | None:
         """The arg() or value() term of this number alone (sm_facts.python asks for it), with facts `arg` or `value`."""
-        raise NotImplementedError
+        return self._variables[number].decide(facts)
 
-    def only(self, terms: Collection[str], why: str) -> Expression:
-        """Itself, if it uses no other terms and kinds than these; else UsageError at the first other one.
+    def only(self, terms: Collection[str], kinds: Collection[str], why: str) -> Expression:
+        """Itself, if it has terms about these facts only, and names these kinds only; else UsageError at the first other.
 
         why: a plain sentence that says why no other is possible here.
         """
-        raise NotImplementedError
+        for term in self._terms:
+            if isinstance(term, Kind):
+                word = "" if term.kind in kinds else term.kind
+            else:
+                word = next((fact for fact in term.facts() if fact not in terms), "")
+            if word:
+                fail(self.source, term.column, f"{word} cannot be used here", why)
+        return self
+
+    def __str__(self) -> str:
+        return self._canonical
+
+    def __repr__(self) -> str:
+        return f"<seismo expression {self._canonical}>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Expression) and other._canonical == self._canonical
+
+    def __hash__(self) -> int:
+        return hash(self._canonical)
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return parse, (self.source,)
 
 
 def parse(text: str) -> Expression:
     """The expression of this text. UsageError with the column and a hint for what is none."""
-    raise NotImplementedError
+    if not isinstance(text, str):
+        raise UsageError(f"an expression is a str, not {type(text).__name__}", hint='such as: call and module("app.*")')
+    expression = Expression(Parser(text).whole(), text)
+    if not expression.kinds:
+        fail(
+            text,
+            0,
+            "no event can ever match this",
+            "an event is of one kind: join kinds with or; and duration, own and exception are not to be had of every kind",
+        )
+    return expression

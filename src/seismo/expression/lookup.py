@@ -1,0 +1,121 @@
+"""Looks into the recorded program's values without running any of its code.
+
+`getattr` runs properties, `__getattr__` and descriptors; `x[key]` runs `__getitem__`; `==` runs `__eq__`. An expression
+is decided in the middle of somebody else's function, so it does none of that. It sees what is simply stored: an
+instance's own attributes, its slots, plain values that a class holds, the items of real dicts, lists and tuples. It
+compares only numbers, strings and None of exactly those types; for anything else no comparison holds, `is` apart.
+
+One hole is left: a dict compares the key that is asked for with keys of equal hash, whoever wrote their `__eq__`.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from seismo.expression.terms import Literal
+
+MISSING = object()
+
+_MEMBER = type(type(lambda: None).__dict__["__closure__"])  # what slots are
+_GETSET = type(type(lambda: None).__dict__["__code__"])  # what __dict__ is
+_PLAIN = (str, int, float, bool, bytes, type(None), list, tuple, dict)
+_MRO = type.__dict__["__mro__"]
+_CLASS_DICT = type.__dict__["__dict__"]
+
+
+def follow(value: object, path: tuple[tuple[str, str | int], ...]) -> object:
+    """What the path leads to, or MISSING."""
+    for how, key in path:
+        if value is MISSING:
+            break
+        value = _attribute(value, str(key)) if how == "." else _item(value, key)
+    return value
+
+
+def _item(value: object, key: str | int) -> object:
+    if type(value) is dict:
+        return value.get(key, MISSING)
+    if type(value) in (list, tuple) and type(key) is int:
+        items: list[object] | tuple[object, ...] = value  # type: ignore[assignment]
+        return items[key] if -len(items) <= key < len(items) else MISSING
+    return MISSING
+
+
+def _attribute(value: object, name: str) -> object:
+    """As inspect.getattr_static, and less: what would run code to be had is missing."""
+    kind = type(value)
+    if kind is type or type in _MRO.__get__(kind):  # of classes: their own, no metaclass's
+        found = _in_class(value, name)
+        return found if type(found) in _PLAIN else MISSING
+    found = _in_class(kind, name)
+    if type(found) is _MEMBER:
+        try:
+            return found.__get__(value, kind)
+        except AttributeError:  # a slot that is empty
+            return MISSING
+    if found is not MISSING and type(found) not in _PLAIN and _in_class(type(found), "__set__") is not MISSING:
+        return MISSING  # a property, or the like: it hides what the instance has
+    own = _instance_dict(value, kind)
+    if own is not None:
+        held = dict.get(own, name, MISSING)
+        if held is not MISSING:
+            return held
+    return found if type(found) in _PLAIN else MISSING
+
+
+def _in_class(kind: object, name: str) -> object:
+    for base in _MRO.__get__(kind):
+        held = _CLASS_DICT.__get__(base).get(name, MISSING)
+        if held is not MISSING:
+            return held
+    return MISSING
+
+
+def _instance_dict(value: object, kind: type) -> dict[str, object] | None:
+    holder = _in_class(kind, "__dict__")
+    if type(holder) not in (_GETSET, _MEMBER):  # none, or a property of that name
+        return None
+    try:
+        own = holder.__get__(value, kind)  # type: ignore[attr-defined]
+    except (AttributeError, TypeError):
+        return None
+    return own if isinstance(own, dict) else None
+
+
+def compares(value: object, operator: str, literals: tuple[Literal, ...]) -> bool:
+    """Whether the comparison holds. Of what is missing, none does."""
+    if value is MISSING:
+        return False
+    if operator in ("is", "is not"):
+        return (value is literals[0]) == (operator == "is")
+    if operator in ("in", "not in"):
+        equal = any(_equal(value, literal) for literal in literals)
+        return equal if operator == "in" else not equal and _comparable(value)
+    literal = literals[0]
+    if operator == "==":
+        return _equal(value, literal)
+    if operator == "!=":
+        return not _equal(value, literal) and (_comparable(value) or literal is None)
+    return _ordered(value, operator, literal)
+
+
+def _comparable(value: object) -> bool:
+    return value is None or type(value) in (str, int, float, bool)
+
+
+def _equal(value: object, literal: Literal) -> bool:
+    if value is None or literal is None:
+        return value is literal
+    return _comparable(value) and (type(value) is str) == (type(literal) is str) and value == literal
+
+
+def _ordered(value: object, operator: str, literal: Literal) -> bool:
+    if value is None or literal is None or not _comparable(value) or (type(value) is str) != (type(literal) is str):
+        return False
+    if operator == "<":
+        return value < literal  # type: ignore[operator]
+    if operator == "<=":
+        return value <= literal  # type: ignore[operator]
+    if operator == ">":
+        return value > literal  # type: ignore[operator]
+    return value >= literal  # type: ignore[operator]

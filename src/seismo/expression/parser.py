@@ -1,0 +1,473 @@
+"""The parser: one function a rule of the grammar in docs/expressions.md, by recursive descent.
+
+Every error says what is wrong in the words of whoever wrote the expression, points at the column, and where there is a
+likely meaning, gives it as a hint.
+"""
+
+from __future__ import annotations
+
+from seismo.expression.lexer import END, NUMBER, SIGN, STRING, WORD, fail, quoted, tokens
+from seismo.expression.program import MOST
+from seismo.expression.terms import KINDS, UNITS, Join, Kind, Not, Number, Text, Variable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+    from seismo.expression.lexer import Token
+    from seismo.expression.terms import Literal, Term
+
+DEEPEST = 50  # parentheses and nots inside of one another
+MOST_TERMS = 500
+
+TEXTS = ("module", "function", "qualname", "file", "thread", "task", "exception")
+NUMBERS = ("line", "depth", "calls", "duration", "own")
+VARIABLES = ("arg", "value")
+JOINERS = ("and", "or", "not", "in", "is")
+CONSTANTS = {"True": True, "False": False, "None": None}
+COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
+FLIPPED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+UNIT_NAMES = {**UNITS, "µs": 1000, "μs": 1000}  # both letters that look so
+NEARLY = {
+    "time": "duration",
+    "total": "duration",
+    "self": "own",
+    "name": "function",
+    "func": "function",
+    "filename": "file",
+    "path": "file",
+    "lineno": "line",
+    "error": "exception",
+    "ncalls": "calls",
+    "enter": "call",
+    "exit": "return",
+    "args": "arg",
+    "var": "value",
+    "local": "value",
+    "true": "True",
+    "false": "False",
+    "none": "None",
+    "null": "None",
+}
+
+
+class Parser:
+    """Reads one expression."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = tokens(text)
+        self.at = 0
+        self.depth = 0
+        self.count = 0
+
+    # ---- the tokens ----
+
+    @property
+    def token(self) -> Token:
+        """The one to be read next."""
+        return self.tokens[self.at]
+
+    def take(self) -> Token:
+        """Reads a token. The last one stays."""
+        token = self.tokens[self.at]
+        self.at += token.kind != END
+        return token
+
+    def sees(self, *signs: str) -> bool:
+        """Is the next token one of these signs or words?"""
+        return self.token.kind in (SIGN, WORD) and self.token.text in signs
+
+    def skip(self, sign: str) -> bool:
+        """Reads this sign or word if it is next."""
+        if self.sees(sign):
+            self.at += 1
+            return True
+        return False
+
+    def fail(self, token: Token, what: str, hint: str = "") -> NoReturn:
+        """Raises the error at the token."""
+        fail(self.text, token.column, what, hint)
+
+    def close(self, opened: Token) -> None:
+        """Reads the parenthesis that closes."""
+        if self.skip(")"):
+            return
+        if self.token.kind == END:
+            self.fail(opened, "the parenthesis that opens here is not closed", 'add a ")" where it ends')
+        self.fail(self.token, f'a ")" or a comma is missing before {self.shown(self.token)}')
+
+    @staticmethod
+    def shown(token: Token) -> str:
+        """A token, for the eyes."""
+        if token.kind == END:
+            return "the end"
+        if token.kind == STRING:
+            return quoted(token.text if len(token.text) <= 40 else token.text[:40] + "…")
+        return repr(token.text[:40] + token.unit[:40])
+
+    # ---- what joins ----
+
+    def whole(self) -> Term:
+        """expression, and nothing after it."""
+        if self.token.kind == END:
+            self.fail(self.token, "the expression is empty", 'such as: call and module("app.*")')
+        term = self.either()
+        if self.token.kind == END:
+            return term
+        if self.skip(")"):
+            self.fail(self.tokens[self.at - 1], 'this ")" closes nothing', 'take it away, or add a "(" before')
+        if self.sees(*COMPARISONS, "in", "is"):
+            last = self.tokens[self.at - 1]
+            if last.kind == NUMBER or isinstance(term, Number):
+                self.fail(self.token, "comparisons cannot be chained", "line in (10-20), or: line >= 10 and line <= 20")
+            self.fail(self.token, "what is before this cannot be compared", self.compare_hint(term))
+        self.fail(self.token, f'"and" or "or" is missing before {self.shown(self.token)}')
+
+    @staticmethod
+    def compare_hint(term: Term) -> str:
+        word = term.kind if isinstance(term, Kind) else ""
+        if word == "call":
+            return "a kind of event is no number; the number of calls: calls > 100"
+        if word:
+            return f"a kind of event is no number; such as: {word} and duration > 50ms"
+        return ""
+
+    def either(self) -> Term:
+        """conjunction { "or" conjunction }."""
+        return self.joined("or")
+
+    def both(self) -> Term:
+        """negation { "and" negation }."""
+        return self.joined("and")
+
+    def joined(self, word: str) -> Term:
+        column = self.token.column
+        one = self.both if word == "or" else self.negation
+        operands = [one()]
+        while self.skip(word):
+            operands.append(one())
+        return operands[0] if len(operands) == 1 else Join(column, word, operands)
+
+    def negation(self) -> Term:
+        """"not" negation, or a term."""
+        token = self.token
+        if not self.sees("not", "("):
+            return self.term()
+        self.take()
+        self.depth += 1
+        if self.depth > DEEPEST:
+            self.fail(token, f"nested too deeply: {DEEPEST} parentheses and nots inside of one another are the limit")
+        term: Term
+        if token.text == "not":
+            term = Not(token.column, self.negation())
+        elif self.sees(")"):
+            self.fail(self.token, "there is nothing between the parentheses")
+        else:
+            term = self.either()
+            self.close(token)
+        self.depth -= 1
+        return term
+
+    # ---- terms ----
+
+    def term(self) -> Term:
+        """A kind, a predicate or a comparison."""
+        token = self.take()
+        self.count += 1
+        if self.count > MOST_TERMS:
+            self.fail(token, f"too many terms: {MOST_TERMS} are the limit")
+        if token.kind == NUMBER:
+            return self.flipped(token)
+        if token.kind == STRING:
+            self.fail(token, "a string alone says nothing", f"did you mean: function({quoted(token.text[:40])})")
+        if token.kind != WORD or token.text in JOINERS:
+            self.nothing(token)
+        word = token.text
+        if word in NUMBERS and (word != "line" or self.sees(*COMPARISONS, "in")):
+            return self.number(token)
+        if word in KINDS:
+            return self.kind(token)
+        if word in TEXTS:
+            return Text(token.column, word, self.patterns(token))
+        if word in VARIABLES:
+            return self.variable(token)
+        self.unknown(token)
+
+    def nothing(self, token: Token) -> NoReturn:
+        before = self.tokens[self.at - 2] if self.at > 1 and token.kind != END else None
+        if token.kind == END and self.at:
+            before = self.tokens[self.at - 1]
+        after = f" after {self.shown(before)}" if before else ""
+        hint = "a kind of event, or a term such as module(\"app.*\")"
+        if token.kind == END:
+            self.fail(token, f"something is missing{after}", hint)
+        self.fail(token, f"{self.shown(token)} cannot stand here: something is missing{after}", hint)
+
+    def unknown(self, token: Token) -> NoReturn:
+        word = token.text
+        if word in CONSTANTS:
+            self.fail(token, f"{word} alone decides nothing", f'such as: arg("flag") is {word}')
+        words = (*KINDS, *TEXTS, *NUMBERS, *VARIABLES, "and", "or", "not")
+        near = NEARLY.get(word.lower()) or nearest(word, words)
+        hint = f"did you mean: {near}" if near else f"the terms are {', '.join(dict.fromkeys(words))}"
+        self.fail(token, f"there is no term {word[:40]!a}", hint)
+
+    def kind(self, token: Token) -> Term:
+        """A kind of event, perhaps with patterns of the name; of a line, files and lines."""
+        word = token.text
+        if not self.sees("("):
+            return Kind(token.column, word)
+        if word in ("raise", "stop_iteration"):
+            self.fail(
+                self.token,
+                f"{word} takes no pattern",
+                'its type: raise and exception("KeyError"); its place: raise and function("save")',
+            )
+        if word == "line":
+            return self.place(token)
+        fact = "callee" if word.startswith("c_") else "name"
+        return Kind(token.column, word, (Text(token.column, fact, self.patterns(token)),))
+
+    def place(self, token: Token) -> Term:
+        """line("app/pay.py", 100-120)."""
+        opened = self.take()
+        files: list[str] = []
+        ranges: list[tuple[int, int]] = []
+        while True:
+            if self.token.kind == STRING and not ranges:
+                files.append(self.pattern())
+            elif self.token.kind == NUMBER:
+                ranges.append(self.range("line"))
+            else:
+                self.fail(self.token, "a file or a line is missing here", 'such as: line("app/pay.py", 100-120)')
+            if not self.skip(","):
+                break
+        self.close(opened)
+        parts: list[Term] = [Text(token.column, "file", tuple(files))] if files else []
+        if ranges:
+            parts.append(Number(token.column, "line", "in", tuple(ranges)))
+        return Kind(token.column, "line", tuple(parts))
+
+    def patterns(self, token: Token) -> tuple[str, ...]:
+        """( STRING { , STRING } )."""
+        word, opened = token.text, self.token
+        if not self.skip("("):
+            if self.sees(*COMPARISONS, "in", "is"):
+                value = self.tokens[self.at + 1]
+                text = quoted(value.text[:40]) if value.kind in (STRING, WORD) else '"..."'
+                self.fail(opened, f"{word} takes a pattern, it is not compared", f"write {word}({text})")
+            self.fail(token, f"{word} needs a pattern", f'such as: {word}("{_EXAMPLES[word]}")')
+        found = []
+        while True:
+            found.append(self.pattern())
+            if not self.skip(","):
+                break
+        self.close(opened)
+        return tuple(found)
+
+    def pattern(self) -> str:
+        token = self.token
+        if token.kind != STRING:
+            hint = f'names are in quotes: "{token.text[:40]}"' if token.kind == WORD else "patterns are in quotes"
+            self.fail(token, "a pattern is missing here", hint)
+        if not token.text:
+            self.fail(token, "an empty pattern matches nothing", 'everything is "*"')
+        self.take()
+        return token.text
+
+    # ---- numbers ----
+
+    def number(self, token: Token) -> Term:
+        """duration > 50ms, line in (10-20, 30)."""
+        word, sign = token.text, self.take()
+        if sign.text == "in" and sign.kind == WORD:
+            opened = self.token
+            if not self.skip("("):
+                self.fail(opened, "a list is missing here", f"such as: {word} in {_LISTS[word]}")
+            ranges = [self.range(word)]
+            while self.skip(","):
+                ranges.append(self.range(word))
+            self.close(opened)
+            return Number(token.column, word, "in", tuple(ranges))
+        if sign.kind != SIGN or sign.text not in COMPARISONS:
+            what = f"{word} is a number: compare it"
+            if sign.text == "(" and sign.kind == SIGN:
+                self.fail(sign, what, f"such as: {word} > {_VALUES[word]}")
+            self.fail(token, what, f"such as: {word} > {_VALUES[word]}")
+        value = self.amount(word)
+        return Number(token.column, word, sign.text, ((value, value),))
+
+    def flipped(self, token: Token) -> Term:
+        """50ms < duration."""
+        sign = self.token
+        word = self.tokens[min(self.at + 1, len(self.tokens) - 1)]
+        if not self.sees(*COMPARISONS) or word.kind != WORD or word.text not in NUMBERS:
+            self.fail(token, "a number alone decides nothing", "compare something with it, such as: duration > 50ms")
+        self.at -= 1
+        value = self.amount(word.text)
+        self.at += 2
+        return Number(token.column, word.text, FLIPPED[sign.text], ((value, value),))
+
+    def range(self, word: str) -> tuple[int, int]:
+        """10, or 10-20: both ends are in it."""
+        first = self.token
+        low = high = self.amount(word)
+        if self.skip("-"):
+            high = self.amount(word)
+            if high < low:
+                self.fail(first, "the range ends before it begins")
+        return low, high
+
+    def amount(self, word: str) -> int:
+        """A whole number; of a duration in nanoseconds, with its unit."""
+        token = self.take()
+        timed = word in ("duration", "own")
+        if token.kind != NUMBER:
+            self.fail(token, f"{word} is compared with a number", f"such as: {word} > {_VALUES[word]}")
+        if not timed:
+            if token.unit:
+                self.fail(token, f"{word} has no unit", f"such as: {word} > {_VALUES[word]}")
+            if not token.text.isdecimal():
+                self.fail(token, f"{word} is a whole number")
+            value = int(token.text)
+        else:
+            value = self.nanoseconds(token, word)
+        if value > MOST:
+            self.fail(token, "the number is too large")
+        return value
+
+    def nanoseconds(self, token: Token, word: str) -> int:
+        if not token.unit:
+            hint = f"such as: {word} > {token.text}ms (units: ns, us, ms, s)"
+            self.fail(token, f"a unit is missing after {token.text}", hint)
+        if token.unit not in UNIT_NAMES:
+            self.fail(token, f"there is no unit {token.unit[:20]!a}", "units are ns, us, ms, s")
+        whole, _, part = token.text.partition(".")
+        if not (whole + part).isdecimal():
+            self.fail(token, "an exponent has no place here", f"such as: {word} > 50ms")
+        value, rest = divmod(int(whole + part) * UNIT_NAMES[token.unit], 10 ** len(part))
+        if rest:
+            self.fail(token, "this is finer than a nanosecond")
+        return value
+
+    # ---- variables ----
+
+    def variable(self, token: Token) -> Term:
+        """arg("user").id == 7."""
+        word, opened = token.text, self.token
+        if not self.skip("("):
+            self.fail(token, f"{word} needs the name of a variable", f'such as: {word}("user").id == 7')
+        name = self.token
+        if name.kind != STRING:
+            hint = f'names are in quotes: "{name.text[:40]}"' if name.kind == WORD else ""
+            self.fail(name, "the name of a variable is missing here", hint)
+        if not name.text.isidentifier():
+            self.fail(name, f"{self.shown(name)} is no name of a variable", "patterns have no place here")
+        self.take()
+        self.close(opened)
+        term = Variable(token.column, word, name.text, self.path())
+        self.comparison(term)
+        return term
+
+    def path(self) -> tuple[tuple[str, str | int], ...]:
+        """{ . NAME | [ LITERAL ] }."""
+        path: list[tuple[str, str | int]] = []
+        while self.sees(".", "["):
+            sign = self.take()
+            key = self.token
+            if sign.text == ".":
+                if key.kind != WORD:
+                    self.fail(key, "the name of an attribute is missing here")
+                path.append((".", self.take().text))
+                if self.sees("("):
+                    self.fail(self.token, "methods are not called: that would run the program's code")
+                continue
+            literal = self.literal()
+            if type(literal) is not str and type(literal) is not int:
+                self.fail(key, "only a string or a whole number can stand here")
+            path.append(("[", literal))
+            if not self.skip("]"):
+                self.fail(self.token, 'a "]" is missing here')
+        return tuple(path)
+
+    def comparison(self, term: Variable) -> None:
+        sign = self.take()
+        word = sign.text if sign.kind in (SIGN, WORD) else ""
+        if word == "not" and self.skip("in"):
+            word = "not in"
+        elif word == "is" and self.skip("not"):
+            word = "is not"
+        if word not in (*COMPARISONS, "in", "not in", "is", "is not"):
+            hint = f'such as: {term.fact}("{term.name}") == 7, or: {term.fact}("{term.name}") is not None'
+            self.fail(sign, "a comparison is missing here", hint)
+        term.operator = word
+        first = self.token
+        if word not in ("in", "not in"):
+            term.literals = (self.literal(),)
+            if word.startswith("is") and not (term.literals[0] is None or isinstance(term.literals[0], bool)):
+                self.fail(first, "only None, True and False can be compared so", "use ==")
+            if term.literals[0] is None and word.startswith(("<", ">")):
+                self.fail(first, "None is neither less nor more", "is None, or: is not None")
+            return
+        if not self.skip("("):
+            self.fail(first, "a list is missing here", f'such as: {term.fact}("{term.name}") in (1, 2)')
+        literals = [self.literal()]
+        while self.skip(","):
+            literals.append(self.literal())
+        self.close(first)
+        term.literals = tuple(literals)
+
+    def literal(self) -> Literal:
+        token = self.take()
+        negative = token.kind == SIGN and token.text == "-"
+        if negative:
+            token = self.take()
+        if token.kind == NUMBER:
+            if token.unit:
+                self.fail(token, "no unit can stand here", "durations are compared with duration and own")
+            value = int(token.text) if token.text.isdecimal() else float(token.text)
+            if value - value != 0:
+                self.fail(token, "the number is too large")
+            return -value if negative else value
+        if token.kind == STRING and not negative:
+            return token.text
+        if token.kind == WORD and token.text in CONSTANTS and not negative:
+            return CONSTANTS[token.text]
+        hint = f'a string is in quotes: "{token.text[:40]}"' if token.kind == WORD else ""
+        self.fail(token, "a value is missing here: a number, a string, True, False or None", hint)
+
+
+_EXAMPLES = {
+    "module": "app.*",
+    "function": "save",
+    "qualname": "Order.*",
+    "file": "app/pay.py",
+    "thread": "worker-*",
+    "task": "fetch-*",
+    "exception": "KeyError",
+}
+_VALUES = {"line": "100", "depth": "10", "calls": "1000", "duration": "50ms", "own": "5ms"}
+_LISTS = {
+    "line": "(10-20, 30)",
+    "depth": "(1-3)",
+    "calls": "(1, 1000)",
+    "duration": "(1ms-5ms)",
+    "own": "(1ms-5ms)",
+}
+
+
+def nearest(word: str, words: tuple[str, ...]) -> str:
+    """The one that is nearly the same, or "". difflib would import re."""
+    best, distance = "", 1 + min(len(word), 9) // 3
+    if len(word) > 30:
+        return best
+    for other in words:
+        row = list(range(len(other) + 1))
+        for i, char in enumerate(word.lower(), 1):
+            above, row[0] = row[0], i
+            for j, letter in enumerate(other, 1):
+                above, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, above + (char != letter))
+        if row[-1] < distance:
+            best, distance = other, row[-1]
+    return best

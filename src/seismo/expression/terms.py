@@ -1,0 +1,394 @@
+"""What an expression consists of: terms, and what joins them.
+
+Each class can say itself in canonical form (`text`), write itself for the native core (`emit`), decide an event in
+Python (`decide`: True, False, None for not known), and say for which kinds of events it can be true (`possible`: the
+bits of those where it certainly is, and of those where it may be).
+"""
+
+from __future__ import annotations
+
+from seismo.expression.glob import matches
+from seismo.expression.lexer import quoted
+from seismo.expression.program import AND, LEAST, MOST, NOT, OR
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from seismo.expression import Facts
+    from seismo.expression.program import Program
+
+    Ranges = tuple[tuple[int, int], ...]
+    Literal = str | int | float | bool | None
+
+KINDS = (
+    "call",
+    "resume",
+    "throw",
+    "return",
+    "yield",
+    "unwind",
+    "c_call",
+    "c_return",
+    "c_raise",
+    "line",
+    "raise",
+    "stop_iteration",
+    "opcode",
+)  # numbered as sm_event_kind in native/event/filter.h
+BITS = {kind: 1 << number for number, kind in enumerate(KINDS)}
+ALL = (1 << len(KINDS)) - 1
+C_KINDS = BITS["c_call"] | BITS["c_return"] | BITS["c_raise"]
+
+UNITS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
+
+_TIMED = C_KINDS | BITS["call"] | BITS["return"] | BITS["unwind"]
+# Which kinds of events can have a fact; those not named here can be had by all. native/event/filter.c has the same.
+AVAILABLE = {
+    "callee": C_KINDS,
+    "exception": BITS["call"]
+    | BITS["throw"]
+    | BITS["unwind"]
+    | BITS["raise"]
+    | BITS["stop_iteration"]
+    | BITS["c_call"]
+    | BITS["c_raise"],
+    "duration": _TIMED,
+    "own": _TIMED,
+}
+
+
+def lacks(fact: str, facts: Facts) -> bool:
+    """Is this an event of a kind that has no such fact?"""
+    kind = facts.get("kind")
+    return kind is not None and not AVAILABLE.get(fact, ALL) & BITS[str(kind)]
+
+
+class Term:
+    """One question about an event, or several joined. `column`: where it stands in the text, from 0."""
+
+    __slots__ = ("column",)
+    column: int
+
+    def text(self) -> str:
+        """In canonical form."""
+        raise NotImplementedError
+
+    def emit(self, program: Program) -> None:
+        """Writes it to the end of the program."""
+        raise NotImplementedError
+
+    def decide(self, facts: Facts) -> bool | None:
+        """True, False, or None: not known."""
+        raise NotImplementedError
+
+    def possible(self) -> tuple[int, int]:
+        """For which kinds of events it is true whatever else they are, and for which it depends."""
+        raise NotImplementedError
+
+    def terms(self) -> Iterator[Term]:
+        """All that are joined in it, from left to right."""
+        yield self
+
+    def facts(self) -> tuple[str, ...]:
+        """The facts it is about."""
+        return ()
+
+
+class Text(Term):
+    """`module("app.*", "lib")`: a pattern matches."""
+
+    __slots__ = ("fact", "patterns")
+
+    def __init__(self, column: int, fact: str, patterns: tuple[str, ...]) -> None:
+        self.column, self.fact, self.patterns = column, fact, patterns
+
+    def text(self) -> str:
+        return f"{self.fact}({', '.join(map(quoted, self.patterns))})"
+
+    def facts(self) -> tuple[str, ...]:
+        return (self.fact,)
+
+    def emit(self, program: Program) -> None:
+        program.text(self.fact, _suffixes(self.patterns) if self.fact == "file" else self.patterns)
+
+    def possible(self) -> tuple[int, int]:
+        return 0, AVAILABLE.get(self.fact, ALL)
+
+    def decide(self, facts: Facts) -> bool | None:
+        if lacks(self.fact, facts):
+            return False
+        patterns = _suffixes(self.patterns) if self.fact == "file" else self.patterns
+        names, whole = _texts(self.fact, facts)
+        if any(matches(pattern, name) for pattern in patterns for name in names):
+            return True
+        return False if whole else None
+
+
+def _suffixes(patterns: tuple[str, ...]) -> tuple[str, ...]:
+    """A file's patterns and, for those that do not begin at the root, the same behind any slash."""
+    plain = tuple(pattern.removeprefix("./") for pattern in patterns)
+    return plain + tuple("*/" + pattern for pattern in plain if not pattern.startswith("/"))
+
+
+def _texts(fact: str, facts: Facts) -> tuple[tuple[str, ...], bool]:
+    """What patterns for this fact are held against, and whether that is all there is."""
+    if fact in ("name", "callee"):
+        if fact == "name":
+            module, qualname = facts.get("module"), facts.get("qualname")
+        else:
+            pair = facts.get("callee")
+            module, qualname = pair if isinstance(pair, tuple) else (None, None)
+        if not isinstance(qualname, str):
+            return (), False
+        names = (qualname, qualname.rpartition(".")[2])
+        return (*names, f"{module}.{qualname}") if module else names, module is not None
+    if fact == "exception":
+        return _exception_names(facts.get("exception"))
+    found = facts.get("qualname" if fact == "function" else fact)
+    if not isinstance(found, str):
+        return (), False
+    if fact == "function":
+        return (found.rpartition(".")[2],), True
+    if not found and fact in ("thread", "task"):  # there is none
+        return (), True
+    return (found,), True
+
+
+def _exception_names(exception: object) -> tuple[tuple[str, ...], bool]:
+    if exception is None:
+        return (), False
+    if exception is False:
+        return (), True
+    if isinstance(exception, (tuple, list)):
+        return tuple(map(str, exception)), True
+    kind = exception if isinstance(exception, type) else type(exception)
+    names: list[str] = []
+    for base in type.__dict__["__mro__"].__get__(kind):
+        name, qualname = type.__dict__["__name__"].__get__(base), type.__dict__["__qualname__"].__get__(base)
+        names.append(name)
+        try:
+            module = type.__dict__["__module__"].__get__(base)
+        except AttributeError:  # somebody deleted it
+            continue
+        if type(module) is str:
+            names += [f"{module}.{name}", f"{module}.{qualname}"]
+    return tuple(names), True
+
+
+class Number(Term):
+    """`depth > 3`, `line in (10-20, 30)`: a number is inside of one of the ranges."""
+
+    __slots__ = ("fact", "operator", "ranges")
+
+    def __init__(self, column: int, fact: str, operator: str, ranges: Ranges) -> None:
+        self.column, self.fact, self.operator, self.ranges = column, fact, operator, ranges
+
+    def text(self) -> str:
+        if self.operator == "in":
+            return f"{self.fact} in ({self._listed()})"
+        return f"{self.fact} {self.operator} {self._shown(self.ranges[0][0])}"
+
+    def _shown(self, value: int) -> str:
+        if self.fact not in ("duration", "own"):
+            return str(value)
+        units = [unit for unit, size in UNITS.items() if value % size == 0 and value]
+        unit = units[-1] if units else "ns"
+        return f"{value // UNITS[unit]}{unit}"
+
+    def _listed(self) -> str:
+        shown = [(self._shown(low), self._shown(high)) for low, high in self.ranges]
+        return ", ".join(low if low == high else f"{low}-{high}" for low, high in shown)
+
+    def inside(self) -> Ranges:
+        """The ranges of whole numbers that satisfy it."""
+        if self.operator == "in":
+            return self.ranges
+        value = self.ranges[0][0]
+        if self.operator == "==":
+            return ((value, value),)
+        if self.operator == "<":
+            return ((LEAST, value - 1),)
+        if self.operator == "<=":
+            return ((LEAST, value),)
+        above = ((value + 1, MOST),) if value < MOST else ()
+        if self.operator == ">":
+            return above
+        if self.operator == ">=":
+            return ((value, MOST),)
+        return ((LEAST, value - 1), *above)
+
+    def facts(self) -> tuple[str, ...]:
+        return (self.fact,)
+
+    def emit(self, program: Program) -> None:
+        program.ranges(self.fact, self.inside())
+
+    def possible(self) -> tuple[int, int]:
+        return 0, AVAILABLE.get(self.fact, ALL)
+
+    def decide(self, facts: Facts) -> bool | None:
+        if lacks(self.fact, facts):
+            return False
+        value = facts.get(self.fact)
+        if not isinstance(value, (int, float)) or value - value != 0:  # infinite, or no number
+            return None
+        return any(low <= int(value) <= high for low, high in self.inside())
+
+
+class Kind(Term):
+    """`call`, `call("app.*.save")`, `line("app/pay.py", 120)`."""
+
+    __slots__ = ("kind", "parts")
+
+    def __init__(self, column: int, kind: str, parts: tuple[Term, ...] = ()) -> None:
+        self.column, self.kind, self.parts = column, kind, parts
+
+    def text(self) -> str:
+        shown = [
+            part._listed() if isinstance(part, Number) else ", ".join(map(quoted, part.patterns))
+            for part in self.parts
+            if isinstance(part, (Number, Text))
+        ]
+        return f"{self.kind}({', '.join(shown)})" if shown else self.kind
+
+    def facts(self) -> tuple[str, ...]:
+        return tuple(fact for part in self.parts for fact in part.facts())
+
+    def emit(self, program: Program) -> None:
+        program.kind(BITS[self.kind])
+        for part in self.parts:
+            part.emit(program)
+        if self.parts:
+            program.join(AND, 1 + len(self.parts))
+
+    def possible(self) -> tuple[int, int]:
+        return (0, BITS[self.kind]) if self.parts else (BITS[self.kind], 0)
+
+    def decide(self, facts: Facts) -> bool | None:
+        kind = facts.get("kind")
+        here = None if kind is None else kind == self.kind
+        return _all(here, *(part.decide(facts) for part in self.parts)) if here is not False else False
+
+
+class Variable(Term):
+    """`arg("user").id == 7`: what Python looks at. `number`: of those in the expression, from 0."""
+
+    __slots__ = ("fact", "literals", "name", "number", "operator", "path")
+
+    def __init__(self, column: int, fact: str, name: str, path: tuple[tuple[str, str | int], ...]) -> None:
+        self.column, self.fact, self.name, self.path = column, fact, name, path
+        self.operator = "=="
+        self.literals: tuple[Literal, ...] = ()
+        self.number = 0
+
+    def text(self) -> str:
+        path = "".join(f".{key}" if how == "." else f"[{literal_text(key)}]" for how, key in self.path)
+        literals = ", ".join(map(literal_text, self.literals))
+        if self.operator in ("in", "not in"):
+            literals = f"({literals})"
+        return f"{self.fact}({quoted(self.name)}){path} {self.operator} {literals}"
+
+    def facts(self) -> tuple[str, ...]:
+        return (self.fact,)
+
+    def emit(self, program: Program) -> None:
+        program.python(self.fact, self.name)
+
+    def possible(self) -> tuple[int, int]:
+        return 0, ALL
+
+    def decide(self, facts: Facts) -> bool | None:
+        variables = facts.get(self.fact)
+        if variables is None:
+            return None
+        from seismo.expression.lookup import MISSING, compares, follow
+
+        value = variables.get(self.name, MISSING)  # type: ignore[attr-defined]
+        return compares(follow(value, self.path), self.operator, self.literals)
+
+
+def literal_text(value: Literal) -> str:
+    """A literal as an expression has it."""
+    return quoted(value) if isinstance(value, str) else repr(value)
+
+
+class Not(Term):
+    """`not TERM`."""
+
+    __slots__ = ("operand",)
+
+    def __init__(self, column: int, operand: Term) -> None:
+        self.column, self.operand = column, operand
+
+    def text(self) -> str:
+        inner = self.operand.text()
+        return f"not ({inner})" if isinstance(self.operand, Join) else f"not {inner}"
+
+    def emit(self, program: Program) -> None:
+        self.operand.emit(program)
+        program.join(NOT, 1)
+
+    def possible(self) -> tuple[int, int]:
+        yes, maybe = self.operand.possible()
+        return ALL & ~(yes | maybe), maybe
+
+    def decide(self, facts: Facts) -> bool | None:
+        value = self.operand.decide(facts)
+        return None if value is None else not value
+
+    def terms(self) -> Iterator[Term]:
+        yield from self.operand.terms()
+
+
+class Join(Term):
+    """Two or more terms joined by one word; none of them is joined by the same word itself."""
+
+    __slots__ = ("operands", "word")
+
+    def __init__(self, column: int, word: str, operands: list[Term]) -> None:
+        self.column, self.word = column, word
+        self.operands: list[Term] = []
+        for operand in operands:
+            same = isinstance(operand, Join) and operand.word == word
+            self.operands += operand.operands if isinstance(operand, Join) and same else [operand]
+
+    def text(self) -> str:
+        parts = [
+            f"({operand.text()})" if isinstance(operand, Join) and self.word == "and" else operand.text()
+            for operand in self.operands
+        ]
+        return f" {self.word} ".join(parts)
+
+    def emit(self, program: Program) -> None:
+        for operand in self.operands:
+            operand.emit(program)
+        program.join(AND if self.word == "and" else OR, len(self.operands))
+
+    def possible(self) -> tuple[int, int]:
+        yes, able = (ALL, ALL) if self.word == "and" else (0, 0)
+        for operand in self.operands:
+            certainly, perhaps = operand.possible()
+            if self.word == "and":
+                yes, able = yes & certainly, able & (certainly | perhaps)
+            else:
+                yes, able = yes | certainly, able | certainly | perhaps
+        return yes, able & ~yes
+
+    def decide(self, facts: Facts) -> bool | None:
+        decisive = self.word == "or"
+        unknown = False
+        for operand in self.operands:
+            value = operand.decide(facts)
+            if value is decisive:
+                return decisive
+            unknown = unknown or value is None
+        return None if unknown else not decisive
+
+    def terms(self) -> Iterator[Term]:
+        for operand in self.operands:
+            yield from operand.terms()
+
+
+def _all(*values: bool | None) -> bool | None:
+    return False if False in values else None if None in values else True
