@@ -5,6 +5,7 @@
 
 #include <Python.h>
 #include <frameobject.h>
+#include <stdbool.h>
 #include <unistd.h>
 
 /* PYVERSIONS: 3.11 to 3.15 */
@@ -15,9 +16,11 @@
 #if PY_VERSION_HEX >= 0x030C0000
 #define SM_HAS_MONITORING 1
 #define SM_HAS_EVALFRAME 0 /* monitoring is better wherever it exists: see docs/hooks.md */
+#define SM_SHARES_SLOTS 0  /* nor does anything but the profilefunc source need the profile and trace slots */
 #else
 #define SM_HAS_MONITORING 0
 #define SM_HAS_EVALFRAME 1
+#define SM_SHARES_SLOTS 1
 #endif
 
 /* Can sys.monitoring's events of exceptions be set on single code objects? */
@@ -66,6 +69,15 @@ extern int _PyEval_SetProfile(PyThreadState *tstate, Py_tracefunc func, PyObject
 static inline int sm_set_profile(PyThreadState *tstate, Py_tracefunc func) {
     return _PyEval_SetProfile(tstate, func, NULL);
 }
+
+#if SM_SHARES_SLOTS
+/* After the fields of a profile or trace slot were written directly: the evaluation loop has a copy of whether there is
+ * any such function. */
+static inline void sm_tstate_tracing_changed(PyThreadState *tstate) {
+    bool tracing = tstate->tracing == 0 && (tstate->c_profilefunc != NULL || tstate->c_tracefunc != NULL);
+    tstate->cframe->use_tracing = tracing ? 255 : 0;
+}
+#endif
 
 /* Does a profile function get NULL for the value of a return by exception? 3.12 passes None (gh-110892). */
 #define SM_RETURN_NULL_MEANS_EXCEPTION (PY_VERSION_HEX < 0x030C0000 || PY_VERSION_HEX >= 0x030D0000)

@@ -24,6 +24,19 @@ static inline int sm_frame_last(const sm_frame *frame) { /* byte offset of the l
 static inline const sm_frame *sm_frame_running(PyThreadState *tstate) {
     return tstate->cframe->current_frame;
 }
+static inline const sm_frame *sm_frame_of(const PyFrameObject *object) {
+    return object->f_frame;
+}
+static inline const sm_frame *sm_frame_caller(const sm_frame *frame) {
+    return frame->previous;
+}
+static inline PyObject *sm_frame_globals(const sm_frame *frame) { /* borrowed */
+    return frame->f_globals;
+}
+/* What `frame.f_trace_opcodes = True` does. */
+static inline void sm_frame_trace_opcodes(PyFrameObject *object) {
+    object->f_trace_opcodes = 1;
+}
 
 /* How many Python frames are on the thread's stack. */
 static inline int64_t sm_tstate_depth(PyThreadState *tstate) {

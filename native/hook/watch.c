@@ -23,7 +23,8 @@ struct sm_watch_call {
     const void *frame;   /* an address, never followed */
     sm_watched *of;
     uint64_t number;
-    uint64_t begun, resumed, nested, active; /* ns: at its start; when it last went on; callees since; own before that */
+    uint64_t begun, resumed, nested,
+        active; /* ns: at its start; when it last went on; callees since; own before that */
     uint32_t nesting;
     bool handed;    /* its start was handed over */
     bool undecided; /* its end decides */
@@ -438,12 +439,12 @@ static int line_of_a_call(sm_watch *watch, thread_calls *thread, const sm_hook_e
     const sm_watch_call *call = thread->top;
     if (call == NULL || !call->handed || call->frame != sm_tstate_frame(PyThreadState_Get()))
         return 0;
-    sm_match match = {SM_MATCH_LINE, SM_EVENT_LINE, event, call->of->function, call->number, call->nesting, -1, -1,
+    sm_match match = {SM_MATCH_LINE,  SM_EVENT_LINE, event, call->of->function, call->number, call->nesting, -1, -1,
                       call->of->calls};
     return report(watch, thread, &match);
 }
 
-static int on_event(sm_tool *tool, sm_hook_thread *hook_thread, const sm_hook_event *event) {
+static int dispatch(sm_tool *tool, sm_hook_thread *hook_thread, const sm_hook_event *event) {
     sm_watch *watch = (sm_watch *)tool;
     sm_watched *of = watched(watch, event->code, NULL);
     thread_calls *thread = sm_hub_thread_data(hook_thread, tool, sizeof *thread);
@@ -485,6 +486,20 @@ static int on_event(sm_tool *tool, sm_hook_thread *hook_thread, const sm_hook_ev
     }
 }
 
+static int on_event(sm_tool *tool, sm_hook_thread *thread, const sm_hook_event *event) {
+    sm_watch *watch = (sm_watch *)tool;
+    int status = dispatch(tool, thread, event);
+    if (SM_UNLIKELY(watch->raised != NULL)) {
+        PyObject *raised = watch->raised;
+        watch->raised = NULL;
+        if (status == 0)
+            PyErr_SetNone(raised);
+        Py_DECREF(raised);
+        return -1;
+    }
+    return status;
+}
+
 /* Coming and going. */
 
 static void thread_gone(sm_tool *tool, void *data) {
@@ -507,8 +522,8 @@ int sm_watch_start(sm_watch *watch) {
     watch->kinds &= sm_filter_kinds(filter);
     bool durations = sm_filter_needs(filter, SM_FACT_DURATION), own = sm_filter_needs(filter, SM_FACT_OWN);
     watch->all_calls = own;
-    watch->tracks = watch->ends || watch->lines || watch->times || durations || own ||
-                    sm_filter_needs(filter, SM_FACT_EXCEPTION);
+    watch->tracks =
+        watch->ends || watch->lines || watch->times || durations || own || sm_filter_needs(filter, SM_FACT_EXCEPTION);
     uint32_t leaving = SM_EVENT_BIT(SM_EVENT_RETURN) | SM_EVENT_BIT(SM_EVENT_UNWIND);
     watch->keeps_all = own || (durations && (watch->kinds & leaving) != 0);
     sm_tool *tool = &watch->tool;
@@ -547,6 +562,7 @@ void sm_watch_release(sm_watch *watch) {
     }
     sm_free(watch->functions);
     sm_filter_release(watch->filter);
+    Py_CLEAR(watch->raised);
     watch->suspended = NULL;
     watch->functions = NULL;
     watch->filter = NULL;

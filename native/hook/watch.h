@@ -1,8 +1,8 @@
 /* A watch: a tool of the hub that matches events against a filter, counts what matches and hands it to whoever made it.
  *
- * What matches is an event (a line, a raise, a call at its start) or a whole call, when the filter asks for what is only
- * known at its end (its duration, own time or exception). So the calls of wanted code that are under way are kept, a
- * stack for each thread; those of generators and coroutines that are suspended are kept aside until they go on.
+ * What matches is an event (a line, a raise, a call at its start) or a whole call, when the filter asks for what is
+ * only known at its end (its duration, own time or exception). So the calls of wanted code that are under way are kept,
+ * a stack for each thread; those of generators and coroutines that are suspended are kept aside until they go on.
  *
  * Times. The duration of a call is from its start to its end, with all that a generator or coroutine waited between:
  * what somebody who awaits it sees. Its own time is what it ran itself: without its callees and without the waiting.
@@ -30,10 +30,10 @@ typedef struct {
     sm_event_kind kind;         /* what the filter said yes to */
     const sm_hook_event *event; /* at hand */
     const sm_function *function;
-    uint64_t call;              /* number of the call, from 1; 0: none that is kept */
-    uint32_t nesting;           /* calls handed over that this one is inside of, on this thread */
+    uint64_t call;               /* number of the call, from 1; 0: none that is kept */
+    uint32_t nesting;            /* calls handed over that this one is inside of, on this thread */
     int64_t duration_ns, own_ns; /* -1: not known */
-    uint64_t calls;             /* of this function since the start */
+    uint64_t calls;              /* of this function since the start */
 } sm_match;
 
 /* Durations in steps of 1, 2, 5: bucket 0 is below 100 ns, the last from 1000 s. */
@@ -42,7 +42,7 @@ typedef struct {
 typedef struct {
     sm_filter_code verdict;
     const sm_function *function;
-    bool hidden; /* one of ours */
+    bool hidden;      /* one of ours */
     bool opcodes;     /* are asked for in its code */
     uint64_t calls;   /* seen */
     uint64_t matches; /* of any kind */
@@ -72,12 +72,13 @@ typedef struct sm_watch {
     /* Its own. */
     sm_watched **functions; /* by sm_function.id; owned, and so are they */
     uint32_t functions_size;
-    bool all_calls; /* the filter asks for own time */
-    bool tracks;    /* calls under way are kept */
-    bool keeps_all; /* even those that cannot match: for their times */
+    bool all_calls;   /* the filter asks for own time */
+    bool tracks;      /* calls under way are kept */
+    bool keeps_all;   /* even those that cannot match: for their times */
+    PyObject *raised; /* owned: a class that `python` wants raised in the program; NULL: none */
     uint64_t matched, lost;
-    uint64_t open;    /* calls under way whose start was handed over */
-    uint64_t numbers; /* of calls kept so far */
+    uint64_t open;             /* calls under way whose start was handed over */
+    uint64_t numbers;          /* of calls kept so far */
     sm_watch_call **suspended; /* hash table of chains by frame; owned */
     uint32_t suspended_count, suspended_size;
 } sm_watch;

@@ -3,7 +3,8 @@
 
 static int module_exec(PyObject *module) {
     if (sm_module_add_engine(module) < 0 || sm_module_add_reader(module) < 0 || sm_module_add_model(module) < 0 ||
-        sm_module_add_arrow(module) < 0 || sm_module_add_filter(module) < 0) {
+        sm_module_add_arrow(module) < 0 || sm_module_add_filter(module) < 0 ||
+        sm_module_add_watch(module) < 0) {
         return -1;
     }
     return 0;

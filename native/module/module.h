@@ -10,5 +10,6 @@ int sm_module_add_reader(PyObject *module); /* read, Writer (reader.c) */
 int sm_module_add_model(PyObject *module);  /* estimate, aggregate, combine (model_functions.c) */
 int sm_module_add_arrow(PyObject *module);  /* arrow_stream (arrow.c) */
 int sm_module_add_filter(PyObject *module); /* Filter (filter.c) */
+int sm_module_add_watch(PyObject *module);  /* Watch, frame_locals ... (watch.c) */
 
 #endif

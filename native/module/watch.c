@@ -10,11 +10,9 @@
 #include "module/module.h"
 
 typedef struct {
-    PyObject_HEAD
-    sm_watch watch;
+    PyObject_HEAD sm_watch watch;
     PyObject *report, *evaluate; /* owned; NULL: none, or the hub is done with it */
     char *hide;                  /* owned */
-    PyObject *raised;            /* owned: what evaluate() raised and the program is to see */
     bool started, running;
 } watch_object;
 
@@ -34,7 +32,7 @@ static sm_verdict ask_python(sm_watch *watch, uint32_t term) {
         PyObject *type, *value, *traceback;
         PyErr_Fetch(&type, &value, &traceback);
         if (keep)
-            Py_XSETREF(self->raised, Py_NewRef(type));
+            Py_XSETREF(watch->raised, Py_NewRef(type));
         else
             watch->lost++;
         Py_XDECREF(type);
@@ -54,20 +52,13 @@ static int hand_to_python(sm_watch *watch, const sm_match *match) {
     }
     const sm_hook_event *event = match->event;
     PyObject *report = Py_NewRef(self->report); /* the action may take the watch out */
-    PyObject *done =
-        PyObject_CallFunction(report, "iiiOOiLLKIK", (int)match->moment, (int)match->kind, (int)event->kind, frame,
-                              event->arg ? event->arg : Py_None, event->line, (long long)match->duration_ns,
-                              (long long)match->own_ns, (unsigned long long)match->call, (unsigned)match->nesting,
-                              (unsigned long long)match->calls);
+    PyObject *done = PyObject_CallFunction(
+        report, "iiiOOiLLKIK", (int)match->moment, (int)match->kind, (int)event->kind, frame,
+        event->arg ? event->arg : Py_None, event->line, (long long)match->duration_ns, (long long)match->own_ns,
+        (unsigned long long)match->call, (unsigned)match->nesting, (unsigned long long)match->calls);
     Py_DECREF(report);
     Py_XDECREF(done);
     return done == NULL ? -1 : 0;
-}
-
-static int call_and_raise(sm_watch *watch, const sm_match *match) {
-    watch_object *self = object_of(watch);
-    int status = self->watch.report == NULL ? 0 : hand_to_python(watch, match);
-    return status;
 }
 
 static void done(sm_watch *watch) {
@@ -110,7 +101,7 @@ static PyObject *watch_new(PyTypeObject *type, PyObject *arguments, PyObject *ke
     self->watch.done = done;
     if (report != Py_None) {
         self->report = Py_NewRef(report);
-        self->watch.report = call_and_raise;
+        self->watch.report = hand_to_python;
     }
     if (evaluate != Py_None) {
         self->evaluate = Py_NewRef(evaluate);
@@ -134,7 +125,6 @@ static void watch_dealloc(PyObject *object) {
     sm_watch_release(&self->watch);
     Py_XDECREF(self->report);
     Py_XDECREF(self->evaluate);
-    Py_XDECREF(self->raised);
     sm_free(self->hide);
     type->tp_free(object);
     Py_DECREF(type);
@@ -185,14 +175,16 @@ static PyObject *watch_functions(PyObject *object, PyObject *Py_UNUSED(none)) {
             continue;
         const sm_function *f = of->function;
         PyObject *buckets = buckets_of(of);
-        PyObject *row = buckets == NULL
-                            ? NULL
-                            : Py_BuildValue("NNNiNKKKdddN", PyUnicode_DecodeUTF8(f->module, (Py_ssize_t)strlen(f->module), "replace"),
-                                            PyUnicode_DecodeUTF8(f->qualname, (Py_ssize_t)strlen(f->qualname), "replace"),
-                                            PyUnicode_DecodeUTF8(f->file, (Py_ssize_t)strlen(f->file), "replace"),
-                                            f->line, PyBool_FromLong((of->verdict.yes | of->verdict.maybe) != 0),
-                                            (unsigned long long)of->calls, (unsigned long long)of->matches,
-                                            (unsigned long long)of->timed, of->sum_ns, of->min_ns, of->max_ns, buckets);
+        PyObject *row =
+            buckets == NULL
+                ? NULL
+                : Py_BuildValue("NNNiNKKKdddN",
+                                PyUnicode_DecodeUTF8(f->module, (Py_ssize_t)strlen(f->module), "replace"),
+                                PyUnicode_DecodeUTF8(f->qualname, (Py_ssize_t)strlen(f->qualname), "replace"),
+                                PyUnicode_DecodeUTF8(f->file, (Py_ssize_t)strlen(f->file), "replace"), f->line,
+                                PyBool_FromLong((of->verdict.yes | of->verdict.maybe) != 0),
+                                (unsigned long long)of->calls, (unsigned long long)of->matches,
+                                (unsigned long long)of->timed, of->sum_ns, of->min_ns, of->max_ns, buckets);
         if (row == NULL || PyList_Append(rows, row) < 0)
             Py_CLEAR(rows);
         Py_XDECREF(row);
@@ -227,8 +219,11 @@ static PyGetSetDef watch_fields[] = {
 };
 
 static PyType_Slot watch_slots[] = {
-    {Py_tp_new, watch_new}, {Py_tp_dealloc, watch_dealloc}, {Py_tp_methods, watch_methods},
-    {Py_tp_getset, watch_fields}, {0, NULL},
+    {Py_tp_new, watch_new},
+    {Py_tp_dealloc, watch_dealloc},
+    {Py_tp_methods, watch_methods},
+    {Py_tp_getset, watch_fields},
+    {0, NULL},
 };
 
 static PyType_Spec watch_spec = {

@@ -1,0 +1,75 @@
+"""CPython's own tests of its profile and trace functions pass with seismo.hooks in their place, recorders running."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from exceptions import EXCEPTIONS
+from recorded import sources
+
+import seismo
+
+HERE = Path(__file__).parent
+FILES = ("test_sys_setprofile", "test_sys_settrace", "test_threading")
+# How many tests of each file run at least: one that finds none passes too easily.
+AT_LEAST = {"test_sys_setprofile": 20, "test_sys_settrace": 250, "test_threading": 4}
+RECORDERS = ("profilefunc", "evalframe") if "evalframe" in sources() else ("monitoring",)
+MODES = ("hooks", *(f"hooks+{source}" for source in RECORDERS))
+VERSION = sys.version_info[:3]
+
+
+def outcomes(file: str, mode: str) -> dict[str, tuple[str, str]]:
+    """What became of each test, by its name without "test."."""
+    paths = [str(Path(seismo.__file__).parents[1])]
+    child = subprocess.run(
+        [sys.executable, str(HERE / "child.py"), file, mode],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONFAULTHANDLER": "1"},
+        text=True,
+        capture_output=True,
+        timeout=300,
+    )
+    assert child.returncode == 0, f"ended with {child.returncode}: {child.stderr[-4000:]}"
+    answer = json.loads(child.stdout.splitlines()[-1])
+    if "missing" in answer:
+        pytest.skip(f"this interpreter comes without its tests: {answer['missing']}")
+    found = {test.removeprefix("test."): tuple(outcome) for test, outcome in answer["outcomes"].items()}
+    assert len(found) >= AT_LEAST[file]
+    return found
+
+
+def failures(found: dict[str, tuple[str, str]]) -> dict[str, str]:
+    return {test: detail for test, (outcome, detail) in found.items() if outcome == "failed"}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("file", FILES)
+def test_passes(file, mode):
+    found = outcomes(file, mode)
+    excused = {row.test for row in EXCEPTIONS if row.test.startswith(f"{file}.") and row.holds(VERSION, mode)}
+    failed = failures(found)
+    unexpected = failed.keys() - excused
+    if unexpected:  # those that this interpreter fails by itself are none of ours
+        unexpected -= failures(outcomes(file, "own")).keys()
+    assert not unexpected, "\n".join(f"{test}\n{failed[test]}" for test in sorted(unexpected))
+    assert excused <= failed.keys(), "listed as exceptions, but they pass"
+
+
+def test_a_broken_stand_in_is_noticed():
+    """The harness replaces what the tests call: stand-ins that leave out returns fail nearly all of them."""
+    assert len(failures(outcomes("test_sys_setprofile", "deaf"))) > 10
+
+
+def test_every_exception_is_documented():
+    page = (HERE.parents[1] / "docs" / "hooks.md").read_text()
+    section = page.partition("\n## Conformance\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `(test_[^`]+)` \| ([^|]*) \| ([^|]*) \| ([^|]*) \|$", section, re.MULTILINE)
+    assert [(versions, test, modes, reason) for test, versions, modes, reason in rows] == [
+        (row.versions, row.test, row.modes, row.reason) for row in EXCEPTIONS
+    ]
+    assert section
