@@ -1,9 +1,41 @@
-/* The interpreter's own frames, on 3.11: the one place that reads a private structure. For PEP 523, and for what later
- * versions tell by public functions. */
+/* The interpreter's own frames: the one place that reads private structures, and only their heads. Frame objects on
+ * every version, for what trace functions set on them; and what runs below them for PEP 523 on 3.11. */
 #ifndef SM_FRAME_H
 #define SM_FRAME_H
 
+#include <stdbool.h>
+
 #include "compat/compat.h"
+
+/* The head of PyFrameObject, the same from 3.11 to 3.15. tests/hooks holds it against the attributes. */
+typedef struct {
+    PyObject_HEAD PyFrameObject *back;
+    void *frame;
+    PyObject *trace; /* f_trace; owned, NULL for None */
+    int line;        /* f_lineno while not 0, else found from the instruction */
+    char trace_lines, trace_opcodes, fast_as_locals /* up to 3.12 */;
+} sm_frame_object;
+
+/* Around a Python trace function: until 3.13 (PEP 667) f_locals is a copy that it may look at and change. */
+static inline int sm_frame_before_call(PyFrameObject *frame) {
+#if PY_VERSION_HEX < 0x030D0000
+    return ((sm_frame_object *)frame)->fast_as_locals ? PyFrame_FastToLocalsWithError(frame) : 0;
+#else
+    (void)frame;
+    return 0;
+#endif
+}
+static inline void sm_frame_after_call(PyFrameObject *frame, bool raised) {
+#if PY_VERSION_HEX < 0x030D0000
+    PyFrame_LocalsToFast(frame, 1);
+#endif
+#if PY_VERSION_HEX < 0x030C0000
+    if (raised)
+        PyTraceBack_Here(frame);
+#else
+    (void)frame, (void)raised;
+#endif
+}
 
 #if SM_HAS_EVALFRAME
 #define Py_BUILD_CORE 1

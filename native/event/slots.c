@@ -311,7 +311,7 @@ static void guard_dealloc(PyObject *object) {
     bool running = self->tstate == tstate && sm_tstate_frame(tstate) != NULL;
     if (!self->retired && user_count > 0 && !sm_is_finalizing()) {
         if (running && anybody_wants(tstate, self->slot)) {
-            sm_slots.evicted++;
+            sm_slots.evicted[self->slot]++;
             for (int i = 0; i < TORN; i++) {
                 if (torn[self->slot][i] == NULL) {
                     torn[self->slot][i] = tstate;

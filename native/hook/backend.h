@@ -23,8 +23,9 @@ typedef struct {
     int (*want_in)(PyCodeObject *code, uint32_t kinds);
     /* Places that were switched off shall report again. -1 with an exception. */
     int (*again)(void);
-    bool (*holds)(void);  /* is the hook still ours? */
-    int (*tool_id)(void); /* of sys.monitoring; -1 */
+    bool (*holds)(void);                           /* is the hook still ours? */
+    bool (*foreign_tracer)(PyThreadState *tstate); /* does somebody else hold this thread's own trace slot? */
+    int (*tool_id)(void);                          /* of sys.monitoring; -1 */
 } sm_hook_backend;
 
 extern const sm_hook_backend sm_hook_backend_here; /* the one for this version of Python */
@@ -37,10 +38,12 @@ typedef struct sm_hook_visit {
 
 struct sm_hook_thread {
     uint64_t tools;        /* those that want this thread's events */
+    uint64_t left;         /* those that want them no more: sm_hub_leave */
     PyThreadState *tstate; /* borrowed */
     PyFrameObject *frame;  /* of the event at hand, where the hook gives it; else NULL: PyEval_GetFrame() finds it */
     sm_hook_visit *visit;  /* innermost; on the thread's own stack */
     sm_hook_thread *next, *before;
+    sm_tool *stand_in[2];     /* what seismo.hooks.setprofile and settrace have set: see pyhook.c */
     void *data[SM_HUB_TOOLS]; /* owned, see sm_hub_thread_data */
 };
 
@@ -57,7 +60,6 @@ typedef struct {
     uint64_t active;                    /* the tools */
     uint64_t filtered;                  /* those of them that choose code objects */
     uint64_t tracing;                   /* those of them that want LINE, RAISE, STOP_ITERATION or OPCODE */
-    uint64_t raw;                       /* those of them that take C functions unbound */
     uint64_t everywhere[SM_HOOK_KINDS]; /* that want the kind in all code */
     uint64_t somewhere[SM_HOOK_KINDS];  /* that want it in some code: see sm_hook_code.wanted */
     uint64_t changes;                   /* a count of tools that came, and of reconsiderations */
@@ -99,6 +101,9 @@ static inline uint64_t sm_hub_listeners(sm_hook_kind kind, PyCodeObject *code) {
     }
     return listeners;
 }
+
+/* NULL: it has none. */
+sm_hook_thread *sm_hub_find_thread(PyThreadState *tstate);
 
 /* The kinds that any tool may want on this thread: for a backend whose hook is set thread by thread. */
 uint32_t sm_hub_kinds(PyThreadState *tstate);

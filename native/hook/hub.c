@@ -70,8 +70,11 @@ static void thread_ended(PyObject *capsule) {
         if (tool == NULL)
             continue;
         drop_data(thread, tool);
-        if (tool->only == thread->tstate)
+        if (tool->only == thread->tstate) {
             tool->only = &gone;
+            if (!sm_is_finalizing())
+                sm_hub_remove(tool);
+        }
     }
     if (thread->next != NULL)
         thread->next->before = thread->before;
@@ -85,7 +88,7 @@ static void thread_ended(PyObject *capsule) {
     PyErr_Restore(type, value, traceback);
 }
 
-static sm_hook_thread *find_thread(PyThreadState *tstate) {
+sm_hook_thread *sm_hub_find_thread(PyThreadState *tstate) {
     sm_hook_thread *thread = sm_hub.threads;
     while (thread != NULL && thread->tstate != tstate)
         thread = thread->next;
@@ -119,7 +122,7 @@ sm_hook_thread *sm_hub_thread(void) {
     PyThreadState *tstate = PyThreadState_Get();
     if (sm_hook_this->tstate == tstate)
         return sm_hook_this;
-    sm_hook_thread *thread = find_thread(tstate);
+    sm_hook_thread *thread = sm_hub_find_thread(tstate);
     if (thread == NULL) {
         if (sm_is_finalizing())
             return NULL;
@@ -151,6 +154,12 @@ PyFrameObject *sm_hub_frame(void) {
     if (frame == NULL && !PyErr_Occurred())
         PyErr_SetString(PyExc_SystemError, "an event without a frame");
     return frame;
+}
+
+PyObject *sm_hub_callable(const sm_hook_event *event) {
+    if (event->self == NULL)
+        return Py_NewRef(event->arg);
+    return Py_TYPE(event->arg)->tp_descr_get(event->arg, event->self, (PyObject *)Py_TYPE(event->self));
 }
 
 /* Code objects. */
@@ -279,7 +288,7 @@ static void decide_running(void) {
 
 static void count_masks(void) {
     uint64_t somewhere = sm_hub.active & sm_hub.somewhere[SM_HOOK_OPCODE];
-    sm_hub.active = sm_hub.filtered = sm_hub.tracing = sm_hub.raw = 0;
+    sm_hub.active = sm_hub.filtered = sm_hub.tracing = 0;
     memset(sm_hub.everywhere, 0, sizeof sm_hub.everywhere);
     memset(sm_hub.somewhere, 0, sizeof sm_hub.somewhere);
     for (int slot = 0; slot < SM_HUB_TOOLS; slot++) {
@@ -292,7 +301,6 @@ static void count_masks(void) {
         sm_hub.active |= bit;
         sm_hub.filtered |= tool->filtered ? bit : 0;
         sm_hub.tracing |= tool->events & tracing ? bit : 0;
-        sm_hub.raw |= tool->raw ? bit : 0;
         for (int kind = 0; kind < SM_HOOK_OPCODE; kind++) {
             if (tool->events & SM_HOOK_BIT(kind))
                 *(tool->filtered ? &sm_hub.somewhere[kind] : &sm_hub.everywhere[kind]) |= bit;
@@ -300,12 +308,14 @@ static void count_masks(void) {
     }
     sm_hub.somewhere[SM_HOOK_OPCODE] = somewhere & sm_hub.active;
     for (sm_hook_thread *thread = sm_hub.threads; thread != NULL; thread = thread->next)
-        thread->tools = tools_of(thread->tstate);
+        thread->tools = tools_of(thread->tstate) & ~thread->left;
 }
 
 static void finish(sm_tool *tool) {
-    for (sm_hook_thread *thread = sm_hub.threads; thread != NULL; thread = thread->next)
+    for (sm_hook_thread *thread = sm_hub.threads; thread != NULL; thread = thread->next) {
         drop_data(thread, tool);
+        thread->left &= ~BIT(tool);
+    }
     sm_hub.tools[tool->slot] = NULL;
     tool->leaving = false;
     tool->removed(tool);
@@ -388,7 +398,7 @@ int sm_hub_add(sm_tool *tool) {
     int slot;
     if (prepare() < 0 || (slot = free_slot()) < 0)
         return -1;
-    if (tool->only != NULL && find_thread(tool->only) == NULL && new_thread(tool->only) == NULL)
+    if (tool->only != NULL && sm_hub_find_thread(tool->only) == NULL && new_thread(tool->only) == NULL)
         return -1; /* without a record its end would go unseen */
     if (sm_hub.active == 0 && sm_hook_backend_here.start() < 0)
         return -1;
@@ -418,6 +428,15 @@ void sm_hub_remove(sm_tool *tool) {
     take_out(tool);
     if (tool->inside == 0 && tool->leaving)
         finish(tool);
+}
+
+void sm_hub_leave(sm_hook_thread *thread, sm_tool *tool) {
+    if (tool->only != NULL) {
+        sm_hub_remove(tool);
+    } else if (tool->active) {
+        thread->left |= BIT(tool);
+        thread->tools &= ~BIT(tool);
+    }
 }
 
 int sm_hub_opcodes(sm_tool *tool, PyCodeObject *code, bool on) {

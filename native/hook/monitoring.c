@@ -41,7 +41,7 @@ static PyObject *tell(uint64_t listeners, sm_hook_kind kind, PyObject *const *ar
     sm_hook_thread *thread = sm_hub_event_thread();
     if (SM_UNLIKELY(thread == NULL) || (listeners &= thread->tools) == 0)
         return Py_None;
-    sm_hook_event event = {kind, (PyCodeObject *)args[0], arg, 0, offset_of(args[1])};
+    sm_hook_event event = {kind, (PyCodeObject *)args[0], arg, NULL, 0, offset_of(args[1])};
     return SM_LIKELY(sm_hub_tell(thread, listeners, &event) == 0) ? Py_None : NULL;
 }
 
@@ -99,8 +99,8 @@ CALLBACK(on_instruction) {
 }
 
 /* C functions, as PyEval_SetProfile has always counted them: built-in functions and methods, and methods of built-in
- * types called with an object, which are bound to it for tools that have not said that they do without. Through a bound
- * method the interpreter reports the method at the call and the function behind it at the return (3.12). */
+ * types called with an object. Through a bound method the interpreter reports the method at the call and the function
+ * behind it at the return (3.12). */
 static PyObject *c_event(sm_hook_kind kind, PyObject *const *args) {
     PyObject *callable = args[2];
     if (Py_TYPE(callable) == &PyMethod_Type)
@@ -119,17 +119,8 @@ static PyObject *c_event(sm_hook_kind kind, PyObject *const *args) {
     sm_hook_thread *thread = sm_hub_event_thread();
     if (SM_UNLIKELY(thread == NULL) || (listeners &= thread->tools) == 0)
         return Py_None;
-    if (!unbound)
-        return tell(listeners, kind, args, callable, false);
-    PyObject *answer = Py_None;
-    if ((listeners & sm_hub.raw) != 0)
-        answer = tell(listeners & sm_hub.raw, kind, args, callable, false);
-    if ((listeners & ~sm_hub.raw) != 0 && answer != NULL) {
-        PyObject *bound = Py_TYPE(callable)->tp_descr_get(callable, args[3], (PyObject *)Py_TYPE(args[3]));
-        answer = bound ? tell(listeners & ~sm_hub.raw, kind, args, bound, false) : NULL;
-        Py_XDECREF(bound);
-    }
-    return answer;
+    sm_hook_event event = {kind, (PyCodeObject *)args[0], callable, unbound ? args[3] : NULL, 0, offset_of(args[1])};
+    return SM_LIKELY(sm_hub_tell(thread, listeners, &event) == 0) ? Py_None : NULL;
 }
 
 CALLBACK(on_call) {
@@ -146,7 +137,7 @@ static PyObject *line(uint64_t listeners, PyCodeObject *code, int number) {
     sm_hook_thread *thread = sm_hub_event_thread();
     if (SM_UNLIKELY(thread == NULL) || (listeners &= thread->tools) == 0)
         return Py_None;
-    sm_hook_event event = {SM_HOOK_LINE, code, NULL, number, -1};
+    sm_hook_event event = {SM_HOOK_LINE, code, NULL, NULL, number, -1};
     return SM_LIKELY(sm_hub_tell(thread, listeners, &event) == 0) ? Py_None : NULL;
 }
 
@@ -287,11 +278,15 @@ static const char *objection(void) {
     return NULL;
 }
 
+static bool foreign_tracer(PyThreadState *tstate) {
+    return tstate->c_tracefunc != NULL;
+}
+
 static int id(void) {
     return tool_id;
 }
 
-const sm_hook_backend sm_hook_backend_here = {"monitoring",          objection, start, stop, want, want_in,
-                                              sm_monitoring_restart, holds,     id};
+const sm_hook_backend sm_hook_backend_here = {"monitoring",          objection, start,          stop, want, want_in,
+                                              sm_monitoring_restart, holds,     foreign_tracer, id};
 
 #endif

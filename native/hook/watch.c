@@ -109,6 +109,8 @@ static uint32_t wants(sm_tool *tool, PyCodeObject *code, PyObject *globals) {
         events |= SM_HOOK_CALLS;
     if (watch->lines && (kinds & SM_EVENT_BIT(SM_EVENT_CALL)) != 0)
         events |= SM_HOOK_BIT(SM_HOOK_LINE);
+    if (watch->unwinds_by_raise && (kinds & SM_EVENT_BIT(SM_EVENT_CALL)) != 0)
+        events |= SM_HOOK_BIT(SM_HOOK_RAISE);
     if (sm_filter_needs(watch->filter, SM_FACT_CALLS) || (kinds & SM_EVENT_BIT(SM_EVENT_OPCODE)) != 0)
         events |= SM_HOOK_BIT(SM_HOOK_START);
     return events & tool->events;
@@ -525,13 +527,15 @@ int sm_watch_start(sm_watch *watch) {
     watch->tracks =
         watch->ends || watch->lines || watch->times || durations || own || sm_filter_needs(filter, SM_FACT_EXCEPTION);
     uint32_t leaving = SM_EVENT_BIT(SM_EVENT_RETURN) | SM_EVENT_BIT(SM_EVENT_UNWIND);
-    watch->keeps_all = own || (durations && (watch->kinds & leaving) != 0);
+    watch->keeps_all |= own || (durations && (watch->kinds & leaving) != 0);
     sm_tool *tool = &watch->tool;
     tool->events = watch->kinds;
     if ((watch->tracks && (watch->kinds & SM_EVENT_BIT(SM_EVENT_CALL)) != 0) || watch->keeps_all)
         tool->events |= SM_HOOK_CALLS;
     if (watch->lines && (watch->kinds & SM_EVENT_BIT(SM_EVENT_CALL)) != 0)
         tool->events |= SM_HOOK_BIT(SM_HOOK_LINE);
+    if (watch->unwinds_by_raise)
+        tool->events |= SM_HOOK_BIT(SM_HOOK_RAISE);
     if (sm_filter_needs(filter, SM_FACT_CALLS) || (watch->kinds & SM_EVENT_BIT(SM_EVENT_OPCODE)) != 0)
         tool->events |= SM_HOOK_BIT(SM_HOOK_START);
     tool->filtered = true;

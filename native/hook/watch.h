@@ -60,6 +60,8 @@ typedef struct sm_watch {
     uint32_t kinds;    /* SM_EVENT_BIT()s that are wanted of those the filter can say yes to */
     bool ends;         /* hand the ends of matched calls over, too */
     bool lines;        /* and their lines */
+    bool tracks;       /* number and nest the calls that are handed over */
+    bool keeps_all;    /* number all calls of wanted code, those that do not match, too */
     bool times;        /* keep durations: a histogram */
     uint64_t limit;    /* matches; UINT64_MAX: none */
     const char *hide;  /* code whose file begins so is not watched; outlives the watch */
@@ -72,10 +74,9 @@ typedef struct sm_watch {
     /* Its own. */
     sm_watched **functions; /* by sm_function.id; owned, and so are they */
     uint32_t functions_size;
-    bool all_calls;   /* the filter asks for own time */
-    bool tracks;      /* calls under way are kept */
-    bool keeps_all;   /* even those that cannot match: for their times */
-    PyObject *raised; /* owned: a class that `python` wants raised in the program; NULL: none */
+    bool unwinds_by_raise; /* an unwinding frame's exception is known by its RAISE only */
+    bool all_calls;        /* the filter asks for own time */
+    PyObject *raised;      /* owned: a class that `python` wants raised in the program; NULL: none */
     uint64_t matched, lost;
     uint64_t open;             /* calls under way whose start was handed over */
     uint64_t numbers;          /* of calls kept so far */

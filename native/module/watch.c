@@ -42,6 +42,10 @@ static sm_verdict ask_python(sm_watch *watch, uint32_t term) {
     return verdict;
 }
 
+static PyObject *text_of(const char *text) {
+    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+}
+
 static int hand_to_python(sm_watch *watch, const sm_match *match) {
     watch_object *self = object_of(watch);
     PyFrameObject *frame = sm_hub_frame();
@@ -53,9 +57,10 @@ static int hand_to_python(sm_watch *watch, const sm_match *match) {
     const sm_hook_event *event = match->event;
     PyObject *report = Py_NewRef(self->report); /* the action may take the watch out */
     PyObject *done = PyObject_CallFunction(
-        report, "iiiOOiLLKIK", (int)match->moment, (int)match->kind, (int)event->kind, frame,
+        report, "iiiOOiLLKIKLNN", (int)match->moment, (int)match->kind, (int)event->kind, frame,
         event->arg ? event->arg : Py_None, event->line, (long long)match->duration_ns, (long long)match->own_ns,
-        (unsigned long long)match->call, (unsigned)match->nesting, (unsigned long long)match->calls);
+        (unsigned long long)match->call, (unsigned)match->nesting, (unsigned long long)match->calls,
+        (long long)sm_fact_depth(), text_of(match->function->module), text_of(match->function->qualname));
     Py_DECREF(report);
     Py_XDECREF(done);
     return done == NULL ? -1 : 0;
@@ -73,14 +78,15 @@ static void done(sm_watch *watch) {
 }
 
 static PyObject *watch_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
-    static char *names[] = {"filter", "kinds", "report", "evaluate", "ends", "lines", "times", "limit", "hide", NULL};
+    static char *names[] = {"filter", "kinds", "report", "evaluate", "ends",        "lines", "tracks",
+                            "all",    "times", "limit",  "hide",     "this_thread", NULL};
     PyObject *filter, *report = Py_None, *evaluate = Py_None; /* borrowed */
     unsigned kinds = 0;
-    int ends = 0, lines = 0, times = 0;
+    int ends = 0, lines = 0, tracks = 0, all = 0, times = 0, this_thread = 0;
     unsigned long long limit = UINT64_MAX;
     const char *hide = NULL;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OI|OOpppKz:Watch", names, &filter, &kinds, &report,
-                                     &evaluate, &ends, &lines, &times, &limit, &hide))
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OI|OOpppppKzp:Watch", names, &filter, &kinds, &report,
+                                     &evaluate, &ends, &lines, &tracks, &all, &times, &limit, &hide, &this_thread))
         return NULL;
     sm_filter *held = sm_filter_from(filter);
     if (held == NULL && PyErr_Occurred())
@@ -96,7 +102,10 @@ static PyObject *watch_new(PyTypeObject *type, PyObject *arguments, PyObject *ke
     self->watch.kinds = kinds;
     self->watch.ends = ends;
     self->watch.lines = lines;
+    self->watch.tracks = tracks;
+    self->watch.keeps_all = all;
     self->watch.times = times;
+    self->watch.tool.only = this_thread ? PyThreadState_Get() : NULL;
     self->watch.limit = limit;
     self->watch.done = done;
     if (report != Py_None) {
@@ -175,16 +184,12 @@ static PyObject *watch_functions(PyObject *object, PyObject *Py_UNUSED(none)) {
             continue;
         const sm_function *f = of->function;
         PyObject *buckets = buckets_of(of);
-        PyObject *row =
-            buckets == NULL
-                ? NULL
-                : Py_BuildValue("NNNiNKKKdddN",
-                                PyUnicode_DecodeUTF8(f->module, (Py_ssize_t)strlen(f->module), "replace"),
-                                PyUnicode_DecodeUTF8(f->qualname, (Py_ssize_t)strlen(f->qualname), "replace"),
-                                PyUnicode_DecodeUTF8(f->file, (Py_ssize_t)strlen(f->file), "replace"), f->line,
-                                PyBool_FromLong((of->verdict.yes | of->verdict.maybe) != 0),
-                                (unsigned long long)of->calls, (unsigned long long)of->matches,
-                                (unsigned long long)of->timed, of->sum_ns, of->min_ns, of->max_ns, buckets);
+        PyObject *row = buckets == NULL
+                            ? NULL
+                            : Py_BuildValue("NNNiNKKKdddN", text_of(f->module), text_of(f->qualname), text_of(f->file),
+                                            f->line, PyBool_FromLong((of->verdict.yes | of->verdict.maybe) != 0),
+                                            (unsigned long long)of->calls, (unsigned long long)of->matches,
+                                            (unsigned long long)of->timed, of->sum_ns, of->min_ns, of->max_ns, buckets);
         if (row == NULL || PyList_Append(rows, row) < 0)
             Py_CLEAR(rows);
         Py_XDECREF(row);
@@ -257,7 +262,7 @@ static PyObject *where_am_i(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(non
     PyObject *thread = sm_fact_thread_name(), *task = sm_fact_task_name();
     thread = thread ? thread : PyUnicode_FromString("");
     task = task ? task : PyUnicode_FromString("");
-    return Py_BuildValue("NNL", thread, task, (long long)sm_fact_depth());
+    return Py_BuildValue("NN", thread, task);
 }
 
 static PyObject *watch_bucket(PyObject *Py_UNUSED(module), PyObject *number) {
