@@ -3,6 +3,8 @@
 #define SM_PYHOOK_H
 
 #include "event/filter.h"
+#include <stddef.h>
+
 #include "hook/backend.h"
 
 /* The tool and its handle in one: the hub holds a reference while it has it. */
