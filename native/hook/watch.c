@@ -539,7 +539,6 @@ int sm_watch_start(sm_watch *watch) {
     if (sm_filter_needs(filter, SM_FACT_CALLS) || (watch->kinds & SM_EVENT_BIT(SM_EVENT_OPCODE)) != 0)
         tool->events |= SM_HOOK_BIT(SM_HOOK_START);
     tool->filtered = true;
-    tool->raw = true;
     tool->call = on_event;
     tool->wants = wants;
     tool->thread_gone = thread_gone;

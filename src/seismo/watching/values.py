@@ -24,7 +24,6 @@ from types import (
     CoroutineType,
     FunctionType,
     GeneratorType,
-    GetSetDescriptorType,
     MappingProxyType,
     MemberDescriptorType,
     MethodType,
@@ -36,6 +35,7 @@ from seismo.escape import printable
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import Any
 
     from seismo import _core
 else:
@@ -105,6 +105,10 @@ def entry(namespace: object, name: str) -> object:
     return None
 
 
+def _among(kind: type, mro: tuple[type, ...]) -> bool:
+    return any(base is kind for base in mro)  # `in` would ask a metaclass's __eq__
+
+
 class Shower:
     """Shows values. Limits: characters of the whole, parts visited, depth, items of one container.
 
@@ -171,7 +175,7 @@ class _Showing:
         if self.parts < 0 or self.left < 0:
             return "…"
         kind = type(value)
-        show = _EXACT.get(kind)
+        show = _EXACT.get(id(kind))  # by address: a metaclass may have a __hash__ of its own
         if show is not None:
             text = show(self, value, depth)
         elif self.shower.own_repr:
@@ -186,7 +190,7 @@ class _Showing:
             text = repr(value)
         except Exception as error:  # noqa: BLE001  the program's own, and its business
             return f"<{class_name(type(value))} whose repr raised {class_name(type(error))}>"
-        return plain(text, "")[: self.left + 1] if type(text) is str else _address(value)
+        return text[: self.shower.characters + 1] if type(text) is str else _address(value)
 
     def nested(self, value: object, depth: int, make: Callable[[], str], deep: str) -> str:
         """What make() says of a container, unless we are inside it already or at the bottom."""
@@ -243,14 +247,14 @@ class _Showing:
         if special is not None and special(value, kind):
             return repr(value)
         mro = _type_mro(kind)
-        if BaseException in mro:
+        if _among(BaseException, mro):
             args = _error_args(value)
             short = name.rpartition(".")[2]
             return self.nested(value, depth, lambda: f"{short}({self.sequence(iter(args), len(args), depth)})", name)
-        if type in mro:
+        if _among(type, mro):
             return f"<class {class_name(value)!r}>"  # type: ignore[arg-type]
         for base, show in _BASES:
-            if base in mro:
+            if _among(base, mro):
                 inner = self.nested(value, depth, lambda show=show: show(self, value, depth), "…")  # type: ignore[misc]
                 member = _member(value, kind)
                 return f"<{name}{member} {inner}>"
@@ -319,10 +323,9 @@ def _text(value: str, limit: int) -> str:
     return f"{str.__repr__(head)}…{str.__repr__(end)} ({length:,} characters)"
 
 
-def _bytes(value: bytes | bytearray, limit: int) -> str:
-    kind = bytes if isinstance(value, bytes) else bytearray
-    length = kind.__len__(value)  # type: ignore[arg-type]
-    head = bytes(kind.__getitem__(value, slice(0, limit)))  # type: ignore[index, call-overload]
+def _bytes(kind: Any, value: object, limit: int) -> str:
+    length = kind.__len__(value)
+    head = bytes(kind.__getitem__(value, slice(0, limit)))
     return repr(head) + (f"… ({length:,} bytes)" if length > limit else "")
 
 
@@ -389,15 +392,15 @@ _show_set = _set_of(set, "{", "}", "set()")
 _show_frozenset = _set_of(frozenset, "frozenset({", "})", "frozenset()")
 
 # ruff: noqa: E731
-_EXACT: dict[type, Callable[[_Showing, object, int], str]] = {
+_SHOW: dict[type, Callable[[_Showing, Any, int], str]] = {
     type(None): lambda _s, _v, _d: "None",
     bool: lambda _s, v, _d: "True" if v is True else "False",
     int: lambda _s, v, _d: _integer(v),
     float: lambda _s, v, _d: float.__repr__(v),
     complex: lambda _s, v, _d: complex.__repr__(v),
     str: lambda s, v, _d: _text(v, _strings(s)),
-    bytes: lambda s, v, _d: _bytes(v, _strings(s) // 2),
-    bytearray: lambda s, v, _d: f"bytearray({_bytes(v, _strings(s) // 2)})",
+    bytes: lambda s, v, _d: _bytes(bytes, v, _strings(s) // 2),
+    bytearray: lambda s, v, _d: f"bytearray({_bytes(bytearray, v, _strings(s) // 2)})",
     type(...): lambda _s, _v, _d: "...",
     type(NotImplemented): lambda _s, _v, _d: "NotImplemented",
     list: _list,
@@ -416,8 +419,8 @@ _EXACT: dict[type, Callable[[_Showing, object, int], str]] = {
     GeneratorType: lambda _s, v, _d: f"<generator {v.gi_code.co_qualname[:200]} at {id(v):#x}>",
     CoroutineType: lambda _s, v, _d: f"<coroutine {v.cr_code.co_qualname[:200]} at {id(v):#x}>",
     MappingProxyType: lambda _s, v, _d: f"<mappingproxy at {id(v):#x}>",
-    GetSetDescriptorType: lambda _s, v, _d: f"<getset at {id(v):#x}>",
-}  # type: ignore[dict-item]
+}
+_EXACT = {id(kind): show for kind, show in _SHOW.items()}
 
 
 # ---- subclasses of built-in types: the class's name around what the built-in part holds ----
@@ -437,19 +440,19 @@ def _named_tuple(showing: _Showing, value: tuple[object, ...], depth: int) -> st
     return f"({', '.join(shown)}{f', … {more:,} more' if more > 0 else ''})"
 
 
-_BASES: tuple[tuple[type, Callable[[_Showing, object, int], str]], ...] = (
+_BASES: tuple[tuple[type, Callable[[_Showing, Any, int], str]], ...] = (
     (dict, lambda s, v, d: f"{{{s.mapping(v, d)}}}"),
     (list, lambda s, v, d: f"[{s.sequence(list.__iter__(v), list.__len__(v), d)}]"),
     (tuple, _named_tuple),
     (set, lambda s, v, d: f"{{{s.sequence(set.__iter__(v), set.__len__(v), d)}}}"),
     (frozenset, lambda s, v, d: f"{{{s.sequence(frozenset.__iter__(v), frozenset.__len__(v), d)}}}"),
     (str, lambda s, v, _d: _text(str.__str__(v), _strings(s))),
-    (bytes, lambda s, v, _d: _bytes(v, _strings(s) // 2)),
-    (bytearray, lambda s, v, _d: _bytes(v, _strings(s) // 2)),
+    (bytes, lambda s, v, _d: _bytes(bytes, v, _strings(s) // 2)),
+    (bytearray, lambda s, v, _d: _bytes(bytearray, v, _strings(s) // 2)),
     (int, lambda _s, v, _d: _integer(v)),
     (float, lambda _s, v, _d: float.__repr__(v)),
     (complex, lambda _s, v, _d: complex.__repr__(v)),
-)  # type: ignore[assignment]
+)
 
 
 # ---- types of the standard library whose own repr is C code that runs nobody else's ----
