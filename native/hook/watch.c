@@ -26,8 +26,9 @@ struct sm_watch_call {
     uint64_t begun, resumed, nested,
         active; /* ns: at its start; when it last went on; callees since; own before that */
     uint32_t nesting;
-    bool handed;    /* its start was handed over */
-    bool undecided; /* its end decides */
+    bool handed;      /* its start was handed over */
+    bool undecided;   /* its end decides */
+    PyObject *raised; /* owned: class of the last exception in its frame, where UNWIND may not tell; else NULL */
 };
 
 typedef struct {
@@ -131,6 +132,7 @@ static sm_watch_call **chain_of(sm_watch *watch, const void *frame) {
 static void forget(sm_watch *watch, sm_watch_call *call) {
     if (call->handed)
         watch->open--;
+    Py_XDECREF(call->raised);
     sm_free(call);
 }
 
@@ -274,7 +276,10 @@ static sm_verdict ask(sm_watch *watch, const sm_watched *of, sm_event_kind kind,
     facts.text = text_of;
     facts.python = python_of;
     if (kind == SM_EVENT_CALL)
-        facts.exception = call == NULL ? NULL : event->kind == SM_HOOK_UNWIND ? event->arg : Py_None;
+        facts.exception = call == NULL                    ? NULL
+                          : event->kind != SM_HOOK_UNWIND ? Py_None
+                          : event->arg != NULL            ? event->arg
+                                                          : call->raised;
     else if (event->kind == SM_HOOK_RAISE || event->kind == SM_HOOK_UNWIND || event->kind == SM_HOOK_THROW ||
              event->kind == SM_HOOK_STOP_ITERATION)
         facts.exception = event->arg;
@@ -437,6 +442,12 @@ static bool raised_here(PyObject *exception) {
     return traceback == NULL || traceback->tb_next == NULL;
 }
 
+static void remember(const thread_calls *thread, PyObject *exception) {
+    sm_watch_call *call = thread->top;
+    if (call != NULL && call->frame == sm_tstate_frame(PyThreadState_Get()))
+        Py_XSETREF(call->raised, Py_NewRef((PyObject *)Py_TYPE(exception)));
+}
+
 static int line_of_a_call(sm_watch *watch, thread_calls *thread, const sm_hook_event *event) {
     const sm_watch_call *call = thread->top;
     if (call == NULL || !call->handed || call->frame != sm_tstate_frame(PyThreadState_Get()))
@@ -482,6 +493,8 @@ static int dispatch(sm_tool *tool, sm_hook_thread *hook_thread, const sm_hook_ev
         status = watch->lines ? line_of_a_call(watch, thread, event) : 0;
         return status < 0 ? status : plain(watch, thread, of, event);
     case SM_HOOK_RAISE:
+        if (watch->unwinds_by_raise && event->arg != NULL)
+            remember(thread, event->arg);
         return raised_here(event->arg) ? plain(watch, thread, of, event) : 0;
     default:
         return plain(watch, thread, of, event);
@@ -554,7 +567,7 @@ void sm_watch_release(sm_watch *watch) {
     for (uint32_t i = 0; i < watch->suspended_size; i++) {
         for (sm_watch_call *call = watch->suspended[i], *next; call != NULL; call = next) {
             next = call->next;
-            sm_free(call);
+            forget(watch, call);
         }
     }
     sm_free(watch->suspended);
