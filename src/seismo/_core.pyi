@@ -139,3 +139,42 @@ class Profiler:
     def disable(self) -> None: ...
     def clear(self) -> None: ...
     def getstats(self) -> list[profiler_entry]: ...
+
+# ---- watching (watch.c) ----
+
+# Hands events that a Filter says yes to to report(moment, kind, how, frame, arg, line, duration_ns, own_ns, call,
+# nesting, calls, depth, module, qualname): see native/hook/watch.h. evaluate(term, frame) answers Python's terms.
+@final
+class Watch:
+    def __new__(
+        cls,
+        filter: Filter,  # noqa: A002  # the C function's keyword
+        kinds: int,
+        report: Callable[..., object] | None = None,
+        evaluate: Callable[[int, Any], bool | None] | None = None,
+        *,
+        ends: bool = False,
+        lines: bool = False,
+        tracks: bool = False,
+        all: bool = False,  # noqa: A002
+        times: bool = False,
+        limit: int = ...,
+        hide: str | None = None,
+        this_thread: bool = False,
+    ) -> Self: ...
+    def start(self) -> None: ...
+    def stop(self) -> None: ...
+    def functions(
+        self,
+    ) -> list[tuple[str, str, str, int, bool, int, int, int, float, float, float, tuple[int, ...]]]: ...
+    @property
+    def matched(self) -> int: ...
+    @property
+    def lost(self) -> int: ...
+    @property
+    def running(self) -> bool: ...
+
+def frame_locals(frame: Any, /) -> dict[str, Any]: ...
+def instance_dict(value: object, /) -> dict[Any, Any] | None: ...
+def where_am_i() -> tuple[str, str]: ...  # thread's and task's name
+def watch_bucket(number: int, /) -> float: ...  # lower end, ns

@@ -281,7 +281,7 @@ def _fastest(words: list[str]) -> float:
 def _show(facts: dict[str, Any]) -> None:
     import shutil
 
-    from seismo.report.escape import printable
+    from seismo.escape import printable
 
     width = max(40, min(shutil.get_terminal_size().columns, 100))
     lines: list[str] = []
