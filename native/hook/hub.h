@@ -39,10 +39,9 @@ typedef enum {
 
 #define SM_HOOK_BIT(kind) (1u << (kind))
 #define SM_HOOK_CALLS                                                                                                  \
-    (SM_HOOK_BIT(SM_HOOK_START) | SM_HOOK_BIT(SM_HOOK_RESUME) | SM_HOOK_BIT(SM_HOOK_THROW) |                            \
+    (SM_HOOK_BIT(SM_HOOK_START) | SM_HOOK_BIT(SM_HOOK_RESUME) | SM_HOOK_BIT(SM_HOOK_THROW) |                           \
      SM_HOOK_BIT(SM_HOOK_RETURN) | SM_HOOK_BIT(SM_HOOK_YIELD) | SM_HOOK_BIT(SM_HOOK_UNWIND))
-#define SM_HOOK_C_CALLS                                                                                                \
-    (SM_HOOK_BIT(SM_HOOK_C_CALL) | SM_HOOK_BIT(SM_HOOK_C_RETURN) | SM_HOOK_BIT(SM_HOOK_C_RAISE))
+#define SM_HOOK_C_CALLS (SM_HOOK_BIT(SM_HOOK_C_CALL) | SM_HOOK_BIT(SM_HOOK_C_RETURN) | SM_HOOK_BIT(SM_HOOK_C_RAISE))
 
 typedef struct sm_tool sm_tool;
 typedef struct sm_hook_thread sm_hook_thread;
@@ -58,8 +57,8 @@ typedef struct {
 
 struct sm_tool {
     /* Set by the maker before sm_hub_add, fixed while the hub has it. */
-    uint32_t events; /* SM_HOOK_BIT()s */
-    bool filtered;   /* `wants` decides; else every code object is wanted */
+    uint32_t events;     /* SM_HOOK_BIT()s */
+    bool filtered;       /* `wants` decides; else every code object is wanted */
     PyThreadState *only; /* this thread's events; NULL: all threads', running and future */
     /* The event. No exception is pending when it is called (one that was is put aside and back). 0, or -1 with an
      * exception set: it is raised in the program, at the place of the event. */
