@@ -1,9 +1,37 @@
-/* The interpreter's own frames, for PEP 523 on 3.11: the one place that reads a private structure, and only its head.
- */
+/* The interpreter's own frames: the one place that reads private structures, and only their heads. Frame objects on
+ * every version, for what trace functions set on them; and what runs below them for PEP 523 on 3.11. */
 #ifndef SM_FRAME_H
 #define SM_FRAME_H
 
+#include <stdbool.h>
+
 #include "compat/compat.h"
+
+/* The head of PyFrameObject, the same from 3.11 to 3.15. tests/hooks holds it against the attributes. */
+typedef struct {
+    PyObject_HEAD PyFrameObject *back;
+    void *frame;
+    PyObject *trace; /* f_trace; owned, NULL for None */
+    int line;        /* f_lineno while not 0, else found from the instruction */
+    char trace_lines, trace_opcodes, fast_as_locals /* up to 3.12 */;
+} sm_frame_object;
+
+/* Around a Python trace function: until 3.13 (PEP 667) f_locals is a copy that it may look at and change. */
+static inline int sm_frame_before_call(PyFrameObject *frame) {
+#if PY_VERSION_HEX < 0x030D0000
+    return ((sm_frame_object *)frame)->fast_as_locals ? PyFrame_FastToLocalsWithError(frame) : 0;
+#else
+    (void)frame;
+    return 0;
+#endif
+}
+static inline void sm_frame_after_call(PyFrameObject *frame) {
+#if PY_VERSION_HEX < 0x030D0000
+    PyFrame_LocalsToFast(frame, 1);
+#else
+    (void)frame;
+#endif
+}
 
 #if SM_HAS_EVALFRAME
 #define Py_BUILD_CORE 1
@@ -23,6 +51,49 @@ static inline int sm_frame_last(const sm_frame *frame) { /* byte offset of the l
 }
 static inline const sm_frame *sm_frame_running(PyThreadState *tstate) {
     return tstate->cframe->current_frame;
+}
+static inline const sm_frame *sm_frame_of(const PyFrameObject *object) {
+    return object->f_frame;
+}
+static inline const sm_frame *sm_frame_caller(const sm_frame *frame) {
+    return frame->previous;
+}
+static inline PyObject *sm_frame_globals(const sm_frame *frame) { /* borrowed */
+    return frame->f_globals;
+}
+/* What `frame.f_trace_opcodes = True` does. */
+static inline void sm_frame_trace_opcodes(PyFrameObject *object) {
+    object->f_trace_opcodes = 1;
+}
+
+/* How many Python frames are on the thread's stack. */
+static inline int64_t sm_tstate_depth(PyThreadState *tstate) {
+    int64_t depth = 0;
+    for (const sm_frame *frame = sm_frame_running(tstate); frame != NULL; frame = frame->previous)
+        depth += !_PyFrame_IsIncomplete((sm_frame *)frame);
+    return depth;
+}
+
+/* The local variable of that number, new; NULL: it has no value. No snapshot of the frame is made. */
+static inline PyObject *sm_frame_variable(PyFrameObject *frame, PyCodeObject *code, int number) {
+    PyObject *value = frame->f_frame->localsplus[number];
+    int kind = (unsigned char)PyBytes_AS_STRING(code->co_localspluskinds)[number];
+    if (value != NULL && (kind & (0x40 | 0x80)) != 0 && PyCell_Check(value)) /* CO_FAST_CELL, CO_FAST_FREE */
+        value = PyCell_GET(value);
+    return Py_XNewRef(value);
+}
+
+#else
+
+static inline int64_t sm_tstate_depth(PyThreadState *tstate) {
+    return tstate->py_recursion_limit - tstate->py_recursion_remaining;
+}
+
+static inline PyObject *sm_frame_variable(PyFrameObject *frame, PyCodeObject *code, int number) {
+    PyObject *value = PyFrame_GetVar(frame, PyTuple_GET_ITEM(code->co_localsplusnames, number));
+    if (value == NULL)
+        PyErr_Clear();
+    return value;
 }
 
 #endif

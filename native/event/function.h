@@ -56,7 +56,7 @@ bool sm_functions_narrowed(void); /* did the recording before this one leave fun
 /* Each is NULL when out of memory; none leaves an exception set. globals: the frame's, for the module's name, or NULL.
  */
 sm_function *sm_function_of_code(PyCodeObject *code, PyObject *globals);
-sm_function *sm_function_of_c(const void *key, PyObject *callable); /* key: see source/cfunction.h */
+sm_function *sm_function_of_c(const void *key, PyObject *callable); /* key: see event/cfunction.h */
 sm_function *sm_function_synthetic(const char *name);
 
 /* The PyMethodDef that all types' __new__ share. */

@@ -21,17 +21,17 @@
 #include "event/function.h"
 
 typedef enum {
-    SM_HOOK_START,          /* a Python function begins; arg NULL */
-    SM_HOOK_RESUME,         /* a generator or coroutine goes on; arg NULL */
-    SM_HOOK_THROW,          /* the same, by throw() or close(); arg: the exception */
-    SM_HOOK_RETURN,         /* arg: the value */
-    SM_HOOK_YIELD,          /* arg: the value */
-    SM_HOOK_UNWIND,         /* left by an exception; arg: the exception (3.11: NULL, it is pending) */
-    SM_HOOK_C_CALL,         /* arg: the callable, as PyTrace_C_CALL gives it */
-    SM_HOOK_C_RETURN,       /* arg: the callable */
-    SM_HOOK_C_RAISE,        /* arg: the callable */
-    SM_HOOK_LINE,           /* a line begins; `line`; arg NULL */
-    SM_HOOK_RAISE,          /* an exception is raised in, or passes into, this frame; arg: the exception */
+    SM_HOOK_START,    /* a Python function begins; arg NULL */
+    SM_HOOK_RESUME,   /* a generator or coroutine goes on; arg NULL */
+    SM_HOOK_THROW,    /* the same, by throw() or close(); arg: the exception */
+    SM_HOOK_RETURN,   /* arg: the value */
+    SM_HOOK_YIELD,    /* arg: the value */
+    SM_HOOK_UNWIND,   /* left by an exception; arg: the exception (3.11: NULL, it is pending) */
+    SM_HOOK_C_CALL,   /* arg: the C function: a built-in function or bound method, or a method descriptor with `self` */
+    SM_HOOK_C_RETURN, /* arg: the callable */
+    SM_HOOK_C_RAISE,  /* arg: the callable */
+    SM_HOOK_LINE,     /* a line begins; `line`; arg NULL */
+    SM_HOOK_RAISE,    /* an exception is raised in, or passes into, this frame; arg: the exception */
     SM_HOOK_STOP_ITERATION, /* the one that ends a loop; arg: the exception (3.12+; 3.11 reports it as RAISE) */
     SM_HOOK_OPCODE,         /* an instruction begins; only in code given to sm_hub_opcodes() */
     SM_HOOK_KINDS
@@ -51,30 +51,37 @@ typedef struct {
     sm_hook_kind kind;
     PyCodeObject *code;
     PyObject *arg;
-    int line;   /* SM_HOOK_LINE; else 0 */
-    int offset; /* of the instruction, in bytes; -1: not known */
+    PyObject *self; /* C events: what the method descriptor `arg` is called on, else NULL; 3.11 binds it itself */
+    int line;       /* SM_HOOK_LINE; else 0 */
+    int offset;     /* of the instruction, in bytes; -1: not known */
 } sm_hook_event;
 
 struct sm_tool {
     /* Set by the maker before sm_hub_add, fixed while the hub has it. */
-    uint32_t events;     /* SM_HOOK_BIT()s */
-    bool filtered;       /* `wants` decides; else every code object is wanted */
-    PyThreadState *only; /* this thread's events; NULL: all threads', running and future */
+    uint32_t events; /* SM_HOOK_BIT()s */
+    bool filtered;   /* `wants` decides; else every code object is wanted */
+    /* This thread's events; NULL: all threads', running and future. When this thread ends, the tool is removed. */
+    PyThreadState *only;
     /* The event. No exception is pending when it is called (one that was is put aside and back). 0, or -1 with an
-     * exception set: it is raised in the program, at the place of the event. */
+     * exception set: it is raised in the program, at the place of the event, when the other tools have heard it. No
+     * event of this thread reaches anybody until it returns. */
     int (*call)(sm_tool *tool, sm_hook_thread *thread, const sm_hook_event *event);
     /* Which of `events` this code object's frames are wanted for; asked once for a code object, at its first event.
      * globals: its frame's, borrowed. Must neither run Python code nor leave an exception. */
     uint32_t (*wants)(sm_tool *tool, PyCodeObject *code, PyObject *globals);
-    void (*thread_gone)(sm_tool *tool, void *data); /* of sm_hub_thread_data; NULL: nothing to release */
-    void (*forked)(sm_tool *tool);                  /* in the child; NULL: nothing to do */
-    void (*removed)(sm_tool *tool);                 /* the hub is done with it; may free it */
+    /* What the memory of sm_hub_thread_data holds is to be released; the memory itself is the hub's. The thread has
+     * ended, or the tool leaves. NULL: nothing to release. */
+    void (*thread_gone)(sm_tool *tool, void *data);
+    /* In a forked child, first of all: the interpreter is not ready for any Python yet, and the records of the other
+     * threads still stand: the interpreter drops them, and thread_gone is called, later. NULL: nothing to do. */
+    void (*forked)(sm_tool *tool);
+    void (*removed)(sm_tool *tool); /* the hub is done with it; may free it */
 
     /* The hub's own. */
     uint32_t slot; /* below SM_HUB_TOOLS */
     bool active, leaving;
     uint32_t inside; /* its callbacks on any stack */
-    sm_tool *next;
+    uint64_t since;  /* sm_hub.changes when it came, or was last reconsidered */
 };
 
 #define SM_HUB_TOOLS 64
@@ -98,8 +105,15 @@ void *sm_hub_thread_data(sm_hook_thread *thread, sm_tool *tool, size_t size);
  * exception when out of memory. */
 PyFrameObject *sm_hub_frame(void);
 
-/* The tool wants SM_HOOK_OPCODE for this code object, too. -1 with an exception. */
-int sm_hub_opcodes(sm_tool *tool, PyCodeObject *code);
+/* What PyTrace_C_CALL gives for this C event: a new reference, bound to its object. NULL with an exception. */
+PyObject *sm_hub_callable(const sm_hook_event *event);
+
+/* The tool hears nothing more of this thread; one that was for this thread only is removed. */
+void sm_hub_leave(sm_hook_thread *thread, sm_tool *tool);
+
+/* The tool wants SM_HOOK_OPCODE for this code object, or no longer. It must have the kind among its events; a filter is
+ * not asked. -1 with an exception. */
+int sm_hub_opcodes(sm_tool *tool, PyCodeObject *code, bool on);
 
 /* Ask for verdicts anew: what `wants` would say has changed. */
 void sm_hub_reconsider(sm_tool *tool);

@@ -3,10 +3,9 @@
 
 #include <string.h>
 
-#include "base/alloc.h"
+#include "event/monitoring.h"
 
 const sm_monitoring_callbacks *sm_monitoring_callbacks_in_use = NULL;
-PyObject *sm_monitoring_disable = NULL, *sm_monitoring_missing = NULL;
 bool sm_sites_on = false;
 uint32_t sm_site_turn = 0;
 
@@ -25,19 +24,6 @@ static const struct {
     [SM_C_RAISE] = {"C_RAISE", true},
 };
 
-typedef struct {
-    PyObject_HEAD vectorcallfunc vectorcall;
-} callback_object;
-
-static PyTypeObject callback_type = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "seismo._core.callback",
-    .tp_basicsize = sizeof(callback_object),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .tp_vectorcall_offset = offsetof(callback_object, vectorcall),
-    .tp_call = PyVectorcall_Call,
-};
-
-static PyObject *monitoring = NULL; /* owned: sys.monitoring, held so that it is there at exit */
 static int tool_id = -1;
 static bool sites_were_off = false; /* in this process, some call site has been switched off */
 
@@ -45,94 +31,28 @@ int sm_monitoring_tool_id(void) {
     return tool_id;
 }
 
-static PyObject *call_int(const char *method, int number) {
-    return PyObject_CallMethod(monitoring, method, "i", number);
-}
-
-static int find_monitoring(void) {
-    if (monitoring != NULL)
-        return 0;
-    PyObject *found = PySys_GetObject("monitoring"); /* borrowed */
-    if (found == NULL || PyType_Ready(&callback_type) < 0) {
-        if (!PyErr_Occurred())
-            PyErr_SetString(PyExc_RuntimeError, "sys.monitoring is not there");
-        return -1;
-    }
-    sm_monitoring_disable = PyObject_GetAttrString(found, "DISABLE");
-    sm_monitoring_missing = PyObject_GetAttrString(found, "MISSING");
-    if (sm_monitoring_disable == NULL || sm_monitoring_missing == NULL)
-        return -1;
-    monitoring = Py_NewRef(found);
-    return 0;
-}
-
-/* A free tool id, those that others count on last: cProfile can only work with 2, and debuggers and coverage expect 0
- * and 1; a recorded program that uses them is to find them free. */
-static int take_tool_id(void) {
-    static const int order[] = {3, 4, 5, 2, 0, 1};
-    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
-        PyObject *holder = call_int("get_tool", order[i]);
-        if (holder == NULL)
-            return -1;
-        bool is_free = holder == Py_None;
-        Py_DECREF(holder);
-        if (!is_free)
-            continue;
-        PyObject *result = PyObject_CallMethod(monitoring, "use_tool_id", "is", order[i], TOOL_NAME);
-        if (result != NULL) {
-            Py_DECREF(result);
-            tool_id = order[i];
-            return 0;
-        }
-        PyErr_Clear(); /* somebody was quicker */
-    }
-    PyErr_SetString(PyExc_RuntimeError, "all six tool ids of sys.monitoring are taken; `seismo doctor` says by whom");
-    return -1;
-}
+/* Those that others count on last: cProfile can only work with 2, and debuggers and coverage expect 0 and 1; a recorded
+ * program that uses them is to find them free. */
+static const int order[6] = {3, 4, 5, 2, 0, 1};
 
 /* The events of these callbacks, as sys.monitoring numbers them in this version; -1 with an exception. */
 static long event_set(const sm_settings *settings, bool register_them) {
-    PyObject *numbers = PyObject_GetAttrString(monitoring, "events");
     long set = 0;
-    for (int i = 0; numbers != NULL && set >= 0 && i < SM_MONITORING_EVENTS; i++) {
+    for (int i = 0; set >= 0 && i < SM_MONITORING_EVENTS; i++) {
         if (register_them && events[i].c_functions && strcmp(settings->c_functions, "none") == 0)
             continue;
-        PyObject *number = PyObject_GetAttrString(numbers, events[i].name);
-        callback_object *callback = NULL;
-        if (number != NULL && register_them) {
-            callback = PyObject_New(callback_object, &callback_type);
-            if (callback != NULL)
-                callback->vectorcall = sm_monitoring_callbacks_in_use->callback[i];
-        }
-        PyObject *before = NULL;
-        if (number != NULL && (callback != NULL || !register_them)) {
-            before = PyObject_CallMethod(monitoring, "register_callback", "iOO", tool_id, number,
-                                         register_them ? (PyObject *)callback : Py_None);
-            set |= PyLong_AsLong(number);
-        }
-        if (before == NULL)
-            set = -1;
-        Py_XDECREF(before);
-        Py_XDECREF((PyObject *)callback);
-        Py_XDECREF(number);
+        long event = sm_monitoring_number(events[i].name);
+        PyObject *callback = register_them ? sm_monitoring_callback(sm_monitoring_callbacks_in_use->callback[i]) : NULL;
+        bool failed =
+            event < 0 || (register_them && callback == NULL) || sm_monitoring_register(tool_id, event, callback) < 0;
+        set = failed ? -1 : set | event;
+        Py_XDECREF(callback);
     }
-    Py_XDECREF(numbers);
-    return numbers == NULL ? -1 : set;
-}
-
-static int set_events(long set) {
-    PyObject *result = PyObject_CallMethod(monitoring, "set_events", "il", tool_id, set);
-    Py_XDECREF(result);
-    return result == NULL ? -1 : 0;
+    return set;
 }
 
 static bool still_ours(void) {
-    PyObject *holder = call_int("get_tool", tool_id);
-    const char *name = holder && PyUnicode_Check(holder) ? PyUnicode_AsUTF8(holder) : NULL;
-    bool ours = name != NULL && strcmp(name, TOOL_NAME) == 0;
-    Py_XDECREF(holder);
-    PyErr_Clear();
-    return ours;
+    return sm_monitoring_holds(tool_id, TOOL_NAME);
 }
 
 static void stop(void) {
@@ -140,11 +60,11 @@ static void stop(void) {
     PyErr_Fetch(&type, &value, &traceback);
     if (tool_id >= 0 && still_ours()) {
         /* Until 3.14, freeing a tool id leaves its callbacks and events alive (gh-111963). */
-        (void)set_events(0);
+        (void)sm_monitoring_set(tool_id, 0);
         PyErr_Clear();
         (void)event_set(NULL, false);
         PyErr_Clear();
-        Py_XDECREF(call_int("free_tool_id", tool_id));
+        sm_monitoring_free(tool_id);
     } else if (tool_id >= 0) {
         sm_engine.hook_lost++;
     }
@@ -155,12 +75,12 @@ static void stop(void) {
 }
 
 static int start(const sm_settings *settings) {
-    if (find_monitoring() < 0 || take_tool_id() < 0)
+    if (sm_monitoring_find() < 0 || (tool_id = sm_monitoring_take(TOOL_NAME, order)) < 0)
         return -1;
     bool all = strcmp(settings->c_functions, "all") == 0;
     sm_sites_on = strcmp(settings->c_functions, "auto") == 0;
     long set = event_set(settings, true);
-    if (set < 0 || set_events(set) < 0) {
+    if (set < 0 || sm_monitoring_set(tool_id, set) < 0) {
         PyObject *type, *value, *traceback;
         PyErr_Fetch(&type, &value, &traceback);
         stop();
@@ -169,10 +89,8 @@ static int start(const sm_settings *settings) {
     }
     /* An earlier recording switched places off. Other tools answer DISABLE once more. */
     if (sm_functions_narrowed() || (all && sites_were_off)) {
-        PyObject *result = PyObject_CallMethod(monitoring, "restart_events", NULL);
-        if (result == NULL)
+        if (sm_monitoring_restart() < 0)
             PyErr_Clear();
-        Py_XDECREF(result);
         sites_were_off = false;
         for (uint32_t i = 0; i < sm_functions_count(); i++)
             sm_function_by_id(i)->flags &= ~(uint32_t)SM_FUNCTION_SITES_OFF;

@@ -7,7 +7,8 @@
 #ifndef SM_PROFILEFUNC_H
 #define SM_PROFILEFUNC_H
 
-#include "source/cfunction.h"
+#include "event/cfunction.h"
+#include "event/slots.h"
 #include "source/sources.h"
 
 #define SM_SUSPENDS (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE)
@@ -16,18 +17,26 @@
 bool sm_frame_is_fresh(PyFrameObject *frame, PyCodeObject *code);
 extern bool sm_profilefunc_c_functions;
 
+/* profile_threads.c: the hook on every thread. */
+int sm_profile_threads_start(void); /* -1 with an exception */
+void sm_profile_threads_stop(void);
+unsigned sm_profile_threads_look(void); /* threads found without the hook */
+
+#if SM_SHARES_SLOTS
+static inline void sm_after_c_call(PyObject *Py_UNUSED(callable)) {} /* event/slots.h sees to new threads */
+#else
 #define SM_THREAD_STARTERS 3
 extern const PyMethodDef *sm_thread_starters[SM_THREAD_STARTERS];
-void sm_profilefunc_thread_started(void);
 
 static inline void sm_after_c_call(PyObject *callable) {
     if (!PyCFunction_Check(callable))
         return;
     for (int i = 0; i < SM_THREAD_STARTERS; i++) {
         if (SM_UNLIKELY(((PyCFunctionObject *)callable)->m_ml == sm_thread_starters[i]))
-            sm_profilefunc_thread_started();
+            (void)sm_profile_threads_look();
     }
 }
+#endif
 
 #define SM_PROFILEFUNC_SOURCE(name, RECORDER)                                                                          \
     static void name##_frame(PyFrameObject *frame, bool entering, PyObject *arg) {                                     \

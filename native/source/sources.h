@@ -31,7 +31,6 @@ extern const sm_monitoring_callbacks *sm_monitoring_callbacks_in_use;
 extern Py_tracefunc sm_profilefunc_in_use;
 
 /* For doctor and status. */
-int sm_monitoring_tool_id(void);                                /* -1: none held */
-extern PyObject *sm_monitoring_disable, *sm_monitoring_missing; /* owned; sys.monitoring's DISABLE and MISSING */
+int sm_monitoring_tool_id(void); /* -1: none held */
 
 #endif

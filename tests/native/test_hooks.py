@@ -168,7 +168,8 @@ def test_other_tools_go_on():
 
 
 def test_the_program_sets_a_profile_function():
-    """It gets its events; we lose ours on this thread and say so; its function is there afterwards."""
+    """It gets its events, and its function is there afterwards. On 3.11 we go on beside it; later, where this source is
+    a makeshift, we lose ours on this thread and say so."""
     out = run("""
 start(source="profilefunc", flush_ms=1)
 work(10)
@@ -183,9 +184,10 @@ from recorded import image
 recorded = image()
 print(recorded.calls()["work"], recorded.losses.get("hook-lost", 0), seen.count("call"))
     """)  # fmt: skip
-    assert out == "True\n1 1 11\n"
+    assert out == ("True\n1 1 11\n" if MONITORING else "True\n2 0 11\n")
 
 
+@needs_monitoring
 def test_the_program_has_a_profile_function():
     out = run("""
 def profile(frame, event, arg): pass

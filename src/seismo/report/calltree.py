@@ -27,8 +27,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING
 
+from seismo.escape import printable
 from seismo.report import text
-from seismo.report.escape import printable
 from seismo.report.functions import ROOMY, FunctionCells, Modules, name_spans
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from seismo.report.escape import printable
+from seismo.escape import printable
 from seismo.report.text import Signs, count, duration, number_of
 
 TYPE_CHECKING = False

@@ -12,8 +12,8 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from seismo.errors import UsageError
+from seismo.escape import printable
 from seismo.report import text
-from seismo.report.escape import printable
 from seismo.report.where import verdicts
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ It runs in the process that was recorded, just before that ends: no rich, no arg
 
 from __future__ import annotations
 
-from seismo.report.escape import printable
+from seismo.escape import printable
 from seismo.report.facts import cpu_ns, filter_words, losses, wall_ns
 from seismo.report.text import Signs, aligned, calls, duration, error, function_name, percent, right, shorten, wrapped
 

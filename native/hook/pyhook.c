@@ -1,0 +1,205 @@
+#include "hook/pyhook.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "compat/frame.h"
+#include "hook/tracefunc.h"
+
+static PyObject *event_names[8]; /* owned, interned; by PyTrace_... */
+
+int sm_pyhook_init(void) {
+    static const char *const names[8] = {
+        [PyTrace_CALL] = "call",     [PyTrace_EXCEPTION] = "exception", [PyTrace_LINE] = "line",
+        [PyTrace_RETURN] = "return", [PyTrace_C_CALL] = "c_call",       [PyTrace_C_EXCEPTION] = "c_exception",
+        [PyTrace_OPCODE] = "opcode", [PyTrace_C_RETURN] = "c_return",
+    };
+    for (int i = 0; i < 8; i++) {
+        if (event_names[i] == NULL && (event_names[i] = PyUnicode_InternFromString(names[i])) == NULL)
+            return -1;
+    }
+    return 0;
+}
+
+PyObject *sm_pyhook_call(PyObject *function, PyFrameObject *frame, int what, PyObject *arg) {
+    if (sm_frame_before_call(frame) < 0)
+        return NULL;
+    PyObject *arguments[4] = {NULL, (PyObject *)frame, event_names[what], arg ? arg : Py_None};
+    PyObject *result = PyObject_Vectorcall(function, arguments + 1, 3 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    sm_frame_after_call(frame);
+    return result;
+}
+
+/* A filter. Code objects that its answer does not depend on never get here: see wants(). */
+
+static sm_filter_code *verdict(sm_pyhook *hook, const sm_function *function, PyCodeObject *code) {
+    if (function->id >= hook->verdicts_size) {
+        uint32_t size = function->id + function->id / 2 + 256;
+        sm_filter_code *verdicts = sm_realloc(hook->verdicts, size * sizeof *verdicts);
+        if (verdicts == NULL)
+            return NULL;
+        memset(verdicts + hook->verdicts_size, 0, (size - hook->verdicts_size) * sizeof *verdicts);
+        hook->verdicts = verdicts;
+        hook->verdicts_size = size;
+    }
+    sm_filter_code *known = &hook->verdicts[function->id];
+    if (known->yes == 0 && known->maybe == 0)
+        *known = sm_filter_of_code(hook->filter, function, code);
+    return known;
+}
+
+/* The kinds that tell a trace tool of frames' beginnings and ends, which it needs for their local functions. */
+#define FRAME_EVENTS                                                                                                   \
+    (SM_HOOK_BIT(SM_HOOK_START) | SM_HOOK_BIT(SM_HOOK_RETURN) | SM_HOOK_BIT(SM_HOOK_UNWIND) |                          \
+     SM_HOOK_BIT(SM_HOOK_OPCODE))
+
+static uint32_t wants(sm_tool *tool, PyCodeObject *code, PyObject *globals) {
+    sm_pyhook *hook = sm_pyhook_of(tool);
+    const sm_function *function = sm_function_of_code(code, globals);
+    const sm_filter_code *known = function ? verdict(hook, function, code) : NULL;
+    if (known == NULL || function->hidden)
+        return 0;
+    uint32_t kinds = (known->yes | known->maybe) & tool->events;
+    return kinds != 0 && hook->trace ? kinds | FRAME_EVENTS : kinds;
+}
+
+bool sm_pyhook_passes(sm_pyhook *hook, const sm_hook_event *event) {
+    if (hook->filter == NULL)
+        return true;
+    const sm_function *function = sm_function_of_code(event->code, NULL);
+    const sm_filter_code *known = function ? verdict(hook, function, event->code) : NULL;
+    if (known == NULL || (known->maybe & SM_HOOK_BIT(event->kind)) == 0)
+        return known != NULL && (known->yes & SM_HOOK_BIT(event->kind)) != 0;
+    bool raised = event->kind == SM_HOOK_RAISE || event->kind == SM_HOOK_STOP_ITERATION ||
+                  event->kind == SM_HOOK_THROW || event->kind == SM_HOOK_UNWIND;
+    sm_facts facts = {
+        .kind = (sm_event_kind)event->kind,
+        .function = function,
+        .line = event->line,
+        .exception = raised ? event->arg : NULL,
+    };
+    if (event->line == 0 && event->offset >= 0)
+        facts.line = PyCode_Addr2Line(event->code, event->offset);
+    return sm_filter_of_event(hook->filter, known, &facts) == SM_YES;
+}
+
+static int call_profile(sm_tool *tool, sm_hook_thread *thread, const sm_hook_event *event) {
+    sm_pyhook *hook = sm_pyhook_of(tool);
+    PyFrameObject *frame;
+    PyObject *arg;
+    if (hook->filter != NULL && !sm_pyhook_passes(hook, event))
+        return 0;
+    if ((frame = sm_hub_frame()) == NULL || sm_tracefunc_arg(event, &arg) < 0)
+        return -1;
+    Py_INCREF(frame);
+    PyObject *result = sm_pyhook_call(hook->function, frame, sm_tracefunc_what(event), arg);
+    if (result == NULL)
+        sm_hub_leave(thread, tool);
+    Py_XDECREF(result);
+    Py_XDECREF(arg);
+    Py_DECREF(frame);
+    return result == NULL ? -1 : 0;
+}
+
+/* The hook and the hub. */
+
+static void removed(sm_tool *tool) {
+    sm_pyhook *hook = sm_pyhook_of(tool);
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (hook->trace)
+        sm_pytrace_tools &= ~(1ull << tool->slot);
+    sm_hook_thread *thread = hook->stand_in ? sm_hub_find_thread(tool->only) : NULL;
+    if (thread != NULL && thread->stand_in[hook->trace] == tool)
+        thread->stand_in[hook->trace] = NULL;
+    Py_CLEAR(hook->function);
+    Py_DECREF(hook);
+    PyErr_Restore(type, value, traceback);
+}
+
+sm_pyhook *sm_pyhook_new(PyTypeObject *type, PyObject *function, bool trace, PyThreadState *only, sm_filter *filter,
+                         PyObject *where) {
+    sm_pyhook *hook = (sm_pyhook *)type->tp_alloc(type, 0);
+    if (hook == NULL)
+        return NULL;
+    hook->tool = (sm_tool){
+        .events = trace ? SM_TRACE_EVENTS : SM_PROFILE_EVENTS,
+        .filtered = filter != NULL,
+        .only = only,
+        .call = trace ? sm_pytrace_call : call_profile,
+        .wants = wants,
+        .thread_gone = trace ? sm_pytrace_thread_gone : NULL,
+        .removed = removed,
+    };
+    hook->function = Py_NewRef(function);
+    hook->where = Py_XNewRef(where);
+    hook->filter = sm_filter_hold(filter);
+    hook->trace = trace;
+    if (filter != NULL) {
+        uint32_t kinds = sm_filter_kinds(filter) & hook->tool.events;
+        hook->tool.events = trace && kinds != 0 ? kinds | FRAME_EVENTS : kinds;
+    }
+    return hook;
+}
+
+int sm_pyhook_add(sm_pyhook *hook) {
+    Py_INCREF(hook); /* the hub's, until removed() */
+    if (sm_hub_add(&hook->tool) < 0) {
+        Py_DECREF(hook);
+        return -1;
+    }
+    if (!hook->trace)
+        return 0;
+    sm_pytrace_tools |= 1ull << hook->tool.slot;
+    PyFrameObject *frame = PyEval_GetFrame();
+    if (frame != NULL && ((sm_frame_object *)frame)->trace_opcodes) {
+        PyCodeObject *code = PyFrame_GetCode(frame);
+        (void)sm_hub_opcodes(&hook->tool, code, true);
+        PyErr_Clear();
+        Py_DECREF(code);
+    }
+    return 0;
+}
+
+sm_pyhook *sm_pyhook_newest(bool trace) {
+    sm_hook_thread *thread = sm_hub_thread();
+    for (uint64_t tools = thread ? thread->tools : 0; tools != 0;) {
+        int slot = 63 - __builtin_clzll(tools);
+        tools ^= 1ull << slot;
+        sm_tool *tool = sm_hub.tools[slot];
+        if (tool->removed == removed && sm_pyhook_of(tool)->trace == trace)
+            return sm_pyhook_of(tool);
+    }
+    return NULL;
+}
+
+int sm_pyhook_stand_in(PyTypeObject *type, PyThreadState *tstate, bool trace, PyObject *function) {
+    sm_pyhook *hook = NULL;
+    if (PySys_Audit(trace ? "sys.settrace" : "sys.setprofile", NULL) < 0)
+        return -1;
+    if (function != NULL) {
+        hook = sm_pyhook_new(type, function, trace, tstate, NULL, NULL);
+        if (hook == NULL)
+            return -1;
+        hook->stand_in = true;
+        if (sm_pyhook_add(hook) < 0) {
+            Py_DECREF(hook);
+            return -1;
+        }
+    }
+    sm_hook_thread *thread = sm_hub_find_thread(tstate);
+    if (thread != NULL) {
+        sm_tool *before = thread->stand_in[trace];
+        thread->stand_in[trace] = hook ? &hook->tool : NULL; /* borrowed: the hub holds it while it is active */
+        if (before != NULL)
+            sm_hub_remove(before);
+    }
+    Py_XDECREF(hook);
+    return 0;
+}
+
+PyObject *sm_pyhook_stands_in(PyThreadState *tstate, bool trace) {
+    const sm_hook_thread *thread = sm_hub_find_thread(tstate);
+    sm_tool *tool = thread ? thread->stand_in[trace] : NULL;
+    return tool != NULL && tool->active ? sm_pyhook_of(tool)->function : NULL;
+}

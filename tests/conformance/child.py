@@ -1,0 +1,167 @@
+"""Runs one of CPython's own test files with other functions in the place of the interpreter's.
+
+    child.py FILE MODE [TEST ...]
+
+MODE: "own" (the interpreter's own functions), "hooks" (seismo.hooks' stand-ins), "hooks+SOURCE" (the same under a
+recorder on that source), "deaf" (stand-ins that leave events out: the tests must notice). The TESTs are not run, and
+their outcome is "left out". Prints one JSON object:
+{"outcomes": {test id: [outcome, detail]}}, or {"missing": why} when the interpreter has no such file.
+
+Programs that the tests run in processes of their own get the functions replaced, too.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+import sys
+import unittest
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+SOURCE = next((one for one in sys.path if (Path(one or ".") / "seismo").is_dir()), "")
+# Of a large file, only the tests that are about these hooks.
+ABOUT = {"test_threading": ("trace", "tracing", "profile")}
+NAMES = ("setprofile", "getprofile", "settrace", "gettrace")
+ALL_THREADS = ("setprofile_all_threads", "settrace_all_threads")
+
+
+class Deaf:
+    """Stand-ins that work but for one thing: no function ever returns."""
+
+    def __init__(self) -> None:
+        self.real = {name: getattr(sys, name) for name in NAMES}
+        self.given: dict[str, Any] = {}
+
+    def install(self, name: str, func: Any) -> None:
+        self.given[name] = func
+
+        def filtered(frame: Any, event: str, arg: Any) -> Any:
+            return func(frame, event, arg) if event != "return" else filtered
+
+        self.real[name](filtered if func is not None else None)
+
+    def functions(self) -> dict[str, Any]:
+        return {
+            "setprofile": lambda func: self.install("setprofile", func),
+            "settrace": lambda func: self.install("settrace", func),
+            "getprofile": lambda: self.given.get("setprofile"),
+            "gettrace": lambda: self.given.get("settrace"),
+        }
+
+
+def replace(mode: str) -> None:
+    """Puts the mode's functions into sys and threading, and starts the recorder."""
+    import threading
+
+    kind, _, source = mode.partition("+")
+    if source:
+        import seismo
+
+        seismo.start(source=source, c_functions="none" if source == "evalframe" else "auto")
+    if kind == "deaf":
+        for name, function in Deaf().functions().items():
+            setattr(sys, name, function)
+    elif kind == "hooks":
+        from seismo import hooks
+
+        for name in NAMES:
+            setattr(sys, name, getattr(hooks, name))
+        for name in ALL_THREADS:
+            if hasattr(threading, name):  # 3.12 and later
+                setattr(threading, name, getattr(hooks, name))
+
+
+def replace_in_children(mode: str) -> None:
+    """The tests' own child processes: `python -c CODE` and `python FILE`."""
+    import subprocess
+
+    from test.support import script_helper
+
+    prefix = f"import sys; sys.path[:0] = {[str(HERE), SOURCE]!r}; import child; child.replace({mode!r})\n"
+    run, popen = script_helper.run_python_until_end, subprocess.Popen
+
+    def run_replaced(*args: str, **env: Any) -> Any:
+        if "-c" in args:
+            at = args.index("-c") + 1
+            args = (*args[:at], prefix + args[at], *args[at + 1 :])
+        return run(*args, **env)
+
+    class Popen(popen):  # type: ignore[valid-type,misc]
+        def __init__(self, args: Any, *rest: Any, **options: Any) -> None:
+            if isinstance(args, list) and len(args) == 2 and args[0] == sys.executable:
+                script = Path(args[1])
+                script.write_text(prefix + script.read_text())
+            super().__init__(args, *rest, **options)
+
+    script_helper.run_python_until_end = run_replaced
+    subprocess.Popen = Popen  # type: ignore[misc]
+
+
+class Outcomes(unittest.TestResult):
+    def __init__(self) -> None:
+        super().__init__()
+        self.outcomes: dict[str, tuple[str, str]] = {}
+
+    def note(self, test: unittest.TestCase, outcome: str, detail: str = "") -> None:
+        self.outcomes[test.id()] = (outcome, detail)
+
+    def startTest(self, test: unittest.TestCase) -> None:
+        super().startTest(test)
+        sys.__stderr__.write(f"{test.id()}\n")  # whoever dies, dies in the last one
+
+    def addSuccess(self, test: unittest.TestCase) -> None:
+        self.outcomes.setdefault(test.id(), ("passed", ""))
+
+    def addFailure(self, test: unittest.TestCase, err: Any) -> None:
+        self.note(test, "failed", self._exc_info_to_string(err, test))
+
+    addError = addFailure
+
+    def addSubTest(self, test: unittest.TestCase, subtest: unittest.TestCase, err: Any) -> None:
+        if err is not None:
+            self.note(test, "failed", self._exc_info_to_string(err, test))
+
+    def addSkip(self, test: unittest.TestCase, reason: str) -> None:
+        self.note(test, "skipped", reason)
+
+    def addExpectedFailure(self, test: unittest.TestCase, err: Any) -> None:
+        self.note(test, "passed")
+
+    def addUnexpectedSuccess(self, test: unittest.TestCase) -> None:
+        self.note(test, "failed", "was expected to fail")
+
+
+def wanted(suite: unittest.TestSuite, words: tuple[str, ...]) -> list[unittest.TestCase]:
+    found: list[unittest.TestCase] = []
+    for test in suite:
+        if isinstance(test, unittest.TestSuite):
+            found += wanted(test, words)
+        elif not words or any(word in test.id().rpartition(".")[2] for word in words):
+            found.append(test)
+    return found
+
+
+def main(name: str, mode: str, *left_out: str) -> None:
+    try:
+        module = importlib.import_module(f"test.{name}")
+    except ModuleNotFoundError as missing:
+        print(json.dumps({"missing": str(missing)}))
+        return
+    found = wanted(unittest.defaultTestLoader.loadTestsFromModule(module), ABOUT.get(name, ()))
+    out_of_it = {test.id() for test in found if any(fnmatchcase(test.id(), pattern) for pattern in left_out)}
+    tests = unittest.TestSuite(test for test in found if test.id() not in out_of_it)
+    result, out = Outcomes(), sys.stdout
+    result.outcomes |= dict.fromkeys(out_of_it, ("left out", ""))
+    sys.stdout = io.StringIO()
+    replace(mode)
+    replace_in_children(mode)
+    tests.run(result)
+    print(json.dumps({"outcomes": result.outcomes}), file=out)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
