@@ -32,8 +32,10 @@ def test_call_counter(tmp_path):
     assert printed in (folder / "README.md").read_text()
     objects = """
 import call_counter, seismo._core
+def work():
+    kept = [object() for _ in range(100)]
 try:
-    created, destroyed = call_counter.objects(lambda: [object() for _ in range(100)])
+    created, destroyed = call_counter.objects(work)
 except RuntimeError as error:
     assert str(error) == seismo._core.ref_objection()
 else:
