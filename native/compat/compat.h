@@ -7,6 +7,7 @@
 #include <frameobject.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <unistd.h>
 
 /* PYVERSIONS: 3.11 to 3.15 */
 #if PY_VERSION_HEX < 0x030B0000
@@ -131,6 +132,11 @@ static inline bool sm_tstate_pending(const PyThreadState *tstate) {
 }
 static inline PyInterpreterState *sm_tstate_interpreter(const PyThreadState *tstate) {
     return tstate->interp;
+}
+
+/* Is this the thread that the process began with, or that forked it? */
+static inline int sm_is_main_thread(void) {
+    return PyThread_get_thread_native_id() == (unsigned long)getpid();
 }
 
 static inline int sm_is_finalizing(void) {

@@ -26,6 +26,7 @@ __all__ = [
     "profile",
     "start",
     "stop",
+    "watch",
 ]
 
 TYPE_CHECKING = False  # typing's own would import typing
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from seismo.model import Recording, merge
     from seismo.model import read as open  # noqa: A004  as in gzip.open
     from seismo.record.session import profile, start, stop
+    from seismo.watching.watch import watch
 
 # A public name, the module it lives in, and its name there.
 _HOMES = {
@@ -45,6 +47,7 @@ _HOMES = {
     "profile": ("seismo.record.session", "profile"),
     "start": ("seismo.record.session", "start"),
     "stop": ("seismo.record.session", "stop"),
+    "watch": ("seismo.watching.watch", "watch"),
 }
 
 
