@@ -148,6 +148,18 @@ def test_where(probe, kind):
     assert of(log, "leaf")[-1] == (RETURN, "leaf", 2)
 
 
+def test_where_names_a_c_function(probe):
+    log = []
+    hook = probe.set(PROFILE, log, False, 'c_call("len", "list.append") or c_return("sorted")')
+    outer()
+    [].append(1)
+    sorted([])
+    probe.remove(hook)
+    assert [row[0] for row in log] == [C_CALL, C_CALL, C_RETURN]
+    assert log[0][3] is len
+    assert log[2][3] is sorted
+
+
 @pytest.mark.parametrize(
     ("kind", "where", "error"),
     [
