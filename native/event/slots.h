@@ -53,10 +53,10 @@ unsigned sm_slots_look(void);
 bool sm_slots_foreign(PyThreadState *tstate, sm_slot slot);
 
 typedef struct {
-    uint64_t shared;  /* times that a foreign tool was found in a slot, or came to one */
-    uint64_t evicted; /* times that C code took a slot from us; events until we noticed are lost */
-    uint64_t late;    /* threads found only by looking */
-    uint64_t lost;    /* threads that could not be heard, in want of memory */
+    uint64_t shared;            /* times that a foreign tool was found in a slot, or came to one */
+    uint64_t evicted[SM_SLOTS]; /* times that C code took a slot from us; events until we noticed are lost */
+    uint64_t late;              /* threads found only by looking */
+    uint64_t lost;              /* threads that could not be heard, in want of memory */
 } sm_slots_facts;
 extern sm_slots_facts sm_slots;
 

@@ -26,7 +26,7 @@ PyObject *sm_pyhook_call(PyObject *function, PyFrameObject *frame, int what, PyO
         return NULL;
     PyObject *arguments[4] = {NULL, (PyObject *)frame, event_names[what], arg ? arg : Py_None};
     PyObject *result = PyObject_Vectorcall(function, arguments + 1, 3 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
-    sm_frame_after_call(frame, result == NULL);
+    sm_frame_after_call(frame);
     return result;
 }
 

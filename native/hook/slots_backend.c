@@ -14,7 +14,8 @@
  * A slot reports less than the hub's tools are told. An entry into a generator, its going on and an exception thrown
  * into it are all "call", a yield and a return are both "return". What is what stands in the code: the frame is at a
  * RESUME, whose argument is 0 at the beginning of a function, or, when something was thrown in, where it was left; and
- * it is left at YIELD_VALUE, or not. What was thrown in is not to be had (SM_HOOK_THROW has no arg). */
+ * it is left at YIELD_VALUE, or not. What was thrown in is not to be had (SM_HOOK_THROW has no arg), and the exception
+ * by which a function is left only if it is the one that the trace slot reported just before. */
 #include "hook/backend.h"
 
 #include "compat/frame.h"
@@ -108,6 +109,20 @@ static int tell(sm_hook_thread *thread, uint64_t tools, PyFrameObject *frame, co
     return result;
 }
 
+/* The exception that the last event of this thread was about, if it was of that kind; both borrowed: while nothing else
+ * happens, the exception is on its way, and the frame runs. */
+typedef struct {
+    const PyFrameObject *frame;
+    PyObject *exception;
+} raised;
+static __thread raised last_raised;
+
+static PyObject *take_raised(const PyFrameObject *frame) {
+    raised last = last_raised;
+    last_raised = (raised){NULL, NULL};
+    return last.frame == frame ? last.exception : NULL;
+}
+
 /* The interpreter reports instructions of frames that have been told to. */
 static void mark_opcodes(sm_hook_thread *thread, PyFrameObject *frame, PyCodeObject *code) {
     if (SM_UNLIKELY(sm_hub.somewhere[SM_HOOK_OPCODE] != 0) &&
@@ -149,6 +164,7 @@ static int on_profile(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, 
     sm_hook_thread *thread = sm_hub_event_thread();
     if (SM_UNLIKELY(thread == NULL))
         return 0;
+    PyObject *exception = take_raised(frame);
     const sm_frame *own = sm_frame_of(frame);
     sm_hook_event event = {SM_HOOK_START, sm_frame_code(own), arg, NULL, 0, PyFrame_GetLasti(frame)};
     const sm_frame *next = own;
@@ -159,6 +175,7 @@ static int on_profile(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, 
         by_trace = true;
     } else if (what == PyTrace_RETURN) {
         event.kind = return_kind(frame, event.code, event.offset, arg);
+        event.arg = arg != NULL ? arg : exception;
         const sm_frame *running = sm_frame_running(thread->tstate);
         next = running == own ? sm_frame_caller(own) : running;
         by_trace = true;
@@ -182,13 +199,16 @@ static int on_trace(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, Py
     PyCodeObject *code = sm_frame_code(sm_frame_of(frame));
     sm_hook_event event = {SM_HOOK_LINE, code, NULL, NULL, 0, PyFrame_GetLasti(frame)};
     bool all_lines = unfiltered_tracing(thread) != 0;
+    if (!all_lines && (what == PyTrace_CALL || what == PyTrace_RETURN))
+        return 0; /* the profile slot reports it */
+    PyObject *exception = take_raised(frame);
     switch (what) {
     case PyTrace_CALL:
         event.kind = call_kind(frame, code, event.offset);
         break;
     case PyTrace_RETURN:
         event.kind = return_kind(frame, code, event.offset, arg);
-        event.arg = arg;
+        event.arg = arg != NULL ? arg : exception;
         break;
     case PyTrace_EXCEPTION: /* (type, value, traceback); the value does not have the traceback yet */
         event.kind = SM_HOOK_RAISE;
@@ -202,18 +222,16 @@ static int on_trace(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, Py
     default:
         event.line = PyFrame_GetLineNumber(frame);
     }
-    if (!all_lines) {
-        if (what == PyTrace_CALL || what == PyTrace_RETURN)
-            return 0; /* the profile slot reports it */
-        if (!wants_lines(thread, code, NULL)) {
-            fall_asleep(thread);
-            return 0;
-        }
+    if (!all_lines && !wants_lines(thread, code, NULL)) {
+        fall_asleep(thread);
+        return 0;
     }
     uint64_t tools = what == PyTrace_CALL || what == PyTrace_RETURN ? thread->tools & sm_hub.tracing : thread->tools;
     int result = tell(thread, tools, frame, &event);
     if (what == PyTrace_CALL || what == PyTrace_LINE)
         mark_opcodes(thread, frame, code);
+    if (what == PyTrace_EXCEPTION && result == 0)
+        last_raised = (raised){frame, event.arg};
     return result;
 }
 

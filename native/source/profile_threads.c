@@ -16,14 +16,19 @@
 #if SM_SHARES_SLOTS
 
 static sm_slot_user user = {.slot = SM_SLOT_PROFILE};
+static uint64_t evicted_before, lost_before;
 
 int sm_profile_threads_start(void) {
     user.function = sm_profilefunc_in_use;
+    evicted_before = sm_slots.evicted[SM_SLOT_PROFILE];
+    lost_before = sm_slots.lost;
     return sm_slots_join(&user);
 }
 
 void sm_profile_threads_stop(void) {
     sm_slots_leave(&user);
+    sm_engine.hook_lost += sm_slots.evicted[SM_SLOT_PROFILE] - evicted_before;
+    sm_engine.lost_memory += sm_slots.lost - lost_before;
 }
 
 unsigned sm_profile_threads_look(void) {
