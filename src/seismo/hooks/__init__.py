@@ -21,6 +21,7 @@ from seismo._core import (
     setprofile,
     settrace,
 )
+from seismo.hooks.references import get_ref_tracer, set_ref_tracer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,10 +36,12 @@ if TYPE_CHECKING:
 __all__ = [
     "Hook",
     "get_profile",
+    "get_ref_tracer",
     "get_trace",
     "getprofile",
     "gettrace",
     "set_profile",
+    "set_ref_tracer",
     "set_trace",
     "setprofile",
     "setprofile_all_threads",
