@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "event/cfunction.h"
 
 void sm_choice_clear(sm_choice *choice) {
     sm_filter_release(choice->filter);
@@ -48,6 +49,10 @@ bool sm_choice_of_event(sm_choice *choice, const sm_hook_event *event) {
         .line = event->line,
         .exception = SM_HOOK_BIT(event->kind) & raising ? event->arg : NULL,
     };
+    if ((SM_HOOK_BIT(event->kind) & SM_HOOK_C_CALLS) != 0 && event->arg != NULL) {
+        const void *key = sm_c_function(event->arg, 1);
+        facts.callee = key != NULL ? sm_function_of_c(key, event->arg) : NULL;
+    }
     if (event->line == 0 && event->offset >= 0)
         facts.line = PyCode_Addr2Line(event->code, event->offset);
     return sm_filter_of_event(choice->filter, known, &facts) == SM_YES;

@@ -20,6 +20,7 @@ __all__ = [
     "RecordingError",
     "SeismoError",
     "__version__",
+    "get_include",
     "merge",
     "open",
     "profile",
@@ -48,6 +49,11 @@ _HOMES = {
     "stop": ("seismo.record.session", "stop"),
     "watch": ("seismo.watching.watch", "watch"),
 }
+
+
+def get_include() -> str:
+    """Return the folder of seismo.h, for the compiler's -I: the C API, see docs/c-api.md."""
+    return f"{__path__[0]}/include"
 
 
 def __getattr__(name: str) -> object:

@@ -81,7 +81,7 @@ def _instance_dict(value: object, kind: type) -> dict[str, object] | None:
         own = holder.__get__(value, kind)
     except (AttributeError, TypeError):
         return None
-    return own if isinstance(own, dict) else None
+    return own if dict in _MRO.__get__(type(own)) else None
 
 
 def compares(value: object, operator: str, literals: tuple[Literal, ...]) -> bool:

@@ -465,7 +465,7 @@ _LISTS = {
 
 def nearest(word: str, words: tuple[str, ...]) -> str:
     """The one that is nearly the same, or "". difflib would import re."""
-    best, distance = "", 1 + min(len(word), 9) // 3
+    best, distance = "", 2 + min(len(word), 8) // 4  # two letters exchanged count twice
     if len(word) > 30:
         return best
     for other in words:
