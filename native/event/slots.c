@@ -432,6 +432,22 @@ bool sm_slots_foreign(PyThreadState *tstate, sm_slot slot) {
     return self != NULL ? self->foreign != NULL : *fields_of(tstate, slot).function != NULL;
 }
 
+void sm_slots_clear(bool trace) {
+    PyThreadState *tstate = PyThreadState_Get();
+    sm_slot slot = trace ? SM_SLOT_TRACE : SM_SLOT_PROFILE;
+    guard *self = guard_of(tstate, slot);
+    if (self == NULL) {
+        if (*fields_of(tstate, slot).function != NULL)
+            trace ? PyEval_SetTrace(NULL, NULL) : PyEval_SetProfile(NULL, NULL);
+        return;
+    }
+    PyObject *before = self->foreign_obj;
+    self->foreign = NULL;
+    self->foreign_obj = NULL;
+    point(self);
+    Py_XDECREF(before);
+}
+
 PyObject *sm_slots_set(sm_slot slot, PyCFunction original, PyObject *module, PyObject *value) {
     PyThreadState *tstate = PyThreadState_Get();
     guard *self = guard_of(tstate, slot);

@@ -1,5 +1,5 @@
 /* The profile slot and the trace slot of every thread, as something that several can use: 3.11 only, where they are the
- * only hooks that see C calls and lines. Later interpreters have sys.monitoring, and nothing here is compiled.
+ * only hooks that see C calls and lines. Later interpreters have sys.monitoring, and next to nothing here is compiled.
  *
  * A *user* is one of ours that wants the events of a slot: the profilefunc source, the hub. Whoever else uses a slot, a
  * debugger, coverage, cProfile, is a *foreign tool*: it may have been there before us or come later, and hears every
@@ -60,10 +60,23 @@ typedef struct {
 } sm_slots_facts;
 extern sm_slots_facts sm_slots;
 
+/* Takes a foreign tool out of the running thread's slot, as sys.settrace(None) does. */
+void sm_slots_clear(bool trace);
+
 /* slots_methods.c: sys's functions, while there are users. For slots.c only. */
 void sm_slots_watch_methods(bool on);
 PyObject *sm_slots_set(sm_slot slot, PyCFunction original, PyObject *module, PyObject *value);
 PyObject *sm_slots_shown(PyObject *value);
+
+#else
+
+static inline void sm_slots_clear(bool trace) {
+    const PyThreadState *tstate = PyThreadState_Get();
+    if (trace && tstate->c_tracefunc != NULL)
+        PyEval_SetTrace(NULL, NULL);
+    else if (!trace && tstate->c_profilefunc != NULL)
+        PyEval_SetProfile(NULL, NULL);
+}
 
 #endif
 #endif

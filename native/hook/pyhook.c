@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "compat/frame.h"
+#include "event/slots.h"
 #include "hook/tracefunc.h"
 
 static PyObject *event_names[8]; /* owned, interned; by PyTrace_... */
@@ -197,8 +198,8 @@ int sm_pyhook_stand_in(PyTypeObject *type, PyThreadState *tstate, bool trace, Py
         nothing = before == NULL && hook == NULL;
     }
     /* As the interpreter's own function would: what C code has set with PyEval_SetTrace() is taken off. */
-    if (nothing && tstate == PyThreadState_Get() && (trace ? tstate->c_tracefunc : tstate->c_profilefunc) != NULL)
-        trace ? PyEval_SetTrace(NULL, NULL) : PyEval_SetProfile(NULL, NULL);
+    if (nothing && tstate == PyThreadState_Get())
+        sm_slots_clear(trace);
     Py_XDECREF(hook);
     return 0;
 }
