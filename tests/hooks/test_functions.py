@@ -376,7 +376,11 @@ def test_the_interpreter_exits_with_functions_set():
     """
     source = str(Path(seismo.__file__).parents[1])
     done = subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": source}, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": source},
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")
 

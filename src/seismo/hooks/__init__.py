@@ -46,6 +46,16 @@ __all__ = [
     "settrace_all_threads",
 ]
 
+# Imported when they are asked for: name and module.
+_LATER = {"get_ref_tracer": "references", "set_ref_tracer": "references"}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATER:
+        raise AttributeError(f"module 'seismo.hooks' has no attribute {name!r}")
+    return getattr(__import__(f"seismo.hooks.{_LATER[name]}", fromlist=[name]), name)
+
+
 # What a term of `where` can be about here. What a call took is known when it is over, and then it is another event.
 _FACTS = ("module", "function", "qualname", "name", "file", "line", "callee", "exception")
 _CALLS = ("call", "resume", "throw", "return", "yield", "unwind")
