@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 
 
 def leaf(x):
@@ -11,8 +12,10 @@ def leaf(x):
 
 def generator(n):
     try:
-        for i in range(n):
+        i = 0
+        while i < n:
             yield i
+            i += 1
     finally:
         leaf(n)
 
@@ -52,16 +55,12 @@ def work():
     half.close()
     broken = generator(5)
     next(broken)
-    try:
+    with contextlib.suppress(OSError):
         broken.throw(OSError)
-    except OSError:
-        pass
-    try:
+    with contextlib.suppress(ValueError):
         escapes()
-    except ValueError:
-        pass
     drive(coroutine())
-    while leaf(0) == 2: pass  # fmt: skip
+    while leaf(0) == 2: pass  # fmt: skip  # noqa: E701
     for _ in (1, 2): leaf(3)  # fmt: skip  # noqa: E701
 
 

@@ -24,7 +24,8 @@ def nothing_left():
     yield
     status = _core.hub_status()
     assert (status["tools"], status["tool_id"], status["events"]) == (0, -1, [])
-    assert sys.getprofile() is None and sys.gettrace() is None
+    assert sys.getprofile() is None
+    assert sys.gettrace() is None
 
 
 def expected(kind):
@@ -42,7 +43,7 @@ def expected(kind):
 
 
 def as_documented(kept):
-    """3.12.1 reports c_return, but not c_call, where a bound method of a C function is called: leave C functions out."""
+    """3.12 reports c_return without c_call where a bound method of a C function is called: leave C functions out."""
     return [note for note in kept if not note[1].startswith("c_")] if sys.version_info[:2] == (3, 12) else kept
 
 
@@ -50,9 +51,12 @@ def as_documented(kept):
 def test_a_profile_function_hears_what_sys_setprofile_tells(threads):
     notes = Notes()
     with hooks.set_profile(notes.profile, threads=threads) as handle:
-        assert hooks.get_profile() == notes.profile and handle.active
+        assert hooks.get_profile() == notes.profile
+        assert handle.active
         work()
-    assert not handle.active and handle.function is None and hooks.get_profile() is None
+    assert not handle.active
+    assert handle.function is None
+    assert hooks.get_profile() is None
     assert as_documented(notes.kept) == as_documented(expected("profile"))
     assert "c_call" in notes.events("leaf")
 
@@ -83,7 +87,8 @@ def test_sys_functions_hear_the_same_beside_ours():
         work()
         sys.settrace(None)
         work()
-    assert theirs.kept == expected("trace") and ours.kept == theirs.kept * 2
+    assert theirs.kept == expected("trace")
+    assert ours.kept == theirs.kept * 2
     ours, theirs = Notes(), Notes()
     with hooks.set_profile(ours.profile):
         sys.setprofile(theirs.profile)
@@ -113,7 +118,8 @@ def test_each_tracer_finds_its_own_in_f_trace():
 
     def tracer(name, lines):
         def local(frame, event, arg):
-            assert frame.f_trace is local and frame.f_trace_lines == lines
+            assert frame.f_trace is local
+            assert frame.f_trace_lines == lines
             seen.append((name, event))
             return local
 
@@ -201,7 +207,8 @@ def test_a_tool_goes_with_its_thread():
         if not found[0].active:
             break
         threading.Event().wait(0.01)
-    assert not found[0].active and found[0].function is None
+    assert not found[0].active
+    assert found[0].function is None
 
 
 def test_where_decides():
@@ -221,7 +228,8 @@ def test_where_leaves_alone_what_it_does_not_want():
         late = Notes()
         with hooks.set_profile(late.profile, where='function("leaf")'):  # places were switched off before it came
             work()
-    assert nothing.kept == [] and late.events("leaf").count("call") == [
+    assert nothing.kept == []
+    assert late.events("leaf").count("call") == [
         name for name, event, *_ in expected("profile") if event == "call"
     ].count("leaf")
 
@@ -241,7 +249,8 @@ def test_removal_from_inside():
 
     own = hooks.set_profile(itself)
     leaf(1)
-    assert len(heard) == 1 and not own.active
+    assert len(heard) == 1
+    assert not own.active
     heard.clear()
     second = hooks.set_profile(other)
     with hooks.set_profile(remover):  # the newer one hears first
@@ -285,7 +294,8 @@ def test_stand_ins_go_by_thread_and_replace_each_other():
     assert hooks.getprofile() == second.profile
     leaf(1)
     hooks.setprofile(None)
-    assert hooks.getprofile() is None and hooks.gettrace() is None
+    assert hooks.getprofile() is None
+    assert hooks.gettrace() is None
     assert first.kept == second.kept != []
     hooks.settrace_all_threads(first.trace)
     assert hooks.gettrace() == first.trace == threading.gettrace()

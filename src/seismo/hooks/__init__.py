@@ -77,7 +77,7 @@ def _filter(where: str, trace: bool) -> _core.Filter:
 
 
 def setprofile_all_threads(func: Function | None) -> None:
-    """threading.setprofile_all_threads (3.12), on every version: all threads that run, and by threading those to come."""
+    """threading.setprofile_all_threads (3.12), on every version: the threads that run, and by threading later ones."""
     import threading
 
     from seismo._core import _setprofile_everywhere
@@ -87,7 +87,7 @@ def setprofile_all_threads(func: Function | None) -> None:
 
 
 def settrace_all_threads(func: Function | None) -> None:
-    """threading.settrace_all_threads (3.12), on every version: all threads that run, and by threading those to come."""
+    """threading.settrace_all_threads (3.12), on every version: the threads that run, and by threading later ones."""
     import threading
 
     from seismo._core import _settrace_everywhere
