@@ -75,7 +75,7 @@ matrix: dist  ## the tests on every interpreter at hand; make matrix PYTHONS="py
 	   elif [ -x $(INTERPRETERS) ]; then $(INTERPRETERS); \
 	     $(INTERPRETERS) | sed -n 's|^\(3\.1[45]\)\.[0-9]* \(.*\)$$|\1-debug \2-dbg|p'; \
 	   else for v in 3.11 3.12 3.13 3.14 3.15; do ! command -v python$$v >/dev/null || echo "$$v python$$v"; done; fi; \
-	 } | SEISMO_TESTING= $(PYTHON) tools/matrix.py --jobs $(JOBS) dist/*.tar.gz
+	 } | SEISMO_TESTING= $(PYTHON) tools/matrix.py --jobs $$(($(JOBS) + 1)) dist/*.tar.gz
 
 sanitize: dist  ## the tests with a core that checks addresses and undefined behaviour, and with failing allocations
 	@echo "sanitize $(PYTHON)" | $(PYTHON) tools/matrix.py --jobs $(JOBS) --sanitize dist/*.tar.gz

@@ -66,5 +66,35 @@ static inline void sm_frame_trace_opcodes(PyFrameObject *object) {
     object->f_trace_opcodes = 1;
 }
 
+/* How many Python frames are on the thread's stack. */
+static inline int64_t sm_tstate_depth(PyThreadState *tstate) {
+    int64_t depth = 0;
+    for (const sm_frame *frame = sm_frame_running(tstate); frame != NULL; frame = frame->previous)
+        depth += !_PyFrame_IsIncomplete((sm_frame *)frame);
+    return depth;
+}
+
+/* The local variable of that number, new; NULL: it has no value. No snapshot of the frame is made. */
+static inline PyObject *sm_frame_variable(PyFrameObject *frame, PyCodeObject *code, int number) {
+    PyObject *value = frame->f_frame->localsplus[number];
+    int kind = (unsigned char)PyBytes_AS_STRING(code->co_localspluskinds)[number];
+    if (value != NULL && (kind & (0x40 | 0x80)) != 0 && PyCell_Check(value)) /* CO_FAST_CELL, CO_FAST_FREE */
+        value = PyCell_GET(value);
+    return Py_XNewRef(value);
+}
+
+#else
+
+static inline int64_t sm_tstate_depth(PyThreadState *tstate) {
+    return tstate->py_recursion_limit - tstate->py_recursion_remaining;
+}
+
+static inline PyObject *sm_frame_variable(PyFrameObject *frame, PyCodeObject *code, int number) {
+    PyObject *value = PyFrame_GetVar(frame, PyTuple_GET_ITEM(code->co_localsplusnames, number));
+    if (value == NULL)
+        PyErr_Clear();
+    return value;
+}
+
 #endif
 #endif

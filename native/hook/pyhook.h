@@ -5,6 +5,8 @@
 #include <stddef.h>
 
 #include "event/filter.h"
+#include <stddef.h>
+
 #include "hook/backend.h"
 
 /* The tool and its handle in one: the hub holds a reference while it has it. */

@@ -120,8 +120,7 @@ static PyType_Spec hook_spec = {
 
 /* The functions. */
 
-/* The filter of a `where` expression: seismo.hooks._filter compiles it. A new reference, or NULL with an exception. */
-static PyObject *compile_where(PyObject *where, bool trace) {
+PyObject *sm_compile_where(PyObject *where, bool trace) {
     if (sm_engine_init() < 0) /* functions are named through it */
         return NULL;
     PyThreadState *tstate = PyThreadState_Get();
@@ -151,7 +150,8 @@ static PyObject *set_hook(PyObject *args, PyObject *keywords, bool trace) {
         return bad_usage("threads can be \"current\" or \"all\"", "");
     PyObject *held = NULL;
     sm_filter *filter = NULL;
-    if (where != Py_None && ((held = compile_where(where, trace)) == NULL || (filter = sm_filter_from(held)) == NULL)) {
+    if (where != Py_None &&
+        ((held = sm_compile_where(where, trace)) == NULL || (filter = sm_filter_from(held)) == NULL)) {
         Py_XDECREF(held);
         return NULL;
     }

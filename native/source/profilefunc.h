@@ -7,8 +7,8 @@
 #ifndef SM_PROFILEFUNC_H
 #define SM_PROFILEFUNC_H
 
+#include "event/cfunction.h"
 #include "event/slots.h"
-#include "source/cfunction.h"
 #include "source/sources.h"
 
 #define SM_SUSPENDS (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE)

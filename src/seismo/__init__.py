@@ -25,6 +25,7 @@ __all__ = [
     "profile",
     "start",
     "stop",
+    "watch",
 ]
 
 TYPE_CHECKING = False  # typing's own would import typing
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from seismo.model import Recording, merge
     from seismo.model import read as open  # noqa: A004  as in gzip.open
     from seismo.record.session import profile, start, stop
+    from seismo.watching.watch import watch
 
 # A public name, the module it lives in, and its name there.
 _HOMES = {
@@ -44,6 +46,7 @@ _HOMES = {
     "profile": ("seismo.record.session", "profile"),
     "start": ("seismo.record.session", "start"),
     "stop": ("seismo.record.session", "stop"),
+    "watch": ("seismo.watching.watch", "watch"),
 }
 
 

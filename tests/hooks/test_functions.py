@@ -213,12 +213,25 @@ def test_a_tool_goes_with_its_thread():
 
 def test_where_decides():
     notes, lines = Notes(), Notes()
-    with hooks.set_profile(notes.profile, where='call and function("leaf")'):
-        with hooks.set_trace(lines.trace, where='line and function("throws")'):
-            work()
+    profile = hooks.set_profile(notes.profile, where='call and function("leaf")')
+    with profile, hooks.set_trace(lines.trace, where='line and function("throws")'):
+        work()
     assert {(name, event) for name, event, _, _ in notes.kept} == {("leaf", "call")}
     assert {(name, event) for name, event, _, _ in lines.kept} == {("throws", "line")}
     assert lines.events("throws") == [e for name, e, *_ in expected("trace") if (name, e) == ("throws", "line")]
+
+
+def test_where_knows_the_thread_and_the_depth():
+    notes, deep = Notes(), Notes()
+    with hooks.set_profile(notes.profile, threads="all", where='call and function("leaf") and thread("wanted*")'):
+        for name in ("wanted-1", "other"):
+            one = threading.Thread(target=leaf, args=(1,), name=name)
+            one.start()
+            one.join()
+    assert notes.events("leaf") == ["call"]
+    with hooks.set_profile(deep.profile, where='call and function("leaf") and depth > 10000'):
+        work()
+    assert deep.kept == []
 
 
 def test_where_leaves_alone_what_it_does_not_want():

@@ -28,16 +28,29 @@ WITHOUT_PYTHON = {"base", "file", "model"}
 # What a part of the Python package may import besides itself.
 PYTHON_LAYERS = {
     "errors": set(),
+    "escape": set(),
     "expression": {"errors"},
     "model": {"errors", "expression", "_core"},
     "formats": {"errors", "model"},
-    "report": {"errors", "expression", "model"},
+    "report": {"errors", "escape", "expression", "model"},
     "record": {"errors", "expression", "model", "_core"},
     "hooks": {"errors", "expression", "_core"},
     "cprofile": {"errors", "hooks", "_core"},
-    "watching": {"errors", "expression", "hooks", "_core"},
+    "watching": {"errors", "escape", "expression", "hooks", "_core"},
     "__init__": {"errors", "expression", "model", "record", "hooks", "watching"},
-    "cli": {"errors", "expression", "model", "formats", "report", "record", "hooks", "watching", "_core", "__init__"},
+    "cli": {
+        "errors",
+        "escape",
+        "expression",
+        "model",
+        "formats",
+        "report",
+        "record",
+        "hooks",
+        "watching",
+        "_core",
+        "__init__",
+    },
     "__main__": {"cli"},
 }
 

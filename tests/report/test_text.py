@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seismo.escape import printable
 from seismo.report import text
-from seismo.report.escape import printable
 
 SIGNS = text.Signs()
 PLAIN = text.Signs(plain=True)

@@ -176,7 +176,7 @@ def failed(error: BaseException) -> int:
 def _complain(lines: list[str]) -> None:
     from contextlib import suppress
 
-    from seismo.report.escape import printable
+    from seismo.escape import printable
 
     text = "".join(("        " if index else "seismo: ") + printable(line) + "\n" for index, line in enumerate(lines))
     with suppress(*UNUSABLE):

@@ -21,6 +21,7 @@ from seismo._core import (
     setprofile,
     settrace,
 )
+from seismo.hooks.references import get_ref_tracer, set_ref_tracer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,10 +36,12 @@ if TYPE_CHECKING:
 __all__ = [
     "Hook",
     "get_profile",
+    "get_ref_tracer",
     "get_trace",
     "getprofile",
     "gettrace",
     "set_profile",
+    "set_ref_tracer",
     "set_trace",
     "setprofile",
     "setprofile_all_threads",
@@ -46,18 +49,8 @@ __all__ = [
     "settrace_all_threads",
 ]
 
-# Imported when they are asked for: name and module.
-_LATER = {"get_ref_tracer": "references", "set_ref_tracer": "references"}
-
-
-def __getattr__(name: str) -> object:
-    if name not in _LATER:
-        raise AttributeError(f"module 'seismo.hooks' has no attribute {name!r}")
-    return getattr(__import__(f"seismo.hooks.{_LATER[name]}", fromlist=[name]), name)
-
-
 # What a term of `where` can be about here. What a call took is known when it is over, and then it is another event.
-_FACTS = ("module", "function", "qualname", "name", "file", "line", "callee", "exception")
+_FACTS = ("module", "function", "qualname", "name", "file", "line", "callee", "exception", "depth", "thread", "task")
 _CALLS = ("call", "resume", "throw", "return", "yield", "unwind")
 _PROFILE_KINDS = (*_CALLS, "c_call", "c_return", "c_raise")
 _TRACE_KINDS = (*_CALLS, "line", "raise", "stop_iteration", "opcode")

@@ -7,8 +7,8 @@ import math
 import os
 from typing import TYPE_CHECKING, Any
 
+from seismo.escape import printable
 from seismo.report import text
-from seismo.report.escape import printable
 from seismo.report.facts import header
 from seismo.report.terminal import write_facts
 

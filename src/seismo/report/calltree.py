@@ -27,8 +27,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING
 
+from seismo.escape import printable
 from seismo.report import text
-from seismo.report.escape import printable
 from seismo.report.functions import ROOMY, FunctionCells, Modules, name_spans
 
 if TYPE_CHECKING:
@@ -104,8 +104,7 @@ class CallTree:
         self._calls: Sequence[int] = tree["calls"]
         self._resumes: Sequence[int] = tree["resumes"]
         self._flags: Sequence[int] = tree["flags"]
-        names = recording.functions["module"]
-        self._hidden = {row for row in range(len(names)) if not modules.shows(names[row])} if modules else set()
+        self._hidden = modules.left_out(recording.functions)
         self._machinery, self._exec = _machinery(recording) if fold else (set(), set())
         self._first, self._next, roots = _links(self._parents)
         self.whole_ns = sum(recording.functions["own_ns"])

@@ -12,8 +12,8 @@ import json
 from ntpath import basename  # splits at both slashes, as the model's diff does
 from typing import TYPE_CHECKING
 
+from seismo.escape import printable
 from seismo.report import text
-from seismo.report.escape import printable
 from seismo.report.facts import command_line
 from seismo.report.terminal import write_facts
 

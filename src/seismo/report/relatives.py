@@ -20,8 +20,8 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from seismo.errors import UsageError
+from seismo.escape import printable
 from seismo.report import text
-from seismo.report.escape import printable
 from seismo.report.functions import FunctionCells, name_spans
 
 if TYPE_CHECKING:

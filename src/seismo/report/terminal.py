@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from seismo.errors import UsageError
+from seismo.escape import printable
 from seismo.report import text
 from seismo.report.calltree import Limits, write_tree
-from seismo.report.escape import printable
 from seismo.report.facts import header
 from seismo.report.functions import Modules, write_functions
 from seismo.report.relatives import find_functions, write_callees, write_callers

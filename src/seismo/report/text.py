@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from unicodedata import combining, east_asian_width
 
-from seismo.report.escape import printable
+from seismo.escape import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,0 +1,288 @@
+/* seismo._core.Watch: a watch that hands its matches to a Python function; and what such a function needs to look at a
+ * program without changing it. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "hook/facts.h"
+#include "hook/locals.h"
+#include "hook/watch.h"
+#include "module/filter.h"
+#include "module/module.h"
+
+typedef struct {
+    PyObject_HEAD sm_watch watch;
+    PyObject *report, *evaluate; /* owned; NULL: none, or the hub is done with it */
+    char *hide;                  /* owned */
+    bool started, running;
+} watch_object;
+
+static watch_object *object_of(sm_watch *watch) {
+    return (watch_object *)((char *)watch - offsetof(watch_object, watch));
+}
+
+/* What evaluate raised is no answer, and no business of the program's, except for the user's own Ctrl-C. */
+static sm_verdict ask_python(sm_watch *watch, uint32_t term) {
+    watch_object *self = object_of(watch);
+    PyFrameObject *frame = self->evaluate ? sm_hub_frame() : NULL;
+    PyObject *answer = frame ? PyObject_CallFunction(self->evaluate, "IO", term, frame) : NULL;
+    sm_verdict verdict = answer == Py_True ? SM_YES : answer == Py_False ? SM_NO : SM_UNKNOWN;
+    Py_XDECREF(answer);
+    if (PyErr_Occurred()) {
+        bool keep = PyErr_ExceptionMatches(PyExc_KeyboardInterrupt);
+        PyObject *type, *value, *traceback;
+        PyErr_Fetch(&type, &value, &traceback);
+        if (keep)
+            Py_XSETREF(watch->raised, Py_NewRef(type));
+        else
+            watch->lost++;
+        Py_XDECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(traceback);
+    }
+    return verdict;
+}
+
+static PyObject *text_of(const char *text) {
+    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+}
+
+static int hand_to_python(sm_watch *watch, const sm_match *match) {
+    watch_object *self = object_of(watch);
+    PyFrameObject *frame = sm_hub_frame();
+    if (frame == NULL || self->report == NULL) {
+        watch->lost++;
+        PyErr_Clear();
+        return 0;
+    }
+    const sm_hook_event *event = match->event;
+    PyObject *report = Py_NewRef(self->report); /* the action may take the watch out */
+    PyObject *done = PyObject_CallFunction(
+        report, "iiiOOiLLKIKLNN", (int)match->moment, (int)match->kind, (int)event->kind, frame,
+        event->arg ? event->arg : Py_None, event->line, (long long)match->duration_ns, (long long)match->own_ns,
+        (unsigned long long)match->call, (unsigned)match->nesting, (unsigned long long)match->calls,
+        (long long)sm_fact_depth(), text_of(match->function->module), text_of(match->function->qualname));
+    Py_DECREF(report);
+    Py_XDECREF(done);
+    return done == NULL ? -1 : 0;
+}
+
+static void done(sm_watch *watch) {
+    watch_object *self = object_of(watch);
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    self->running = false;
+    Py_CLEAR(self->report);
+    Py_CLEAR(self->evaluate);
+    PyErr_Restore(type, value, traceback);
+    Py_DECREF(self); /* the hub's */
+}
+
+static PyObject *watch_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
+    static char *names[] = {"filter", "kinds", "report", "evaluate", "ends",        "lines", "tracks",
+                            "all",    "times", "limit",  "hide",     "this_thread", NULL};
+    PyObject *filter, *report = Py_None, *evaluate = Py_None; /* borrowed */
+    unsigned kinds = 0;
+    int ends = 0, lines = 0, tracks = 0, all = 0, times = 0, this_thread = 0;
+    unsigned long long limit = UINT64_MAX;
+    const char *hide = NULL;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OI|OOpppppKzp:Watch", names, &filter, &kinds, &report,
+                                     &evaluate, &ends, &lines, &tracks, &all, &times, &limit, &hide, &this_thread))
+        return NULL;
+    sm_filter *held = sm_filter_from(filter);
+    if (held == NULL && PyErr_Occurred())
+        return NULL;
+    if (held == NULL) {
+        PyErr_SetString(PyExc_TypeError, "a watch needs a filter");
+        return NULL;
+    }
+    watch_object *self = (watch_object *)type->tp_alloc(type, 0);
+    if (self == NULL)
+        return NULL;
+    self->watch.filter = sm_filter_hold(held);
+    self->watch.kinds = kinds;
+    self->watch.ends = ends;
+    self->watch.lines = lines;
+    self->watch.tracks = tracks;
+    self->watch.keeps_all = all;
+    self->watch.times = times;
+    self->watch.tool.only = this_thread ? PyThreadState_Get() : NULL;
+    self->watch.limit = limit;
+    self->watch.done = done;
+    if (report != Py_None) {
+        self->report = Py_NewRef(report);
+        self->watch.report = hand_to_python;
+    }
+    if (evaluate != Py_None) {
+        self->evaluate = Py_NewRef(evaluate);
+        self->watch.python = ask_python;
+    }
+    if (hide != NULL && hide[0] != '\0') {
+        self->hide = sm_malloc(strlen(hide) + 1);
+        if (self->hide == NULL) {
+            Py_DECREF(self);
+            return PyErr_NoMemory();
+        }
+        strcpy(self->hide, hide);
+        self->watch.hide = self->hide;
+    }
+    return (PyObject *)self;
+}
+
+static void watch_dealloc(PyObject *object) {
+    watch_object *self = (watch_object *)object; /* not running: the hub holds it while it is */
+    PyTypeObject *type = Py_TYPE(object);
+    sm_watch_release(&self->watch);
+    Py_XDECREF(self->report);
+    Py_XDECREF(self->evaluate);
+    sm_free(self->hide);
+    type->tp_free(object);
+    Py_DECREF(type);
+}
+
+static PyObject *watch_start(PyObject *object, PyObject *Py_UNUSED(none)) {
+    watch_object *self = (watch_object *)object;
+    if (self->started) {
+        PyErr_SetString(PyExc_RuntimeError, "this watch has been started before");
+        return NULL;
+    }
+    self->started = self->running = true;
+    Py_INCREF(self); /* the hub's, given back in done() */
+    if (sm_watch_start(&self->watch) < 0) {
+        if (self->running) /* else the hub has said done() */
+            done(&self->watch);
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *watch_stop(PyObject *object, PyObject *Py_UNUSED(none)) {
+    if (((watch_object *)object)->running)
+        sm_watch_stop(&((watch_object *)object)->watch);
+    Py_RETURN_NONE;
+}
+
+static PyObject *buckets_of(const sm_watched *of) {
+    PyObject *list = PyTuple_New(of->buckets == NULL ? 0 : SM_WATCH_BUCKETS);
+    for (int i = 0; list != NULL && of->buckets != NULL && i < SM_WATCH_BUCKETS; i++) {
+        PyObject *count = PyLong_FromUnsignedLong(of->buckets[i]);
+        if (count == NULL)
+            Py_CLEAR(list);
+        else
+            PyTuple_SET_ITEM(list, i, count);
+    }
+    return list;
+}
+
+/* One row a function that the watch has seen: (module, qualname, file, line, possible, calls, matches, timed, sum_ns,
+ * min_ns, max_ns, buckets). */
+static PyObject *watch_functions(PyObject *object, PyObject *Py_UNUSED(none)) {
+    const sm_watch *watch = &((watch_object *)object)->watch;
+    PyObject *rows = PyList_New(0);
+    for (uint32_t i = 0; rows != NULL && i < watch->functions_size; i++) {
+        const sm_watched *of = watch->functions[i];
+        if (of == NULL || of->hidden)
+            continue;
+        const sm_function *f = of->function;
+        PyObject *buckets = buckets_of(of);
+        PyObject *row = buckets == NULL
+                            ? NULL
+                            : Py_BuildValue("NNNiNKKKdddN", text_of(f->module), text_of(f->qualname), text_of(f->file),
+                                            f->line, PyBool_FromLong((of->verdict.yes | of->verdict.maybe) != 0),
+                                            (unsigned long long)of->calls, (unsigned long long)of->matches,
+                                            (unsigned long long)of->timed, of->sum_ns, of->min_ns, of->max_ns, buckets);
+        if (row == NULL || PyList_Append(rows, row) < 0)
+            Py_CLEAR(rows);
+        Py_XDECREF(row);
+    }
+    return rows;
+}
+
+static PyObject *watch_matched(PyObject *object, void *Py_UNUSED(closure)) {
+    return PyLong_FromUnsignedLongLong(((watch_object *)object)->watch.matched);
+}
+
+static PyObject *watch_lost(PyObject *object, void *Py_UNUSED(closure)) {
+    return PyLong_FromUnsignedLongLong(((watch_object *)object)->watch.lost);
+}
+
+static PyObject *watch_running(PyObject *object, void *Py_UNUSED(closure)) {
+    return PyBool_FromLong(((watch_object *)object)->running);
+}
+
+static PyMethodDef watch_methods[] = {
+    {"start", watch_start, METH_NOARGS, NULL},
+    {"stop", watch_stop, METH_NOARGS, NULL},
+    {"functions", watch_functions, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef watch_fields[] = {
+    {"matched", watch_matched, NULL, NULL, NULL},
+    {"lost", watch_lost, NULL, NULL, NULL},
+    {"running", watch_running, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot watch_slots[] = {
+    {Py_tp_new, watch_new},
+    {Py_tp_dealloc, watch_dealloc},
+    {Py_tp_methods, watch_methods},
+    {Py_tp_getset, watch_fields},
+    {0, NULL},
+};
+
+static PyType_Spec watch_spec = {
+    .name = "seismo._core.Watch",
+    .basicsize = sizeof(watch_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = watch_slots,
+};
+
+/* Functions. */
+
+static PyObject *frame_locals(PyObject *Py_UNUSED(module), PyObject *frame) {
+    if (!PyFrame_Check(frame)) {
+        PyErr_SetString(PyExc_TypeError, "not a frame");
+        return NULL;
+    }
+    return sm_locals((PyFrameObject *)frame);
+}
+
+/* The instance's own dict, past any property of that name; None: it has none. */
+static PyObject *instance_dict(PyObject *Py_UNUSED(module), PyObject *object) {
+    PyObject *fields = PyType_Check(object) ? NULL : PyObject_GenericGetDict(object, NULL);
+    if (fields != NULL && PyDict_CheckExact(fields))
+        return fields;
+    Py_XDECREF(fields);
+    PyErr_Clear();
+    Py_RETURN_NONE;
+}
+
+static PyObject *where_am_i(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none)) {
+    PyObject *thread = sm_fact_thread_name(), *task = sm_fact_task_name();
+    thread = thread ? thread : PyUnicode_FromString("");
+    task = task ? task : PyUnicode_FromString("");
+    return Py_BuildValue("NN", thread, task);
+}
+
+static PyObject *watch_bucket(PyObject *Py_UNUSED(module), PyObject *number) {
+    long bucket = PyLong_AsLong(number);
+    return PyErr_Occurred() ? NULL : PyFloat_FromDouble(sm_watch_bucket((int)bucket));
+}
+
+static PyMethodDef functions[] = {
+    {"frame_locals", frame_locals, METH_O, NULL},
+    {"instance_dict", instance_dict, METH_O, NULL},
+    {"where_am_i", where_am_i, METH_NOARGS, NULL},
+    {"watch_bucket", watch_bucket, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+int sm_module_add_watch(PyObject *module) {
+    if (PyModule_AddFunctions(module, functions) < 0)
+        return -1;
+    PyObject *type = PyType_FromModuleAndSpec(module, &watch_spec, NULL);
+    int status = type ? PyModule_AddObjectRef(module, "Watch", type) : -1;
+    Py_XDECREF(type);
+    return status;
+}

@@ -1,0 +1,156 @@
+"""What can be done with a match, besides printing it: the debugger at that frame, and the tables of counts and durations."""
+
+from __future__ import annotations
+
+import sys
+
+from seismo.escape import printable
+from seismo.watching.text import duration
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pdb import Pdb
+
+    from seismo.watching.match import Match
+
+    from seismo import _core
+else:
+    from seismo import _core
+
+
+class Row:
+    """What a watch counted of one function. calls: seen; matches; times in ns of `timed` matched calls that ended."""
+
+    __slots__ = (
+        "buckets",
+        "calls",
+        "file",
+        "least",
+        "line",
+        "matches",
+        "module",
+        "most",
+        "possible",
+        "qualname",
+        "sum",
+        "timed",
+    )
+
+    def __init__(
+        self, fields: tuple[str, str, str, int, bool, int, int, int, float, float, float, tuple[int, ...]]
+    ) -> None:
+        self.module, self.qualname, self.file, self.line, self.possible = fields[:5]
+        self.calls, self.matches, self.timed, self.sum, self.least, self.most = fields[5:11]
+        self.buckets = list(fields[11])
+
+    @property
+    def function(self) -> str:
+        """MODULE.QUALNAME, without the main program's `__main__`."""
+        return full_name(self.module, self.qualname)
+
+    def add(self, other: Row) -> None:
+        """Takes in what a later use of the watch counted."""
+        if other.timed:
+            self.least = min(self.least, other.least) if self.timed else other.least
+            self.most = max(self.most, other.most)
+        self.calls += other.calls
+        self.matches += other.matches
+        self.timed += other.timed
+        self.sum += other.sum
+        if other.buckets:
+            mine = self.buckets or [0] * len(other.buckets)
+            self.buckets = [a + b for a, b in zip(mine, other.buckets, strict=True)]
+
+    def __repr__(self) -> str:
+        return f"<{self.function}: {self.matches} matches>"
+
+
+def full_name(module: str, qualname: str) -> str:
+    """How a function is named in what is shown."""
+    return qualname if module in ("", "__main__") else f"{module}.{qualname}"
+
+
+def counts(rows: list[Row]) -> list[str]:
+    """The table of matches by function, most first."""
+    found = sorted((row for row in rows if row.matches), key=lambda row: (-row.matches, row.function))
+    if not found:
+        return []
+    width = max(len(f"{found[0].matches:,}"), len("matches"))
+    lines = [f"{'matches':>{width}}  function"]
+    return lines + [f"{row.matches:>{width},}  {printable(row.function)}" for row in found]
+
+
+def histograms(rows: list[Row], bar: str = "█") -> list[str]:
+    """For each function the durations of its matched calls, a line for each step that has any between the ends."""
+    lines: list[str] = []
+    for row in sorted((row for row in rows if row.timed), key=lambda row: -row.sum):
+        lines.append(
+            f"{printable(row.function)}: {row.timed:,} calls, mean {duration(row.sum / row.timed)}, "
+            f"least {duration(row.least)}, most {duration(row.most)}"
+        )
+        used = [number for number, count in enumerate(row.buckets) if count]
+        most = max(row.buckets, default=0)
+        for number in range(used[0], used[-1] + 1) if used else ():
+            count = row.buckets[number]
+            length = max(1, round(40 * count / most)) if count else 0
+            low = duration(_core.watch_bucket(number)) if number else "0"
+            lines.append(
+                f"  {low:>7} {'│' if bar != '#' else '|'}{bar * length} {count:,}"
+                if count
+                else f"  {low:>7} {'│' if bar != '#' else '|'}"
+            )
+    return lines
+
+
+def debugger(stop: Callable[[], None]) -> Callable[[Match], None]:
+    """An action that opens pdb at the match's frame, and there and then. stop: what `quit` does."""
+    from pdb import Pdb
+
+    class AtMatch(Pdb):
+        """A pdb whose prompt is opened from inside an event, where nothing is traced: stepping begins afterwards."""
+
+    def act(match: Match) -> None:
+        frame = match.frame
+        if frame is None:
+            return
+        pdb = AtMatch(nosigint=True, skip=["seismo.*"])
+        pdb.reset()
+        pdb.set_step()
+        pdb.botframe = _outermost(frame)
+        pdb.curframe_locals = None  # type: ignore[assignment]
+        pdb.quitting = False
+        error = match.arg if isinstance(match.arg, BaseException) else None
+        if match.exception is not None:
+            pdb.message(f"seismo: {match.exception}")
+        elif match.value is not None:
+            pdb.message(f"seismo: {match.function} -> {match.value}")
+        del error
+        pdb.interaction(frame, None)
+        if pdb.quitting:
+            sys.settrace(None)
+            stop()
+        elif _steps(pdb):
+            _trace(pdb, frame)
+
+    return act
+
+
+def _outermost(frame):  # type: ignore[no-untyped-def]
+    while frame.f_back is not None:
+        frame = frame.f_back
+    return frame
+
+
+def _steps(pdb: Pdb) -> bool:
+    """Was it a command that stops again (next, step, until ...), or are there breakpoints?"""
+    return bool(pdb.breaks) or pdb.stoplineno != -1
+
+
+def _trace(pdb: Pdb, frame) -> None:  # type: ignore[no-untyped-def]
+    """What pdb.set_trace() does, but for what it would forget of the command that was given."""
+    while frame is not None:
+        frame.f_trace = pdb.trace_dispatch
+        pdb.botframe = frame
+        frame = frame.f_back
+    sys.settrace(pdb.trace_dispatch)

@@ -1,0 +1,503 @@
+"""A watch: the expression, what it is to show, and where; and what comes of it.
+
+The native core decides what matches and calls `_report` for it, inside the program, with tracing suppressed: what runs
+here is not watched. Nothing that fails here may reach the program, Ctrl-C apart: an action that raises is told once,
+and the watch is taken out.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from _thread import RLock
+from time import monotonic
+
+from seismo.errors import SeismoError, UsageError
+from seismo.expression import KINDS, parse
+from seismo.watching import actions as _actions
+from seismo.watching import match as _match
+from seismo.watching import source, text
+from seismo.watching.jsonlines import line as json_line
+from seismo.watching.values import MASK, Shower, class_name, looks_secret, shorten
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from types import CodeType, FrameType, TracebackType
+    from typing import Any, ParamSpec, Self, TypeVar
+
+    from seismo import _core
+
+    P = ParamSpec("P")
+    R = TypeVar("R")
+    Action = str | Callable[[_match.Match], object]
+else:
+    from seismo import _core
+
+ACTIONS = ("print", "count", "histogram", "stack", "pdb", "keep")
+KEPT = 1000  # matches that `matches` holds
+_STACK = 30  # frames that --stack shows
+_CALLS_KEPT = 1000  # calls whose variables are remembered
+_HERE = __file__[: -len("watching/watch.py")]
+_running: dict[int, Watch] = {}
+
+
+class Watch:
+    """A context manager and a decorator. It may be used again, and adds up.
+
+    count: matches so far. matches: the first of them, as Match objects, unless nothing but counting was asked for.
+    functions: what was seen of each function that could match. failed: why the watch was taken out, or "".
+    """
+
+    def __init__(
+        self,
+        expression: str,
+        action: Action | Iterable[Action] | None = None,
+        *,
+        args: bool = False,
+        returns: bool = False,
+        vars: bool = False,  # noqa: A002  as the option
+        stack: bool = False,
+        count: bool = False,
+        histogram: bool = False,
+        pdb: bool = False,
+        limit: int | None = None,
+        output: object = None,
+        json: bool = False,
+        color: str = "auto",
+        repr: bool = False,  # noqa: A002  as the option
+        show_secrets: bool = False,
+        threads: str = "all",
+    ) -> None:
+        self.expression = parse(expression)
+        kinds = self.expression.kinds if self.expression.names_kind else frozenset(["call"])
+        self._kinds = sum(1 << KINDS.index(kind) for kind in kinds)
+        names, self._calls = _chosen(action)
+        names |= {name for name, on in (("count", count), ("histogram", histogram), ("pdb", pdb)) if on}
+        self._args, self._returns, self._vars = args, returns, vars
+        self._stack = stack or "stack" in names
+        shows = args or returns or vars or self._stack or pdb
+        self._print = "print" in names or bool(shows and not self._calls) or not (names or self._calls)
+        self._only_counts = not self._print and not self._calls and not names & {"pdb", "keep"}
+        self._names = names
+        if limit is not None and not (type(limit) is int and limit > 0):
+            raise UsageError(f"limit cannot be {limit!r}", hint="it is a whole number above 0")
+        for name, value, allowed in (
+            ("color", color, ("auto", "always", "never")),
+            ("threads", threads, ("all", "current")),
+        ):
+            if value not in allowed:
+                raise UsageError(f"{name} cannot be {value!r}", hint=f"it is one of {', '.join(allowed)}")
+        self._limit, self._output, self._json = limit, output, json
+        self._color, self._this_thread = color, threads == "current"
+        self._shower = Shower(secrets=show_secrets, own_repr=repr)
+        self._lock = RLock()
+        self._depth = 0
+        self._native: _core.Watch | None = None
+        self._before: tuple[int, int, dict[tuple[str, str, str, int], _actions.Row]] = (0, 0, {})
+        self._stream: Any = None
+        self._opened = False
+        self._writer = text.Writer()
+        self._debug: Callable[[_match.Match], None] | None = None
+        self._variables: dict[int, dict[str, str]] = {}
+        self._began = 0.0
+        self.matches: list[_match.Match] = []
+        self.failed = ""
+        self.masked = 0
+
+    # ---- on and off ----
+
+    def __enter__(self) -> Self:
+        with self._lock:
+            if self._depth == 0:
+                self._begin()
+            self._depth += 1
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        with self._lock:
+            self._depth -= 1
+            if self._depth == 0:
+                self.stop()
+                self._end()
+
+    def _begin(self) -> None:
+        self._open()
+        if "pdb" in self._names:
+            self._debug = _actions.debugger(self.stop)
+        follows = self._print or self._vars
+        native = _core.Watch(
+            _core.Filter(self.expression.program),
+            self._kinds,
+            None if self._only_counts else self._report,
+            self._evaluate if self.expression.needs_python else None,
+            ends=self._returns or self._vars,
+            lines=self._vars,
+            tracks=follows,
+            all=self._vars,
+            times="histogram" in self._names,
+            hide=_HERE,
+            this_thread=self._this_thread,
+            **({} if self._limit is None else {"limit": self._limit}),
+        )
+        self._began = monotonic()
+        try:
+            native.start()
+        except RuntimeError as reason:
+            raise SeismoError("this program cannot be watched", str(reason), "see: seismo doctor") from None
+        self._native = native
+        _running[id(self)] = self
+        _after_forks()
+
+    def stop(self) -> None:
+        """Takes the watch out: from now on nothing matches. Idempotent, from any thread, and from actions."""
+        if self._native is not None:
+            self._native.stop()
+
+    def _end(self) -> None:
+        _running.pop(id(self), None)
+        native, self._native = self._native, None
+        if native is not None:
+            self._before = (self._before[0] + native.matched, self._before[1] + native.lost, self._merged(native))
+        self._variables.clear()
+        if self._opened:
+            self._stream.close()
+            self._opened, self._stream = False, None
+
+    # ---- what came of it ----
+
+    @property
+    def count(self) -> int:
+        """How many events or calls matched so far."""
+        return self._before[0] + (self._native.matched if self._native is not None else 0)
+
+    @property
+    def lost(self) -> int:
+        """Matches or answers that were lost: no memory, no stack left, or an expression's own failure."""
+        return self._before[1] + (self._native.lost if self._native is not None else 0)
+
+    @property
+    def functions(self) -> list[_actions.Row]:
+        """What was counted of each function that ran: matches, and durations if a histogram was asked for."""
+        return list((self._before[2] if self._native is None else self._merged(self._native)).values())
+
+    def _merged(self, native: _core.Watch) -> dict[tuple[str, str, str, int], _actions.Row]:
+        rows = {key: row for key, row in self._before[2].items()}
+        for fields in native.functions():
+            row = _actions.Row(fields)
+            key = (row.module, row.qualname, row.file, row.line)
+            if key in rows:
+                row.add(rows[key])
+            rows[key] = row
+        return rows
+
+    def report(self) -> list[str]:
+        """The tables of the count and histogram actions, as lines."""
+        lines = _actions.counts(self.functions) if "count" in self._names else []
+        if "histogram" in self._names:
+            lines += _actions.histograms(self.functions, "#" if self._writer.ascii_only else "█")
+        return lines
+
+    def __repr__(self) -> str:
+        state = "running" if self._native is not None else "ended"
+        return f"<seismo watch {str(self.expression)!r}: {state}, {self.count} matches>"
+
+    def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
+        """The function, with the watch on while it runs; `function.watch` is this watch."""
+        from functools import wraps
+
+        flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
+        if flags & 0x220:
+            raise UsageError("a generator cannot be decorated with a watch", hint="use `with seismo.watch(...)` in it")
+        if flags & 0x80:
+
+            async def coroutine(*args: Any, **kwargs: Any) -> Any:
+                with self:
+                    return await function(*args, **kwargs)  # type: ignore[misc]
+
+            wrapper: Any = wraps(function)(coroutine)
+        else:
+
+            def plain(*args: Any, **kwargs: Any) -> Any:
+                with self:
+                    return function(*args, **kwargs)
+
+            wrapper = wraps(function)(plain)
+        wrapper.watch = self
+        result: Callable[P, R] = wrapper
+        return result
+
+    # ---- inside the program ----
+
+    def _evaluate(self, term: int, frame: FrameType) -> bool | None:
+        variables = _core.frame_locals(frame)
+        return self.expression.evaluate_term(term, {"arg": variables, "value": variables})
+
+    def _report(self, *event: Any) -> None:
+        match = None
+        try:
+            match = self._match(*event)
+            self._act(match)
+        except KeyboardInterrupt:
+            raise
+        except RecursionError:  # the program is at the end of its stack: no failure of the action's
+            self._before = (self._before[0], self._before[1] + 1, self._before[2])
+        except BaseException as error:  # noqa: BLE001  an action's failure is not the program's
+            self._fail(error)
+        finally:
+            if match is not None:
+                match.frame = match.arg = None
+
+    def _act(self, match: _match.Match) -> None:
+        if self._print and (match.moment != "line" or match.variables is not None):
+            self._write(match)
+        if match.moment in ("event", "whole"):
+            if len(self.matches) < KEPT:
+                self.matches.append(match)
+            for call in self._calls:
+                call(match)
+            if self._debug is not None:
+                self._debug(match)
+
+    def _fail(self, error: BaseException) -> None:
+        self.stop()
+        self.failed = f"{class_name(type(error))}: {self._shower.show(error)}"
+        place = error.__traceback__
+        while place is not None and place.tb_next is not None:
+            place = place.tb_next
+        where = "" if place is None else f" ({self._writer.place(place.tb_frame.f_code.co_filename, place.tb_lineno)})"
+        if not isinstance(error, BrokenPipeError):
+            try:
+                stream = self._stream if hasattr(self._stream, "write") and not self._json else sys.stderr
+                stream.write(f"seismo: the watch is taken out, its action failed: {self.failed}{where}\n")
+            except Exception:  # noqa: BLE001  there is nobody to tell
+                return
+
+    def _match(
+        self,
+        moment: int,
+        kind: int,
+        how: int,
+        frame: FrameType,
+        arg: object,
+        line: int,
+        duration: int,
+        own: int,
+        call: int,
+        nesting: int,
+        calls: int,
+        depth: int,
+        module: str,
+        qualname: str,
+    ) -> _match.Match:
+        match = _match.Match()
+        code = frame.f_code
+        match.time = monotonic() - self._began
+        match.moment, match.kind, match.how = _match.MOMENTS[moment], KINDS[kind], KINDS[how]
+        match.module, match.qualname, match.function = module, qualname, _actions.full_name(module, qualname)
+        match.file = code.co_filename
+        match.frame, match.arg = frame, arg
+        match.call, match.calls, match.nesting, match.depth = call, calls, nesting, depth
+        match.thread, match.task = _core.where_am_i()
+        match.duration = None if duration < 0 else duration
+        match.own = None if own < 0 else own
+        starts = match.kind == "call" and moment != _match.END
+        match.line = line or (code.co_firstlineno if starts else frame.f_lineno or code.co_firstlineno)
+        if not starts:
+            match.source = source.line_of(match.file, match.line)
+        self._outcome(match, arg)
+        if self._args and starts:
+            match.args = self._arguments(frame, code)
+        if self._vars and (match.kind == "line" or moment in (_match.END, _match.WHOLE) or match.how != "call"):
+            match.variables = self._changes(frame, code, call, moment)
+        elif self._vars and starts and not self._args:
+            match.args = self._arguments(frame, code)
+        if self._vars and starts and moment == _match.EVENT:
+            self._changes(frame, code, call, moment)  # the arguments are shown: only what changes from here on
+        if self._stack and moment in (_match.EVENT, _match.WHOLE):
+            match.stack = self._frames(frame.f_back)
+        return match
+
+    def _outcome(self, match: _match.Match, arg: object) -> None:
+        """What was returned, yielded or raised, or which C function it is about."""
+        if match.how in ("unwind", "raise", "throw", "stop_iteration"):
+            match.exception = self._shower.show(arg) if isinstance(arg, BaseException) else "an exception"
+        elif match.how in ("return", "yield"):
+            wanted = self._returns or self._vars or match.kind in ("return", "yield")
+            if wanted and match.how == "return" and match.kind == "call" and not (self._returns or self._vars):
+                return
+            if wanted or self._returns:
+                match.value = self._shower.named(match.qualname.rpartition(".")[2], arg)
+        elif match.kind.startswith("c_"):
+            match.callee = _callee(arg)
+
+    def _arguments(self, frame: FrameType, code: CodeType) -> dict[str, str]:
+        variables = _core.frame_locals(frame)
+        count = code.co_argcount + code.co_kwonlyargcount
+        count += bool(code.co_flags & 4) + bool(code.co_flags & 8)  # *args, **kwargs
+        names = code.co_varnames[:count]
+        return {name: self._named(name, variables[name]) for name in names if name in variables}
+
+    def _named(self, name: str, value: object) -> str:
+        shown = self._shower.named(name, value)
+        self.masked += MASK in shown
+        return shown
+
+    def _changes(
+        self, frame: FrameType, code: CodeType, call: int, moment: int
+    ) -> list[tuple[str, str | None, str | None]]:
+        """The variables that are new, other or gone since the last look at this call."""
+        module_level = not code.co_flags & 1
+        now = {}
+        for name, value in _core.frame_locals(frame).items():
+            if type(name) is not str or (module_level and _is_furniture(name, value)):
+                continue
+            now[name] = self._named(name, value)
+        before = self._variables.pop(call, {}) if call else {}
+        if call and moment != _match.END:
+            if len(self._variables) >= _CALLS_KEPT:
+                self._variables.pop(next(iter(self._variables)), None)
+            self._variables[call] = now
+        changed: list[tuple[str, str | None, str | None]] = [
+            (name, shown, before.get(name)) for name, shown in now.items() if before.get(name) != shown
+        ]
+        changed += [(name, None, shown) for name, shown in before.items() if name not in now]
+        return changed
+
+    def _frames(self, frame: FrameType | None) -> list[tuple[str, int, str, str]]:
+        frames: list[tuple[str, int, str, str]] = []
+        while frame is not None and len(frames) < _STACK:
+            code = frame.f_code
+            if not code.co_filename.startswith(_HERE):
+                line = frame.f_lineno or code.co_firstlineno
+                frames.append((code.co_filename, line, code.co_qualname, source.line_of(code.co_filename, line)))
+            frame = frame.f_back
+        return frames
+
+    # ---- output ----
+
+    def _open(self) -> None:
+        if self._stream is not None and self._opened:
+            return
+        output = sys.stderr if self._output is None else self._output
+        if isinstance(output, (str, os.PathLike)):
+            try:
+                output = open(output, "a", encoding="utf-8", errors="backslashreplace", buffering=1)  # noqa: SIM115
+            except OSError as error:
+                raise SeismoError(f"cannot write the output: {error.strerror or error}", str(self._output)) from None
+            self._opened = True
+        elif output is not None and not hasattr(output, "write"):
+            raise UsageError(f"output cannot be a {type(output).__name__}", hint="it is a path or an open text file")
+        self._stream = output
+        self._writer = text.Writer(_coloured(output, self._color), _needs_ascii(output))
+
+    def _write(self, match: _match.Match) -> None:
+        stream = self._stream
+        if stream is None:
+            return
+        with self._lock:  # who speaks is remembered from one match to the next
+            if self._json:
+                stream.write(json_line(match))
+            else:
+                stream.write(self._writer.match(match))
+            flush = getattr(stream, "flush", None)
+            if flush is not None:
+                flush()
+
+    def _forked(self) -> None:
+        self._lock = RLock()
+
+
+def _callee(function: object) -> str:
+    """The name of a C function, as it would be written: len, str.join, os.stat."""
+    owner = getattr(function, "__self__", None) if type(function) is type(len) else None
+    name = shorten(getattr(function, "__name__", "?"), 100) if type(function) in _C_FUNCTIONS else "?"
+    if type(function) is type(str.join):
+        return f"{class_name(function.__objclass__)}.{name}"  # type: ignore[attr-defined]
+    if owner is None:
+        return name
+    if type(owner) is type(sys):
+        module = owner.__dict__.get("__name__")
+        return name if module == "builtins" or type(module) is not str else f"{module}.{name}"
+    if isinstance(type(owner), type) and type(owner) is type:
+        return f"{class_name(owner)}.{name}"  # type: ignore[arg-type]
+    return f"{class_name(type(owner))}.{name}"
+
+
+_C_FUNCTIONS = (type(len), type(str.join))
+
+
+def _is_furniture(name: str, value: object) -> bool:
+    """Of a module's namespace: what is there in every module, imported or defined."""
+    return name.startswith("__") or type(value) in (type(sys), type(_callee), type, type(len))
+
+
+def _chosen(action: object) -> tuple[set[str], list[Callable[[_match.Match], object]]]:
+    """The names and the functions among what was given as action. UsageError for what is neither."""
+    given: list[object] = [action] if action is None or isinstance(action, str) or callable(action) else []
+    if not given:
+        try:
+            given = list(action)  # type: ignore[call-overload]
+        except TypeError:
+            given = [action]
+    names: set[str] = set()
+    calls: list[Any] = []
+    for one in given:
+        if one is None:
+            continue
+        if isinstance(one, str):
+            if one not in ACTIONS:
+                raise UsageError(
+                    f"there is no action {one!r}", hint=f"it is a function, or one of {', '.join(ACTIONS)}"
+                )
+            names.add(one)
+        elif callable(one):
+            calls.append(one)
+        else:
+            hint = f"it is a function that takes the match, or one of {', '.join(ACTIONS)}"
+            raise UsageError(f"an action cannot be a {type(one).__name__}: it cannot be called", hint=hint)
+    return names, calls
+
+
+def _coloured(stream: Any, color: str) -> bool:
+    if color != "auto":
+        return color == "always"
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    try:
+        return bool(stream.isatty())
+    except (AttributeError, ValueError, OSError):
+        return False
+
+
+def _needs_ascii(stream: Any) -> bool:
+    encoding = getattr(stream, "encoding", None)
+    return type(encoding) is str and not encoding.lower().replace("-", "").startswith("utf")
+
+
+_registered = False
+
+
+def _after_forks() -> None:
+    global _registered
+    if not _registered:
+        os.register_at_fork(after_in_child=lambda: [watch._forked() for watch in list(_running.values())])
+        _registered = True
+
+
+def watch(expression: str, action: Action | Iterable[Action] | None = None, **options: Any) -> Watch:
+    """Shows, counts or handles what matches the expression, while the `with` block or the decorated function runs.
+
+        with seismo.watch('call("app.*.save")', args=True, returns=True) as w: ...     w.count, w.matches
+        with seismo.watch('raise and exception("KeyError")', lambda match: ...): ...
+        @seismo.watch('call and duration > 50ms', "histogram")
+
+    expression: docs/expressions.md. action: a function that is called with each Match while the program waits; "print"
+    (the default), "keep" (only into `matches`), "count", "histogram", "stack", "pdb"; or several of these. args,
+    returns, vars, stack: what is shown. limit: matches after which the watch takes itself out. output: a path or text
+    file instead of sys.stderr; json: JSON lines instead of text. color: "auto", "always" or "never". repr: show objects
+    by the program's own __repr__. show_secrets: show values whose names look secret, too. threads: "all" or "current".
+
+    Raises UsageError for an expression or option that is none, SeismoError when this program cannot be watched.
+    """
+    return Watch(expression, action, **options)
