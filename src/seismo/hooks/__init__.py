@@ -75,7 +75,7 @@ def setprofile_all_threads(func: Function | None) -> None:
 
     from seismo._core import _setprofile_everywhere
 
-    threading.setprofile(func)  # type: ignore[arg-type]
+    threading.setprofile(func)
     _setprofile_everywhere(func)
 
 
