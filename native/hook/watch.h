@@ -42,7 +42,7 @@ typedef struct {
 typedef struct {
     sm_filter_code verdict;
     const sm_function *function;
-    bool hidden;      /* one of ours */
+    bool hidden;      /* not to be watched */
     bool opcodes;     /* are asked for in its code */
     uint64_t calls;   /* seen */
     uint64_t matches; /* of any kind */
@@ -64,6 +64,7 @@ typedef struct sm_watch {
     bool keeps_all;    /* number all calls of wanted code, those that do not match, too */
     bool times;        /* keep durations: a histogram */
     uint64_t limit;    /* matches; UINT64_MAX: none */
+    bool machinery;    /* watch what imports modules, too */
     const char *hide;  /* code whose file begins so is not watched; outlives the watch */
     /* Hands a match over. NULL: only count. 0; -1 with an exception: it is raised in the program. */
     int (*report)(struct sm_watch *watch, const sm_match *match);

@@ -78,15 +78,16 @@ static void done(sm_watch *watch) {
 }
 
 static PyObject *watch_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
-    static char *names[] = {"filter", "kinds", "report", "evaluate", "ends",        "lines", "tracks",
-                            "all",    "times", "limit",  "hide",     "this_thread", NULL};
+    static char *names[] = {"filter", "kinds", "report", "evaluate", "ends",        "lines",     "tracks",
+                            "all",    "times", "limit",  "hide",     "this_thread", "machinery", NULL};
     PyObject *filter, *report = Py_None, *evaluate = Py_None; /* borrowed */
     unsigned kinds = 0;
-    int ends = 0, lines = 0, tracks = 0, all = 0, times = 0, this_thread = 0;
+    int ends = 0, lines = 0, tracks = 0, all = 0, times = 0, this_thread = 0, machinery = 0;
     unsigned long long limit = UINT64_MAX;
     const char *hide = NULL;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OI|OOpppppKzp:Watch", names, &filter, &kinds, &report,
-                                     &evaluate, &ends, &lines, &tracks, &all, &times, &limit, &hide, &this_thread))
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OI|OOpppppKzpp:Watch", names, &filter, &kinds, &report,
+                                     &evaluate, &ends, &lines, &tracks, &all, &times, &limit, &hide, &this_thread,
+                                     &machinery))
         return NULL;
     sm_filter *held = sm_filter_from(filter);
     if (held == NULL && PyErr_Occurred())
@@ -104,6 +105,7 @@ static PyObject *watch_new(PyTypeObject *type, PyObject *arguments, PyObject *ke
     self->watch.lines = lines;
     self->watch.tracks = tracks;
     self->watch.keeps_all = all;
+    self->watch.machinery = machinery;
     self->watch.times = times;
     self->watch.tool.only = this_thread ? PyThreadState_Get() : NULL;
     self->watch.limit = limit;

@@ -130,7 +130,9 @@ def _escape(text: str, at: int) -> tuple[str, int]:
         code = int(digits, 16)
         if code <= 0x10FFFF:
             return chr(code), at + 2 + size
-    return fail(text, at, "no such escape", r'a backslash is written "\\"; there are \" \n \t \r \xHH \uHHHH \UHHHHHHHH')
+    return fail(
+        text, at, "no such escape", r'a backslash is written "\\"; there are \" \n \t \r \xHH \uHHHH \UHHHHHHHH'
+    )
 
 
 def _digits(text: str, at: int) -> int:

@@ -150,7 +150,7 @@ class Parser:
         return operands[0] if len(operands) == 1 else Join(column, word, operands)
 
     def negation(self) -> Term:
-        """"not" negation, or a term."""
+        """ "not" negation, or a term."""
         token = self.token
         if not self.sees("not", "("):
             return self.term()
@@ -199,7 +199,7 @@ class Parser:
         if token.kind == END and self.at:
             before = self.tokens[self.at - 1]
         after = f" after {self.shown(before)}" if before else ""
-        hint = "a kind of event, or a term such as module(\"app.*\")"
+        hint = 'a kind of event, or a term such as module("app.*")'
         if token.kind == END:
             self.fail(token, f"something is missing{after}", hint)
         self.fail(token, f"{self.shown(token)} cannot stand here: something is missing{after}", hint)

@@ -22,9 +22,24 @@ else:
 class Row:
     """What a watch counted of one function. calls: seen; matches; times in ns of `timed` matched calls that ended."""
 
-    __slots__ = ("buckets", "calls", "file", "least", "line", "matches", "module", "most", "possible", "qualname", "sum", "timed")
+    __slots__ = (
+        "buckets",
+        "calls",
+        "file",
+        "least",
+        "line",
+        "matches",
+        "module",
+        "most",
+        "possible",
+        "qualname",
+        "sum",
+        "timed",
+    )
 
-    def __init__(self, fields: tuple[str, str, str, int, bool, int, int, int, float, float, float, tuple[int, ...]]) -> None:
+    def __init__(
+        self, fields: tuple[str, str, str, int, bool, int, int, int, float, float, float, tuple[int, ...]]
+    ) -> None:
         self.module, self.qualname, self.file, self.line, self.possible = fields[:5]
         self.calls, self.matches, self.timed, self.sum, self.least, self.most = fields[5:11]
         self.buckets = list(fields[11])
@@ -80,7 +95,11 @@ def histograms(rows: list[Row], bar: str = "█") -> list[str]:
             count = row.buckets[number]
             length = max(1, round(40 * count / most)) if count else 0
             low = duration(_core.watch_bucket(number)) if number else "0"
-            lines.append(f"  {low:>7} {'│' if bar != '#' else '|'}{bar * length} {count:,}" if count else f"  {low:>7} {'│' if bar != '#' else '|'}")
+            lines.append(
+                f"  {low:>7} {'│' if bar != '#' else '|'}{bar * length} {count:,}"
+                if count
+                else f"  {low:>7} {'│' if bar != '#' else '|'}"
+            )
     return lines
 
 

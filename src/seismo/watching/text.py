@@ -23,8 +23,28 @@ if TYPE_CHECKING:
 
 _MOST_INDENT = 40  # levels; deeper ones are told by a number
 
-_SIGNS = {"call": "▸", "end": "◂", "whole": "●", "raise": "✗", "line": "│", "yield": "◦", "to": "→", "rule": "──", "at": "↑"}
-_ASCII = {"call": ">", "end": "<", "whole": "*", "raise": "!", "line": "|", "yield": "~", "to": "->", "rule": "--", "at": "^"}
+_SIGNS = {
+    "call": "▸",
+    "end": "◂",
+    "whole": "●",
+    "raise": "✗",
+    "line": "│",
+    "yield": "◦",
+    "to": "→",
+    "rule": "──",
+    "at": "↑",
+}
+_ASCII = {
+    "call": ">",
+    "end": "<",
+    "whole": "*",
+    "raise": "!",
+    "line": "|",
+    "yield": "~",
+    "to": "->",
+    "rule": "--",
+    "at": "^",
+}
 _STYLES = {
     "time": "2",
     "place": "2",
@@ -70,8 +90,9 @@ class Writer:
         if first and who in (("MainThread", ""), ("", "")):
             return []
         rule = self.signs["rule"]
-        task = f", task {printable(match.task)}" if match.task else ""
-        return [self._styled(f"{rule} thread {printable(match.thread) or '?'}{task} {rule}", "who")]
+        parts = [f"thread {printable(match.thread) or '?'}"] if match.thread != "MainThread" or not match.task else []
+        parts += [f"task {printable(match.task)}"] if match.task else []
+        return [self._styled(f"{rule} {', '.join(parts)} {rule}", "who")]
 
     def _lines(self, match: Match) -> tuple[str, list[str]]:
         if match.moment == "line":

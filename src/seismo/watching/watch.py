@@ -38,6 +38,8 @@ ACTIONS = ("print", "count", "histogram", "stack", "pdb", "keep")
 KEPT = 1000  # matches that `matches` holds
 _STACK = 30  # frames that --stack shows
 _CALLS_KEPT = 1000  # calls whose variables are remembered
+_C_KINDS = {"c_call", "c_return", "c_raise"}
+_MACHINERY = ("<frozen importlib", "<frozen runpy")  # as in native/hook/watch.c
 _HERE = __file__[: -len("watching/watch.py")]
 _running: dict[int, Watch] = {}
 
@@ -72,6 +74,10 @@ class Watch:
         self.expression = parse(expression)
         kinds = self.expression.kinds if self.expression.names_kind else frozenset(["call"])
         self._kinds = sum(1 << KINDS.index(kind) for kind in kinds)
+        if not kinds - _C_KINDS and self.expression.needs & {"duration", "own"}:
+            hint = "ask for the Python function around it: call and duration > ..."
+            raise UsageError("the time that a C function takes is not watched", expression, hint)
+        self._machinery = "importlib" in expression or "runpy" in expression
         names, self._calls = _chosen(action)
         names |= {name for name, on in (("count", count), ("histogram", histogram), ("pdb", pdb)) if on}
         self._args, self._returns, self._vars = args, returns, vars
@@ -82,10 +88,13 @@ class Watch:
         self._names = names
         if limit is not None and not (type(limit) is int and limit > 0):
             raise UsageError(f"limit cannot be {limit!r}", hint="it is a whole number above 0")
-        for name, value, allowed in (("color", color, ("auto", "always", "never")), ("threads", threads, ("all", "current"))):
+        for name, value, allowed in (
+            ("color", color, ("auto", "always", "never")),
+            ("threads", threads, ("all", "current")),
+        ):
             if value not in allowed:
                 raise UsageError(f"{name} cannot be {value!r}", hint=f"it is one of {', '.join(allowed)}")
-        self._limit, self._output, self._json = limit, output, json
+        self.limit, self._output, self._json = limit, output, json
         self._color, self._this_thread = color, threads == "current"
         self._shower = Shower(secrets=show_secrets, own_repr=repr)
         self._lock = RLock()
@@ -135,7 +144,8 @@ class Watch:
             times="histogram" in self._names,
             hide=_HERE,
             this_thread=self._this_thread,
-            **({} if self._limit is None else {"limit": self._limit}),
+            machinery=self._machinery,
+            **({} if self.limit is None else {"limit": self.limit}),
         )
         self._began = monotonic()
         try:
@@ -258,7 +268,7 @@ class Watch:
 
     def _fail(self, error: BaseException) -> None:
         self.stop()
-        self.failed = f"{class_name(type(error))}: {self._shower.show(error)}"
+        self.failed = self._shower.show(error)
         place = error.__traceback__
         while place is not None and place.tb_next is not None:
             place = place.tb_next
@@ -330,10 +340,7 @@ class Watch:
 
     def _arguments(self, frame: FrameType, code: CodeType) -> dict[str, str]:
         variables = _core.frame_locals(frame)
-        count = code.co_argcount + code.co_kwonlyargcount
-        count += bool(code.co_flags & 4) + bool(code.co_flags & 8)  # *args, **kwargs
-        names = code.co_varnames[:count]
-        return {name: self._named(name, variables[name]) for name in names if name in variables}
+        return {shown: self._named(name, variables[name]) for name, shown in _parameters(code) if name in variables}
 
     def _named(self, name: str, value: object) -> str:
         shown = self._shower.named(name, value)
@@ -365,7 +372,7 @@ class Watch:
         frames: list[tuple[str, int, str, str]] = []
         while frame is not None and len(frames) < _STACK:
             code = frame.f_code
-            if not code.co_filename.startswith(_HERE):
+            if not code.co_filename.startswith((_HERE, *(() if self._machinery else _MACHINERY))):
                 line = frame.f_lineno or code.co_firstlineno
                 frames.append((code.co_filename, line, code.co_qualname, source.line_of(code.co_filename, line)))
             frame = frame.f_back
@@ -403,6 +410,20 @@ class Watch:
 
     def _forked(self) -> None:
         self._lock = RLock()
+
+
+def _parameters(code: CodeType) -> list[tuple[str, str]]:
+    """The names of a function's parameters as in its definition, and how they are shown: with their stars."""
+    names = code.co_varnames
+    plain, keyword = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
+    found = [(name, name) for name in names[:plain]]
+    several = bool(code.co_flags & 4)
+    if several:
+        found.append((names[keyword], f"*{names[keyword]}"))
+    found += [(name, name) for name in names[plain:keyword]]
+    if code.co_flags & 8:
+        found.append((names[keyword + several], f"**{names[keyword + several]}"))
+    return found
 
 
 def _callee(function: object) -> str:
@@ -444,7 +465,9 @@ def _chosen(action: object) -> tuple[set[str], list[Callable[[_match.Match], obj
             continue
         if isinstance(one, str):
             if one not in ACTIONS:
-                raise UsageError(f"there is no action {one!r}", hint=f"it is a function, or one of {', '.join(ACTIONS)}")
+                raise UsageError(
+                    f"there is no action {one!r}", hint=f"it is a function, or one of {', '.join(ACTIONS)}"
+                )
             names.add(one)
         elif callable(one):
             calls.append(one)
