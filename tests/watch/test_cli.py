@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-PROGRAM = '''\
+PROGRAM = """\
 import sys
 from shop import Store
 
@@ -22,9 +22,9 @@ def work(store):
 work(Store())
 if sys.argv[1:]:
     raise SystemExit(int(sys.argv[1]))
-'''
+"""
 
-SHOP = '''\
+SHOP = """\
 class Store:
     def __init__(self):
         self.rows = {}
@@ -39,7 +39,7 @@ class Store:
 
 def seen(match):
     print("seen", match.function, match.frame.f_locals["name"])
-'''
+"""
 
 
 @pytest.fixture(scope="module")

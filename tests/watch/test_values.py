@@ -70,7 +70,8 @@ class Int(int):
 
 class Key:
     def __hash__(self):
-        return 7 if not ran else forbidden()
+        ran.append("hash")
+        return 7
 
     __eq__ = __repr__ = forbidden
 
@@ -101,7 +102,7 @@ def hostile_values():
         "key": ({Key(): 1}, "Key at"),
         "error": (Error("a", 1), "Error('a', 1)"),
         "slots": (slots, "{token=***, x=1}>"),
-        "method": (Hostile().__class__ if False else object.__getattribute__(Hostile(), "__init__"), "<method "),
+        "method": (object.__getattribute__(Hostile(), "__init__"), "<method "),
     }
 
 
@@ -156,7 +157,7 @@ def test_what_is_shown_is_bounded():
     deep = None
     for _ in range(10**4):
         deep = [deep]
-    for value in (endless, wide, deep, 10 ** 10**6, "x" * 10**7, dict.fromkeys(range(10**5)), b"x" * 10**7):
+    for value in (endless, wide, deep, 10**10**6, "x" * 10**7, dict.fromkeys(range(10**5)), b"x" * 10**7):
         assert 0 < len(Shower().show(value)) <= 240
     assert Shower().show(endless) == "[<the same again>]"
     assert len(Shower(own_repr=True).show(type("Long", (), {"__repr__": lambda _: "x" * 10**6})())) <= 240

@@ -209,7 +209,7 @@ class _Run:
         self.stderr = _private(2)
         self.stream = _open(options.output) if options.output else self.stderr
         if options.settings.get("pdb"):
-            import pdb  # noqa: F401, T100  for the same reason
+            import pdb  # noqa: F401  for the same reason
         action = _Late() if options.call else None
         settings = {**options.settings, "output": self.stream}
         if settings.get("color", "auto") == "auto" and not options.output and _is_terminal(2):
@@ -313,12 +313,12 @@ def _check(program: Program) -> None:
 
 
 def _private(fd: int) -> TextIO | None:
-    """A stream of our own on the file of that descriptor, which the program may close or exchange. None: there is none."""
+    """A stream of our own on that descriptor's file, which the program may close or exchange. None: there is none."""
     from seismo.record.output import out_of_the_way
 
     try:
         number = out_of_the_way(os.dup(fd))
-        return open(number, "w", encoding=_encoding(), errors="backslashreplace", buffering=1 << 16)  # noqa: SIM115
+        return open(number, "w", encoding=_encoding(), errors="backslashreplace", buffering=1 << 16)
     except OSError:
         return None
 

@@ -1,4 +1,4 @@
-"""What can be done with a match, besides printing it: the debugger at that frame, and the tables of counts and durations."""
+"""What else can be done with a match: the debugger at that frame, and the tables of counts and durations."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pdb import Pdb
-
-    from seismo.watching.match import Match
+    from types import FrameType
 
     from seismo import _core
+    from seismo.watching.match import Match
 else:
     from seismo import _core
 
@@ -136,18 +136,18 @@ def debugger(stop: Callable[[], None]) -> Callable[[Match], None]:
     return act
 
 
-def _outermost(frame):  # type: ignore[no-untyped-def]
+def _outermost(frame: FrameType) -> FrameType:
     while frame.f_back is not None:
         frame = frame.f_back
     return frame
 
 
 def _steps(pdb: Pdb) -> bool:
-    """Was it a command that stops again (next, step, until ...), or are there breakpoints?"""
+    """Whether it was a command that stops again (next, step, until ...), or there are breakpoints."""
     return bool(pdb.breaks) or pdb.stoplineno != -1
 
 
-def _trace(pdb: Pdb, frame) -> None:  # type: ignore[no-untyped-def]
+def _trace(pdb: Pdb, frame: FrameType | None) -> None:
     """What pdb.set_trace() does, but for what it would forget of the command that was given."""
     while frame is not None:
         frame.f_trace = pdb.trace_dispatch

@@ -30,7 +30,7 @@ def summary(watch: Watch) -> list[str]:
     if watch.limit is not None and count >= watch.limit:
         lines.append(f"stopped after {watch.limit:,} (--limit): there may be more")
     if watch.masked:
-        lines.append(f"values that look secret are shown as ***; to see them: --show-secrets")
+        lines.append("values that look secret are shown as ***; to see them: --show-secrets")
     if watch.lost:
         lines.append(f"{watch.lost:,} were lost: no memory, no room on the stack, or an answer that failed")
     if watch.failed:
@@ -63,7 +63,7 @@ def _terms(text: str) -> list[tuple[str, list[str]]]:
     position = 0
     while (open_at := text.find("(", position)) >= 0:
         start = open_at
-        while start > 0 and (text[start - 1].isalnum() or text[start - 1] in "_"):
+        while start > 0 and (text[start - 1].isalnum() or text[start - 1] == "_"):
             start -= 1
         word, end, arguments, current, quote = text[start:open_at], open_at + 1, [], "", ""
         while end < len(text):
@@ -91,7 +91,7 @@ def _terms(text: str) -> list[tuple[str, list[str]]]:
 
 
 def _about_name(word: str, pattern: str, rows: list[Row]) -> list[str]:
-    """Is there no function, or module, of this name?"""
+    """Says it if no function, or module, of this name ran."""
     from fnmatch import fnmatchcase
 
     names: set[str] = set()
@@ -121,7 +121,7 @@ def _near(pattern: str, names: set[str]) -> str:
 
 
 def _about_file(pattern: str, line: str, rows: list[Row]) -> list[str]:
-    """Did nothing of the file run? Has the line no code?"""
+    """Says it if nothing of the file ran, or the line has no code."""
     from fnmatch import fnmatchcase
 
     files = {row.file for row in rows}

@@ -18,7 +18,7 @@ from seismo.watching import actions as _actions
 from seismo.watching import match as _match
 from seismo.watching import source, text
 from seismo.watching.jsonlines import line as json_line
-from seismo.watching.values import MASK, Shower, class_name, looks_secret, shorten
+from seismo.watching.values import MASK, Shower, class_name, shorten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ class Watch:
         return list((self._before[2] if self._native is None else self._merged(self._native)).values())
 
     def _merged(self, native: _core.Watch) -> dict[tuple[str, str, str, int], _actions.Row]:
-        rows = {key: row for key, row in self._before[2].items()}
+        rows = dict(self._before[2])
         for fields in native.functions():
             row = _actions.Row(fields)
             key = (row.module, row.qualname, row.file, row.line)
@@ -243,7 +243,7 @@ class Watch:
     def _report(self, *event: Any) -> None:
         match = None
         try:
-            match = self._match(*event)
+            match = self._described(*event)
             self._act(match)
         except KeyboardInterrupt:
             raise
@@ -280,7 +280,7 @@ class Watch:
             except Exception:  # noqa: BLE001  there is nobody to tell
                 return
 
-    def _match(
+    def _described(
         self,
         moment: int,
         kind: int,
@@ -493,13 +493,18 @@ def _needs_ascii(stream: Any) -> bool:
     return type(encoding) is str and not encoding.lower().replace("-", "").startswith("utf")
 
 
+def _forked_child() -> None:
+    for one in list(_running.values()):
+        one._forked()
+
+
 _registered = False
 
 
 def _after_forks() -> None:
     global _registered
     if not _registered:
-        os.register_at_fork(after_in_child=lambda: [watch._forked() for watch in list(_running.values())])
+        os.register_at_fork(after_in_child=_forked_child)
         _registered = True
 
 
