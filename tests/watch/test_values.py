@@ -2,7 +2,7 @@
 
 import collections
 import dataclasses
-import datetime
+import datetime as dt
 import enum
 import sys
 
@@ -133,7 +133,7 @@ def test_no_code_of_the_program_runs(name):
         (len, "<built-in function len>"),
         (sys, "<module sys>"),
         (KeyError("k"), "KeyError('k')"),
-        (datetime.date(2020, 1, 2), "datetime.date(2020, 1, 2)"),
+        (dt.date(2020, 1, 2), "datetime.date(2020, 1, 2)"),
         (collections.OrderedDict(a=1), "<collections.OrderedDict {'a': 1}>"),
     ],
 )
@@ -142,7 +142,7 @@ def test_built_in_values(value, expected):
 
 
 def test_named_tuples_enums_and_dataclasses():
-    point = collections.namedtuple("point", "x password")
+    point = collections.namedtuple("point", "x password")  # noqa: PYI024  the run-time kind
     colour = enum.Enum("colour", "red")
     data = dataclasses.make_dataclass("data", ["n", "token"])
     assert Shower().show(point(1, "p")).endswith("point (x=1, password=***)>")

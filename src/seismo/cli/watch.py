@@ -215,7 +215,8 @@ class _Run:
         if settings.get("color", "auto") == "auto" and not options.output and _is_terminal(2):
             settings["color"] = "never" if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else "always"
         self.action = action
-        self.watch: Watch = Watch(options.expression, action, **settings)
+        actions: Any = action if action is None or not options.output else ("print", action)
+        self.watch: Watch = Watch(options.expression, actions, **settings)
         if program.kind == "code":
             source.give("<string>", program.what)
 

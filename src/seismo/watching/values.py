@@ -291,7 +291,7 @@ def _fields(value: object, mro: tuple[type, ...]) -> Iterator[tuple[str, object]
                 try:
                     yield key, slot.__get__(value)
                 except AttributeError:
-                    pass  # empty
+                    continue  # empty
 
 
 def _member(value: object, kind: type) -> str:
