@@ -75,13 +75,14 @@ matrix: dist  ## the tests on every interpreter at hand; make matrix PYTHONS="py
 	   elif [ -x $(INTERPRETERS) ]; then $(INTERPRETERS); \
 	     $(INTERPRETERS) | sed -n 's|^\(3\.1[45]\)\.[0-9]* \(.*\)$$|\1-debug \2-dbg|p'; \
 	   else for v in 3.11 3.12 3.13 3.14 3.15; do ! command -v python$$v >/dev/null || echo "$$v python$$v"; done; fi; \
-	 } | SEISMO_TESTING= $(PYTHON) tools/matrix.py --jobs $(JOBS) dist/*.tar.gz
+	 } | SEISMO_TESTING= $(PYTHON) tools/matrix.py --jobs $$(($(JOBS) + 1)) dist/*.tar.gz
 
 sanitize: dist  ## the tests with a core that checks addresses and undefined behaviour, and with failing allocations
 	@echo "sanitize $(PYTHON)" | $(PYTHON) tools/matrix.py --jobs $(JOBS) --sanitize dist/*.tar.gz
 
-fuzz: dist  ## damaged files into the reader, under the sanitizers; make fuzz FOR=600 goes on for ten minutes
+fuzz: dist  ## damaged files into the reader and damaged filters into the core, under the sanitizers; make fuzz FOR=600 goes on for ten minutes
 	@echo "fuzz $(PYTHON)" | $(PYTHON) tools/matrix.py --sanitize --script "fuzz/fuzz_reader.py --seconds $(FOR)" dist/*.tar.gz
+	@echo "fuzz $(PYTHON)" | $(PYTHON) tools/matrix.py --sanitize --script "fuzz/fuzz_filter.py --seconds $(FOR)" dist/*.tar.gz
 
 docs: $(VENV)/.ready  ## bring the generated pages up to date and run every example
 	$(BIN)/python tools/document.py

@@ -48,8 +48,8 @@ setup(
         Extension(
             "seismo._core",
             sources=sorted(glob.glob("native/*/*.c")),
-            depends=sorted(glob.glob("native/*/*.h")),
-            include_dirs=["native"],
+            depends=sorted([*glob.glob("native/*/*.h"), "src/seismo/include/seismo.h"]),
+            include_dirs=["native", "src/seismo/include"],
             extra_compile_args=compile_args,
             extra_link_args=link_args,
             define_macros=macros,

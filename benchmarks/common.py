@@ -38,17 +38,26 @@ def here_tag() -> str:
 
 def load_floor() -> ModuleType:
     """The extension of floor/floor.c, compiled on the first use for this interpreter. RuntimeError if that fails."""
-    source = HERE / "floor" / "floor.c"
-    target = BUILD / "floor" / here_tag() / f"floor_hook{sysconfig.get_config_var('EXT_SUFFIX')}"
-    if not target.exists() or target.stat().st_mtime < source.stat().st_mtime:
+    return load_extension("floor_hook", HERE / "floor" / "floor.c")
+
+
+def load_extension(name: str, source: Path, *headers: Path) -> ModuleType:
+    """The extension module of one C file, compiled where it or one of the headers it includes is newer than the last.
+
+    RuntimeError: it does not compile, with the compiler's words.
+    """
+    target = BUILD / "floor" / here_tag() / f"{name}{sysconfig.get_config_var('EXT_SUFFIX')}"
+    newest = max(path.stat().st_mtime for path in (source, *headers))
+    if not target.exists() or target.stat().st_mtime < newest:
         target.parent.mkdir(parents=True, exist_ok=True)
         compiler = shlex.split(sysconfig.get_config_var("CC") or "cc")
         command = [*compiler, "-std=c11", "-O2", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror"]
-        command += [f"-I{sysconfig.get_paths()['include']}", str(source), "-o", str(target)]
+        folders = [sysconfig.get_paths()["include"], *(str(header.parent) for header in headers)]
+        command += [*(f"-I{folder}" for folder in folders), str(source), "-o", str(target)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
-            raise RuntimeError(f"the empty hook does not compile: {shlex.join(command)}\n{done.stderr}")
-    spec = importlib.util.spec_from_file_location("floor_hook", target)
+            raise RuntimeError(f"{source.name} does not compile: {shlex.join(command)}\n{done.stderr}")
+    spec = importlib.util.spec_from_file_location(name, target)
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)

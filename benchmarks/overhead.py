@@ -96,12 +96,16 @@ def micro(quick: bool) -> dict[str, Case]:
 
 @dataclass
 class Tool:
-    """A hook: how it starts and stops, and the tool whose added time it is divided by ("" for none)."""
+    """A hook: how it starts and stops, and the tool whose added time it is divided by ("" for none).
+
+    rounds: at most so many; cases: only these, where there are any.
+    """
 
     start: Callable[[], object]
     stop: Callable[[], object]
     floor: str = ""
     rounds: int = 1_000_000
+    cases: tuple[str, ...] = ()
     source: list[str] = field(default_factory=list)
 
 
@@ -146,7 +150,7 @@ def measure(
         for case, body in cases.items():
             progress(f"round {turn + 1} of {rounds}: {case}")
             for name, tool in found.items():
-                if turn >= tool.rounds:
+                if turn >= tool.rounds or (tool.cases and case not in tool.cases):
                     continue
                 tool.start()
                 try:

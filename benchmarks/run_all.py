@@ -30,7 +30,7 @@ from typing import Any
 
 from common import BUILD, ROOT, number, table
 
-NAMES = ["overhead", "whole_process", "truth", "memory", "report_million", "scaling"]
+NAMES = ["overhead", "whole_process", "truth", "memory", "report_million", "scaling", "hooks", "cprofile"]
 RESULTS = BUILD / "results"
 PAGE = ROOT / "docs" / "performance.md"
 ACCURACY = ROOT / "docs" / "accuracy.md"
@@ -125,6 +125,7 @@ def dig(document: dict[str, Any] | None, *keys: str) -> float:
     return float(found) if isinstance(found, (int, float)) else math.nan
 
 
+_NOTHING, _RELATIONS = ("totals", "filters"), ("relations",)
 # What the project promises: label, target, benchmark, way to the number, digits.
 TARGETS: list[tuple[str, str, str, tuple[str, ...], int]] = [
     ("micro programs, Python functions: worst", "≤ 1.15", "overhead", ("totals", "micro", "seismo none", "worst"), 2),
@@ -161,6 +162,17 @@ TARGETS: list[tuple[str, str, str, tuple[str, ...], int]] = [
     ("time shares, default mode: worst error, points", "≤ 3", "truth", ("tools", "seismo auto", "worst"), 1),
     ("time shares, Python functions: worst error, points", "≤ 3", "truth", ("tools", "seismo none", "worst"), 1),
     ("time shares, cProfile: worst error, points", "", "truth", ("tools", "cProfile", "worst"), 1),
+    ("a hook that matches nothing, × bare", "≤ 1.03, on 3.11 the floor", "hooks", (*_NOTHING, "hook", "geomean"), 2),
+    ("a watch that matches nothing, × bare", "≤ 1.03, on 3.11 the floor", "hooks", (*_NOTHING, "watch", "geomean"), 2),
+    ("the empty profile hook, × bare", "", "hooks", (*_NOTHING, "floor profile", "geomean"), 2),
+    ("hunter matching nothing, × bare", "", "hooks", (*_NOTHING, "hunter", "geomean"), 1),
+    ("a hook on 1 call in 10,000, × bare", "≤ 1.10 after 3.11", "hooks", ("totals", "rare", "hook", "worst"), 2),
+    ("a watch on 1 call in 10,000, × bare", "≤ 1.10 after 3.11", "hooks", ("totals", "rare", "watch", "worst"), 2),
+    ("a Python callback ÷ sys.setprofile's", "≤ 1", "hooks", (*_RELATIONS, "python ÷ sys.setprofile", "geomean"), 2),
+    ("a C callback ÷ the floor", "≤ 1.2", "hooks", (*_RELATIONS, "c ÷ floor c", "geomean"), 2),
+    ("a second Python callback ÷ alone", "≤ 0.3", "hooks", (*_RELATIONS, "python, python", "geomean"), 2),
+    ("a second C callback ÷ alone", "≤ 0.3", "hooks", (*_RELATIONS, "c, c", "geomean"), 2),
+    ("a C callback beside a Python one ÷ alone", "≤ 0.3", "hooks", (*_RELATIONS, "python, c", "geomean"), 2),
 ]
 
 

@@ -2,7 +2,9 @@
 
 Standard input has a line for each: a label, then the command that runs the interpreter. A label that ends in
 "debug" stands for a debug build, which runs the tests of the native core only: it is slow, and its asserts are
-there. Each interpreter gets a virtual environment of its own under .venvs-matrix; whole output goes to LABEL.log there.
+there. The others run all, but for the reading side: plain Python over finished recordings, which the last of them
+runs for all (and `make test` on the machine's own). Each interpreter gets a virtual environment of its own under
+.venvs-matrix; whole output goes to LABEL.log there.
 
 With --sanitize the core is built with AddressSanitizer and UndefinedBehaviorSanitizer, whose libraries are loaded
 before the interpreter starts; Python's own allocators are switched off so that every object counts. Leaks are not
@@ -24,9 +26,11 @@ from typing import TextIO
 ROOT = Path(__file__).resolve().parents[1]
 ENVIRONMENTS = ".venvs-matrix"
 # What runs native code in earnest: all that a debug build, ten times slower, is asked to run.
-NATIVE_TESTS = ["tests/native", "tests/parity", "tests/file", "tests/model"]
+NATIVE_TESTS = ["tests/native", "tests/parity", "tests/file", "tests/hooks", "tests/capi", "tests/cprofile"]
 # With the sanitizers the processes that are recorded come on top; the rest is Python over the same reader.
-SANITIZED_TESTS = [*NATIVE_TESTS, "tests/record", "tests/cli_profile"]
+SANITIZED_TESTS = [*NATIVE_TESTS, "tests/expression", "tests/model", "tests/record", "tests/cli_profile", "tests/watch"]
+# What makes of a recording what people read: no interpreter does that differently.
+READING_TESTS = ["tests/formats", "tests/report"]
 # The first two start Python with an empty environment: nothing loads the sanitizers' libraries before the core. In
 # the third greenlet copies a piece of the C stack as it stands, with the marks around our evaluation function's frame.
 NOT_SANITIZED = [
@@ -116,9 +120,12 @@ def suite(*folders: str, workers: int = 1) -> list[str]:
 def runs(lines: list[str], options: argparse.Namespace) -> list[Run]:
     """What is to be run, from the lines of standard input; slow ones first."""
     found = []
+    complete = [line.split()[0] for line in lines if not line.split()[0].endswith("debug")][-1:]
     for line in lines:
         label, *command = line.split()
         run = Run(label, command, suite("tests"))
+        if label not in complete:
+            run.work += [f"--ignore={folder}" for folder in READING_TESTS]
         if label.endswith("debug"):
             run.work = suite(*NATIVE_TESTS)
         if options.sanitize:

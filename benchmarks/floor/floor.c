@@ -7,6 +7,7 @@
  *   evalframe     PEP 523: every Python frame goes through a function that only calls the default evaluator
  *   monitoring    sys.monitoring: PY_START PY_RETURN PY_YIELD PY_RESUME PY_UNWIND PY_THROW
  *   monitoring-c  the same and CALL C_RETURN C_RAISE
+ *   references    PyRefTracer: objects made and destroyed (3.13 and later)
  *
  * The callbacks of sys.monitoring are instances of a static type with vectorcall, the cheapest callable there is: no
  * argument tuple, no method object. They are called through the same few instructions as any recorder's.
@@ -20,6 +21,13 @@ static int empty_profile(PyObject *self, PyFrameObject *frame, int what, PyObjec
     (void)self, (void)frame, (void)what, (void)arg;
     return 0;
 }
+
+#if PY_VERSION_HEX >= 0x030D0000
+static int empty_reference(PyObject *object, PyRefTracerEvent event, void *data) {
+    (void)object, (void)event, (void)data;
+    return 0;
+}
+#endif
 
 #if PY_VERSION_HEX >= 0x030C0000
 
@@ -135,6 +143,11 @@ static PyObject *start(PyObject *module, PyObject *arg) {
         PyEval_SetProfile(empty_profile, NULL);
         Py_RETURN_NONE;
     }
+#if PY_VERSION_HEX >= 0x030D0000
+    if (strcmp(hook, "references") == 0) {
+        return PyRefTracer_SetTracer(empty_reference, NULL) < 0 ? NULL : Py_NewRef(Py_None);
+    }
+#endif
 #if PY_VERSION_HEX >= 0x030C0000
     if (strcmp(hook, "monitoring") == 0 || strcmp(hook, "monitoring-c") == 0) {
         PyObject *monitoring = monitoring_module();
@@ -157,6 +170,12 @@ static PyObject *start(PyObject *module, PyObject *arg) {
 static PyObject *stop(PyObject *module, PyObject *unused) {
     (void)module, (void)unused;
     PyEval_SetProfile(NULL, NULL);
+#if PY_VERSION_HEX >= 0x030D0000
+    void *data;
+    if (PyRefTracer_GetTracer(&data) == empty_reference && PyRefTracer_SetTracer(NULL, NULL) < 0) {
+        return NULL;
+    }
+#endif
 #if PY_VERSION_HEX >= 0x030C0000
     if (tool >= 0) {
         PyObject *monitoring = monitoring_module();

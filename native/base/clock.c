@@ -61,7 +61,7 @@ static double read_cost(const sm_clock *clock) {
 static void take_anchor(const sm_clock *clock, uint64_t *ticks, int64_t *ns) {
     if (clock->kind != SM_CLOCK_TSC) {
         *ticks = sm_clock_read(clock);
-        *ns = clock->kind == SM_CLOCK_SIMULATED ? (int64_t)*ticks : (int64_t)*ticks;
+        *ns = (int64_t)*ticks; /* both of these count in ns */
         return;
     }
     uint64_t best = UINT64_MAX;

@@ -6,6 +6,7 @@
 #include <Python.h>
 #include <frameobject.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <unistd.h>
 
 /* PYVERSIONS: 3.11 to 3.15 */
@@ -81,6 +82,57 @@ static inline void sm_tstate_tracing_changed(PyThreadState *tstate) {
 
 /* Does a profile function get NULL for the value of a return by exception? 3.12 passes None (gh-110892). */
 #define SM_RETURN_NULL_MEANS_EXCEPTION (PY_VERSION_HEX < 0x030C0000 || PY_VERSION_HEX >= 0x030D0000)
+
+/* The one reference tracer of the process (3.13). Removal is reported from 3.15 on. What was built with 3.13.0 runs on
+ * 3.13.3, too, so whether it can be trusted is asked at run time: NULL, or why not. */
+#define SM_REFTRACER_REMOVED 2
+#if PY_VERSION_HEX < 0x030D0000
+typedef enum { PyRefTracer_CREATE, PyRefTracer_DESTROY } PyRefTracerEvent;
+typedef int (*PyRefTracer)(PyObject *object, PyRefTracerEvent event, void *data);
+static inline int PyRefTracer_SetTracer(PyRefTracer Py_UNUSED(tracer), void *Py_UNUSED(data)) {
+    return -1;
+}
+static inline PyRefTracer PyRefTracer_GetTracer(void **data) {
+    *data = NULL;
+    return NULL;
+}
+#endif
+static inline const char *sm_reftracer_objection(void) {
+    if (SM_FREE_THREADED)
+        return "reference tracing needs the ordinary build of Python, and this is a free-threaded one";
+    if (Py_Version < 0x030D0000)
+        return "reference tracing needs Python 3.13.3 or newer: earlier ones have no such hook";
+    if (Py_Version < 0x030D03F0)
+        return "reference tracing needs Python 3.13.3 or newer: 3.13.0 to 3.13.2 do not report most objects that are "
+               "destroyed (gh-130382)";
+    return NULL;
+}
+/* Does whoever holds the tracer hear of its removal? Then it may give up what it hangs on, and cannot be chained. */
+static inline int sm_reftracer_tells(void) {
+    return Py_Version >= 0x030F0000;
+}
+
+/* The running thread's state, NULL without one. Its id is never used again, as its address may be. */
+static inline PyThreadState *sm_tstate_unchecked(void) {
+#if PY_VERSION_HEX >= 0x030D0000
+    return PyThreadState_GetUnchecked();
+#else
+    return _PyThreadState_UncheckedGet();
+#endif
+}
+static inline uint64_t sm_tstate_id(const PyThreadState *tstate) {
+    return tstate->id;
+}
+static inline bool sm_tstate_pending(const PyThreadState *tstate) {
+#if PY_VERSION_HEX >= 0x030C0000
+    return tstate->current_exception != NULL;
+#else
+    return tstate->curexc_type != NULL;
+#endif
+}
+static inline PyInterpreterState *sm_tstate_interpreter(const PyThreadState *tstate) {
+    return tstate->interp;
+}
 
 /* Is this the thread that the process began with, or that forked it? */
 static inline int sm_is_main_thread(void) {

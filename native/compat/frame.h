@@ -25,15 +25,11 @@ static inline int sm_frame_before_call(PyFrameObject *frame) {
     return 0;
 #endif
 }
-static inline void sm_frame_after_call(PyFrameObject *frame, bool raised) {
+static inline void sm_frame_after_call(PyFrameObject *frame) {
 #if PY_VERSION_HEX < 0x030D0000
     PyFrame_LocalsToFast(frame, 1);
-#endif
-#if PY_VERSION_HEX < 0x030C0000
-    if (raised)
-        PyTraceBack_Here(frame);
 #else
-    (void)frame, (void)raised;
+    (void)frame;
 #endif
 }
 

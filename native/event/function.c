@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "compat/compat.h"
+#include "event/filter.h"
 
 typedef struct { /* what a code object's slot holds: owned by the code object, freed by release_code */
     sm_function *function;
@@ -22,6 +23,8 @@ static struct {
     Py_ssize_t slot;
     void (*code_died)(sm_function *function, const void *code);
     char *hide;
+    sm_filter *where; /* held; NULL: everything is wanted */
+    bool narrowed;    /* there was one before */
     sm_function **by_id;
     uint32_t count, by_id_size;
     sm_function **buckets; /* size buckets_size, a power of two */
@@ -64,6 +67,28 @@ void sm_functions_hide(const char *prefix) {
     functions.hide = sm_malloc(size);
     if (functions.hide != NULL)
         memcpy(functions.hide, prefix, size);
+}
+
+static bool is_left_out(const sm_function *function) {
+    if (function->hidden || functions.where == NULL || function->kind == SM_SYNTHETIC)
+        return function->hidden;
+    sm_event_kind kind = function->kind == SM_C ? SM_EVENT_C_CALL : SM_EVENT_CALL;
+    return (sm_filter_of_code(functions.where, function, NULL).yes & SM_EVENT_BIT(kind)) == 0;
+}
+
+void sm_functions_where(sm_filter *filter) {
+    sm_filter *before = functions.where;
+    functions.where = sm_filter_hold(filter);
+    functions.narrowed = before != NULL;
+    sm_filter_release(before);
+    if (filter == NULL && before == NULL)
+        return;
+    for (uint32_t i = 0; i < functions.count; i++)
+        functions.by_id[i]->left_out = is_left_out(functions.by_id[i]);
+}
+
+bool sm_functions_narrowed(void) {
+    return functions.narrowed;
 }
 
 static uint64_t hash_bytes(uint64_t hash, const char *data, size_t size) { /* FNV-1a, with the length mixed in */
@@ -151,6 +176,7 @@ static sm_function *intern(sm_function_kind kind, char *module, char *qualname, 
             char *unknown = function->module;
             function->module = module;
             module = unknown;
+            function->left_out = is_left_out(function);
         }
         goto done;
     }
@@ -169,6 +195,7 @@ static sm_function *intern(sm_function_kind kind, char *module, char *qualname, 
         function->hidden = functions.hide != NULL && strncmp(file, functions.hide, strlen(functions.hide)) == 0;
     else
         function->hidden = kind == SM_C && strcmp(module, "seismo._core") == 0;
+    function->left_out = is_left_out(function);
     *bucket = function;
     functions.by_id[functions.count++] = function;
     return function;

@@ -29,7 +29,8 @@ enum { /* sm_function.flags; the file stores them as they are */
 typedef struct sm_function {
     uint32_t id; /* dense, from 0 */
     uint8_t kind;
-    bool hidden; /* one of seismo's own: left out of recordings */
+    bool hidden;   /* one of seismo's own */
+    bool left_out; /* of the recording: hidden, or where= does not want it */
     uint32_t flags;
     uint32_t codes; /* code objects seen with this content */
     int line;
@@ -45,6 +46,12 @@ int sm_functions_init(void (*code_died)(sm_function *function, const void *code)
 /* Code whose file name starts with prefix is hidden. NULL or "" hides nothing. Counts for functions seen from now on.
  */
 void sm_functions_hide(const char *prefix);
+
+/* Functions that the filter does not want are left out of the recording, those seen before included. NULL: none is.
+ * What it wants has to depend on nothing but the function. */
+struct sm_filter;
+void sm_functions_where(struct sm_filter *filter);
+bool sm_functions_narrowed(void); /* did the recording before this one leave functions out? */
 
 /* Each is NULL when out of memory; none leaves an exception set. globals: the frame's, for the module's name, or NULL.
  */

@@ -211,6 +211,26 @@ static void tell_foreign(guard *self, event *event) {
     Py_XDECREF(obj);
 }
 
+/* A user may come or go while another hears. */
+static void tell_users(guard *self, event *event) {
+    sm_slot_user *hearers[USERS];
+    unsigned count = 0;
+    for (unsigned i = 0; i < self->count; i++) {
+        if (!self->asleep[i])
+            hearers[count++] = self->users[i];
+    }
+    for (unsigned i = 0; i < count; i++) {
+        if (hearers[i]->joined)
+            tell(event, hearers[i]->function, NULL);
+    }
+}
+
+static int outcome(const event *event) {
+    if (event->status != 0)
+        PyErr_Restore(event->type, event->value, event->traceback);
+    return event->status;
+}
+
 /* Calls the foreign tool and the users. All hear the event, even when one of them fails. The foreign tool is called
  * first when something begins, and last when it ends, so that a recorder does not take its time for the function's. */
 static int dispatch(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg) {
@@ -226,24 +246,13 @@ static int dispatch(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg
     bool ends = what == PyTrace_RETURN || what == PyTrace_C_RETURN || what == PyTrace_C_EXCEPTION;
     if (!ends)
         tell_foreign(self, &event);
-    sm_slot_user *hearers[USERS];
-    unsigned count = 0;
-    for (unsigned i = 0; i < self->count; i++) {
-        if (!self->asleep[i])
-            hearers[count++] = self->users[i];
-    }
-    for (unsigned i = 0; i < count; i++) {
-        if (hearers[i]->joined)
-            tell(&event, hearers[i]->function, obj);
-    }
+    tell_users(self, &event);
     if (ends)
         tell_foreign(self, &event);
     self->inside = outer;
     self->inside_what = outer_what;
     Py_DECREF(self);
-    if (event.status != 0)
-        PyErr_Restore(event.type, event.value, event.traceback);
-    return event.status;
+    return outcome(&event);
 }
 
 /* ---- C code that takes a slot ----------------------------------------------------------------------------------- */
@@ -280,10 +289,16 @@ static int mend_profile(PyObject *Py_UNUSED(obj), PyFrameObject *Py_UNUSED(frame
     mend(PyThreadState_Get(), SM_SLOT_PROFILE);
     return 0;
 }
-static int mend_trace(PyObject *Py_UNUSED(obj), PyFrameObject *Py_UNUSED(frame), int Py_UNUSED(what),
-                      PyObject *Py_UNUSED(arg)) {
-    mend(PyThreadState_Get(), SM_SLOT_TRACE);
-    return 0;
+/* A call is reported to the trace slot first: by now our users there have missed it. */
+static int mend_trace(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, PyObject *arg) {
+    PyThreadState *tstate = PyThreadState_Get();
+    mend(tstate, SM_SLOT_TRACE);
+    guard *self = guard_of(tstate, SM_SLOT_TRACE);
+    if (self == NULL || what != PyTrace_CALL)
+        return 0;
+    event event = {frame, what, arg, 0, NULL, NULL, NULL};
+    tell_users(self, &event);
+    return outcome(&event);
 }
 
 static sm_slot_user trace_mender = {.slot = SM_SLOT_PROFILE, .function = mend_trace, .wants = trace_is_torn};

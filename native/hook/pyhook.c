@@ -26,7 +26,7 @@ PyObject *sm_pyhook_call(PyObject *function, PyFrameObject *frame, int what, PyO
         return NULL;
     PyObject *arguments[4] = {NULL, (PyObject *)frame, event_names[what], arg ? arg : Py_None};
     PyObject *result = PyObject_Vectorcall(function, arguments + 1, 3 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
-    sm_frame_after_call(frame, result == NULL);
+    sm_frame_after_call(frame);
     return result;
 }
 
@@ -109,6 +109,9 @@ static void removed(sm_tool *tool) {
     PyErr_Fetch(&type, &value, &traceback);
     if (hook->trace)
         sm_pytrace_tools &= ~(1ull << tool->slot);
+    sm_hook_thread *thread = hook->stand_in ? sm_hub_find_thread(tool->only) : NULL;
+    if (thread != NULL && thread->stand_in[hook->trace] == tool)
+        thread->stand_in[hook->trace] = NULL;
     Py_CLEAR(hook->function);
     Py_DECREF(hook);
     PyErr_Restore(type, value, traceback);
@@ -195,8 +198,8 @@ int sm_pyhook_stand_in(PyTypeObject *type, PyThreadState *tstate, bool trace, Py
     return 0;
 }
 
-PyObject *sm_pyhook_standing_in(bool trace) {
-    sm_hook_thread *thread = sm_hub_find_thread(PyThreadState_Get());
-    const sm_tool *tool = thread ? thread->stand_in[trace] : NULL;
-    return tool != NULL ? sm_pyhook_of((sm_tool *)tool)->function : NULL;
+PyObject *sm_pyhook_stands_in(PyThreadState *tstate, bool trace) {
+    const sm_hook_thread *thread = sm_hub_find_thread(tstate);
+    sm_tool *tool = thread ? thread->stand_in[trace] : NULL;
+    return tool != NULL && tool->active ? sm_pyhook_of(tool)->function : NULL;
 }

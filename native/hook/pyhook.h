@@ -2,6 +2,8 @@
 #ifndef SM_PYHOOK_H
 #define SM_PYHOOK_H
 
+#include <stddef.h>
+
 #include "event/filter.h"
 #include <stddef.h>
 
@@ -35,7 +37,7 @@ sm_pyhook *sm_pyhook_newest(bool trace);
 
 /* What sys.setprofile and sys.settrace do, for any thread: function NULL removes. -1 with an exception. */
 int sm_pyhook_stand_in(PyTypeObject *type, PyThreadState *tstate, bool trace, PyObject *function);
-PyObject *sm_pyhook_standing_in(bool trace); /* borrowed; NULL: none */
+PyObject *sm_pyhook_stands_in(PyThreadState *tstate, bool trace); /* borrowed; NULL: nobody */
 
 /* Is the event wanted? Without a filter it is. */
 bool sm_pyhook_passes(sm_pyhook *hook, const sm_hook_event *event);

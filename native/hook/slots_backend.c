@@ -299,7 +299,7 @@ static bool foreign_tracer(PyThreadState *tstate) {
     return sm_slots_foreign(tstate, SM_SLOT_TRACE);
 }
 
-const sm_hook_backend sm_hook_backend_here = {
-    "slots", objection, start, stop, want, NULL, again, holds, foreign_tracer, NULL};
+const sm_hook_backend sm_hook_backend_here = {"slots", objection, start, stop,           want,
+                                              NULL,    again,     holds, foreign_tracer, NULL};
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "event/engine.h"
+#include "module/filter.h"
 #include "module/module.h"
 #include "module/wiring.h"
 #include "recorder/calltree.h"
@@ -63,15 +64,18 @@ static void replace(char **target, PyObject *text) {
 
 static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords) {
     static char *names[] = {"source", "c_functions", "clock",       "timing", "fd",   "flush_ms", "max_paths", "hide",
-                            "meta",   "calibrate",   "interpreter", "host",   "argv", "running",  NULL};
+                            "meta",   "calibrate",   "interpreter", "host",   "argv", "running",  "where",     NULL};
     const char *source_name = NULL, *c_functions = "auto", *clock = "auto", *timing = "frugal", *hide = "";
-    PyObject *meta = NULL, *interpreter = NULL, *host = NULL, *argv = NULL;
+    PyObject *meta = NULL, *interpreter = NULL, *host = NULL, *argv = NULL, *where = Py_None;
     int fd = -1, calibrate = 1, running = 1;
     unsigned long flush_ms = 1000;
     unsigned long long max_paths = 1000000;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$zsssikKsUpUUUp:start", names, &source_name, &c_functions,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$zsssikKsUpUUUpO:start", names, &source_name, &c_functions,
                                      &clock, &timing, &fd, &flush_ms, &max_paths, &hide, &meta, &calibrate,
-                                     &interpreter, &host, &argv, &running))
+                                     &interpreter, &host, &argv, &running, &where))
+        return NULL;
+    sm_filter *filter = where == Py_None ? NULL : sm_filter_from(where);
+    if (filter == NULL && where != Py_None)
         return NULL;
     if (interpreter_objection() == NULL && sm_engine.running) {
         PyErr_SetString(PyExc_RuntimeError, "a recording is running already");
@@ -88,6 +92,7 @@ static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObj
     if (source == NULL || sm_engine_init() < 0)
         return NULL;
     sm_functions_hide(hide);
+    sm_functions_where(filter);
     replace(&sm_engine.interpreter, interpreter);
     replace(&sm_engine.host, host);
     replace(&sm_engine.argv, argv);

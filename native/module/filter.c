@@ -1,5 +1,6 @@
 /* seismo._core.Filter: an expression's program in the core. Whoever takes events gets one and asks it natively; its
  * methods here are for tests and for those who have the facts as a dict. */
+#define PY_SSIZE_T_CLEAN
 #include "module/filter.h"
 
 #include "module/module.h"

@@ -1,11 +1,16 @@
 /* seismo._core: composes the engine, the sources, the recorders and the file into one extension module. */
 #include "module/module.h"
 
+static int (*const parts[])(PyObject *module) = {
+    sm_module_add_engine, sm_module_add_reader,    sm_module_add_model,   sm_module_add_arrow,
+    sm_module_add_filter, sm_module_add_hooks,     sm_module_add_holders, sm_module_add_reftracer,
+    sm_module_add_capi,   sm_module_add_callstats, sm_module_add_watch,
+};
+
 static int module_exec(PyObject *module) {
-    if (sm_module_add_engine(module) < 0 || sm_module_add_reader(module) < 0 || sm_module_add_model(module) < 0 ||
-        sm_module_add_arrow(module) < 0 || sm_module_add_filter(module) < 0 ||
-        sm_module_add_watch(module) < 0) {
-        return -1;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (parts[i](module) < 0)
+            return -1;
     }
     return 0;
 }

@@ -15,9 +15,11 @@
 #define calltree_count_only sm_tree_count_only
 
 static inline bool calltree_may_disable(sm_thread *thread, const void *key, PyObject *callable) {
-    (void)callable;
     sm_node *child = sm_tree_known(thread, key);
-    return child != NULL && sm_tree_is_trivial(child);
+    if (child != NULL)
+        return sm_tree_is_trivial(child);
+    const sm_function *function = sm_function_of_c(key, callable);
+    return function != NULL && function->left_out;
 }
 
 SM_MONITORING_SOURCE(calltree_monitoring, calltree);

@@ -206,7 +206,7 @@ static sm_tree_function *function_of(const void *key, sm_function_kind kind, PyO
         kind == SM_PYTHON ? sm_function_of_code((PyCodeObject *)object, globals) : sm_function_of_c(key, object);
     if (function == NULL)
         sm_engine.lost_memory++;
-    if (function == NULL || function->hidden)
+    if (function == NULL || function->left_out)
         return NULL;
     sm_tree_function *known = sm_tree_function_of(function);
     if (known == NULL)
@@ -272,7 +272,16 @@ bool sm_tree_hides(const void *code) {
     if (!PyCode_Check((PyObject *)(uintptr_t)code))
         return true; /* Cython and others may report code-like objects of their own */
     sm_function *function = sm_function_of_code((PyCodeObject *)(uintptr_t)code, NULL);
-    return function != NULL && function->hidden;
+    return function != NULL && function->left_out;
+}
+
+/* As sm_tree_hides, and why: what a function that where= leaves out calls counts for the caller that is kept, what
+ * seismo's own call counts for nobody. */
+static bool is_own(const void *code) {
+    if (!PyCode_Check((PyObject *)(uintptr_t)code))
+        return true;
+    const sm_function *function = sm_function_of_code((PyCodeObject *)(uintptr_t)code, NULL);
+    return function == NULL || function->hidden;
 }
 
 bool sm_tree_leave_slow(sm_thread *thread, const void *key, sm_leaving how) {
@@ -284,15 +293,24 @@ bool sm_tree_leave_slow(sm_thread *thread, const void *key, sm_leaving how) {
 }
 
 bool sm_tree_c_leave_slow(sm_thread *thread, const void *caller, const void *key, sm_leaving how) {
-    if (sm_tree_hides(caller))
+    sm_tree_thread *tree = sm_tree_of(thread);
+    if (!sm_tree_hides(caller)) {
+        (void)leave_inner(thread, caller, key, how); /* else it was running at the start already */
+    } else if (is_own(caller)) {
         return false;
-    (void)leave_inner(thread, caller, key, how); /* else it was running at the start already */
+    } else if (tree->node->key == key) { /* the caller has no node: its own caller's is below */
+        if (how != SM_BY_RETURN)
+            sm_tree_raised(tree->node);
+        sm_tree_step(thread, tree->node, tree->node->parent);
+    } else {
+        (void)leave_inner(thread, NULL, key, how);
+    }
     return true;
 }
 
 bool sm_tree_calls_from(sm_thread *thread, const void *caller) {
     if (sm_tree_hides(caller))
-        return false;
+        return !is_own(caller);
     sm_tree_thread *tree = sm_tree_of(thread);
     if (tree->fold_count > 0)
         return true;
@@ -434,9 +452,9 @@ static bool fits(const sm_tree_thread *tree, PyCodeObject **codes, size_t count)
     while (count > 0 || node->parent != NULL) {
         while (node->parent != NULL && sm_rest(node)->function->function->kind != SM_PYTHON)
             node = node->parent;
-        while (count > 0) { /* hidden frames have no node */
+        while (count > 0) { /* frames that are left out have no node */
             sm_function *function = sm_function_of_code(codes[count - 1], NULL);
-            if (function == NULL || !function->hidden)
+            if (function == NULL || !function->left_out)
                 break;
             count--;
         }

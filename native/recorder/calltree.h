@@ -81,11 +81,11 @@ static inline sm_tree_thread *sm_tree_of(sm_thread *thread) {
 }
 
 /* The slow paths. */
-bool sm_tree_hides(const void *code); /* is it no function for recordings? (Not: has it no node for want of memory.) */
+bool sm_tree_hides(const void *code); /* is it left out of the recording? (Not: has it no node for want of memory.) */
 sm_node *sm_tree_find(sm_thread *thread, const void *key, sm_function_kind kind, PyObject *object);
 bool sm_tree_leave_slow(sm_thread *thread, const void *key, sm_leaving how);
 bool sm_tree_c_leave_slow(sm_thread *thread, const void *caller, const void *key, sm_leaving how);
-/* A frame of this code, which the path does not end with, calls: false if it is a hidden one. */
+/* A frame of this code, which the path does not end with, calls: false if it is one of seismo's own. */
 bool sm_tree_calls_from(sm_thread *thread, const void *caller);
 void sm_tree_raised(sm_node *node);
 void sm_tree_suspended(sm_thread *thread, sm_node *node);

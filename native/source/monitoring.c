@@ -87,8 +87,8 @@ static int start(const sm_settings *settings) {
         PyErr_Restore(type, value, traceback);
         return -1;
     }
-    if (all &&
-        sites_were_off) { /* an earlier recording switched call sites off; other tools answer DISABLE once more */
+    /* An earlier recording switched places off. Other tools answer DISABLE once more. */
+    if (sm_functions_narrowed() || (all && sites_were_off)) {
         if (sm_monitoring_restart() < 0)
             PyErr_Clear();
         sites_were_off = false;

@@ -9,8 +9,8 @@
 #ifndef SM_MONITORING_H
 #define SM_MONITORING_H
 
-#include "event/monitoring.h"
 #include "event/cfunction.h"
+#include "event/monitoring.h"
 #include "source/sources.h"
 
 #define SM_MONITORING_CALLBACK(name)                                                                                   \

@@ -1,6 +1,7 @@
 # The native core. The engine drives recording, the reading part works on columns; native/module says what each does.
 
 from collections.abc import Callable, Mapping
+from types import CodeType
 from typing import Any, ParamSpec, Self, TypeVar, final
 
 _P = ParamSpec("_P")
@@ -24,6 +25,7 @@ def start(
     host: str = ...,
     argv: str = ...,
     running: bool = True,
+    where: Filter | None = None,
 ) -> None: ...
 def stop(exit: str = "") -> None: ...  # noqa: A002  # the C function's keyword
 def snapshot() -> bytes: ...
@@ -34,6 +36,23 @@ def status() -> dict[str, Any]: ...
 def sources() -> list[dict[str, Any]]: ...
 def clock_info() -> dict[str, Any]: ...
 def check() -> bool: ...
+
+# ---- who holds the interpreter's hooks (holders.c, hooks.c) ----
+
+def slots_taken() -> dict[str, bool]: ...
+def hub_status() -> dict[str, Any]: ...
+
+# ---- filters (filter.c) ----
+
+# An expression in the core: seismo.expression.Expression.program. ValueError: the program is none.
+@final
+class Filter:
+    kinds: int  # bits, numbered as expression.KINDS: what can be wanted at all
+    def __new__(cls, program: bytes) -> Self: ...
+    def of_code(self, code: CodeType, globals: dict[str, Any] | None = None, /) -> tuple[int, int]: ...  # noqa: A002
+    def of_event(self, kind: int, facts: dict[str, Any], /) -> bool | None: ...
+
+def _glob(pattern: bytes, text: bytes, /) -> bool: ...
 
 # ---- reading (reader*.c, model_functions.c, arrow.c) ----
 
@@ -61,6 +80,65 @@ def combine(nodes: Mapping[str, Any], chosen: bytes, /) -> dict[str, Column]: ..
 def sum_by(columns: Mapping[str, Any], rows: int, code: str, is_or: bool = False, /) -> Column: ...
 def take(columns: Mapping[str, Any], code: str, /) -> Column: ...
 def arrow_stream(columns: list[Any], /) -> object: ...
+
+# ---- reference tracing (reftracer.c); seismo.hooks.references says what a batch is ----
+
+# RuntimeError says in a plain sentence why it cannot be.
+@final
+class RefTracer:
+    def __new__(
+        cls,
+        callback: Callable[[list[tuple[type | None, int, int, Any]]], object],
+        current: bool = False,
+        size: int = 32768,
+    ) -> Self: ...
+    @property
+    def active(self) -> bool: ...
+    @property
+    def callback(self) -> Callable[..., object]: ...
+    def flush(self) -> None: ...
+    def remove(self) -> None: ...
+    def status(self) -> dict[str, Any]: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *exc: object) -> None: ...
+
+def get_ref_tracer() -> Callable[..., object] | None: ...
+def ref_objection() -> str | None: ...
+
+# ---- flat call statistics (callstats.c) ----
+
+@final
+class profiler_entry(tuple[Any, ...]):  # noqa: N801  # as cProfile names it
+    code: CodeType | str
+    callcount: int
+    reccallcount: int
+    totaltime: float
+    inlinetime: float
+    calls: list[profiler_subentry] | None
+
+@final
+class profiler_subentry(tuple[Any, ...]):  # noqa: N801
+    code: CodeType | str
+    callcount: int
+    reccallcount: int
+    totaltime: float
+    inlinetime: float
+
+# RuntimeError: there is no hook to be had, or it was called from its own timer.
+class Profiler:
+    def __init__(
+        self,
+        timer: Callable[[], float] | None = None,
+        timeunit: float = 0.0,
+        subcalls: bool = True,
+        builtins: bool = True,
+        *,
+        threads: str = "all",
+    ) -> None: ...
+    def enable(self, subcalls: bool = ..., builtins: bool = ...) -> None: ...
+    def disable(self) -> None: ...
+    def clear(self) -> None: ...
+    def getstats(self) -> list[profiler_entry]: ...
 
 # ---- watching (watch.c) ----
 

@@ -7,9 +7,9 @@ import resource
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
+from waiting import wait_until
 
 import seismo
 
@@ -209,7 +209,7 @@ def test_killed(lab):
         )
         assert process.stdout is not None
         process.stdout.readline()
-        time.sleep(0.5)
+        wait_until(lambda: lab.calls().get("f", 0) >= 1000)
         process.send_signal(number)
         process.communicate(timeout=60)
         assert process.returncode == -number

@@ -44,14 +44,46 @@ def test_who_holds_what(lab):
         assert hooks["tool_ids"]["0"]["holder"] == ""
 
 
+def test_slots_of_c_functions(lab):
+    """cProfile's function shows its profiler, and so has a name; tracemalloc's is known from its module."""
+    lab.write(
+        "x.py",
+        "import json, sys, tracemalloc, _lsprof\nfrom seismo.cli import doctor\nprofiler = _lsprof.Profiler()\n"
+        "if sys.version_info < (3, 12): profiler.enable()\ntracemalloc.start()\n"
+        "hooks = doctor.examine()['hooks']\nprofiler.disable()\nprint(json.dumps(hooks))\n",
+    )
+    hooks = json.loads(lab.bare("x.py").out)
+    assert hooks["profile"] == ("_lsprof.Profiler" if sys.version_info < (3, 12) else "")
+    assert hooks["trace"] == ""
+    if sys.version_info >= (3, 13):
+        assert hooks["references"] == "tracemalloc"
+    else:
+        assert "references" not in hooks
+
+
+def test_seismos_own_hooks(lab):
+    lab.write(
+        "x.py",
+        "import json, sys\nimport seismo.hooks\nfrom seismo.cli import doctor\n"
+        "with seismo.hooks.set_profile(lambda *args: None, threads='all', where='module(\"no.such\")'):\n"
+        "    facts = doctor.examine()\nprint(json.dumps(facts['hooks']))\ndoctor._show(facts)\n",
+    )
+    first, _, text = lab.bare("x.py").out.partition("\n")
+    hooks = json.loads(first)
+    assert hooks["seismo"]["tools"] == 1
+    assert "1 tool on" in text
+    if sys.version_info >= (3, 12):
+        assert hooks["tool_ids"][str(hooks["seismo"]["tool_id"])]["holder"] == "seismo hooks"
+
+
 @pytest.mark.parametrize(
     ("version", "there", "not_there"),
     [
         ((3, 11, 7), {"94510", "100536"}, {"122029", "118327"}),
         ((3, 12, 0), {"110514", "122029", "110892"}, {"140373"}),
         ((3, 12, 5), {"110892"}, {"110514", "122029"}),
-        ((3, 13, 0), {"140373", "122029", "120158"}, {"110892"}),
-        ((3, 13, 18), {"122029"}, {"140373", "120158", "152375"}),
+        ((3, 13, 0), {"140373", "122029", "120158", "130382"}, {"110892"}),
+        ((3, 13, 18), {"122029"}, {"140373", "120158", "152375", "130382"}),
         ((3, 14, 10), {"118327"}, {"140373", "152375"}),
         ((3, 15, 2), {"118327", "122491"}, {"137400"}),
     ],

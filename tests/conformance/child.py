@@ -1,7 +1,10 @@
-"""Runs one of CPython's own test files with other functions in the place of the interpreter's: child.py FILE MODE.
+"""Runs one of CPython's own test files with other functions in the place of the interpreter's.
+
+    child.py FILE MODE [TEST ...]
 
 MODE: "own" (the interpreter's own functions), "hooks" (seismo.hooks' stand-ins), "hooks+SOURCE" (the same under a
-recorder on that source), "deaf" (stand-ins that leave events out: the tests must notice). Prints one JSON object:
+recorder on that source), "deaf" (stand-ins that leave events out: the tests must notice). The TESTs are not run, and
+their outcome is "left out". Prints one JSON object:
 {"outcomes": {test id: [outcome, detail]}}, or {"missing": why} when the interpreter has no such file.
 
 Programs that the tests run in processes of their own get the functions replaced, too.
@@ -14,6 +17,7 @@ import io
 import json
 import sys
 import unittest
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -141,14 +145,17 @@ def wanted(suite: unittest.TestSuite, words: tuple[str, ...]) -> list[unittest.T
     return found
 
 
-def main(name: str, mode: str) -> None:
+def main(name: str, mode: str, *left_out: str) -> None:
     try:
         module = importlib.import_module(f"test.{name}")
     except ModuleNotFoundError as missing:
         print(json.dumps({"missing": str(missing)}))
         return
-    tests = unittest.TestSuite(wanted(unittest.defaultTestLoader.loadTestsFromModule(module), ABOUT.get(name, ())))
+    found = wanted(unittest.defaultTestLoader.loadTestsFromModule(module), ABOUT.get(name, ()))
+    out_of_it = {test.id() for test in found if any(fnmatchcase(test.id(), pattern) for pattern in left_out)}
+    tests = unittest.TestSuite(test for test in found if test.id() not in out_of_it)
     result, out = Outcomes(), sys.stdout
+    result.outcomes |= dict.fromkeys(out_of_it, ("left out", ""))
     sys.stdout = io.StringIO()
     replace(mode)
     replace_in_children(mode)

@@ -266,9 +266,9 @@ def test_false_chunks_without_end_are_not_searched_without_end():
 
     place = struct.pack("<I4sI", 3_000_000, b"TABL", 1)
     data = MAGIC + place * 400_000
-    start = time.perf_counter()
+    start = time.process_time()
     recording = read(data)
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 20  # each place searched in full would take hours
     assert recording.problems
 
 

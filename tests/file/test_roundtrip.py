@@ -103,6 +103,19 @@ def test_both_readers_read_what_was_written(decoder, tables, duplicate):
     assert read(data).meta == decoded["meta"]
 
 
+@settings(max_examples=40, deadline=None)
+@given(files(), files())
+def test_whatever_numbers_a_file_has_the_model_can_work_with_it(first, second):
+    """Sums of numbers that a file may have do not fit in it: they saturate and are no error."""
+    one, two = read(write(first)), read(write(second))
+    merged = one.merge(two)
+    assert merged.subtract(merged).tree["calls"].tolist() == []
+    assert sum(one.combined().tree["calls"]) >= max(one.tree["calls"], default=0)
+    for recording in (merged, merged.combined(), one.combined([0])):
+        recording.functions.sort("own_ns")
+        assert read(recording.to_bytes()).tree.columns == recording.tree.columns
+
+
 def test_rows_in_many_chunks(decoder):
     b = Builder()
     thread = b.thread(b.process(), "t")

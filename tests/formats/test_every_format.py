@@ -56,10 +56,10 @@ def test_hostile_names_come_back(format_):
 @EVERY
 def test_a_deep_tree(format_):
     recording = samples.chain(10_000)
-    began = time.monotonic()
+    began = time.process_time()
     data = written(recording, format_)
     back = format_.reader(data)
-    assert time.monotonic() - began < 30
+    assert time.process_time() - began < 30
     if "calls" in format_.name or format_.name == "collapsed-us":
         return
     assert sum(back.functions["own_ns"]) == sum(recording.functions["own_ns"])

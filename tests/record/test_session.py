@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
-import time
 
 import pytest
+from waiting import wait_until
+
+import seismo
 
 
 def test_with(run):
@@ -297,6 +300,10 @@ assert calls(p.recording)["f"] == 1
     assert not list(tmp_path.glob("*.tmp"))
 
 
+def calls_of(path, name):
+    return sum(row.calls for row in seismo.open(path).functions if row.qualname == name)
+
+
 def test_output_survives_a_kill(tmp_path, run):
     program = tmp_path / "killed.py"
     program.write_text(
@@ -304,22 +311,17 @@ def test_output_survives_a_kill(tmp_path, run):
         "with seismo.profile(output='k.seismo'):\n    for i in range(500): f()\n    print('ready', flush=True)\n"
         "    while True: f()\n"
     )
-    import os
-
-    from tests.record.conftest import HOME  # type: ignore[import-not-found]
-
+    path = tmp_path / "k.seismo"
+    home = os.path.dirname(os.path.dirname(seismo.__file__))
     process = subprocess.Popen(
-        [sys.executable, str(program)], cwd=tmp_path, stdout=-1, env={**os.environ, "PYTHONPATH": HOME}
+        [sys.executable, str(program)], cwd=tmp_path, stdout=-1, env={**os.environ, "PYTHONPATH": home}
     )
     assert process.stdout is not None
     process.stdout.readline()
-    time.sleep(1.5)
+    wait_until(lambda: calls_of(path, "f") >= 500)
     process.kill()
     process.communicate(timeout=60)
-    import seismo
-
-    (row,) = (row for row in seismo.open(tmp_path / "k.seismo").functions if row.qualname == "f")
-    assert row.calls >= 500
+    assert calls_of(path, "f") >= 500
 
 
 def test_fork_inside(run, tmp_path):

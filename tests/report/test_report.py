@@ -331,6 +331,7 @@ def test_mutual_recursion_is_counted_once(chain):
 
 
 @pytest.mark.slow
+@pytest.mark.timing
 def test_a_million_paths_show_their_first_line_within_two_seconds(tmp_path):
     from seismo.model import read
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+_SOME_C = "a C function"  # one that shows nothing of itself to Python
 TOOL_IDS = {0: "debuggers", 1: "coverage", 2: "profilers", 5: "optimizers"}  # what the documentation reserves them for
 
 
@@ -121,6 +122,12 @@ BUGS = (
         "sets one at a time",
     ),
     Bug(
+        "130382",
+        _in(((3, 13, 0), (3, 13, 2))),
+        "the reference tracer is not told of most objects that are destroyed",
+        "refuses to trace references here",
+    ),
+    Bug(
         "144981",
         lambda v: _free_threaded() and v < (3, 14, 4),
         "data attached to code objects races on free-threaded builds",
@@ -156,10 +163,10 @@ def examine() -> dict[str, Any]:
         from seismo import _core
     except ImportError as error:
         facts["core"] = f"cannot be loaded: {error}"
-        return {**facts, "sources": [], "hooks": _hooks(), "clock": {}, "bugs": _bugs(), "start": {}}
+        return {**facts, "sources": [], "hooks": _hooks({}), "clock": {}, "bugs": _bugs(), "start": {}}
     facts["core"] = os.path.basename(_core.__file__ or "built in")
     facts["sources"] = [dict(source) for source in _core.sources()]
-    facts["hooks"] = _hooks()
+    facts["hooks"] = {**_hooks(_core.slots_taken()), "seismo": dict(_core.hub_status())}
     facts["clock"] = dict(_core.clock_info())
     facts["bugs"] = _bugs()
     facts["start"] = _start_up(any(source["chosen"] for source in facts["sources"]))
@@ -201,9 +208,18 @@ def _in_subinterpreter() -> bool:
     return False
 
 
-def _hooks() -> dict[str, Any]:
-    """Who holds what: tool ids with their holders, and the functions of sys.setprofile and sys.settrace."""
-    hooks: dict[str, Any] = {"profile": _callable(sys.getprofile()), "trace": _callable(sys.gettrace())}
+def _hooks(taken: dict[str, bool]) -> dict[str, Any]:
+    """Who holds what: the profile, trace and reference slots, and the tool ids. taken: what _core.slots_taken() says.
+
+    A slot's holder is "" where it is free.
+    """
+    hooks: dict[str, Any] = {}
+    for slot, shown in (("profile", sys.getprofile()), ("trace", sys.gettrace())):
+        hooks[slot] = _callable(shown) or (_SOME_C if taken.get(slot) else "")
+    if "references" in taken:
+        tracemalloc = sys.modules.get("tracemalloc")
+        traces = tracemalloc is not None and tracemalloc.is_tracing()
+        hooks["references"] = "" if not taken["references"] else "tracemalloc" if traces else _SOME_C
     monitoring = getattr(sys, "monitoring", None)
     if monitoring is not None:
         hooks["tool_ids"] = {
@@ -314,9 +330,24 @@ def _show_hooks(hooks: dict[str, Any], lines: list[str], width: int) -> None:
     lines += ["", "Hooks"]
     _row(lines, "sys.setprofile", hooks["profile"] or "free", width)
     _row(lines, "sys.settrace", hooks["trace"] or "free", width)
+    if "references" in hooks:
+        _row(lines, "references", hooks["references"] or "free", width)
     for number, tool in hooks.get("tool_ids", {}).items():
         meant = f" (meant for {tool['reserved_for']})" if tool["reserved_for"] else ""
         _row(lines, f"tool id {number}", f"{tool['holder'] or 'free'}{meant}", width)
+    if "seismo" in hooks:
+        _row(lines, "seismo's hooks", _hub(hooks["seismo"]), width)
+
+
+def _hub(status: dict[str, Any]) -> str:
+    """What seismo.hooks does in this process, in words."""
+    if not status["tools"]:
+        return f"no tool; one would get its events from {status['hook']}"
+    tools = f"{status['tools']} tool{'s' * (status['tools'] > 1)} on {status['hook']}"
+    place = f" with tool id {status['tool_id']}" if status["tool_id"] >= 0 else ""
+    lost = f"; {status['lost']} events were lost" if status["lost"] else ""
+    taken = "" if status["held"] else "; another tool has taken the hook"
+    return f"{tools}{place}: {', '.join(status['events']) or 'no event'}{lost}{taken}"
 
 
 def _row(lines: list[str], name: str, text: str, width: int) -> None:

@@ -104,6 +104,10 @@ def _option(options: Options, word: str, rest: list[str]) -> None:
     elif name == "--clock":
         value = _choice(name, _value(name, text, rest), ("auto", "tsc", "monotonic", "every"))
         settings["timing" if value == "every" else "clock"] = value
+    elif name == "--where":
+        from seismo.record.engine import narrowed
+
+        settings["where"] = str(narrowed(_value(name, text, rest)))
     elif name == "--max-paths":
         settings["max_paths"] = int(_number(name, _value(name, text, rest)))
     elif name == "--flush":
@@ -178,6 +182,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--source",
         choices=("monitoring", "profilefunc", "evalframe"),
         help="the interpreter's hook to use (default: see seismo doctor)",
+    )
+    add(
+        "--where",
+        metavar="EXPR",
+        help="record only functions for which the expression is true, such as 'module(\"app.*\")' "
+        "(see docs/expressions.md); the time of the others belongs to their callers",
     )
     add("--max-paths", metavar="N", help="fold call paths beyond that many (default: 1000000)")
     add("--flush", metavar="SECONDS", help="how often the file is brought up to date (default: 1)")

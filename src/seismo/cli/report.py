@@ -67,6 +67,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="only this thread (see seismo info)",
     )
+    only.add_argument(
+        "--where",
+        metavar="EXPR",
+        help="only functions for which the expression is true, such as 'duration > 10ms and not module(\"json*\")' "
+        "(see docs/expressions.md)",
+    )
     parser.add_argument("--no-color", action="store_true", help="no colours on a terminal (so does NO_COLOR)")
     parser.epilog = (
         "FUNC is module:qualname, a name alone, or a glob such as 'json.*:*decode*'.\n"
@@ -102,7 +108,9 @@ def run(args: argparse.Namespace) -> int:
     from seismo.report.functions import Modules, chosen_columns
     from seismo.report.paper import paper_for
     from seismo.report.terminal import View, write_report
+    from seismo.report.where import about_functions
 
+    where = about_functions(args.where) if args.where else None
     columns = chosen_columns(args.columns) if args.columns else None  # a mistake here must not wait for the reading
     recording = open_recording(args.file)
     limits = Limits(lines=args.limit or (200 if args.tree else 40), depth=args.depth)
@@ -118,7 +126,7 @@ def run(args: argparse.Namespace) -> int:
         columns=columns,
         functions=not args.tree,
         limits=limits,
-        modules=Modules(tuple(args.module), tuple(args.exclude_module)),
+        modules=Modules(tuple(args.module), tuple(args.exclude_module), where),
         threads=args.thread,
         callers=args.callers,
         callees=args.callees,

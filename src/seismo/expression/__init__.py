@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from seismo.errors import UsageError
 from seismo.expression.lexer import fail
-from seismo.expression.parser import Parser
+from seismo.expression.parser import read
 from seismo.expression.program import Program
 from seismo.expression.terms import BITS, KINDS, Kind, Variable
 
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
         None, or nothing: not known.
         """
 
-        def get(self, name: str, /) -> object: ...
+        def get(self, name: str, /) -> object:
+            """The fact of this name."""
 
 
 __all__ = ["KINDS", "Expression", "Facts", "parse"]
@@ -79,9 +80,10 @@ class Expression:
         return self._variables[number].decide(facts)
 
     def only(self, terms: Collection[str], kinds: Collection[str], why: str) -> Expression:
-        """Itself, if it has terms about these facts only, and names these kinds only; else UsageError at the first other.
+        """Itself, if it has terms about these facts and names these kinds only; else UsageError at the first other one.
 
-        why: a plain sentence that says why no other is possible here.
+        why: a plain sentence that says why no other is possible here. Patterns of a kind are facts "name" and "callee"
+        in `needs`, but part of their kind here.
         """
         for term in self._terms:
             if isinstance(term, Kind):
@@ -112,12 +114,12 @@ def parse(text: str) -> Expression:
     """The expression of this text. UsageError with the column and a hint for what is none."""
     if not isinstance(text, str):
         raise UsageError(f"an expression is a str, not {type(text).__name__}", hint='such as: call and module("app.*")')
-    expression = Expression(Parser(text).whole(), text)
+    expression = Expression(read(text), text)
     if not expression.kinds:
         fail(
             text,
             0,
             "no event can ever match this",
-            "an event is of one kind: join kinds with or; and duration, own and exception are not to be had of every kind",
+            "an event is of one kind: join kinds with or; duration, own and exception are not to be had of every kind",
         )
     return expression

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from seismo.expression.terms import Literal
 
 MISSING = object()
@@ -45,9 +47,9 @@ def _attribute(value: object, name: str) -> object:
     """As inspect.getattr_static, and less: what would run code to be had is missing."""
     kind = type(value)
     if kind is type or type in _MRO.__get__(kind):  # of classes: their own, no metaclass's
-        found = _in_class(value, name)
-        return found if type(found) in _PLAIN else MISSING
-    found = _in_class(kind, name)
+        held = _in_class(value, name)
+        return held if type(held) in _PLAIN else MISSING
+    found: Any = _in_class(kind, name)
     if type(found) is _MEMBER:
         try:
             return found.__get__(value, kind)
@@ -72,14 +74,14 @@ def _in_class(kind: object, name: str) -> object:
 
 
 def _instance_dict(value: object, kind: type) -> dict[str, object] | None:
-    holder = _in_class(kind, "__dict__")
+    holder: Any = _in_class(kind, "__dict__")
     if type(holder) not in (_GETSET, _MEMBER):  # none, or a property of that name
         return None
     try:
-        own = holder.__get__(value, kind)  # type: ignore[attr-defined]
+        own = holder.__get__(value, kind)
     except (AttributeError, TypeError):
         return None
-    return own if isinstance(own, dict) else None
+    return own if dict in _MRO.__get__(type(own)) else None
 
 
 def compares(value: object, operator: str, literals: tuple[Literal, ...]) -> bool:

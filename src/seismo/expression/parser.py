@@ -51,7 +51,12 @@ NEARLY = {
 }
 
 
-class Parser:
+def read(text: str) -> Term:
+    """The term that the text is. Raises ExpressionError."""
+    return _Parser(text).whole()
+
+
+class _Parser:
     """Reads one expression."""
 
     def __init__(self, text: str) -> None:
@@ -75,7 +80,7 @@ class Parser:
         return token
 
     def sees(self, *signs: str) -> bool:
-        """Is the next token one of these signs or words?"""
+        """Whether the next token is one of these signs or words."""
         return self.token.kind in (SIGN, WORD) and self.token.text in signs
 
     def skip(self, sign: str) -> bool:
@@ -120,9 +125,10 @@ class Parser:
         if self.sees(*COMPARISONS, "in", "is"):
             last = self.tokens[self.at - 1]
             if last.kind == NUMBER or isinstance(term, Number):
-                self.fail(self.token, "comparisons cannot be chained", "line in (10-20), or: line >= 10 and line <= 20")
+                hint = "line in (10-20), or: line >= 10 and line <= 20"
+                self.fail(self.token, "comparisons cannot be chained", hint)
             self.fail(self.token, "what is before this cannot be compared", self.compare_hint(term))
-        self.fail(self.token, f'"and" or "or" is missing before {self.shown(self.token)}')
+        return self.fail(self.token, f'"and" or "or" is missing before {self.shown(self.token)}')
 
     @staticmethod
     def compare_hint(term: Term) -> str:
@@ -134,11 +140,11 @@ class Parser:
         return ""
 
     def either(self) -> Term:
-        """conjunction { "or" conjunction }."""
+        """Conjunction { "or" conjunction }."""
         return self.joined("or")
 
     def both(self) -> Term:
-        """negation { "and" negation }."""
+        """Negation { "and" negation }."""
         return self.joined("and")
 
     def joined(self, word: str) -> Term:
@@ -150,7 +156,7 @@ class Parser:
         return operands[0] if len(operands) == 1 else Join(column, word, operands)
 
     def negation(self) -> Term:
-        """ "not" negation, or a term."""
+        """A term, or "not" and another negation, or a whole in parentheses."""
         token = self.token
         if not self.sees("not", "("):
             return self.term()
@@ -192,7 +198,7 @@ class Parser:
             return Text(token.column, word, self.patterns(token))
         if word in VARIABLES:
             return self.variable(token)
-        self.unknown(token)
+        return self.unknown(token)
 
     def nothing(self, token: Token) -> NoReturn:
         before = self.tokens[self.at - 2] if self.at > 1 and token.kind != END else None
@@ -279,7 +285,7 @@ class Parser:
     # ---- numbers ----
 
     def number(self, token: Token) -> Term:
-        """duration > 50ms, line in (10-20, 30)."""
+        """Duration > 50ms, line in (10-20, 30)."""
         word, sign = token.text, self.take()
         if sign.text == "in" and sign.kind == WORD:
             opened = self.token
@@ -346,7 +352,7 @@ class Parser:
         whole, _, part = token.text.partition(".")
         if not (whole + part).isdecimal():
             self.fail(token, "an exponent has no place here", f"such as: {word} > 50ms")
-        value, rest = divmod(int(whole + part) * UNIT_NAMES[token.unit], 10 ** len(part))
+        value, rest = divmod(int(whole + part) * UNIT_NAMES[token.unit], int("1" + "0" * len(part)))
         if rest:
             self.fail(token, "this is finer than a nanosecond")
         return value
@@ -435,7 +441,7 @@ class Parser:
         if token.kind == WORD and token.text in CONSTANTS and not negative:
             return CONSTANTS[token.text]
         hint = f'a string is in quotes: "{token.text[:40]}"' if token.kind == WORD else ""
-        self.fail(token, "a value is missing here: a number, a string, True, False or None", hint)
+        return self.fail(token, "a value is missing here: a number, a string, True, False or None", hint)
 
 
 _EXAMPLES = {
@@ -459,7 +465,7 @@ _LISTS = {
 
 def nearest(word: str, words: tuple[str, ...]) -> str:
     """The one that is nearly the same, or "". difflib would import re."""
-    best, distance = "", 1 + min(len(word), 9) // 3
+    best, distance = "", 2 + min(len(word), 8) // 4  # two letters exchanged count twice
     if len(word) > 30:
         return best
     for other in words:

@@ -59,7 +59,7 @@ AVAILABLE = {
 
 
 def lacks(fact: str, facts: Facts) -> bool:
-    """Is this an event of a kind that has no such fact?"""
+    """Whether this is an event of a kind that has no such fact."""
     kind = facts.get("kind")
     return kind is not None and not AVAILABLE.get(fact, ALL) & BITS[str(kind)]
 

@@ -31,6 +31,11 @@ def _ints(values: Iterable[int]) -> memoryview:
     return memoryview(array.array("q", values))
 
 
+def _held(total: int) -> int:
+    """A sum as a column can hold it."""
+    return max(-_LARGEST, min(total, _LARGEST))
+
+
 class _Texts:
     """A string table being made."""
 
@@ -382,7 +387,7 @@ def _segments(table: Columns) -> memoryview:
     for entry, parent in zip(entries, table["parent"].tolist(), strict=True):
         if parent >= 0:
             segments[parent] += entry
-    return _ints(min(count, _LARGEST) for count in segments)
+    return _ints(map(_held, segments))
 
 
 def _one_thread(source: Recording) -> Tables:
@@ -397,9 +402,9 @@ def _one_thread(source: Recording) -> Tables:
     for table, of in ((thread, threads), (process, processes)):
         table["start_ns"] = _ints([reduced(of["start_ns"], min)])
         table["end_ns"] = _ints([reduced(of["end_ns"], max)])
-    thread["wall_ns"] = _ints([reduced(threads["wall_ns"], sum)])
+    thread["wall_ns"] = _ints([_held(reduced(threads["wall_ns"], sum))])
     known = [cpu for cpu in threads["cpu_ns"].tolist() if cpu >= 0]
-    thread["cpu_ns"] = _ints([sum(known) if len(known) == len(threads["cpu_ns"]) else -1])
+    thread["cpu_ns"] = _ints([_held(sum(known)) if len(known) == len(threads["cpu_ns"]) else -1])
     if len(processes["id"]) == 1:
         for name, code in SCHEMA["processes"]:
             if code != "d" and name != "id":

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from typing import TypeVar, TypeVarTuple
 
     from seismo import _core
+    from seismo.expression import Expression
 
     T = TypeVar("T")
     Ts = TypeVarTuple("Ts")
@@ -40,6 +41,13 @@ SETTINGS = {
     "clock": ("auto", "tsc", "monotonic"),
     "timing": ("frugal", "every"),
 }
+
+# What `where` of a recording can be about.
+_STATIC = ("module", "function", "qualname", "file", "line")
+_STATIC_WHY = (
+    "a function is recorded or left out as a whole, before it runs: only module, function, qualname, file, line, "
+    "call and c_call can say so; what it did is for seismo report --where"
+)
 
 lock = RLock()  # held while users come and go; re-entrant because a signal handler may open a session in the middle
 new_lock = RLock  # for those who need one of their own
@@ -94,6 +102,9 @@ def running() -> bool:
 def check(settings: dict[str, object]) -> None:
     """Raises UsageError for a value that a setting cannot have."""
     for name, value in settings.items():
+        if name == "where":
+            narrowed(value)
+            continue
         allowed = SETTINGS.get(name)
         if allowed is not None and value not in allowed:
             words = ", ".join(repr(one) for one in allowed if one is not None)
@@ -102,11 +113,19 @@ def check(settings: dict[str, object]) -> None:
             raise UsageError(f"{name} cannot be {value!r}", hint="it is a whole number above 0")
 
 
+def narrowed(where: object) -> Expression:
+    """The checked expression of a `where`, which may be its text. Raises UsageError for what says no function."""
+    from seismo.expression import Expression, parse
+
+    expression = where if isinstance(where, Expression) else parse(where)  # type: ignore[arg-type]
+    return expression.only(_STATIC, ("call", "c_call"), _STATIC_WHY)
+
+
 def _agree(wanted: dict[str, object]) -> None:
     defaults: dict[str, object] = {name: allowed[0] for name, allowed in SETTINGS.items()}
     for name, value in wanted.items():
         has = _settings.get(name, defaults.get(name))
-        if name in SETTINGS and value != has:
+        if (name in SETTINGS or name == "where") and value != has:
             raise UsageError(
                 f"a recording with {name}={has!r} is running in this process: another cannot have {name}={value!r}",
                 hint=f"there is one engine in a process; leave {name} out, or ask for it where the first one starts",
@@ -121,6 +140,8 @@ def _start(settings: dict[str, object], fd: int, meta: str, frames: bool) -> Non
     options: dict[str, object] = dict(settings)
     if not frames:
         options["running"] = False
+    if "where" in options:
+        options["where"] = _core.Filter(narrowed(options["where"]).program)
     options["interpreter"] = f"{sys.implementation.name} {sys.version.split(maxsplit=1)[0]}"
     options["host"] = printable(os.uname().nodename)
     options["argv"] = "[" + ", ".join(map(quote, sys.orig_argv)) + "]"

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from typing import Any, ParamSpec, Self, TypeVar, overload
 
     from seismo import _core
+    from seismo.expression import Expression
     from seismo.model import Recording
 
     P = ParamSpec("P")
@@ -193,6 +194,7 @@ if TYPE_CHECKING:
         timing: str | None = None,
         source: str | None = None,
         max_paths: int | None = None,
+        where: str | Expression | None = None,
     ) -> Profile: ...
 
 
@@ -206,6 +208,7 @@ def profile(
     timing: str | None = None,
     source: str | None = None,
     max_paths: int | None = None,
+    where: str | Expression | None = None,
 ) -> Any:
     """Records a `with` block, or a function whenever it runs; `recording` of the result is what was recorded.
 
@@ -216,7 +219,9 @@ def profile(
     c_functions: "auto" (default: all but the ones that prove trivial where they are called), "all" or "none".
     output: a file that is written at the end, and now and then before. clock: "auto" (default), "tsc", "monotonic".
     timing: "frugal" (default: a random sample of short calls) or "every" call. source: the interpreter's hook, by
-    default the best there is. max_paths: call paths beyond that many are folded.
+    default the best there is. max_paths: call paths beyond that many are folded. where: an expression about functions
+    (docs/expressions.md), such as 'module("app.*")': those for which it is false are left out, and their time belongs
+    to the caller that is kept.
 
     An async function is recorded from its beginning to its end, other tasks that ran meanwhile included; a generator
     while it runs, not while it waits at a yield. Raises UsageError, at the start, for values that are none and for
@@ -230,6 +235,7 @@ def profile(
             ("timing", timing),
             ("source", source),
             ("max_paths", max_paths),
+            ("where", None if where is None else str(engine.quietly(engine.narrowed, where))),
         )
         if value is not None
     }

@@ -104,8 +104,7 @@ class CallTree:
         self._calls: Sequence[int] = tree["calls"]
         self._resumes: Sequence[int] = tree["resumes"]
         self._flags: Sequence[int] = tree["flags"]
-        names = recording.functions["module"]
-        self._hidden = {row for row in range(len(names)) if not modules.shows(names[row])} if modules else set()
+        self._hidden = modules.left_out(recording.functions)
         self._machinery, self._exec = _machinery(recording) if fold else (set(), set())
         self._first, self._next, roots = _links(self._parents)
         self.whole_ns = sum(recording.functions["own_ns"])

@@ -96,6 +96,15 @@ def cpu_ns(recording: Recording) -> int:
     return sum(known) if known and any(known) else -1
 
 
+def filter_words(recording: Recording) -> str:
+    """Which functions the recording was limited to; empty: to none."""
+    settings = recording.meta.get("settings")
+    where = settings.get("where") if isinstance(settings, dict) else None
+    if not isinstance(where, str) or not where:
+        return ""
+    return f"only functions where {printable(where)}; the time of others is in their callers' own time"
+
+
 def header(recording: Recording, signs: Signs) -> list[tuple[str, str]]:
     """The facts as (label, sentence), in the order to show them; what the recording does not say is left out."""
     facts: list[tuple[str, str]] = []
@@ -110,6 +119,9 @@ def header(recording: Recording, signs: Signs) -> list[tuple[str, str]]:
     measured = how_measured(recording, signs)
     if measured:
         facts.append(("measured", measured))
+    filtered = filter_words(recording)
+    if filtered:
+        facts.append(("filter", filtered))
     facts += [("note", sentence) for sentence in notes(recording, signs)]
     facts += [("lost", sentence) for sentence in losses(recording, signs)] or [("lost", "nothing")]
     return facts

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 from seismo.errors import UsageError
 from seismo.escape import printable
 from seismo.report import text
+from seismo.report.where import verdicts
 
 if TYPE_CHECKING:
+    from seismo.expression import Expression
     from seismo.model import FunctionRow, Table
     from seismo.report.paper import Paper, Span
 
@@ -34,14 +36,26 @@ ORDERS = {
 
 @dataclass
 class Modules:
-    """Which modules are shown: those that match one of `only` (all, when empty) and none of `but`; both are globs."""
+    """Which functions are shown: of modules that match one of `only` (all, when empty) and none of `but`, both globs.
+
+    And, if there is an expression `where`, those for which it is true.
+    """
 
     only: Sequence[str] = ()
     but: Sequence[str] = ()
+    where: Expression | None = None
     _known: dict[str, bool] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        return bool(self.only or self.but)
+        return bool(self.only or self.but or self.where)
+
+    def left_out(self, functions: Table[FunctionRow]) -> set[int]:
+        """The rows of the table that are not shown."""
+        modules = functions["module"]
+        rows = {row for row in range(len(modules)) if not self.shows(modules[row])} if self.only or self.but else set()
+        if self.where is not None:
+            rows.update(row for row, wanted in enumerate(verdicts(functions, self.where)) if not wanted)
+        return rows
 
     def shows(self, module: str) -> bool:
         """True when functions of the module are to be shown."""
@@ -56,7 +70,8 @@ class Modules:
         """The filter as a remark after a heading."""
         only = f"modules {', '.join(self.only)}" if self.only else ""
         but = f"without {', '.join(self.but)}" if self.but else ""
-        return ", ".join(part for part in (only, but) if part)
+        where = f"where {self.where}" if self.where else ""
+        return ", ".join(part for part in (only, but, where) if part)
 
 
 Cell = Callable[["FunctionCells", int], str]
@@ -157,12 +172,13 @@ def usual_columns(cells: FunctionCells, rows: Sequence[int], order: str, roomy: 
 
 def selected_rows(functions: Table[FunctionRow], order: str, modules: Modules) -> list[int]:
     """The rows to show, all of them, in order."""
-    calls, resumes, own, modules_of = (functions[name] for name in ("calls", "resumes", "own_ns", "module"))
+    calls, resumes, own = (functions[name] for name in ("calls", "resumes", "own_ns"))
+    left_out = modules.left_out(functions)
     return [
         row
         for row in functions.sort(ORDERS[order][0])
         if (calls[row] or resumes[row] or own[row])  # the chosen threads may know functions that never ran on them
-        and (not modules or modules.shows(modules_of[row]))
+        and row not in left_out
     ]
 
 

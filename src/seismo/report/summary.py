@@ -6,7 +6,7 @@ It runs in the process that was recorded, just before that ends: no rich, no arg
 from __future__ import annotations
 
 from seismo.escape import printable
-from seismo.report.facts import cpu_ns, losses, wall_ns
+from seismo.report.facts import cpu_ns, filter_words, losses, wall_ns
 from seismo.report.text import Signs, aligned, calls, duration, error, function_name, percent, right, shorten, wrapped
 
 TYPE_CHECKING = False
@@ -38,6 +38,8 @@ def _lines(recording: Recording, path: str, signs: Signs) -> list[str]:
     lines = [first]
     if len(functions):
         lines += _table(recording, signs)
+    filtered = filter_words(recording)
+    lines += _indented(f"filter: {filtered}") if filtered else []
     lost = [line for sentence in losses(recording, signs) for line in _indented(f"lost: {sentence}")]
     if len(lost) > LOST_LINES:
         lost[LOST_LINES - 1 :] = [f"{signs.cut} more was lost: see the report"]

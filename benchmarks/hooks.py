@@ -1,0 +1,410 @@
+"""The hooks as a service: what a tool costs that wants nothing, little or everything, alone and beside another one.
+
+Four comparisons, each in one process, its tools in turn in every round:
+
+filters     A tool whose predicate matches no function of the program: a Python callback (`seismo.hooks.set_profile`
+            with `where=`) and a watch, over the bare run; for comparison the empty hooks and, on two programs
+            in the first round, hunter with a query that matches nothing.
+rare        A predicate that matches 1 call in 10,000. The program calls one function 9,999 times, then another one
+            once, and so on; both do the same little work, and the tool names the second. Each call of a tool's function
+            is counted and the count held against what it must be, so that no tool is quick because it is deaf.
+callbacks   Unfiltered: an empty Python function in `sys.setprofile` and in `seismo.hooks.set_profile`, an empty C
+            function through `seismo.h`, and two tools at once: two in Python, two in C, one of each. The floors are the
+            empty PyEval_SetProfile hook and the empty callbacks of sys.monitoring.
+references  Objects made and destroyed: the empty PyRefTracer, one C callback through `seismo.h`, two (3.13 and later).
+
+Times are given over the bare run. Two tools at once: (added by both - added by the dearer) / added by the other; what
+shares nothing has 1 there, what shares all has 0.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import programs
+from common import (
+    HERE,
+    arguments,
+    finish,
+    geomean,
+    load_core,
+    load_extension,
+    load_floor,
+    number,
+    progress,
+    rounds_of,
+    table,
+    unrest,
+)
+from overhead import MODERN, Tool, measure, micro
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import ModuleType
+
+    from common import Case
+
+Readings = dict[str, dict[str, dict[str, list[float]]]]
+
+CALLING = [
+    "deltablue",
+    "richards",
+    "chaos",
+    "go",
+    "hexiom",
+    "raytrace",
+    "generators",
+    "coroutines",
+    "deepcopy",
+    "logging",
+]
+CALLING += ["sqlglot", "regex_compile"]
+FEW = ["deltablue", "chaos", "deepcopy"]  # for what costs several times the program
+HUNTED = ("deltablue", "chaos")  # and what costs sixty times
+NOTHING = 'module("no.such")'
+NO_CALL = 'call("no.such.*")'
+RARE = 'function("rarely")'
+EVERY = 10_000
+
+
+# ---- bodies ----
+
+
+def often(n: int) -> int:
+    return n + 1
+
+
+def rarely(n: int) -> int:
+    return n + 1
+
+
+def mostly_often(rarities: int) -> None:
+    """Calls `often` 9,999 times and `rarely` once, `rarities` times."""
+    for i in range(rarities):
+        for j in range(EVERY - 1):
+            often(j)
+        rarely(i)
+
+
+class Thing:
+    __slots__ = ("after",)
+
+
+def things(count: int) -> None:
+    """Makes and destroys 2 * count objects that have a type object and a list of their own."""
+    for _ in range(count):
+        thing = Thing()
+        thing.after = [thing.__class__]
+
+
+def c_calls(count: int) -> None:
+    text = "abc"
+    for _ in range(count):
+        len(text)
+        text.startswith("a")
+
+
+# ---- tools ----
+
+
+class Counted:
+    """A Python profile function that counts what it is called for."""
+
+    def __init__(self) -> None:
+        self.events = 0
+
+    def __call__(self, frame: object, event: str, arg: object) -> None:
+        self.events += 1
+
+
+def ignore(frame: object, event: str, arg: object) -> None:
+    pass
+
+
+def ignore_too(frame: object, event: str, arg: object) -> None:
+    pass
+
+
+def opened(*makers: Callable[[], Any]) -> Tool:
+    """A tool whose parts are context managers, entered when it starts and left when it stops."""
+    stack = ExitStack()
+
+    def start() -> None:
+        for make in makers:
+            stack.enter_context(make())
+
+    return Tool(start, stack.close)
+
+
+def hook(function: Callable[..., object], where: str | None = None) -> Callable[[], Any]:
+    """What makes a hook of seismo's on all threads."""
+    import seismo.hooks
+
+    return lambda: seismo.hooks.set_profile(function, threads="all", where=where)
+
+
+def hunter(**query: str) -> Tool | None:
+    """The peer with a query, its matches thrown away. None: it is not installed."""
+    try:
+        import hunter as peer
+    except ImportError as error:
+        print(f"hunter is left out: {error}", file=sys.stderr)
+        return None
+    tracer: list[Any] = []
+    return Tool(
+        lambda: tracer.append(peer.trace(peer.Q(**query), action=lambda event: None)),
+        lambda: tracer.pop().stop(),
+        rounds=1,
+        cases=HUNTED,
+    )
+
+
+def setprofile() -> Tool:
+    return Tool(lambda: sys.setprofile(ignore), lambda: sys.setprofile(None))
+
+
+class Client:
+    """floor/client.c: empty C callbacks through seismo.h, each a context manager."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self.module = module
+
+    @contextmanager
+    def profile(self) -> Iterator[None]:
+        hook = self.module.profile()
+        yield
+        self.module.remove(hook)
+
+    @contextmanager
+    def references(self) -> Iterator[None]:
+        hook = self.module.references()
+        yield
+        self.module.remove(hook)
+
+
+def client() -> Client | None:
+    """The extension, loaded. None, and why on stderr, where seismo has no C API."""
+    try:
+        import seismo
+
+        header = Path(seismo.get_include()) / "seismo.h"
+        module = load_extension("floor_client", HERE / "floor" / "client.c", header)
+        module.load()
+    except (ImportError, AttributeError, OSError, RuntimeError) as error:
+        print(f"the C callbacks are left out: {error}", file=sys.stderr)
+        return None
+    return Client(module)
+
+
+def floors(*names: str) -> dict[str, Tool]:
+    """The empty hooks by their names in the tables."""
+    floor = load_floor()
+    hooks = {"floor profile": "profile", "floor references": "references"}
+    hooks["floor py"] = "monitoring" if MODERN else "evalframe"
+    hooks["floor c"] = "monitoring-c" if MODERN else "profile"
+    return {name: Tool(lambda hook=hooks[name]: floor.start(hook), floor.stop) for name in names}
+
+
+def bare() -> dict[str, Tool]:
+    return {"bare": Tool(lambda: None, lambda: None)}
+
+
+def there(names: list[str]) -> bool:
+    """Whether seismo has these; says what is missing on stderr."""
+    import seismo
+
+    missing = []
+    for name in names:
+        try:
+            __import__(f"seismo.{name}") if name == "hooks" else getattr(seismo, name)
+        except (ImportError, AttributeError):
+            missing.append(name)
+    if missing:
+        print(f"seismo is left out: it has no {', '.join(missing)}", file=sys.stderr)
+    return not missing
+
+
+def filters() -> dict[str, Tool]:
+    found = {**bare(), **floors("floor py", "floor profile")}
+    if there(["hooks"]):
+        found["hook"] = opened(hook(ignore, NOTHING))
+    if there(["watch"]):
+        import seismo
+
+        found["watch"] = opened(lambda: seismo.watch(NO_CALL))
+    peer = hunter(module="no.such")
+    if peer:
+        found["hunter"] = peer
+    return found
+
+
+def rare(counted: Counted) -> dict[str, Tool]:
+    found = {**bare(), **floors("floor py", "floor profile")}
+    if there(["hooks"]):
+        found["hook"] = opened(hook(counted, RARE))
+    if there(["watch"]):
+        import seismo
+
+        found["watch"] = opened(lambda: seismo.watch(f"call and {RARE}", action="count", output=None))
+    return found
+
+
+def callbacks(c: Client | None) -> dict[str, Tool]:
+    found = {**bare(), **floors("floor profile", "floor c"), "sys.setprofile": setprofile()}
+    if there(["hooks"]):
+        first, second = hook(ignore), hook(ignore_too)
+        found["python"] = opened(first)
+        found["python, python"] = opened(first, second)
+    if c:
+        found["c"] = opened(c.profile)
+        found["c, c"] = opened(c.profile, c.profile)
+    if c and there(["hooks"]):
+        found["python, c"] = opened(first, c.profile)
+    return found
+
+
+def references(c: Client | None) -> dict[str, Tool]:
+    found = {**bare(), **floors("floor references")}
+    if c:
+        found["c"] = opened(c.references)
+        found["c, c"] = opened(c.references, c.references)
+    return found
+
+
+PAIRS = {"python, python": ("python", "python"), "c, c": ("c", "c"), "python, c": ("python", "c")}
+
+
+# ---- results ----
+
+
+def times(readings: Readings, kind: str = "warm") -> dict[str, Any]:
+    """{case: {tool: best / best bare, "bare": best bare in s, "unrest": of the bare readings}}."""
+    found: dict[str, Any] = {}
+    for case, by_tool in readings.items():
+        base = min(by_tool["bare"][kind])
+        row = {name: min(taken[kind]) / base for name, taken in by_tool.items() if taken[kind] and name != "bare"}
+        found[case] = {**row, "bare": base, "unrest": unrest(by_tool["bare"][kind])}
+    return found
+
+
+def totals(found: dict[str, Any]) -> dict[str, Any]:
+    """{tool: {"geomean", "worst", "worst_case"}} of the times over bare."""
+    names = {name for row in found.values() for name in row} - {"bare", "unrest"}
+    summed = {}
+    for name in sorted(names):
+        known = {case: row[name] for case, row in found.items() if name in row}
+        worst = max(known, key=lambda case: known[case])
+        summed[name] = {"geomean": geomean(known.values()), "worst": known[worst], "worst_case": worst}
+    return summed
+
+
+def relations(found: dict[str, Any], pairs: dict[str, tuple[str, str]], over: dict[str, str]) -> dict[str, Any]:
+    """Added times over added times: of a tool over another (its name in `over`), and what a second tool adds.
+
+    {"name ÷ other": {"geomean", "worst"}, "first, second": {...}}; cases where the divisor adds under 2 % are left out.
+    """
+    summed: dict[str, dict[str, float]] = {}
+
+    def keep(title: str, ratios: list[float]) -> None:
+        if ratios:
+            summed[title] = {"geomean": geomean(ratios), "worst": max(ratios)}
+
+    rows = list(found.values())
+    for name, other in over.items():
+        both = [row for row in rows if name in row and row.get(other, 0) > 1.02]
+        keep(f"{name} ÷ {other}", [(row[name] - 1) / (row[other] - 1) for row in both])
+    for title, alone in pairs.items():
+        both = [row for row in rows if title in row and min(row[name] for name in alone) > 1.02]
+        dearer = [max(row[name] for name in alone) for row in both]
+        other = [min(row[name] for name in alone) for row in both]
+        keep(title, [(row[title] - a) / (b - 1) for row, a, b in zip(both, dearer, other, strict=True)])
+    return summed
+
+
+def render(found: dict[str, Any]) -> str:
+    """The table of one comparison: bare milliseconds, times bare of each tool, the mean at the end."""
+    names = [name for name in next(iter(found.values())) if name not in ("bare", "unrest")]
+    rows = [
+        [case, number(row["bare"] * 1000, 1), *(number(row.get(name, math.nan)) for name in names)]
+        for case, row in found.items()
+    ]
+    if len(rows) > 1:
+        rows.append(["geomean", "", *(number(geomean(row[n] for row in found.values() if n in row)) for n in names)])
+    return table(["program", "bare ms", *names], rows)
+
+
+def check_rare(counted: Counted, rarities: int, runs: int) -> None:
+    """SystemExit when the filtered hook has not heard what it had to: a call and a return of `rarely` each time."""
+    wanted = 2 * rarities * runs
+    if counted.events != wanted:
+        raise SystemExit(f"the hook that wants 1 call in {EVERY} was called {counted.events} times, not {wanted}")
+
+
+def main() -> None:
+    parser = arguments(__doc__, rounds=5, quick_rounds=2)
+    parser.add_argument("--only", nargs="+", metavar="NAME", choices=CALLING, help="only these programs")
+    options = parser.parse_args()
+    if not load_core():
+        raise SystemExit("seismo cannot be imported")
+    rounds, size = rounds_of(options), 1 if options.quick else 4
+    small: dict[str, Case] = micro(options.quick)
+    chosen = options.only or (FEW if options.quick else CALLING)
+    bodies = {name: programs.load(name) for name in chosen}
+    few = {name: body for name, body in bodies.items() if name in FEW}
+    c, counted, results = client(), Counted(), {}
+
+    results["filters"] = times(filtered := measure({**small, **bodies}, filters(), rounds))
+    results["filters_cold"] = times(filtered, "cold")
+    rarities = 25 * size
+    tools = rare(counted)
+    results["rare"] = times(measure({"1 call in 10,000": lambda: mostly_often(rarities)}, tools, 2 * rounds + 1))
+    if "hook" in tools:
+        check_rare(counted, rarities, 2 * (2 * rounds + 1))
+    cases = {**small, "c functions": lambda: c_calls(100_000 * size), **few}
+    results["callbacks"] = times(measure(cases, callbacks(c), rounds))
+    if sys.version_info >= (3, 13):
+        made = {"objects": lambda: things(100_000 * size), **few}
+        results["references"] = times(measure(made, references(c), rounds))
+    progress("")
+
+    results["totals"] = {name: totals(found) for name, found in results.items()}
+    over = {"python": "sys.setprofile", "c": "floor c"}
+    results["relations"] = relations(results["callbacks"], PAIRS, over)
+    results["references_relations"] = relations(
+        results.get("references", {}), {"c, c": ("c", "c")}, {"c": "floor references"}
+    )
+    lines = ["Matching nothing, times bare:", "", render(results["filters"]), ""]
+    lines += ["Matching 1 call in 10,000, times bare:", "", render(results["rare"]), ""]
+    lines += ["Unfiltered, times bare:", "", render(results["callbacks"]), ""]
+    if "references" in results:
+        lines += ["Objects made and destroyed, times bare:", "", render(results["references"]), ""]
+    lines += summary(results)
+    method = (
+        f"best of {rounds} interleaved rounds ({2 * rounds + 1} for 1 call in 10,000, 1 for hunter), one process; each "
+        "body once untimed after every change of hooks; all threads"
+    )
+    finish("hooks", options, method, results, "\n".join(lines))
+
+
+def summary(results: dict[str, Any]) -> list[str]:
+    """What the tables come to, a line each."""
+    lines = []
+    for key, label in (("filters", "matching nothing"), ("filters_cold", "matching nothing, first run")):
+        for name, total in results["totals"][key].items():
+            lines.append(
+                f"- {label}, {name}: geomean {number(total['geomean'])}, worst {number(total['worst'])} "
+                f"({total['worst_case']})"
+            )
+    for key, label in (("relations", ""), ("references_relations", "references: ")):
+        for title, found in results[key].items():
+            what = f"{title}, added time" if "÷" in title else f"{title}: the second adds, of what it adds alone"
+            lines.append(f"- {label}{what}: geomean {number(found['geomean'])}, worst {number(found['worst'])}")
+    return lines
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,275 @@
+/* Python functions on the interpreter's events: set_profile, set_trace, their handles, and stand-ins for sys's own. */
+#include "hook/pyhook.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "event/engine.h"
+#include "module/filter.h"
+#include "module/module.h"
+
+static PyTypeObject *hook_type = NULL; /* owned: the module is loaded once in a process */
+
+/* A UsageError; returns NULL. */
+static PyObject *bad_usage(const char *what, const char *hint) {
+    PyObject *errors = PyImport_ImportModule("seismo.errors");
+    PyObject *type = errors ? PyObject_GetAttrString(errors, "UsageError") : NULL;
+    PyObject *error = type ? PyObject_CallFunction(type, "sss", what, "", hint) : NULL;
+    if (error != NULL)
+        PyErr_SetObject(type, error);
+    Py_XDECREF(error);
+    Py_XDECREF(type);
+    Py_XDECREF(errors);
+    return NULL;
+}
+
+/* The handle. */
+
+static int hook_traverse(PyObject *self, visitproc visit, void *arg) {
+    const sm_pyhook *hook = (sm_pyhook *)self;
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(hook->function);
+    Py_VISIT(hook->where);
+    return 0;
+}
+
+static int hook_clear(PyObject *self) {
+    sm_pyhook *hook = (sm_pyhook *)self;
+    Py_CLEAR(hook->function);
+    Py_CLEAR(hook->where);
+    return 0;
+}
+
+static void hook_dealloc(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    sm_pyhook *hook = (sm_pyhook *)self;
+    PyObject_GC_UnTrack(self);
+    (void)hook_clear(self);
+    sm_filter_release(hook->filter);
+    sm_free(hook->verdicts);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static void remove_hook(sm_pyhook *hook) {
+    if (hook->tool.active && hook->trace && !hook->stand_in)
+        sm_pytrace_forget(hook);
+    sm_hub_remove(&hook->tool);
+}
+
+static PyObject *hook_remove(PyObject *self, PyObject *Py_UNUSED(args)) {
+    remove_hook((sm_pyhook *)self);
+    Py_RETURN_NONE;
+}
+
+static PyObject *hook_enter(PyObject *self, PyObject *Py_UNUSED(args)) {
+    return Py_NewRef(self);
+}
+
+static PyObject *hook_exit(PyObject *self, PyObject *const *Py_UNUSED(args), Py_ssize_t Py_UNUSED(count)) {
+    remove_hook((sm_pyhook *)self);
+    Py_RETURN_NONE;
+}
+
+/* A tool for one thread that has ended is removed by the hub itself. */
+static PyObject *hook_active(PyObject *self, void *Py_UNUSED(closure)) {
+    return PyBool_FromLong(((sm_pyhook *)self)->tool.active);
+}
+
+static PyObject *hook_function(PyObject *self, void *Py_UNUSED(closure)) {
+    const sm_pyhook *hook = (sm_pyhook *)self;
+    return Py_NewRef(hook->function ? hook->function : Py_None);
+}
+
+static PyObject *hook_repr(PyObject *self) {
+    const sm_pyhook *hook = (sm_pyhook *)self;
+    return PyUnicode_FromFormat("<%s hook, %s>", hook->trace ? "trace" : "profile",
+                                hook->tool.active ? "active" : "removed");
+}
+
+static PyMethodDef hook_methods[] = {
+    {"remove", hook_remove, METH_NOARGS, "remove()\n--\n\nThe function is not called any more. Does nothing again."},
+    {"__enter__", hook_enter, METH_NOARGS, NULL},
+    {"__exit__", (PyCFunction)(void (*)(void))hook_exit, METH_FASTCALL, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef hook_members[] = {
+    {"active", hook_active, NULL, "Is the function still called?", NULL},
+    {"function", hook_function, NULL, "The function; None when it is not called any more.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot hook_slots[] = {
+    {Py_tp_doc, "What set_profile() and set_trace() return: remove() ends it, and so does leaving its `with` block."},
+    {Py_tp_traverse, hook_traverse},
+    {Py_tp_clear, hook_clear},
+    {Py_tp_dealloc, hook_dealloc},
+    {Py_tp_methods, hook_methods},
+    {Py_tp_getset, hook_members},
+    {Py_tp_repr, hook_repr},
+    {0, NULL},
+};
+
+static PyType_Spec hook_spec = {
+    .name = "seismo._core.Hook",
+    .basicsize = sizeof(sm_pyhook),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = hook_slots,
+};
+
+/* The functions. */
+
+PyObject *sm_compile_where(PyObject *where, bool trace) {
+    if (sm_engine_init() < 0) /* functions are named through it */
+        return NULL;
+    PyThreadState *tstate = PyThreadState_Get();
+    PyThreadState_EnterTracing(tstate); /* what runs here is nothing that other tools want to hear of */
+    PyObject *module = PyImport_ImportModule("seismo.hooks");
+    PyObject *filter = module ? PyObject_CallMethod(module, "_filter", "Oi", where, trace) : NULL;
+    Py_XDECREF(module);
+    PyThreadState_LeaveTracing(tstate);
+    return filter;
+}
+
+static PyObject *set_hook(PyObject *args, PyObject *keywords, bool trace) {
+    static char *names[] = {"func", "threads", "where", NULL};
+    PyObject *function, *threads = NULL, *where = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, trace ? "O|$OO:set_trace" : "O|$OO:set_profile", names, &function,
+                                     &threads, &where))
+        return NULL;
+    if (!PyCallable_Check(function))
+        return bad_usage(trace ? "set_trace() needs a function that can be called"
+                               : "set_profile() needs a function that can be called",
+                         "a handle's remove() takes a function off again");
+    const char *scope = threads == NULL ? "current" : PyUnicode_Check(threads) ? PyUnicode_AsUTF8(threads) : "";
+    if (scope == NULL)
+        PyErr_Clear();
+    bool all = scope != NULL && strcmp(scope, "all") == 0;
+    if (scope == NULL || (!all && strcmp(scope, "current") != 0))
+        return bad_usage("threads can be \"current\" or \"all\"", "");
+    PyObject *held = NULL;
+    sm_filter *filter = NULL;
+    if (where != Py_None &&
+        ((held = sm_compile_where(where, trace)) == NULL || (filter = sm_filter_from(held)) == NULL)) {
+        Py_XDECREF(held);
+        return NULL;
+    }
+    sm_pyhook *hook = sm_pyhook_new(hook_type, function, trace, all ? NULL : PyThreadState_Get(), filter, held);
+    Py_XDECREF(held);
+    if (hook != NULL && sm_pyhook_add(hook) < 0)
+        Py_CLEAR(hook);
+    return (PyObject *)hook;
+}
+
+static PyObject *set_profile(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords) {
+    return set_hook(args, keywords, false);
+}
+
+static PyObject *set_trace(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords) {
+    return set_hook(args, keywords, true);
+}
+
+static PyObject *newest(bool trace) {
+    const sm_pyhook *hook = sm_pyhook_newest(trace);
+    return Py_NewRef(hook && hook->function ? hook->function : Py_None);
+}
+
+static PyObject *get_profile(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
+    return newest(false);
+}
+
+static PyObject *get_trace(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
+    return newest(true);
+}
+
+static PyObject *stand_in(PyObject *function, bool trace) {
+    if (sm_pyhook_stand_in(hook_type, PyThreadState_Get(), trace, function == Py_None ? NULL : function) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *setprofile(PyObject *Py_UNUSED(module), PyObject *function) {
+    return stand_in(function, false);
+}
+
+static PyObject *settrace(PyObject *Py_UNUSED(module), PyObject *function) {
+    return stand_in(function, true);
+}
+
+static PyObject *getprofile(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
+    PyObject *function = sm_pyhook_stands_in(PyThreadState_Get(), false);
+    return Py_NewRef(function ? function : Py_None);
+}
+
+static PyObject *gettrace(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
+    PyObject *function = sm_pyhook_stands_in(PyThreadState_Get(), true);
+    return Py_NewRef(function ? function : Py_None);
+}
+
+/* Every thread that runs now. The list cannot be walked while tools are added to it, since that may let go of the GIL:
+ * the walk begins anew after each, with those that are not done yet. */
+static PyObject *stand_in_everywhere(PyObject *function, bool trace) {
+    PyThreadState *tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+    PyObject *wanted = function == Py_None ? NULL : function;
+    while (tstate != NULL) {
+        if (sm_pyhook_stands_in(tstate, trace) == wanted) {
+            tstate = PyThreadState_Next(tstate);
+            continue;
+        }
+        if (sm_pyhook_stand_in(hook_type, tstate, trace, wanted) < 0)
+            return NULL;
+        tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *setprofile_everywhere(PyObject *Py_UNUSED(module), PyObject *function) {
+    return stand_in_everywhere(function, false);
+}
+
+static PyObject *settrace_everywhere(PyObject *Py_UNUSED(module), PyObject *function) {
+    return stand_in_everywhere(function, true);
+}
+
+static PyObject *hub_status(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
+    return sm_hub_status();
+}
+
+#define KEYWORDS(function) (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS
+
+static PyMethodDef functions[] = {
+    {"set_profile", KEYWORDS(set_profile),
+     "set_profile(func, *, threads='current', where=None)\n--\n\n"
+     "Calls func(frame, event, arg) for calls and returns, as sys.setprofile would, beside whoever else does.\n\n"
+     "threads: 'current' or 'all', which are those that run and those that will. where: an expression that says which\n"
+     "events (docs/expressions.md). Returns a handle: remove() ends it, and so does leaving it as a `with` block.\n"
+     "UsageError for a func that cannot be called, other threads, or a wrong expression; RuntimeError when this\n"
+     "interpreter's hooks cannot be had."},
+    {"set_trace", KEYWORDS(set_trace),
+     "set_trace(func, *, threads='current', where=None)\n--\n\n"
+     "Calls func(frame, 'call', None) as functions begin, as sys.settrace would, beside whoever else does; what it\n"
+     "returns is called for the lines, exceptions and the return of that frame.\n\n"
+     "Arguments, result and errors as for set_profile()."},
+    {"get_profile", get_profile, METH_NOARGS,
+     "get_profile()\n--\n\nThe function of this thread's newest set_profile(), or None."},
+    {"get_trace", get_trace, METH_NOARGS,
+     "get_trace()\n--\n\nThe function of this thread's newest set_trace(), or None."},
+    {"setprofile", setprofile, METH_O, "setprofile(function, /)\n--\n\nsys.setprofile, through seismo's hooks."},
+    {"settrace", settrace, METH_O, "settrace(function, /)\n--\n\nsys.settrace, through seismo's hooks."},
+    {"getprofile", getprofile, METH_NOARGS, "getprofile()\n--\n\nWhat setprofile() set in this thread, or None."},
+    {"gettrace", gettrace, METH_NOARGS, "gettrace()\n--\n\nWhat settrace() set in this thread, or None."},
+    {"_setprofile_everywhere", setprofile_everywhere, METH_O, NULL},
+    {"_settrace_everywhere", settrace_everywhere, METH_O, NULL},
+    {"hub_status", hub_status, METH_NOARGS,
+     "hub_status()\n--\n\nWhat seismo's hooks hold now: hook, tool_id (-1: none), tools, events, lost, held."},
+    {NULL, NULL, 0, NULL},
+};
+
+int sm_module_add_hooks(PyObject *module) {
+    if (sm_pyhook_init() < 0 || PyModule_AddFunctions(module, functions) < 0)
+        return -1;
+    if (hook_type == NULL)
+        hook_type = (PyTypeObject *)PyType_FromSpec(&hook_spec);
+    return hook_type == NULL ? -1 : PyModule_AddObjectRef(module, "Hook", (PyObject *)hook_type);
+}

@@ -1,0 +1,78 @@
+"""python -m seismo.cprofile [-o FILE] [-s SORT] [-m MODULE | SCRIPT] [ARGUMENT ...], as `python -m cProfile`."""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import CodeType
+    from typing import Any
+
+
+def main() -> None:
+    """Runs a script or module and prints its statistics, or writes them to a file.
+
+    What the program makes of its exit status is lost, as with cProfile: SystemExit ends the program, not this command.
+    Any other exception leaves with its traceback, after the statistics.
+    """
+    import os
+    import pstats
+    from optparse import OptionParser
+
+    parser = OptionParser(usage="seismo.cprofile [-o output_file_path] [-s sort] [-m module | scriptfile] [arg] ...")
+    parser.allow_interspersed_args = False
+    parser.add_option("-o", "--outfile", help="save the statistics in this file, for pstats")
+    parser.add_option(
+        "-s",
+        "--sort",
+        help="order of the table: a key of pstats.Stats",
+        default=2,
+        choices=sorted(pstats.Stats.sort_arg_dict_default),
+    )
+    parser.add_option("-m", dest="module", action="store_true", help="the program is a library module", default=False)
+    options, args = parser.parse_args()
+    if not args:
+        parser.print_usage()
+        sys.exit(2)
+    sys.argv[:] = args
+    outfile = None if options.outfile is None else os.path.abspath(options.outfile)  # the program may change folders
+    code, names = _load_module(args[0]) if options.module else _load_script(args[0])
+    from seismo.cprofile import runctx
+
+    try:
+        runctx(code, names, None, outfile, options.sort)
+    except BrokenPipeError as error:
+        sys.stdout = None  # else the interpreter complains of it once more at its end
+        sys.exit(error.errno)
+
+
+def _load_module(name: str) -> tuple[str, dict[str, Any]]:
+    from runpy import run_module
+
+    return "run_module(modname, run_name='__main__')", {"run_module": run_module, "modname": name}
+
+
+def _load_script(path: str) -> tuple[CodeType, dict[str, Any]]:
+    """The script's code and the namespace of a new __main__, so that `import __main__` in it finds itself."""
+    import io
+    import os
+
+    sys.path.insert(0, os.path.dirname(path))
+    with io.open_code(path) as file:
+        extra: dict[str, Any] = {"module": "__main__"} if sys.version_info >= (3, 15) else {}  # for warnings' filters
+        code: CodeType = compile(file.read(), path, "exec", **extra)
+    main = type(sys)("__main__")
+    _kept.append(sys.modules["__main__"])  # ours: still in use further down the stack
+    sys.modules["__main__"] = main
+    names = main.__dict__
+    names["__file__"] = path
+    if sys.version_info < (3, 15):
+        names["__cached__"] = None
+    return code, names
+
+
+_kept: list[object] = []
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""Runs one of CPython's own test files with seismo.cprofile in cProfile's place: child.py FILE MODE.
+
+MODE: "own" (the interpreter's cProfile), "seismo", "deaf" (a stand-in that loses who called whom: the tests must
+notice). Prints one JSON object: {"outcomes": {test id: [outcome, detail]}}, or {"missing": why}.
+
+Whatever name the tests use for it is replaced (cProfile, profiling.tracing, _lsprof), in processes of their own, too.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import io
+import json
+import os
+import sys
+import types
+import unittest
+from pathlib import Path
+from typing import Any
+
+SOURCE = next((os.path.abspath(one) for one in sys.path if (Path(one or ".") / "seismo").is_dir()), "")
+
+
+def replace(mode: str) -> None:
+    from seismo import _core, cprofile
+
+    lsprof = types.ModuleType("_lsprof")
+    lsprof.Profiler = _core.Profiler  # type: ignore[attr-defined]
+    sys.modules["_lsprof"] = lsprof
+    sys.modules["cProfile"] = cprofile
+    if sys.version_info >= (3, 15):
+        import profiling
+
+        profiling.tracing = cprofile
+        sys.modules["profiling.tracing"] = cprofile
+    if mode == "deaf":
+        cprofile.Profile.getstats = (
+            lambda self: [  # type: ignore[method-assign]
+                type(entry)((*entry[:5], None)) for entry in _core.Profiler.getstats(self)
+            ]
+        )
+
+
+def replace_in_children() -> None:
+    """`python -m cProfile` in the tests runs ours; -I and -E would hide where it is."""
+    from test.support import script_helper
+
+    run = script_helper.run_python_until_end
+
+    def run_replaced(*args: str, **env: Any) -> Any:
+        ours = ("cProfile", "profiling.tracing", "seismo.cprofile")
+        args = tuple("seismo.cprofile" if before == "-m" and one in ours else one for before, one in pairs(args))
+        if "seismo.cprofile" in args:
+            env = {**os.environ, "PYTHONPATH": SOURCE, **env, "__isolated": False, "__cleanenv": True}
+        return run(*args, **env)
+
+    script_helper.run_python_until_end = run_replaced
+
+
+def pairs(words: tuple[str, ...]) -> zip[tuple[str, str]]:
+    return zip(("", *words), words, strict=False)
+
+
+class Outcomes(unittest.TestResult):
+    def __init__(self) -> None:
+        from seismo import _core
+
+        super().__init__()
+        self.profiler = _core.Profiler
+        self.outcomes: dict[str, tuple[str, str]] = {}
+
+    def startTest(self, test: unittest.TestCase) -> None:
+        super().startTest(test)
+        sys.__stderr__.write(f"{test.id()}\n")  # whoever dies, dies in the last one
+
+    def stopTest(self, test: unittest.TestCase) -> None:
+        super().stopTest(test)
+        for one in gc.get_objects():  # a test that fails may leave its profilers on, and profile.py objects to company
+            if type(one).__module__.startswith("seismo.") and isinstance(one, self.profiler):
+                one.disable()
+
+    def addSuccess(self, test: unittest.TestCase) -> None:
+        self.outcomes.setdefault(test.id(), ("passed", ""))
+
+    def addFailure(self, test: unittest.TestCase, err: Any) -> None:
+        self.outcomes[test.id()] = ("failed", self._exc_info_to_string(err, test))
+
+    addError = addFailure
+
+    def addSubTest(self, test: unittest.TestCase, subtest: unittest.TestCase, err: Any) -> None:
+        if err is not None:
+            self.addFailure(test, err)
+
+    def addSkip(self, test: unittest.TestCase, reason: str) -> None:
+        self.outcomes[test.id()] = ("skipped", reason)
+
+
+def main(name: str, mode: str) -> None:
+    out, sys.stdout = sys.stdout, io.StringIO()
+    if mode != "own":
+        replace(mode)
+        replace_in_children()
+    try:
+        module = importlib.import_module(f"test.{name}")
+    except ModuleNotFoundError as missing:
+        print(json.dumps({"missing": str(missing)}), file=out)
+        return
+    result = Outcomes()
+    unittest.defaultTestLoader.loadTestsFromModule(module).run(result)
+    print(json.dumps({"outcomes": result.outcomes}), file=out)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,249 @@
+"""The same as cProfile says, where it is right: single-threaded programs."""
+
+from __future__ import annotations
+
+import cProfile
+import io
+import json
+import os
+import pstats
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+from counted import callees, counts, profiled
+
+import seismo
+from seismo.cprofile import Profile
+
+
+def parse_things():
+    import ast
+    import configparser
+    import html.parser
+
+    ast.unparse(ast.parse(textwrap.dedent("def f(a, b=1):\n    return [a for a in b if a]\n")))
+    parser = configparser.ConfigParser()
+    parser.read_string("[a]\nb = 1\nc = %(b)s2\n")
+    html.parser.HTMLParser().feed("<a href='b'>c</a><d/>")
+
+
+def json_things():
+    data = {"a": [1, 2.5, None, {"b": "c" * 20}] * 20}
+    assert json.loads(json.dumps(data, indent=1, sort_keys=True)) == data
+
+
+def class_things():
+    import dataclasses
+    import enum
+
+    dataclasses.make_dataclass("Thing", [("a", int), ("b", str)], order=True, frozen=True)(3, "a")
+    list(enum.Enum("Colour", "red green blue"))
+
+
+def regex_things():
+    re.purge()
+    for pattern in (r"\w+", r"(?P<a>[aeiou])(?=r)", r"q.*?k"):
+        re.findall(pattern, "the quick brown fox " * 5)
+
+
+def generator_things():
+    def numbers(n):
+        try:
+            yield from range(n)
+            if n:
+                yield from numbers(n - 1)
+        finally:
+            len("closed")
+
+    list(numbers(5))
+    early = numbers(3)
+    next(early)
+    early.close()
+    thrown = numbers(2)
+    next(thrown)
+    with pytest.raises(KeyError):
+        thrown.throw(KeyError)
+    with pytest.raises(TypeError):
+        numbers(1).send("too early")
+    list(zip(numbers(2), numbers(3), strict=False))
+
+
+def coroutine_things():
+    import asyncio
+
+    async def leaf(n):
+        await asyncio.sleep(0)
+        return n
+
+    async def branch(n):
+        return sum(await asyncio.gather(*(leaf(i) for i in range(n))))
+
+    async def stream(n):
+        for i in range(n):
+            yield await leaf(i)
+
+    async def main():
+        await branch(4)
+        return [n async for n in stream(3)]
+
+    asyncio.run(main())
+
+
+def exception_things():
+    def fails(n):
+        if n == 0:
+            raise KeyError(n)
+        fails(n - 1)
+
+    for n in range(5):
+        with pytest.raises(KeyError):
+            fails(n)
+    with pytest.raises(TypeError):
+        len(3)
+
+
+class Log(list):
+    """Overrides what it calls."""
+
+    def append(self, item):
+        super().append(item)
+
+
+def method_things():
+    log = Log()
+    log.append(1)
+    list.append(log, 2)
+    str.upper("a")
+    dict.fromkeys("ab")
+    int.from_bytes(b"a", "big")
+    list.__new__(Log)
+    [].sort(key=len)
+    sorted([[1], [2]], key=len)
+    str.join(" ", ["a"])
+
+
+WORKLOADS = [
+    parse_things,
+    json_things,
+    class_things,
+    regex_things,
+    generator_things,
+    coroutine_things,
+    exception_things,
+    method_things,
+]
+
+
+def plain(counted):
+    """Methods that a class overrides go by their name: cProfile shows an address there (see callstats_name.c)."""
+    overridden = re.compile(r"<function (?:\w+\.)*(append|close) at 0x\w+>|<method '(append|close)' of .*>")
+
+    def name(text):
+        found = overridden.match(text)
+        return found[1] or found[2] if found else text
+
+    sums: dict = {}
+    for key, (calls, recursive) in counted.items():
+        key = tuple(map(name, key)) if isinstance(key, tuple) else name(key)
+        before = sums.get(key, (0, 0))
+        sums[key] = before[0] + calls, before[1] + recursive
+    return sums
+
+
+@pytest.mark.parametrize("options", [{}, {"builtins": False}, {"subcalls": False}], ids=str)
+@pytest.mark.parametrize("work", WORKLOADS)
+def test_counts(work, options):
+    profiled(Profile(), work)  # caches fill
+    theirs = cProfile.Profile(**options)
+    # 3.14 and later forget these at enable()
+    theirs_enable = theirs.enable
+    theirs.enable = lambda: theirs_enable(**{"subcalls": True, "builtins": True, **options})
+    profiled(theirs, work)
+    ours = profiled(Profile(**options), work)
+    assert plain(counts(ours)) == plain(counts(theirs))
+    assert plain(callees(ours)) == plain(callees(theirs))
+    assert len(counts(ours)) >= 2
+
+
+def table(profile):
+    out = io.StringIO()
+    stats = pstats.Stats(profile, stream=out).sort_stats("name")
+    stats.print_stats()
+    stats.print_callers()
+    stats.print_callees()
+    return re.sub(r"0x[0-9a-f]+", "0x0", out.getvalue())
+
+
+def test_the_tables_are_the_same():
+    """With a clock that stands still but for a tick at each reading, to the last character."""
+
+    def ticking():
+        ticking.now += 1
+        return ticking.now
+
+    printed = []
+    for kind in (cProfile.Profile, Profile):
+        ticking.now = 0
+        printed.append(table(profiled(kind(ticking, 0.001), json_things)))
+    assert printed[0] == printed[1]
+    assert "json" in printed[1]
+
+
+SCRIPT = """
+import sys, threading
+def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)
+print(fib(10), sys.argv, __name__, "__file__" in globals())
+import __main__
+if sys.argv[1:] == ["exit"]: sys.exit(3)
+if sys.argv[1:] == ["fail"]: raise KeyError("x")
+"""
+
+
+def command(module, *words, folder):
+    done = subprocess.run(
+        [sys.executable, "-m", module, *words],
+        env={**os.environ, "PYTHONPATH": str(Path(seismo.__file__).parents[1])},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    out = re.sub(r"in \d+\.\d+ seconds|\d+\.\d{3}", "TIME", done.stdout).replace("seismo.cprofile", module)
+    return done.returncode, out, done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["app.py"], ["-s", "ncalls", "app.py", "exit"], ["app.py", "fail"], ["-o", "out", "-m", "app", "a", "-b"]],
+    ids=" ".join,
+)
+def test_the_command_line(words, tmp_path):
+    (tmp_path / "app.py").write_text(SCRIPT)
+    status, out, err = command("seismo.cprofile", *words, folder=tmp_path)
+    assert (status, bool(err)) == ((1, True) if "fail" in words else (0, False))
+    if "-o" in words:
+        stats = pstats.Stats(str(tmp_path / "out")).stats
+        assert {name[2]: row[1] for name, row in stats.items()}["fib"] == 177
+        assert out.startswith("55 ['")
+        assert "'a', '-b']" in out
+        return
+    theirs = command("cProfile", *words, folder=tmp_path)
+    assert out.splitlines()[0] == theirs[1].splitlines()[0]
+    assert status == theirs[0]
+    assert "177/1" in out
+    assert ("Ordered by: call count" in out) == ("ncalls" in words)
+
+
+@pytest.mark.parametrize("words", [[], ["-s", "demo", "x"], ["-x"], ["-m"], ["missing.py"]], ids=" ".join)
+def test_a_wrong_command_line(words, tmp_path):
+    ours, theirs = (command(module, *words, folder=tmp_path) for module in ("seismo.cprofile", "cProfile"))
+    if words == ["-m"]:  # there cProfile fails with an IndexError
+        assert ours[0] == 2
+    else:
+        assert ours[0] == theirs[0] != 0
+    if ours[2] and words != ["-m"]:
+        assert ours[2].splitlines()[-1].partition(": ")[2] == theirs[2].splitlines()[-1].partition(": ")[2]
