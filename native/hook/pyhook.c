@@ -175,6 +175,7 @@ sm_pyhook *sm_pyhook_newest(bool trace) {
 
 int sm_pyhook_stand_in(PyTypeObject *type, PyThreadState *tstate, bool trace, PyObject *function) {
     sm_pyhook *hook = NULL;
+    bool nothing = function == NULL;
     if (PySys_Audit(trace ? "sys.settrace" : "sys.setprofile", NULL) < 0)
         return -1;
     if (function != NULL) {
@@ -193,7 +194,11 @@ int sm_pyhook_stand_in(PyTypeObject *type, PyThreadState *tstate, bool trace, Py
         thread->stand_in[trace] = hook ? &hook->tool : NULL; /* borrowed: the hub holds it while it is active */
         if (before != NULL)
             sm_hub_remove(before);
+        nothing = before == NULL && hook == NULL;
     }
+    /* As the interpreter's own function would: what C code has set with PyEval_SetTrace() is taken off. */
+    if (nothing && tstate == PyThreadState_Get() && (trace ? tstate->c_tracefunc : tstate->c_profilefunc) != NULL)
+        trace ? PyEval_SetTrace(NULL, NULL) : PyEval_SetProfile(NULL, NULL);
     Py_XDECREF(hook);
     return 0;
 }
