@@ -142,3 +142,13 @@ def test_bad_input(folder, words, said):
     assert said in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
+
+
+def test_the_stack_is_the_program_s_own(folder):
+    done = run(folder, 'call("work") and depth == 2', "--json", "-", "--stack", "main.py")
+    found = json.loads(next(line for line in done.stdout.splitlines() if line.startswith("{")))
+    assert found["depth"] == 2
+    assert [frame["function"] for frame in found["stack"]] == ["<module>"]
+    done = run(folder, 'call("load")', "--pdb", "-q", "main.py", stdin="w\nc\n")
+    assert "main.py(12)<module>()" in done.stdout
+    assert "run.py" not in done.stdout

@@ -234,6 +234,7 @@ class _Run:
                     self.action.load(self.call)
                 atexit.register(self.finish)  # first to be registered, last to run
                 children.wrap_exits(self)  # type: ignore[arg-type]  # all it needs is finish()
+                self.watch.below = _frames_below()
                 self.watch.__enter__()
                 self.began = True
             except SeismoError as error:
@@ -274,6 +275,15 @@ class _Run:
         if not self.quiet:
             lines += [f"seismo: {line}" for line in self.hints.summary(self.watch)]
         self.stderr.write("".join(line + "\n" for line in lines))
+
+
+def _frames_below() -> int:
+    """How many frames are under the program's first one: those up to record.run.run, which called us."""
+    frame = sys._getframe(2)
+    depth = 1
+    while frame.f_back is not None:
+        depth, frame = depth + 1, frame.f_back
+    return depth
 
 
 class _Late:

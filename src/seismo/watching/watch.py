@@ -83,7 +83,8 @@ class Watch:
         self._args, self._returns, self._vars = args, returns, vars
         self._stack = stack or "stack" in names
         shows = args or returns or vars or self._stack or pdb
-        self._print = "print" in names or bool(shows and not self._calls) or not (names or self._calls)
+        self._print = "print" in names or bool(shows and not self._calls and "keep" not in names)
+        self._print = self._print or not (names or self._calls)
         self._only_counts = not self._print and not self._calls and not names & {"pdb", "keep"}
         self._names = names
         if limit is not None and not (type(limit) is int and limit > 0):
@@ -107,6 +108,7 @@ class Watch:
         self._debug: Callable[[_match.Match], None] | None = None
         self._variables: dict[int, dict[str, str]] = {}
         self._began = 0.0
+        self.below = 0  # frames under the program's own, on the thread that begins
         self.matches: list[_match.Match] = []
         self.failed = ""
         self.masked = 0
@@ -145,6 +147,7 @@ class Watch:
             hide=_HERE,
             this_thread=self._this_thread,
             machinery=self._machinery,
+            below=self.below,
             **({} if self.limit is None else {"limit": self.limit}),
         )
         self._began = monotonic()
@@ -372,6 +375,8 @@ class Watch:
         frames: list[tuple[str, int, str, str]] = []
         while frame is not None and len(frames) < _STACK:
             code = frame.f_code
+            if code.co_filename == _actions.RUN:
+                break
             if not code.co_filename.startswith((_HERE, *(() if self._machinery else _MACHINERY))):
                 line = frame.f_lineno or code.co_firstlineno
                 frames.append((code.co_filename, line, code.co_qualname, source.line_of(code.co_filename, line)))
@@ -437,7 +442,7 @@ def _callee(function: object) -> str:
     if type(owner) is type(sys):
         module = owner.__dict__.get("__name__")
         return name if module == "builtins" or type(module) is not str else f"{module}.{name}"
-    if isinstance(type(owner), type) and type(owner) is type:
+    if type(owner) is type:
         return f"{class_name(owner)}.{name}"  # type: ignore[arg-type]
     return f"{class_name(type(owner))}.{name}"
 
