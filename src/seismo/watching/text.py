@@ -141,7 +141,8 @@ class Writer:
 
     def _outcome(self, match: Match) -> str:
         if match.exception is not None:
-            return f" {self._styled(self.signs['raise'] + ' ' + match.exception, 'error')}"
+            sign = self.signs["raise"] + " " if match.moment == "whole" or match.callee else ""
+            return f" {self._styled(sign + match.exception, 'error')}"
         if match.value is not None:
             return f" {self._styled(self.signs['to'] + ' ' + match.value, 'end')}"
         return ""
