@@ -107,7 +107,7 @@ def test_json_on_stdout_and_an_action_of_ones_own(folder):
 def test_counts_and_histograms_come_at_the_end(folder):
     done = run(folder, 'call and module("shop")', "--count", "--histogram", "main.py")
     assert "      1  shop.Store.save" in done.stderr
-    assert "shop.Store.load: 1 calls, mean " in done.stderr
+    assert "shop.Store.load: 1 call, mean " in done.stderr
     assert "▸" not in done.stderr
 
 

@@ -89,7 +89,7 @@ def histograms(rows: list[Row], bar: str = "█") -> list[str]:
     lines: list[str] = []
     for row in sorted((row for row in rows if row.timed), key=lambda row: -row.sum):
         lines.append(
-            f"{printable(row.function)}: {row.timed:,} calls, mean {duration(row.sum / row.timed)}, "
+            f"{printable(row.function)}: {row.timed:,} {'call' if row.timed == 1 else 'calls'}, mean {duration(row.sum / row.timed)}, "
             f"least {duration(row.least)}, most {duration(row.most)}"
         )
         used = [number for number, count in enumerate(row.buckets) if count]

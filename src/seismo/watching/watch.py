@@ -37,6 +37,7 @@ else:
 ACTIONS = ("print", "count", "histogram", "stack", "pdb", "keep")
 KEPT = 1000  # matches that `matches` holds
 _STACK = 30  # frames that --stack shows
+_SELF = 100  # characters; a `self` that would take more is shown without its fields
 _CALLS_KEPT = 1000  # calls whose variables are remembered
 _C_KINDS = {"c_call", "c_return", "c_raise"}
 _MACHINERY = ("<frozen importlib", "<frozen runpy")  # as in native/hook/watch.c
@@ -348,6 +349,9 @@ class Watch:
     def _named(self, name: str, value: object) -> str:
         shown = self._shower.named(name, value)
         self.masked += MASK in shown
+        if name == "self" and len(shown) > _SELF:
+            head, fields, _ = shown.partition(" {")
+            shown = f"{head} …>" if fields else shown
         return shown
 
     def _changes(
@@ -443,7 +447,7 @@ def _callee(function: object) -> str:
         module = owner.__dict__.get("__name__")
         return name if module == "builtins" or type(module) is not str else f"{module}.{name}"
     if type(owner) is type:
-        return f"{class_name(owner)}.{name}"  # type: ignore[arg-type]
+        return f"{class_name(owner)}.{name}"
     return f"{class_name(type(owner))}.{name}"
 
 
