@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from types import CodeType, FrameType
-from typing import Any, ParamSpec, Self, TypeVar, final
+from typing import Any, ParamSpec, Self, TypeAlias, TypeVar, final
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -83,7 +83,7 @@ def arrow_stream(columns: list[Any], /) -> object: ...
 
 # ---- hooks (hooks.c): what seismo.hooks offers; RuntimeError says in a plain sentence why they cannot be had ----
 
-_Function = Callable[[FrameType, str, Any], object]
+_Function: TypeAlias = Callable[[FrameType, str, Any], object]
 
 @final
 class Hook:

@@ -88,8 +88,9 @@ def histograms(rows: list[Row], bar: str = "█") -> list[str]:
     """For each function the durations of its matched calls, a line for each step that has any between the ends."""
     lines: list[str] = []
     for row in sorted((row for row in rows if row.timed), key=lambda row: -row.sum):
+        calls = "call" if row.timed == 1 else "calls"
         lines.append(
-            f"{printable(row.function)}: {row.timed:,} {'call' if row.timed == 1 else 'calls'}, mean {duration(row.sum / row.timed)}, "
+            f"{printable(row.function)}: {row.timed:,} {calls}, mean {duration(row.sum / row.timed)}, "
             f"least {duration(row.least)}, most {duration(row.most)}"
         )
         used = [number for number, count in enumerate(row.buckets) if count]
