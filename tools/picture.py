@@ -1,6 +1,7 @@
 """Draw what `seismo report` prints of a recording on a terminal as an SVG picture, for the README.
 
     python tools/picture.py FILE OUT.svg [--width N] [report's own options]
+    seismo watch ... --color always 2> FILE.ansi; python tools/picture.py FILE.ansi OUT.svg [--title TITLE]
 
 The picture is text, set in whatever fixed-width font the reader has: rich's own would be fetched from elsewhere.
 """
@@ -14,6 +15,7 @@ from unittest import mock
 from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 from rich.terminal_theme import SVG_EXPORT_THEME
+from rich.text import Text
 
 from seismo.cli.main import main as seismo
 from seismo.report.paper import ColourPaper
@@ -22,19 +24,37 @@ from seismo.report.text import Signs
 FONTS = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 
 
-def picture(words: list[str], width: int, title: str) -> str:
-    """The SVG of what `seismo WORDS` prints on a terminal so many columns wide."""
-    console = Console(
+def terminal(width: int) -> Console:
+    """A terminal so many columns wide that remembers what is written on it."""
+    return Console(
         record=True, width=width, file=io.StringIO(), force_terminal=True, highlight=False, color_system="truecolor"
     )
+
+
+def drawn(console: Console, title: str) -> str:
+    """The SVG of what was written on it."""
+    layout = re.sub(r"@font-face \{\{.*?\}\}\s*", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
+    layout = layout.replace("Fira Code, monospace", FONTS)
+    return console.export_svg(title=title, theme=SVG_EXPORT_THEME, code_format=layout, unique_id="seismo")
+
+
+def picture(words: list[str], width: int, title: str) -> str:
+    """The SVG of what `seismo WORDS` prints on a terminal so many columns wide."""
+    console = terminal(width)
     paper = ColourPaper(console, width, Signs())
     with mock.patch("seismo.report.paper.paper_for", return_value=paper):
         status = seismo(words)
     if status:
         sys.exit(status)
-    layout = re.sub(r"@font-face \{\{.*?\}\}\s*", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
-    layout = layout.replace("Fira Code, monospace", FONTS)
-    return console.export_svg(title=title, theme=SVG_EXPORT_THEME, code_format=layout, unique_id="seismo")
+    return drawn(console, title)
+
+
+def picture_of_text(path: str, width: int, title: str) -> str:
+    """The SVG of a file with a terminal's colours in it."""
+    console = terminal(width)
+    with open(path, encoding="utf-8") as file:
+        console.print(Text.from_ansi(file.read()), soft_wrap=True, no_wrap=True, overflow="ellipsis")
+    return drawn(console, title)
 
 
 def main() -> int:
@@ -43,9 +63,13 @@ def main() -> int:
     parser.add_argument("recording")
     parser.add_argument("picture")
     parser.add_argument("--width", type=int, default=100)
+    parser.add_argument("--title")
     known, rest = parser.parse_known_args()
-    title = " ".join(["seismo report", known.recording, *rest])
-    svg = picture(["report", known.recording, *rest], known.width, title)
+    title = known.title or " ".join(["seismo report", known.recording, *rest])
+    if known.recording.endswith(".ansi"):
+        svg = picture_of_text(known.recording, known.width, title)
+    else:
+        svg = picture(["report", known.recording, *rest], known.width, title)
     with open(known.picture, "w", encoding="utf-8") as file:
         file.write(svg)
     return 0

@@ -299,8 +299,8 @@ static void thread_gone(sm_tool *base, void *data) {
  * hub says that they are gone. */
 static void forked(sm_tool *base) {
     tool *t = (tool *)base;
-    if (t->stats->tool != t)
-        return;
+    if (t->stats->tool != t || !PyGILState_Check())
+        return; /* C code forked without the GIL: whatever stood half written stays as it is */
     PyThreadState *here = PyThreadState_Get();
     t->stats->timing_count = 0;
     for (lane *l = t->stats->lanes; l != NULL; l = l->next) {

@@ -456,6 +456,15 @@ int sm_hub_opcodes(sm_tool *tool, PyCodeObject *code, bool on) {
     return give(known);
 }
 
+void sm_hub_opcodes_again(PyCodeObject *code) {
+    sm_hook_code *known = sm_hub_decide(code, NULL);
+    if (known == NULL || sm_hook_backend_here.want_in == NULL || known->wanted[SM_HOOK_OPCODE] == 0)
+        return;
+    if (sm_hook_backend_here.want_in(code, known->given & ~SM_HOOK_BIT(SM_HOOK_OPCODE)) < 0 ||
+        sm_hook_backend_here.want_in(code, known->given) < 0)
+        PyErr_Clear();
+}
+
 void sm_hub_reconsider(sm_tool *tool) {
     if (!tool->active)
         return;

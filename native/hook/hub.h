@@ -114,6 +114,9 @@ void sm_hub_leave(sm_hook_thread *thread, sm_tool *tool);
 /* The tool wants SM_HOOK_OPCODE for this code object, or no longer. It must have the kind among its events; a filter is
  * not asked. -1 with an exception. */
 int sm_hub_opcodes(sm_tool *tool, PyCodeObject *code, bool on);
+/* Another tool of the interpreter has begun to hear the instructions of this code object, whereby the first one loses
+ * them (gh-157900). */
+void sm_hub_opcodes_again(PyCodeObject *code);
 
 /* Ask for verdicts anew: what `wants` would say has changed. */
 void sm_hub_reconsider(sm_tool *tool);

@@ -103,7 +103,7 @@ CALLBACK(on_instruction) {
  * behind it at the return (3.12). */
 static PyObject *c_event(sm_hook_kind kind, PyObject *const *args) {
     PyObject *callable = args[2];
-    if (Py_TYPE(callable) == &PyMethod_Type)
+    if (SM_CALL_REPORTS_METHODS && Py_TYPE(callable) == &PyMethod_Type)
         callable = PyMethod_GET_FUNCTION(callable);
     bool unbound = Py_TYPE(callable) == &PyMethodDescr_Type && callable == args[2] && args[3] != sm_monitoring_missing;
     if (!unbound && !PyCFunction_Check(callable))

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "compat/frame.h"
 #include "event/slots.h"
+#include "hook/facts.h"
 #include "hook/tracefunc.h"
 
 static PyObject *event_names[8]; /* owned, interned; by PyTrace_... */
@@ -64,6 +65,23 @@ static uint32_t wants(sm_tool *tool, PyCodeObject *code, PyObject *globals) {
     return kinds != 0 && hook->trace ? kinds | FRAME_EVENTS : kinds;
 }
 
+static bool fact_number(void *Py_UNUSED(context), sm_fact fact, int64_t *value) {
+    if (fact != SM_FACT_DEPTH)
+        return false;
+    *value = sm_fact_depth();
+    return true;
+}
+
+/* context: where the text is held until the next. */
+static const char *fact_text(void *context, sm_fact fact) {
+    PyObject **held = context;
+    Py_XSETREF(*held, fact == SM_FACT_THREAD ? sm_fact_thread_name() : sm_fact_task_name());
+    const char *text = *held ? PyUnicode_AsUTF8(*held) : "";
+    if (text == NULL)
+        PyErr_Clear();
+    return text;
+}
+
 bool sm_pyhook_passes(sm_pyhook *hook, const sm_hook_event *event) {
     if (hook->filter == NULL)
         return true;
@@ -73,7 +91,11 @@ bool sm_pyhook_passes(sm_pyhook *hook, const sm_hook_event *event) {
         return known != NULL && (known->yes & SM_HOOK_BIT(event->kind)) != 0;
     bool raised = event->kind == SM_HOOK_RAISE || event->kind == SM_HOOK_STOP_ITERATION ||
                   event->kind == SM_HOOK_THROW || event->kind == SM_HOOK_UNWIND;
+    PyObject *held = NULL;
     sm_facts facts = {
+        .number = fact_number,
+        .text = fact_text,
+        .context = &held,
         .kind = (sm_event_kind)event->kind,
         .function = function,
         .line = event->line,
@@ -81,7 +103,9 @@ bool sm_pyhook_passes(sm_pyhook *hook, const sm_hook_event *event) {
     };
     if (event->line == 0 && event->offset >= 0)
         facts.line = PyCode_Addr2Line(event->code, event->offset);
-    return sm_filter_of_event(hook->filter, known, &facts) == SM_YES;
+    bool passes = sm_filter_of_event(hook->filter, known, &facts) == SM_YES;
+    Py_XDECREF(held);
+    return passes;
 }
 
 static int call_profile(sm_tool *tool, sm_hook_thread *thread, const sm_hook_event *event) {

@@ -25,6 +25,7 @@ typedef struct {
     PyObject *function; /* owned; NULL: none */
     uint32_t epoch;     /* when it was put into its frame; 0: never */
     char lines, opcodes;
+    char instructions; /* times that they have been asked for anew: see keep() */
 } local;
 
 typedef struct { /* a tool's memory of a thread */
@@ -89,7 +90,7 @@ static local *insert(locals *table, const PyFrameObject *frame, const PyCodeObje
     while (table->slots[at & (table->size - 1)].frame != NULL)
         at++;
     local *made = &table->slots[at & (table->size - 1)];
-    *made = (local){frame, code, NULL, 0, 1, 0};
+    *made = (local){frame, code, NULL, 0, 1, 0, 0};
     table->count++;
     return made;
 }
@@ -157,7 +158,14 @@ static void keep(locals *table, sm_pyhook *hook, PyFrameObject *frame, const PyC
     known->epoch = home ? table->epoch : 0;
     known->lines = fields->trace_lines;
     known->opcodes = fields->trace_opcodes;
-    if (known->function != fields->trace) {
+    if (known->opcodes && fields->trace != NULL && known->instructions < 2) {
+        /* Setting f_trace_opcodes in a frame that has an f_trace makes the interpreter's own tracer hear instructions.
+         * Functions that do it do it at each event: the first time that it can tell is the second. */
+        known->instructions++;
+        sm_hub_opcodes_again((PyCodeObject *)code);
+        known = find(table, frame);
+    }
+    if (known != NULL && known->function != fields->trace) {
         PyObject *before = known->function;
         known->function = Py_XNewRef(fields->trace);
         Py_XDECREF(before);

@@ -63,6 +63,11 @@ double sm_watch_bucket(int bucket) {
 
 /* What is known of functions. */
 
+/* What an import or `python -m` runs before the program's own code: it raises and catches at every step. */
+static bool is_machinery(const char *file) {
+    return strncmp(file, "<frozen importlib", 17) == 0 || strncmp(file, "<frozen runpy", 13) == 0;
+}
+
 /* NULL: out of memory (counted). */
 static sm_watched *watched(sm_watch *watch, PyCodeObject *code, PyObject *globals) {
     const sm_function *function = sm_function_of_code(code, globals);
@@ -84,7 +89,8 @@ static sm_watched *watched(sm_watch *watch, PyCodeObject *code, PyObject *global
     if (of == NULL)
         goto lost;
     of->function = function;
-    if (watch->hide == NULL || strncmp(function->file, watch->hide, strlen(watch->hide)) != 0)
+    bool ours = watch->hide != NULL && strncmp(function->file, watch->hide, strlen(watch->hide)) == 0;
+    if (!ours && (watch->machinery || !is_machinery(function->file)))
         of->verdict = sm_filter_of_code(watch->filter, function, code);
     else
         of->hidden = true;
@@ -223,11 +229,15 @@ static void resume(sm_watch *watch, thread_calls *thread, const void *frame) {
 
 /* Questions. */
 
+int64_t sm_watch_depth(const sm_watch *watch) {
+    return sm_fact_depth() - (PyThreadState_Get() == watch->below_thread ? watch->below : 0);
+}
+
 static bool number_of(void *context, sm_fact fact, int64_t *value) {
     const question *q = context;
     switch (fact) {
     case SM_FACT_DEPTH:
-        *value = sm_fact_depth();
+        *value = sm_watch_depth(q->watch);
         return true;
     case SM_FACT_CALLS:
         *value = (int64_t)q->of->calls;
@@ -537,8 +547,9 @@ int sm_watch_start(sm_watch *watch) {
     watch->kinds &= sm_filter_kinds(filter);
     bool durations = sm_filter_needs(filter, SM_FACT_DURATION), own = sm_filter_needs(filter, SM_FACT_OWN);
     watch->all_calls = own;
-    watch->tracks =
-        watch->ends || watch->lines || watch->times || durations || own || sm_filter_needs(filter, SM_FACT_EXCEPTION);
+    bool exceptions = sm_filter_needs(filter, SM_FACT_EXCEPTION);
+    watch->tracks |= watch->ends || watch->lines || watch->times || durations || own || exceptions;
+    watch->unwinds_by_raise = !SM_HAS_MONITORING && exceptions;
     uint32_t leaving = SM_EVENT_BIT(SM_EVENT_RETURN) | SM_EVENT_BIT(SM_EVENT_UNWIND);
     watch->keeps_all |= own || (durations && (watch->kinds & leaving) != 0);
     sm_tool *tool = &watch->tool;

@@ -9,7 +9,6 @@ import sys
 import threading
 import weakref
 
-import greenlet
 import pytest
 from counted import by_name, callees, counts
 
@@ -247,6 +246,8 @@ def test_functions_that_look_alike_are_added_up():
 
 
 def test_greenlets_have_stacks_of_their_own():
+    greenlet = pytest.importorskip("greenlet")
+
     def down(n, other):
         if n == 0:
             other()

@@ -50,7 +50,7 @@ __all__ = [
 ]
 
 # What a term of `where` can be about here. What a call took is known when it is over, and then it is another event.
-_FACTS = ("module", "function", "qualname", "name", "file", "line", "callee", "exception")
+_FACTS = ("module", "function", "qualname", "name", "file", "line", "callee", "exception", "depth", "thread", "task")
 _CALLS = ("call", "resume", "throw", "return", "yield", "unwind")
 _PROFILE_KINDS = (*_CALLS, "c_call", "c_return", "c_raise")
 _TRACE_KINDS = (*_CALLS, "line", "raise", "stop_iteration", "opcode")
@@ -70,17 +70,17 @@ def _filter(where: str, trace: bool) -> _core.Filter:
 
 
 def setprofile_all_threads(func: Function | None) -> None:
-    """threading.setprofile_all_threads (3.12), on every version: all threads that run, and by threading those to come."""
+    """threading.setprofile_all_threads (3.12), on every version: the threads that run, and by threading later ones."""
     import threading
 
     from seismo._core import _setprofile_everywhere
 
-    threading.setprofile(func)  # type: ignore[arg-type]
+    threading.setprofile(func)
     _setprofile_everywhere(func)
 
 
 def settrace_all_threads(func: Function | None) -> None:
-    """threading.settrace_all_threads (3.12), on every version: all threads that run, and by threading those to come."""
+    """threading.settrace_all_threads (3.12), on every version: the threads that run, and by threading later ones."""
     import threading
 
     from seismo._core import _settrace_everywhere

@@ -1,4 +1,4 @@
-"""What can be done with a match, besides printing it: the debugger at that frame, and the tables of counts and durations."""
+"""What else can be done with a match: the debugger at that frame, and the tables of counts and durations."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pdb import Pdb
-
-    from seismo.watching.match import Match
+    from types import FrameType
 
     from seismo import _core
+    from seismo.watching.match import Match
 else:
     from seismo import _core
+
+
+RUN = __file__.replace("watching/actions.py", "record/run.py")  # below its frame, nothing is the program's
 
 
 class Row:
@@ -86,7 +89,7 @@ def histograms(rows: list[Row], bar: str = "█") -> list[str]:
     lines: list[str] = []
     for row in sorted((row for row in rows if row.timed), key=lambda row: -row.sum):
         lines.append(
-            f"{printable(row.function)}: {row.timed:,} calls, mean {duration(row.sum / row.timed)}, "
+            f"{printable(row.function)}: {row.timed:,} {'call' if row.timed == 1 else 'calls'}, mean {duration(row.sum / row.timed)}, "
             f"least {duration(row.least)}, most {duration(row.most)}"
         )
         used = [number for number, count in enumerate(row.buckets) if count]
@@ -136,20 +139,20 @@ def debugger(stop: Callable[[], None]) -> Callable[[Match], None]:
     return act
 
 
-def _outermost(frame):  # type: ignore[no-untyped-def]
-    while frame.f_back is not None:
+def _outermost(frame: FrameType) -> FrameType:
+    while frame.f_back is not None and frame.f_back.f_code.co_filename != RUN:
         frame = frame.f_back
     return frame
 
 
 def _steps(pdb: Pdb) -> bool:
-    """Was it a command that stops again (next, step, until ...), or are there breakpoints?"""
+    """Whether it was a command that stops again (next, step, until ...), or there are breakpoints."""
     return bool(pdb.breaks) or pdb.stoplineno != -1
 
 
-def _trace(pdb: Pdb, frame) -> None:  # type: ignore[no-untyped-def]
+def _trace(pdb: Pdb, frame: FrameType | None) -> None:
     """What pdb.set_trace() does, but for what it would forget of the command that was given."""
-    while frame is not None:
+    while frame is not None and frame.f_code.co_filename != RUN:
         frame.f_trace = pdb.trace_dispatch
         pdb.botframe = frame
         frame = frame.f_back

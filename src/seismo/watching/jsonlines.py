@@ -1,5 +1,7 @@
-"""Matches as JSON lines: one object a match, pure ASCII. Written by hand: json would import re and a dozen more into the
-watched program."""
+"""Matches as JSON lines: one object a match, pure ASCII.
+
+Written by hand: json would import re and a dozen more into the watched program.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""Lines of the program's source files, read by ourselves: linecache would be imported into the program, and might be
-the program's own."""
+"""Lines of the program's source files.
+
+Read by ourselves: linecache would be imported into the program, and might be the program's own.
+"""
 
 from __future__ import annotations
 

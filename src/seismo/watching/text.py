@@ -90,8 +90,9 @@ class Writer:
         if first and who in (("MainThread", ""), ("", "")):
             return []
         rule = self.signs["rule"]
-        task = f", task {printable(match.task)}" if match.task else ""
-        return [self._styled(f"{rule} thread {printable(match.thread) or '?'}{task} {rule}", "who")]
+        parts = [f"thread {printable(match.thread) or '?'}"] if match.thread != "MainThread" or not match.task else []
+        parts += [f"task {printable(match.task)}"] if match.task else []
+        return [self._styled(f"{rule} {', '.join(parts)} {rule}", "who")]
 
     def _lines(self, match: Match) -> tuple[str, list[str]]:
         if match.moment == "line":
@@ -140,7 +141,8 @@ class Writer:
 
     def _outcome(self, match: Match) -> str:
         if match.exception is not None:
-            return f" {self._styled(self.signs['raise'] + ' ' + match.exception, 'error')}"
+            sign = self.signs["raise"] + " " if match.moment == "whole" or match.callee else ""
+            return f" {self._styled(sign + match.exception, 'error')}"
         if match.value is not None:
             return f" {self._styled(self.signs['to'] + ' ' + match.value, 'end')}"
         return ""

@@ -291,7 +291,7 @@ def _fields(value: object, mro: tuple[type, ...]) -> Iterator[tuple[str, object]
                 try:
                     yield key, slot.__get__(value)
                 except AttributeError:
-                    pass  # empty
+                    continue  # empty
 
 
 def _member(value: object, kind: type) -> str:
@@ -391,7 +391,6 @@ def _method(_showing: _Showing, value: MethodType, _depth: int) -> str:
 _show_set = _set_of(set, "{", "}", "set()")
 _show_frozenset = _set_of(frozenset, "frozenset({", "})", "frozenset()")
 
-# ruff: noqa: E731
 _SHOW: dict[type, Callable[[_Showing, Any, int], str]] = {
     type(None): lambda _s, _v, _d: "None",
     bool: lambda _s, v, _d: "True" if v is True else "False",
@@ -459,7 +458,7 @@ _BASES: tuple[tuple[type, Callable[[_Showing, Any, int], str]], ...] = (
 
 
 def _is_of(module: str, name: str) -> Callable[[object, type], bool]:
-    """Is the class really that one, and is there nothing of the program's inside its instances?"""
+    """A check that the class really is that one, and that an instance has nothing of the program's inside."""
 
     def check(value: object, kind: type) -> bool:
         there = sys.modules.get(module)

@@ -18,7 +18,7 @@ from seismo.watching import actions as _actions
 from seismo.watching import match as _match
 from seismo.watching import source, text
 from seismo.watching.jsonlines import line as json_line
-from seismo.watching.values import MASK, Shower, class_name, looks_secret, shorten
+from seismo.watching.values import MASK, Shower, class_name, shorten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +37,10 @@ else:
 ACTIONS = ("print", "count", "histogram", "stack", "pdb", "keep")
 KEPT = 1000  # matches that `matches` holds
 _STACK = 30  # frames that --stack shows
+_SELF = 100  # characters; a `self` that would take more is shown without its fields
 _CALLS_KEPT = 1000  # calls whose variables are remembered
+_C_KINDS = {"c_call", "c_return", "c_raise"}
+_MACHINERY = ("<frozen importlib", "<frozen runpy")  # as in native/hook/watch.c
 _HERE = __file__[: -len("watching/watch.py")]
 _running: dict[int, Watch] = {}
 
@@ -72,12 +75,17 @@ class Watch:
         self.expression = parse(expression)
         kinds = self.expression.kinds if self.expression.names_kind else frozenset(["call"])
         self._kinds = sum(1 << KINDS.index(kind) for kind in kinds)
+        if not kinds - _C_KINDS and self.expression.needs & {"duration", "own"}:
+            hint = "ask for the Python function around it: call and duration > ..."
+            raise UsageError("the time that a C function takes is not watched", expression, hint)
+        self._machinery = "importlib" in expression or "runpy" in expression
         names, self._calls = _chosen(action)
         names |= {name for name, on in (("count", count), ("histogram", histogram), ("pdb", pdb)) if on}
         self._args, self._returns, self._vars = args, returns, vars
         self._stack = stack or "stack" in names
         shows = args or returns or vars or self._stack or pdb
-        self._print = "print" in names or bool(shows and not self._calls) or not (names or self._calls)
+        self._print = "print" in names or bool(shows and not self._calls and "keep" not in names)
+        self._print = self._print or not (names or self._calls)
         self._only_counts = not self._print and not self._calls and not names & {"pdb", "keep"}
         self._names = names
         if limit is not None and not (type(limit) is int and limit > 0):
@@ -88,7 +96,7 @@ class Watch:
         ):
             if value not in allowed:
                 raise UsageError(f"{name} cannot be {value!r}", hint=f"it is one of {', '.join(allowed)}")
-        self._limit, self._output, self._json = limit, output, json
+        self.limit, self._output, self._json = limit, output, json
         self._color, self._this_thread = color, threads == "current"
         self._shower = Shower(secrets=show_secrets, own_repr=repr)
         self._lock = RLock()
@@ -101,6 +109,7 @@ class Watch:
         self._debug: Callable[[_match.Match], None] | None = None
         self._variables: dict[int, dict[str, str]] = {}
         self._began = 0.0
+        self.below = 0  # frames under the program's own, on the thread that begins
         self.matches: list[_match.Match] = []
         self.failed = ""
         self.masked = 0
@@ -138,7 +147,9 @@ class Watch:
             times="histogram" in self._names,
             hide=_HERE,
             this_thread=self._this_thread,
-            **({} if self._limit is None else {"limit": self._limit}),
+            machinery=self._machinery,
+            below=self.below,
+            **({} if self.limit is None else {"limit": self.limit}),
         )
         self._began = monotonic()
         try:
@@ -182,7 +193,7 @@ class Watch:
         return list((self._before[2] if self._native is None else self._merged(self._native)).values())
 
     def _merged(self, native: _core.Watch) -> dict[tuple[str, str, str, int], _actions.Row]:
-        rows = {key: row for key, row in self._before[2].items()}
+        rows = dict(self._before[2])
         for fields in native.functions():
             row = _actions.Row(fields)
             key = (row.module, row.qualname, row.file, row.line)
@@ -236,7 +247,7 @@ class Watch:
     def _report(self, *event: Any) -> None:
         match = None
         try:
-            match = self._match(*event)
+            match = self._described(*event)
             self._act(match)
         except KeyboardInterrupt:
             raise
@@ -261,7 +272,7 @@ class Watch:
 
     def _fail(self, error: BaseException) -> None:
         self.stop()
-        self.failed = f"{class_name(type(error))}: {self._shower.show(error)}"
+        self.failed = self._shower.show(error)
         place = error.__traceback__
         while place is not None and place.tb_next is not None:
             place = place.tb_next
@@ -273,7 +284,7 @@ class Watch:
             except Exception:  # noqa: BLE001  there is nobody to tell
                 return
 
-    def _match(
+    def _described(
         self,
         moment: int,
         kind: int,
@@ -333,14 +344,14 @@ class Watch:
 
     def _arguments(self, frame: FrameType, code: CodeType) -> dict[str, str]:
         variables = _core.frame_locals(frame)
-        count = code.co_argcount + code.co_kwonlyargcount
-        count += bool(code.co_flags & 4) + bool(code.co_flags & 8)  # *args, **kwargs
-        names = code.co_varnames[:count]
-        return {name: self._named(name, variables[name]) for name in names if name in variables}
+        return {shown: self._named(name, variables[name]) for name, shown in _parameters(code) if name in variables}
 
     def _named(self, name: str, value: object) -> str:
         shown = self._shower.named(name, value)
         self.masked += MASK in shown
+        if name == "self" and len(shown) > _SELF:
+            head, fields, _ = shown.partition(" {")
+            shown = f"{head} …>" if fields else shown
         return shown
 
     def _changes(
@@ -368,7 +379,9 @@ class Watch:
         frames: list[tuple[str, int, str, str]] = []
         while frame is not None and len(frames) < _STACK:
             code = frame.f_code
-            if not code.co_filename.startswith(_HERE):
+            if code.co_filename == _actions.RUN:
+                break
+            if not code.co_filename.startswith((_HERE, *(() if self._machinery else _MACHINERY))):
                 line = frame.f_lineno or code.co_firstlineno
                 frames.append((code.co_filename, line, code.co_qualname, source.line_of(code.co_filename, line)))
             frame = frame.f_back
@@ -408,6 +421,20 @@ class Watch:
         self._lock = RLock()
 
 
+def _parameters(code: CodeType) -> list[tuple[str, str]]:
+    """The names of a function's parameters as in its definition, and how they are shown: with their stars."""
+    names = code.co_varnames
+    plain, keyword = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
+    found = [(name, name) for name in names[:plain]]
+    several = bool(code.co_flags & 4)
+    if several:
+        found.append((names[keyword], f"*{names[keyword]}"))
+    found += [(name, name) for name in names[plain:keyword]]
+    if code.co_flags & 8:
+        found.append((names[keyword + several], f"**{names[keyword + several]}"))
+    return found
+
+
 def _callee(function: object) -> str:
     """The name of a C function, as it would be written: len, str.join, os.stat."""
     owner = getattr(function, "__self__", None) if type(function) is type(len) else None
@@ -419,8 +446,8 @@ def _callee(function: object) -> str:
     if type(owner) is type(sys):
         module = owner.__dict__.get("__name__")
         return name if module == "builtins" or type(module) is not str else f"{module}.{name}"
-    if isinstance(type(owner), type) and type(owner) is type:
-        return f"{class_name(owner)}.{name}"  # type: ignore[arg-type]
+    if type(owner) is type:
+        return f"{class_name(owner)}.{name}"
     return f"{class_name(type(owner))}.{name}"
 
 
@@ -475,13 +502,18 @@ def _needs_ascii(stream: Any) -> bool:
     return type(encoding) is str and not encoding.lower().replace("-", "").startswith("utf")
 
 
+def _forked_child() -> None:
+    for one in list(_running.values()):
+        one._forked()
+
+
 _registered = False
 
 
 def _after_forks() -> None:
     global _registered
     if not _registered:
-        os.register_at_fork(after_in_child=lambda: [watch._forked() for watch in list(_running.values())])
+        os.register_at_fork(after_in_child=_forked_child)
         _registered = True
 
 

@@ -1,0 +1,154 @@
+"""`seismo watch` as a command."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """\
+import sys
+from shop import Store
+
+def work(store):
+    store.save("adam", password="geheim")
+
+    try:
+        store.load("eve")
+    except KeyError:
+        print("caught")
+
+work(Store())
+if sys.argv[1:]:
+    raise SystemExit(int(sys.argv[1]))
+"""
+
+SHOP = """\
+class Store:
+    def __init__(self):
+        self.rows = {}
+
+    def save(self, name, password):
+        # nothing here
+        self.rows[name] = len(password)
+        return len(self.rows)
+
+    def load(self, name):
+        return self.rows[name]
+
+def seen(match):
+    print("seen", match.function, match.frame.f_locals["name"])
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("program")
+    (path / "main.py").write_text(PROGRAM)
+    (path / "shop.py").write_text(SHOP)
+    return path
+
+
+def run(folder, *words, stdin=""):
+    command = [sys.executable, "-m", "seismo", "watch", *words]
+    environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
+    return subprocess.run(
+        command, cwd=folder, env=environment, input=stdin, capture_output=True, encoding="utf-8", timeout=120
+    )
+
+
+def test_it_shows_what_matches_and_the_program_runs_as_bare(folder):
+    done = run(folder, 'call("shop.*.save")', "--args", "--returns", "main.py", "3")
+    assert done.returncode == 3
+    assert done.stdout == "caught\n"
+    first, second, *summary = done.stderr.splitlines()
+    assert "▸ shop.Store.save(self=<shop.Store at " in first
+    assert first.endswith("{rows={}}>, name='adam', password=***)  shop.py:5")
+    assert "◂ shop.Store.save → 1  " in second
+    assert summary[0] == 'seismo: 1 match: call("shop.*.save")'
+    assert "--show-secrets" in summary[1]
+    assert "\x1b" not in done.stderr
+
+
+def test_exceptions_with_who_called(folder):
+    done = run(folder, 'raise and exception("KeyError")', "--stack", "-q", "main.py")
+    first, source, *stack = done.stderr.splitlines()
+    assert "✗ KeyError('eve') in shop.Store.load  shop.py:11" in first
+    assert "11 │ return self.rows[name]" in source
+    assert [line.split()[3] for line in stack] == ["work", "<module>"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "hint"),
+    [
+        ('line("shop.py", 6)', "line 6 of shop.py has no code; the nearest that has: 5 and 7"),
+        ('line("shpo.py", 7)', "nothing in shpo.py ever ran; did you mean "),
+        ('call("shop.Store.sav")', "no function that ran matches call('shop.Store.sav'); did you mean shop.Store.save"),
+        ('call("save") and duration > 1000s', "did run (shop.Store.save), but the rest was never true of them"),
+    ],
+)
+def test_when_nothing_matched_it_says_why(folder, expression, hint):
+    done = run(folder, expression, "main.py")
+    lines = done.stderr.splitlines()
+    assert lines[0].startswith("seismo: nothing matched: ")
+    assert hint in lines[1]
+
+
+def test_json_on_stdout_and_an_action_of_ones_own(folder):
+    done = run(folder, 'call("save")', "--json", "-", "--args", "--call", "shop:seen", "--limit", "1", "main.py")
+    lines = done.stdout.splitlines()
+    assert "seen shop.Store.save adam" in lines
+    found = json.loads(next(line for line in lines if line.startswith("{")))
+    assert found["args"]["password"] == "***"
+    assert "stopped after 1 (--limit)" in done.stderr
+
+
+def test_counts_and_histograms_come_at_the_end(folder):
+    done = run(folder, 'call and module("shop")', "--count", "--histogram", "main.py")
+    assert "      1  shop.Store.save" in done.stderr
+    assert "shop.Store.load: 1 call, mean " in done.stderr
+    assert "▸" not in done.stderr
+
+
+def test_the_debugger_opens_at_the_match_and_can_step(folder):
+    done = run(folder, 'call("save")', "--pdb", "main.py", stdin="p name\nn\nn\np self.rows\nc\n")
+    assert done.returncode == 0
+    assert "'adam'" in done.stdout
+    assert "{'adam': 6}" in done.stdout
+    assert done.stdout.endswith("caught\n")
+    done = run(folder, 'call and module("shop")', "--pdb", "main.py", stdin="q\n")
+    assert done.returncode == 0
+    assert done.stdout.count("(Pdb)") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "watch what, in which program?"),
+        (("main.py",), "which program?"),
+        (('call("a"', "main.py"), "^"),
+        (("call", "--bogus", "main.py"), "no option --bogus"),
+        (("call", "--limit", "x", "main.py"), "--limit cannot be 'x'"),
+        (("call", "--call", "nothing:here", "main.py"), "cannot load the action"),
+        (("call", "--call", "nothing", "main.py"), "it is MODULE:FUNCTION"),
+        (("call", "missing.py"), "cannot open the script"),
+    ],
+)
+def test_bad_input(folder, words, said):
+    done = run(folder, *words)
+    assert done.returncode == 2
+    assert done.stderr.startswith("seismo: ")
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_the_stack_is_the_program_s_own(folder):
+    done = run(folder, 'call("work") and depth == 2', "--json", "-", "--stack", "main.py")
+    found = json.loads(next(line for line in done.stdout.splitlines() if line.startswith("{")))
+    assert found["depth"] == 2
+    assert [frame["function"] for frame in found["stack"]] == ["<module>"]
+    done = run(folder, 'call("load")', "--pdb", "-q", "main.py", stdin="w\nc\n")
+    assert "main.py(12)<module>()" in done.stdout
+    assert "run.py" not in done.stdout
