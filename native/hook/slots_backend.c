@@ -157,10 +157,33 @@ static void look_ahead(sm_hook_thread *thread, const sm_frame *next) {
         fall_asleep(thread);
 }
 
+static bool calls_everywhere = false; /* does any tool want calls or C functions of all code? */
+
+/* Does no tool want anything in this code? False also when nobody has been asked yet. */
+static inline bool is_unwanted(const sm_frame *frame) {
+    void *found = NULL;
+    (void)sm_code_get(sm_frame_code(frame), sm_hub_code_slot, &found);
+    const sm_hook_code *known = found;
+    return known != NULL && known->decided == sm_hub.changes && known->given == 0;
+}
+
+/* The way of nearly all events when tools choose their code: nobody wants it, and the trace slot sleeps and is to. */
+static inline bool is_nothing(PyFrameObject *frame, int what) {
+    const sm_frame *own = sm_frame_of(frame);
+    if (calls_everywhere || sm_hook_this->tools == 0 || sm_hook_this->tstate->c_tracefunc != NULL || !is_unwanted(own))
+        return false;
+    if (what != PyTrace_RETURN || (sm_hub.tracing & sm_hub.filtered) == 0)
+        return true;
+    const sm_frame *next = sm_frame_caller(own);
+    return next != NULL && is_unwanted(next);
+}
+
 static int on_profile(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, PyObject *arg) {
     static const sm_hook_kind kinds[] = {[PyTrace_C_CALL] = SM_HOOK_C_CALL,
                                          [PyTrace_C_RETURN] = SM_HOOK_C_RETURN,
                                          [PyTrace_C_EXCEPTION] = SM_HOOK_C_RAISE};
+    if (SM_LIKELY(is_nothing(frame, what)))
+        return 0;
     sm_hook_thread *thread = sm_hub_event_thread();
     if (SM_UNLIKELY(thread == NULL))
         return 0;
@@ -264,6 +287,11 @@ static void wake_all(void) {
         sm_slots_wake(tstate, &trace);
 }
 
+/* Nothing is to be prepared: sm_hook_code.given says it at the event. */
+static int want_in(PyCodeObject *Py_UNUSED(code), uint32_t Py_UNUSED(kinds)) {
+    return 0;
+}
+
 static int again(void) {
     wake_all();
     return 0;
@@ -281,6 +309,9 @@ static int want(void) {
     }
     if ((profiles && join(&profile, "sys.setprofile") < 0) || (traces && join(&trace, "sys.settrace") < 0))
         return -1;
+    calls_everywhere = false;
+    for (int kind = 0; kind < SM_HOOK_LINE; kind++)
+        calls_everywhere = calls_everywhere || sm_hub.everywhere[kind] != 0;
     sm_slots_review(NULL);
     wake_all();
     if (!profiles)
@@ -300,6 +331,6 @@ static bool foreign_tracer(PyThreadState *tstate) {
 }
 
 const sm_hook_backend sm_hook_backend_here = {"slots", objection, start, stop,           want,
-                                              NULL,    again,     holds, foreign_tracer, NULL};
+                                              want_in, again,     holds, foreign_tracer, NULL};
 
 #endif
