@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "compat/frame.h"
+#include "event/cfunction.h"
 #include "event/slots.h"
 #include "hook/facts.h"
 #include "hook/tracefunc.h"
@@ -101,6 +102,10 @@ bool sm_pyhook_passes(sm_pyhook *hook, const sm_hook_event *event) {
         .line = event->line,
         .exception = raised ? event->arg : NULL,
     };
+    if ((SM_HOOK_BIT(event->kind) & SM_HOOK_C_CALLS) != 0) {
+        const void *key = sm_c_function(event->arg, true);
+        facts.callee = key != NULL ? sm_function_of_c(key, event->arg) : NULL;
+    }
     if (event->line == 0 && event->offset >= 0)
         facts.line = PyCode_Addr2Line(event->code, event->offset);
     bool passes = sm_filter_of_event(hook->filter, known, &facts) == SM_YES;

@@ -221,6 +221,14 @@ def test_where_decides():
     assert lines.events("throws") == [e for name, e, *_ in expected("trace") if (name, e) == ("throws", "line")]
 
 
+def test_where_knows_the_c_function():
+    notes = Notes()
+    with hooks.set_profile(notes.profile, where='c_call("len")'):
+        work()
+        [].append(leaf(1))
+    assert {(event, arg) for _, event, _, arg in notes.kept} == {("c_call", "len")}
+
+
 def test_where_knows_the_thread_and_the_depth():
     notes, deep = Notes(), Notes()
     with hooks.set_profile(notes.profile, threads="all", where='call and function("leaf") and thread("wanted*")'):
