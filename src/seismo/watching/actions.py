@@ -92,10 +92,10 @@ def histograms(rows: list[Row], bar: str = "█") -> list[str]:
         mean, least, most = (duration(ns) for ns in (row.sum / row.timed, row.least, row.most))
         lines.append(f"{printable(row.function)}: {calls}, mean {mean}, least {least}, most {most}")
         used = [number for number, count in enumerate(row.buckets) if count]
-        most = max(row.buckets, default=0)
+        highest = max(row.buckets, default=0)
         for number in range(used[0], used[-1] + 1) if used else ():
             count = row.buckets[number]
-            length = max(1, round(40 * count / most)) if count else 0
+            length = max(1, round(40 * count / highest)) if count else 0
             low = duration(_core.watch_bucket(number)) if number else "0"
             edge = "|" if bar == "#" else "│"
             lines.append(f"  {low:>7} {edge}{bar * length} {count:,}" if count else f"  {low:>7} {edge}")
