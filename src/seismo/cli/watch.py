@@ -329,7 +329,7 @@ def _private(fd: int) -> TextIO | None:
 
     try:
         number = out_of_the_way(os.dup(fd))
-        return open(number, "w", encoding=_encoding(), errors="backslashreplace", buffering=1 << 16)
+        return open(number, "w", encoding=_encoding(), errors="backslashreplace", closefd=False)
     except OSError:
         return None
 
@@ -348,7 +348,7 @@ def _open(name: str) -> TextIO | None:
         fd = out_of_the_way(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666))
     except OSError as error:
         raise SeismoError(f"cannot write the output: {error.strerror or error}", name) from None
-    return open(fd, "w", encoding="utf-8", errors="backslashreplace", buffering=1 << 16)
+    return open(fd, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
 
 
 def _is_terminal(fd: int) -> bool:

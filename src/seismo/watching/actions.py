@@ -88,22 +88,17 @@ def histograms(rows: list[Row], bar: str = "█") -> list[str]:
     """For each function the durations of its matched calls, a line for each step that has any between the ends."""
     lines: list[str] = []
     for row in sorted((row for row in rows if row.timed), key=lambda row: -row.sum):
-        calls = "call" if row.timed == 1 else "calls"
-        lines.append(
-            f"{printable(row.function)}: {row.timed:,} {calls}, mean {duration(row.sum / row.timed)}, "
-            f"least {duration(row.least)}, most {duration(row.most)}"
-        )
+        calls = "1 call" if row.timed == 1 else f"{row.timed:,} calls"
+        mean, least, most = (duration(ns) for ns in (row.sum / row.timed, row.least, row.most))
+        lines.append(f"{printable(row.function)}: {calls}, mean {mean}, least {least}, most {most}")
         used = [number for number, count in enumerate(row.buckets) if count]
-        most = max(row.buckets, default=0)
+        highest = max(row.buckets, default=0)
         for number in range(used[0], used[-1] + 1) if used else ():
             count = row.buckets[number]
-            length = max(1, round(40 * count / most)) if count else 0
+            length = max(1, round(40 * count / highest)) if count else 0
             low = duration(_core.watch_bucket(number)) if number else "0"
-            lines.append(
-                f"  {low:>7} {'│' if bar != '#' else '|'}{bar * length} {count:,}"
-                if count
-                else f"  {low:>7} {'│' if bar != '#' else '|'}"
-            )
+            edge = "|" if bar == "#" else "│"
+            lines.append(f"  {low:>7} {edge}{bar * length} {count:,}" if count else f"  {low:>7} {edge}")
     return lines
 
 

@@ -1,0 +1,34 @@
+"""Out of memory in the native part: the program goes on, and what was lost is counted."""
+
+import io
+
+import pytest
+
+import seismo
+from seismo import _core
+
+pytestmark = pytest.mark.skipif(not hasattr(_core, "_fail_allocation"), reason="needs a build with SEISMO_TESTING=1")
+
+
+def work(n):
+    return work(n - 1) if n else list(steps())
+
+
+def steps():
+    yield 1
+    yield 2
+
+
+@pytest.mark.parametrize("expression", ['call("work") or call("steps")', "call and own >= 0ns", 'line("*")'])
+def test_a_failing_allocation_is_a_lost_match_at_worst(expression):
+    for n in range(1, 40):
+        watch = seismo.watch(expression, output=io.StringIO(), returns=True, histogram=True)
+        _core._fail_allocation(n)
+        try:
+            with watch:
+                assert work(3) == [1, 2]
+        except (MemoryError, seismo.SeismoError):
+            pass  # it could not begin, or end
+        finally:
+            _core._fail_allocation(0)
+        assert watch.failed == ""
