@@ -172,21 +172,53 @@ TARGETS: list[tuple[str, str, str, tuple[str, ...], int]] = [
     ("a C callback ÷ the floor", "≤ 1.2", "hooks", (*_RELATIONS, "c ÷ floor c", "geomean"), 2),
     ("a second Python callback ÷ alone", "≤ 0.3", "hooks", (*_RELATIONS, "python, python", "geomean"), 2),
     ("a second C callback ÷ alone", "≤ 0.3", "hooks", (*_RELATIONS, "c, c", "geomean"), 2),
+    ("seismo.cprofile: added ÷ cProfile's", "< 1", "cprofile", ("totals", "seismo", "geomean"), 2),
     ("a C callback beside a Python one ÷ alone", "≤ 0.3", "hooks", (*_RELATIONS, "python, c", "geomean"), 2),
 ]
 
 
-def summary_table(labels: list[str]) -> str:
+NONE = number(math.nan, 0)
+
+
+def cells_of(page: str, name: str) -> list[list[str]]:
+    """The rows of the table in a section of the page, its head first."""
+    _, _, rest = page.partition(f"<!-- begin: {name} -->")
+    lines = [line for line in rest.partition("<!-- end:")[0].splitlines() if line.startswith("|")]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    return rows[:1] + rows[2:]
+
+
+def renewed(page: str, name: str, head: list[str], rows: list[list[str]]) -> str:
+    """The table, with the readings that the page's section has where there is no new one; columns by name."""
+    old_head, *old_rows = cells_of(page, name) or [head]
+    old = {(row[0], column): cell for row in old_rows for column, cell in zip(old_head, row, strict=False)}
+    columns = head + [column for column in old_head if column not in head]
+    columns[1:] = sorted(columns[1:], key=lambda column: (column[0].isdigit(), column))
+    result = []
+    for row in rows:
+        new = dict(zip(head, row, strict=True))
+        cells = [new.get(column, NONE) for column in columns]
+        result.append(
+            [
+                cell if set(cell) - set("– ()") or column == "target" else old.get((row[0], column), cell)
+                for column, cell in zip(columns, cells, strict=True)
+            ]
+        )
+    return table(columns, result)
+
+
+def summary_table(labels: list[str], page: str) -> str:
     """The promises and what was measured, an interpreter a column."""
     rows = []
     for text, target, name, keys, digits in TARGETS:
         rows.append([text, target, *(number(dig(load(label, name), *keys), digits) for label in labels)])
-    return table(["", "target", *labels], rows)
+    return renewed(page, "summary", ["", "target", *labels], rows)
 
 
-def about_table(labels: list[str]) -> str:
+def about_table(labels: list[str], page: str) -> str:
     """The machine and the interpreters that were measured."""
-    rows = []
+    measured = {label for label in labels if any(load(label, name) for name in NAMES)}
+    rows = [row for row in cells_of(page, "machine")[1:] if row[0] not in measured]
     for label in labels:
         document = next((d for d in (load(label, name) for name in NAMES) if d), None)
         if document:
@@ -204,10 +236,11 @@ def about_table(labels: list[str]) -> str:
                     about["date"],
                 ]
             )
+    rows.sort()
     return table(["label", "Python", "compiler", "build", "processor", "cores", "system", "date"], rows)
 
 
-def truth_table(labels: list[str]) -> str:
+def truth_table(labels: list[str], page: str) -> str:
     """Errors of the shown time shares in points: the worst phase and, in brackets, the worst single run."""
     tools = ("seismo auto", "seismo none", "seismo all", "cProfile", "by the program's clock", "bare again")
     rows = []
@@ -217,7 +250,7 @@ def truth_table(labels: list[str]) -> str:
             worst, single = (dig(load(label, "truth"), "tools", tool, key) for key in ("worst", "worst_single"))
             cells.append(f"{number(worst, 1)} ({number(single, 1)})")
         rows.append([tool, *cells])
-    return table(["worst phase (single run)", *labels], rows)
+    return renewed(page, "truth summary", ["worst phase (single run)", *labels], rows)
 
 
 def replace_section(page: str, name: str, text: str) -> str:
@@ -233,8 +266,8 @@ def replace_section(page: str, name: str, text: str) -> str:
 def write_page(labels: list[str]) -> None:
     """Put all kept results into docs/performance.md, and those of truth into docs/accuracy.md."""
     page = PAGE.read_text()
-    page = replace_section(page, "summary", summary_table(labels))
-    page = replace_section(page, "machine", about_table(labels))
+    page = replace_section(page, "summary", summary_table(labels, page))
+    page = replace_section(page, "machine", about_table(labels, page))
     for label in labels:
         for name in NAMES:
             document = load(label, name)
@@ -242,7 +275,8 @@ def write_page(labels: list[str]) -> None:
                 text = f"{document['text']}\n\n{document['method'][0].upper()}{document['method'][1:]}."
                 page = replace_section(page, f"{name} {label}", text)
     PAGE.write_text(page)
-    ACCURACY.write_text(replace_section(ACCURACY.read_text(), "truth summary", truth_table(labels)))
+    accuracy = ACCURACY.read_text()
+    ACCURACY.write_text(replace_section(accuracy, "truth summary", truth_table(labels, accuracy)))
     print(f"{PAGE.relative_to(ROOT)} and {ACCURACY.relative_to(ROOT)} are written")
 
 
