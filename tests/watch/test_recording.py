@@ -91,6 +91,7 @@ def test_the_file_holds_counts_and_times_and_says_what_it_is(tmp_path):
     assert facts["matches"] == "3 matches in 2 functions, shown as calls"
     assert facts["filter"] == f"only what matched {w.expression.source}"
     assert "each function stands alone" in facts["measured"]
+    assert facts["took"].endswith(" wall")
     assert facts["lost"] == "nothing"
 
 

@@ -181,7 +181,8 @@ def _took(recording: Recording, signs: Signs) -> str:
     parts.append(f"{duration(wall, signs)} wall" if wall > 0 else f"{duration(own, signs)} in functions")
     if cpu >= 0:
         parts.append(f"{duration(cpu, signs)} CPU")
-    parts.append(number_of(max(1, len(recording.threads)), "thread"))
+    if not is_watch(recording):  # there, one thread stands for all
+        parts.append(number_of(max(1, len(recording.threads)), "thread"))
     return ", ".join(parts)
 
 
