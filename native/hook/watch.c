@@ -8,7 +8,9 @@
  * table until the address is used again; then the newcomer replaces it.
  *
  * Own time: each call adds up its callees' time in `nested`, as they end or are suspended. It is right when all calls
- * are kept, and asked for only then. */
+ * are kept, and asked for only then. What is always known is how long a call ran itself or in calls that did not match:
+ * that is `ran` less `matched_inside`, which a callee adds to as far as it is known to match: whoever matches from its
+ * start whenever it leaves the stack, whoever matches at its end then, with all that it ran. */
 #include "hook/watch.h"
 
 #include <string.h>
@@ -24,7 +26,8 @@ struct sm_watch_call {
     sm_watched *of;
     uint64_t number;
     uint64_t begun, resumed, nested,
-        active; /* ns: at its start; when it last went on; callees since; own before that */
+        active;                   /* ns: at its start; when it last went on; callees since; own before that */
+    uint64_t ran, matched_inside; /* ns: it ran until it was suspended; of that in matched calls that have ended */
     uint32_t nesting;
     bool handed;      /* its start was handed over */
     bool undecided;   /* its end decides */
@@ -49,17 +52,6 @@ typedef struct {
     PyObject *text; /* owned: the last one given */
     char none[1];
 } question;
-
-static const double steps[3] = {1, 2, 5};
-
-double sm_watch_bucket(int bucket) {
-    if (bucket <= 0)
-        return 0;
-    double low = 100;
-    for (int decade = (bucket - 1) / 3; decade > 0; decade--)
-        low *= 10;
-    return low * steps[(bucket - 1) % 3];
-}
 
 /* What is known of functions. */
 
@@ -192,8 +184,11 @@ static sm_watch_call *pop(thread_calls *thread, const void *frame, uint64_t now)
         if (call->frame != frame)
             continue;
         *link = call->next;
-        if (call->next != NULL)
+        call->ran += now - call->resumed;
+        if (call->next != NULL) {
             call->next->nested += now - call->resumed;
+            call->next->matched_inside += call->handed ? now - call->resumed : 0;
+        }
         return call;
     }
     return NULL;
@@ -331,23 +326,6 @@ static int hand_over(sm_watch *watch, thread_calls *thread, sm_watched *of, cons
     return report(watch, thread, match);
 }
 
-static void time_it(sm_watch *watch, sm_watched *of, double ns) {
-    of->min_ns = of->timed == 0 || ns < of->min_ns ? ns : of->min_ns;
-    of->max_ns = ns > of->max_ns ? ns : of->max_ns;
-    of->sum_ns += ns;
-    of->timed++;
-    if (of->buckets == NULL)
-        of->buckets = sm_calloc(SM_WATCH_BUCKETS, sizeof *of->buckets);
-    if (of->buckets == NULL) {
-        watch->lost++;
-        return;
-    }
-    int bucket = 0;
-    while (bucket + 1 < SM_WATCH_BUCKETS && ns >= sm_watch_bucket(bucket + 1))
-        bucket++;
-    of->buckets[bucket]++;
-}
-
 static int begin(sm_watch *watch, thread_calls *thread, sm_watched *of, const sm_hook_event *event) {
     const void *frame = sm_tstate_frame(PyThreadState_Get());
     of->calls++;
@@ -411,7 +389,10 @@ static int end(sm_watch *watch, thread_calls *thread, const sm_hook_event *event
         status = report(watch, thread, &match);
     }
     if (counted && watch->times)
-        time_it(watch, of, (double)match.duration_ns);
+        sm_watch_time(watch, of, (double)match.duration_ns,
+                      call->ran > call->matched_inside ? (double)(call->ran - call->matched_inside) : 0);
+    if (!call->handed && thread->top != NULL) /* the caller, but for greenlets */
+        thread->top->matched_inside += counted ? call->ran : call->matched_inside;
     forget(watch, call);
     leave_if_through(watch);
     return status;

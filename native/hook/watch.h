@@ -48,6 +48,7 @@ typedef struct {
     uint64_t matches; /* of any kind */
     uint64_t timed;   /* matched calls that have ended */
     double sum_ns, min_ns, max_ns;
+    double own_ns;     /* they ran, without what matched calls inside them ran */
     uint32_t *buckets; /* owned; SM_WATCH_BUCKETS of them, NULL until one is needed */
 } sm_watched;
 
@@ -62,7 +63,7 @@ typedef struct sm_watch {
     bool lines;        /* and their lines */
     bool tracks;       /* number and nest the calls that are handed over */
     bool keeps_all;    /* number all calls of wanted code, those that do not match, too */
-    bool times;        /* keep durations: a histogram */
+    bool times;        /* keep durations: a histogram, a recording */
     uint64_t limit;    /* matches; UINT64_MAX: none */
     int64_t below;     /* frames at the bottom of this thread's stack that are no part of the program */
     PyThreadState *below_thread;
@@ -98,5 +99,8 @@ int64_t sm_watch_depth(const sm_watch *watch);
 
 /* The lower end of a bucket of durations, in ns. */
 double sm_watch_bucket(int bucket);
+
+/* Adds a matched call's times to its function's. Counts as lost what there is no memory for. */
+void sm_watch_time(sm_watch *watch, sm_watched *of, double ns, double own_ns);
 
 #endif

@@ -178,7 +178,7 @@ static PyObject *buckets_of(const sm_watched *of) {
 }
 
 /* One row a function that the watch has seen: (module, qualname, file, line, possible, calls, matches, timed, sum_ns,
- * min_ns, max_ns, buckets). */
+ * min_ns, max_ns, buckets, own_ns). */
 static PyObject *watch_functions(PyObject *object, PyObject *Py_UNUSED(none)) {
     const sm_watch *watch = &((watch_object *)object)->watch;
     PyObject *rows = PyList_New(0);
@@ -188,12 +188,13 @@ static PyObject *watch_functions(PyObject *object, PyObject *Py_UNUSED(none)) {
             continue;
         const sm_function *f = of->function;
         PyObject *buckets = buckets_of(of);
-        PyObject *row = buckets == NULL
-                            ? NULL
-                            : Py_BuildValue("NNNiNKKKdddN", text_of(f->module), text_of(f->qualname), text_of(f->file),
-                                            f->line, PyBool_FromLong((of->verdict.yes | of->verdict.maybe) != 0),
-                                            (unsigned long long)of->calls, (unsigned long long)of->matches,
-                                            (unsigned long long)of->timed, of->sum_ns, of->min_ns, of->max_ns, buckets);
+        PyObject *row =
+            buckets == NULL
+                ? NULL
+                : Py_BuildValue("NNNiNKKKdddNd", text_of(f->module), text_of(f->qualname), text_of(f->file), f->line,
+                                PyBool_FromLong((of->verdict.yes | of->verdict.maybe) != 0),
+                                (unsigned long long)of->calls, (unsigned long long)of->matches,
+                                (unsigned long long)of->timed, of->sum_ns, of->min_ns, of->max_ns, buckets, of->own_ns);
         if (row == NULL || PyList_Append(rows, row) < 0)
             Py_CLEAR(rows);
         Py_XDECREF(row);

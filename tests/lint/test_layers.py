@@ -36,7 +36,7 @@ PYTHON_LAYERS = {
     "record": {"errors", "expression", "model", "_core"},
     "hooks": {"errors", "expression", "_core"},
     "cprofile": {"errors", "hooks", "_core"},
-    "watching": {"errors", "escape", "expression", "hooks", "_core"},
+    "watching": {"errors", "escape", "expression", "hooks", "model", "record", "_core"},
     "__init__": {"errors", "expression", "model", "record", "hooks", "watching"},
     "cli": {
         "errors",

@@ -16,6 +16,7 @@ import os
 import sys
 
 from seismo.errors import SeismoError, UsageError
+from seismo.escape import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ _FLAGS = {
     "--repr": "repr",
     "--show-secrets": "show_secrets",
 }
-_VALUES = {"--limit", "--json", "--output", "-o", "--call", "--color"}
+_VALUES = {"--limit", "--json", "--output", "-o", "--record", "--call", "--color"}
 
 
 class Options:
@@ -123,8 +124,8 @@ def _option(options: Options, word: str, rest: list[str]) -> None:
             settings["limit"] = _number(name, value)
         elif name == "--call":
             options.call = _function_name(value)
-        elif name == "--color":
-            settings["color"] = value
+        elif name in ("--color", "--record"):
+            settings[name[2:]] = value
         else:
             settings["json"] = name == "--json" or bool(settings.get("json"))
             options.output = value
@@ -184,6 +185,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--limit", metavar="N", help="stop watching after N matches")
     add("--json", metavar="FILE", help="write JSON lines to FILE (-: stdout) instead of text to stderr")
     add("-o", "--output", metavar="FILE", help="write to FILE instead of stderr")
+    add("--record", metavar="FILE", help="write a recording of what matched, for seismo report, export and diff")
     add("--repr", action="store_true", help="show objects by the program's own __repr__: runs its code")
     add("--show-secrets", action="store_true", help="show values whose names look secret (password, token ...)")
     add("--color", choices=("auto", "always", "never"), help="colours: auto (default) is on a terminal only")
@@ -215,7 +217,9 @@ class _Run:
         if settings.get("color", "auto") == "auto" and not options.output and _is_terminal(2):
             settings["color"] = "never" if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else "always"
         self.action = action
-        actions: Any = action if action is None or not options.output else ("print", action)
+        actions: Any = [action] if action is not None else []
+        if options.output and (actions or "record" in settings):
+            actions.append("print")
         self.watch: Watch = Watch(options.expression, actions, **settings)
         if program.kind == "code":
             source.give("<string>", program.what)
@@ -274,6 +278,10 @@ class _Run:
         lines = self.watch.report()
         if not self.quiet:
             lines += [f"seismo: {line}" for line in self.hints.summary(self.watch)]
+        if self.watch.unwritten:
+            lines.append(f"seismo: {printable(self.watch.unwritten)}")
+        elif self.watch.file is not None and not self.quiet:
+            lines.append(f"seismo report {printable(os.path.relpath(self.watch.file.path))}   shows the recording")
         self.stderr.write("".join(line + "\n" for line in lines))
 
 

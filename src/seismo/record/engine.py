@@ -183,7 +183,7 @@ def printable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def meta(settings: dict[str, object]) -> str:
+def meta(settings: dict[str, object], recorder: str = "calltree") -> str:
     """What a recording says about how it was made, as JSON."""
     fields = {
         "format": "1",
@@ -193,7 +193,7 @@ def meta(settings: dict[str, object]) -> str:
         "platform": quote(sys.platform),
         "executable": quote(sys.executable or ""),
         "settings": "{" + ", ".join(f"{quote(name)}: {_value(value)}" for name, value in settings.items()) + "}",
-        "recorder": quote("calltree"),
+        "recorder": quote(recorder),
     }
     return "{" + ", ".join(f"{quote(name)}: {value}" for name, value in fields.items()) + "}"
 

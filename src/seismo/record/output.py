@@ -30,18 +30,21 @@ class Output:
 
     __slots__ = ("fd", "fresh", "identity", "path")
 
-    def __init__(self, path: str, exclusive: bool = False) -> None:
-        """Opens the file for writing, emptied. Raises RecordingError; FileExistsError only if exclusive."""
+    def __init__(self, path: str, exclusive: bool = False, option: str = "-o") -> None:
+        """Opens the file for writing, emptied. Raises RecordingError; FileExistsError only if exclusive.
+
+        option: what named the file, for hints.
+        """
         self.path = os.path.join(_folder(), path)
         self.fresh = not os.path.exists(self.path)
-        _guard(self.path)
+        _guard(self.path, option)
         flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | (os.O_EXCL if exclusive else os.O_TRUNC)
         try:
             self.fd = out_of_the_way(os.open(self.path, flags, 0o666))
         except FileExistsError:
             raise
         except OSError as error:
-            raise _unwritable(self.path, error) from None
+            raise _unwritable(self.path, error, option) from None
         self.identity = _identity(self.fd)
 
     def close(self) -> None:
@@ -131,7 +134,7 @@ def _folder() -> str:
         ) from error
 
 
-def _guard(path: str) -> None:
+def _guard(path: str, option: str) -> None:
     """Refuses to empty a file that is no recording: `seismo profile -o app.py` must not cost anybody a program."""
     try:
         if not os.path.isfile(path):
@@ -144,16 +147,16 @@ def _guard(path: str) -> None:
     finally:
         os.close(fd)
     if start and start != MAGIC:
-        raise RecordingError("this file is there already and is no recording", path, "give -o another name")
+        raise RecordingError("this file is there already and is no recording", path, f"give {option} another name")
 
 
-def _unwritable(path: str, error: OSError) -> RecordingError:
+def _unwritable(path: str, error: OSError, option: str) -> RecordingError:
     folder = os.path.dirname(path)
-    hint = "name another with -o"
+    hint = f"name another with {option}"
     if isinstance(error, FileNotFoundError):
-        hint = f"there is no folder {folder}: make it, or name another file with -o"
+        hint = f"there is no folder {folder}: make it, or name another file with {option}"
     elif not os.access(folder, os.W_OK):
-        hint = f"the folder {folder} cannot be written: name another file with -o"
+        hint = f"the folder {folder} cannot be written: name another file with {option}"
     return RecordingError(f"cannot write the recording: {error.strerror or error}", path, hint)
 
 

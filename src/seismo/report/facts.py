@@ -27,10 +27,11 @@ NOTES = (
     "unit-assumed",
     "paths-rebuilt",
     "errors-dropped",
+    "calls-unended",
 )
 
-# For each kind the words for it; {n} is its count, {s} the plural's s, {time} the count as a time, {detail} what the
-# recorder adds. A kind that is not here is told by its detail.
+# For each kind the words for it; {n} is its count, {s} and {es} the plural's, {time} the count as a time, {detail} what
+# the recorder adds. A kind that is not here is told by its detail.
 LOSSES = {
     "paths-folded": "{n} call{s} came after the limit on distinct paths: counted, but flat, under <folded paths>",
     "repaired": "the call stack was put right {n} time{s} (coroutine switches or interpreter bugs)",
@@ -44,6 +45,9 @@ LOSSES = {
     "chunk-bad": "{n} damaged piece{s} of the file left out{detail}",
     "out-of-memory": "memory ran out {n} time{s}: some calls are missing",
     "paths-rebuilt": "paths rebuilt from {n} pair{s} of caller and callee{detail}",
+    "calls-unended": "{n} matched call{s} had not ended when the watch did: counted, without a time",
+    "matches-lost": "{n} match{es} lost: no memory, no room on the stack, or an answer that failed",
+    "limit-reached": "the watch stopped after {n} match{es}: later ones are missing",
     "time-unexplained": "{time} of the threads' time belong to no recorded function",
 }
 
@@ -99,10 +103,22 @@ def cpu_ns(recording: Recording) -> int:
 def filter_words(recording: Recording) -> str:
     """Which functions the recording was limited to; empty: to none."""
     settings = recording.meta.get("settings")
+    if is_watch(recording):
+        expression = settings.get("expression") if isinstance(settings, dict) else None
+        return f"only what matched {printable(expression) if isinstance(expression, str) else 'several expressions'}"
+    merged = recording.meta.get("merged")
+    parts = [part for part in merged if isinstance(part, dict)] if isinstance(merged, list) else []
+    if any(part.get("recorder") == "watch" for part in parts):
+        return "parts of it were made by seismo watch and hold only what matched there"
     where = settings.get("where") if isinstance(settings, dict) else None
     if not isinstance(where, str) or not where:
         return ""
     return f"only functions where {printable(where)}; the time of others is in their callers' own time"
+
+
+def is_watch(recording: Recording) -> bool:
+    """Whether `seismo watch` made it: it then holds matches, function by function, and calls nothing of the others."""
+    return recording.meta.get("recorder") == "watch"
 
 
 def header(recording: Recording, signs: Signs) -> list[tuple[str, str]]:
@@ -115,7 +131,7 @@ def header(recording: Recording, signs: Signs) -> list[tuple[str, str]]:
     if ran:
         facts.append(("ran", ran))
     facts.append(("took", _took(recording, signs)))
-    facts.append(("calls", _calls(recording)))
+    facts.append(("matches", _matches(recording)) if is_watch(recording) else ("calls", _calls(recording)))
     measured = how_measured(recording, signs)
     if measured:
         facts.append(("measured", measured))
@@ -165,7 +181,8 @@ def _took(recording: Recording, signs: Signs) -> str:
     parts.append(f"{duration(wall, signs)} wall" if wall > 0 else f"{duration(own, signs)} in functions")
     if cpu >= 0:
         parts.append(f"{duration(cpu, signs)} CPU")
-    parts.append(number_of(max(1, len(recording.threads)), "thread"))
+    if not is_watch(recording):  # there, one thread stands for all
+        parts.append(number_of(max(1, len(recording.threads)), "thread"))
     return ", ".join(parts)
 
 
@@ -181,13 +198,22 @@ def _calls(recording: Recording) -> str:
     return words + (f", {count(resumes)} resumes of generators and coroutines" if resumes else "")
 
 
+def _matches(recording: Recording) -> str:
+    functions = recording.functions
+    total = number_of(sum(functions["calls"]), "match", "matches")
+    return f"{total} in {number_of(len(functions), 'function')}, shown as calls"
+
+
 def how_measured(recording: Recording, signs: Signs) -> str:
     """By which source and clock, and what the times are worth; empty for a recording that does not say."""
     rows = list(recording.processes)
     sources = sorted({str(row.source) for row in rows if row.source})
     clocks = sorted({str(row.clock).partition(":")[0] for row in rows if row.clock})  # without why it was chosen
     parts = []
-    if sources:
+    if is_watch(recording):
+        parts.append("every match counted, every matched call timed, the cost of watching included")
+        parts.append("each function stands alone: own and total are its time without matched calls inside")
+    elif sources:
         parts.append(f"every call counted (source: {printable(' and '.join(sources))})")
     if clocks:
         read = max((row.clock_ns for row in rows), default=0)
@@ -231,6 +257,7 @@ def _loss(kind: str, number: int, details: list[str], signs: Signs) -> str:
         pattern.format(
             n=f"{number:,}",
             s="" if number == 1 else "s",
+            es="" if number == 1 else "es",
             time=duration(number, signs),
             detail=f": {shown}" if shown else "",
             at_least=signs.at_least,

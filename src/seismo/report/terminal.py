@@ -13,7 +13,7 @@ from seismo.errors import UsageError
 from seismo.escape import printable
 from seismo.report import text
 from seismo.report.calltree import Limits, write_tree
-from seismo.report.facts import header
+from seismo.report.facts import header, is_watch
 from seismo.report.functions import Modules, write_functions
 from seismo.report.relatives import find_functions, write_callees, write_callers
 
@@ -69,7 +69,7 @@ def write_report(paper: Paper, recording: Recording, view: View) -> None:
         write_callees(paper, shown, pattern, view.limit)
     if view.callers or view.callees:
         return
-    if view.tree:
+    if view.tree and not (view.functions and is_watch(recording)):  # a watch knows of no callers: its tree is flat
         paper.line()
         write_tree(paper, shown, view.modules, view.limits, together)
 

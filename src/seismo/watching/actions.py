@@ -23,7 +23,10 @@ RUN = __file__.replace("watching/actions.py", "record/run.py")  # below its fram
 
 
 class Row:
-    """What a watch counted of one function. calls: seen; matches; times in ns of `timed` matched calls that ended."""
+    """What a watch counted of one function. calls: seen; matches; times in ns of `timed` matched calls that ended.
+
+    own: what they ran, without what matched calls inside them ran; sum, least, most: their durations.
+    """
 
     __slots__ = (
         "buckets",
@@ -34,6 +37,7 @@ class Row:
         "matches",
         "module",
         "most",
+        "own",
         "possible",
         "qualname",
         "sum",
@@ -41,11 +45,12 @@ class Row:
     )
 
     def __init__(
-        self, fields: tuple[str, str, str, int, bool, int, int, int, float, float, float, tuple[int, ...]]
+        self, fields: tuple[str, str, str, int, bool, int, int, int, float, float, float, tuple[int, ...], float]
     ) -> None:
         self.module, self.qualname, self.file, self.line, self.possible = fields[:5]
         self.calls, self.matches, self.timed, self.sum, self.least, self.most = fields[5:11]
         self.buckets = list(fields[11])
+        self.own = fields[12]
 
     @property
     def function(self) -> str:
@@ -61,6 +66,7 @@ class Row:
         self.matches += other.matches
         self.timed += other.timed
         self.sum += other.sum
+        self.own += other.own
         if other.buckets:
             mine = self.buckets or [0] * len(other.buckets)
             self.buckets = [a + b for a, b in zip(mine, other.buckets, strict=True)]
@@ -84,20 +90,20 @@ def counts(rows: list[Row]) -> list[str]:
     return lines + [f"{row.matches:>{width},}  {printable(row.function)}" for row in found]
 
 
-def histograms(rows: list[Row], bar: str = "█") -> list[str]:
+def histograms(rows: list[Row], ascii_only: bool = False) -> list[str]:
     """For each function the durations of its matched calls, a line for each step that has any between the ends."""
     lines: list[str] = []
+    bar, edge, micro = ("#", "|", "us") if ascii_only else ("█", "│", "µs")
     for row in sorted((row for row in rows if row.timed), key=lambda row: -row.sum):
         calls = "1 call" if row.timed == 1 else f"{row.timed:,} calls"
-        mean, least, most = (duration(ns) for ns in (row.sum / row.timed, row.least, row.most))
+        mean, least, most = (duration(ns, micro) for ns in (row.sum / row.timed, row.least, row.most))
         lines.append(f"{printable(row.function)}: {calls}, mean {mean}, least {least}, most {most}")
         used = [number for number, count in enumerate(row.buckets) if count]
         highest = max(row.buckets, default=0)
         for number in range(used[0], used[-1] + 1) if used else ():
             count = row.buckets[number]
             length = max(1, round(40 * count / highest)) if count else 0
-            low = duration(_core.watch_bucket(number)) if number else "0"
-            edge = "|" if bar == "#" else "│"
+            low = duration(_core.watch_bucket(number), micro) if number else "0"
             lines.append(f"  {low:>7} {edge}{bar * length} {count:,}" if count else f"  {low:>7} {edge}")
     return lines
 

@@ -24,7 +24,7 @@ def summary(watch: Watch) -> list[str]:
     text = printable(str(watch.expression))
     if count:
         functions = f" in {len(matched):,} functions" if len(matched) > 1 else ""
-        lines = [f"{count:,} {'match' if count == 1 else 'matches'}{functions}: {text}"]
+        lines = [f"{count:,} {'match' if count == 1 else 'matches'}{functions}: {text}", *_library(watch, matched)]
     else:
         lines = [f"nothing matched: {text}", *_why_not(watch, rows)]
     if watch.limit is not None and count >= watch.limit:
@@ -36,6 +36,31 @@ def summary(watch: Watch) -> list[str]:
     if watch.failed:
         lines.append(f"the watch was taken out early, its action failed: {watch.failed}")
     return lines
+
+
+def _library(watch: Watch, matched: list[Row]) -> list[str]:
+    """Where the matches come from, if more of them are in the standard library than in the program: seldom meant."""
+    folder = os.path.dirname(os.__file__)
+    modules: dict[str, int] = {}
+    patterns: dict[str, None] = {}
+    for row in matched:
+        frozen = row.file.startswith("<frozen ")
+        inside = row.file.startswith(folder + "/") and "-packages/" not in row.file
+        if frozen or inside:
+            top = row.module.partition(".")[0]
+            modules[top] = modules.get(top, 0) + row.matches
+            patterns["<frozen *>" if frozen else f"{folder}/*"] = None
+    there, all_of_them = sum(modules.values()), sum(row.matches for row in matched)
+    if 2 * there <= all_of_them or any(char in folder for char in '"\\*?['):
+        return []
+    if any(word in ("module", "file") for word, _ in _terms(watch.expression.source)):
+        return []  # it was thought of
+    names = sorted(modules, key=lambda name: (-modules[name], name))
+    shown = ", ".join(map(printable, names[:3])) + (" and others" if len(names) > 3 else "")
+    files = ", ".join(f'"{pattern}"' for pattern in patterns)
+    here = f"{there:,} of {all_of_them:,} in the standard library ({shown})"
+    before = "(...) " if " or " in watch.expression.source else ""
+    return [f"{here}; to leave it out: {before}and not file({printable(files)})"]
 
 
 def _why_not(watch: Watch, rows: list[Row]) -> list[str]:

@@ -33,6 +33,7 @@ _SIGNS = {
     "to": "→",
     "rule": "──",
     "at": "↑",
+    "micro": "µs",
 }
 _ASCII = {
     "call": ">",
@@ -44,6 +45,7 @@ _ASCII = {
     "to": "->",
     "rule": "--",
     "at": "^",
+    "micro": "us",
 }
 _STYLES = {
     "time": "2",
@@ -187,8 +189,8 @@ class Writer:
     def _duration(self, match: Match) -> str:
         if match.duration is None:
             return ""
-        own = f" (own {duration(match.own)})" if match.own is not None else ""
-        return self._styled(duration(match.duration), "slow") + own
+        own = f" (own {duration(match.own, self.signs['micro'])})" if match.own is not None else ""
+        return self._styled(duration(match.duration, self.signs["micro"]), "slow") + own
 
     def place(self, file: str, line: int) -> str:
         """FILE:LINE as one would type it from here."""
@@ -216,9 +218,9 @@ def _folder() -> str:
         return ""
 
 
-def duration(ns: float) -> str:
+def duration(ns: float, micro: str = "µs") -> str:
     """A time with the unit that suits it."""
-    for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+    for unit, size in (("s", 1e9), ("ms", 1e6), (micro, 1e3)):
         if ns >= size:
             number = ns / size
             return f"{number:.1f} {unit}" if number < 100 else f"{number:.0f} {unit}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from _thread import RLock
-from time import monotonic
+from time import monotonic, time_ns
 
 from seismo.errors import SeismoError, UsageError
 from seismo.expression import KINDS, parse
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from typing import Any, ParamSpec, Self, TypeVar
 
     from seismo import _core
+    from seismo.model import Recording
+    from seismo.watching.recording import File
 
     P = ParamSpec("P")
     R = TypeVar("R")
@@ -67,6 +69,7 @@ class Watch:
         limit: int | None = None,
         output: object = None,
         json: bool = False,
+        record: str | os.PathLike[str] | None = None,
         color: str = "auto",
         repr: bool = False,  # noqa: A002  as the option
         show_secrets: bool = False,
@@ -74,6 +77,7 @@ class Watch:
     ) -> None:
         self.expression = parse(expression)
         kinds = self.expression.kinds if self.expression.names_kind else frozenset(["call"])
+        self.only_calls = kinds == {"call"}
         self._kinds = sum(1 << KINDS.index(kind) for kind in kinds)
         if not kinds - _C_KINDS and self.expression.needs & {"duration", "own"}:
             hint = "ask for the Python function around it: call and duration > ..."
@@ -81,6 +85,7 @@ class Watch:
         self._machinery = "importlib" in expression or "runpy" in expression
         names, self._calls = _chosen(action)
         names |= {name for name, on in (("count", count), ("histogram", histogram), ("pdb", pdb)) if on}
+        names |= set() if record is None else {"record"}
         self._args, self._returns, self._vars = args, returns, vars
         self._stack = stack or "stack" in names
         shows = args or returns or vars or self._stack or pdb
@@ -109,10 +114,14 @@ class Watch:
         self._debug: Callable[[_match.Match], None] | None = None
         self._variables: dict[int, dict[str, str]] = {}
         self._began = 0.0
+        self.span = (0, 0)  # from when to when it was on, unix ns; of several uses the first and the last
+        self.file: File | None = None
         self.below = 0  # frames under the program's own, on the thread that begins
         self.matches: list[_match.Match] = []
-        self.failed = ""
+        self.failed = self.unwritten = ""
         self.masked = 0
+        if record is not None:
+            self.file = _file(record)
 
     # ---- on and off ----
 
@@ -144,7 +153,7 @@ class Watch:
             lines=self._vars,
             tracks=follows,
             all=self._vars,
-            times="histogram" in self._names,
+            times=bool(self._names & {"histogram", "record"}),
             hide=_HERE,
             this_thread=self._this_thread,
             machinery=self._machinery,
@@ -152,6 +161,7 @@ class Watch:
             **({} if self.limit is None else {"limit": self.limit}),
         )
         self._began = monotonic()
+        self.span = (self.span[0] or time_ns(), 0)
         try:
             native.start()
         except RuntimeError as reason:
@@ -171,6 +181,9 @@ class Watch:
         if native is not None:
             self._before = (self._before[0] + native.matched, self._before[1] + native.lost, self._merged(native))
         self._variables.clear()
+        self.span = (self.span[0], time_ns())
+        if self.file is not None:
+            self.unwritten = self.file.write(self)
         if self._opened:
             self._stream.close()
             self._opened, self._stream = False, None
@@ -202,11 +215,21 @@ class Watch:
             rows[key] = row
         return rows
 
+    @property
+    def recording(self) -> Recording:
+        """What was counted and timed so far, as a recording. UsageError if the watch was made without `record`."""
+        if self.file is None:
+            raise UsageError("this watch keeps no recording", hint="make it with record=PATH")
+        from seismo.model import read
+        from seismo.watching.recording import image
+
+        return read(image(self))
+
     def report(self) -> list[str]:
         """The tables of the count and histogram actions, as lines."""
         lines = _actions.counts(self.functions) if "count" in self._names else []
         if "histogram" in self._names:
-            lines += _actions.histograms(self.functions, "#" if self._writer.ascii_only else "█")
+            lines += _actions.histograms(self.functions, self._writer.ascii_only)
         return lines
 
     def __repr__(self) -> str:
@@ -486,6 +509,17 @@ def _chosen(action: object) -> tuple[set[str], list[Callable[[_match.Match], obj
     return names, calls
 
 
+def _file(record: object) -> File:
+    from seismo.watching.recording import File
+
+    if not isinstance(record, (str, os.PathLike)):
+        raise UsageError(f"record cannot be a {type(record).__name__}", hint="it is the path of a file")
+    path = os.fspath(record)
+    if not isinstance(path, str) or not path:
+        raise UsageError(f"record cannot be {path!a}", hint="it is the path of a file")
+    return File(os.path.abspath(path), "--record")
+
+
 def _coloured(stream: Any, color: str) -> bool:
     if color != "auto":
         return color == "always"
@@ -527,7 +561,8 @@ def watch(expression: str, action: Action | Iterable[Action] | None = None, **op
     expression: docs/expressions.md. action: a function that is called with each Match while the program waits; "print"
     (the default), "keep" (only into `matches`), "count", "histogram", "stack", "pdb"; or several of these. args,
     returns, vars, stack: what is shown. limit: matches after which the watch takes itself out. output: a path or text
-    file instead of sys.stderr; json: JSON lines instead of text. color: "auto", "always" or "never". repr: show objects
+    file instead of sys.stderr; json: JSON lines instead of text. record: the path of a recording to write at the end;
+    `w.recording` is its content. color: "auto", "always" or "never". repr: show objects
     by the program's own __repr__. show_secrets: show values whose names look secret, too. threads: "all" or "current".
 
     Raises UsageError for an expression or option that is none, SeismoError when this program cannot be watched.
