@@ -67,6 +67,11 @@ static int on_trace(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg
 static sm_slot_user profile = {.slot = SM_SLOT_PROFILE, .function = on_profile, .wants = wants_profile};
 static sm_slot_user trace = {.slot = SM_SLOT_TRACE, .function = on_trace, .wants = wants_trace};
 
+static inline int offset_of(const sm_frame *frame) {
+    int offset = sm_frame_last(frame);
+    return offset < 0 ? -1 : offset;
+}
+
 /* The instruction at which the frame stands; argument: its own. */
 static int instruction(PyFrameObject *frame, PyCodeObject *code, int offset, int *argument) {
     (void)frame;
@@ -98,7 +103,7 @@ static inline uint64_t unfiltered_tracing(const sm_hook_thread *thread) {
     return thread->tools & sm_hub.tracing & ~sm_hub.filtered;
 }
 
-static int tell(sm_hook_thread *thread, uint64_t tools, PyFrameObject *frame, const sm_hook_event *event) {
+static inline int tell(sm_hook_thread *thread, uint64_t tools, PyFrameObject *frame, const sm_hook_event *event) {
     uint64_t listeners = sm_hub_listeners(event->kind, event->code) & tools;
     if (listeners == 0)
         return 0;
@@ -115,10 +120,12 @@ typedef struct {
     const PyFrameObject *frame;
     PyObject *exception;
 } raised;
-static __thread raised last_raised;
+static __thread raised last_raised __attribute__((tls_model("initial-exec")));
 
-static PyObject *take_raised(const PyFrameObject *frame) {
+static inline PyObject *take_raised(const PyFrameObject *frame) {
     raised last = last_raised;
+    if (SM_LIKELY(last.frame == NULL))
+        return NULL;
     last_raised = (raised){NULL, NULL};
     return last.frame == frame ? last.exception : NULL;
 }
@@ -157,7 +164,12 @@ static void look_ahead(sm_hook_thread *thread, const sm_frame *next) {
         fall_asleep(thread);
 }
 
-static bool calls_everywhere = false; /* does any tool want calls or C functions of all code? */
+/* What the tools make of the profile slot together; kept by want(). */
+static struct {
+    bool choosing;  /* no tool wants calls or C functions of all code */
+    bool sleeping;  /* there are tools that choose the code whose lines they want: the trace slot sleeps at times */
+    unsigned heard; /* a bit for each PyTrace_... that leads anywhere */
+} profiled;
 
 /* Does no tool want anything in this code? False also when nobody has been asked yet. */
 static inline bool is_unwanted(const sm_frame *frame) {
@@ -170,11 +182,13 @@ static inline bool is_unwanted(const sm_frame *frame) {
 /* The way of nearly all events when tools choose their code: nobody wants it, and the trace slot sleeps and is to. */
 static inline bool is_nothing(PyFrameObject *frame, int what) {
     const sm_frame *own = sm_frame_of(frame);
-    if (calls_everywhere || sm_hook_this->tools == 0 || sm_hook_this->tstate->c_tracefunc != NULL || !is_unwanted(own))
+    if (!profiled.choosing || !is_unwanted(own))
         return false;
-    if (what != PyTrace_RETURN || (sm_hub.tracing & sm_hub.filtered) == 0)
+    if (!profiled.sleeping)
         return true;
-    const sm_frame *next = sm_frame_caller(own);
+    if (sm_hook_this->tools == 0 || sm_hook_this->tstate->c_tracefunc != NULL)
+        return false;
+    const sm_frame *next = what == PyTrace_RETURN ? sm_frame_caller(own) : own;
     return next != NULL && is_unwanted(next);
 }
 
@@ -182,15 +196,14 @@ static int on_profile(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, 
     static const sm_hook_kind kinds[] = {[PyTrace_C_CALL] = SM_HOOK_C_CALL,
                                          [PyTrace_C_RETURN] = SM_HOOK_C_RETURN,
                                          [PyTrace_C_EXCEPTION] = SM_HOOK_C_RAISE};
-    if (SM_LIKELY(is_nothing(frame, what)))
+    if ((profiled.heard >> what & 1) == 0 || is_nothing(frame, what))
         return 0;
     sm_hook_thread *thread = sm_hub_event_thread();
     if (SM_UNLIKELY(thread == NULL))
         return 0;
     PyObject *exception = take_raised(frame);
     const sm_frame *own = sm_frame_of(frame);
-    sm_hook_event event = {SM_HOOK_START, sm_frame_code(own), arg, NULL, 0, PyFrame_GetLasti(frame)};
-    const sm_frame *next = own;
+    sm_hook_event event = {SM_HOOK_START, sm_frame_code(own), arg, NULL, 0, offset_of(own)};
     bool by_trace = false; /* tools that hear it by the trace slot */
     if (what == PyTrace_CALL) {
         event.kind = call_kind(frame, event.code, event.offset);
@@ -199,11 +212,16 @@ static int on_profile(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, 
     } else if (what == PyTrace_RETURN) {
         event.kind = return_kind(frame, event.code, event.offset, arg);
         event.arg = arg != NULL ? arg : exception;
-        const sm_frame *running = sm_frame_running(thread->tstate);
-        next = running == own ? sm_frame_caller(own) : running;
         by_trace = true;
     } else {
         event.kind = kinds[what];
+    }
+    if (SM_LIKELY((thread->tools & sm_hub.tracing) == 0))
+        return tell(thread, thread->tools, frame, &event);
+    const sm_frame *next = own;
+    if (what == PyTrace_RETURN) {
+        const sm_frame *running = sm_frame_running(thread->tstate);
+        next = running == own ? sm_frame_caller(own) : running;
     }
     bool all_lines = unfiltered_tracing(thread) != 0;
     uint64_t tools = by_trace && all_lines ? thread->tools & ~sm_hub.tracing : thread->tools;
@@ -219,8 +237,9 @@ static int on_trace(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, Py
     sm_hook_thread *thread = sm_hub_event_thread();
     if (SM_UNLIKELY(thread == NULL))
         return 0;
-    PyCodeObject *code = sm_frame_code(sm_frame_of(frame));
-    sm_hook_event event = {SM_HOOK_LINE, code, NULL, NULL, 0, PyFrame_GetLasti(frame)};
+    const sm_frame *own = sm_frame_of(frame);
+    PyCodeObject *code = sm_frame_code(own);
+    sm_hook_event event = {SM_HOOK_LINE, code, NULL, NULL, 0, offset_of(own)};
     bool all_lines = unfiltered_tracing(thread) != 0;
     if (!all_lines && (what == PyTrace_CALL || what == PyTrace_RETURN))
         return 0; /* the profile slot reports it */
@@ -243,7 +262,7 @@ static int on_trace(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, Py
         event.kind = SM_HOOK_OPCODE;
         break;
     default:
-        event.line = PyFrame_GetLineNumber(frame);
+        event.line = PyFrame_GetLineNumber(frame); /* the interpreter has put it into the frame */
     }
     if (!all_lines && !wants_lines(thread, code, NULL)) {
         fall_asleep(thread);
@@ -297,6 +316,19 @@ static int again(void) {
     return 0;
 }
 
+static void find_profiled(void) {
+    static const unsigned calls = 1u << PyTrace_CALL | 1u << PyTrace_RETURN;
+    static const unsigned c_calls = 1u << PyTrace_C_CALL | 1u << PyTrace_C_RETURN | 1u << PyTrace_C_EXCEPTION;
+    uint64_t everywhere = 0, c_somewhere = 0;
+    for (int kind = 0; kind < SM_HOOK_LINE; kind++)
+        everywhere |= sm_hub.everywhere[kind];
+    for (int kind = SM_HOOK_C_CALL; kind <= SM_HOOK_C_RAISE; kind++)
+        c_somewhere |= sm_hub.everywhere[kind] | sm_hub.somewhere[kind];
+    profiled.choosing = everywhere == 0;
+    profiled.sleeping = (sm_hub.tracing & sm_hub.filtered) != 0;
+    profiled.heard = calls | (c_somewhere != 0 || profiled.sleeping ? c_calls : 0);
+}
+
 static int want(void) {
     bool profiles = false, traces = false;
     for (int slot = 0; slot < SM_HUB_TOOLS; slot++) {
@@ -309,9 +341,7 @@ static int want(void) {
     }
     if ((profiles && join(&profile, "sys.setprofile") < 0) || (traces && join(&trace, "sys.settrace") < 0))
         return -1;
-    calls_everywhere = false;
-    for (int kind = 0; kind < SM_HOOK_LINE; kind++)
-        calls_everywhere = calls_everywhere || sm_hub.everywhere[kind] != 0;
+    find_profiled();
     sm_slots_review(NULL);
     wake_all();
     if (!profiles)
