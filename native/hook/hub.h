@@ -76,6 +76,10 @@ struct sm_tool {
      * threads still stand: the interpreter drops them, and thread_gone is called, later. NULL: nothing to do. */
     void (*forked)(sm_tool *tool);
     void (*removed)(sm_tool *tool); /* the hub is done with it; may free it */
+    /* NULL, or the same as `call` for the events that a profile function hears, in its terms: what a backend that has
+     * them so calls while the tool is alone and chooses nothing. It may be removed, and `removed` called, while this
+     * runs: it holds what it needs. */
+    int (*direct)(sm_tool *tool, sm_hook_thread *thread, PyFrameObject *frame, int what, PyObject *arg);
 
     /* The hub's own. */
     uint32_t slot; /* below SM_HUB_TOOLS */

@@ -166,6 +166,7 @@ static void look_ahead(sm_hook_thread *thread, const sm_frame *next) {
 
 /* What the tools make of the profile slot together; kept by want(). */
 static struct {
+    sm_tool *lone;  /* there is no other, and it hears all calls and C functions, in the slot's own terms; or NULL */
     bool choosing;  /* no tool wants calls or C functions of all code */
     bool sleeping;  /* there are tools that choose the code whose lines they want: the trace slot sleeps at times */
     unsigned heard; /* a bit for each PyTrace_... that leads anywhere */
@@ -192,12 +193,10 @@ static inline bool is_nothing(PyFrameObject *frame, int what) {
     return next != NULL && is_unwanted(next);
 }
 
-static int on_profile(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, PyObject *arg) {
+static __attribute__((noinline)) int hand_out(PyFrameObject *frame, int what, PyObject *arg) {
     static const sm_hook_kind kinds[] = {[PyTrace_C_CALL] = SM_HOOK_C_CALL,
                                          [PyTrace_C_RETURN] = SM_HOOK_C_RETURN,
                                          [PyTrace_C_EXCEPTION] = SM_HOOK_C_RAISE};
-    if ((profiled.heard >> what & 1) == 0 || is_nothing(frame, what))
-        return 0;
     sm_hook_thread *thread = sm_hub_event_thread();
     if (SM_UNLIKELY(thread == NULL))
         return 0;
@@ -231,6 +230,20 @@ static int on_profile(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, 
     if ((thread->tools & sm_hub.tracing) != 0 && !all_lines && unfiltered_tracing(thread) == 0)
         look_ahead(thread, next);
     return result;
+}
+
+/* Short, and without anything on the stack: nearly every event ends here. */
+static int on_profile(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, PyObject *arg) {
+    sm_tool *lone = profiled.lone;
+    if (lone == NULL) {
+        if ((profiled.heard >> what & 1) == 0 || is_nothing(frame, what))
+            return 0;
+        return hand_out(frame, what, arg);
+    }
+    sm_hook_thread *thread = sm_hook_this;
+    if (SM_UNLIKELY(thread == &sm_hook_nobody))
+        return hand_out(frame, what, arg);
+    return thread->tools != 0 ? lone->direct(lone, thread, frame, what, arg) : 0;
 }
 
 static int on_trace(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, PyObject *arg) {
@@ -284,6 +297,7 @@ static const char *objection(void) {
 }
 
 static void stop(void) {
+    profiled.lone = NULL;
     sm_slots_leave(&trace);
     sm_slots_leave(&profile);
 }
@@ -324,12 +338,19 @@ static void find_profiled(void) {
         everywhere |= sm_hub.everywhere[kind];
     for (int kind = SM_HOOK_C_CALL; kind <= SM_HOOK_C_RAISE; kind++)
         c_somewhere |= sm_hub.everywhere[kind] | sm_hub.somewhere[kind];
+    profiled.lone = NULL;
+    if (sm_hub.active != 0 && (sm_hub.active & (sm_hub.active - 1)) == 0) {
+        sm_tool *tool = sm_hub.tools[__builtin_ctzll(sm_hub.active)];
+        const uint32_t all = SM_HOOK_CALLS | SM_HOOK_C_CALLS;
+        profiled.lone = tool->direct != NULL && !tool->filtered && tool->events == all ? tool : NULL;
+    }
     profiled.choosing = everywhere == 0;
     profiled.sleeping = (sm_hub.tracing & sm_hub.filtered) != 0;
     profiled.heard = calls | (c_somewhere != 0 || profiled.sleeping ? c_calls : 0);
 }
 
 static int want(void) {
+    find_profiled();
     bool profiles = false, traces = false;
     for (int slot = 0; slot < SM_HUB_TOOLS; slot++) {
         const sm_tool *tool = sm_hub.tools[slot];
@@ -341,7 +362,6 @@ static int want(void) {
     }
     if ((profiles && join(&profile, "sys.setprofile") < 0) || (traces && join(&trace, "sys.settrace") < 0))
         return -1;
-    find_profiled();
     sm_slots_review(NULL);
     wake_all();
     if (!profiles)
