@@ -172,6 +172,13 @@ static void keep(locals *table, sm_pyhook *hook, PyFrameObject *frame, const PyC
     }
 }
 
+/* Is what the frame shows what is kept of it already? */
+static inline bool is_kept(const local *known, const PyFrameObject *frame) {
+    const sm_frame_object *fields = (const sm_frame_object *)frame;
+    return known->frame == frame && known->function == fields->trace && known->lines == fields->trace_lines &&
+           !known->opcodes && !fields->trace_opcodes;
+}
+
 /* The tool's function for this event has its say, the frame showing what is the tool's. -1: it raised. */
 static int run(sm_pyhook *hook, PyFrameObject *frame, const sm_hook_event *event) {
     sm_frame_object *fields = (sm_frame_object *)frame;
@@ -246,8 +253,12 @@ int sm_pytrace_call(sm_tool *tool, sm_hook_thread *thread, const sm_hook_event *
     }
     if (hook->filter != NULL && find(table, frame) == NULL && fields->trace == NULL)
         fields->trace = Py_NewRef(hook->function); /* its call was not reported */
+    if (hook->filter != NULL || !in_frame || ends)
+        known = NULL; /* what is kept has to be looked for anew */
+    const local *slots = table->slots;
     result = run(hook, frame, event);
-    keep(table, hook, frame, event->code, home, ends || result < 0);
+    if (result < 0 || known == NULL || table->slots != slots || !is_kept(known, frame))
+        keep(table, hook, frame, event->code, home, ends || result < 0);
     if (!home)
         show(fields, others);
     if (result < 0)

@@ -119,6 +119,7 @@ static inline int tell(sm_hook_thread *thread, uint64_t tools, PyFrameObject *fr
 typedef struct {
     const PyFrameObject *frame;
     PyObject *exception;
+    uint64_t changes; /* sm_hub.changes then: no tool has come since, and missed what came between */
 } raised;
 static __thread raised last_raised __attribute__((tls_model("initial-exec")));
 
@@ -126,8 +127,8 @@ static inline PyObject *take_raised(const PyFrameObject *frame) {
     raised last = last_raised;
     if (SM_LIKELY(last.frame == NULL))
         return NULL;
-    last_raised = (raised){NULL, NULL};
-    return last.frame == frame ? last.exception : NULL;
+    last_raised = (raised){NULL, NULL, 0};
+    return last.frame == frame && last.changes == sm_hub.changes ? last.exception : NULL;
 }
 
 /* The interpreter reports instructions of frames that have been told to. */
@@ -286,7 +287,7 @@ static int on_trace(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, Py
     if (what == PyTrace_CALL || what == PyTrace_LINE)
         mark_opcodes(thread, frame, code);
     if (what == PyTrace_EXCEPTION && result == 0)
-        last_raised = (raised){frame, event.arg};
+        last_raised = (raised){frame, event.arg, sm_hub.changes};
     return result;
 }
 
