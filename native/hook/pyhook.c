@@ -145,6 +145,12 @@ static int call_directly(sm_tool *tool, sm_hook_thread *thread, PyFrameObject *f
     return result == NULL ? -1 : 0;
 }
 
+#if SM_SHARES_SLOTS
+#define TRACE_DIRECTLY sm_pytrace_direct
+#else
+#define TRACE_DIRECTLY NULL
+#endif
+
 /* The hook and the hub. */
 
 static void removed(sm_tool *tool) {
@@ -171,7 +177,9 @@ sm_pyhook *sm_pyhook_new(PyTypeObject *type, PyObject *function, bool trace, PyT
         .filtered = filter != NULL,
         .only = only,
         .call = trace ? sm_pytrace_call : call_profile,
-        .direct = trace || filter != NULL ? NULL : call_directly,
+        .direct = filter != NULL ? NULL
+                  : trace        ? TRACE_DIRECTLY
+                                 : call_directly,
         .wants = wants,
         .thread_gone = trace ? sm_pytrace_thread_gone : NULL,
         .removed = removed,

@@ -167,10 +167,11 @@ static void look_ahead(sm_hook_thread *thread, const sm_frame *next) {
 
 /* What the tools make of the profile slot together; kept by want(). */
 static struct {
-    sm_tool *lone;  /* there is no other, and it hears all calls and C functions, in the slot's own terms; or NULL */
-    bool choosing;  /* no tool wants calls or C functions of all code */
-    bool sleeping;  /* there are tools that choose the code whose lines they want: the trace slot sleeps at times */
-    unsigned heard; /* a bit for each PyTrace_... that leads anywhere */
+    sm_tool *lone;   /* there is no other, and it hears all calls and C functions, in the slot's own terms; or NULL */
+    sm_tool *tracer; /* the same for all calls, lines and exceptions, and the trace slot */
+    bool choosing;   /* no tool wants calls or C functions of all code */
+    bool sleeping;   /* there are tools that choose the code whose lines they want: the trace slot sleeps at times */
+    unsigned heard;  /* a bit for each PyTrace_... that leads anywhere */
 } profiled;
 
 /* Does no tool want anything in this code? False also when nobody has been asked yet. */
@@ -251,6 +252,13 @@ static int on_trace(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, Py
     sm_hook_thread *thread = sm_hub_event_thread();
     if (SM_UNLIKELY(thread == NULL))
         return 0;
+    sm_tool *tracer = profiled.tracer;
+    if (tracer != NULL && (what == PyTrace_CALL || what == PyTrace_LINE) && thread->tools != 0 &&
+        sm_hub.somewhere[SM_HOOK_OPCODE] == 0 && thread->tstate->c_tracefunc == on_trace) {
+        int result = tracer->direct(tracer, thread, frame, what, NULL);
+        if (result <= 0)
+            return result;
+    }
     const sm_frame *own = sm_frame_of(frame);
     PyCodeObject *code = sm_frame_code(own);
     sm_hook_event event = {SM_HOOK_LINE, code, NULL, NULL, 0, offset_of(own)};
@@ -298,7 +306,7 @@ static const char *objection(void) {
 }
 
 static void stop(void) {
-    profiled.lone = NULL;
+    profiled.lone = profiled.tracer = NULL;
     sm_slots_leave(&trace);
     sm_slots_leave(&profile);
 }
@@ -339,11 +347,12 @@ static void find_profiled(void) {
         everywhere |= sm_hub.everywhere[kind];
     for (int kind = SM_HOOK_C_CALL; kind <= SM_HOOK_C_RAISE; kind++)
         c_somewhere |= sm_hub.everywhere[kind] | sm_hub.somewhere[kind];
-    profiled.lone = NULL;
+    profiled.lone = profiled.tracer = NULL;
     if (sm_hub.active != 0 && (sm_hub.active & (sm_hub.active - 1)) == 0) {
         sm_tool *tool = sm_hub.tools[__builtin_ctzll(sm_hub.active)];
-        const uint32_t all = SM_HOOK_CALLS | SM_HOOK_C_CALLS;
-        profiled.lone = tool->direct != NULL && !tool->filtered && tool->events == all ? tool : NULL;
+        bool plain = tool->direct != NULL && !tool->filtered;
+        profiled.lone = plain && tool->events == (SM_HOOK_CALLS | SM_HOOK_C_CALLS) ? tool : NULL;
+        profiled.tracer = plain && tool->events == (SM_HOOK_CALLS | TRACE_KINDS) ? tool : NULL;
     }
     profiled.choosing = everywhere == 0;
     profiled.sleeping = (sm_hub.tracing & sm_hub.filtered) != 0;
