@@ -57,7 +57,17 @@ static inline const void *sm_tstate_frame(PyThreadState *tstate) {
 /* A slot of our own on every code object (PEP 523; PyUnstable since 3.12). */
 #if PY_VERSION_HEX < 0x030C0000
 #define sm_code_request_slot(release) _PyEval_RequestCodeExtraIndex(release)
-#define sm_code_get(code, slot, value) _PyCode_GetExtra((PyObject *)(code), slot, value)
+/* What _PyCode_GetExtra() does, without the call: it is asked at every event. The slots are as long as they were when
+ * the last was written. */
+typedef struct {
+    Py_ssize_t size;
+    void *slots[];
+} sm_code_extra;
+static inline int sm_code_get(const PyCodeObject *code, Py_ssize_t slot, void **value) {
+    const sm_code_extra *extra = code->co_extra;
+    *value = extra != NULL && slot >= 0 && slot < extra->size ? extra->slots[slot] : NULL;
+    return 0;
+}
 #define sm_code_set(code, slot, value) _PyCode_SetExtra((PyObject *)(code), slot, value)
 #else
 #define sm_code_request_slot(release) PyUnstable_Eval_RequestCodeExtraIndex(release)

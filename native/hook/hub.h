@@ -76,6 +76,11 @@ struct sm_tool {
      * threads still stand: the interpreter drops them, and thread_gone is called, later. NULL: nothing to do. */
     void (*forked)(sm_tool *tool);
     void (*removed)(sm_tool *tool); /* the hub is done with it; may free it */
+    /* NULL, or the same as `call` in the terms of a profile or trace function: what a backend that has the events so
+     * calls while the tool is alone and chooses nothing. Of a trace function's events only calls and lines, while no
+     * foreign tracer is there; and 1 says that it is to be `call` after all. The tool may be removed, and `removed`
+     * called, while this runs: it holds what it needs. */
+    int (*direct)(sm_tool *tool, sm_hook_thread *thread, PyFrameObject *frame, int what, PyObject *arg);
 
     /* The hub's own. */
     uint32_t slot; /* below SM_HUB_TOOLS */

@@ -131,6 +131,26 @@ static int call_profile(sm_tool *tool, sm_hook_thread *thread, const sm_hook_eve
     return result == NULL ? -1 : 0;
 }
 
+/* As the interpreter calls the one profile function. */
+static int call_directly(sm_tool *tool, sm_hook_thread *thread, PyFrameObject *frame, int what, PyObject *arg) {
+    sm_pyhook *hook = sm_pyhook_of(tool);
+    PyObject *function = Py_NewRef(hook->function);
+    Py_INCREF(hook);
+    PyObject *result = sm_pyhook_call(function, frame, what, arg);
+    if (SM_UNLIKELY(result == NULL))
+        sm_hub_leave(thread, tool);
+    Py_XDECREF(result);
+    Py_DECREF(function);
+    Py_DECREF(hook);
+    return result == NULL ? -1 : 0;
+}
+
+#if SM_SHARES_SLOTS
+#define TRACE_DIRECTLY sm_pytrace_direct
+#else
+#define TRACE_DIRECTLY NULL
+#endif
+
 /* The hook and the hub. */
 
 static void removed(sm_tool *tool) {
@@ -157,6 +177,9 @@ sm_pyhook *sm_pyhook_new(PyTypeObject *type, PyObject *function, bool trace, PyT
         .filtered = filter != NULL,
         .only = only,
         .call = trace ? sm_pytrace_call : call_profile,
+        .direct = filter != NULL ? NULL
+                  : trace        ? TRACE_DIRECTLY
+                                 : call_directly,
         .wants = wants,
         .thread_gone = trace ? sm_pytrace_thread_gone : NULL,
         .removed = removed,

@@ -47,6 +47,7 @@ PyObject *sm_pyhook_call(PyObject *function, PyFrameObject *frame, int what, PyO
 
 /* pytrace.c */
 int sm_pytrace_call(sm_tool *tool, sm_hook_thread *thread, const sm_hook_event *event);
+int sm_pytrace_direct(sm_tool *tool, sm_hook_thread *thread, PyFrameObject *frame, int what, PyObject *arg);
 void sm_pytrace_thread_gone(sm_tool *tool, void *data);
 void sm_pytrace_forget(sm_pyhook *hook); /* its local functions are not to be called by the next tool */
 extern uint64_t sm_pytrace_tools;        /* the Python trace tools, by slot */

@@ -172,6 +172,13 @@ static void keep(locals *table, sm_pyhook *hook, PyFrameObject *frame, const PyC
     }
 }
 
+/* Is what the frame shows what is kept of it already? */
+static inline bool is_kept(const local *known, const PyFrameObject *frame) {
+    const sm_frame_object *fields = (const sm_frame_object *)frame;
+    return known->frame == frame && known->function == fields->trace && known->lines == fields->trace_lines &&
+           !known->opcodes && !fields->trace_opcodes;
+}
+
 /* The tool's function for this event has its say, the frame showing what is the tool's. -1: it raised. */
 static int run(sm_pyhook *hook, PyFrameObject *frame, const sm_hook_event *event) {
     sm_frame_object *fields = (sm_frame_object *)frame;
@@ -246,8 +253,12 @@ int sm_pytrace_call(sm_tool *tool, sm_hook_thread *thread, const sm_hook_event *
     }
     if (hook->filter != NULL && find(table, frame) == NULL && fields->trace == NULL)
         fields->trace = Py_NewRef(hook->function); /* its call was not reported */
+    if (hook->filter != NULL || !in_frame || ends)
+        known = NULL; /* what is kept has to be looked for anew */
+    const local *slots = table->slots;
     result = run(hook, frame, event);
-    keep(table, hook, frame, event->code, home, ends || result < 0);
+    if (result < 0 || known == NULL || table->slots != slots || !is_kept(known, frame))
+        keep(table, hook, frame, event->code, home, ends || result < 0);
     if (!home)
         show(fields, others);
     if (result < 0)
@@ -255,3 +266,43 @@ int sm_pytrace_call(sm_tool *tool, sm_hook_thread *thread, const sm_hook_event *
     Py_DECREF(frame);
     return result;
 }
+
+#if SM_SHARES_SLOTS
+
+/* The nearly always: a call into a frame that is new, and a line of one whose local function is where it was put. There
+ * is one tool, at home, so nothing is exchanged. */
+int sm_pytrace_direct(sm_tool *tool, sm_hook_thread *thread, PyFrameObject *frame, int what, PyObject *arg) {
+    sm_pyhook *hook = sm_pyhook_of(tool);
+    locals *table = thread->data[tool->slot];
+    sm_frame_object *fields = (sm_frame_object *)frame;
+    if (table == NULL || (table->epoch & 1) == 0 || fields->trace_opcodes)
+        return 1;
+    const PyCodeObject *code = sm_frame_code(sm_frame_of(frame));
+    const local *known = find(table, frame), *slots = table->slots;
+    bool calls = what == PyTrace_CALL;
+    if (calls ? known != NULL : known == NULL || known->code != code || known->epoch != table->epoch)
+        return 1;
+    PyObject *function = calls ? hook->function : fields->trace;
+    if (function == NULL || !fields->trace_lines)
+        return 1;
+    Py_INCREF(hook); /* it may be removed while this runs, and its table with it */
+    Py_INCREF(function);
+    PyObject *result = sm_pyhook_call(function, frame, what, arg);
+    bool failed = result == NULL;
+    if (failed)
+        Py_CLEAR(fields->trace);
+    else if (fields->trace_opcodes && fields->trace != NULL && sm_hub_opcodes(tool, (PyCodeObject *)code, true) < 0)
+        failed = true;
+    if (result != NULL && result != Py_None && result != fields->trace)
+        Py_XSETREF(fields->trace, Py_NewRef(result));
+    if (tool->active && (failed || known == NULL || table->slots != slots || !is_kept(known, frame)))
+        keep(table, hook, frame, code, true, failed);
+    if (failed)
+        sm_hub_leave(thread, tool);
+    Py_XDECREF(result);
+    Py_DECREF(function);
+    Py_DECREF(hook);
+    return failed ? -1 : 0;
+}
+
+#endif

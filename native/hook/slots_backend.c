@@ -67,6 +67,11 @@ static int on_trace(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg
 static sm_slot_user profile = {.slot = SM_SLOT_PROFILE, .function = on_profile, .wants = wants_profile};
 static sm_slot_user trace = {.slot = SM_SLOT_TRACE, .function = on_trace, .wants = wants_trace};
 
+static inline int offset_of(const sm_frame *frame) {
+    int offset = sm_frame_last(frame);
+    return offset < 0 ? -1 : offset;
+}
+
 /* The instruction at which the frame stands; argument: its own. */
 static int instruction(PyFrameObject *frame, PyCodeObject *code, int offset, int *argument) {
     (void)frame;
@@ -98,7 +103,7 @@ static inline uint64_t unfiltered_tracing(const sm_hook_thread *thread) {
     return thread->tools & sm_hub.tracing & ~sm_hub.filtered;
 }
 
-static int tell(sm_hook_thread *thread, uint64_t tools, PyFrameObject *frame, const sm_hook_event *event) {
+static inline int tell(sm_hook_thread *thread, uint64_t tools, PyFrameObject *frame, const sm_hook_event *event) {
     uint64_t listeners = sm_hub_listeners(event->kind, event->code) & tools;
     if (listeners == 0)
         return 0;
@@ -114,13 +119,16 @@ static int tell(sm_hook_thread *thread, uint64_t tools, PyFrameObject *frame, co
 typedef struct {
     const PyFrameObject *frame;
     PyObject *exception;
+    uint64_t changes; /* sm_hub.changes then: no tool has come since, and missed what came between */
 } raised;
-static __thread raised last_raised;
+static __thread raised last_raised __attribute__((tls_model("initial-exec")));
 
-static PyObject *take_raised(const PyFrameObject *frame) {
+static inline PyObject *take_raised(const PyFrameObject *frame) {
     raised last = last_raised;
-    last_raised = (raised){NULL, NULL};
-    return last.frame == frame ? last.exception : NULL;
+    if (SM_LIKELY(last.frame == NULL))
+        return NULL;
+    last_raised = (raised){NULL, NULL, 0};
+    return last.frame == frame && last.changes == sm_hub.changes ? last.exception : NULL;
 }
 
 /* The interpreter reports instructions of frames that have been told to. */
@@ -157,7 +165,14 @@ static void look_ahead(sm_hook_thread *thread, const sm_frame *next) {
         fall_asleep(thread);
 }
 
-static bool calls_everywhere = false; /* does any tool want calls or C functions of all code? */
+/* What the tools make of the profile slot together; kept by want(). */
+static struct {
+    sm_tool *lone;   /* there is no other, and it hears all calls and C functions, in the slot's own terms; or NULL */
+    sm_tool *tracer; /* the same for all calls, lines and exceptions, and the trace slot */
+    bool choosing;   /* no tool wants calls or C functions of all code */
+    bool sleeping;   /* there are tools that choose the code whose lines they want: the trace slot sleeps at times */
+    unsigned heard;  /* a bit for each PyTrace_... that leads anywhere */
+} profiled;
 
 /* Does no tool want anything in this code? False also when nobody has been asked yet. */
 static inline bool is_unwanted(const sm_frame *frame) {
@@ -170,27 +185,26 @@ static inline bool is_unwanted(const sm_frame *frame) {
 /* The way of nearly all events when tools choose their code: nobody wants it, and the trace slot sleeps and is to. */
 static inline bool is_nothing(PyFrameObject *frame, int what) {
     const sm_frame *own = sm_frame_of(frame);
-    if (calls_everywhere || sm_hook_this->tools == 0 || sm_hook_this->tstate->c_tracefunc != NULL || !is_unwanted(own))
+    if (!profiled.choosing || !is_unwanted(own))
         return false;
-    if (what != PyTrace_RETURN || (sm_hub.tracing & sm_hub.filtered) == 0)
+    if (!profiled.sleeping)
         return true;
-    const sm_frame *next = sm_frame_caller(own);
+    if (sm_hook_this->tools == 0 || sm_hook_this->tstate->c_tracefunc != NULL)
+        return false;
+    const sm_frame *next = what == PyTrace_RETURN ? sm_frame_caller(own) : own;
     return next != NULL && is_unwanted(next);
 }
 
-static int on_profile(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, PyObject *arg) {
+static __attribute__((noinline)) int hand_out(PyFrameObject *frame, int what, PyObject *arg) {
     static const sm_hook_kind kinds[] = {[PyTrace_C_CALL] = SM_HOOK_C_CALL,
                                          [PyTrace_C_RETURN] = SM_HOOK_C_RETURN,
                                          [PyTrace_C_EXCEPTION] = SM_HOOK_C_RAISE};
-    if (SM_LIKELY(is_nothing(frame, what)))
-        return 0;
     sm_hook_thread *thread = sm_hub_event_thread();
     if (SM_UNLIKELY(thread == NULL))
         return 0;
     PyObject *exception = take_raised(frame);
     const sm_frame *own = sm_frame_of(frame);
-    sm_hook_event event = {SM_HOOK_START, sm_frame_code(own), arg, NULL, 0, PyFrame_GetLasti(frame)};
-    const sm_frame *next = own;
+    sm_hook_event event = {SM_HOOK_START, sm_frame_code(own), arg, NULL, 0, offset_of(own)};
     bool by_trace = false; /* tools that hear it by the trace slot */
     if (what == PyTrace_CALL) {
         event.kind = call_kind(frame, event.code, event.offset);
@@ -199,11 +213,16 @@ static int on_profile(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, 
     } else if (what == PyTrace_RETURN) {
         event.kind = return_kind(frame, event.code, event.offset, arg);
         event.arg = arg != NULL ? arg : exception;
-        const sm_frame *running = sm_frame_running(thread->tstate);
-        next = running == own ? sm_frame_caller(own) : running;
         by_trace = true;
     } else {
         event.kind = kinds[what];
+    }
+    if (SM_LIKELY((thread->tools & sm_hub.tracing) == 0))
+        return tell(thread, thread->tools, frame, &event);
+    const sm_frame *next = own;
+    if (what == PyTrace_RETURN) {
+        const sm_frame *running = sm_frame_running(thread->tstate);
+        next = running == own ? sm_frame_caller(own) : running;
     }
     bool all_lines = unfiltered_tracing(thread) != 0;
     uint64_t tools = by_trace && all_lines ? thread->tools & ~sm_hub.tracing : thread->tools;
@@ -215,12 +234,34 @@ static int on_profile(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, 
     return result;
 }
 
+/* Short, and without anything on the stack: nearly every event ends here. */
+static int on_profile(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, PyObject *arg) {
+    sm_tool *lone = profiled.lone;
+    if (lone == NULL) {
+        if ((profiled.heard >> what & 1) == 0 || is_nothing(frame, what))
+            return 0;
+        return hand_out(frame, what, arg);
+    }
+    sm_hook_thread *thread = sm_hook_this;
+    if (SM_UNLIKELY(thread == &sm_hook_nobody))
+        return hand_out(frame, what, arg);
+    return thread->tools != 0 ? lone->direct(lone, thread, frame, what, arg) : 0;
+}
+
 static int on_trace(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, PyObject *arg) {
     sm_hook_thread *thread = sm_hub_event_thread();
     if (SM_UNLIKELY(thread == NULL))
         return 0;
-    PyCodeObject *code = sm_frame_code(sm_frame_of(frame));
-    sm_hook_event event = {SM_HOOK_LINE, code, NULL, NULL, 0, PyFrame_GetLasti(frame)};
+    sm_tool *tracer = profiled.tracer;
+    if (tracer != NULL && (what == PyTrace_CALL || what == PyTrace_LINE) && thread->tools != 0 &&
+        sm_hub.somewhere[SM_HOOK_OPCODE] == 0 && thread->tstate->c_tracefunc == on_trace) {
+        int result = tracer->direct(tracer, thread, frame, what, NULL);
+        if (result <= 0)
+            return result;
+    }
+    const sm_frame *own = sm_frame_of(frame);
+    PyCodeObject *code = sm_frame_code(own);
+    sm_hook_event event = {SM_HOOK_LINE, code, NULL, NULL, 0, offset_of(own)};
     bool all_lines = unfiltered_tracing(thread) != 0;
     if (!all_lines && (what == PyTrace_CALL || what == PyTrace_RETURN))
         return 0; /* the profile slot reports it */
@@ -243,7 +284,7 @@ static int on_trace(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, Py
         event.kind = SM_HOOK_OPCODE;
         break;
     default:
-        event.line = PyFrame_GetLineNumber(frame);
+        event.line = PyFrame_GetLineNumber(frame); /* the interpreter has put it into the frame */
     }
     if (!all_lines && !wants_lines(thread, code, NULL)) {
         fall_asleep(thread);
@@ -254,7 +295,7 @@ static int on_trace(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, Py
     if (what == PyTrace_CALL || what == PyTrace_LINE)
         mark_opcodes(thread, frame, code);
     if (what == PyTrace_EXCEPTION && result == 0)
-        last_raised = (raised){frame, event.arg};
+        last_raised = (raised){frame, event.arg, sm_hub.changes};
     return result;
 }
 
@@ -265,6 +306,7 @@ static const char *objection(void) {
 }
 
 static void stop(void) {
+    profiled.lone = profiled.tracer = NULL;
     sm_slots_leave(&trace);
     sm_slots_leave(&profile);
 }
@@ -297,7 +339,28 @@ static int again(void) {
     return 0;
 }
 
+static void find_profiled(void) {
+    static const unsigned calls = 1u << PyTrace_CALL | 1u << PyTrace_RETURN;
+    static const unsigned c_calls = 1u << PyTrace_C_CALL | 1u << PyTrace_C_RETURN | 1u << PyTrace_C_EXCEPTION;
+    uint64_t everywhere = 0, c_somewhere = 0;
+    for (int kind = 0; kind < SM_HOOK_LINE; kind++)
+        everywhere |= sm_hub.everywhere[kind];
+    for (int kind = SM_HOOK_C_CALL; kind <= SM_HOOK_C_RAISE; kind++)
+        c_somewhere |= sm_hub.everywhere[kind] | sm_hub.somewhere[kind];
+    profiled.lone = profiled.tracer = NULL;
+    if (sm_hub.active != 0 && (sm_hub.active & (sm_hub.active - 1)) == 0) {
+        sm_tool *tool = sm_hub.tools[__builtin_ctzll(sm_hub.active)];
+        bool plain = tool->direct != NULL && !tool->filtered;
+        profiled.lone = plain && tool->events == (SM_HOOK_CALLS | SM_HOOK_C_CALLS) ? tool : NULL;
+        profiled.tracer = plain && tool->events == (SM_HOOK_CALLS | TRACE_KINDS) ? tool : NULL;
+    }
+    profiled.choosing = everywhere == 0;
+    profiled.sleeping = (sm_hub.tracing & sm_hub.filtered) != 0;
+    profiled.heard = calls | (c_somewhere != 0 || profiled.sleeping ? c_calls : 0);
+}
+
 static int want(void) {
+    find_profiled();
     bool profiles = false, traces = false;
     for (int slot = 0; slot < SM_HUB_TOOLS; slot++) {
         const sm_tool *tool = sm_hub.tools[slot];
@@ -309,9 +372,6 @@ static int want(void) {
     }
     if ((profiles && join(&profile, "sys.setprofile") < 0) || (traces && join(&trace, "sys.settrace") < 0))
         return -1;
-    calls_everywhere = false;
-    for (int kind = 0; kind < SM_HOOK_LINE; kind++)
-        calls_everywhere = calls_everywhere || sm_hub.everywhere[kind] != 0;
     sm_slots_review(NULL);
     wake_all();
     if (!profiles)
