@@ -27,7 +27,8 @@ static inline int sm_frame_before_call(PyFrameObject *frame) {
 }
 static inline void sm_frame_after_call(PyFrameObject *frame) {
 #if PY_VERSION_HEX < 0x030D0000
-    PyFrame_LocalsToFast(frame, 1);
+    if (((sm_frame_object *)frame)->fast_as_locals)
+        PyFrame_LocalsToFast(frame, 1);
 #else
     (void)frame;
 #endif
