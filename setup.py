@@ -14,6 +14,7 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 compile_args = ["-std=c11", "-O2", "-Wall", "-Wextra", "-fvisibility=hidden", "-fno-semantic-interposition", "-pthread"]
+compile_args += ["-fno-plt"]  # the interpreter's functions are called at every event
 link_args = ["-pthread"]
 macros: list[tuple[str, str | None]] = [("_GNU_SOURCE", None)]
 build_base = "build"

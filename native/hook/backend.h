@@ -28,6 +28,9 @@ typedef struct {
     int (*tool_id)(void);                          /* of sys.monitoring; -1 */
 } sm_hook_backend;
 
+/* What is on the way of every event is one straight piece of code for each kind. */
+#define SM_INLINE static inline __attribute__((always_inline))
+
 extern const sm_hook_backend sm_hook_backend_here; /* the one for this version of Python */
 
 /* One of the hub's callbacks that is on a thread's stack. */
@@ -108,8 +111,37 @@ sm_hook_thread *sm_hub_find_thread(PyThreadState *tstate);
 /* The kinds that any tool may want on this thread: for a backend whose hook is set thread by thread. */
 uint32_t sm_hub_kinds(PyThreadState *tstate);
 
-/* Hands the event to the listeners, whose bits must be among thread->tools. -1 with an exception: the first that a
+void sm_hub_finish(sm_tool *tool);    /* one that is leaving, and is inside no callback any more */
+PyFrameObject *sm_hub_no_frame(void); /* NULL with an exception */
+
+/* sm_hub_frame(), for a tool that is called a million times a second. */
+static inline PyFrameObject *sm_hub_frame_of(const sm_hook_thread *thread) {
+    PyFrameObject *frame = SM_SHARES_SLOTS ? thread->frame : NULL;
+    if (frame == NULL)
+        frame = PyEval_GetFrame();
+    return SM_LIKELY(frame != NULL) ? frame : sm_hub_no_frame();
+}
+
+/* One tool hears the event. -1 with the exception that it raised. */
+static inline int sm_hub_tell_one(sm_hook_thread *thread, sm_tool *tool, const sm_hook_event *event) {
+    sm_hook_visit visit = {tool, thread->visit};
+    thread->visit = &visit;
+    tool->inside++;
+    int result = tool->call(tool, thread, event);
+    thread->visit = visit.outer;
+    if (--tool->inside == 0 && SM_UNLIKELY(tool->leaving))
+        sm_hub_finish(tool);
+    return result;
+}
+
+int sm_hub_tell_all(sm_hook_thread *thread, uint64_t listeners, const sm_hook_event *event);
+
+/* Hands the event to the listeners, who must be some, and among thread->tools. -1 with an exception: the first that a
  * tool raised; the others have heard the event all the same. */
-int sm_hub_tell(sm_hook_thread *thread, uint64_t listeners, const sm_hook_event *event);
+SM_INLINE int sm_hub_tell(sm_hook_thread *thread, uint64_t listeners, const sm_hook_event *event) {
+    if (SM_LIKELY((listeners & (listeners - 1)) == 0)) /* one: nobody can have come or gone in between */
+        return sm_hub_tell_one(thread, sm_hub.tools[__builtin_ctzll(listeners)], event);
+    return sm_hub_tell_all(thread, listeners, event);
+}
 
 #endif

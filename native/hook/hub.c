@@ -149,11 +149,14 @@ void *sm_hub_thread_data(sm_hook_thread *thread, sm_tool *tool, size_t size) {
     return *data;
 }
 
-PyFrameObject *sm_hub_frame(void) {
-    PyFrameObject *frame = sm_hook_this->frame != NULL ? sm_hook_this->frame : PyEval_GetFrame();
-    if (frame == NULL && !PyErr_Occurred())
+PyFrameObject *sm_hub_no_frame(void) {
+    if (!PyErr_Occurred())
         PyErr_SetString(PyExc_SystemError, "an event without a frame");
-    return frame;
+    return NULL;
+}
+
+PyFrameObject *sm_hub_frame(void) {
+    return sm_hub_frame_of(sm_hook_this);
 }
 
 PyObject *sm_hub_callable(const sm_hook_event *event) {
@@ -482,35 +485,31 @@ void sm_hub_reconsider(sm_tool *tool) {
     PyErr_Restore(type, value, traceback);
 }
 
-int sm_hub_tell(sm_hook_thread *thread, uint64_t listeners, const sm_hook_event *event) {
+void sm_hub_finish(sm_tool *tool) {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    finish(tool);
+    PyErr_Restore(type, value, traceback);
+}
+
+int sm_hub_tell_all(sm_hook_thread *thread, uint64_t listeners, const sm_hook_event *event) {
     PyObject *type = NULL, *value = NULL, *traceback = NULL;
-    sm_hook_visit visit = {.outer = thread->visit};
     uint64_t now = sm_hub.changes;
     int result = 0;
-    thread->visit = &visit;
     while (listeners != 0) {
         int slot = 63 - __builtin_clzll(listeners);
         listeners ^= 1ull << slot;
         sm_tool *tool = sm_hub.tools[slot];
         if (SM_UNLIKELY((sm_hub.active >> slot & 1) == 0 || tool->since > now))
             continue; /* gone, or come, while the others heard */
-        visit.tool = tool;
-        tool->inside++;
-        if (SM_UNLIKELY(tool->call(tool, thread, event) < 0)) {
+        if (SM_UNLIKELY(sm_hub_tell_one(thread, tool, event) < 0)) {
             if (result == 0)
                 PyErr_Fetch(&type, &value, &traceback);
             else
                 PyErr_Clear(); /* the program can only get one of them */
             result = -1;
         }
-        if (--tool->inside == 0 && SM_UNLIKELY(tool->leaving)) {
-            PyObject *last_type, *last_value, *last_traceback;
-            PyErr_Fetch(&last_type, &last_value, &last_traceback);
-            finish(tool);
-            PyErr_Restore(last_type, last_value, last_traceback);
-        }
     }
-    thread->visit = visit.outer;
     if (SM_UNLIKELY(result < 0))
         PyErr_Restore(type, value, traceback);
     return result;

@@ -27,13 +27,15 @@ static int tool_id = -1;
 static long events_set = 0;            /* as last set */
 static long event_bits[SM_HOOK_KINDS]; /* what each kind needs; found at the first start */
 
-static int offset_of(PyObject *number) {
-    return (int)PyLong_AsLong(number);
+SM_INLINE int offset_of(PyObject *number) {
+    const PyLongObject *small = (const PyLongObject *)number; /* an int, no subclass: the interpreter made it */
+    return SM_LIKELY(PyUnstable_Long_IsCompact(small)) ? (int)PyUnstable_Long_CompactValue(small)
+                                                       : (int)PyLong_AsLong(number);
 }
 
 /* Tells those on this thread. Whether the place may be switched off is for the caller to know: no tool wants it, on any
  * thread. */
-static PyObject *tell(uint64_t listeners, sm_hook_kind kind, PyObject *const *args, PyObject *arg, bool off) {
+SM_INLINE PyObject *tell(uint64_t listeners, sm_hook_kind kind, PyObject *const *args, PyObject *arg, bool off) {
     if (listeners == 0) {
         sm_hub.switched_off |= off;
         return off ? sm_monitoring_disable : Py_None;
@@ -46,7 +48,7 @@ static PyObject *tell(uint64_t listeners, sm_hook_kind kind, PyObject *const *ar
 }
 
 /* The first event from a code object may be this one: START, RESUME, THROW. */
-static PyObject *enter(sm_hook_kind kind, PyObject *const *args, PyObject *arg, bool may_switch_off) {
+SM_INLINE PyObject *enter(sm_hook_kind kind, PyObject *const *args, PyObject *arg, bool may_switch_off) {
     if (SM_UNLIKELY(!PyCode_Check(args[0]))) /* Cython's own code-like objects */
         return Py_None;
     uint64_t listeners = sm_hub.everywhere[kind];
@@ -70,7 +72,7 @@ CALLBACK(on_throw) {
     return enter(SM_HOOK_THROW, args, args[2], false);
 }
 
-static PyObject *within(sm_hook_kind kind, PyObject *const *args, bool may_switch_off) {
+SM_INLINE PyObject *within(sm_hook_kind kind, PyObject *const *args, bool may_switch_off) {
     if (SM_UNLIKELY(!PyCode_Check(args[0])))
         return Py_None;
     return tell(sm_hub_listeners(kind, (PyCodeObject *)args[0]), kind, args, args[2], may_switch_off);
@@ -101,8 +103,10 @@ CALLBACK(on_instruction) {
 /* C functions, as PyEval_SetProfile has always counted them: built-in functions and methods, and methods of built-in
  * types called with an object. Through a bound method the interpreter reports the method at the call and the function
  * behind it at the return (3.12). */
-static PyObject *c_event(sm_hook_kind kind, PyObject *const *args) {
+SM_INLINE PyObject *c_event(sm_hook_kind kind, PyObject *const *args) {
     PyObject *callable = args[2];
+    if (Py_TYPE(callable) == &PyFunction_Type) /* most calls: its own START tells of it */
+        return Py_None;
     if (SM_CALL_REPORTS_METHODS && Py_TYPE(callable) == &PyMethod_Type)
         callable = PyMethod_GET_FUNCTION(callable);
     bool unbound = Py_TYPE(callable) == &PyMethodDescr_Type && callable == args[2] && args[3] != sm_monitoring_missing;

@@ -1,12 +1,7 @@
 #include "hook/pyhook.h"
 
-#include <string.h>
-
-#include "base/alloc.h"
 #include "compat/frame.h"
-#include "event/cfunction.h"
 #include "event/slots.h"
-#include "hook/facts.h"
 #include "hook/tracefunc.h"
 
 static PyObject *event_names[8]; /* owned, interned; by PyTrace_... */
@@ -28,27 +23,12 @@ PyObject *sm_pyhook_call(PyObject *function, PyFrameObject *frame, int what, PyO
     if (sm_frame_before_call(frame) < 0)
         return NULL;
     PyObject *arguments[4] = {NULL, (PyObject *)frame, event_names[what], arg ? arg : Py_None};
-    PyObject *result = PyObject_Vectorcall(function, arguments + 1, 3 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    const size_t count = 3 | PY_VECTORCALL_ARGUMENTS_OFFSET;
+    PyObject *result = Py_TYPE(function) == &PyFunction_Type
+                           ? ((PyFunctionObject *)function)->vectorcall(function, arguments + 1, count, NULL)
+                           : PyObject_Vectorcall(function, arguments + 1, count, NULL);
     sm_frame_after_call(frame);
     return result;
-}
-
-/* A filter. Code objects that its answer does not depend on never get here: see wants(). */
-
-static sm_filter_code *verdict(sm_pyhook *hook, const sm_function *function, PyCodeObject *code) {
-    if (function->id >= hook->verdicts_size) {
-        uint32_t size = function->id + function->id / 2 + 256;
-        sm_filter_code *verdicts = sm_realloc(hook->verdicts, size * sizeof *verdicts);
-        if (verdicts == NULL)
-            return NULL;
-        memset(verdicts + hook->verdicts_size, 0, (size - hook->verdicts_size) * sizeof *verdicts);
-        hook->verdicts = verdicts;
-        hook->verdicts_size = size;
-    }
-    sm_filter_code *known = &hook->verdicts[function->id];
-    if (known->yes == 0 && known->maybe == 0)
-        *known = sm_filter_of_code(hook->filter, function, code);
-    return known;
 }
 
 /* The kinds that tell a trace tool of frames' beginnings and ends, which it needs for their local functions. */
@@ -58,77 +38,26 @@ static sm_filter_code *verdict(sm_pyhook *hook, const sm_function *function, PyC
 
 static uint32_t wants(sm_tool *tool, PyCodeObject *code, PyObject *globals) {
     sm_pyhook *hook = sm_pyhook_of(tool);
-    const sm_function *function = sm_function_of_code(code, globals);
-    const sm_filter_code *known = function ? verdict(hook, function, code) : NULL;
-    if (known == NULL || function->hidden)
-        return 0;
-    uint32_t kinds = (known->yes | known->maybe) & tool->events;
+    uint32_t kinds = sm_choice_of_code(&hook->choice, code, globals) & tool->events;
     return kinds != 0 && hook->trace ? kinds | FRAME_EVENTS : kinds;
-}
-
-static bool fact_number(void *Py_UNUSED(context), sm_fact fact, int64_t *value) {
-    if (fact != SM_FACT_DEPTH)
-        return false;
-    *value = sm_fact_depth();
-    return true;
-}
-
-/* context: where the text is held until the next. */
-static const char *fact_text(void *context, sm_fact fact) {
-    PyObject **held = context;
-    Py_XSETREF(*held, fact == SM_FACT_THREAD ? sm_fact_thread_name() : sm_fact_task_name());
-    const char *text = *held ? PyUnicode_AsUTF8(*held) : "";
-    if (text == NULL)
-        PyErr_Clear();
-    return text;
-}
-
-bool sm_pyhook_passes(sm_pyhook *hook, const sm_hook_event *event) {
-    if (hook->filter == NULL)
-        return true;
-    const sm_function *function = sm_function_of_code(event->code, NULL);
-    const sm_filter_code *known = function ? verdict(hook, function, event->code) : NULL;
-    if (known == NULL || (known->maybe & SM_HOOK_BIT(event->kind)) == 0)
-        return known != NULL && (known->yes & SM_HOOK_BIT(event->kind)) != 0;
-    bool raised = event->kind == SM_HOOK_RAISE || event->kind == SM_HOOK_STOP_ITERATION ||
-                  event->kind == SM_HOOK_THROW || event->kind == SM_HOOK_UNWIND;
-    PyObject *held = NULL;
-    sm_facts facts = {
-        .number = fact_number,
-        .text = fact_text,
-        .context = &held,
-        .kind = (sm_event_kind)event->kind,
-        .function = function,
-        .line = event->line,
-        .exception = raised ? event->arg : NULL,
-    };
-    if ((SM_HOOK_BIT(event->kind) & SM_HOOK_C_CALLS) != 0) {
-        const void *key = sm_c_function(event->arg, true);
-        facts.callee = key != NULL ? sm_function_of_c(key, event->arg) : NULL;
-    }
-    if (event->line == 0 && event->offset >= 0)
-        facts.line = PyCode_Addr2Line(event->code, event->offset);
-    bool passes = sm_filter_of_event(hook->filter, known, &facts) == SM_YES;
-    Py_XDECREF(held);
-    return passes;
 }
 
 static int call_profile(sm_tool *tool, sm_hook_thread *thread, const sm_hook_event *event) {
     sm_pyhook *hook = sm_pyhook_of(tool);
-    PyFrameObject *frame;
-    PyObject *arg;
-    if (hook->filter != NULL && !sm_pyhook_passes(hook, event))
+    if (hook->choice.filter != NULL && !sm_choice_of_event(&hook->choice, event))
         return 0;
-    if ((frame = sm_hub_frame()) == NULL || sm_tracefunc_arg(event, &arg) < 0)
+    PyFrameObject *frame = sm_hub_frame_of(thread); /* it runs, and goes on after this */
+    PyObject *arg, *made;
+    if (frame == NULL || sm_tracefunc_borrow(event, &arg, &made) < 0)
         return -1;
-    Py_INCREF(frame);
     PyObject *result = sm_pyhook_call(hook->function, frame, sm_tracefunc_what(event), arg);
-    if (result == NULL)
+    Py_XDECREF(made);
+    if (SM_UNLIKELY(result == NULL)) {
         sm_hub_leave(thread, tool);
-    Py_XDECREF(result);
-    Py_XDECREF(arg);
-    Py_DECREF(frame);
-    return result == NULL ? -1 : 0;
+        return -1;
+    }
+    Py_DECREF(result);
+    return 0;
 }
 
 /* As the interpreter calls the one profile function. */
@@ -186,7 +115,7 @@ sm_pyhook *sm_pyhook_new(PyTypeObject *type, PyObject *function, bool trace, PyT
     };
     hook->function = Py_NewRef(function);
     hook->where = Py_XNewRef(where);
-    hook->filter = sm_filter_hold(filter);
+    hook->choice.filter = sm_filter_hold(filter);
     hook->trace = trace;
     if (filter != NULL) {
         uint32_t kinds = sm_filter_kinds(filter) & hook->tool.events;

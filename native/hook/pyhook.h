@@ -5,18 +5,15 @@
 #include <stddef.h>
 
 #include "event/filter.h"
-#include <stddef.h>
-
 #include "hook/backend.h"
+#include "hook/choice.h"
 
 /* The tool and its handle in one: the hub holds a reference while it has it. */
 typedef struct {
     PyObject_HEAD sm_tool tool;
-    PyObject *function;       /* owned; NULL once the hub is done with the tool */
-    PyObject *where;          /* owned: what stands for the filter in Python; NULL: none */
-    sm_filter *filter;        /* held; NULL: none */
-    sm_filter_code *verdicts; /* owned: by sm_function.id, those given so far (yes and maybe both 0: none) */
-    uint32_t verdicts_size;
+    PyObject *function; /* owned; NULL once the hub is done with the tool */
+    PyObject *where;    /* owned: what stands for the filter in Python; NULL: none */
+    sm_choice choice;
     bool trace;    /* as sys.settrace; else as sys.setprofile */
     bool stand_in; /* set by a stand-in: goes by thread, f_trace stays when it goes */
 } sm_pyhook;
@@ -38,9 +35,6 @@ sm_pyhook *sm_pyhook_newest(bool trace);
 /* What sys.setprofile and sys.settrace do, for any thread: function NULL removes. -1 with an exception. */
 int sm_pyhook_stand_in(PyTypeObject *type, PyThreadState *tstate, bool trace, PyObject *function);
 PyObject *sm_pyhook_stands_in(PyThreadState *tstate, bool trace); /* borrowed; NULL: nobody */
-
-/* Is the event wanted? Without a filter it is. */
-bool sm_pyhook_passes(sm_pyhook *hook, const sm_hook_event *event);
 
 /* Calls function(frame, event, arg); NULL with an exception. arg NULL: None. */
 PyObject *sm_pyhook_call(PyObject *function, PyFrameObject *frame, int what, PyObject *arg);

@@ -152,7 +152,7 @@ static void keep(locals *table, sm_pyhook *hook, PyFrameObject *frame, const PyC
             forget(table, known);
         return;
     }
-    bool plain = fields->trace == NULL && fields->trace_lines && !fields->trace_opcodes && hook->filter == NULL;
+    bool plain = fields->trace == NULL && fields->trace_lines && !fields->trace_opcodes && hook->choice.filter == NULL;
     if (known == NULL && (plain || (known = insert(table, frame, code)) == NULL))
         return;
     known->epoch = home ? table->epoch : 0;
@@ -216,7 +216,7 @@ static int run(sm_pyhook *hook, PyFrameObject *frame, const sm_hook_event *event
 int sm_pytrace_call(sm_tool *tool, sm_hook_thread *thread, const sm_hook_event *event) {
     sm_pyhook *hook = sm_pyhook_of(tool);
     locals *table = sm_hub_thread_data(thread, tool, sizeof *table);
-    PyFrameObject *frame = sm_hub_frame();
+    PyFrameObject *frame = sm_hub_frame_of(thread);
     if (frame == NULL || table == NULL) {
         sm_hub.lost++;
         return frame == NULL ? -1 : 0;
@@ -234,7 +234,7 @@ int sm_pytrace_call(sm_tool *tool, sm_hook_thread *thread, const sm_hook_event *
         known = NULL;
     }
     int result = 0;
-    if (hook->filter != NULL && !sm_pyhook_passes(hook, event)) {
+    if (hook->choice.filter != NULL && !sm_choice_of_event(&hook->choice, event)) {
         if (ends && (known = find(table, frame)) != NULL)
             forget(table, known);
         Py_DECREF(frame);
@@ -251,7 +251,7 @@ int sm_pytrace_call(sm_tool *tool, sm_hook_thread *thread, const sm_hook_event *
             others = take(fields);
         show(fields, own);
     }
-    if (hook->filter != NULL && find(table, frame) == NULL && fields->trace == NULL)
+    if (hook->choice.filter != NULL && find(table, frame) == NULL && fields->trace == NULL)
         fields->trace = Py_NewRef(hook->function); /* its call was not reported */
     if (hook->filter != NULL || !in_frame || ends)
         known = NULL; /* what is kept has to be looked for anew */

@@ -48,6 +48,26 @@ static inline int sm_tracefunc_arg(const sm_hook_event *event, PyObject **arg) {
     }
 }
 
+/* The same without counting references where there is no need to: *arg is borrowed from the event, or from *made, a new
+ * reference or NULL, which the caller releases. */
+static inline int sm_tracefunc_borrow(const sm_hook_event *event, PyObject **arg, PyObject **made) {
+    const uint32_t none = SM_HOOK_BIT(SM_HOOK_START) | SM_HOOK_BIT(SM_HOOK_RESUME) | SM_HOOK_BIT(SM_HOOK_THROW) |
+                          SM_HOOK_BIT(SM_HOOK_LINE) | SM_HOOK_BIT(SM_HOOK_OPCODE);
+    const uint32_t value = SM_HOOK_BIT(SM_HOOK_RETURN) | SM_HOOK_BIT(SM_HOOK_YIELD);
+    uint32_t bit = SM_HOOK_BIT(event->kind);
+    *made = NULL;
+    if ((bit & none) != 0) {
+        *arg = Py_None;
+    } else if ((bit & value) != 0 || ((bit & SM_HOOK_C_CALLS) != 0 && event->self == NULL)) {
+        *arg = event->arg;
+    } else {
+        if (sm_tracefunc_arg(event, made) < 0)
+            return -1;
+        *arg = *made;
+    }
+    return 0;
+}
+
 #define SM_PROFILE_EVENTS (SM_HOOK_CALLS | SM_HOOK_C_CALLS)
 #define SM_TRACE_EVENTS                                                                                                \
     (SM_HOOK_CALLS | SM_HOOK_BIT(SM_HOOK_LINE) | SM_HOOK_BIT(SM_HOOK_RAISE) | SM_HOOK_BIT(SM_HOOK_STOP_ITERATION) |    \

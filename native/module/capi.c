@@ -71,9 +71,9 @@ static uint32_t wants(sm_tool *tool, PyCodeObject *code, PyObject *globals) {
     return sm_choice_of_code(&HOOK_OF(tool, tool)->choice, code, globals);
 }
 
-static int call_func(hook *hook, PyFrameObject *frame, int what, PyObject *arg) {
+static inline int call_func(hook *hook, PyThreadState *tstate, PyFrameObject *frame, int what, PyObject *arg) {
     int result = hook->func(hook->obj, frame, what, arg);
-    bool raised = PyErr_Occurred() != NULL;
+    bool raised = sm_tstate_pending(tstate);
     if (SM_UNLIKELY(result != 0 && !raised))
         PyErr_SetString(PyExc_SystemError, "a hook set through seismo's C API returned -1 without an exception");
     return result != 0 || raised ? -1 : 0;
@@ -83,22 +83,20 @@ static int on_event(sm_tool *tool, sm_hook_thread *thread, const sm_hook_event *
     hook *self = HOOK_OF(tool, tool);
     if (self->choice.filter != NULL && !sm_choice_of_event(&self->choice, event))
         return 0;
-    PyFrameObject *frame = sm_hub_frame();
-    PyObject *arg;
-    if (frame == NULL || sm_tracefunc_arg(event, &arg) < 0)
+    PyFrameObject *frame = sm_hub_frame_of(thread); /* it runs, and goes on after this */
+    PyObject *arg, *made;
+    if (frame == NULL || sm_tracefunc_borrow(event, &arg, &made) < 0)
         return -1;
-    Py_INCREF(frame);
     sm_frame_object *fields = (sm_frame_object *)frame;
     bool opcodes = fields->trace_opcodes;
     if (event->kind == SM_HOOK_LINE)
         fields->line = event->line;
-    int result = call_func(self, frame, sm_tracefunc_what(event), arg);
+    int result = call_func(self, thread->tstate, frame, sm_tracefunc_what(event), arg);
     if (event->kind == SM_HOOK_LINE)
         fields->line = 0;
     if (self->kind == SEISMO_TRACE && result == 0 && !opcodes && fields->trace_opcodes)
         result = sm_hub_opcodes(tool, event->code, true);
-    Py_XDECREF(arg);
-    Py_DECREF(frame);
+    Py_XDECREF(made);
     if (result < 0) /* as the interpreter does: in this thread, it is unset */
         sm_hub_leave(thread, tool);
     return result;

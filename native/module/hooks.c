@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/alloc.h"
 #include "event/engine.h"
 #include "module/filter.h"
 #include "module/module.h"
@@ -45,8 +44,7 @@ static void hook_dealloc(PyObject *self) {
     sm_pyhook *hook = (sm_pyhook *)self;
     PyObject_GC_UnTrack(self);
     (void)hook_clear(self);
-    sm_filter_release(hook->filter);
-    sm_free(hook->verdicts);
+    sm_choice_clear(&hook->choice);
     type->tp_free(self);
     Py_DECREF(type);
 }
