@@ -253,7 +253,7 @@ int sm_pytrace_call(sm_tool *tool, sm_hook_thread *thread, const sm_hook_event *
     }
     if (hook->choice.filter != NULL && find(table, frame) == NULL && fields->trace == NULL)
         fields->trace = Py_NewRef(hook->function); /* its call was not reported */
-    if (hook->filter != NULL || !in_frame || ends)
+    if (hook->choice.filter != NULL || !in_frame || ends)
         known = NULL; /* what is kept has to be looked for anew */
     const local *slots = table->slots;
     result = run(hook, frame, event);
