@@ -19,7 +19,7 @@ int sm_pyhook_init(void) {
     return 0;
 }
 
-PyObject *sm_pyhook_call(PyObject *function, PyFrameObject *frame, int what, PyObject *arg) {
+SM_INLINE PyObject *call(PyObject *function, PyFrameObject *frame, int what, PyObject *arg) {
     if (sm_frame_before_call(frame) < 0)
         return NULL;
     PyObject *arguments[4] = {NULL, (PyObject *)frame, event_names[what], arg ? arg : Py_None};
@@ -29,6 +29,10 @@ PyObject *sm_pyhook_call(PyObject *function, PyFrameObject *frame, int what, PyO
                            : PyObject_Vectorcall(function, arguments + 1, count, NULL);
     sm_frame_after_call(frame);
     return result;
+}
+
+PyObject *sm_pyhook_call(PyObject *function, PyFrameObject *frame, int what, PyObject *arg) {
+    return call(function, frame, what, arg);
 }
 
 /* The kinds that tell a trace tool of frames' beginnings and ends, which it needs for their local functions. */
@@ -50,7 +54,7 @@ static int call_profile(sm_tool *tool, sm_hook_thread *thread, const sm_hook_eve
     PyObject *arg, *made;
     if (frame == NULL || sm_tracefunc_borrow(event, &arg, &made) < 0)
         return -1;
-    PyObject *result = sm_pyhook_call(hook->function, frame, sm_tracefunc_what(event), arg);
+    PyObject *result = call(hook->function, frame, sm_tracefunc_what(event), arg);
     Py_XDECREF(made);
     if (SM_UNLIKELY(result == NULL)) {
         sm_hub_leave(thread, tool);
