@@ -147,6 +147,19 @@ static inline PyInterpreterState *sm_tstate_interpreter(const PyThreadState *tst
     return tstate->interp;
 }
 
+/* Calls a function that is most likely a Python one. PyObject_Vectorcall does it, too, but not the shortest way: what
+ * is shorter differs, and is a tenth of what an empty Python callback costs. From 3.14 on, PyObject_VectorcallDict is
+ * compiled with a way of its own to Python functions. */
+static inline PyObject *sm_call(PyObject *function, PyObject *const *arguments, size_t count) {
+#if PY_VERSION_HEX >= 0x030E0000
+    return PyObject_VectorcallDict(function, arguments, count, NULL);
+#else
+    return Py_TYPE(function) == &PyFunction_Type
+               ? ((PyFunctionObject *)function)->vectorcall(function, arguments, count, NULL)
+               : PyObject_Vectorcall(function, arguments, count, NULL);
+#endif
+}
+
 /* Is this the thread that the process began with, or that forked it? */
 static inline int sm_is_main_thread(void) {
     return PyThread_get_thread_native_id() == (unsigned long)getpid();

@@ -24,9 +24,7 @@ SM_INLINE PyObject *call(PyObject *function, PyFrameObject *frame, int what, PyO
         return NULL;
     PyObject *arguments[4] = {NULL, (PyObject *)frame, event_names[what], arg ? arg : Py_None};
     const size_t count = 3 | PY_VECTORCALL_ARGUMENTS_OFFSET;
-    PyObject *result = Py_TYPE(function) == &PyFunction_Type
-                           ? ((PyFunctionObject *)function)->vectorcall(function, arguments + 1, count, NULL)
-                           : PyObject_Vectorcall(function, arguments + 1, count, NULL);
+    PyObject *result = sm_call(function, arguments + 1, count);
     sm_frame_after_call(frame);
     return result;
 }
