@@ -17,6 +17,8 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 def run(*command, folder):
     paths = [str(Path(seismo.__file__).parents[1]), str(folder)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    if command[0] != sys.executable:
+        environment.pop("LD_PRELOAD", None)  # the sanitizers' library is for Python: rustc crashes with it
     done = subprocess.run(
         [str(word) for word in command], cwd=folder, env=environment, capture_output=True, text=True, timeout=120
     )
