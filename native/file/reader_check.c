@@ -197,6 +197,46 @@ static void check_parents(checker *check) {
     }
 }
 
+/* Which column refers to which table, but for the tree's own parents. */
+static const struct {
+    sm_table_kind table;
+    int column;
+    sm_table_kind to;
+} references[] = {
+    {SM_NODES, SM_NODES_THREAD, SM_THREADS},
+    {SM_NODES, SM_NODES_FUNCTION, SM_FUNCTIONS},
+    {SM_THREADS, SM_THREADS_PROCESS, SM_PROCESSES},
+    {SM_LINES, SM_LINES_FUNCTION, SM_FUNCTIONS},
+    {SM_ARCS, SM_ARCS_FUNCTION, SM_FUNCTIONS},
+    {SM_BRANCHES, SM_BRANCHES_FUNCTION, SM_FUNCTIONS},
+    {SM_CONTEXT_HITS, SM_CONTEXT_HITS_CONTEXT, SM_CONTEXTS},
+    {SM_INSTRUCTIONS, SM_INSTRUCTIONS_FUNCTION, SM_FUNCTIONS},
+};
+
+/* What ran in a context names lines and arcs by blocks of 64 ids: with gaps among those it would name others. */
+static void check_contexts(checker *check) {
+    sm_read_data *data = check->data;
+    static const sm_table_kind named[] = {SM_LINES, SM_ARCS};
+    for (int i = 0; i < 2; i++) {
+        const sm_read_table *rows = &data->table[named[i]];
+        sm_read_table *hits = &data->table[SM_CONTEXT_HITS];
+        if (rows->ids == rows->rows)
+            continue;
+        size_t kept = 0;
+        for (size_t row = 0; row < hits->rows; row++) {
+            if (hits->column[SM_CONTEXT_HITS_KIND][row] == i)
+                continue;
+            for (int c = 1; c < SM_CONTEXT_HITS_COLUMNS; c++)
+                hits->column[c][kept] = hits->column[c][row];
+            kept++;
+        }
+        if (kept < hits->rows)
+            sm_read_problem(data, check->size, "what ran in which context is dropped: some %s are missing",
+                            sm_tables[named[i]].name);
+        hits->rows = kept;
+    }
+}
+
 int sm_read_check(sm_read_data *data, uint64_t size) {
     checker check = {.data = data, .size = size};
     for (int t = 0; t < SM_TABLES; t++) {
@@ -205,12 +245,14 @@ int sm_read_check(sm_read_data *data, uint64_t size) {
         }
         check_values(&check, t);
     }
-    sm_read_table *threads = &data->table[SM_THREADS], *nodes = &data->table[SM_NODES];
-    if (!check_references(&check, nodes->column[SM_NODES_THREAD], nodes->rows, "nodes", SM_THREADS) ||
-        !check_references(&check, nodes->column[SM_NODES_FUNCTION], nodes->rows, "nodes", SM_FUNCTIONS) ||
-        !check_references(&check, threads->column[SM_THREADS_PROCESS], threads->rows, "threads", SM_PROCESSES)) {
-        return 0;
+    for (size_t i = 0; i < sizeof references / sizeof *references; i++) {
+        sm_read_table *table = &data->table[references[i].table];
+        if (!check_references(&check, table->column[references[i].column], table->rows,
+                              sm_tables[references[i].table].name, references[i].to)) {
+            return 0;
+        }
     }
+    check_contexts(&check);
     check_parents(&check);
     for (int t = 0; t < SM_TABLES; t++) {
         sm_free(data->table[t].row_of);

@@ -76,13 +76,94 @@
     X(LOSSES, THREAD, "thread", INT) /* -1: all */                                                                     \
     X(LOSSES, DETAIL, "detail", STR)
 
+/* A line of a function: coverage tells that it ran, or how often; linetimes also how long. Times as in nodes. */
+#define SM_COLUMNS_LINES(X)                                                                                            \
+    X(LINES, ID, "id", COUNT)                                                                                          \
+    X(LINES, FUNCTION, "function", COUNT)                                                                              \
+    X(LINES, LINE, "line", INT)                                                                                        \
+    X(LINES, HITS, "hits", COUNT)                                                                                      \
+    X(LINES, FLAGS, "flags", COUNT)       /* 1 hits say only that it ran, not how often */                             \
+    X(LINES, SEGMENTS, "segments", COUNT) /* stretches of its own time: one a hit, one more a return into it */        \
+    X(LINES, TIMED, "timed", COUNT)                                                                                    \
+    X(LINES, TIMED_NS, "timed_ns", COUNT)                                                                              \
+    X(LINES, TIMED_SQ, "timed_sq", REAL) /* ns squared */                                                              \
+    X(LINES, SAMPLED, "sampled", COUNT)                                                                                \
+    X(LINES, SAMPLED_NS, "sampled_ns", COUNT)                                                                          \
+    X(LINES, SAMPLED_SQ, "sampled_sq", REAL)                                                                           \
+    X(LINES, TICKED, "ticked", COUNT)                                                                                  \
+    X(LINES, TICKED_NS, "ticked_ns", COUNT)                                                                            \
+    X(LINES, INNER_NS, "inner_ns", REAL)   /* in what it called; already an estimate */                                \
+    X(LINES, INNER_VAR, "inner_var", REAL) /* the estimate's variance, ns squared */                                   \
+    X(LINES, AWAITS, "awaits", COUNT)                                                                                  \
+    X(LINES, AWAIT_NS, "await_ns", COUNT)
+
+/* A step from one line to another: of branches, those that were taken. -N: into or out of the code that begins at line
+ * N. */
+#define SM_COLUMNS_ARCS(X)                                                                                             \
+    X(ARCS, ID, "id", COUNT)                                                                                           \
+    X(ARCS, FUNCTION, "function", COUNT)                                                                               \
+    X(ARCS, FROM_LINE, "from_line", INT)                                                                               \
+    X(ARCS, TO_LINE, "to_line", INT)                                                                                   \
+    X(ARCS, HITS, "hits", COUNT)                                                                                       \
+    X(ARCS, FLAGS, "flags", COUNT) /* 1 as in lines */
+
+/* A conditional jump of a function's code, with the place of what it decides by. Columns of text from 0, in UTF-8. */
+#define SM_COLUMNS_BRANCHES(X)                                                                                         \
+    X(BRANCHES, ID, "id", COUNT)                                                                                       \
+    X(BRANCHES, FUNCTION, "function", COUNT)                                                                           \
+    X(BRANCHES, OFFSET, "offset", COUNT) /* bytes into the code */                                                     \
+    X(BRANCHES, KIND, "kind", COUNT)     /* jumps if: 0 false, 1 true, 2 None, 3 not None, 4 exhausted, 5 other */     \
+    X(BRANCHES, LINE, "line", INT)                                                                                     \
+    X(BRANCHES, COLUMN, "column", INT) /* -1: unknown */                                                               \
+    X(BRANCHES, END_LINE, "end_line", INT)                                                                             \
+    X(BRANCHES, END_COLUMN, "end_column", INT)                                                                         \
+    X(BRANCHES, FELL, "fell", COUNT)     /* times that it did not jump */                                              \
+    X(BRANCHES, JUMPED, "jumped", COUNT) /* times that it did */                                                       \
+    X(BRANCHES, FLAGS, "flags", COUNT)   /* 1 as in lines, 2 fell or jumped may be missing: it could not be told */
+
+#define SM_COLUMNS_CONTEXTS(X)                                                                                         \
+    X(CONTEXTS, ID, "id", COUNT)                                                                                       \
+    X(CONTEXTS, NAME, "name", STR)
+
+/* What ran in a context: row base + i of lines (kind 0) or of arcs (kind 1), for every bit i of bits. */
+#define SM_COLUMNS_CONTEXT_HITS(X)                                                                                     \
+    X(CONTEXT_HITS, ID, "id", COUNT)                                                                                   \
+    X(CONTEXT_HITS, CONTEXT, "context", COUNT)                                                                         \
+    X(CONTEXT_HITS, KIND, "kind", COUNT)                                                                               \
+    X(CONTEXT_HITS, BASE, "base", COUNT) /* a multiple of 64 */                                                        \
+    X(CONTEXT_HITS, BITS, "bits", INT)   /* 64 of them */
+
+#define SM_COLUMNS_INSTRUCTIONS(X)                                                                                     \
+    X(INSTRUCTIONS, ID, "id", COUNT)                                                                                   \
+    X(INSTRUCTIONS, FUNCTION, "function", COUNT)                                                                       \
+    X(INSTRUCTIONS, OFFSET, "offset", COUNT) /* bytes into the code */                                                 \
+    X(INSTRUCTIONS, LINE, "line", INT)       /* 0: none */                                                             \
+    X(INSTRUCTIONS, TEXT, "text", STR)       /* disassembled */                                                        \
+    X(INSTRUCTIONS, HITS, "hits", COUNT)
+
+/* The source files as they were when the recording ended. */
+#define SM_COLUMNS_SOURCES(X)                                                                                          \
+    X(SOURCES, ID, "id", COUNT)                                                                                        \
+    X(SOURCES, FILE, "file", STR) /* as in functions */                                                                \
+    X(SOURCES, PATH, "path", STR) /* absolute; "": it is no file */                                                    \
+    X(SOURCES, SIZE, "size", INT) /* bytes; -1: it cannot be read */                                                   \
+    X(SOURCES, MTIME_NS, "mtime_ns", INT)                                                                              \
+    X(SOURCES, CRC, "crc", INT) /* CRC-32 of its content; -1: unknown */
+
 /* Y(TABLE, "name"): the position is the table's number in the file. Tables refer only to tables before them. */
 #define SM_TABLE_LIST(Y)                                                                                               \
     Y(PROCESSES, "processes")                                                                                          \
     Y(THREADS, "threads")                                                                                              \
     Y(FUNCTIONS, "functions")                                                                                          \
     Y(NODES, "nodes")                                                                                                  \
-    Y(LOSSES, "losses")
+    Y(LOSSES, "losses")                                                                                                \
+    Y(LINES, "lines")                                                                                                  \
+    Y(ARCS, "arcs")                                                                                                    \
+    Y(BRANCHES, "branches")                                                                                            \
+    Y(CONTEXTS, "contexts")                                                                                            \
+    Y(CONTEXT_HITS, "context_hits")                                                                                    \
+    Y(INSTRUCTIONS, "instructions")                                                                                    \
+    Y(SOURCES, "sources")
 
 typedef enum {
 #define SM_TABLE_NUMBER(TABLE, name) SM_##TABLE,
@@ -97,6 +178,13 @@ enum { SM_COLUMNS_THREADS(SM_COLUMN_NUMBER) SM_THREADS_COLUMNS };
 enum { SM_COLUMNS_FUNCTIONS(SM_COLUMN_NUMBER) SM_FUNCTIONS_COLUMNS };
 enum { SM_COLUMNS_NODES(SM_COLUMN_NUMBER) SM_NODES_COLUMNS };
 enum { SM_COLUMNS_LOSSES(SM_COLUMN_NUMBER) SM_LOSSES_COLUMNS };
+enum { SM_COLUMNS_LINES(SM_COLUMN_NUMBER) SM_LINES_COLUMNS };
+enum { SM_COLUMNS_ARCS(SM_COLUMN_NUMBER) SM_ARCS_COLUMNS };
+enum { SM_COLUMNS_BRANCHES(SM_COLUMN_NUMBER) SM_BRANCHES_COLUMNS };
+enum { SM_COLUMNS_CONTEXTS(SM_COLUMN_NUMBER) SM_CONTEXTS_COLUMNS };
+enum { SM_COLUMNS_CONTEXT_HITS(SM_COLUMN_NUMBER) SM_CONTEXT_HITS_COLUMNS };
+enum { SM_COLUMNS_INSTRUCTIONS(SM_COLUMN_NUMBER) SM_INSTRUCTIONS_COLUMNS };
+enum { SM_COLUMNS_SOURCES(SM_COLUMN_NUMBER) SM_SOURCES_COLUMNS };
 #undef SM_COLUMN_NUMBER
 #define SM_MAX_COLUMNS 32 /* no table has more; room for sm_writer_row's arrays */
 

@@ -30,6 +30,22 @@ TABLES = {
         ),
     ),
     4: ("losses", "id:i kind:s count:i thread:i detail:s"),
+    5: (
+        "lines",
+        (
+            "id:i function:i line:i hits:i flags:i segments:i timed:i timed_ns:i timed_sq:f sampled:i"
+            " sampled_ns:i sampled_sq:f ticked:i ticked_ns:i inner_ns:f inner_var:f awaits:i await_ns:i"
+        ),
+    ),
+    6: ("arcs", "id:i function:i from_line:i to_line:i hits:i flags:i"),
+    7: (
+        "branches",
+        ("id:i function:i offset:i kind:i line:i column:i end_line:i end_column:i fell:i jumped:i flags:i"),
+    ),
+    8: ("contexts", "id:i name:s"),
+    9: ("context_hits", "id:i context:i kind:i base:i bits:i"),
+    10: ("instructions", "id:i function:i offset:i line:i text:s hits:i"),
+    11: ("sources", "id:i file:s path:s size:i mtime_ns:i crc:i"),
 }
 
 

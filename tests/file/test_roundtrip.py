@@ -17,6 +17,8 @@ TEXT = st.text(st.characters(), max_size=20)
 # What is never negative; in losses only the count is
 COUNTS = {"id", "kind", "process", "thread", "function", "flags", "calls", "resumes", "exceptions", "timed", "timed_ns"}
 COUNTS |= {"rest_ns", "sampled", "sampled_ns", "ticked", "ticked_ns", "awaits", "await_ns"}
+COUNTS |= {"hits", "segments", "offset", "fell", "jumped", "context", "base"}
+REFERENCES = {"context": "contexts", "function": "functions"}  # of the tables about lines
 
 
 @st.composite
@@ -50,6 +52,9 @@ def files(draw):
                     row["thread"] = threads_of[row["parent"]]
                 threads_of.append(row["thread"])
                 row["function"] %= sizes["functions"]
+            if name in ("lines", "arcs", "branches", "context_hits", "instructions"):
+                for column in row.keys() & REFERENCES:
+                    row[column] %= sizes[REFERENCES[column]]
             rows[name].append(row)
     return rows
 

@@ -31,7 +31,9 @@ def recording(nodes, kinds, processes=1, thread_process=(0,), costs=None):
     }
     tables = {
         table: {
-            name: memoryview(array.array("d" if code == "d" else "q", [row.get(name, 0) for row in rows[table]]))
+            name: memoryview(
+                array.array("d" if code == "d" else "q", [row.get(name, 0) for row in rows.get(table, [])])
+            )
             for name, code in columns
         }
         for table, columns in _core.schema().items()

@@ -31,9 +31,9 @@ def million():
     for table, columns in _core.schema().items():
         data = {}
         for column, code in columns:
-            values = range(rows[table]) if column == "id" else filled.get((table, column))
+            values = range(rows.get(table, 0)) if column == "id" else filled.get((table, column))
             code = "d" if code == "d" else "q"
-            data[column] = array.array(code, bytes(8 * rows[table]) if values is None else values)
+            data[column] = array.array(code, bytes(8 * rows.get(table, 0)) if values is None else values)
         writer.table(table, data)
     return writer.finish()
 

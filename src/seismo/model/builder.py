@@ -10,7 +10,7 @@ from seismo.model.recording import SCHEMA, Recording, Tables
 from seismo.model.table import Strings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 
 class Builder:
@@ -99,6 +99,43 @@ class Builder:
     def loss(self, kind: str, count: int = 1, detail: str = "", thread: int = -1) -> int:
         """Notes something that is missing. `thread` -1: all."""
         return self._add("losses", kind=kind, count=count, thread=thread, detail=detail)
+
+    def line(self, function: int, line: int, hits: int = 1, *, own_ns: float = 0, **columns: Any) -> int:
+        """Adds a line of a function; other columns of the table by name. flags 1: hits say only that it ran."""
+        _below("function", function, len(self._rows["functions"]["id"]))
+        columns = {"segments": hits, "timed": hits, "timed_ns": max(0, round(own_ns)), **columns}
+        return self._add("lines", function=function, line=line, hits=hits, **columns)
+
+    def arc(self, function: int, from_line: int, to_line: int, hits: int = 1, flags: int = 0) -> int:
+        """Adds a step from one line to another. -N: into or out of the code that begins at line N."""
+        _below("function", function, len(self._rows["functions"]["id"]))
+        return self._add("arcs", function=function, from_line=from_line, to_line=to_line, hits=hits, flags=flags)
+
+    def branch(self, function: int, offset: int, **columns: Any) -> int:
+        """Adds a conditional jump of a function, by the columns of the table."""
+        _below("function", function, len(self._rows["functions"]["id"]))
+        return self._add("branches", function=function, offset=offset, **columns)
+
+    def context(self, name: str, lines: Iterable[int] = (), arcs: Iterable[int] = ()) -> int:
+        """Adds a context, and which lines and arcs (their ids) ran in it."""
+        number = self._add("contexts", name=name)
+        for kind, rows in enumerate((lines, arcs)):
+            blocks: dict[int, int] = {}
+            for row in rows:
+                blocks[row & ~63] = blocks.get(row & ~63, 0) | 1 << (row & 63)
+            for base, bits in sorted(blocks.items()):
+                bits -= bits >> 63 << 64  # as a signed number
+                self._add("context_hits", context=number, kind=kind, base=base, bits=bits)
+        return number
+
+    def instruction(self, function: int, offset: int, line: int, text: str, hits: int) -> int:
+        """Adds an instruction of a function."""
+        _below("function", function, len(self._rows["functions"]["id"]))
+        return self._add("instructions", function=function, offset=offset, line=line, text=text, hits=hits)
+
+    def source(self, file: str, path: str, size: int = -1, mtime_ns: int = 0, crc: int = -1) -> int:
+        """Adds a source file as it was when the recording ended. path: absolute; "" for what is no file."""
+        return self._add("sources", file=file, path=path, size=size, mtime_ns=mtime_ns, crc=crc)
 
     def build(self, meta: Mapping[str, Any] | None = None) -> Recording:
         """The recording so far; the builder may go on."""

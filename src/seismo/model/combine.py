@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from seismo import _core
 from seismo.errors import RecordingError
+from seismo.model import lines
 from seismo.model.recording import KEY, SCHEMA, Columns, Recording, Tables
 from seismo.model.table import Strings
 
@@ -112,6 +113,7 @@ def merge(recordings: Iterable[Recording]) -> Recording:
     tables["threads"] = _table("threads", thread_rows, texts)
     tables["nodes"] = _merge_nodes(parts, thread_maps, function_maps)
     tables["losses"] = _table("losses", _merge_losses(parts, thread_maps), texts)
+    tables |= lines.merged(parts, function_maps, texts)
     ordered = {kind: tables[kind] for kind in SCHEMA}
     return Recording(ordered, Strings.of(list(texts.index)), _merge_meta([part.meta for part in parts]))
 
@@ -284,7 +286,8 @@ def subtract(later: Recording, earlier: Recording) -> Recording:
         if busy[row] and parents[row] >= 0:
             busy[parents[row]] = 1
     chosen = _chosen_nodes(nodes, list(compress(range(len(busy)), busy)))
-    tables = {**later._raw, **_without_idle_functions(later, chosen)}
+    tables = {**later._raw, **lines.subtracted(later, earlier)}
+    tables |= _without_idle_functions(Recording(tables, later._strings, later.meta), chosen)
     tables["threads"] = _subtract_times(later._raw["threads"], earlier._raw["threads"])
     strings = [later._strings[i] for i in range(len(later._strings))]
     tables["losses"] = _subtract_losses(later, earlier)
@@ -305,16 +308,18 @@ def _continues(later: Recording, earlier: Recording) -> bool:
 
 
 def _without_idle_functions(recording: Recording, nodes: Columns) -> Tables:
-    """The nodes, and those functions of the recording that they name."""
-    used = sorted(set(nodes["function"].tolist()))
+    """The nodes and the tables about lines, and those functions of the recording that they name."""
+    named = {"nodes": nodes, **{kind: recording._raw[kind] for kind in lines.OF_FUNCTIONS}}
+    used = sorted({number for table in named.values() for number in table["function"].tolist()})
     new_ids = dict(zip(used, range(len(used)), strict=True))
     rows = _ints(used)
     functions = {name: _taken(column, rows) for name, column in recording._raw["functions"].items()}
     functions["id"] = _ints(range(len(used)))
-    return {
-        "functions": functions,
-        "nodes": {**nodes, "function": _ints(map(new_ids.__getitem__, nodes["function"].tolist()))},
+    tables: Tables = {
+        kind: {**table, "function": _ints(map(new_ids.__getitem__, table["function"].tolist()))}
+        for kind, table in named.items()
     }
+    return {"functions": functions, **tables}
 
 
 def _subtract_times(now: Columns, before: Columns) -> Columns:

@@ -1,0 +1,150 @@
+"""The tables about lines, merged and subtracted: lines, arcs, branches, contexts, instructions, sources.
+
+Rows of different recordings that are about the same place are one, and their numbers are sums. The order of the result
+follows from its contents alone, so that any engine may merge any number in any order.
+"""
+
+from __future__ import annotations
+
+import array
+from typing import TYPE_CHECKING, Any
+
+from seismo import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from seismo.model.recording import Columns, Recording, Tables
+
+SCHEMA: dict[str, list[tuple[str, str]]] = _core.schema()
+RAN_ONLY = 1  # flag: hits say only that it ran
+LINES, ARCS = 0, 1  # kinds of context_hits
+
+# What makes two rows the same one. The other columns are summed, flags are joined.
+PLACES = {
+    "lines": ("function", "line"),
+    "arcs": ("function", "from_line", "to_line"),
+    "branches": ("function", "offset", "kind", "line", "column", "end_line", "end_column"),
+    "instructions": ("function", "offset", "line", "text"),
+    "sources": ("file", "path", "size", "mtime_ns", "crc"),
+}
+OF_FUNCTIONS = ("lines", "arcs", "branches", "instructions")  # tables with a column `function`
+_LARGEST = 2**63 - 1
+_MASK = 2**64 - 1
+
+
+def rows_of(recording: Recording, kind: str) -> Iterator[tuple[Any, ...]]:
+    """A table's rows without their ids; strings as text."""
+    raw, strings = recording._raw[kind], recording._strings
+    columns = [
+        [strings[i] for i in raw[name].tolist()] if code == "s" else raw[name].tolist()
+        for name, code in SCHEMA[kind]
+        if name != "id"
+    ]
+    return zip(*columns, strict=True)
+
+
+def empty(kind: str) -> Columns:
+    """A table without rows."""
+    return {name: memoryview(array.array("d" if code == "d" else "q")) for name, code in SCHEMA[kind]}
+
+
+def merged(parts: Sequence[Recording], function_maps: Sequence[Sequence[int]], texts: Any) -> Tables:
+    """The tables of all. function_maps: for each part its functions' new ids. texts: the new strings, with add()."""
+    tables: Tables = {}
+    row_maps: dict[str, list[list[int]]] = {}
+    for kind in PLACES:
+        tables[kind], row_maps[kind] = _merged_places(kind, parts, function_maps, texts)
+    names = sorted({name for part in parts for (name,) in rows_of(part, "contexts")})
+    tables["contexts"] = _columns("contexts", [(name,) for name in names], texts)
+    numbers = {name: number for number, name in enumerate(names)}
+    tables["context_hits"] = _merged_contexts(parts, numbers, row_maps)
+    return tables
+
+
+def _merged_places(
+    kind: str, parts: Sequence[Recording], function_maps: Sequence[Sequence[int]], texts: Any
+) -> tuple[Columns, list[list[int]]]:
+    names = [name for name, _ in SCHEMA[kind] if name != "id"]
+    place = [names.index(name) for name in PLACES[kind]]
+    rest = [(i, name == "flags") for i, name in enumerate(names) if i not in place]
+    function = names.index("function") if "function" in names else -1
+    known: dict[tuple[Any, ...], list[Any]] = {}
+    keys_of: list[list[tuple[Any, ...]]] = []
+    for part, functions in zip(parts, function_maps, strict=True):
+        keys = []
+        for values in rows_of(part, kind):
+            row = list(values)
+            if function >= 0:
+                row[function] = functions[row[function]]
+            key = tuple(row[i] for i in place)
+            keys.append(key)
+            have = known.get(key)
+            if have is None:
+                known[key] = row
+                continue
+            for i, is_flags in rest:
+                have[i] = have[i] | row[i] if is_flags else _held(have[i] + row[i])
+        keys_of.append(keys)
+    order = {key: number for number, key in enumerate(sorted(known))}
+    table = _columns(kind, [known[key] for key in order], texts)
+    return table, [[order[key] for key in keys] for keys in keys_of]
+
+
+def _held(total: Any) -> Any:
+    return min(total, _LARGEST)
+
+
+def _columns(kind: str, rows: Sequence[Sequence[Any]], texts: Any) -> Columns:
+    table: Columns = {"id": memoryview(array.array("q", range(len(rows))))}
+    for i, (name, code) in enumerate(SCHEMA[kind][1:]):
+        values = [row[i] for row in rows]
+        if code == "s":
+            values = [texts.add(value) for value in values]
+        table[name] = memoryview(array.array("d" if code == "d" else "q", values))
+    return table
+
+
+def context_rows(recording: Recording) -> Iterator[tuple[int, int, int]]:
+    """(context, kind, row) for all that ran in a context: rows of lines (kind 0) and arcs (1)."""
+    for context, kind, base, bits in rows_of(recording, "context_hits"):
+        bits &= _MASK
+        while bits:
+            low = bits & -bits
+            yield context, kind, base + low.bit_length() - 1
+            bits ^= low
+
+
+def _merged_contexts(
+    parts: Sequence[Recording], numbers: dict[str, int], row_maps: dict[str, list[list[int]]]
+) -> Columns:
+    blocks: dict[tuple[int, int, int], int] = {}
+    for index, part in enumerate(parts):
+        contexts = [numbers[name] for (name,) in rows_of(part, "contexts")]
+        maps = (row_maps["lines"][index], row_maps["arcs"][index])
+        for context, kind, row in context_rows(part):
+            if kind > ARCS or row >= len(maps[kind]):
+                continue  # a damaged file
+            row = maps[kind][row]
+            key = (contexts[context], kind, row & ~63)
+            blocks[key] = blocks.get(key, 0) | 1 << (row & 63)
+    rows = [(*key, bits - (1 << 64) if bits >> 63 else bits) for key, bits in sorted(blocks.items())]
+    return _columns("context_hits", rows, None)
+
+
+def subtracted(later: Recording, earlier: Recording) -> Tables:
+    """What the tables of an earlier snapshot lack. Rows keep their ids, so what ran in contexts stays as it is."""
+    tables: Tables = {}
+    for kind in OF_FUNCTIONS:
+        now = later._raw[kind]
+        columns = dict(now)
+        before = earlier._raw[kind]
+        growing = [name for name, _ in SCHEMA[kind] if name not in (*PLACES[kind], "id", "flags")]
+        for name in growing:
+            values = now[name].tolist()
+            old = before[name].tolist()
+            for row in range(min(len(old), len(values))):
+                values[row] = max(0, values[row] - old[row])
+            columns[name] = memoryview(array.array(now[name].format, values))
+        tables[kind] = columns
+    return tables
