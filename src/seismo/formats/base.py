@@ -55,6 +55,7 @@ class Format:
     `suffixes` are what file names end with, in lower case and with their dot; `prefixes` what they begin with, for
     tools that put a number at the end. `lost` says what of a recording the format cannot hold, `kept` what reading
     returns. `of` is the kind of recording that it is for; empty for one that holds all kinds.
+    `needs_sources`: writing reads the recorded program's sources as well.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Format:
     kept: str = ""
     prefixes: tuple[str, ...] = ()
     of: str = CALLS
+    needs_sources: bool = False
 
     def write(self, recording: Recording, file: ByteSink) -> None:
         """Writes all of the recording that the format can hold to a file that is open for bytes.

@@ -24,7 +24,7 @@ from seismo.formats.base import COVERAGE, MAX_LINE, MAX_VALUE, Format, TextSink
 from seismo.formats.covered import Covered, field_path, field_text, has_arcs, has_counts, report_of
 
 if TYPE_CHECKING:
-    from seismo.coverage.analysis import CoverageReport, FileCoverage
+    from seismo.coverage.result import CoverageReport, FileCoverage
     from seismo.formats.base import ByteSink
     from seismo.model import Recording
 
@@ -286,4 +286,5 @@ FORMAT = Format(
     lost="contexts, functions, excluded lines, losses",
     kept="lines with their counts; branches, of seismo's own files",
     of=COVERAGE,
+    needs_sources=True,
 )

@@ -13,14 +13,17 @@ import os
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
+from seismo.errors import FormatError
 from seismo.formats import text
 from seismo.formats.base import COVERAGE, MAX_LINE, MAX_NODES, MAX_VALUE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from seismo.coverage.analysis import CoverageReport
+    from seismo.coverage.result import CoverageReport, Problem
+    from seismo.coverage.settings import Settings
     from seismo.model import Recording
 
 Arc = tuple[int, int]
@@ -43,6 +46,10 @@ class RanFile:
     def contexts_of(self, line: int) -> list[str]:
         """The contexts that a line ran in, sorted; the one without a name if in none."""
         return sorted(self.line_contexts.get(line) or {_OUTSIDE})
+
+    def contexts(self) -> dict[int, list[str]]:
+        """The contexts of every line that ran, by line."""
+        return {line: self.contexts_of(line) for line in sorted(self.lines)}
 
 
 def has_arcs(recording: Recording) -> bool:
@@ -101,11 +108,39 @@ def files_of(recording: Recording) -> list[RanFile]:
     return sorted((ran for ran in files.values()), key=lambda ran: ran.path)
 
 
-def report_of(recording: Recording) -> CoverageReport:
-    """The recording joined with its sources, by the settings that it was made with."""
-    from seismo.coverage import analysis, settings
+_reports: WeakKeyDictionary[Recording, tuple[Settings, CoverageReport]] = WeakKeyDictionary()
 
-    return analysis.analyze(recording, settings.for_recording(recording))
+
+def settings_of(recording: Recording) -> Settings:
+    """The settings that the recording was made with."""
+    return _joined(recording)[0]
+
+
+def report_of(recording: Recording) -> CoverageReport:
+    """The recording joined with its sources. FormatError: none of them can be used, and the first reason."""
+    report = _joined(recording)[1]
+    if report.problems and not report.files:
+        first = report.problems[0]
+        raise FormatError(
+            f"none of the sources can be used: {first.text}", first.path, "give the sources' folder as it was recorded"
+        )
+    return report
+
+
+def problems_of(recording: Recording) -> list[Problem]:
+    """What is left out of files that need the sources, because a source cannot be used."""
+    return _joined(recording)[1].problems
+
+
+def _joined(recording: Recording) -> tuple[Settings, CoverageReport]:
+    """Done once for a recording: a writer asks for several things of it."""
+    found = _reports.get(recording)
+    if found is None:
+        from seismo.coverage import analysis, settings
+
+        chosen = settings.for_recording(recording)
+        found = _reports[recording] = (chosen, analysis.analyze(recording, chosen))
+    return found
 
 
 class Covered:

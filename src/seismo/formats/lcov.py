@@ -18,7 +18,7 @@ from seismo.formats.base import COVERAGE, MAX_LINE, MAX_VALUE, Format, TextSink
 from seismo.formats.covered import Covered, field_path, field_text, files_of, has_arcs, has_counts, report_of
 
 if TYPE_CHECKING:
-    from seismo.coverage.analysis import CoverageReport, FileCoverage
+    from seismo.coverage.result import FileCoverage
     from seismo.formats.base import ByteSink
     from seismo.formats.covered import Arc
     from seismo.model import Recording
@@ -106,7 +106,7 @@ def _branches(out: TextSink, covered: FileCoverage, hits: dict[Arc, int]) -> Non
             ways += [(to_line, str(max(1, hits.get((line, to_line), 1)))) for to_line in taken.get(line, [])]
             ways += [(to_line, "0") for to_line in missed]
         for to_line, count in sorted(ways, key=lambda way: (way[0] < 0, way)):
-            out.write(f"BRDA:{line},0,{field_text(covered.arc_text(line, to_line))},{count}\n")
+            out.write(f"BRDA:{line},0,{field_text(covered.step_text((line, to_line)))},{count}\n")
     if total:
         out.write(f"BRF:{total}\nBRH:{reached}\n")
 
@@ -257,4 +257,5 @@ FORMAT = Format(
     lost="contexts, excluded lines, conditions, losses",
     kept="lines with their counts, test names as contexts; branches whose names say where they lead",
     of=COVERAGE,
+    needs_sources=True,
 )
