@@ -6,7 +6,9 @@ sentences, as coverage.py writes them ("jump to line 5"), since genhtml shows th
 forges a record.
 
 Reading takes what lines say; totals are counted anew by whoever needs them. A branch becomes an arc if its name says
-where it leads, as coverage.py's and our own do; numbers, as of C compilers, do not.
+where it leads, as coverage.py's and our own do; numbers, as of C compilers, do not. A way out of the code is named, and its
+arc ends at the first line of that code, which only the source tells for sure: where it can be read, the way is found by
+its name there. Otherwise FN says where functions begin.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from seismo.errors import SeismoError
 from seismo.formats.base import COVERAGE, MAX_LINE, MAX_VALUE, Format, TextSink
 from seismo.formats.covered import Covered, field_path, field_text, files_of, has_arcs, has_counts, report_of
 
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
     from seismo.model import Recording
 
 _JUMP = re.compile(r"jump to line ([0-9]{1,9})\Z")
+_EXIT = re.compile(r"exit |return |finish |run |jump to the function exit\Z")
+_EXIT_MODULE = "exit the module"
 _RETURN = re.compile(r"return from function ['\"](.*)['\"]\Z")
 _LARGEST_RECORD = 1 << 16  # characters of a line: more than any path or name needs
 
@@ -131,8 +136,9 @@ class _Reader:
         self.largest = 0
         self.branches = 0
         self.unknown = 0
-        self._starts: dict[str, int] = {}  # of the functions of this file
-        self._exits: list[tuple[int, str]] = []  # lines from which a named function was left
+        self._path = ""
+        self._starts: dict[str, list[int]] = {}  # of the functions of this file, by their names alone
+        self._exits: list[tuple[int, str]] = []  # ways out of the code that were taken: line and name
 
     def take(self, kind: str, value: str) -> None:
         """Takes a record. ValueError: it cannot be. Kinds that tell nothing that is kept are skipped."""
@@ -141,7 +147,8 @@ class _Reader:
             return
         if kind == "SF":
             self._end()
-            self.file = self.covered.file(field_path(value))
+            self._path = field_path(value)
+            self.file = self.covered.file(self._path)
             return
         if kind == "end_of_record":
             self._end()
@@ -164,7 +171,7 @@ class _Reader:
         line, hits = _count(fields[0], MAX_LINE), _count(fields[1], MAX_VALUE)
         self.largest = max(self.largest, hits)
         if hits:
-            self.covered.line(file, line, hits, (self.test,) if self.test else ())
+            self.covered.line(file, line, hits, self._contexts())
 
     def _branch(self, file: int, value: str) -> None:
         line_text, _, rest = value.partition(",")
@@ -176,16 +183,13 @@ class _Reader:
         self.branches += 1
         ran = taken != "-" and _count(taken, MAX_VALUE) > 0
         name = field_path(name)
-        jump, left = _JUMP.match(name), _RETURN.match(name)
-        contexts = (self.test,) if self.test else ()
-        if jump and ran:
-            self.covered.arc(file, line, int(jump[1]), contexts)
-        elif name == "exit the module" and ran:
-            self.covered.arc(file, line, -1, contexts)
-        elif left and ran:
-            self._exits.append((line, left[1]))
-        elif not (jump or left or name == "exit the module"):
+        jump = _JUMP.match(name)
+        if not (jump or _EXIT.match(name)):
             self.unknown += 1
+        elif ran and jump:
+            self.covered.arc(file, line, int(jump[1]), self._contexts())
+        elif ran:
+            self._exits.append((line, name))
 
     def _function(self, value: str) -> None:
         fields = value.split(",", 2)
@@ -193,22 +197,43 @@ class _Reader:
             raise ValueError("an FN has a line and a name")
         start = _count(fields[0], MAX_LINE)
         name = field_path(fields[-1] if len(fields) == 2 or fields[1].isdigit() else ",".join(fields[1:]))
-        self._starts[name] = start
+        self._starts.setdefault(name.partition("@")[0].rpartition(".")[2], []).append(start)
+
+    def _contexts(self) -> tuple[str, ...]:
+        return (self.test,) if self.test else ()
 
     def _end(self) -> None:
         """Ends a file: only now all of its functions are known."""
-        short: dict[str, list[int]] = {}
-        for name, start in self._starts.items():
-            short.setdefault(name.partition("@")[0].rpartition(".")[2], []).append(start)
-        for line, name in self._exits:
-            starts = [start for start in short.get(name, ()) if start <= line]
-            if starts and self.file is not None:
-                self.covered.arc(self.file, line, -max(starts), (self.test,) if self.test else ())
-            else:
-                self.unknown += 1
+        if self._exits and self.file is not None:
+            named = _named_exits(self._path)
+            for line, name in self._exits:
+                to_line = named.get((line, name)) or self._way_out(line, name)
+                if to_line:
+                    self.covered.arc(self.file, line, to_line, self._contexts())
+                else:
+                    self.unknown += 1
         self.file = None
         self._starts.clear()
         self._exits.clear()
+
+    def _way_out(self, line: int, name: str) -> int:
+        """Where a named way out leads by what FN says of functions; 0 where it says nothing."""
+        if name == _EXIT_MODULE:
+            return -1
+        left = _RETURN.match(name)
+        starts = [start for start in self._starts.get(left[1], ()) if start <= line] if left else []
+        return -max(starts) if starts else 0
+
+
+def _named_exits(path: str) -> dict[tuple[int, str], int]:
+    """Where the ways out of the code of a source lead, by line and name. Nothing where it cannot be read or parsed."""
+    from seismo.coverage import source
+
+    try:
+        parsed = source.parse(source.read(path), path)
+    except SeismoError:
+        return {}
+    return {(arc[0], parsed.steps.does(arc)): arc[1] for arc in parsed.arcs if arc[1] < 0}
 
 
 def _count(field: str, most: int) -> int:
