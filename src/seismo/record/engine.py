@@ -3,7 +3,7 @@
 The native engine records the whole process or nothing, so whoever starts it while it runs only joins. This file counts
 the users, holds the settings against each other, and keeps the engine right across fork.
 
-In a forked child the engine waits to be told how to go on. `forked` is what answers; whoever starts the engine sets it.
+In a forked child the engine waits to be told how to go on. `forked_hook` is what answers; who starts it sets that.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _users = 0
 _settings: dict[str, object] = {}
 
 # Called in a forked child while the engine is in use: must end in after_fork().
-forked: Callable[[], None] | None = None
+forked_hook: Callable[[], None] | None = None
 in_child: list[Callable[[], None]] = []  # called in a forked child after that
 _watching = False
 
@@ -154,8 +154,8 @@ def _start(settings: dict[str, object], fd: int, meta: str, frames: bool) -> Non
 def _after_fork() -> None:
     global lock
     lock = RLock()  # another thread may have held it when the process was forked
-    if _users and forked is not None:
-        forked()
+    if _users and forked_hook is not None:
+        forked_hook()
     elif _users:
         after_fork(-1)
     for hook in in_child:
@@ -168,6 +168,54 @@ def after_fork(fd: int, meta: str = "{}") -> None:
     _core.after_fork(fd, meta)
     if fd == -2:
         _users = 0
+
+
+class Life:
+    """The engine as one who records a whole process sees it (record.children.Process). Coverage has another one."""
+
+    def __init__(self, name: str = "calltree") -> None:
+        """name: the recorder's."""
+        self.name = name
+
+    def start(self, settings: dict[str, object], fd: int, forked: Callable[[], None]) -> None:
+        """Starts recording into fd. forked: called in a forked child; must end in after_fork. Raises SeismoError."""
+        global forked_hook
+        forked_hook = forked
+        try:
+            start(settings, fd, self.meta(settings), frames=False)  # those are ours, and the interpreter's own
+        except BaseException:
+            forked_hook = None
+            raise
+
+    def stop(self, exit_: str = "") -> None:
+        """Stops, saving how the program ended."""
+        stop(exit_)
+
+    def abandon(self) -> None:
+        """Stops, and what is recorded is nobody's."""
+        global forked_hook
+        stop()
+        forked_hook = None
+
+    def after_fork(self, fd: int, settings: dict[str, object]) -> None:
+        """In a forked child: goes on into fd, or stops (-2)."""
+        after_fork(fd, self.meta(settings) if fd != -2 else "{}")
+
+    def flush(self) -> None:
+        """Brings the file up to date."""
+        _core.flush()
+
+    def write_error(self) -> int:
+        """The errno of a write that failed; 0: none did."""
+        return int(_core.status().get("write_error") or 0)
+
+    def snapshot(self) -> bytes:
+        """The whole recording, as a file has it."""
+        return _core.snapshot()
+
+    def meta(self, settings: dict[str, object]) -> str:
+        """What the recording says about how it was made, as JSON."""
+        return meta(settings, self.name)
 
 
 def quietly(function: Callable[[*Ts], T], *args: *Ts) -> T:

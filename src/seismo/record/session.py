@@ -97,7 +97,7 @@ class Profile:
             engine.quietly(self._add_up)  # now, so that memory stays bounded
         file, self._file = self._file, None
         if file is not None and last:
-            trouble = file.finish()
+            trouble = file.finish(engine.Life())
             if trouble:
                 raise RecordingError(trouble)
         elif self.output is not None:
