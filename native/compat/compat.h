@@ -54,6 +54,15 @@ static inline const void *sm_tstate_frame(PyThreadState *tstate) {
 #endif
 }
 
+#if SM_HAS_MONITORING
+/* A line number or an offset as sys.monitoring passes it. */
+static inline int sm_int_of(PyObject *number) {
+    if (PyUnstable_Long_IsCompact((PyLongObject *)number))
+        return (int)PyUnstable_Long_CompactValue((PyLongObject *)number);
+    return (int)PyLong_AsLong(number);
+}
+#endif
+
 /* A slot of our own on every code object (PEP 523; PyUnstable since 3.12). */
 #if PY_VERSION_HEX < 0x030C0000
 #define sm_code_request_slot(release) _PyEval_RequestCodeExtraIndex(release)

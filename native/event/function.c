@@ -10,6 +10,7 @@
 typedef struct { /* what a code object's slot holds: owned by the code object, freed by release_code */
     sm_function *function;
     const void *code;
+    uint32_t note;
 } code_entry;
 
 typedef struct {
@@ -249,7 +250,7 @@ sm_function *sm_function_of_code(PyCodeObject *code, PyObject *globals) {
         sm_free(entry);
         goto done;
     }
-    *entry = (code_entry){function, code};
+    *entry = (code_entry){function, code, 0};
     if (sm_code_set(code, functions.slot, entry) < 0) {
         sm_free(entry);
         goto done;
@@ -259,6 +260,24 @@ sm_function *sm_function_of_code(PyCodeObject *code, PyObject *globals) {
 done:
     PyErr_Restore(type, value, traceback);
     return function;
+}
+
+static inline code_entry *entry_of(const void *code) {
+    PyObject *object = (PyObject *)(uintptr_t)code;
+    void *extra = NULL;
+    if (!PyCode_Check(object) || sm_code_get((PyCodeObject *)object, functions.slot, &extra) != 0)
+        return NULL;
+    return extra;
+}
+
+sm_function *sm_function_known(const void *code) {
+    const code_entry *entry = entry_of(code);
+    return entry ? entry->function : NULL;
+}
+
+uint32_t *sm_function_note(const void *code) {
+    code_entry *entry = entry_of(code);
+    return entry ? &entry->note : NULL;
 }
 
 /* The type that a bound built-in method belongs to: the first base whose own attribute is this method. */

@@ -56,6 +56,11 @@ bool sm_functions_narrowed(void); /* did the recording before this one leave fun
 /* Each is NULL when out of memory; none leaves an exception set. globals: the frame's, for the module's name, or NULL.
  */
 sm_function *sm_function_of_code(PyCodeObject *code, PyObject *globals);
+/* A number for whoever wants to note something of a code object that has been asked for before; 0 at first. NULL: it
+ * has not. The one user is the source of lines. */
+uint32_t *sm_function_note(const void *code);
+/* The function of a code object that has been asked for before; NULL: it has not, or is no code object. One load. */
+sm_function *sm_function_known(const void *code);
 sm_function *sm_function_of_c(const void *key, PyObject *callable); /* key: see event/cfunction.h */
 sm_function *sm_function_synthetic(const char *name);
 

@@ -22,8 +22,8 @@
  * several times. Its whole time is the time that it is there at all, so the outermost activation alone may count:
  *  - a total is given to a line only if no entry further out is at that line, too;
  *  - a segment of a line that is also further out is taken off its inner time, which will get it from there.
- * Each entry knows the next one further out of the same function (`same`), so programs that do not recurse do not search.
- * Variances take the same way: a sample stands for period * (period - 1) times its square.
+ * Each entry knows the next one further out of the same function (`same`), so programs that do not recurse do not
+ * search. Variances take the same way: a sample stands for period * (period - 1) times its square.
  *
  * Invariants (check): entry 0 is nobody's frame, at the line `elsewhere`; the topmost entry's line is current; `same`
  * leads to a smaller index and the same table, and the thread's `innermost` of a table is the largest such index;
@@ -60,9 +60,9 @@ typedef struct sm_line { /* the first cache line is all that an event touches */
     sm_line_table *table;
     int32_t number; /* the line; 0: none */
     int32_t step;
-    uint32_t id; /* in the recording */
-    bool saved_before;
-    uint64_t saved; /* sum of its counters when it was saved last */
+    uint32_t id;                    /* in the recording */
+    bool is_open;                   /* while it is saved: some thread is timing it */
+    uint64_t saved;                 /* sum of its counters when it was saved last */
     struct sm_line *next_elsewhere; /* of the table's lines that are out of its range */
     _Alignas(64) sm_line_times times;
 } sm_line;
@@ -72,9 +72,8 @@ struct sm_line_table { /* of a function; never moves, lives as long as the recor
     uint32_t id; /* dense, from 1 */
     int32_t first;
     uint32_t count;
-    bool awaits;               /* a coroutine or asynchronous generator: its suspensions are timed */
-    bool started;              /* its first line is told by the call alone (gh-155992) */
-    sm_line *outside;          /* lines that are not in first .. first + count: the line table has lied */
+    bool awaits;                  /* a coroutine or asynchronous generator: its suspensions are timed */
+    sm_line *outside;             /* lines that are not in first .. first + count: the line table has lied */
     struct sm_line_place *places; /* where frames were found suspended, by offset */
     uint32_t places_count, places_size;
     struct sm_line_instructions *instructions; /* with opcodes, or NULL */
@@ -93,10 +92,10 @@ typedef struct {
 typedef struct { /* of the current thread only, but read by a flush */
     sm_line_entry *top;
     int32_t countdown;
-    int32_t left;       /* segments to the next sampled one, while a segment is open */
-    sm_line *open;      /* whose segment is being timed, or NULL */
-    uint64_t opened;    /* ticks */
-    double open_cost;   /* ticks of the probes in it */
+    int32_t left;     /* segments to the next sampled one, while a segment is open */
+    sm_line *open;    /* whose segment is being timed, or NULL */
+    uint64_t opened;  /* ticks */
+    double open_cost; /* ticks of the probes in it */
     bool open_always;
     uint64_t paused; /* ticks, while pauses > 0 */
     uint32_t pauses; /* they nest */
@@ -118,10 +117,8 @@ static inline sm_lines_thread *sm_lines_of(sm_thread *thread) {
     return (sm_lines_thread *)__builtin_assume_aligned(thread->recorder, 64);
 }
 
-/* For a source: does the recording want this code's events at all? And: would no LINE tell of its first line, so that
- * its PY_START is needed for as long as the recording runs? Neither makes a table. */
-bool sm_lines_wants(PyCodeObject *code, PyObject *globals);
-bool sm_lines_needs_start(PyCodeObject *code);
+/* For a source: does the recording want this code's events at all? (It may be no code object.) */
+bool sm_lines_wants(PyObject *code, PyObject *globals);
 
 /* The slow paths. */
 bool sm_lines_enter(sm_thread *thread, const void *code, const void *frame, int number);
@@ -155,11 +152,8 @@ static inline bool sm_lines_line(sm_thread *thread, const void *code, const void
     return true;
 }
 
-/* A call, where sm_lines_needs_start: the first line is hit. Elsewhere it may be told, too, and does nothing. */
-bool sm_lines_call(sm_thread *thread, PyCodeObject *code, const void *frame);
-
 /* A generator or coroutine goes on (also by throw), behind the instruction at this offset (bytes). */
-bool sm_lines_resume(sm_thread *thread, PyCodeObject *code, const void *frame, int offset);
+bool sm_lines_resume(sm_thread *thread, const void *code, const void *frame, int offset);
 
 /* A frame is left; it is still the one that runs. */
 static inline bool sm_lines_leave(sm_thread *thread, const void *code, const void *frame, sm_leaving how) {
