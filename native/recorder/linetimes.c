@@ -2,6 +2,7 @@
 #include "recorder/linetimes.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/random.h"
@@ -370,6 +371,8 @@ static void start(const sm_settings *settings) {
     bool simulated = sm_engine.clock.kind == SM_CLOCK_SIMULATED; /* then tests want the same gaps every time */
     sm_lines.gaps = (simulated ? sm_simulated_ticks : sm_monotonic_ns()) ^ 0x9E3779B97F4A7C15u;
     memcpy(sm_lines.cost, cost, sizeof cost);
+    if (getcwd(sm_lines.folder, sizeof sm_lines.folder) == NULL)
+        sm_lines.folder[0] = '\0';
 }
 
 /* The line of what is no line of the program that is recorded: time outside of it all. */
@@ -451,6 +454,7 @@ static void code_died(sm_function *function, const void *code) {
 }
 
 static void stop(void) {
+    sm_lines.stopped = true;
     if (sm_engine.settings.opcodes)
         sm_lines_disassemble();
 }

@@ -1,6 +1,7 @@
 /* The linetimes' rows in a recording. */
 #include <math.h>
 
+#include "event/output.h"
 #include "recorder/linetimes_store.h"
 
 static double to_ns(double ticks) {
@@ -84,6 +85,8 @@ void sm_linetimes_save(sm_output *output) {
     mark_open(false);
     if (sm_engine.settings.opcodes)
         sm_lines_save_instructions(output);
+    if (output->whole || sm_lines.stopped)
+        sm_output_sources(output, sm_lines.folder[0] ? sm_lines.folder : NULL);
     sm_output_loss(output, "lines-outside", sm_lines.outside, -1,
                    "hits of lines that a function's line table has no room for, counted on one of its lines");
 }

@@ -1,12 +1,12 @@
 /* Tables and lines. A function's lines lie between the smallest and the largest number in its line table, which is
- * decoded once (the format is the interpreter's, the same from 3.11 to 3.15, and is not trusted: a range that is far
- * larger than the code could fill is cut, and lines outside are kept in a list). Only lines that are hit take memory:
- * a table is an array of pointers, the lines come from blocks. */
+ * walked once. It is not trusted: a range that is far larger than the code could fill is cut, and lines outside are
+ * kept in a list. Only lines that are hit take memory: a table is an array of pointers, the lines come from blocks. */
 #include "recorder/linetimes_store.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
+#include "event/linetable.h"
 
 #define MOST_OUTSIDE 1000 /* lines of a function that are out of its range */
 
@@ -15,39 +15,14 @@ sm_line_table sm_lines_nobodys;
 
 /* ---- the range of lines ---- */
 
-static uint32_t take_varint(const uint8_t **at, const uint8_t *end) {
-    uint32_t value = 0;
-    for (unsigned shift = 0; *at < end && shift < 32; shift += 6) {
-        uint8_t byte = *(*at)++;
-        value |= (uint32_t)(byte & 63) << shift;
-        if ((byte & 64) == 0)
-            break;
-    }
-    return value;
-}
-
-/* Entries begin with a byte that has its highest bit set: kind in bits 3 to 6. Kinds 13 and 14 begin with a signed step
- * of the line, 10 to 12 step by kind - 10, 15 has no line; the others stay where they are. */
 static void find_range(PyCodeObject *code, int64_t *first, int64_t *last) {
-    const uint8_t *at = (const uint8_t *)PyBytes_AS_STRING(code->co_linetable);
-    const uint8_t *end = at + PyBytes_GET_SIZE(code->co_linetable);
-    int64_t line = code->co_firstlineno;
-    *first = *last = line;
-    while (at < end) {
-        uint8_t head = *at++;
-        if ((head & 128) == 0)
-            continue; /* the rest of an entry */
-        int kind = head >> 3 & 15;
-        if (kind == 13 || kind == 14) {
-            uint32_t value = take_varint(&at, end);
-            line += value & 1 ? -(int64_t)(value >> 1) : (int64_t)(value >> 1);
-        } else if (kind >= 10 && kind <= 12) {
-            line += kind - 10;
-        }
-        if (kind == 15)
+    sm_line_walk walk = sm_line_walk_of(code);
+    *first = *last = code->co_firstlineno;
+    while (sm_line_next(&walk)) {
+        if (!walk.has_line)
             continue;
-        *first = line < *first ? line : *first;
-        *last = line > *last ? line : *last;
+        *first = walk.line < *first ? walk.line : *first;
+        *last = walk.line > *last ? walk.line : *last;
     }
 }
 
@@ -89,8 +64,8 @@ static sm_line_table *new_table(sm_function *function, PyCodeObject *code) {
 }
 
 sm_line_table *sm_lines_known(const void *code) {
-    const sm_function *function = sm_function_known(code);
-    return function != NULL && function->id < sm_lines.tables_size ? sm_lines.tables[function->id] : NULL;
+    const sm_code_entry *entry = sm_code_entry_of_any(code);
+    return entry && entry->function->id < sm_lines.tables_size ? sm_lines.tables[entry->function->id] : NULL;
 }
 
 sm_line_table *sm_lines_table(const void *code, PyObject *globals) {

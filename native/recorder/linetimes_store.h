@@ -37,6 +37,8 @@ typedef struct {
     uint32_t instructions_count;
     sm_line_block *blocks;
     sm_line *elsewhere; /* of the time that belongs to nobody's line */
+    bool stopped;       /* what is saved now is the last */
+    char folder[4096];  /* that relative file names are relative to; "": unknown */
     uint64_t gaps;      /* seeds of the threads' random gaps */
     uint64_t outside;   /* hits of lines that a lying line table had no room for */
     double cost[2];     /* ticks of the probes in a segment, by sm_beginning */

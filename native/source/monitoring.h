@@ -113,14 +113,14 @@ extern uint32_t sm_site_turn;
  * is such a one; but where the first line stands in the def line, LINE is told only beside PY_START. */
 #define SM_MONITORING_LINES(name, RECORDER)                                                                            \
     SM_MONITORING_CALLBACK(name##_start) {                                                                             \
-        const uint32_t *note = sm_function_note(args[0]);                                                              \
-        if (SM_LIKELY(note != NULL && *note == sm_engine.session))                                                     \
+        const sm_code_entry *entry = sm_code_entry_of_any(args[0]);                                                    \
+        if (SM_LIKELY(entry != NULL && entry->session == sm_engine.session))                                           \
             return Py_None; /* met, and PY_START is needed */                                                          \
         return sm_answer(sm_monitoring_meet(args[0]) && sm_monitoring_needs_start(args[0], sm_int_of(args[1])));       \
     }                                                                                                                  \
     static inline bool name##_goes_on(PyObject *const *args) {                                                         \
-        const uint32_t *note = sm_function_note(args[0]);                                                              \
-        if (SM_UNLIKELY(note == NULL || *note != sm_engine.session) && !sm_monitoring_meet(args[0]))                   \
+        const sm_code_entry *entry = sm_code_entry_of_any(args[0]);                                                    \
+        if (SM_UNLIKELY(entry == NULL || entry->session != sm_engine.session) && !sm_monitoring_meet(args[0]))         \
             return false;                                                                                              \
         sm_thread *thread = sm_event_thread(true);                                                                     \
         return SM_UNLIKELY(thread == NULL) ||                                                                          \

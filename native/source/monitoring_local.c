@@ -78,9 +78,9 @@ bool sm_monitoring_meet(PyObject *code) {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback); /* a throw comes with an exception */
     bool wanted = !sm_engine.running || sm_monitoring_callbacks_in_use->wants(code, PyEval_GetGlobals());
-    uint32_t *note = wanted ? sm_function_note(code) : NULL;
-    if (note != NULL && sm_engine.running) {
-        *note = sm_engine.session;
+    sm_code_entry *entry = wanted ? sm_code_entry_of_any(code) : NULL;
+    if (entry != NULL && sm_engine.running) {
+        entry->session = sm_engine.session;
         if (local.events != 0 &&
             (!remember(code) || sm_monitoring_set_local(local.tool_id, (PyCodeObject *)code, local.events) < 0))
             sm_engine.lost_memory++;
