@@ -9,5 +9,6 @@ stands in a script or a style: the script reads it from elements, where it is es
 """
 
 from seismo.report.page.coverage import write_coverage
+from seismo.report.page.lines import write_lines
 
-__all__ = ["write_coverage"]
+__all__ = ["write_coverage", "write_lines"]

@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING
 
 from seismo.errors import FormatError
-from seismo.report.page.document import bar, count, document, plural, save, text
+from seismo.report.page.document import bar, count, document, footer, plural, save, text
 from seismo.report.page.highlight import Highlighted
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def index_page(report: CoverageReport, title: str, precision: int) -> str:
 <tfoot><tr><th scope="row">Total</th>{_cells(totals, branches, precision)}</tr></tfoot>
 </table></div>
 </main>
-{_footer("<kbd>/</kbd> filter, click on a title to sort")}"""
+{footer("<kbd>/</kbd> filter, click on a title to sort")}"""
     return document(title, "index", body)
 
 
@@ -143,12 +143,6 @@ def _problems(report: CoverageReport) -> str:
     return f'<details class="problems" open><summary>{title}</summary><ul>{rows}</ul></details>'
 
 
-def _footer(keys: str) -> str:
-    from seismo import __version__
-
-    return f"<footer><p>{keys}</p><p>seismo {text(__version__)}</p></footer>"
-
-
 # ---- a file ----
 
 
@@ -178,7 +172,7 @@ def file_page(file: FileCoverage, title: str, precision: int, neighbours: tuple[
 </div>
 {sets.markup()}
 </main>
-{_footer("<kbd>n</kbd> <kbd>p</kbd> next and previous missing or partial line, <kbd>u</kbd> all files")}"""
+{footer("<kbd>n</kbd> <kbd>p</kbd> next and previous missing or partial line, <kbd>u</kbd> all files")}"""
     return document(f"{file.path}: {numbers.percent_text(precision)}%", "file", body)
 
 

@@ -86,6 +86,13 @@ def document(title: str, kind: str, body: str) -> str:
     )
 
 
+def footer(keys: str) -> str:
+    """The foot of a page. keys: markup that says which keys do what."""
+    from seismo import __version__
+
+    return f"<footer><p>{keys}</p><p>seismo {text(__version__)}</p></footer>"
+
+
 def save(path: str, content: str) -> None:
     """Writes a page, whole or not at all. FormatError: it cannot be written."""
     part = f"{path}.{os.getpid()}.part"
