@@ -1,29 +1,31 @@
 """Which line goes on to which: the steps that a module's syntax tree allows.
 
-A step (an *arc*) leads from the first line of one statement to that of the next one executed. A line with several steps is a
-branch; those that never happened are what branch coverage reports. Entering a function is no step, leaving it is one:
-its far end is the negative of the line where the code begins.
+A step (an *arc*) leads from the first line of one statement to that of the next one executed. A line with several
+steps is a branch; those that never happened are what branch coverage reports. Entering a function is no step, leaving
+it is one: its far end is the negative of the line where the code begins.
 
 **The walk goes backwards.** Where a statement goes on to depends on what comes after it, and every way of going on is
 known before the statement is looked at when the statements of a suite are visited from the last to the first:
 
-- a suite is walked with the *way on* from its end; walking a statement gives the way on for the one before it, its line;
+- a suite is walked with the *way on* from its end; walking a statement gives the way on for the one before it, its
+  line;
 - `if` is walked with one way on for both of its suites, and steps to what each of them gives;
 - a loop is the way on for its own suite; `break` takes the loop's way on, `continue` the loop itself;
-- `return` takes the way out of the function, `raise` the way to the first handler of the `try` around it, if there is one
-  in the function: other exceptions can come from anywhere and are no steps;
-- the suites of `try` go on to `finally`, and `finally` to what follows. But when none of them gets to its end (all return,
-  say) `finally` leads nowhere in the source: so it is walked last, after it is known whether a step has taken the way to it.
+- `return` takes the way out of the function, `raise` the way to the first handler of the `try` around it, if there is
+  one in the function: other exceptions can come from anywhere and are no steps;
+- the suites of `try` go on to `finally`, and `finally` to what follows. But when none of them gets to its end (all
+  return, say) `finally` leads nowhere in the source: so it is walked last, after it is known whether a step has taken
+  the way to it.
 
 So no sets of loose ends are carried about, and each step is made once, by the statement that it leaves.
 
 A statement for which the compiler made no instruction (`global`, dead code) is not there: its suite goes on without it.
 
 **A `with`** is gone through twice: at its end the interpreter visits its line again, to leave the context. Nobody wants
-to read that as a step to an earlier line, so steps out of the suite are made to lead straight to what follows. The record of
-an execution has the way through the `with`, however; `with_steps` says how to put it: (last line, with) is to be
-(last line, what follows), and (with, what follows) is to be dropped. A way on knows for this which `with` lines it goes
-through.
+to read that as a step to an earlier line, so steps out of the suite are made to lead straight to what follows. The
+record of an execution has the way through the `with`, however; `with_steps` says how to put it: (last line, with) is
+to be (last line, what follows), and (with, what follows) is to be dropped. A way on knows for this which `with` lines
+it goes through.
 
 The words for a step come from the statement that makes it, and are put together only when asked for.
 """
@@ -31,12 +33,13 @@ The words for a step come from the statement that makes it, and are put together
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+import itertools
+from typing import TYPE_CHECKING, Any
 
 from seismo.coverage.layout import always_matches
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from seismo.coverage.result import Arc
 
@@ -70,9 +73,9 @@ _NOWHERE = _Way(None)
 class Steps:
     """The steps of a module.
 
-    `arcs`: all of them, (from, to). `with_steps`: how recorded ones are to be put, None: dropped. `shared`: of the lines that
-    belong to several code objects with different ways on, such as `def f(): return 1`: the first line and name of each
-    code object, and where the line goes on to in it.
+    `arcs`: all of them, (from, to). `with_steps`: how recorded ones are to be put, None: dropped. `shared`: of lines
+    that belong to several code objects with different ways on, such as `def f(): return 1`: the first line and name of
+    each code object, and where the line goes on to in it.
     """
 
     def __init__(self, tree: ast.Module, lines: frozenset[int], first: Mapping[int, int]) -> None:
@@ -84,8 +87,7 @@ class Steps:
         self._exits: dict[int, set[int]] = {}  # of the code object that is being walked
         self._codes: list[tuple[int, str, dict[int, set[int]]]] = []
         self._pending: list[_Function | ast.ClassDef] = []  # whose own suites are still to be walked
-        self._loop = (_NOWHERE, _NOWHERE)  # the ways that break and continue take
-        self._return = self._raise = _NOWHERE
+        self._jumps: dict[type[ast.AST], _Way] = {}  # the way that each kind of statement that jumps takes
         self._module(tree)
         while self._pending:
             self._definition_body(self._pending.pop())
@@ -135,8 +137,7 @@ class Steps:
     def _begin(self, first: int, name: str) -> None:
         self._exits = {}
         self._codes.append((first, name, self._exits))
-        self._loop = (_NOWHERE, _NOWHERE)
-        self._return = self._raise = _NOWHERE
+        self._jumps = dict.fromkeys((ast.Return, ast.Raise, ast.Break, ast.Continue), _NOWHERE)
 
     def _definition_body(self, node: _Function | ast.ClassDef) -> None:
         start = self._line(node)
@@ -145,9 +146,9 @@ class Steps:
         if isinstance(node, ast.ClassDef):
             self._suite(node.body, _Way(-start, f"exit class {node.name!r}"))
             return
-        self._return = _Way(-start, f"return from function {node.name!r}")
-        self._raise = _Way(-start, f"except from function {node.name!r}")
-        self._suite(node.body, self._return)
+        out = self._jumps[ast.Return] = _Way(-start, f"return from function {node.name!r}")
+        self._jumps[ast.Raise] = _Way(-start, f"except from function {node.name!r}")
+        self._suite(node.body, out)
 
     # ---- steps ----
 
@@ -173,19 +174,17 @@ class Steps:
         first, live = self._first, self._live
         for node in reversed(body):
             kind = type(node)
-            if kind in _DEFINITIONS:
-                line = self._line(node)
-            else:
-                line = first.get(node.lineno, node.lineno)
+            line = self._line(node) if kind in _DEFINITIONS else first.get(node.lineno, node.lineno)
             # What is not there may still hold definitions that are.
             if line not in live:
                 self._find_definitions(node)
                 continue
-            walk = _WALKS.get(kind)
-            if walk is None:
-                self._step(line, way)
+            if kind in _WALKS:
+                _WALKS[kind](self, node, line, way)
+            elif kind in self._jumps:
+                self._step(line, self._jumps[kind], NOT_EXECUTED)
             else:
-                walk(self, node, line, way)
+                self._step(line, way)
             way = _Way(line)
         return way
 
@@ -229,12 +228,12 @@ class Steps:
         self._step(line, self._suite(node.orelse, way), NEVER_FINISHED)
 
     def _looped(self, node: ast.For | ast.AsyncFor | ast.While, line: int, way: _Way) -> None:
-        outer = self._loop
-        again = _Way(line)
-        self._loop = (way, again)
+        outer = dict(self._jumps)
+        self._jumps[ast.Break] = way
+        again = self._jumps[ast.Continue] = _Way(line)
         why = NEVER_TRUE if isinstance(node, ast.While) else NEVER_STARTED
         self._step(line, self._suite(node.body, again), why)
-        self._loop = outer
+        self._jumps = outer
 
     def _while(self, node: ast.While, line: int, way: _Way) -> None:
         self._looped(node, line, way)
@@ -250,27 +249,29 @@ class Steps:
         self._step(line, self._suite(node.body, leaving))
         if leaving.used:
             way.used = True
-            # A suite on the line of the `with` does not come back to it: the step on is then the only sign of leaving.
+            onward = way.through[0] if way.through else way.line
             if (line, line) not in self._replaced:
-                self._dropped.add((line, way.through[0] if way.through else way.line))
+                self._dropped.add((line, onward))
+            elif way.through:
+                # A suite on the line of the `with` does not come back to it: the step on is the only sign of leaving.
+                self._replaced[line, onward] = (line, way.line)
 
     def _try(self, node: ast.Try | ast.TryStar, line: int, way: _Way) -> None:
-        outer = self._raise
+        outer = self._jumps[ast.Raise]
         done = way
         if node.finalbody:
             entry = self._entry(node.finalbody)
             done = _Way(entry) if entry is not None else way
-            self._raise = _NOWHERE
+            self._jumps[ast.Raise] = _NOWHERE
         orelse = self._suite(node.orelse, done)
         for handler in reversed(node.handlers):
             self._step(self._first.get(handler.lineno, handler.lineno), self._suite(handler.body, done), NOT_CAUGHT)
+        self._jumps[ast.Raise] = _NOWHERE
         if node.handlers:
-            handler_line = node.handlers[0].lineno
-            self._raise = _Way(self._first.get(handler_line, handler_line))
-        else:
-            self._raise = _NOWHERE
+            first = node.handlers[0].lineno
+            self._jumps[ast.Raise] = _Way(self._first.get(first, first))
         self._step(line, self._suite(node.body, orelse))
-        self._raise = outer
+        self._jumps[ast.Raise] = outer
         if node.finalbody:
             self._suite(node.finalbody, way if done.used else _NOWHERE)
 
@@ -288,31 +289,19 @@ class Steps:
             onward = _Way(case_line)
         self._step(line, onward)
 
-    def _return_(self, node: ast.Return, line: int, way: _Way) -> None:
-        self._step(line, self._return, NOT_EXECUTED)
-
-    def _raise_(self, node: ast.Raise, line: int, way: _Way) -> None:
-        self._step(line, self._raise, NOT_EXECUTED)
-
-    def _break(self, node: ast.Break, line: int, way: _Way) -> None:
-        self._step(line, self._loop[0], NOT_EXECUTED)
-
-    def _continue(self, node: ast.Continue, line: int, way: _Way) -> None:
-        self._step(line, self._loop[1], NOT_EXECUTED)
-
-    def _define(self, node: _Function | ast.ClassDef, line: int, way: _Way) -> None:
+    def _define(self, node: _Function | ast.ClassDef, _: int, way: _Way) -> None:
         """From decorator to decorator to the definition's own line. Its suite is a code object of its own."""
         self._pending.append(node)
         lines = [self._first.get(decorator.lineno, decorator.lineno) for decorator in node.decorator_list]
         lines.append(node.lineno)
-        for start, end in zip(lines, lines[1:], strict=False):
+        for start, end in itertools.pairwise(lines):
             if start != end:
                 self._step(start, _Way(end))
         self._step(node.lineno, way)
 
 
 _DEFINITIONS = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef})
-_WALKS = {
+_WALKS: dict[type[ast.AST], Callable[[Steps, Any, int, _Way], None]] = {
     ast.If: Steps._if,
     ast.For: Steps._for,
     ast.AsyncFor: Steps._for,
@@ -322,10 +311,6 @@ _WALKS = {
     ast.Try: Steps._try,
     ast.TryStar: Steps._try,
     ast.Match: Steps._match,
-    ast.Return: Steps._return_,
-    ast.Raise: Steps._raise_,
-    ast.Break: Steps._break,
-    ast.Continue: Steps._continue,
     ast.FunctionDef: Steps._define,
     ast.AsyncFunctionDef: Steps._define,
     ast.ClassDef: Steps._define,

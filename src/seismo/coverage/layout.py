@@ -1,19 +1,19 @@
 """Where the logical lines of a module lie, and which suites and definitions it has: one walk over its syntax tree.
 
-Coverage speaks of logical lines by their first physical line: `first` maps the others to it. A tokenizer would tell where
-they begin and end, but takes longer than parsing and compiling together. The syntax tree knows nearly all of it:
+Coverage speaks of logical lines by their first physical line: `first` maps the others to it. A tokenizer would tell
+where they begin and end, but takes longer than parsing and compiling together. The syntax tree knows nearly all of it:
 
-- a simple statement has its place, from first to last token. Statements that `;` joins lie on one logical line: the next
-  one begins on the line where the one before ended;
-- the head of a clause (`if ...:`, `def f(...):`) ends at its colon. The tree does not say where that is, but it gives the
-  end of the last expression in the head, and between that and the colon there are only closing brackets, commas
+- a simple statement has its place, from first to last token. Statements that `;` joins lie on one logical line: the
+  next one begins on the line where the one before ended;
+- the head of a clause (`if ...:`, `def f(...):`) ends at its colon. The tree does not say where that is, but it gives
+  the end of the last expression in the head, and between that and the colon there are only closing brackets, commas
   and comments, so the first `:` outside of a comment is the colon;
 - `else:` and `finally:` are not in the tree at all, but they stand above the first statement of their suite with only
   comments and blank lines between;
 - a decorator's `@` and a `case` may stand some lines above their expression, when that is in brackets of its own.
 
-A backslash at the end of a line joins it with the next one, even with nothing behind it. Such lines are rare, and looked at
-when one is seen.
+A backslash at the end of a line joins it with the next one, even with nothing behind it. Such lines are rare, and
+looked at when one is seen.
 
 Lines are numbered from 1. Columns of the tree count bytes of UTF-8, those here characters.
 """
@@ -22,7 +22,10 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _BEFORE_COLON = re.compile("[^:#]*")
 _KEYWORD = re.compile(r"[ \t]*(else|finally)\b")
@@ -127,8 +130,9 @@ class Layout:
         return line
 
     def _head(self, first: int, line: int, column: int, body: list[ast.stmt]) -> None:
-        """A clause that begins at line `first`, with its suite. line, column: somewhere between the head's last
-        expression and its colon.
+        """A clause that begins at line `first`, with its suite.
+
+        line, column: somewhere between the head's last expression and its colon.
         """
         lines = self.lines
         while True:
@@ -322,7 +326,7 @@ class Layout:
                 self.docstrings.update(range(body[0].lineno, body[0].end_lineno + 1))
 
 
-_HANDLERS = {
+_HANDLERS: dict[type[ast.AST], Callable[[Layout, Any], None]] = {
     ast.If: Layout._if,
     ast.For: Layout._for,
     ast.AsyncFor: Layout._for,
@@ -339,7 +343,7 @@ _HANDLERS = {
 
 
 def always_matches(case: ast.match_case) -> bool:
-    """Whether whatever gets to a case matches: it has no guard, and `_` or a name for its pattern or the last choice."""
+    """Whether whatever gets to a case matches: it has no guard, and `_` or a name for a pattern."""
     if case.guard is not None:
         return False
     pattern = case.pattern

@@ -1,8 +1,8 @@
 """Python source as coverage sees it: statements, what is excluded, which line goes on to which.
 
-**Statements** are the lines that the compiler gives to instructions, taken to the first line of their logical line, without
-docstrings and without what is excluded. So a line counts if and only if an interpreter could report it: what the compiler
-drops (`if 0:`, `global`, code behind a constant) is no statement, and needs no rule of ours.
+**Statements** are the lines that the compiler gives to instructions, taken to the first line of their logical line,
+without docstrings and without what is excluded. So a line counts if and only if an interpreter could report it: what
+the compiler drops (`if 0:`, `global`, code behind a constant) is no statement, and needs no rule of ours.
 
 **Excluded** is what a regular expression of the project matches:
 
@@ -65,7 +65,8 @@ def parse(
 class ParsedSource:
     """What a source file's text tells about its coverage. Lines are numbered from 1.
 
-    `text`: the text. `statements`, `excluded`: first lines of logical lines.
+    `text`: the text. `statements`, `excluded`: first lines of logical lines. `first_lines`: the first line of each
+    line of a logical line that has several.
     """
 
     def __init__(self, source: str, path: str, exclude: tuple[str, ...], exclude_partial: tuple[str, ...]) -> None:
@@ -82,9 +83,9 @@ class ParsedSource:
                 at = f"{path}, line {error.lineno}" if error.lineno else path
                 raise SourceError(f"the source cannot be parsed: {error.msg}", at) from None
             except (ValueError, RecursionError, MemoryError, OverflowError) as error:
-                raise SourceError(f"the source cannot be parsed: {error or type(error).__name__}", path) from None
+                raise SourceError(f"the source cannot be parsed: {str(error) or type(error).__name__}", path) from None
         self._layout = Layout(self._tree, source)
-        self._first = self._layout.first
+        self.first_lines = self._first = self._layout.first
         self._lines = frozenset(_lines_of(code)) if code is not None else frozenset()  # that have instructions
         excluded = self._excluded(exclude)
         ignored = excluded | self._layout.docstrings
