@@ -6,11 +6,7 @@ import textwrap
 from pathlib import Path
 
 import coverage
-from coverage.report_core import get_analysis_to_report
 
-from seismo import formats
-from seismo.coverage.result import CoverageReport, FileCoverage, Region
-from seismo.coverage.settings import Settings
 from seismo.model import Builder
 
 PROGRAM = textwrap.dedent(
@@ -146,54 +142,3 @@ def by_hand(*files, counts=True, branch=True):
         for name, ran in contexts.items():
             b.context(name, [rows[line] for line in ran])
     return b.build({"recorder": "coverage", "branch": branch, "counts": counts})
-
-
-class Steps:
-    """What coverage.py says of steps between lines."""
-
-    def __init__(self, parser):
-        self._parser = parser
-
-    def does(self, arc):
-        return self._parser.arc_description(*arc)
-
-    def missing(self, arc):
-        return self._parser.missing_arc_description(*arc)
-
-
-def file_by_coverage(reporter, analysis, ran, counts):
-    taken, missing = analysis.executed_branch_arcs(), analysis.missing_branch_arcs()
-    return FileCoverage(
-        path=reporter.relative_filename(),
-        absolute=reporter.filename,
-        statements=sorted(analysis.statements),
-        executed=sorted(analysis.executed),
-        missing=sorted(analysis.missing),
-        excluded=sorted(analysis.excluded),
-        source_lines=reporter.source().splitlines(),
-        has_branches=analysis.has_arcs,
-        branches={
-            line: (tuple(taken.get(line, ())), tuple(missing.get(line, ()))) for line in sorted({*taken, *missing})
-        },
-        hits=ran.lines if counts else None,
-        regions=[
-            Region(part.kind, part.name, part.start, frozenset(part.lines)) for part in reporter.code_regions()
-        ],
-        line_contexts=ran.contexts(),
-        arc_contexts=ran.arc_contexts,
-        steps=Steps(reporter.parser),
-        exits={line: exits for line, exits in analysis.exit_counts.items() if exits > 1},
-    )
-
-
-def joined_by_coverage(session, recording):
-    """Lets the formats know what coverage.py finds in a recording's sources, as if seismo.coverage had found it."""
-    ran = {one.path: one for one in formats.covered.files_of(recording)}
-    counts = recording.meta["counts"]
-    files = [
-        file_by_coverage(reporter, analysis, ran[reporter.filename], counts)
-        for reporter, analysis in get_analysis_to_report(session, None)
-    ]
-    report = CoverageReport(sorted(files, key=lambda one: one.path), [], recording.meta["branch"])
-    formats.covered._reports[recording] = (Settings(), report)
-    return report

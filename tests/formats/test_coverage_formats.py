@@ -33,7 +33,7 @@ class Case:
         self.session = samples.covered(folder, branch=branch, contexts=contexts, programs=programs)
         self.contexts = contexts
         self.recording = formats.read(folder / ".coverage")
-        self.report = samples.joined_by_coverage(self.session, self.recording)
+        self.report = formats.covered.report_of(self.recording)
 
     def written(self, name):
         out = io.BytesIO()
@@ -62,6 +62,10 @@ def branches(tmp_path, monkeypatch):
     case.session.get_data().close(force=True)
 
 
+def contexts(ran):
+    return {line: ran.contexts_of(line) for line in ran.lines}
+
+
 def lines_and_arcs(recording, arcs=True):
     return {ran.path: (set(ran.lines), set(ran.arcs) if arcs else set()) for ran in formats.covered.files_of(recording)}
 
@@ -80,9 +84,8 @@ def test_the_data_file_says_what_coverage_reads(case):
     assert case.recording.meta["branch"] is data.has_arcs()
     for ran in files:
         assert set(ran.lines) == set(data.lines(ran.path))
-        assert ran.contexts() == {
-            line: sorted(names) for line, names in data.contexts_by_lineno(ran.path).items()
-        }  # coverage.py has them in no order
+        names = data.contexts_by_lineno(ran.path)  # in no order
+        assert contexts(ran) == {line: sorted(names[line]) for line in names}
         if data.has_arcs():
             assert set(ran.arcs) == {arc for arc in data.arcs(ran.path) if 0 not in arc and arc[0] != arc[1]}
 
@@ -242,7 +245,6 @@ def counted(branches):
         (ran.path, {line: line for line in ran.lines}, [*ran.arcs], {}) for ran in formats.covered.files_of(branches.recording)
     ]
     recording = samples.by_hand(*files)
-    samples.joined_by_coverage(branches.session, recording)
     return recording
 
 
@@ -297,11 +299,11 @@ def test_what_is_written_is_read(branches):
 
 
 def test_contexts_come_back(branches):
-    def contexts(recording):
-        return {ran.path: ran.contexts() for ran in formats.covered.files_of(recording)}
+    def by_file(recording):
+        return {ran.path: contexts(ran) for ran in formats.covered.files_of(recording)}
 
-    assert contexts(formats.by_name("coverage").reader(branches.written("coverage"))) == contexts(branches.recording)
-    back = contexts(formats.by_name("coverage-json").reader(branches.written("coverage-json")))
+    assert by_file(formats.by_name("coverage").reader(branches.written("coverage"))) == by_file(branches.recording)
+    back = by_file(formats.by_name("coverage-json").reader(branches.written("coverage-json")))
     for file in branches.report.files:
         assert back[file.absolute] == {line: file.contexts_of(line) for line in file.executed}
 
@@ -331,7 +333,7 @@ def test_coverage_reads_of_other_tools_are_explained():
     assert recording.meta["branch"] is False
     assert [(loss.kind, loss.count) for loss in recording.losses] == [("branches-unknown", 2)]
     (ran,) = formats.covered.files_of(recording)
-    assert ran.contexts() == {1: ["unit"]}
+    assert contexts(ran) == {1: ["unit"]}
 
 
 def test_sources_of_cobertura_place_its_paths(tmp_path):
@@ -383,7 +385,7 @@ def test_without_coverage_a_hint_says_so(branches, monkeypatch):
 def test_hostile_names_do_no_harm(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     name = 'a"b<&>\u202e;,\x1b[31m.py'
-    monkeypatch.setattr(samples.formats.covered.os.path, "isfile", lambda path: True)
+    monkeypatch.setattr(formats.covered.os.path, "isfile", lambda path: True)
     case = Case(tmp_path, True, ("\x1b[0m</script>", "x"), {name: samples.HOSTILE})
     for format_ in NAMES:
         data = case.written(format_)

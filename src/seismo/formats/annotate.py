@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from seismo.escape import printable
 from seismo.formats.base import COVERAGE, Format, TextSink
-from seismo.formats.covered import has_counts, report_of, settings_of
+from seismo.formats.covered import report_of, settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +31,6 @@ RAN, MISSED, EXCLUDED, NONE = ">", "!", "-", " "
 
 def _write(recording: Recording, file: ByteSink) -> None:
     report = report_of(recording)
-    counts = has_counts(recording)
     precision = settings_of(recording).precision
     with TextSink(file) as out:
         for number, covered in enumerate(report.files):
@@ -40,17 +39,17 @@ def _write(recording: Recording, file: ByteSink) -> None:
             if numbers.branches:
                 title += f" and {numbers.branches} branches"
             out.write("\n" * (number > 0) + f"{title}\n{'=' * min(len(title), 100)}\n")
-            _annotate(out, covered, counts)
+            _annotate(out, covered)
 
 
-def _annotate(out: TextSink, covered: FileCoverage, counts: bool) -> None:
-    hits = covered.hits if counts and covered.hits is not None else {}
+def _annotate(out: TextSink, covered: FileCoverage) -> None:
+    hits = covered.hits or {}
     width = max((len(str(count)) for count in hits.values()), default=0)
     untaken: dict[int, list[str]] = {}
     missing = set(covered.missing)
     for arc in covered.missing_branches:
         if arc[0] not in missing:
-            untaken.setdefault(arc[0], []).append(covered.missing_text(arc))
+            untaken.setdefault(arc[0], []).append(covered.missing_text(*arc))
     for line, mark, text in marks(covered):
         column = f"{hits.get(line, 0) or '':>{width}} " if width else ""
         out.write(f"{mark} {column}{printable(text.expandtabs(_TAB))}".rstrip() + "\n")

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
 from seismo.formats.base import COVERAGE, MAX_LINE, MAX_VALUE, Format, TextSink
-from seismo.formats.covered import Covered, field_path, field_text, has_arcs, has_counts, report_of
+from seismo.formats.covered import Covered, field_path, field_text, report_of
 
 if TYPE_CHECKING:
     from seismo.coverage.result import CoverageReport, FileCoverage
@@ -53,7 +53,8 @@ class _Sums:
 
     def rates(self, branch: bool) -> str:
         """The attributes of a rate: all that ran of all that could."""
-        return f'line-rate="{_rate(self.hits, self.lines)}" branch-rate="{_rate(self.taken, self.branches) if branch else 0}"'
+        branches = _rate(self.taken, self.branches) if branch else "0"
+        return f'line-rate="{_rate(self.hits, self.lines)}" branch-rate="{branches}"'
 
 
 @dataclass(slots=True)
@@ -64,7 +65,7 @@ class _Package:
 
 def _write(recording: Recording, file: ByteSink) -> None:
     report = report_of(recording)
-    branch, counts = has_arcs(recording), has_counts(recording)
+    branch = report.branch
     ends = [end for end in recording.processes["end_ns"] if end > 0]
     stamp = max(ends) // 1_000_000 if ends else int(time.time() * 1000)
     packages, sources, sums = _packages(report, branch)
@@ -83,7 +84,7 @@ def _write(recording: Recording, file: ByteSink) -> None:
                 title = quoteattr(path.rpartition("/")[2])
                 out.write(f"<class name={title} filename={quoteattr(path)} {own.rates(branch)}")
                 out.write(' complexity="0">\n<methods/>\n<lines>\n')
-                _lines(out, covered, branch, counts)
+                _lines(out, covered, branch)
                 out.write("</lines>\n</class>\n")
             out.write("</classes>\n</package>\n")
         out.write("</packages>\n</coverage>\n")
@@ -110,7 +111,7 @@ def _packages(report: CoverageReport, branch: bool) -> tuple[dict[str, _Package]
     return packages, sorted(sources, key=_as_people_sort), sums
 
 
-def _lines(out: TextSink, covered: FileCoverage, branch: bool, counts: bool) -> None:
+def _lines(out: TextSink, covered: FileCoverage, branch: bool) -> None:
     missing = set(covered.missing)
     ways: dict[int, list[tuple[int, int]]] = {}
     if branch:
@@ -119,7 +120,7 @@ def _lines(out: TextSink, covered: FileCoverage, branch: bool, counts: bool) -> 
                 ways.setdefault(from_line, []).append((to_line, percent))
     for line in covered.statements:
         hits = 0 if line in missing else 1
-        if hits and counts and covered.hits is not None:
+        if hits and covered.hits is not None:
             hits = max(1, covered.hits.get(line, 1))
         exits = covered.exits.get(line) if branch else None
         if exits is None:

@@ -99,7 +99,7 @@ def _by_context(
             for arc in ran.arcs:
                 for name in sorted(ran.arc_contexts.get(arc) or ran.contexts_of(arc[0])):
                     items[name].append(arc)
-            for arc in inferred.get(ran.path, ()):
+            for arc in inferred.get(os.path.realpath(ran.path), ()):
                 if arc not in ran.arcs:
                     for name in ran.contexts_of(arc[0]):
                         items[name].append(arc)

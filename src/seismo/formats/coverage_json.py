@@ -14,11 +14,11 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from seismo.formats.base import COVERAGE, Format, TextSink
-from seismo.formats.covered import Covered, files_of, has_arcs, report_of, settings_of
+from seismo.formats.covered import Covered, report_of, settings_of
 from seismo.formats.text import json_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from seismo.coverage.numbers import Numbers
     from seismo.coverage.result import FileCoverage, RegionCoverage
@@ -34,20 +34,19 @@ _READABLE = (2, 3)  # 3 added functions and classes
 
 def _write(recording: Recording, file: ByteSink) -> None:
     report = report_of(recording)
-    writer = _Writer(has_arcs(recording), settings_of(recording).precision)
-    contexts = {ran.path: ran.contexts() for ran in files_of(recording) if ran.line_contexts}
+    writer = _Writer(report.branch, settings_of(recording).precision)
     meta = {
         "format": FORMAT_VERSION,
         "version": _version(),
         "timestamp": _ended(recording),
         "branch_coverage": writer.branch,
-        "show_contexts": bool(contexts),
+        "show_contexts": report.has_contexts,
     }
     with TextSink(file) as out:
         out.write(f'{{"meta": {json_text(meta)}, "files": {{')
         comma = "\n"
         for covered in report.files:
-            of_file = contexts.get(covered.absolute, {}) if contexts else None
+            of_file = covered.contexts_by_line if report.has_contexts else None
             out.write(f"{comma}{json_text(covered.path)}: {json_text(writer.file(covered, of_file))}")
             comma = ",\n"
         out.write(f'}},\n"totals": {json_text(writer.summary(report.totals))}}}\n')
@@ -60,16 +59,16 @@ class _Writer:
         self.branch = branch
         self._precision = precision
 
-    def file(self, covered: FileCoverage, contexts: dict[int, list[str]] | None) -> dict[str, Any]:
+    def file(self, covered: FileCoverage, contexts: Mapping[int, Sequence[str]] | None) -> dict[str, Any]:
         """A file. `contexts` by line; None where the recording has none."""
         found = self._part(covered, covered.numbers)
         if contexts is not None:
-            found["contexts"] = contexts
+            found["contexts"] = dict(contexts)
         for kind, title in (("function", "functions"), ("class", "classes")):
             found[title] = {region.name: self._region(region, contexts) for region in covered.regions_of(kind)}
         return found
 
-    def _region(self, region: RegionCoverage, contexts: dict[int, list[str]] | None) -> dict[str, Any]:
+    def _region(self, region: RegionCoverage, contexts: Mapping[int, Sequence[str]] | None) -> dict[str, Any]:
         found = self._part(region, region.numbers)
         found["start_line"] = region.start
         if contexts is not None:

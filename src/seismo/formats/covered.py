@@ -47,27 +47,14 @@ class RanFile:
         """The contexts that a line ran in, sorted; the one without a name if in none."""
         return sorted(self.line_contexts.get(line) or {_OUTSIDE})
 
-    def contexts(self) -> dict[int, list[str]]:
-        """The contexts of every line that ran, by line."""
-        return {line: self.contexts_of(line) for line in sorted(self.lines)}
-
-
 def has_arcs(recording: Recording) -> bool:
-    """Whether branches were recorded: the recording says so, or has arcs."""
+    """Whether branches were recorded: the recording, or one that was merged into it, says so or has arcs."""
     from seismo.model.lines import rows_of
 
-    said = recording.meta.get("branch")
-    return said if isinstance(said, bool) else next(rows_of(recording, "arcs"), None) is not None
-
-
-def has_counts(recording: Recording) -> bool:
-    """Whether hits are counts, rather than a mark that something ran."""
-    from seismo.model.lines import rows_of
-
-    said = recording.meta.get("counts")
-    if isinstance(said, bool):
-        return said
-    return any(not flags & _RAN_ONLY for _, _, _, flags, *_ in rows_of(recording, "lines"))
+    merged = recording.meta.get("merged")
+    parts = merged if isinstance(merged, list) and merged else [recording.meta]
+    said = any(isinstance(part, dict) and part.get("branch") is True for part in parts)
+    return said or next(rows_of(recording, "arcs"), None) is not None
 
 
 def files_of(recording: Recording) -> list[RanFile]:
@@ -119,8 +106,9 @@ def settings_of(recording: Recording) -> Settings:
 def report_of(recording: Recording) -> CoverageReport:
     """The recording joined with its sources. FormatError: none of them can be used, and the first reason."""
     report = _joined(recording)[1]
-    if report.problems and not report.files:
-        first = report.problems[0]
+    problems = problems_of(recording)
+    if problems and not report.files:
+        first = problems[0]
         raise FormatError(
             f"none of the sources can be used: {first.text}", first.path, "give the sources' folder as it was recorded"
         )
@@ -128,8 +116,8 @@ def report_of(recording: Recording) -> CoverageReport:
 
 
 def problems_of(recording: Recording) -> list[Problem]:
-    """What is left out of files that need the sources, because a source cannot be used."""
-    return _joined(recording)[1].problems
+    """What is left out, or doubtful, in files that need the sources; without what nobody would look for there."""
+    return [problem for problem in _joined(recording)[1].problems if not problem.minor]
 
 
 def _joined(recording: Recording) -> tuple[Settings, CoverageReport]:

@@ -13,12 +13,13 @@ its name there. Otherwise FN says where functions begin.
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING
 
 from seismo.errors import SeismoError
 from seismo.formats.base import COVERAGE, MAX_LINE, MAX_VALUE, Format, TextSink
-from seismo.formats.covered import Covered, field_path, field_text, files_of, has_arcs, has_counts, report_of
+from seismo.formats.covered import Covered, field_path, field_text, files_of, report_of
 
 if TYPE_CHECKING:
     from seismo.coverage.result import FileCoverage
@@ -38,34 +39,33 @@ _LARGEST_RECORD = 1 << 16  # characters of a line: more than any path or name ne
 
 def _write(recording: Recording, file: ByteSink) -> None:
     report = report_of(recording)
-    counts, branch = has_counts(recording), has_arcs(recording)
-    arcs = {ran.path: ran.arcs for ran in files_of(recording)} if counts and branch else {}
+    arcs: dict[str, dict[Arc, int]] = {}
+    if report.counts and report.branch:
+        arcs = {os.path.realpath(ran.path): ran.arcs for ran in files_of(recording)}
     with TextSink(file) as out:
         for covered in sorted(report.files, key=lambda one: one.path):
             out.write(f"SF:{field_text(covered.path)}\n")
-            _lines(out, covered, counts)
-            _functions(out, covered, counts)
-            if branch:
+            _lines(out, covered)
+            _functions(out, covered)
+            if report.branch:
                 _branches(out, covered, arcs.get(covered.absolute, {}))
             out.write("end_of_record\n")
 
 
-def _hits(covered: FileCoverage, line: int, counts: bool) -> int:
+def _hits(covered: FileCoverage, line: int) -> int:
     """How often a statement ran; 1 where only that it did is known."""
-    if counts and covered.hits is not None:
-        return max(1, covered.hits.get(line, 1))
-    return 1
+    return 1 if covered.hits is None else max(1, covered.hits.get(line, 1))
 
 
-def _lines(out: TextSink, covered: FileCoverage, counts: bool) -> None:
+def _lines(out: TextSink, covered: FileCoverage) -> None:
     missing = set(covered.missing)
     for line in covered.statements:
-        out.write(f"DA:{line},{0 if line in missing else _hits(covered, line, counts)}\n")
+        out.write(f"DA:{line},{0 if line in missing else _hits(covered, line)}\n")
     if covered.statements:
         out.write(f"LF:{len(covered.statements)}\nLH:{len(covered.executed)}\n")
 
 
-def _functions(out: TextSink, covered: FileCoverage, counts: bool) -> None:
+def _functions(out: TextSink, covered: FileCoverage) -> None:
     """A function ran if any statement of its body did; how often is what its first statement says."""
     regions = [region for region in covered.regions if region.kind == "function" and region.lines]
     if not regions:
@@ -87,7 +87,7 @@ def _functions(out: TextSink, covered: FileCoverage, counts: bool) -> None:
         if name in known:
             name += f"@{first}"
         known.add(name)
-        count = _hits(covered, min(inside), counts) if ran else 0
+        count = _hits(covered, min(inside)) if ran else 0
         out.write(f"FN:{first},{last},{name}\nFNDA:{count},{name}\n")
     out.write(f"FNF:{found}\nFNH:{hit}\n")
 
@@ -111,7 +111,7 @@ def _branches(out: TextSink, covered: FileCoverage, hits: dict[Arc, int]) -> Non
             ways += [(to_line, str(max(1, hits.get((line, to_line), 1)))) for to_line in taken.get(line, [])]
             ways += [(to_line, "0") for to_line in missed]
         for to_line, count in sorted(ways, key=lambda way: (way[0] < 0, way)):
-            out.write(f"BRDA:{line},0,{field_text(covered.step_text((line, to_line)))},{count}\n")
+            out.write(f"BRDA:{line},0,{field_text(covered.arc_text(line, to_line))},{count}\n")
     if total:
         out.write(f"BRF:{total}\nBRH:{reached}\n")
 

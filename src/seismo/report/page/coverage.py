@@ -64,7 +64,7 @@ def page_name(path: str) -> str:
 def index_page(report: CoverageReport, title: str, precision: int) -> str:
     """The page with all files."""
     totals = report.totals
-    branches = report.has_branches
+    branches = report.branch
     rows = "\n".join(_row(file, branches, precision) for file in report.files)
     body = f"""<header>
 <h1>{text(title)}: <b class="{_grade(totals)}">{totals.percent_text(precision)}%</b></h1>
@@ -133,13 +133,14 @@ def _facts(numbers: Numbers, branches: bool) -> str:
 
 
 def _problems(report: CoverageReport) -> str:
-    if not report.problems:
+    problems = [problem for problem in report.problems if not problem.minor]
+    if not problems:
         return ""
     rows = "".join(
         f"<li>{f'<code>{text(problem.path)}</code>: ' if problem.path else ''}{text(problem.text)}</li>"
-        for problem in report.problems
+        for problem in problems
     )
-    title = plural(len(report.problems), "problem")
+    title = plural(len(problems), "problem")
     return f'<details class="problems" open><summary>{title}</summary><ul>{rows}</ul></details>'
 
 
@@ -223,7 +224,7 @@ def _source(file: FileCoverage, sets: _ContextSets) -> str:
 def _why(file: FileCoverage, arc: tuple[int, int]) -> str:
     """The explanation below a line: which way was never taken, and why."""
     goes = f'<a href="#L{arc[1]}">→ {arc[1]}</a>' if arc[1] > 0 else "→ out"
-    return f'<p class="why"><span>{goes}</span> {text(file.missing_text(arc))}</p>'
+    return f'<p class="why"><span>{goes}</span> {text(file.missing_text(*arc))}</p>'
 
 
 def _marks(file: FileCoverage, untaken: dict[int, list[tuple[int, int]]]) -> dict[int, str]:
@@ -244,7 +245,7 @@ class _ContextSets:
         self._sets: dict[tuple[int, ...], int] = {}
         self._of_line: dict[int, int] = {}
         self._sizes: list[int] = []
-        self._any = any(name for names in file.line_contexts.values() for name in names)
+        self._any = any(name for names in file.contexts_by_line.values() for name in names)
         if not self._any:
             return
         for line in file.executed:
