@@ -13,6 +13,8 @@ from seismo import _core
 from seismo.errors import RecordingError
 from seismo.model.table import (
     FunctionRow,
+    InstructionRow,
+    LineRow,
     LossRow,
     NodeRow,
     ProcessRow,
@@ -141,6 +143,20 @@ class Recording:
         """The call tree: a row for each distinct path on each thread, parents before children."""
         raw = self._table("nodes")
         return Table(NodeRow, _pick(NodeRow, raw, self._estimated), len(raw["id"]))
+
+    @functools.cached_property
+    def lines(self) -> Table[LineRow]:
+        """The lines that ran: of a recording of coverage, or of one of line times."""
+        from seismo.model.line_times import estimated
+
+        raw = self._table("lines")
+        return Table(LineRow, _pick(LineRow, raw, estimated(self._raw)), len(raw["id"]))
+
+    @functools.cached_property
+    def instructions(self) -> Table[InstructionRow]:
+        """The instructions of the functions that ran, where they were counted."""
+        raw = self._table("instructions")
+        return Table(InstructionRow, _pick(InstructionRow, raw, {}), len(raw["id"]))
 
     @functools.cached_property
     def threads(self) -> Table[ThreadRow]:

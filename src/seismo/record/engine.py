@@ -40,7 +40,11 @@ SETTINGS = {
     "c_functions": ("auto", "all", "none"),
     "clock": ("auto", "tsc", "monotonic"),
     "timing": ("frugal", "every"),
+    "recorder": ("calltree", "linetimes"),
+    "opcodes": (0, 1),
 }
+
+_RECORDS = {"calltree": "calls are recorded", "linetimes": "lines are timed"}
 
 # What `where` of a recording can be about.
 _STATIC = ("module", "function", "qualname", "file", "line")
@@ -69,6 +73,7 @@ def start(settings: dict[str, object], fd: int = -1, meta: str = "{}", frames: b
     """
     global _users, _settings
     wanted = {name: value for name, value in settings.items() if value is not None}
+    wanted.setdefault("recorder", "calltree")
     check(wanted)
     with lock:
         if _users:
@@ -123,6 +128,12 @@ def narrowed(where: object) -> Expression:
 
 def _agree(wanted: dict[str, object]) -> None:
     defaults: dict[str, object] = {name: allowed[0] for name, allowed in SETTINGS.items()}
+    if wanted["recorder"] != _settings["recorder"]:
+        raise UsageError(
+            f"{_RECORDS[str(_settings['recorder'])]} in this process already, and {_RECORDS[str(wanted['recorder'])]} by "
+            "the same engine",
+            hint="there is one engine in a process: profile in one run, and time lines in another",
+        )
     for name, value in wanted.items():
         has = _settings.get(name, defaults.get(name))
         if (name in SETTINGS or name == "where") and value != has:
@@ -140,6 +151,8 @@ def _start(settings: dict[str, object], fd: int, meta: str, frames: bool) -> Non
     options: dict[str, object] = dict(settings)
     if not frames:
         options["running"] = False
+    if options.get("opcodes"):
+        import dis  # noqa: F401  what names instructions at the end, when nothing may be imported any more
     if "where" in options:
         options["where"] = _core.Filter(narrowed(options["where"]).program)
     options["interpreter"] = f"{sys.implementation.name} {sys.version.split(maxsplit=1)[0]}"
@@ -182,7 +195,7 @@ class Life:
         global forked_hook
         forked_hook = forked
         try:
-            start(settings, fd, self.meta(settings), frames=False)  # those are ours, and the interpreter's own
+            start({**settings, "recorder": self.name}, fd, self.meta(settings), frames=False)  # those are ours, and the interpreter's own
         except BaseException:
             forked_hook = None
             raise
