@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING, Any
 from seismo import _core
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from seismo.model.recording import Columns, Tables
 
 TWO_SIDED = 1.96  # standard deviations: 19 in 20
@@ -113,7 +115,7 @@ _COSTS = (
 )
 
 
-def _mean(values: list[float]) -> float:
+def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else 0.0
 
 

@@ -162,20 +162,6 @@ class Recording:
         return Table(NodeRow, _pick(NodeRow, raw, self._estimated), len(raw["id"]))
 
     @functools.cached_property
-    def lines(self) -> Table[LineRow]:
-        """The lines that ran: of a recording of coverage, or of one of line times."""
-        from seismo.model.line_times import estimated
-
-        raw = self._table("lines")
-        return Table(LineRow, _pick(LineRow, raw, estimated(self._raw)), len(raw["id"]))
-
-    @functools.cached_property
-    def instructions(self) -> Table[InstructionRow]:
-        """The instructions of the functions that ran, where they were counted."""
-        raw = self._table("instructions")
-        return Table(InstructionRow, _pick(InstructionRow, raw, {}), len(raw["id"]))
-
-    @functools.cached_property
     def threads(self) -> Table[ThreadRow]:
         """The threads that were seen."""
         raw = self._table("threads")
@@ -197,8 +183,11 @@ class Recording:
 
     @functools.cached_property
     def lines(self) -> Table[LineRow]:
-        """The lines that were executed, function by function."""
-        return self._plain(LineRow, "lines")
+        """The lines that were executed, function by function, with their times where they were measured."""
+        from seismo.model.line_times import estimated
+
+        raw = self._table("lines")
+        return Table(LineRow, _pick(LineRow, raw, estimated(self._raw)), len(raw["id"]))
 
     @functools.cached_property
     def arcs(self) -> Table[ArcRow]:

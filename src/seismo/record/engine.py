@@ -128,17 +128,17 @@ def narrowed(where: object) -> Expression:
 
 def _agree(wanted: dict[str, object]) -> None:
     defaults: dict[str, object] = {name: allowed[0] for name, allowed in SETTINGS.items()}
-    if wanted["recorder"] != _settings["recorder"]:
+    has, wants = str(_settings["recorder"]), str(wanted["recorder"])
+    if wants != has:
         raise UsageError(
-            f"{_RECORDS[str(_settings['recorder'])]} in this process already, and {_RECORDS[str(wanted['recorder'])]} by "
-            "the same engine",
+            f"{_RECORDS[has]} in this process already: {_RECORDS[wants]} by the same engine, not at the same time",
             hint="there is one engine in a process: profile in one run, and time lines in another",
         )
     for name, value in wanted.items():
-        has = _settings.get(name, defaults.get(name))
-        if (name in SETTINGS or name == "where") and value != has:
+        set_ = _settings.get(name, defaults.get(name))
+        if (name in SETTINGS or name == "where") and value != set_:
             raise UsageError(
-                f"a recording with {name}={has!r} is running in this process: another cannot have {name}={value!r}",
+                f"a recording with {name}={set_!r} is running in this process: another cannot have {name}={value!r}",
                 hint=f"there is one engine in a process; leave {name} out, or ask for it where the first one starts",
             )
 
@@ -201,7 +201,9 @@ class Life:
         global forked_hook
         forked_hook = forked
         try:
-            start({**settings, "recorder": self.name}, fd, self.meta(settings), frames=False)  # those are ours, and the interpreter's own
+            start(
+                {**settings, "recorder": self.name}, fd, self.meta(settings), frames=False
+            )  # those are ours, and the interpreter's own
         except BaseException:
             forked_hook = None
             raise

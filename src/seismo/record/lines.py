@@ -39,7 +39,7 @@ def chosen(only: Iterable[str], where: str | Expression | None = None) -> str | 
 
     terms = []
     for glob in only:
-        if not isinstance(glob, str) or not glob:
+        if not glob:
             raise UsageError(f"only cannot be {glob!r}", hint="it is a glob or a name, such as 'app.core.*'")
         names = quoted(glob)
         if not any(sign in glob for sign in "*?["):
