@@ -23,8 +23,8 @@ VOID = {"meta", "input", "br", "link", "img"}
 ALLOWED = set(
     re.findall(
         r"\w+",
-        "html head meta title style script body header main footer nav section aside h1 h2 p b i s a span code kbd label "
-        "input button div table thead tbody tfoot tr th td ul ol li details summary svg rect",
+        "html head meta title style script body header main footer nav section aside h1 h2 p b i s a span code kbd "
+        "label input button div table thead tbody tfoot tr th td ul ol li details summary svg rect",
     )
 )
 HOSTILE = '</code></script><script>alert(1)</script><img src=x onerror="alert(2)">\'&lt;\x1b[31m\u202e'
