@@ -67,6 +67,49 @@ static inline const sm_frame *sm_frame_caller(const sm_frame *frame) {
 static inline PyObject *sm_frame_globals(const sm_frame *frame) { /* borrowed */
     return frame->f_globals;
 }
+static inline uint32_t sm_frame_unit(const sm_frame *frame) { /* as sm_frame_last, in units; huge: not begun */
+    return (uint32_t)_PyInterpreterFrame_LASTI(frame);
+}
+/* Has it not come to its first RESUME yet? */
+static inline bool sm_frame_is_fresh_call(const sm_frame *frame) {
+    return _PyFrame_IsIncomplete((sm_frame *)frame);
+}
+/* For a frame that has left the evaluation loop at RETURN_VALUE: the value is on its stack again, and on top. */
+static inline void sm_frame_unpop(sm_frame *frame) {
+    frame->stacktop++;
+}
+static inline PyObject *sm_frame_pop(sm_frame *frame) {
+    return frame->localsplus[--frame->stacktop];
+}
+static inline void sm_frame_push(sm_frame *frame, PyObject *value) {
+    frame->localsplus[frame->stacktop++] = value;
+}
+static inline PyObject *sm_frame_top(const sm_frame *frame) {
+    return frame->localsplus[frame->stacktop - 1];
+}
+/* When it runs again, it is at this unit of its code. */
+static inline void sm_frame_go_to(sm_frame *frame, uint32_t unit) {
+    frame->prev_instr = (_Py_CODEUNIT *)frame->f_code->co_code_adaptive + unit - 1;
+}
+
+/* Are events reported in what the thread runs now, and in what it is about to call? */
+static inline bool sm_tstate_is_traced(PyThreadState *tstate) {
+    return tstate->cframe->use_tracing != 0;
+}
+
+/* Makes a frame the running one, for what is done in its name by C code; `link` belongs to that code. */
+typedef _PyCFrame sm_link;
+static inline void sm_tstate_link(PyThreadState *tstate, sm_link *link, sm_frame *frame) {
+    link->use_tracing = tstate->cframe->use_tracing;
+    link->current_frame = frame;
+    link->previous = tstate->cframe;
+    tstate->cframe = link;
+}
+static inline void sm_tstate_unlink(PyThreadState *tstate, sm_link *link) {
+    tstate->cframe = link->previous;
+    tstate->cframe->use_tracing = link->use_tracing;
+}
+
 /* What `frame.f_trace_opcodes = True` does. */
 static inline void sm_frame_trace_opcodes(PyFrameObject *object) {
     object->f_trace_opcodes = 1;
