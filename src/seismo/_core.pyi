@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from types import CodeType, FrameType
-from typing import Any, ParamSpec, Self, TypeAlias, TypeVar, final
+from typing import Any, ParamSpec, Self, TypeAlias, TypedDict, TypeVar, final
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -41,6 +41,22 @@ def check() -> bool: ...
 
 def slots_taken() -> dict[str, bool]: ...
 def hub_status() -> dict[str, Any]: ...
+
+# ---- bytecode (bytecode.c) ----
+
+class _Branch(TypedDict):
+    offset: int  # bytes
+    to: tuple[int, int]  # not jumped, jumped
+    to_line: tuple[int, int]
+    tells: tuple[int, int]
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    kind: int
+    silent: int
+
+def code_branches(code: CodeType, /) -> list[_Branch]: ...
 
 # ---- filters (filter.c) ----
 
