@@ -1,4 +1,5 @@
-/* The coverage recorder, as its sources see it (recorder/coverage*.c is the rest): which lines and branches ran, on request how often, and in which context (who tests what).
+/* The coverage recorder, as its sources see it (recorder/coverage*.c is the rest): which lines and branches ran, on
+ * request how often, and in which context (who tests what).
  *
  * It is no recorder of the engine (event/engine.h): it needs no thread, no stack and no clock, and must run beside
  * profiles, watches and hooks of the same process. So it has a life, a tool id and a file of its own, and shares with
@@ -43,9 +44,10 @@
 
 enum { SM_COVER_NO_LINE = 0, SM_COVER_FRESH = 1, SM_COVER_FIRST_STAMP = 2 };
 
-typedef struct {    /* a line or an arc */
-    uint32_t row;   /* of its table, from 1; 0: never hit */
-    uint32_t stamp; /* of the context that it was last hit in; FRESH: of none; NO_LINE: the line table has no such line */
+typedef struct {  /* a line or an arc */
+    uint32_t row; /* of its table, from 1; 0: never hit */
+    uint32_t
+        stamp; /* of the context that it was last hit in; FRESH: of none; NO_LINE: the line table has no such line */
 } sm_cover_place;
 
 typedef struct {

@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "event/filter.h"
-#include "event/linetable.h"
+#include "event/linewalk.h"
 #include "recorder/coverage_store.h"
 
 sm_cover_state sm_cover = {.stamp = SM_COVER_FIRST_STAMP};

@@ -1,9 +1,9 @@
 /* Branches and the steps between lines that they lead to.
  *
- * The branches of a code object are a table that event/bytecode.h makes of its bytes; what was taken hangs beside it, by
- * the same numbers, on the function: code of the same content has the same table. Each way leads to a *step* (an arc in
- * the file), from the branch's line to the line that the way comes to; several ways may lead to the same one. On 3.11
- * there are no branch events and no tables, and the steps come from consecutive line events.
+ * The branches of a code object are a table that event/bytecode.h makes of its bytes; what was taken hangs beside it,
+ * by the same numbers, on the function: code of the same content has the same table. Each way leads to a *step* (an arc
+ * in the file), from the branch's line to the line that the way comes to; several ways may lead to the same one.
+ * On 3.11 there are no branch events and no tables, and the steps come from consecutive line events.
  *
  * On 3.12 and 3.13 one event serves both ways of a branch, so it can be switched off only when neither way has anything
  * left to say: both have been taken, or what has not will be told by a LINE event at a place where nothing else leads.
@@ -126,7 +126,7 @@ bool sm_cover_table(sm_cover_function *of, PyCodeObject *code) {
 static inline bool has_said_all(const sm_cover_code *code, const sm_branch *branch, const sm_cover_jump *jump,
                                 int other) {
     return !sm_cover.source->both_ways || jump->stamp[other] == sm_cover.stamp ||
-           (code->tells && branch->tells[other] >= 0);
+           (code->tells && branch->tells[other] >= 0) || (branch->silent >> other & 1) != 0;
 }
 
 static bool jump_news(sm_cover_code *code, uint32_t number, int way) {

@@ -1,13 +1,13 @@
 /* The thread that writes what is new, so that a process that is killed has lost no more than a moment.
  *
  * An event that finds it is time could flush, but the most common death comes after a long silence: a server has done
- * its work, waits for the next request, and is killed. Then no event comes any more, and the main thread runs no pending
- * call. So a thread of ours does it, and needs nothing of the interpreter's: what is new are rows in the writer
+ * its work, waits for the next request, and is killed. Then no event comes any more, and the main thread runs no
+ * pending call. So a thread of ours does it, and needs nothing of the interpreter's: what is new are rows in the writer
  * already. It sleeps until something has changed, waits a period for more of it, writes, and sleeps again.
  *
- * It blocks all signals. Before a fork it is joined, since a second thread at that time is a warning of os.fork from 3.12
- * on, and the child has one thread only; what was new is written first. It comes back with the first news after
- * AFTER_FORK_NS: there may be more forks. News before that write themselves when the last time is a while ago.
+ * It blocks all signals. Before a fork it is joined, since a second thread at that time is a warning of os.fork
+ * from 3.12 on, and the child has one thread only; what was new is written first. It comes back with the first news
+ * after AFTER_FORK_NS: there may be more forks. News before that write themselves when the last time is a while ago.
  *
  * A flush takes at most 2 % of the time: the longer one takes, the longer the period. */
 #include <errno.h>

@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "recorder/coverage_store.h"
 
-enum { FLAG_NOT_COUNTED = 1, RECENT_CONTEXTS = 4096 };
+enum { FLAG_NOT_COUNTED = 1, FLAG_SILENT = 2, RECENT_CONTEXTS = 4096 };
 
 /* ---- rows ---- */
 
@@ -61,7 +61,7 @@ static void write_jump(sm_output *output, const sm_cover_function *of, uint32_t 
     row[SM_BRANCHES_END_COLUMN] = branch->end_column;
     row[SM_BRANCHES_FELL] = (int64_t)jump->taken[SM_FELL];
     row[SM_BRANCHES_JUMPED] = (int64_t)jump->taken[SM_JUMPED];
-    row[SM_BRANCHES_FLAGS] = sm_cover.counts ? 0 : FLAG_NOT_COUNTED;
+    row[SM_BRANCHES_FLAGS] = (sm_cover.counts ? 0 : FLAG_NOT_COUNTED) | (branch->silent != 0 ? FLAG_SILENT : 0);
     if (number == UINT32_MAX || !put(output->writer, SM_BRANCHES, row) || output->whole)
         return;
     jump->row = id + 1;
@@ -130,8 +130,9 @@ void sm_cover_write_counts(void) {
 
 /* ---- contexts ---- */
 
-/* The numbers of contexts that were current lately, so that one that comes back (a test's setup, its body, its teardown;
- * a coroutine that is resumed) is the same one. One that is not found any more gets another row of its name. */
+/* The numbers of contexts that were current lately, so that one that comes back (a test's setup, its body, its
+ * teardown; a coroutine that is resumed) is the same one. One that is not found any more gets another row of its name.
+ */
 static struct {
     uint64_t hash;
     uint32_t number; /* from 1; 0: free */

@@ -60,7 +60,8 @@ const struct sm_filter *sm_cover_where(void); /* NULL: all */
 
 /* The flush and its thread (coverage_flush.c). */
 int sm_cover_flush_init(void); /* once per process; -1 with an exception */
-/* write: saves and flushes; called with the lock, on any thread. always: to be asked in every period, changed or not. */
+/* write: saves and flushes; called with the lock, on any thread. always: to be asked in every period, changed or not.
+ */
 void sm_cover_flush_begin(uint64_t period_ns, bool always, void (*write)(void));
 void sm_cover_flush_end(void); /* without the lock: no flush is on its way after this */
 

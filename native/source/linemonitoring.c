@@ -1,10 +1,10 @@
-/* The coverage recorder's source on 3.12 and later: lines and branches of the code objects that are wanted, by a tool id
- * of sys.monitoring of its own.
+/* The coverage recorder's source on 3.12 and later: lines and branches of the code objects that are wanted, by a tool
+ * id of sys.monitoring of its own.
  *
- * START and RESUME are set for the whole interpreter. The first of them that comes from a code object decides: code that
- * is not wanted answers DISABLE at this place and is never heard of again; wanted code gets LINE, and the events of
- * branches, as local events of its own, at once, so that the line after START is told already. RESUME is for generators
- * that had begun before; for what runs at the start, the frames of all threads are walked.
+ * START and RESUME are set for the whole interpreter. The first of them that comes from a code object decides: code
+ * that is not wanted answers DISABLE at this place and is never heard of again; wanted code gets LINE, and the events
+ * of branches, as local events of its own, at once, so that the line after START is told already. RESUME is for
+ * generators that had begun before; for what runs at the start, the frames of all threads are walked.
  *
  * Places switched off are the recorder's business, as it answers; to switch a code object's places on again, its local
  * events are taken off and set again, which leaves other tools alone. (restart_events() would switch on everybody's,
@@ -12,14 +12,14 @@
  * switched off (gh-118327), and when the first context begins.
  *
  * START stays on in code whose body stands on the line of its `def`: from 3.13 on the interpreter tells that line only
- * while the code's first instruction is instrumented (gh-155992). Without counts and contexts that is until the line has
- * been told.
+ * while the code's first instruction is instrumented (gh-155992). Without counts and contexts that is until the line
+ * has been told.
  *
  * With counts, lines are counted as sys.settrace counts them: that is an event more for each jump back within the line
  * that runs, which LINE does not tell and JUMP does. Jumps that change the line are switched off. */
 #include "event/coverage.h"
+#include "event/linewalk.h"
 #include "event/monitoring.h"
-#include "source/sources.h"
 
 #if SM_HAS_MONITORING
 
@@ -38,7 +38,7 @@ static int tool_id = -1;
 static long numbers[EVENTS];
 static PyObject *callbacks[EVENTS];
 
-SM_INLINE long number_of(PyObject *number) {
+static inline long number_of(PyObject *number) {
     const PyLongObject *small = (const PyLongObject *)number; /* an int, no subclass: the interpreter made it */
     return SM_LIKELY(PyUnstable_Long_IsCompact(small)) ? (long)PyUnstable_Long_CompactValue(small)
                                                        : PyLong_AsLong(number);
@@ -94,18 +94,26 @@ static bool goes_on_in_line(PyCodeObject *code, long offset) {
     return false;
 }
 
+enum { START_SEEN = 1 }; /* in sm_cover_code.source: keep_start is known */
+
+static void see_start(sm_cover_code *record, long offset) {
+    record->keep_start = record->of != NULL && goes_on_in_line(record->code, offset);
+    record->source = START_SEEN;
+}
+
 static sm_cover_code *meet(PyCodeObject *code, PyObject *globals, long offset) {
     sm_cover_code *record = sm_cover_meet(code, globals);
     if (record == NULL)
         return NULL;
-    record->keep_start = record->of != NULL && (offset < 0 || goes_on_in_line(code, offset));
+    if (offset >= 0)
+        see_start(record, offset);
     set_local(record, events_of(record));
     return record;
 }
 
 /* ---- callbacks ---- */
 
-SM_INLINE sm_cover_code *record_of(PyObject *const *args) {
+static inline sm_cover_code *record_of(PyObject *const *args) {
     if (SM_UNLIKELY(!PyCode_Check(args[0]))) /* Cython's own code-like objects */
         return NULL;
     sm_cover_code *record = sm_cover_known((PyCodeObject *)args[0]);
@@ -129,6 +137,8 @@ static sm_cover_code *begin(PyObject *const *args, bool start) {
 
 CALLBACK(on_start) {
     sm_cover_code *record = begin(args, true);
+    if (record != NULL && SM_UNLIKELY(record->source != START_SEEN)) /* it ran already when it was met */
+        see_start(record, number_of(args[1]));
     if (record == NULL || (!record->test && !record->keep_start))
         return sm_monitoring_disable;
     if (record->test || sm_cover.counts || sm_cover.in_contexts)
@@ -148,7 +158,7 @@ CALLBACK(on_throw) {
     return Py_None;
 }
 
-SM_INLINE PyObject *leave(PyObject *const *args) {
+static inline PyObject *leave(PyObject *const *args) {
     sm_cover_code *record = record_of(args);
     if (record != NULL && record->test)
         sm_cover_leave(record, sm_tstate_frame(PyThreadState_Get()));
@@ -225,8 +235,8 @@ static bool holds(void) {
     return tool_id >= 0 && sm_monitoring_holds(tool_id, TOOL_NAME);
 }
 
-/* Code that runs now has begun already: the frames of all threads. The GIL is held throughout, and making a frame object
- * runs nothing of the program. */
+/* Code that runs now has begun already: the frames of all threads. The GIL is held throughout, and making a frame
+ * object runs nothing of the program. */
 static void walk_frames(void) {
     PyThreadState *now = PyThreadState_Get();
     PyThreadState *tstate = PyInterpreterState_ThreadHead(sm_tstate_interpreter(now));
