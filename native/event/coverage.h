@@ -123,6 +123,9 @@ typedef struct {
     uint64_t lost_memory, hook_lost, odd_lines, odd_branches;
 } sm_cover_state;
 
+/* One for each kind of interpreter: 3.12 and later, 3.11. */
+extern const sm_cover_source sm_cover_source_monitoring, sm_cover_source_trace;
+
 extern sm_cover_state sm_cover;
 extern sm_cover_code *const sm_cover_unwanted;
 

@@ -8,7 +8,6 @@
 #include "module/module.h"
 
 #if SM_HAS_MONITORING
-extern const sm_cover_source sm_cover_source_monitoring;
 static const sm_cover_source *const source_here = &sm_cover_source_monitoring;
 #else
 static const sm_cover_source *const source_here = NULL;
