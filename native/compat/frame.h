@@ -122,6 +122,10 @@ static inline const void *sm_frame_below(const void *frame) {
 static inline bool sm_frame_runs(const void *frame, const void *code) {
     return frame != NULL && ((const sm_frame *)frame)->f_code == code;
 }
+/* Byte offset of the instruction that the thread's running frame is at; there has to be one. */
+static inline Py_ssize_t sm_tstate_last(PyThreadState *tstate) {
+    return sm_frame_last(sm_frame_running(tstate));
+}
 
 /* How many Python frames are on the thread's stack. */
 static inline int64_t sm_tstate_depth(PyThreadState *tstate) {
@@ -158,6 +162,9 @@ static inline bool sm_frame_runs(const void *frame, const void *code) {
     PyObject *running = PyUnstable_InterpreterFrame_GetCode((struct _PyInterpreterFrame *)(uintptr_t)frame);
     Py_XDECREF(running); /* the frame holds it */
     return running == code;
+}
+static inline Py_ssize_t sm_tstate_last(PyThreadState *tstate) {
+    return PyUnstable_InterpreterFrame_GetLasti((struct _PyInterpreterFrame *)sm_tstate_frame(tstate));
 }
 
 static inline int64_t sm_tstate_depth(PyThreadState *tstate) {

@@ -3,13 +3,13 @@
  * A probe is the byte of RETURN_VALUE over the opcode of an instruction. The evaluation loop that comes to it pops a
  * value and leaves, and the frame stays as it is: in 3.11 a frame that was entered from C is cleared by whoever entered
  * it. We entered it (probes.c), see by the frame where it stands, push the value back, put the opcode back, and have
- * the loop go on at that instruction. So a probe costs nothing until it is hit, some 30 ns then, and nothing afterwards.
- * The loop needs no other state than the frame: it gets the same at each resumption of a generator.
+ * the loop go on at that instruction. So a probe costs nothing until it is hit, some 30 ns then, and nothing
+ * afterwards. The loop needs no other state than the frame: it gets the same at each resumption of a generator.
  *
  * The value is never looked at: below the bottom of an empty stack lies a local variable, or none.
  *
- * A probe at a conditional jump (a way) cannot be taken away while one of its ways is still new, and so cannot be passed
- * by running the jump. It is done here instead, as the loop does it, in the name of the frame.
+ * A probe at a conditional jump (a way) cannot be taken away while one of its ways is still new, and so cannot be
+ * passed by running the jump. It is done here instead, as the loop does it, in the name of the frame.
  *
  * Specialised instructions look at, or run, the one behind them. Those in front of a probe are put back to their
  * general forms, which look at the opcode that they find. */
@@ -17,7 +17,7 @@
 
 #if SM_HAS_EVALFRAME
 
-#include "compat/opcodes.h"
+#include "compat/quickening.h"
 
 /* Between two looks at what waits for the interpreter (signals, other threads), jumps backwards that are done here. */
 #define BREATH 64

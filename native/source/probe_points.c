@@ -19,8 +19,8 @@
  * for them (docs/hooks.md).
  *
  * A probe cannot stand where the interpreter keeps something in a C variable from one instruction to the next (CALL,
- * behind PRECALL or KW_NAMES), at RESUME and SEND, which are looked at from elsewhere, or behind EXTENDED_ARG. If a line
- * would need one there, the code is *odd*, and traced. Only line tables that lie are known to do that. */
+ * behind PRECALL or KW_NAMES), at RESUME and SEND, which are looked at from elsewhere, or behind EXTENDED_ARG. If a
+ * line would need one there, the code is *odd*, and traced. Only line tables that lie are known to do that. */
 #include "source/probe_points.h"
 
 #if SM_HAS_EVALFRAME
@@ -28,8 +28,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "compat/opcodes.h"
-#include "event/linetable.h"
+#include "compat/quickening.h"
+#include "event/linewalk.h"
 
 #define NOWHERE UINT32_MAX
 #define MANY INT32_MAX /* as the line that all edges come from */

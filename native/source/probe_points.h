@@ -9,7 +9,7 @@
 
 #define SM_NO_LINE INT32_MIN
 
-typedef struct { /* a step between lines; to: -first line of the code: out of it */
+typedef struct {      /* a step between lines; to: -first line of the code: out of it */
     int32_t from, to; /* from SM_NO_LINE: none */
 } sm_probe_step;
 
@@ -38,7 +38,8 @@ typedef struct {
     bool odd;      /* a probe would have to stand where none can */
 } sm_probe_points;
 
-/* false: out of memory. steps: those between lines, too. May leave the code's bytes cached in it, never an exception. */
+/* false: out of memory. steps: those between lines, too. May leave the code's bytes cached in it, never an exception.
+ */
 bool sm_probe_points_find(sm_probe_points *found, PyCodeObject *code, bool steps);
 void sm_probe_points_clear(sm_probe_points *points);
 sm_probe_point *sm_probe_point_at(const sm_probe_points *points, uint32_t unit); /* NULL: none */

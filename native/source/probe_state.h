@@ -58,7 +58,7 @@ void sm_probe_unwound(const sm_frame *frame, sm_probed *probed);
 /* probe_trace.c: the same from the interpreter's trace function. */
 int sm_probe_trace_join(void);
 void sm_probe_trace_leave(void);
-void sm_probe_trace_all(bool on);                          /* on every thread, or only where it is switched on */
+void sm_probe_trace_all(bool on);                         /* on every thread, or only where it is switched on */
 void sm_probe_trace_here(PyThreadState *tstate, bool on); /* what the running frame calls next */
 bool sm_probe_has_company(PyThreadState *tstate);
 void sm_probe_company(bool present); /* probes.c: somebody else uses the slots */

@@ -11,7 +11,7 @@
 #if SM_HAS_EVALFRAME
 
 #include "base/alloc.h"
-#include "compat/opcodes.h"
+#include "compat/quickening.h"
 #include "event/slots.h"
 
 typedef struct {

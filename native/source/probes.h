@@ -22,8 +22,8 @@ typedef struct {
 } sm_probe_hearer;
 
 typedef struct {
-    bool steps;   /* steps between lines, besides lines */
-    bool counts;  /* each line and step every time, not only the first */
+    bool steps;  /* steps between lines, besides lines */
+    bool counts; /* each line and step every time, not only the first */
 } sm_probe_wish;
 
 /* -1 with an exception. */
@@ -34,12 +34,12 @@ void sm_probes_again(void);
 bool sm_probes_hold(void); /* is the hook still ours? */
 
 typedef struct {
-    bool tracing;       /* by the interpreter's trace function, as others use its slots */
-    bool escaped;       /* the same, and for good: the C stack was nearly used up */
-    uint64_t codes;     /* met and wanted */
-    uint64_t probes;    /* that stand now */
-    uint64_t hits;      /* of probes */
-    uint64_t lost;      /* code objects that are not heard, in want of memory */
+    bool tracing;    /* by the interpreter's trace function, as others use its slots */
+    bool escaped;    /* the same, and for good: the C stack was nearly used up */
+    uint64_t codes;  /* met and wanted */
+    uint64_t probes; /* that stand now */
+    uint64_t hits;   /* of probes */
+    uint64_t lost;   /* code objects that are not heard, in want of memory */
 } sm_probe_facts;
 sm_probe_facts sm_probes_facts(void);
 

@@ -1,4 +1,4 @@
-#include "compat/opcodes.h"
+#include "compat/quickening.h"
 
 #if SM_HAS_EVALFRAME
 
