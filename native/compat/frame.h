@@ -97,6 +97,12 @@ static inline bool sm_tstate_is_traced(PyThreadState *tstate) {
     return tstate->cframe->use_tracing != 0;
 }
 
+/* From here on also in what is on its stack already, if it has a trace function. */
+static inline void sm_tstate_trace_stack(PyThreadState *tstate) {
+    for (_PyCFrame *link = tstate->cframe; link != NULL; link = link->previous)
+        link->use_tracing = 255;
+}
+
 /* Makes a frame the running one, for what is done in its name by C code; `link` belongs to that code. */
 typedef _PyCFrame sm_link;
 static inline void sm_tstate_link(PyThreadState *tstate, sm_link *link, sm_frame *frame) {

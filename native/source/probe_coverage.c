@@ -51,6 +51,13 @@ static int start(void) {
     return sm_probes_start(&hearer, &wish);
 }
 
+static void stop(void) {
+    sm_probe_facts facts = sm_probes_facts();
+    sm_cover.lost_memory += facts.lost;
+    sm_cover.odd_lines += facts.odd;
+    sm_probes_stop();
+}
+
 static void contexts(void) {} /* what begins anew is known by the stamp */
 
 static void died(sm_cover_code *Py_UNUSED(record)) {} /* its code object takes its probes along */
@@ -62,7 +69,7 @@ static int tool_id(void) {
 const sm_cover_source sm_cover_source_trace = {.name = "probes",
                                                .objection = objection,
                                                .start = start,
-                                               .stop = sm_probes_stop,
+                                               .stop = stop,
                                                .contexts = contexts,
                                                .switched = sm_probes_again,
                                                .died = died,

@@ -70,6 +70,15 @@ int32_t *sm_probe_lines(PyCodeObject *code, uint32_t units) {
     return lines;
 }
 
+bool sm_probe_table_overruns(PyCodeObject *code) {
+    sm_line_walk walk = sm_line_walk_of(code);
+    while (sm_line_next(&walk)) {
+        if (walk.unit + walk.units > (uint64_t)Py_SIZE(code))
+            return true;
+    }
+    return false;
+}
+
 /* ---- the graph -------------------------------------------------------------------------------------------------- */
 
 static bool ends(uint8_t opcode) { /* never goes on with the next instruction */

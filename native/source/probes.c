@@ -85,6 +85,11 @@ sm_probed *sm_probe_meet(PyCodeObject *code, PyObject *globals) {
     bool frames = false;
     void *record = sm_probe.hearer->meet(code, globals, &frames);
     sm_probed *made = record != NULL ? make(code, record, frames) : NULL;
+    if (made != NULL && made->traced && sm_probe_table_overruns(code)) {
+        sm_free(made);
+        made = record = NULL;
+        sm_probe.odd++;
+    }
     if (sm_code_set(code, sm_probe.slot, record != NULL ? (void *)made : sm_probe.unwanted) < 0 ||
         (record != NULL && made == NULL)) {
         PyErr_Clear();
@@ -276,12 +281,26 @@ static PyObject *eval(PyThreadState *tstate, sm_frame *frame, int throwing) {
 
 /* ---- its life --------------------------------------------------------------------------------------------------- */
 
-/* A frame that runs at the start is none of ours. */
-static void spare(PyCodeObject *code, const sm_frame *frame) {
-    void *found = sm_probe_found(code);
-    sm_probed *probed = found != NULL ? found : sm_probe_meet(code, sm_frame_globals(frame));
-    if (probed != NULL && (void *)probed != sm_probe.unwanted)
-        probed->traced = true;
+/* A frame that runs at the start is none of ours: its code gets no probes. If it is wanted, it is traced from here on,
+ * which all of its thread's old frames are, then; what they call is switched on and off as anywhere. */
+static void spare_frames(void) {
+    PyThreadState *tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+    for (; tstate != NULL; tstate = PyThreadState_Next(tstate)) {
+        bool wanted = false;
+        for (const sm_frame *frame = sm_frame_running(tstate); frame != NULL; frame = sm_frame_caller(frame)) {
+            PyCodeObject *code = sm_frame_code(frame);
+            void *found = sm_probe_found(code);
+            if (found == NULL)
+                found = sm_probe_meet(code, sm_frame_globals(frame));
+            if (found == NULL || found == sm_probe.unwanted)
+                continue;
+            ((sm_probed *)found)->traced = wanted = true;
+        }
+        if (wanted) {
+            sm_probe_trace_here(tstate, true);
+            sm_tstate_trace_stack(tstate);
+        }
+    }
 }
 
 static bool has_greenlets(void) {
@@ -315,14 +334,14 @@ int sm_probes_start(const sm_probe_hearer *hearer, const sm_probe_wish *wish) {
     sm_probe.counts = wish->counts || has_greenlets();
     sm_probe.tracing = sm_probe.escaped = sm_probe.calm = false;
     sm_probe.stamp++;
-    sm_probe.hits = sm_probe.lost = 0;
+    sm_probe.hits = sm_probe.lost = sm_probe.odd = 0;
     sm_probe.unwanted = (void *)(++session << 1 | 1);
     sm_probe.on = true;
     if (sm_probe_trace_join() < 0) {
         sm_probe.on = false;
         return -1;
     }
-    for_all_frames(spare);
+    spare_frames();
     if (!put_evaluator()) {
         trace_all();
         sm_probe.escaped = true;
@@ -351,8 +370,8 @@ bool sm_probes_hold(void) {
 }
 
 sm_probe_facts sm_probes_facts(void) {
-    return (sm_probe_facts){sm_probe.tracing, sm_probe.escaped, sm_probe.codes_count,
-                            sm_probe.probes,  sm_probe.hits,    sm_probe.lost};
+    return (sm_probe_facts){sm_probe.tracing, sm_probe.escaped, sm_probe.codes_count, sm_probe.probes,
+                            sm_probe.hits,    sm_probe.lost,    sm_probe.odd};
 }
 
 #endif
