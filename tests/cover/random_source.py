@@ -2,7 +2,19 @@
 
 import sys
 
-LINE = ["a = 1", "b += f(a)", "pass", "global g", "import os", "del a", "assert a", "x: int = 1", "x: int", "'text'", "f()"]
+LINE = [
+    "a = 1",
+    "b += f(a)",
+    "pass",
+    "global g",
+    "import os",
+    "del a",
+    "assert a",
+    "x: int = 1",
+    "x: int",
+    "'text'",
+    "f()",
+]
 BREAKING = [
     "a = [1,{n}2]",
     "f(a,{n}b,{n})",
@@ -19,8 +31,30 @@ BREAKING = [
     "del (a,{n}b)",
     "h = [",
 ]
-CONDITIONS = ["a", "a and b", "not a", "f(a)", "True", "0", "not 0", "1 and 2", "0 or False", "None", "a == 'x:y'", "'é' in a"]
-BREAKING_CONDITIONS = ["(a and{n}b)", "f(a,{n}b)", "a or {bn}b", "[1,{n}2]", "(lambda: a)()", "{{1: 2}}", "({n}a{n})", "x[1:{n}2]"]
+CONDITIONS = [
+    "a",
+    "a and b",
+    "not a",
+    "f(a)",
+    "True",
+    "0",
+    "not 0",
+    "1 and 2",
+    "0 or False",
+    "None",
+    "a == 'x:y'",
+    "'é' in a",
+]
+BREAKING_CONDITIONS = [
+    "(a and{n}b)",
+    "f(a,{n}b)",
+    "a or {bn}b",
+    "[1,{n}2]",
+    "(lambda: a)()",
+    "{{1: 2}}",
+    "({n}a{n})",
+    "x[1:{n}2]",
+]
 COMMENTS = ["", "", "", "", "", "  # pragma: no cover", "  # pragma: no branch", "  # else: x", "  # it's"]
 PATTERNS = ["1", "'a'", "[x, y]", "x if x", "x if (y)", "{'k': v}", "A(b=1)", "({n}1 |{n}2)", "(1 | 2) as z", "None"]
 LAST_PATTERNS = ["_", "x", "(1 | _)", "_ if a", "(_)", "x as y" if False else "1"]
@@ -69,7 +103,10 @@ class Source:
     def suite(self, indent, head, depth, place):
         """A clause."""
         if self.chance(12):
-            body = "; ".join(self.pick(["pass", "a = 1", "f(a,{n}b)", "raise A"] + ["return"] * ("f" in place)) for _ in range(self.random.randint(1, 2)))
+            body = "; ".join(
+                self.pick(["pass", "a = 1", "f(a,{n}b)", "raise A"] + ["return"] * ("f" in place))
+                for _ in range(self.random.randint(1, 2))
+            )
             self.add(indent, f"{head}: {body}" if self.chance(80) else f"{head}: {{bn}}{body}")
             return
         self.add(indent, f"{head}:" if self.chance(95) else f"{head} {{bn}}:")
@@ -123,7 +160,15 @@ class Source:
             self.suite(indent, "else", depth, place)
 
     def make_with(self, indent, depth, place):
-        items = ["a", "f(a,{n}b) as c", "(a,{n} b as d)", "a, b", "(a)", "a as b, {bn}c as d", "(f() as a,{n}g() as b,{n})"]
+        items = [
+            "a",
+            "f(a,{n}b) as c",
+            "(a,{n} b as d)",
+            "a, b",
+            "(a)",
+            "a as b, {bn}c as d",
+            "(f() as a,{n}g() as b,{n})",
+        ]
         asynchronous = "async " if "a" in place and self.chance(50) else ""
         self.suite(indent, f"{asynchronous}with {self.pick(items)}", depth, place)
 
@@ -148,7 +193,16 @@ class Source:
     def make_def(self, indent, depth, place):
         self.decorate(indent)
         asynchronous = self.chance(20)
-        parameters = ["", "a", "a, /, b=1, *c, d, **e", "a,{n}b", "a: int = {{1: 2}},{n}*", "a=lambda: 0", "{n}a: 'x:y',{n}", "*, a={n}1"]
+        parameters = [
+            "",
+            "a",
+            "a, /, b=1, *c, d, **e",
+            "a,{n}b",
+            "a: int = {{1: 2}},{n}*",
+            "a=lambda: 0",
+            "{n}a: 'x:y',{n}",
+            "*, a={n}1",
+        ]
         parameters = [parameter if not parameter.endswith("*") else parameter + ", z" for parameter in parameters]
         returns = self.pick(["", "", " -> int", " -> x[1:{n}2]", " -> 'a:b'"])
         generic = self.pick(["[T]", "[T: (int,{n}str)]"]) if sys.version_info >= (3, 12) and self.chance(20) else ""
@@ -161,7 +215,12 @@ class Source:
 
     def make_class(self, indent, depth, place):
         self.decorate(indent)
-        self.suite(indent, f"class A{self.pick(['', '()', '(B)', '(B,{n}metaclass=M)', '({n})', '(x[{{1:{n}2}}])'])}", depth, "")
+        self.suite(
+            indent,
+            f"class A{self.pick(['', '()', '(B)', '(B,{n}metaclass=M)', '({n})', '(x[{{1:{n}2}}])'])}",
+            depth,
+            "",
+        )
 
     def make_match(self, indent, depth, place):
         self.add(indent, f"match {self.condition()}:")
@@ -171,7 +230,16 @@ class Source:
         self.suite(deeper, f"case {self.pick(LAST_PATTERNS)}", depth, place)
 
     def make_return(self, indent, depth, place):
-        self.add(indent, self.pick(["return", "return a" if "a" not in place else "return", "return (a,{n}b)" if "a" not in place else "return"]))
+        self.add(
+            indent,
+            self.pick(
+                [
+                    "return",
+                    "return a" if "a" not in place else "return",
+                    "return (a,{n}b)" if "a" not in place else "return",
+                ]
+            ),
+        )
 
     def make_yield(self, indent, depth, place):
         self.add(indent, self.pick(["yield", "yield a", "x = yield ({n}a)", "await a" if "a" in place else "yield"]))
@@ -190,7 +258,9 @@ def program(random):
     """The text of a module. It may be that no Python accepts it: `global` behind a use, for one."""
     source = Source(random)
     if source.chance(30):
-        source.add("", source.pick(['"doc"', '"""doc{n}doc"""', "from __future__ import annotations", "#!/usr/bin/python"]))
+        source.add(
+            "", source.pick(['"doc"', '"""doc{n}doc"""', "from __future__ import annotations", "#!/usr/bin/python"])
+        )
     for _ in range(random.randint(1, 5)):
         source.statement("", 3, "")
     text = "\n".join(source.lines)

@@ -38,7 +38,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--sort",
         metavar="ORDER",
         type=_order,
-        default="",
         help="of calls: own (default), total, calls, awaiting; of coverage: name (default), statements, missing, "
         "branches, partial, percent; --sort=-missing: the largest first",
     )

@@ -68,9 +68,9 @@ def settings_of(args: Namespace, recording: Recording) -> Settings:
     for name in ("include", "omit"):
         if getattr(args, name):
             over[f"report_{name}"] = tuple(part for given in getattr(args, name) for part in given.split(",") if part)
-    if args.contexts:
-        over["report_contexts"] = ()
     settings = found.replace(**over)
+    if args.contexts:
+        settings = _in_contexts(settings, recording, args.contexts)
     if not 0 <= settings.fail_under <= 100:
         raise UsageError(f"--fail-under cannot be {settings.fail_under:g}", hint="it is a percentage from 0 to 100")
     if not 0 <= settings.precision <= 20:
@@ -78,34 +78,16 @@ def settings_of(args: Namespace, recording: Recording) -> Settings:
     return settings
 
 
-def in_contexts(recording: Recording, globs: list[str], patterns: tuple[str, ...]) -> Recording:
-    """The recording with only what ran in contexts that match one of the globs, or regular expressions of settings.
+def _in_contexts(settings: Settings, recording: Recording, globs: list[str]) -> Settings:
+    """The settings for only what ran in contexts that match a glob. Raises UsageError when none does."""
+    from fnmatch import fnmatchcase, translate
 
-    Raises UsageError when none does.
-    """
-    import re
-    from fnmatch import fnmatchcase
-
-    if not globs and not patterns:
-        return recording
-    try:
-        searches = [re.compile(pattern) for pattern in patterns]
-    except re.error as error:
-        raise UsageError(
-            f"contexts cannot be {error.pattern!r}", "[report]", f"no regular expression: {error}"
-        ) from None
-    rows = list(recording.contexts)
-    chosen = [
-        row.id
-        for row in rows
-        if any(fnmatchcase(row.name, glob) for glob in globs) or any(search.search(row.name) for search in searches)
-    ]
-    if not chosen:
-        names = ", ".join(row.name for row in rows[:6] if row.name)
-        more = f" and {len(rows) - 6:,} more" if len(rows) > 6 else ""
-        hint = f"there are: {names}{more}" if names else "to record some: seismo cover --contexts test"
-        raise UsageError("there is no such context", f"--contexts {' '.join([*globs, *patterns])}", hint)
-    return recording.within(chosen)
+    names = sorted({name for name in recording.contexts["name"] if name})
+    if not any(fnmatchcase(name, glob) for name in names for glob in globs):
+        more = f" and {len(names) - 6:,} more" if len(names) > 6 else ""
+        hint = f"there are: {', '.join(names[:6])}{more}" if names else "to record some: seismo cover --contexts test"
+        raise UsageError("there is no such context", f"--contexts {' '.join(globs)}", hint)
+    return settings.replace(report_contexts=tuple(rf"\A{translate(glob)}" for glob in globs))
 
 
 def run(args: Namespace, recording: Recording) -> int:
@@ -119,14 +101,15 @@ def run(args: Namespace, recording: Recording) -> int:
         raise UsageError("--line and --changed-since are two reports", hint="ask for one")
     settings = settings_of(args, recording)
     paper = paper_for(sys.stdout, color=not args.no_color)
-    recording = in_contexts(recording, args.contexts, settings.report_contexts)
     if args.changed_since:
         return _changes(paper, recording, settings, args)
     report = analyze(recording, settings)
     if args.line:
         write_line(paper, report, args.line, None if args.all else 40)
         return 0
-    write_report(paper, recording, report, settings, View.of(settings))
+    view = View.of(settings)
+    view.minor = args.all
+    write_report(paper, recording, report, settings, view)
     if not settings.fail_under:
         return 0
     paper.line()
