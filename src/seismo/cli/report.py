@@ -25,6 +25,7 @@ from seismo.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from seismo.expression import Expression
     from seismo.model import Recording
 
 
@@ -38,8 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--sort",
         metavar="ORDER",
         type=_order,
-        help="of calls: own (default), total, calls, awaiting; of coverage: name (default), statements, missing, "
-        "branches, partial, percent; --sort=-missing: the largest first",
+        help="of calls: own (default), total, calls, awaiting; of lines: own (default), inner, total, hits, awaiting; "
+        "of coverage: name (default), statements, missing, branches, partial, percent, and --sort=-missing for the "
+        "largest first",
     )
     parser.add_argument("--all", action="store_true", help="everything: all functions, the whole tree, all contexts")
     parser.add_argument("--no-color", action="store_true", help="no colours on a terminal (so does NO_COLOR)")
@@ -85,6 +87,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="only functions for which the expression is true, such as 'duration > 10ms and not module(\"json*\")' "
         "(see docs/expressions.md)",
     )
+    only.add_argument(
+        "--only",
+        metavar="GLOB",
+        action="append",
+        default=[],
+        help="only functions of this module, name or file, as seismo lines --only takes it",
+    )
     report_coverage.add_arguments(parser)
     parser.epilog = (
         "FUNC is module:qualname, a name alone, or a glob such as 'json.*:*decode*'.\n"
@@ -102,9 +111,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _order(word: str) -> str:
     from seismo.report.coverage import ORDERS as OF_COVERAGE
     from seismo.report.functions import ORDERS as OF_CALLS
+    from seismo.report.lines import ORDERS as OF_LINES
 
-    if word.removeprefix("-") not in {*OF_CALLS, *OF_COVERAGE}:
-        raise argparse.ArgumentTypeError(f"{word!a} is none of {', '.join([*OF_CALLS, *OF_COVERAGE])}")
+    orders = dict.fromkeys([*OF_CALLS, *OF_LINES, *OF_COVERAGE])
+    if word.removeprefix("-") not in orders:
+        raise argparse.ArgumentTypeError(f"{word!a} is none of {', '.join(orders)}")
     return word
 
 
@@ -138,6 +149,7 @@ _OF_CALLS = {
     "exclude_module": [],
     "thread": [],
     "where": None,
+    "only": [],
 }
 
 
@@ -164,12 +176,16 @@ def run(args: argparse.Namespace) -> int:
         from seismo.report.where import about_functions
 
         about_functions(args.where)
+    if args.only:
+        from seismo.record.lines import chosen
+
+        args.where = chosen(args.only, args.where)
     recording = open_recording(args.file)
     if recording.kind == "coverage":
         refuse(args, _OF_CALLS, "calls")
         return report_coverage.run(args, recording)
     refuse(args, report_coverage.OPTIONS, "coverage")
-    return _calls(args, recording)
+    return (_lines if recording.kind == "linetimes" else _calls)(args, recording)
 
 
 def _calls(args: argparse.Namespace, recording: Recording) -> int:
@@ -180,7 +196,8 @@ def _calls(args: argparse.Namespace, recording: Recording) -> int:
     from seismo.report.where import about_functions
 
     if args.sort and args.sort not in ORDERS:
-        raise UsageError(f"--sort cannot be {args.sort!a}", hint=f"it is one of {', '.join(ORDERS)}")
+        hint = f"it is one of {', '.join(ORDERS)}"
+        raise UsageError(f"functions cannot be sorted by {args.sort}", hint=hint)
     limits = Limits(lines=args.limit or (200 if args.tree else 40), depth=args.depth)
     if args.min is not None:
         limits.share = args.min / 100
@@ -199,6 +216,26 @@ def _calls(args: argparse.Namespace, recording: Recording) -> int:
         threads=args.thread,
         callers=args.callers,
         callees=args.callees,
+    )
+    write_report(paper_for(sys.stdout, color=not args.no_color), recording, view)
+    return 0
+
+
+def _lines(args: argparse.Namespace, recording: Recording) -> int:
+    from seismo.report.functions import Modules
+    from seismo.report.lines import ORDERS, LinesView, write_report
+    from seismo.report.paper import paper_for
+    from seismo.report.where import about_functions
+
+    if args.sort and args.sort not in ORDERS:
+        raise UsageError(f"lines cannot be sorted by {args.sort}", hint=f"it is one of {', '.join(ORDERS)}")
+    where: Expression | None = about_functions(args.where) if args.where else None
+    view = LinesView(
+        order=args.sort or "own",
+        limit=None if args.all and not args.limit else args.limit or 20,
+        files=None if args.all else 5,
+        share=args.min / 100 if args.min is not None else 0.0 if args.all else 0.02,
+        modules=Modules(tuple(args.module), tuple(args.exclude_module), where),
     )
     write_report(paper_for(sys.stdout, color=not args.no_color), recording, view)
     return 0
