@@ -389,6 +389,15 @@ def test_export_suggests_what_fits(branches, capsys):
     assert "pstats files hold calls" in capsys.readouterr().err
 
 
+def test_files_are_known_by_what_is_in_them(branches):
+    from seismo.cli.files import open_recording
+
+    os.rename(".coverage", "data.db")
+    formats.write(branches.recording, "report.json", "coverage-json")
+    for name, source in (("data.db", "coverage"), ("report.json", "coverage-json")):
+        assert open_recording(name).meta["source_format"] == source
+
+
 def test_without_coverage_a_hint_says_so(branches, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "coverage", None)
     with pytest.raises(FormatError) as error:
