@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
+    from seismo.model import Recording
+
 # Where a settings file may be: its name, and whether all of it is coverage's.
 FILES = (
     (".coveragerc", True),
@@ -115,6 +117,29 @@ class Settings:
     def replace(self, **given: Any) -> Settings:
         """A copy with other values."""
         return Settings(**{**self.__dict__, **given})
+
+    def of_recording(self, recording: Recording) -> Settings:
+        """These settings, and what a recording says of what it holds over them.
+
+        Its lists: source_dirs, absolute, of packages too; source_pkgs, those that were not found at the start; include
+        and omit, the run's. The native filter has recorded no less than they say, but perhaps more.
+        """
+        merged = recording.meta.get("merged")
+        parts = merged if isinstance(merged, list) and merged else [recording.meta]
+        parts = [part if isinstance(part, dict) else {} for part in parts]
+        given: dict[str, Any] = {"source": ()}
+        for name in ("branch", "counts"):
+            given[name] = any(part.get(name) is True for part in parts)
+        for name in ("source_dirs", "source_pkgs", "include", "omit"):
+            lists = [_strings(part.get("settings"), name) for part in parts]
+            if name == "include":
+                kept = [one for of in lists for one in of] if all(lists) else []
+            elif name == "omit":
+                kept = [one for one in lists[0] if all(one in of for of in lists)]
+            else:
+                kept = [one for of in lists for one in of]
+            given[name] = tuple(dict.fromkeys(kept))
+        return self.replace(**given)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Settings) and all(getattr(self, name) == getattr(other, name) for name in NAMES)
@@ -238,6 +263,17 @@ def load(folder: str, rcfile: str | None = None) -> Settings:
         if also:
             found[name] = (*found.get(name, getattr(Settings, name)), *also)
     return Settings(folder=folder, file=used, notes=tuple(notes), **found)
+
+
+def for_recording(recording: Recording, folder: str | None = None, rcfile: str | None = None) -> Settings:
+    """The settings for looking at a recording from the folder (the current one): see `load` and `of_recording`."""
+    return load(os.getcwd() if folder is None else folder, rcfile).of_recording(recording)
+
+
+def _strings(settings: object, name: str) -> list[str]:
+    """A list of strings in a recording's settings, which may be anything."""
+    found = settings.get(name) if isinstance(settings, dict) else None
+    return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
 
 
 def _from_coverage(folder: str, named: str | None, found: dict[str, Any], notes: list[str]) -> str:
