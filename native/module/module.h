@@ -17,6 +17,7 @@ int sm_module_add_reftracer(PyObject *module); /* RefTracer (reftracer.c) */
 int sm_module_add_capi(PyObject *module);      /* _C_API (capi.c) */
 int sm_module_add_callstats(PyObject *module); /* Profiler (callstats.c) */
 int sm_module_add_watch(PyObject *module);     /* Watch, frame_locals ... (watch.c) */
+int sm_module_add_exit(PyObject *module);      /* exit_with (exitstatus.c) */
 
 /* The filter of a `where` expression (a str) for a profile or a trace tool: seismo.hooks._filter compiles it. A new
  * _core.Filter, or NULL with an exception. */

@@ -142,13 +142,19 @@ def _start(settings: dict[str, object], fd: int, meta: str, frames: bool) -> Non
         options["running"] = False
     if "where" in options:
         options["where"] = _core.Filter(narrowed(options["where"]).program)
-    options["interpreter"] = f"{sys.implementation.name} {sys.version.split(maxsplit=1)[0]}"
-    options["host"] = printable(os.uname().nodename)
-    options["argv"] = "[" + ", ".join(map(quote, sys.orig_argv)) + "]"
     try:
-        _core.start(fd=fd, meta=meta, hide=HIDE, **options)  # type: ignore[arg-type]
+        _core.start(fd=fd, meta=meta, hide=HIDE, **options, **about_process())  # type: ignore[arg-type]
     except (RuntimeError, ValueError) as reason:
         raise RecordingError("this program cannot be recorded", str(reason), "see: seismo doctor") from None
+
+
+def about_process() -> dict[str, str]:
+    """What the table of processes says of this one that only Python knows."""
+    return {
+        "interpreter": f"{sys.implementation.name} {sys.version.split(maxsplit=1)[0]}",
+        "host": printable(os.uname().nodename),
+        "argv": "[" + ", ".join(map(quote, sys.orig_argv)) + "]",
+    }
 
 
 def _after_fork() -> None:
@@ -231,8 +237,8 @@ def printable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def meta(settings: dict[str, object], recorder: str = "calltree") -> str:
-    """What a recording says about how it was made, as JSON."""
+def meta(settings: dict[str, object], recorder: str = "calltree", **more: object) -> str:
+    """What a recording says about how it was made, as JSON. more: what else it says, by name."""
     fields = {
         "format": "1",
         "seismo": quote(__version__),
@@ -242,9 +248,14 @@ def meta(settings: dict[str, object], recorder: str = "calltree") -> str:
         "executable": quote(sys.executable or ""),
         "settings": "{" + ", ".join(f"{quote(name)}: {_value(value)}" for name, value in settings.items()) + "}",
         "recorder": quote(recorder),
+        **{name: _value(value) for name, value in more.items()},
     }
     return "{" + ", ".join(f"{quote(name)}: {value}" for name, value in fields.items()) + "}"
 
 
 def _value(value: object) -> str:
+    if isinstance(value, (tuple, list)):
+        return f"[{', '.join(map(_value, value))}]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
     return quote(value) if isinstance(value, str) else "null" if value is None else str(value)

@@ -130,9 +130,13 @@ def header(recording: Recording, signs: Signs) -> list[tuple[str, str]]:
     ran = ", ".join(part for part in (_when(recording), _interpreter(recording), _processes(recording)) if part)
     if ran:
         facts.append(("ran", ran))
-    facts.append(("took", _took(recording, signs)))
-    facts.append(("matches", _matches(recording)) if is_watch(recording) else ("calls", _calls(recording)))
-    measured = how_measured(recording, signs)
+    if recording.kind == "coverage":
+        facts += _covered(recording, signs)
+        measured = _how_covered(recording)
+    else:
+        facts.append(("took", _took(recording, signs)))
+        facts.append(("matches", _matches(recording)) if is_watch(recording) else ("calls", _calls(recording)))
+        measured = how_measured(recording, signs)
     if measured:
         facts.append(("measured", measured))
     filtered = filter_words(recording)
@@ -196,6 +200,28 @@ def _calls(recording: Recording) -> str:
     words += f" of {number_of(len(functions), 'function')}"
     words += f" on {number_of(len(recording.tree), 'path')}"
     return words + (f", {count(resumes)} resumes of generators and coroutines" if resumes else "")
+
+
+def _covered(recording: Recording, signs: Signs) -> list[tuple[str, str]]:
+    """What a recording of coverage holds."""
+    wall = wall_ns(recording)
+    facts = [("took", f"{duration(wall, signs)} wall")] if wall > 0 else []
+    lines = recording.lines
+    files = len({recording.functions["file"][function] for function in lines["function"]})
+    words = f"{number_of(len(lines), 'line')} of {number_of(files, 'file')}"
+    if recording.meta.get("branch") or len(recording.arcs):
+        words += f", {number_of(len(recording.arcs), 'branch', 'branches')}"
+    facts.append(("executed", words))
+    names = [name for name in recording.contexts["name"] if name]
+    if names:
+        facts.append(("contexts", number_of(len(names), "context")))
+    return facts
+
+
+def _how_covered(recording: Recording) -> str:
+    sources = sorted({str(row.source) for row in recording.processes if row.source})
+    counted = "how often each line ran" if recording.meta.get("counts") else "whether each line ran"
+    return f"{counted} (source: {printable(' and '.join(sources))})" if sources else ""
 
 
 def _matches(recording: Recording) -> str:
