@@ -68,6 +68,11 @@ class Cover:
         self._shipped = 0
         self._ended = False
         children.abandon()  # a recording of this process for somebody else ends where one of its own begins
+        if coverage.running():
+            raise SeismoError(
+                "coverage is being recorded in this process already",
+                hint="one at a time: leave --seismo-cover out, here or there, or run this pytest in a process of its own",
+            )
         self.pid = os.getpid()
         self.is_worker = _is_worker()
         self.parts = os.environ.pop(PARTS, "") if self.is_worker else ""
@@ -97,7 +102,7 @@ class Cover:
         return path, Output(path, option="--seismo-cover-file")
 
     def _start(self, output: Output | None) -> None:
-        follow = bool(self.options.seismo_cover_children) and bool(self.parts)
+        follow = bool(self.options.seismo_cover_children or self.settings.children) and bool(self.parts)
         life = coverage.Life()
         self.process = _Process(output, coverage.options(self.settings), self.parts if follow else "", True, life)
         if not self.is_worker:
@@ -157,15 +162,15 @@ class Cover:
                 session.config.workeroutput["seismo_cover"] = self.process.life.snapshot()  # type: ignore[attr-defined]
             return
         if session.config.option.collectonly:
-            self.reports, self.settings.fail_under = [], 0.0
+            self.reports, self.settings = [], self.settings.replace(fail_under=0.0)
         from seismo.plugins import pytest_reports
 
         try:
             self._gather()
             self.result = pytest_reports.result(self.path, self.settings)
             self.failed = not self.result.enough
-        except (SeismoError, OSError) as error:
-            self.notes.append(f"no report: {error}")
+        except Exception as error:  # noqa: BLE001  what the tests have to say must not go under
+            self.notes.append(_words("no report", error))
             self.failed = True
         if self.failed and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -205,13 +210,27 @@ class Cover:
         for note in self.notes:
             terminalreporter.write_line(note, yellow=True)
         if self.result is not None:
-            pytest_reports.write(self.result, self.reports, self.folder, terminalreporter)
+            try:
+                pytest_reports.write(self.result, self.reports, terminalreporter)
+            except Exception as error:  # noqa: BLE001
+                terminalreporter.write_line(_words("the report is not whole", error), red=True)
 
     def pytest_unconfigure(self) -> None:
         """Whatever happened, nothing of ours stays behind."""
         if self.pid == os.getpid():
             self._end()
             self._remove_parts()
+
+
+def _words(what: str, error: Exception) -> str:
+    """What failed, and why; a bug of ours with its place."""
+    if isinstance(error, SeismoError):
+        return f"{what}: {error}"
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = "" if trace is None else f" ({os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno})"
+    return f"{what}: {type(error).__name__}: {error}{place}"
 
 
 def _nothing(_output: Output) -> int:
@@ -263,7 +282,5 @@ class Contexts:
         self._enter("")
 
     def _enter(self, name: str) -> None:
-        if not name.isascii():
-            name = name.encode(sys.getfilesystemencoding(), "backslashreplace").decode("utf-8", "backslashreplace")
         self._settings["context"] = name  # of the processes that are started meanwhile
         self._switch(name)

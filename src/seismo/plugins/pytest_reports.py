@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from contextlib import chdir
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from seismo.errors import UsageError
@@ -17,15 +18,15 @@ if TYPE_CHECKING:
     from seismo.coverage.result import CoverageReport
     from seismo.coverage.settings import Settings
     from seismo.model import Recording
+    from seismo.report.paper import Paper
 
-# What a report is called, the format that writes it, where to by default, and what the user is told.
+# What a report is called, the format that writes it, the setting of where to, and what the user is told.
 FILES = {
-    "json": ("coverage-json", "coverage.json", "Coverage JSON written to file"),
-    "xml": ("cobertura", "coverage.xml", "Coverage XML written to file"),
-    "lcov": ("lcov", "coverage.lcov", "Coverage LCOV written to file"),
-    "annotate": ("annotate", "", "Coverage annotated source written to dir"),
+    "json": ("coverage-json", "json_output", "Coverage JSON written to file"),
+    "xml": ("cobertura", "xml_output", "Coverage XML written to file"),
+    "lcov": ("lcov", "lcov_output", "Coverage LCOV written to file"),
+    "data": ("coverage", "data_file", "Coverage data written to file"),
 }
-HTML = "htmlcov"
 KINDS = ("term", "term-missing", "html", *FILES, "none")
 
 
@@ -69,20 +70,18 @@ def wanted(texts: Sequence[str]) -> list[Wanted]:
 
 
 def settings(options: Namespace) -> Settings:
-    """The settings files' words, with the command line's over them. Raises UsageError."""
-    from seismo.coverage import settings
+    """What the settings files say, and the command line over it. Raises UsageError."""
+    from seismo.coverage.settings import load
 
-    folder = os.getcwd()
-    read = settings.load(folder, options.seismo_cover_config)
-    changes: dict[str, Any] = {}
+    given: dict[str, Any] = {"contexts": ""}  # of test functions: the plugin knows better which test it is
     for name in ("branch", "counts", "fail_under"):
         value = getattr(options, f"seismo_cover_{name}")
         if value is not None:
-            changes[name] = value
+            given[name] = value
     sources = [source for source in options.seismo_cover if source]
     if sources:
-        changes |= {"source": sources, "source_pkgs": [], "source_dirs": []}
-    return replace(read, **changes)
+        given |= {"source": tuple(sources), "source_pkgs": (), "source_dirs": ()}
+    return load(os.getcwd(), options.seismo_cover_config).replace(**given)
 
 
 def result(path: str, settings: Settings) -> Result:
@@ -91,63 +90,59 @@ def result(path: str, settings: Settings) -> Result:
     from seismo.model import read
 
     recording = read(path)
-    return Result(recording, analyze(recording, settings), settings)
+    chosen = settings.of_recording(recording)
+    with chdir(settings.folder):  # files are named from there
+        return Result(recording, analyze(recording, chosen), chosen)
 
 
-def write(result: Result, reports: Sequence[Wanted], folder: str, terminal: TerminalReporter) -> None:
-    """Writes all reports. folder: the one that relative names are of."""
-    for report in reports:
-        destination = os.path.join(folder, report.destination) if report.destination else ""
-        if report.kind.startswith("term"):
-            _table(result, report, terminal)
-        elif report.kind == "html":
-            from seismo.report.page import coverage as page
+def write(result: Result, reports: Sequence[Wanted], terminal: TerminalReporter) -> None:
+    """Writes all reports. Relative names are of the folder that the settings are of. Raises SeismoError."""
+    from seismo.report.coverage import write_problems, write_verdict
 
-            written = destination or os.path.join(folder, HTML)
-            page.write(result.report, written)
-            terminal.write_line(f"Coverage HTML written to dir {_short(written, folder)}")
-        else:
-            _file(result, report.kind, destination, folder, terminal)
-    for problem in result.report.problems:
-        where = f"{problem.path}: " if problem.path else ""
-        terminal.write_line(f"{where}{problem.text}", yellow=True)
-    _verdict(result, terminal)
+    paper = _paper(terminal)
+    with chdir(result.settings.folder):
+        for report in reports:
+            if report.kind.startswith("term"):
+                _table(paper, result, report)
+            elif report.kind == "html":
+                from seismo.report.page.coverage import write_coverage
+
+                folder = report.destination or result.settings.html_directory
+                title, precision = result.settings.html_title, result.settings.precision
+                write_coverage(result.report, folder, title=title, precision=precision)
+                paper.line(f"Coverage HTML written to dir {folder}")
+            else:
+                from seismo import formats
+
+                name, setting, told = FILES[report.kind]
+                path = report.destination or getattr(result.settings, setting)
+                formats.write(result.recording, path, name)
+                paper.line(f"{told} {path}")
+        write_problems(paper, result.report)
+        if result.settings.fail_under:
+            write_verdict(paper, result.report.totals, result.settings)
+    paper.flush()
 
 
-def _table(result: Result, report: Wanted, terminal: TerminalReporter) -> None:
-    from seismo.report.coverage import write_table
-    from seismo.report.paper import paper_for
+def _paper(terminal: TerminalReporter) -> Paper:
+    """The terminal that pytest writes to, coloured if pytest colours it."""
+    from seismo.report.paper import ColourPaper, Paper
 
-    changes: dict[str, Any] = {}
-    if report.kind == "term-missing":
-        changes["show_missing"] = True
-    if report.destination == "skip-covered":
-        changes["skip_covered"] = True
+    writer = terminal._tw
     terminal.ensure_newline()
-    terminal.flush()
-    write_table(paper_for(terminal._tw._file), result.report, replace(result.settings, **changes))
+    writer.flush()
+    if not writer.hasmarkup:
+        return Paper(writer._file, writer.fullwidth)
+    from rich.console import Console
+
+    console = Console(file=writer._file, width=writer.fullwidth, highlight=False, force_terminal=True)
+    return ColourPaper(console, writer.fullwidth)
 
 
-def _file(result: Result, kind: str, destination: str, folder: str, terminal: TerminalReporter) -> None:
-    from seismo import formats
+def _table(paper: Paper, result: Result, report: Wanted) -> None:
+    from seismo.report.coverage import View, write_table
 
-    name, usual, told = FILES[kind]
-    written = destination or os.path.join(folder, usual)
-    formats.by_name(name).write(result.recording, written)
-    terminal.write_line(f"{told} {_short(written, folder)}")
-
-
-def _verdict(result: Result, terminal: TerminalReporter) -> None:
-    least = result.settings.fail_under
-    if not least:
-        return
-    percent = result.report.totals.percent_text(result.settings.precision)
-    if result.enough:
-        terminal.write_line(f"Required test coverage of {least:g}% reached. Total coverage: {percent}%", green=True)
-    else:
-        text = f"FAIL Required test coverage of {least:g}% not reached. Total coverage: {percent}%"
-        terminal.write_line(text, red=True, bold=True)
-
-
-def _short(path: str, folder: str) -> str:
-    return os.path.relpath(path, folder) if path.startswith(folder) else path
+    view = View.of(result.settings)
+    view.show_missing |= report.kind == "term-missing"
+    view.skip_covered |= report.destination == "skip-covered"
+    write_table(paper, result.report, view)
