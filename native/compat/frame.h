@@ -67,6 +67,11 @@ static inline void sm_frame_trace_opcodes(PyFrameObject *object) {
     object->f_trace_opcodes = 1;
 }
 
+/* Byte offset of the instruction that the thread's running frame is at; there has to be one. */
+static inline Py_ssize_t sm_tstate_last(PyThreadState *tstate) {
+    return sm_frame_last(sm_frame_running(tstate));
+}
+
 /* How many Python frames are on the thread's stack. */
 static inline int64_t sm_tstate_depth(PyThreadState *tstate) {
     int64_t depth = 0;
@@ -85,6 +90,10 @@ static inline PyObject *sm_frame_variable(PyFrameObject *frame, PyCodeObject *co
 }
 
 #else
+
+static inline Py_ssize_t sm_tstate_last(PyThreadState *tstate) {
+    return PyUnstable_InterpreterFrame_GetLasti((struct _PyInterpreterFrame *)sm_tstate_frame(tstate));
+}
 
 static inline int64_t sm_tstate_depth(PyThreadState *tstate) {
     return tstate->py_recursion_limit - tstate->py_recursion_remaining;

@@ -6,7 +6,6 @@
 
 #include "base/alloc.h"
 #include "base/random.h"
-#include "event/output.h"
 #include "event/threads.h"
 #include "event/ticker.h"
 
@@ -88,7 +87,7 @@ static int open_output(int fd) {
     if (fd < 0)
         return 0;
     sm_writer *writer = sm_writer_new(fd);
-    if (writer == NULL || !sm_output_open(&sm_engine.output, writer, false)) {
+    if (writer == NULL || !sm_engine_open(&sm_engine.output, writer, false)) {
         PyErr_NoMemory();
         return -1;
     }
@@ -194,7 +193,7 @@ void sm_engine_stop(const char *exit) {
     }
     sm_engine.recorder->stop();
     if (sm_engine.output.writer != NULL && !sm_engine.forked)
-        sm_output_save(&sm_engine.output, true);
+        sm_engine_save(&sm_engine.output, true);
     sm_engine.running = false;
 }
 
@@ -206,7 +205,7 @@ void sm_engine_flush(void) {
     if (writer != NULL && sm_writer_error(writer) != 0 && sm_writer_behind(writer))
         sm_writer_flush(writer); /* the disk is full: nothing new before the old is written */
     else if (writer != NULL)
-        sm_output_save(&sm_engine.output, false);
+        sm_engine_save(&sm_engine.output, false);
     plan_flush(sm_clock_read(&sm_engine.clock) - before);
 }
 
@@ -236,10 +235,10 @@ PyObject *sm_engine_snapshot(void) {
         sm_engine.recorder->pause(sm_this_thread);
     sm_output output;
     PyObject *image = NULL;
-    if (!sm_output_open(&output, sm_writer_new(-1), true)) {
+    if (!sm_engine_open(&output, sm_writer_new(-1), true)) {
         PyErr_NoMemory();
     } else {
-        sm_output_save(&output, true);
+        sm_engine_save(&output, true);
         size_t size;
         const uint8_t *bytes = sm_writer_bytes(output.writer, &size);
         if (sm_writer_error(output.writer) != 0)

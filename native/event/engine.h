@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "compat/compat.h"
 #include "event/function.h"
-#include "file/writer.h"
+#include "event/output.h"
 
 /* How a frame or a C function is left. */
 typedef enum { SM_BY_RETURN, SM_BY_YIELD, SM_BY_EXCEPTION } sm_leaving;
@@ -46,22 +46,6 @@ typedef struct sm_thread {
     struct sm_thread *next;
     _Alignas(64) unsigned char recorder[]; /* the recorder's own state of this thread */
 } sm_thread;
-
-/* A file or memory image being written, with what has gone into it already. */
-typedef struct {
-    uint64_t module, qualname, file; /* string numbers */
-    uint32_t number;                 /* the function's number in this output, from 1; 0: not written yet */
-    uint32_t flags;                  /* as written */
-} sm_output_function;
-
-typedef struct {
-    sm_writer *writer;
-    sm_output_function *functions; /* by sm_function.id */
-    uint32_t functions_size, functions_count;
-    uint64_t host, argv, interpreter, clock, source; /* string numbers */
-    uint32_t losses;
-    bool whole; /* everything, not only what changed since the last flush */
-} sm_output;
 
 typedef struct { /* ticks a call, found by calibration (event/calibrate.c) */
     double inside, outside;
@@ -156,16 +140,16 @@ static inline bool sm_engine_due(uint64_t now) {
     return SM_UNLIKELY(now >= sm_engine.next_flush);
 }
 
-/* The number of a function in an output; writes the function first if it must. UINT32_MAX: out of memory. */
-uint32_t sm_output_function_number(sm_output *output, const sm_function *function);
-void sm_output_loss(sm_output *output, const char *kind, uint64_t count, int64_t thread, const char *detail);
-
 int sm_engine_init(void); /* once per process; -1 with an exception */
 int sm_engine_start(const sm_recorder *recorder, const sm_source *source, const sm_settings *settings, bool calibrate,
                     bool running, int fd, const char *meta);
 void sm_engine_stop(const char *exit);
 void sm_engine_flush(void);
 PyObject *sm_engine_snapshot(void);
+/* An output of this recording; writer: taken over, also on failure. False: out of memory. */
+bool sm_engine_open(sm_output *output, sm_writer *writer, bool whole);
+/* Writes what changed (whole: everything) and flushes. last: the end of the recording, with the END chunk. */
+void sm_engine_save(sm_output *output, bool last);
 int sm_engine_after_fork(int fd, const char *meta);
 
 /* calibrate.c: measures what the probes cost, with the clock, source, recorder and settings at hand. -1 with an
