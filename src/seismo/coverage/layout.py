@@ -78,7 +78,8 @@ class Layout:
     """The layout of a module. ValueError and its like do not happen: the tree and the text are of one source.
 
     `first`: the first line of each line of a logical line that has several. `starts`: the first lines of all logical
-    lines, sorted. `docstrings`: their lines.
+    lines, sorted. `docstrings`: their lines. `carriers`: what is excluded as a whole when a part of it is, the outer
+    before the inner.
     """
 
     def __init__(self, tree: ast.Module, text: str) -> None:
@@ -88,7 +89,7 @@ class Layout:
         self.docstrings: set[int] = set()
         self.clauses: list[Clause] = []
         self.definitions: list[Definition] = []
-        self.cases: list[Case] = []
+        self.carriers: list[Definition | Case] = []
         self._around = -1  # index of the definition that the walk is in
         self._docstring(tree.body)
         self._suite(tree.body)
@@ -244,11 +245,11 @@ class Layout:
             line -= 1  # in brackets that began above
             while not self.lines[line - 1].lstrip(" \t").startswith("case"):
                 line -= 1
-        self._after(line, case.guard or pattern, case.body)
         if always_matches(case):
             body, last = case.body[0].lineno, case.body[-1].end_lineno
             assert last is not None
-            self.cases.append(Case(pattern.lineno, pattern.end_lineno, body, last))
+            self.carriers.append(Case(pattern.lineno, pattern.end_lineno, body, last))
+        self._after(line, case.guard or pattern, case.body)
 
     # ---- definitions ----
 
@@ -277,9 +278,9 @@ class Layout:
                 self._decorator(decorator)
         around = self._around
         assert node.end_lineno is not None
-        self.definitions.append(
-            Definition(kind, node.name, around, decorated, node.lineno, node.body[0].lineno, node.end_lineno)
-        )
+        definition = Definition(kind, node.name, around, decorated, node.lineno, node.body[0].lineno, node.end_lineno)
+        self.definitions.append(definition)
+        self.carriers.append(definition)
         self._around = len(self.definitions) - 1
         if parts:
             line, column = max(map(self._end, parts))
@@ -298,7 +299,7 @@ class Layout:
     def _decorator(self, node: ast.expr) -> None:
         first = self._decorator_line(node)
         line, column = self._end(node)
-        if first < node.lineno or self.lines[line - 1][column:].strip():
+        if first < node.lineno or "(" in self.lines[first - 1][: node.col_offset] or self.lines[line - 1][column:].strip():
             line = self._brackets_end(first, node, line, column)
         self._close(first, line)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from seismo.model import lines as tables
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from seismo.coverage.result import Arc
     from seismo.model.recording import Recording
@@ -86,11 +86,7 @@ class Recordings:
                 of[0].conditions.append(values)
 
     def _functions(self, recording: Recording) -> None:
-        raw = recording._table("functions")
-        columns: Iterable[tuple[int, str, str, str, int]] = zip(
-            raw["kind"], raw["module"], raw["qualname"], raw["file"], raw["line"], strict=True
-        )
-        for kind, module, qualname, file, line in columns:
+        for kind, module, qualname, file, line, _ in tables.rows_of(recording, "functions"):
             recorded = self._file(file) if kind == PYTHON else None
             if recorded is None:
                 self._of_function.append(None)

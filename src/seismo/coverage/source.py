@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 
 from seismo.coverage import defaults, text
 from seismo.coverage.errors import SourceError
-from seismo.coverage.layout import Layout
+from seismo.coverage.layout import Case, Layout
 from seismo.coverage.result import Arc, Region
 from seismo.errors import UsageError
 
@@ -116,13 +116,13 @@ class ParsedSource:
             if bisect_left(order, clause.first) < bisect_right(order, clause.colon):
                 starts = layout.starts
                 excluded.update(starts[bisect_right(starts, clause.colon) : bisect_right(starts, clause.last)])
-        for definition in layout.definitions:
-            if not excluded.isdisjoint(range(definition.decorated, definition.line + 1)):
-                excluded.update(range(definition.decorated, definition.last + 1))
-        for case in layout.cases:
-            body = self._lines.intersection(range(case.body, case.last + 1))
-            if body and body <= excluded:
-                excluded.update(range(case.pattern, case.pattern_end + 1))
+        for carrier in layout.carriers:
+            if isinstance(carrier, Case):
+                body = self._lines.intersection(range(carrier.body, carrier.last + 1))
+                if body and body <= excluded:
+                    excluded.update(range(carrier.pattern, carrier.pattern_end + 1))
+            elif not excluded.isdisjoint(range(carrier.decorated, carrier.line + 1)):
+                excluded.update(range(carrier.decorated, carrier.last + 1))
         return excluded
 
     def _matching(self, patterns: tuple[str, ...]) -> set[int]:
