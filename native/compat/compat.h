@@ -57,6 +57,15 @@ static inline const void *sm_tstate_frame(PyThreadState *tstate) {
 #endif
 }
 
+#if SM_HAS_MONITORING
+/* A line number or an offset as sys.monitoring passes it. */
+static inline int sm_int_of(PyObject *number) {
+    if (PyUnstable_Long_IsCompact((PyLongObject *)number))
+        return (int)PyUnstable_Long_CompactValue((PyLongObject *)number);
+    return (int)PyLong_AsLong(number);
+}
+#endif
+
 /* What _PyCode_GetExtra() does, without the call: it is asked at every event. The slots are as long as they were when
  * the last was written. NULL: there is nothing. */
 typedef struct {

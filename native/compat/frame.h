@@ -34,6 +34,11 @@ static inline void sm_frame_after_call(PyFrameObject *frame) {
 #endif
 }
 
+/* The interpreter's frame behind a frame object: its address is what sm_tstate_frame gives while it runs. */
+static inline const void *sm_frame_behind(const PyFrameObject *frame) {
+    return ((const sm_frame_object *)frame)->frame;
+}
+
 #if SM_HAS_EVALFRAME
 #define Py_BUILD_CORE 1
 #include "internal/pycore_frame.h"
@@ -72,6 +77,14 @@ static inline Py_ssize_t sm_tstate_last(PyThreadState *tstate) {
     return sm_frame_last(sm_frame_running(tstate));
 }
 
+/* The interpreter's frame below this one; NULL: none. */
+static inline const void *sm_frame_below(const void *frame) {
+    return ((const sm_frame *)frame)->previous;
+}
+static inline bool sm_frame_runs(const void *frame, const void *code) {
+    return frame != NULL && ((const sm_frame *)frame)->f_code == code;
+}
+
 /* How many Python frames are on the thread's stack. */
 static inline int64_t sm_tstate_depth(PyThreadState *tstate) {
     int64_t depth = 0;
@@ -93,6 +106,24 @@ static inline PyObject *sm_frame_variable(PyFrameObject *frame, PyCodeObject *co
 
 static inline Py_ssize_t sm_tstate_last(PyThreadState *tstate) {
     return PyUnstable_InterpreterFrame_GetLasti((struct _PyInterpreterFrame *)sm_tstate_frame(tstate));
+}
+
+/* The head of _PyInterpreterFrame, the same from 3.12 to 3.15. tests/lines holds it against f_back. */
+typedef struct sm_frame_head {
+    void *executable;
+    const struct sm_frame_head *previous;
+} sm_frame_head;
+
+static inline const void *sm_frame_below(const void *frame) {
+    return ((const sm_frame_head *)frame)->previous;
+}
+/* Is this the code that the frame runs? */
+static inline bool sm_frame_runs(const void *frame, const void *code) {
+    if (frame == NULL)
+        return false;
+    PyObject *running = PyUnstable_InterpreterFrame_GetCode((struct _PyInterpreterFrame *)(uintptr_t)frame);
+    Py_XDECREF(running); /* the frame holds it */
+    return running == code;
 }
 
 static inline int64_t sm_tstate_depth(PyThreadState *tstate) {

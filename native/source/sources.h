@@ -17,11 +17,14 @@ typedef enum {
     SM_CALL,
     SM_C_RETURN,
     SM_C_RAISE,
+    SM_LINE,
+    SM_INSTRUCTION,
     SM_MONITORING_EVENTS
 } sm_monitoring_event;
 
 typedef struct {
-    vectorcallfunc callback[SM_MONITORING_EVENTS];
+    vectorcallfunc callback[SM_MONITORING_EVENTS];    /* NULL: that event is not wanted */
+    bool (*wants)(PyObject *code, PyObject *globals); /* of a recorder of lines: with where=, whose events to ask for */
 } sm_monitoring_callbacks;
 
 extern const sm_source sm_source_monitoring, sm_source_profilefunc, sm_source_evalframe;
