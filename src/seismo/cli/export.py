@@ -73,7 +73,11 @@ def _list() -> int:
     width = max(len(entry.name) for entry in entries)
     for entry in entries:
         way = "read and written" if entry.reader else "written"
-        facts = [*(["of coverage"] if entry.of == "coverage" else []), way, *([f"suffixes {' '.join(entry.suffixes)}"] if entry.suffixes else [])]
+        facts = [
+            *(["of coverage"] if entry.of == "coverage" else []),
+            way,
+            *([f"suffixes {' '.join(entry.suffixes)}"] if entry.suffixes else []),
+        ]
         facts += [f"leaves out {entry.lost}"] if entry.lost else []
         lead = f"{entry.name:<{width}}  "
         for words, style in ((entry.description, ""), ("; ".join(facts), "quiet")):

@@ -299,7 +299,11 @@ class Layout:
     def _decorator(self, node: ast.expr) -> None:
         first = self._decorator_line(node)
         line, column = self._end(node)
-        if first < node.lineno or "(" in self.lines[first - 1][: node.col_offset] or self.lines[line - 1][column:].strip():
+        if (
+            first < node.lineno
+            or "(" in self.lines[first - 1][: node.col_offset]
+            or self.lines[line - 1][column:].strip()
+        ):
             line = self._brackets_end(first, node, line, column)
         self._close(first, line)
 

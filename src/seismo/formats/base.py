@@ -112,10 +112,10 @@ def kind_of(recording: Recording) -> str:
     said = recording.meta.get("recorder")
     if isinstance(said, str) and said:
         return said
-    from seismo.model.lines import rows_of
+    raw = recording._raw
 
     def has(table: str) -> bool:
-        return next(rows_of(recording, table), None) is not None
+        return len(raw[table]["id"]) > 0
 
     return COVERAGE if not has("nodes") and (has("lines") or has("arcs")) else CALLS
 

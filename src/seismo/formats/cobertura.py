@@ -1,14 +1,15 @@
 """Cobertura's XML, which CI servers and code review services read; valid by its coverage-04.dtd.
 
-The format is Java's: a package is a folder, a class is a file, and paths are relative to one of `sources`. `methods` stay
-empty, as coverage.py leaves them, for consumers would count their lines twice. Hits are counts where they were counted.
+The format is Java's: a package is a folder, a class is a file, and paths are relative to one of `sources`. `methods`
+stay empty, as coverage.py leaves them, for consumers would count their lines twice. Hits are counts where they were
+counted.
 
-A branch is what `condition-coverage` says of its line, and beneath it stands a `condition` for each way out of the line:
-its number is the line that it leads to (negative: out of the code), 100% if it was taken. The document type has
+A branch is what `condition-coverage` says of its line, and beneath it stands a `condition` for each way out of the
+line: its number is the line that it leads to (negative: out of the code), 100% if it was taken. The document type has
 nothing else to say where a branch leads; coverage.py's attribute `missing-branches` is not of it and is not written.
 
-Reading is a stream through expat. Nothing outside of the file is loaded, and declared entities are refused, for a few of
-them can stand for gigabytes.
+Reading is a stream through expat. Nothing outside of the file is loaded, and declared entities are refused, for a few
+of them can stand for gigabytes.
 """
 
 from __future__ import annotations

@@ -206,9 +206,7 @@ def _number(value: object) -> int:
     return value
 
 
-def _read_lines(
-    database: sqlite3.Connection, covered: Covered, files: dict[int, int], names: dict[int, str]
-) -> None:
+def _read_lines(database: sqlite3.Connection, covered: Covered, files: dict[int, int], names: dict[int, str]) -> None:
     total = 0
     for file, context, bits in database.execute("SELECT file_id, context_id, numbits FROM line_bits"):
         if file not in files or context not in names or not isinstance(bits, bytes):
@@ -234,10 +232,9 @@ def _bits(numbits: bytes) -> Iterator[int]:
 
 
 def _read_arcs(database: sqlite3.Connection, covered: Covered, files: dict[int, int], names: dict[int, str]) -> None:
-    rows = 0
-    for file, context, begin, end in database.execute("SELECT file_id, context_id, fromno, tono FROM arc"):
-        rows += 1
-        if rows > MAX_NODES << 3:
+    found = database.execute("SELECT file_id, context_id, fromno, tono FROM arc")
+    for row, (file, context, begin, end) in enumerate(found):
+        if row >= MAX_NODES << 3:
             raise ValueError(f"it has more than {MAX_NODES << 3} arcs in contexts")
         if file not in files or context not in names:
             raise ValueError("an arc in it belongs to nothing")

@@ -1,16 +1,17 @@
 """coverage.py's JSON report, format 3: lines, branches and numbers of files, their functions and their classes.
 
-What is written equals what `coverage json` writes of the same data, apart from `meta`, and but for this: contexts, which are
-written where there are any, stand in functions and classes only for their own lines, not for the whole file once more.
+What is written equals what `coverage json` writes of the same data, apart from `meta`, and but for this: contexts,
+which are written where there are any, stand in functions and classes only for their own lines, not for the whole file
+once more.
 
-Reading takes the lines that were executed, the branches that were taken and the contexts. Statements and exclusions follow
-from the source, as everywhere.
+Reading takes the lines that were executed, the branches that were taken and the contexts. Statements and exclusions
+follow from the source, as everywhere.
 """
 
 from __future__ import annotations
 
 import json
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from seismo.formats.base import COVERAGE, Format, TextSink
@@ -125,7 +126,7 @@ def _version() -> str:
 def _ended(recording: Recording) -> str:
     """When the recording ended, as coverage.py writes a time: local, without a zone."""
     end = max(recording.processes["end_ns"], default=0)
-    when = datetime.fromtimestamp(end / 1e9, timezone.utc) if end > 0 else datetime.now(timezone.utc)
+    when = datetime.fromtimestamp(end / 1e9, UTC) if end > 0 else datetime.now(UTC)
     return when.astimezone().replace(tzinfo=None).isoformat()
 
 

@@ -35,7 +35,7 @@ _NOT_XML = re.compile("[\ufffe\uffff]")
 
 @dataclass(slots=True)
 class RanFile:
-    """What ran of one file. `path` is absolute where it is known. Lines are those of the code, as they were reported."""
+    """What ran of one file. `path` is absolute where it is known. Lines are as they were reported."""
 
     path: str
     lines: dict[int, int] = field(default_factory=dict)  # hits; 1 where only that it ran is known
@@ -46,6 +46,7 @@ class RanFile:
     def contexts_of(self, line: int) -> list[str]:
         """The contexts that a line ran in, sorted; the one without a name if in none."""
         return sorted(self.line_contexts.get(line) or {_OUTSIDE})
+
 
 def has_arcs(recording: Recording) -> bool:
     """Whether branches were recorded: the recording, or one that was merged into it, says so or has arcs."""

@@ -6,9 +6,9 @@ sentences, as coverage.py writes them ("jump to line 5"), since genhtml shows th
 forges a record.
 
 Reading takes what lines say; totals are counted anew by whoever needs them. A branch becomes an arc if its name says
-where it leads, as coverage.py's and our own do; numbers, as of C compilers, do not. A way out of the code is named, and its
-arc ends at the first line of that code, which only the source tells for sure: where it can be read, the way is found by
-its name there. Otherwise FN says where functions begin.
+where it leads, as coverage.py's and our own do; numbers, as of C compilers, do not. A way out of the code is named,
+and its arc ends at the first line of that code, which only the source tells for sure: where it can be read, the way
+is found by its name there. Otherwise FN says where functions begin.
 """
 
 from __future__ import annotations
@@ -73,9 +73,7 @@ def _functions(out: TextSink, covered: FileCoverage) -> None:
     statements, executed = set(covered.statements), set(covered.executed)
     found = hit = 0
     known: set[str] = set()
-    placed = [
-        (min(region.start, min(region.lines)), max(region.start, max(region.lines)), region) for region in regions
-    ]
+    placed = [(min(region.start, *region.lines), max(region.start, *region.lines), region) for region in regions]
     for first, last, region in sorted(placed, key=lambda one: one[:2]):
         inside = statements & region.lines
         if not inside:

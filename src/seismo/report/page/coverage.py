@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING
 
 from seismo.errors import FormatError
-from seismo.report.page.document import bar, count, document, footer, plural, save, text
+from seismo.report.page.document import bar, count, document, filter_box, footer, plural, save, text
 from seismo.report.page.highlight import Highlighted
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 INDEX = "index.html"
 _BLOCK = 200  # lines that a browser lays out together when they come into sight
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
-_MINOR = {name: ' class="minor"' for name in ("Statements", "Branches", "Excluded")}  # not on a narrow screen
+_MINOR = dict.fromkeys(("Statements", "Branches", "Excluded"), ' class="minor"')  # not on a narrow screen
 _LONGEST = 100  # characters of the name of a page
 
 
@@ -73,8 +73,9 @@ def index_page(report: CoverageReport, title: str, precision: int) -> str:
 </header>
 <main>
 {_problems(report)}
-<p class="tools"><label>Filter <input id="filter" type="search" placeholder="part of a path, or *.py" autocomplete="off"></label>
-<label><input id="hide" type="checkbox"> only files with something missing</label> <span id="shown" role="status"></span></p>
+<p class="tools">{filter_box("part of a path, or *.py")}
+<label><input id="hide" type="checkbox"> only files with something missing</label>
+<span id="shown" role="status"></span></p>
 <div class="scroll"><table id="files" class="sortable">
 <thead><tr>{_heads(branches)}</tr></thead>
 <tbody>
@@ -89,7 +90,9 @@ def index_page(report: CoverageReport, title: str, precision: int) -> str:
 
 def _heads(branches: bool) -> str:
     names = ["Statements", "Missing", *(["Partial", "Branches"] if branches else []), "Excluded"]
-    heads = "".join(f'<th scope="col"{_MINOR.get(name, "")}><button type="button">{name}</button></th>' for name in names)
+    heads = "".join(
+        f'<th scope="col"{_MINOR.get(name, "")}><button type="button">{name}</button></th>' for name in names
+    )
     file, covered = (f'<button type="button">{name}</button>' for name in ("File", "Covered"))
     return f'<th scope="col">{file}</th><th scope="col">{covered}</th><th class="bars"></th>{heads}'
 
@@ -98,7 +101,9 @@ def _row(file: FileCoverage, branches: bool, precision: int) -> str:
     folder, slash, name = file.path.rpartition("/")
     link = f'<a href="{page_name(file.path)}"><span class="folder">{text(folder + slash)}</span>{text(name)}</a>'
     whole = "" if file.missing or file.missing_branches else ' class="whole"'
-    changed = ' <span class="tag warn" title="the source has changed since it ran">changed</span>' if file.changed else ""
+    changed = (
+        ' <span class="tag warn" title="the source has changed since it ran">changed</span>' if file.changed else ""
+    )
     return f'<tr{whole}><th scope="row">{link}{changed}</th>{_cells(file.numbers, branches, precision)}</tr>'
 
 
@@ -107,7 +112,8 @@ def _cells(numbers: Numbers, branches: bool, precision: int) -> str:
     values += [("Partial", numbers.partial_branches), ("Branches", numbers.branches)] if branches else []
     values += [("Excluded", numbers.excluded)]
     cells = "".join(
-        f'<td data-v="{value}"{_MINOR.get(name, "")}>{count(value) if value else "<s>0</s>"}</td>' for name, value in values
+        f'<td data-v="{value}"{_MINOR.get(name, "")}>{count(value) if value else "<s>0</s>"}</td>'
+        for name, value in values
     )
     percent = f'<td class="{_grade(numbers)}" data-v="{numbers.percent:.6f}">{numbers.percent_text(precision)}%</td>'
     return f'{percent}<td class="bars">{_coverage_bar(numbers)}</td>{cells}'
@@ -162,7 +168,8 @@ def file_page(file: FileCoverage, title: str, precision: int, neighbours: tuple[
     )
     body = f"""<header class="stuck">
 <nav>{" ".join(links)}</nav>
-<h1><span class="folder">{text(folder + slash)}</span>{text(name)}: <b class="{_grade(numbers)}">{numbers.percent_text(precision)}%</b></h1>
+<h1><span class="folder">{text(folder + slash)}</span>{text(name)}:
+<b class="{_grade(numbers)}">{numbers.percent_text(precision)}%</b></h1>
 <p class="facts">{_facts(numbers, file.has_branches)}</p>
 <p class="tools">{_switches(file)} <span class="step"><button type="button" id="back" title="previous (p)">↑</button>
 <button type="button" id="forth" title="next (n)">↓</button> <span id="place" role="status"></span></span></p>
@@ -214,7 +221,8 @@ def _source(file: FileCoverage, sets: _ContextSets) -> str:
         button = sets.button(line)
         if button:
             cells.append(button)
-        lines.append(f'<p id="L{line}"{f' class="{name}"' if name else ""}>{"".join(cells)}</p>')
+        class_ = f' class="{name}"' if name else ""
+        lines.append(f'<p id="L{line}"{class_}>{"".join(cells)}</p>')
         if kind == "partial":
             lines += [_why(file, arc) for arc in untaken[line]]
     blocks = [lines[start : start + _BLOCK] for start in range(0, len(lines), _BLOCK)]
@@ -272,7 +280,8 @@ class _ContextSets:
         sets = "".join(f'<li data-c="{_ranges(numbers)}"></li>' for numbers in self._sets)
         return (
             f'<ol id="contexts" hidden>{names}</ol><ol id="sets" hidden>{sets}</ol>'
-            '<aside id="panel" hidden><button type="button" id="close" title="close (Esc)">×</button><h2></h2><ul></ul></aside>'
+            '<aside id="panel" hidden><button type="button" id="close" title="close (Esc)">×</button>'
+            "<h2></h2><ul></ul></aside>"
         )
 
 

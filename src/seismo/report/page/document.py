@@ -1,7 +1,8 @@
 """What the pages are made of: escaped text, the frame of a document, bars, numbers, and whole files.
 
-Why no templates: the reading side has no engine among its dependencies, and what is needed of one is a single thing, that
-no text goes out unescaped. So every text of the recorded program passes through text(), once, where it is put into a page.
+Why no templates: the reading side has no engine among its dependencies, and what is needed of one is a single thing,
+that no text goes out unescaped. So every text of the recorded program passes through text(), once, where it is put
+into a page.
 """
 
 from __future__ import annotations
@@ -79,11 +80,17 @@ def _head() -> str:
 
 
 def document(title: str, kind: str, body: str) -> str:
-    """A whole page. title: plain text, escaped here. body: markup. kind: the class of the body, for style and script."""
+    """A whole page. title: plain text, escaped here. body: markup. kind: the class of the body, for the style."""
     return (
-        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n{_head()}<title>{text(title)}</title>\n</head>\n'
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f"{_head()}<title>{text(title)}</title>\n</head>\n"
         f'<body class="{kind}">\n{body}\n<script>{_asset("script.js")}</script>\n</body>\n</html>\n'
     )
+
+
+def filter_box(hint: str) -> str:
+    """The field whose words filter the rows of the page's table."""
+    return f'<label>Filter <input id="filter" type="search" placeholder="{text(hint)}" autocomplete="off"></label>'
 
 
 def footer(keys: str) -> str:

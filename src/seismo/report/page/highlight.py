@@ -1,7 +1,7 @@
 """Which parts of a Python source are keywords, strings, comments and numbers, and which lines continue others.
 
-By the tokenizer of this interpreter. A source that it does not take, of a later version or of no Python at all, is shown
-plain: colours are a convenience, and no page fails for them.
+By the tokenizer of this interpreter. A source that it does not take, of a later version or of no Python at all, is
+shown plain: colours are a convenience, and no page fails for them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""The page of a recording of lines' times: the functions, hottest first, and the source of each with what its lines took.
+"""The page of lines' times: the functions, hottest first, and the source of each with what its lines took.
 
-A function is shown from its first line to the last that ran. Longer stretches in which nothing of it ran (in a module: the
-bodies of its functions, which have places of their own) are left out, and the page says how many lines they are.
+A function is shown from its first line to the last that ran. Longer stretches in which nothing of it ran (in a
+module: the bodies of its functions, which have places of their own) are left out, and the page says how many lines
+they are.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 from seismo.coverage import text as sources
 from seismo.errors import SeismoError
 from seismo.report import facts
-from seismo.report.page.document import bar, count, document, footer, plural, save, text
+from seismo.report.page.document import bar, count, document, filter_box, footer, plural, save, text
 from seismo.report.page.highlight import Highlighted
 from seismo.report.text import Signs, duration, error, function_name, location, percent
 
@@ -27,6 +28,8 @@ _GAP = 8  # lines of a function in a row that did not run and are still shown
 _EDGE = 2  # lines kept at either end of a longer stretch
 _LONGEST = 5_000  # lines of one function that are shown
 _HEATS = 9  # classes t1 to t9 of the style
+
+_BLANKS = "".join(f'<span class="{name}"></span>' for name in "htett")
 
 _SIGNS = Signs()
 
@@ -59,9 +62,7 @@ def lines_page(recording: Recording, title: str = "") -> str:
     title = title or facts.command_line(recording) or "Lines"
     rows = "\n".join(_row(number, function, total) for number, function in enumerate(functions))
     texts = _Texts(recording)
-    parts = [
-        _section(number, function, texts, hottest, total) for number, function in enumerate(functions[:_SHOWN])
-    ]
+    parts = [_section(number, function, texts, hottest, total) for number, function in enumerate(functions[:_SHOWN])]
     left = len(functions) - _SHOWN
     if left > 0:
         parts.append(f'<p class="quiet">{plural(left, "colder function")} without source here.</p>')
@@ -72,7 +73,7 @@ in {plural(len(functions), "function")}; Python functions that a line called are
 {_losses(recording)}</p>
 </header>
 <main>
-<p class="tools"><label>Filter <input id="filter" type="search" placeholder="part of a name" autocomplete="off"></label>
+<p class="tools">{filter_box("part of a name")}
 <span id="shown" role="status"></span>
 <span class="step"><button type="button" id="back" title="previous (p)">↑</button>
 <button type="button" id="forth" title="next (n)">↓</button> <span id="place" role="status"></span></span></p>
@@ -176,8 +177,7 @@ def _line(number: int, line: int, function: _Function, source: _Text, hottest: f
     row = function.lines.get(line)
     link = f'<a class="n" href="#{anchor}">{line}</a>'
     if row is None:
-        blanks = '<span class="h"></span><span class="t"></span><span class="e"></span><span class="t"></span><span class="t"></span>'
-        return f'<p id="{anchor}">{link}{blanks}<code>{markup or " "}</code></p>'
+        return f'<p id="{anchor}">{link}{_BLANKS}<code>{markup or " "}</code></p>'
     each = row.own_ns / row.hits if row.hits else 0.0
     heat = _heat(row.own_ns, hottest)
     kinds = " ".join(["heat", f"t{heat}", *(["hot"] if heat >= _HEATS // 2 else [])]) if heat else "heat"
