@@ -183,8 +183,11 @@ class Recording:
 
     @functools.cached_property
     def lines(self) -> Table[LineRow]:
-        """The lines that were executed, function by function."""
-        return self._plain(LineRow, "lines")
+        """The lines that were executed, function by function, with their times where they were measured."""
+        from seismo.model.line_times import estimated
+
+        raw = self._table("lines")
+        return Table(LineRow, _pick(LineRow, raw, estimated(self._raw)), len(raw["id"]))
 
     @functools.cached_property
     def arcs(self) -> Table[ArcRow]:

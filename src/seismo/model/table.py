@@ -94,13 +94,25 @@ class ProcessRow(NamedTuple):
 
 
 class LineRow(NamedTuple):
-    """A line of a function that was executed. `flags` 1: `hits` says only that it was."""
+    """A line of a function. Times in ns, 0 in a recording that has none.
+
+    own: in the line itself and the C functions it called; inner: in Python functions that it called, under recursion
+    those of its outermost activation. `flags` 1: `hits` says only that it ran. Errors are 95 % half-widths.
+    """
 
     id: int
     function: int
     line: int
     hits: int
     flags: int
+    own_ns: float
+    own_error_ns: float
+    inner_ns: float
+    inner_error_ns: float
+    total_ns: float
+    total_error_ns: float
+    awaits: int
+    await_ns: int
 
 
 class ArcRow(NamedTuple):
@@ -142,7 +154,10 @@ class ContextRow(NamedTuple):
 
 
 class InstructionRow(NamedTuple):
-    """An instruction of a function, as the interpreter disassembles it, and how often it was executed."""
+    """An instruction of a function, as the interpreter disassembles it, and how often it was executed.
+
+    `offset`: bytes into its code; `line` 0: none; `text` "": not known.
+    """
 
     id: int
     function: int
