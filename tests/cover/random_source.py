@@ -2,7 +2,19 @@
 
 import sys
 
-LINE = ["a = 1", "b += f(a)", "pass", "global g", "import os", "del a", "assert a", "x: int = 1", "x: int", "'text'", "f()"]
+LINES = [
+    "a = 1",
+    "b += f(a)",
+    "pass",
+    "global g",
+    "import os",
+    "del a",
+    "assert a",
+    "x: int = 1",
+    "x: int",
+    "'text'",
+    "f()",
+]
 BREAKING = [
     "a = [1,{n}2]",
     "f(a,{n}b,{n})",
@@ -17,13 +29,34 @@ BREAKING = [
     "assert ({n}a), ({n}b)",
     "a = 1 + {bn}2",
     "del (a,{n}b)",
-    "h = [",
 ]
-CONDITIONS = ["a", "a and b", "not a", "f(a)", "True", "0", "not 0", "1 and 2", "0 or False", "None", "a == 'x:y'", "'é' in a"]
-BREAKING_CONDITIONS = ["(a and{n}b)", "f(a,{n}b)", "a or {bn}b", "[1,{n}2]", "(lambda: a)()", "{{1: 2}}", "({n}a{n})", "x[1:{n}2]"]
+CONDITIONS = [
+    "a",
+    "a and b",
+    "not a",
+    "f(a)",
+    "True",
+    "0",
+    "not 0",
+    "1 and 2",
+    "0 or False",
+    "None",
+    "a == 'x:y'",
+    "'é' in a",
+]
+BREAKING_CONDITIONS = [
+    "(a and{n}b)",
+    "f(a,{n}b)",
+    "a or {bn}b",
+    "[1,{n}2]",
+    "(lambda: a)()",
+    "{{1: 2}}",
+    "({n}a{n})",
+    "x[1:{n}2]",
+]
 COMMENTS = ["", "", "", "", "", "  # pragma: no cover", "  # pragma: no branch", "  # else: x", "  # it's"]
 PATTERNS = ["1", "'a'", "[x, y]", "x if x", "x if (y)", "{'k': v}", "A(b=1)", "({n}1 |{n}2)", "(1 | 2) as z", "None"]
-LAST_PATTERNS = ["_", "x", "(1 | _)", "_ if a", "(_)", "x as y" if False else "1"]
+LAST_PATTERNS = ["_", "x", "(1 | _)", "_ if a", "(_)", "1"]
 
 
 class Source:
@@ -52,13 +85,13 @@ class Source:
             self.lines.append(self.pick(["", f"{indent}# comment", "# pragma: no cover", "   ", f"{indent}# x = 1 \\"]))
 
     def simple(self):
-        return self.pick([line for line in BREAKING if line != "h = ["]) if self.chance(30) else self.pick(LINE)
+        return self.pick(BREAKING) if self.chance(30) else self.pick(LINES)
 
     def statement(self, indent, depth, place):
         """place: letters of what may stand here: l in a loop, f in a function."""
         kinds = ["simple"] * 4 + ["several", "blank"]
         if depth:
-            kinds += "if if for while with try try def def class match".split()
+            kinds += ["if", "if", "for", "while", "with", "try", "try", "def", "def", "class", "match"]
         if "f" in place:
             kinds += ["return", "yield"]
         if "l" in place:
@@ -69,7 +102,8 @@ class Source:
     def suite(self, indent, head, depth, place):
         """A clause."""
         if self.chance(12):
-            body = "; ".join(self.pick(["pass", "a = 1", "f(a,{n}b)", "raise A"] + ["return"] * ("f" in place)) for _ in range(self.random.randint(1, 2)))
+            choices = ["pass", "a = 1", "f(a,{n}b)", "raise A"] + ["return"] * ("f" in place)
+            body = "; ".join(self.pick(choices) for _ in range(self.random.randint(1, 2)))
             self.add(indent, f"{head}: {body}" if self.chance(80) else f"{head}: {{bn}}{body}")
             return
         self.add(indent, f"{head}:" if self.chance(95) else f"{head} {{bn}}:")
@@ -123,7 +157,8 @@ class Source:
             self.suite(indent, "else", depth, place)
 
     def make_with(self, indent, depth, place):
-        items = ["a", "f(a,{n}b) as c", "(a,{n} b as d)", "a, b", "(a)", "a as b, {bn}c as d", "(f() as a,{n}g() as b,{n})"]
+        items = ["a", "f(a,{n}b) as c", "(a,{n} b as d)", "a, b", "(a)", "a as b, {bn}c as d"]
+        items.append("(f() as a,{n}g() as b,{n})")
         asynchronous = "async " if "a" in place and self.chance(50) else ""
         self.suite(indent, f"{asynchronous}with {self.pick(items)}", depth, place)
 
@@ -148,8 +183,8 @@ class Source:
     def make_def(self, indent, depth, place):
         self.decorate(indent)
         asynchronous = self.chance(20)
-        parameters = ["", "a", "a, /, b=1, *c, d, **e", "a,{n}b", "a: int = {{1: 2}},{n}*", "a=lambda: 0", "{n}a: 'x:y',{n}", "*, a={n}1"]
-        parameters = [parameter if not parameter.endswith("*") else parameter + ", z" for parameter in parameters]
+        parameters = ["", "a", "a, /, b=1, *c, d, **e", "a,{n}b", "a: int = {{1: 2}},{n}*, z", "a=lambda: 0"]
+        parameters += ["{n}a: 'x:y',{n}", "*, a={n}1"]
         returns = self.pick(["", "", " -> int", " -> x[1:{n}2]", " -> 'a:b'"])
         generic = self.pick(["[T]", "[T: (int,{n}str)]"]) if sys.version_info >= (3, 12) and self.chance(20) else ""
         self.suite(
@@ -161,7 +196,8 @@ class Source:
 
     def make_class(self, indent, depth, place):
         self.decorate(indent)
-        self.suite(indent, f"class A{self.pick(['', '()', '(B)', '(B,{n}metaclass=M)', '({n})', '(x[{{1:{n}2}}])'])}", depth, "")
+        bases = ["", "()", "(B)", "(B,{n}metaclass=M)", "({n})", "(x[{{1:{n}2}}])"]
+        self.suite(indent, f"class A{self.pick(bases)}", depth, "")
 
     def make_match(self, indent, depth, place):
         self.add(indent, f"match {self.condition()}:")
@@ -171,7 +207,7 @@ class Source:
         self.suite(deeper, f"case {self.pick(LAST_PATTERNS)}", depth, place)
 
     def make_return(self, indent, depth, place):
-        self.add(indent, self.pick(["return", "return a" if "a" not in place else "return", "return (a,{n}b)" if "a" not in place else "return"]))
+        self.add(indent, self.pick(["return"] if "a" in place else ["return", "return a", "return (a,{n}b)"]))
 
     def make_yield(self, indent, depth, place):
         self.add(indent, self.pick(["yield", "yield a", "x = yield ({n}a)", "await a" if "a" in place else "yield"]))
@@ -190,7 +226,8 @@ def program(random):
     """The text of a module. It may be that no Python accepts it: `global` behind a use, for one."""
     source = Source(random)
     if source.chance(30):
-        source.add("", source.pick(['"doc"', '"""doc{n}doc"""', "from __future__ import annotations", "#!/usr/bin/python"]))
+        first = ['"doc"', '"""doc{n}doc"""', "from __future__ import annotations", "#!/usr/bin/python"]
+        source.add("", source.pick(first))
     for _ in range(random.randint(1, 5)):
         source.statement("", 3, "")
     text = "\n".join(source.lines)

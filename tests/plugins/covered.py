@@ -15,12 +15,9 @@ def lines_by_context(recording: Recording, file: str) -> dict[str, set[int]]:
     lines = {row.id: row.line for row in recording.lines if row.function in functions}
     names = {row.id: row.name for row in recording.contexts}
     found: dict[str, set[int]] = {}
-    for hit in recording.context_rows:
-        if hit.kind != 0:
-            continue
-        ran = {lines[hit.base + i] for i in range(64) if hit.bits >> i & 1 and hit.base + i in lines}
-        if ran:
-            found.setdefault(names[hit.context], set()).update(ran)
+    for context, kind, row in recording.context_rows():
+        if kind == 0 and row in lines:
+            found.setdefault(names[context], set()).add(lines[row])
     return found
 
 

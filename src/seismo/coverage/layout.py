@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _BEFORE_COLON = re.compile("[^:#]*")
-_KEYWORD = re.compile(r"[ \t]*(else|finally)\b")
+_KEYWORD = re.compile(r"[ \t\f]*(else|finally)\b")
 _COMPOUND = (
     ast.If,
     ast.For,
@@ -124,10 +124,10 @@ class Layout:
     def _joined(self, node: ast.stmt) -> int:
         """The last line that backslashes join to a simple statement's last line. ast.stmt: what ends the line."""
         line, column = self._end(node)
-        rest = self.lines[line - 1][column:].lstrip(" \t;")
+        rest = self.lines[line - 1][column:].lstrip(" \t\f;")
         while rest == "\\":
             line += 1
-            rest = self.lines[line - 1].lstrip(" \t;") if line <= len(self.lines) else ""
+            rest = self.lines[line - 1].lstrip(" \t\f;") if line <= len(self.lines) else ""
         return line
 
     def _head(self, first: int, line: int, column: int, body: list[ast.stmt]) -> None:
@@ -241,9 +241,9 @@ class Layout:
     def _case(self, case: ast.match_case) -> None:
         pattern = case.pattern
         line, column = pattern.lineno, self._characters(pattern.lineno, pattern.col_offset)
-        if not self.lines[line - 1][:column].lstrip(" \t").startswith("case"):
+        if not self.lines[line - 1][:column].lstrip(" \t\f").startswith("case"):
             line -= 1  # in brackets that began above
-            while not self.lines[line - 1].lstrip(" \t").startswith("case"):
+            while not self.lines[line - 1].lstrip(" \t\f").startswith("case"):
                 line -= 1
         if always_matches(case):
             body, last = case.body[0].lineno, case.body[-1].end_lineno
@@ -292,7 +292,7 @@ class Layout:
     def _decorator_line(self, node: ast.expr) -> int:
         """The line of the `@` of a decorator."""
         line, column = node.lineno, self._characters(node.lineno, node.col_offset)
-        while not self.lines[line - 1][:column].lstrip(" \t").startswith("@"):
+        while not self.lines[line - 1][:column].lstrip(" \t\f").startswith("@"):
             line, column = line - 1, len(self.lines[line - 2])
         return line
 

@@ -105,7 +105,11 @@ class Recordings:
             return None
         resolved = self._resolved.get(path)
         if resolved is None:
-            resolved = self._resolved[path] = os.path.realpath(path)
+            try:
+                resolved = os.path.realpath(path)
+            except ValueError:  # no path at all: it has a zero byte, or cannot be encoded
+                resolved = path
+            self._resolved[path] = resolved
         recorded = self.files.setdefault(resolved, Recorded())
         recorded.versions.update(versions)
         return recorded

@@ -50,10 +50,10 @@ def _from_archive(path: str) -> bytes | None:
 def decode(data: bytes, path: str) -> str:
     r"""The text of source code, by its own declaration (PEP 263). Lines end with \n, the last one too.
 
-    Form feeds become spaces: they count as white space, and str.splitlines would part lines there. Bytes that are not
-    of the encoding become U+FFFD. SourceError: the encoding is unknown.
+    Bytes that are not of the encoding become U+FFFD. Only \n parts lines: str.splitlines would part them at form feeds
+    and other characters too. SourceError: the encoding is unknown.
     """
-    data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").replace(b"\f", b" ")
+    data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         text = data.decode(encoding, "replace")

@@ -361,7 +361,7 @@ def meta(settings: dict[str, object]) -> str:
     sought = listed(settings, "source_dirs")
     packages = []
     for name in listed(settings, "source_pkgs"):
-        places = places_of(name)
+        places = [place for place in places_of(name) if os.path.isdir(place)]
         sought += places
         packages += [] if places else [name]
     lists = {"source_dirs": [os.path.realpath(path) for path in sought], "source_pkgs": packages}
