@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from seismo.errors import FormatError
 from seismo.report.page.document import bar, count, document, filter_box, footer, plural, save, text
-from seismo.report.page.highlight import Highlighted
+from seismo.report.page.highlight import highlighted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -209,10 +209,9 @@ def _source(file: FileCoverage, sets: _ContextSets) -> str:
     marks = _marks(file, untaken)
     hits = file.hits or {}
     lines = []
-    shown = Highlighted(file.source_lines)
-    for line, markup in enumerate(shown.lines, 1):
+    for line, markup in enumerate(highlighted(file.source_lines), 1):
         kind = marks.get(line, "")
-        begun = marks.get(shown.begins.get(line, 0), "")
+        begun = marks.get(file.first_lines.get(line, 0), "")
         name = kind or f"{begun} more".removeprefix(" more")
         cells = [f'<a class="n" href="#L{line}">{line}</a>']
         if file.hits is not None:

@@ -16,7 +16,7 @@ from seismo.coverage import text as sources
 from seismo.errors import SeismoError
 from seismo.report import facts
 from seismo.report.page.document import bar, count, document, filter_box, footer, plural, save, text
-from seismo.report.page.highlight import Highlighted
+from seismo.report.page.highlight import highlighted
 from seismo.report.text import Signs, duration, error, function_name, location, percent
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def _source(number: int, function: _Function, source: _Text, hottest: float) -> 
 
 def _line(number: int, line: int, function: _Function, source: _Text, hottest: float) -> str:
     anchor = f"f{number}L{line}"
-    markup = source.shown.lines[line - 1] if line <= len(source.shown.lines) else ""
+    markup = source.lines[line - 1] if line <= len(source.lines) else ""
     row = function.lines.get(line)
     link = f'<a class="n" href="#{anchor}">{line}</a>'
     if row is None:
@@ -200,7 +200,7 @@ def _heat(own: float, hottest: float) -> int:
 
 @dataclass(slots=True)
 class _Text:
-    shown: Highlighted
+    lines: list[str]  # markup
     doubt: str = ""
 
 
@@ -225,6 +225,6 @@ class _Texts:
             data = sources.read(path)
             content = sources.decode(data, path)
         except SeismoError as problem:
-            return _Text(Highlighted([]), problem.what)
+            return _Text([], problem.what)
         changed = row is not None and row.crc >= 0 and row.crc != zlib.crc32(data)
-        return _Text(Highlighted(content.split("\n")), "changed since it ran" if changed else "")
+        return _Text(highlighted(content.split("\n")), "changed since it ran" if changed else "")
