@@ -117,6 +117,24 @@ def test_coverage_reports_the_same_of_a_written_data_file(case, tmp_path):
     again.get_data().close(force=True)
 
 
+def test_files_of_which_nothing_ran_are_counted(branches):
+    """With a source folder, a report has files that never ran; so has coverage.py's of what is written."""
+    (branches.folder / "idle.py").write_text("def f(x):\n    if x:\n        return 1\n")
+    recording = branches.recording
+    recording.meta["settings"] = {"source_dirs": [str(branches.folder)]}
+    formats.covered._reports.pop(recording)
+    totals = formats.covered.report_of(recording).totals
+    assert totals.missing > branches.report.totals.missing
+    formats.write(recording, "again.coverage")
+    again = coverage.Coverage(data_file="again.coverage", config_file=False)
+    again.load()
+    theirs = json.loads(samples.output(again.json_report))["totals"]
+    again.get_data().close(force=True)
+    assert theirs["num_statements"] == totals.statements
+    assert theirs["missing_lines"] == totals.missing
+    assert theirs["missing_branches"] == totals.missing_branches
+
+
 def comparable(document):
     """A JSON report without its time and version, and with contexts of regions only for their own lines."""
     del document["meta"]["timestamp"], document["meta"]["version"]

@@ -36,7 +36,19 @@ if TYPE_CHECKING:
     from seismo.formats.base import ByteSink
     from seismo.model import Recording
 
-__all__ = ["FORMATS", "Format", "FormatError", "by_name", "by_path", "by_start", "for_path", "kind_of", "names", "read", "write"]
+__all__ = [
+    "FORMATS",
+    "Format",
+    "FormatError",
+    "by_name",
+    "by_path",
+    "by_start",
+    "for_path",
+    "kind_of",
+    "names",
+    "read",
+    "write",
+]
 
 FORMATS: tuple[Format, ...] = (
     pstats.FORMAT,

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable
 
+    from seismo.coverage.result import FileCoverage
     from seismo.formats.base import ByteSink
     from seismo.formats.covered import Arc, RanFile
     from seismo.model import Recording
@@ -60,7 +61,8 @@ def _write(recording: Recording, file: ByteSink) -> None:
         ) from None
     branch = has_arcs(recording)
     ran = Ran(recording)
-    extra = _without_context(recording, ran.files) if branch else {}
+    analyzed = _analyzed(recording)
+    extra = _without_context(analyzed, ran.files) if branch else {}
     with tempfile.TemporaryDirectory(prefix="seismo-") as folder:
         path = os.path.join(folder, ".coverage")
         data = CoverageData(basename=path)
@@ -70,6 +72,7 @@ def _write(recording: Recording, file: ByteSink) -> None:
             else:
                 data.add_lines({})
             data.touch_files([of.path for of in ran.files])
+            data.touch_files(_idle(analyzed, ran.files))
             for name, files in ran.contexts():
                 if files:
                     data.set_context(name)
@@ -90,14 +93,24 @@ def _arcs(ran: RanFile, extra: Iterable[Arc]) -> list[Arc]:
     return [*((line, line) for line in ran.lines), *ran.arcs, *(arc for arc in extra if arc[0] in ran.lines)]
 
 
-def _without_context(recording: Recording, files: list[RanFile]) -> dict[str, set[Arc]]:
-    """By path, the branches that the analysis holds for taken and the recording has not; none without the sources."""
+def _analyzed(recording: Recording) -> list[FileCoverage]:
+    """The files as the analysis has them; none where it cannot be made, for the lines can be written all the same."""
     try:
-        report = report_of(recording)
+        return report_of(recording).files
     except SeismoError:
-        return {}
-    taken = {file.absolute: file.executed_branches for file in report.files}
+        return []
+
+
+def _without_context(analyzed: list[FileCoverage], files: list[RanFile]) -> dict[str, set[Arc]]:
+    """By path, the branches that the analysis holds for taken and the recording has not."""
+    taken = {file.absolute: file.executed_branches for file in analyzed}
     return {ran.path: set(taken.get(os.path.realpath(ran.path), ())) - ran.arcs.keys() for ran in files}
+
+
+def _idle(analyzed: list[FileCoverage], files: list[RanFile]) -> list[str]:
+    """Files of the source of which nothing ran: coverage.py's reports count those that it has been told of."""
+    known = {os.path.realpath(ran.path) for ran in files}
+    return [file.absolute for file in analyzed if file.absolute not in known]
 
 
 # ---- reading ----
