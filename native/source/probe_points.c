@@ -207,8 +207,10 @@ static void edge(graph *graph, const instruction *u, uint32_t to) {
     if (at == NOWHERE)
         return;
     v = &graph->instructions[at];
-    if (v->line == u->line)
+    if (v->line == u->line) {
+        v->from = MANY; /* it is come to without a step, too */
         return;
+    }
     v->event = true;
     v->from = v->handler || (v->from != SM_NO_LINE && v->from != u->line) ? MANY : u->line;
 }
