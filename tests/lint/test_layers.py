@@ -32,7 +32,7 @@ PYTHON_LAYERS = {
     "expression": {"errors"},
     "model": {"errors", "expression", "_core"},
     "coverage": {"errors", "escape", "expression", "model"},
-    "formats": {"errors", "model", "coverage"},
+    "formats": {"errors", "escape", "model", "coverage"},
     "report": {"errors", "escape", "expression", "model", "coverage"},
     "record": {"errors", "expression", "model", "coverage", "_core"},
     "hooks": {"errors", "expression", "_core"},
