@@ -70,6 +70,20 @@ def get_include() -> str:
     return f"{__path__[0]}/include"
 
 
+def load_ipython_extension(shell: object) -> None:
+    """What `%load_ext seismo` calls in IPython and Jupyter: see docs/notebooks.md."""
+    from seismo.plugins.ipython import load
+
+    load(shell)
+
+
+def unload_ipython_extension(shell: object) -> None:
+    """What `%unload_ext seismo` calls."""
+    from seismo.plugins.ipython import unload
+
+    unload(shell)
+
+
 def __getattr__(name: str) -> object:
     home = _HOMES.get(name)
     if home is None:

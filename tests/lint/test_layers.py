@@ -39,7 +39,8 @@ PYTHON_LAYERS = {
     "cprofile": {"errors", "hooks", "_core"},
     "watching": {"errors", "escape", "expression", "hooks", "model", "record", "_core"},
     "covering": {"errors", "model", "coverage", "report", "record"},
-    "__init__": {"errors", "expression", "model", "record", "hooks", "watching", "covering"},
+    "plugins": {"errors", "escape", "expression", "model", "coverage", "formats", "report", "record", "_core", "__init__"},
+    "__init__": {"errors", "expression", "model", "record", "hooks", "watching", "covering", "plugins"},
     "cli": {
         "errors",
         "escape",
