@@ -64,9 +64,10 @@ def test_a_killed_process_has_written_what_it_had_seen(tmp_path, counts):
             except (ValueError, KeyError, FileNotFoundError):  # it has not written anything yet
                 pass
             time.sleep(0.01)
-        size = (tmp_path / "out").stat().st_size
-        time.sleep(0.05)
-        assert (tmp_path / "out").stat().st_size == size  # nothing new, nothing written
+        size = -1
+        while size != (size := (tmp_path / "out").stat().st_size):  # nothing new, nothing written
+            assert time.monotonic() < until
+            time.sleep(0.05)
         child.send_signal(signal.SIGKILL)
         child.communicate()
     assert lines(tmp_path / "out", program) == want
