@@ -46,6 +46,7 @@ def hub_status() -> dict[str, Any]: ...
 
 class _Branch(TypedDict):
     offset: int  # bytes
+    also: tuple[int, int]
     to: tuple[int, int]  # not jumped, jumped
     to_line: tuple[int, int]
     tells: tuple[int, int]
