@@ -29,7 +29,7 @@ def unused():
 class Lab:
     def __init__(self, folder):
         self.folder = folder
-        self.write("app/__init__.py", "")
+        self.write("app/__init__.py", "NAME = 1\n")
         self.write("app/core.py", CORE)
         self.write("app/idle.py", "VALUE = 1\n")
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
@@ -69,13 +69,13 @@ def test_a_table_at_the_end(lab):
     lab.write("main.py", "import sys\nfrom app.core import work\nprint(work(2))\nif sys.argv[1:]:\n    print('args')\n")
     done = lab.cover("--branch", "main.py")
     assert done.stdout == "small\n"
-    assert lab.lines() == {"app/core.py": [1, 2, 4, 7], "main.py": [1, 2, 3, 4]}
+    assert lab.lines() == {"app/__init__.py": [1], "app/core.py": [1, 2, 4, 7], "main.py": [1, 2, 3, 4]}
     rows = [line.split() for line in done.stderr.splitlines()]
     assert ["app/core.py", "6", "2", "2", "1", "62", "%"] in [row[:7] for row in rows]
     assert ["main.py", "5", "1", "2", "1", "71", "%"] in [row[:7] for row in rows]
-    assert any(row[0] == "TOTAL" and row[1:3] == ["11", "3"] for row in rows if row)
+    assert any(row[0] == "TOTAL" and row[1:3] == ["12", "3"] for row in rows if row)
     assert "3, 8" in done.stderr
-    assert done.stderr.startswith("seismo: 67 % of 11 statements and 4 branches in 2 files")
+    assert done.stderr.startswith("seismo: 69 % of 12 statements and 4 branches in 3 files")
     assert "lost" not in done.stderr
     assert done.stderr.endswith("seismo report r.seismo   shows the rest\n")
     assert lab.cover("-q", "main.py").stderr == ""
@@ -84,18 +84,18 @@ def test_a_table_at_the_end(lab):
 def test_source_finds_what_never_ran(lab):
     lab.write("main.py", "import app.core\n")
     lab.cover("--source", "app", "main.py")
-    everything = {"app/__init__.py": [], "app/core.py": [1, 7], "app/idle.py": []}
+    everything = {"app/__init__.py": [1], "app/core.py": [1, 7], "app/idle.py": []}
     assert lab.lines() == everything
     lab.cover("--source", "app.core", "main.py")
     assert lab.lines() == {"app/core.py": [1, 7]}
     lab.cover("--source", lab.folder / "app", "main.py")
     assert lab.lines() == everything
-    assert "no folder" in lab.run("cover", "--source", "/", "main.py").stderr + "no folder"
+    assert "root of all" in lab.run("cover", "--source", "/", "main.py").stderr
 
 
 def test_include_and_omit_are_coverages(lab):
     lab.write("app/sub/deep.py", "x = 1\n")
-    lab.write("app/sub/__init__.py", "")
+    lab.write("app/sub/__init__.py", "x = 1\n")
     lab.write("main.py", "import app.core, app.idle, app.sub.deep\n")
     for words, files in (
         (["--include", "app/*.py"], ["app/__init__.py", "app/core.py", "app/idle.py"]),
@@ -112,8 +112,8 @@ def test_include_and_omit_are_coverages(lab):
 def test_contexts_counts_and_a_line(lab):
     lab.write(
         "test_it.py",
-        "from app.core import work\n\n\ndef test_small():\n    work(1)\n\n\ndef test_big():\n    work(4)\n    work(5)\n\n\n"
-        "test_small()\ntest_big()\n",
+        "from app.core import work\n\n\ndef test_small():\n    work(1)\n\n\ndef test_big():\n    work(4)\n    work(5)\n"
+        "\n\ntest_small()\ntest_big()\n",
     )
     lab.cover("--contexts", "test", "--counts", "--branch", "test_it.py")
     done = lab.run("report", "r.seismo", "--line", "app/core.py:2")
@@ -124,9 +124,9 @@ def test_contexts_counts_and_a_line(lab):
     done = lab.run("report", "r.seismo", "--line", "core.py:3")
     assert "test_small" not in done.stdout
     assert "test_big" in done.stdout
-    assert "no context: nosuch" in lab.run("report", "r.seismo", "--contexts", "nosuch").stderr + "no context: nosuch"
-    only = lab.run("report", "r.seismo", "--contexts", "*test_small", "--include", "app/*").stdout
-    assert "3, 8" in only.replace("1, 3, 7-8", "3, 8")
+    assert "there is no such context" in lab.run("report", "r.seismo", "--contexts", "nosuch").stderr
+    only = lab.run("report", "r.seismo", "--contexts", "*test_small", "--include", "app/c*").stdout
+    assert "1, 3, 7-8" in only
 
 
 def test_settings_of_the_project(lab):
@@ -150,7 +150,8 @@ def test_settings_of_the_project(lab):
 def test_the_programs_own_status_wins(lab):
     lab.write(
         "main.py",
-        "import sys, os\nprint('ran')\nif len(sys.argv) > 2:\n    os._exit(int(sys.argv[1]))\nsys.exit(int(sys.argv[1]))\n",
+        "import sys, os\nprint('ran')\nstatus = int(sys.argv[1])\n"
+        "if len(sys.argv) > 2:\n    os._exit(status)\nsys.exit(status)\n",
     )
     assert lab.cover("--fail-under", "100", "main.py", 3, status=3).stdout == "ran\n"
     assert lab.cover("--fail-under", "100", "-q", "main.py", 0, status=1).stdout == "ran\n"
@@ -182,13 +183,13 @@ def test_forks_and_ends_without_atexit(lab):
     lab.write(
         "main.py",
         "import os, sys\nfrom app import core\nif not os.fork():\n    core.work(5)\n    os._exit(0)\nos.wait()\n"
-        "core.work(1)\nif len(sys.argv) == 1:\n    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:], 'again'])\n",
+        "core.work(1)\nif len(sys.argv) == 1:\n    os.execv(sys.executable, [sys.executable, 'main.py', 'b'])\n",
     )
     lab.cover("--children", "main.py")
     found = lab.lines()
     assert found["app/core.py"] == [1, 2, 3, 4, 7]
     assert found["main.py"] == [1, 2, 3, 4, 5, 6, 7, 8, 9]
-    assert len(seismo.open(lab.folder / "r.seismo").processes) == 4
+    assert len(seismo.open(lab.folder / "r.seismo").processes) == 2  # what it becomes by exec is another program
 
 
 def test_children_of_all_kinds(lab):
@@ -196,7 +197,7 @@ def test_children_of_all_kinds(lab):
     lab.write(
         "main.py",
         "import multiprocessing, subprocess, sys\nfrom app.core import work\n\n\ndef job(n):\n    return work(n)\n\n\n"
-        "if __name__ == '__main__':\n    subprocess.run([sys.executable, 'child.py'], check=True, env={'PYTHONPATH': '.'})\n"
+        "if __name__ == '__main__':\n    subprocess.run([sys.executable, 'child.py'], env={'PYTHONPATH': '.'})\n"
         "    with multiprocessing.get_context('spawn').Pool(1) as pool:\n        pool.map(job, [1, 2])\n",
     )
     lab.cover("--children", "--branch", "main.py")
@@ -212,7 +213,7 @@ def test_forked_children_without_children_have_their_own(lab):
     )
     lab.cover("main.py")
     assert lab.lines()["app/core.py"] == [1, 7]
-    (child,) = [path for path in lab.folder.glob("r-*.seismo")]
+    (child,) = list(lab.folder.glob("r-*.seismo"))
     assert lab.lines(child.name)["app/core.py"] == [2, 3]
     done = lab.run("merge", "all.seismo", "r.seismo", child)
     assert done.returncode == 0, done.stderr
@@ -223,7 +224,8 @@ def test_threads_tasks_and_greenlets(lab):
     lab.write("app/more.py", "def f(n):\n    return n\n\n\ndef g(n):\n    return n\n\n\ndef h(n):\n    return n\n")
     lab.write(
         "main.py",
-        "import asyncio, threading\nimport greenlet\nfrom app import more\n\n\nasync def task():\n    await asyncio.sleep(0)\n"
+        "import asyncio, threading\nimport greenlet\nfrom app import more\n\n\nasync def task():\n"
+        "    await asyncio.sleep(0)\n"
         "    more.g(1)\n\n\nthread = threading.Thread(target=more.f, args=(1,))\nthread.start()\nthread.join()\n"
         "asyncio.run(task())\ngreenlet.greenlet(more.h).switch(1)\n",
     )
