@@ -26,7 +26,6 @@ OPTIONS: dict[str, object] = {
     "omit": [],
     "contexts": [],
     "line": None,
-    "conditions": False,
     "changed_since": None,
     "fail_under": None,
     "precision": None,
@@ -45,7 +44,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--omit", metavar="GLOB", action="append", default=[], help="no files that match")
     add("--contexts", metavar="GLOB", action="append", default=[], help="only what ran in contexts that match")
     add("--line", metavar="FILE:N", help="one line: whether it ran, who ran it, where its branches went")
-    add("--conditions", action="store_true", help="which conditions have been seen true and false (3.14 and later)")
     add("--changed-since", metavar="REV", help="which lines that changed since the git revision were not executed")
     add("--fail-under", metavar="N", type=float, help="exit with 1 when less than N percent were executed")
     add("--precision", metavar="N", type=int, help="decimals of percentages (default: 0)")
