@@ -1,9 +1,9 @@
 /* The source files of a recording, so that a reader can tell whether it looks at the same text that ran.
  *
  * A function's file is what its code object says, which may be relative, a made-up name ("<string>"), a template or a
- * member of a zip archive. Here each distinct one gets a row: the absolute path, and size, time and checksum as the file
- * is when the recording ends, -1 where it cannot be read. That is when the interpreter has long read it, but a file that
- * is edited while its program runs is rare, and one that is edited afterwards is what readers have to expect.
+ * member of a zip archive. Here each distinct one gets a row: the absolute path, and size, time and checksum as the
+ * file is when the recording ends, -1 where it cannot be read. That is when the interpreter has long read it, but a
+ * file that is edited while its program runs is rare, and one that is edited afterwards is what readers have to expect.
  *
  * Files are found by the text of their names, in a table of their own that lives as long as the call: a program's
  * functions are many and its files few. */
