@@ -27,6 +27,9 @@
 /* Can sys.monitoring's events of exceptions be set on single code objects? */
 #define SM_LOCAL_EXCEPTION_EVENTS (PY_VERSION_HEX >= 0x030F0000)
 
+/* Do the two ways of a branch have an event each, to be switched off by itself? */
+#define SM_BRANCH_HAS_SIDES (PY_VERSION_HEX >= 0x030E0000)
+
 /* Does CALL report a bound method of a C function as the method, though C_RETURN comes for the function behind it? */
 #define SM_CALL_REPORTS_METHODS (PY_VERSION_HEX < 0x030E0000)
 

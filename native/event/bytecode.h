@@ -22,6 +22,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "compat/frame.h"
+
 typedef enum { SM_FELL, SM_JUMPED } sm_way;
 
 typedef enum { /* it jumps if its value is; the file stores them as they are */
@@ -35,6 +37,7 @@ typedef enum { /* it jumps if its value is; the file stores them as they are */
 
 typedef struct {
     uint32_t offset;    /* bytes, as the events have it */
+    uint32_t also[2];   /* bytes: other offsets that events may have for it (3.14 and later); else `offset` again */
     uint32_t to[2];     /* by way: the destination, bytes, as the events have it */
     int32_t to_line[2]; /* by way: the line that it leads to; -co_firstlineno: out of the code; 0: to no other line, or
                            to another conditional jump first, which tells by itself: no arc */
@@ -42,7 +45,10 @@ typedef struct {
     int32_t line;       /* of the jump itself: an arc's from_line; 0: it has none, and no arcs */
     int32_t column, end_line, end_column; /* with line: what it decides by. Bytes of UTF-8, from 0; -1: unknown */
     uint8_t kind;
+    uint8_t silent; /* bit by way: no event ever reports it */
 } sm_branch;
+
+enum { SM_SEARCH = UINT16_MAX }; /* from this branch on they have to be searched for */
 
 typedef struct {
     int32_t offset; /* bytes: of a LINE event */
@@ -51,10 +57,10 @@ typedef struct {
 } sm_tell;
 
 typedef struct {
-    uint32_t count, tells_count, units; /* units: of code, 2 bytes each */
+    uint32_t count, tells_count, units; /* units: of code, 2 bytes each; 0 if it has no branch */
     sm_branch *branches;                /* by offset */
     sm_tell *tells;                     /* by offset */
-    uint32_t *at;                       /* by unit: number of the branch + 1, 0: none */
+    uint16_t *at;                       /* by unit: number of the branch + 1, at most SM_SEARCH; 0: none */
 } sm_branches;
 
 /* NULL: out of memory; no exception is left. A code object that lies (code.replace) gives a table as senseless as it
@@ -62,14 +68,19 @@ typedef struct {
 sm_branches *sm_branches_new(PyCodeObject *code);
 void sm_branches_free(sm_branches *table); /* NULL: nothing */
 
+const sm_branch *sm_branches_search(const sm_branches *table, Py_ssize_t offset);
+
 /* The branch of an event's offset in bytes; NULL: the table does not know it. */
 static inline const sm_branch *sm_branches_at(const sm_branches *table, Py_ssize_t offset) {
     size_t unit = (size_t)offset / 2;
     uint32_t number = offset >= 0 && unit < table->units ? table->at[unit] : 0;
+    if (number == SM_SEARCH)
+        return sm_branches_search(table, offset);
     return number != 0 ? &table->branches[number - 1] : NULL;
 }
 
-/* By which way an event left it; -1: by none that the table knows. */
+/* By which way an event left it; -1: by none that the table knows, and nothing is to be made of it (3.14 and later: a
+ * jump out of any(), all() or tuple() over a generator expression is reported again with where its end leads). */
 static inline int sm_branch_way(const sm_branch *branch, Py_ssize_t destination) {
     return destination == (Py_ssize_t)branch->to[SM_JUMPED] ? SM_JUMPED
            : destination == (Py_ssize_t)branch->to[SM_FELL] ? SM_FELL
@@ -80,6 +91,8 @@ static inline int sm_branch_way(const sm_branch *branch, Py_ssize_t destination)
 const sm_tell *sm_branches_tell(const sm_branches *table, Py_ssize_t offset);
 
 /* In a callback: the offset in bytes of the instruction that the thread's running frame is at. */
-Py_ssize_t sm_line_offset(PyThreadState *tstate);
+static inline Py_ssize_t sm_line_offset(PyThreadState *tstate) {
+    return sm_tstate_last(tstate);
+}
 
 #endif

@@ -1,7 +1,7 @@
 /* What the interpreter's own objects say to a term: a code object's lines and variables, an exception's classes. Read
  * as they are stored: no attribute is looked up, nothing is made, nothing is raised. */
 #include "event/filter_program.h"
-#include "event/linetable.h"
+#include "event/linewalk.h"
 
 #include <string.h>
 

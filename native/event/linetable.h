@@ -1,58 +1,18 @@
-/* A code object's line table (co_linetable), as it is stored.
- *
- * It holds an entry for each run of instructions: a byte with bit 7 set, bits 3 to 6 of which say in which form the
- * rest is, bits 0 to 2 how many units of code there are, less one; then the rest, bytes without bit 7. Forms 0 to 9 and
- * 10 to 12 give the line as a small difference to the entry before; 13 and 14 as a number in chunks of six bits, the
- * lowest bit its sign; 15 has none. code.replace() takes any bytes for a table, so nothing is taken for granted: lines
- * are numbers of any size, and a walk ends where the bytes end. */
-#ifndef SM_LINETABLE_H
-#define SM_LINETABLE_H
+/* The locations of a code object's instructions, decoded from co_linetable in one pass: PyCode_Addr2Location looks
+ * through the table from its beginning for each. */
+#ifndef SM_EVENT_LINETABLE_H
+#define SM_EVENT_LINETABLE_H
 
-#include <Python.h>
-#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct {
-    const uint8_t *at, *end;
-    int64_t line;         /* of the entry at hand, or the last that had one */
-    uint64_t unit, units; /* the entry's first unit of code (2 bytes each), and how many */
-    bool has_line;
-} sm_line_walk;
+    int32_t line;                         /* 0: none */
+    int32_t column, end_line, end_column; /* bytes of UTF-8, from 0; -1: unknown */
+} sm_location;
 
-static inline int64_t sm_line_chunks(const uint8_t *at, const uint8_t *end) {
-    uint64_t value = 0;
-    for (unsigned shift = 0; at < end && shift < 60; shift += 6) {
-        value |= (uint64_t)(*at & 0x3F) << shift;
-        if ((*at++ & 0x40) == 0)
-            break;
-    }
-    return value & 1 ? -(int64_t)(value >> 1) : (int64_t)(value >> 1);
-}
-
-/* The table must stay alive. Stands before the first entry. */
-static inline sm_line_walk sm_line_walk_of(PyCodeObject *code) {
-    const uint8_t *at = (const uint8_t *)PyBytes_AS_STRING(code->co_linetable);
-    return (sm_line_walk){.at = at, .end = at + PyBytes_GET_SIZE(code->co_linetable), .line = code->co_firstlineno};
-}
-
-/* The next entry; false: there is none. */
-static inline bool sm_line_next(sm_line_walk *walk) {
-    enum { ONE_LINE = 10, NO_COLUMNS = 13, LONG = 14, NONE = 15 };
-    if (walk->at >= walk->end)
-        return false;
-    int head = *walk->at++, form = head >> 3 & 15;
-    int64_t step = 0;
-    if (form == NO_COLUMNS || form == LONG)
-        step = sm_line_chunks(walk->at, walk->end);
-    else if (form >= ONE_LINE && form < NO_COLUMNS)
-        step = form - ONE_LINE;
-    walk->line = (int64_t)((uint64_t)walk->line + (uint64_t)step);
-    walk->unit += walk->units;
-    walk->units = (uint64_t)(head & 7) + 1;
-    walk->has_line = form != NONE;
-    while (walk->at < walk->end && (*walk->at & 0x80) == 0)
-        walk->at++;
-    return true;
-}
+/* Fills `units` locations, one for each unit of code (2 bytes). What the table does not say has no line; whatever it
+ * says, no line is below 0 and nothing beyond `size` bytes is read. */
+void sm_locations(const uint8_t *table, size_t size, int first_line, sm_location *locations, size_t units);
 
 #endif

@@ -25,8 +25,7 @@ static const char *choose(const char *what, const char *given, const char *const
     return NULL;
 }
 
-/* Why nothing can be recorded in this interpreter, or NULL. */
-static const char *interpreter_objection(void) {
+const char *sm_interpreter_objection(void) {
     if (SM_FREE_THREADED)
         return "this is a free-threaded build of Python, which seismo does not support yet: use the ordinary build";
     if (PyInterpreterState_Get() != PyInterpreterState_Main())
@@ -44,7 +43,7 @@ static const sm_recorder *choose_recorder(const char *name) {
 }
 
 static const sm_source *choose_source(const sm_recorder *recorder, const char *name, const sm_settings *settings) {
-    const char *why_not = interpreter_objection();
+    const char *why_not = sm_interpreter_objection();
     for (const sm_source *const *source = sm_sources_of(recorder); *source != NULL && why_not == NULL; source++) {
         if (name != NULL && strcmp(name, (*source)->name) != 0)
             continue;
@@ -89,7 +88,7 @@ static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObj
     sm_filter *filter = where == Py_None ? NULL : sm_filter_from(where);
     if (filter == NULL && where != Py_None)
         return NULL;
-    if (interpreter_objection() == NULL && sm_engine.running) {
+    if (sm_interpreter_objection() == NULL && sm_engine.running) {
         PyErr_SetString(PyExc_RuntimeError, "a recording is running already");
         return NULL;
     }
@@ -194,7 +193,7 @@ static PyObject *engine_sources(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED
     bool chosen = false;
     sm_settings settings = {.c_functions = "auto", .clock = "auto"};
     for (const sm_source *const *source = sm_sources_of(sm_recorders[0]); list != NULL && *source != NULL; source++) {
-        const char *objection = interpreter_objection();
+        const char *objection = sm_interpreter_objection();
         if (objection == NULL)
             objection = (*source)->objection(&settings);
         const char *reason = objection ? objection : chosen ? "works, but a better one is there" : "the best one here";

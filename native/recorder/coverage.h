@@ -1,158 +1,34 @@
-/* The coverage recorder: which lines and branches ran, on request how often, and in which context (who tests what).
- *
- * It is no recorder of the engine (event/engine.h): it needs no thread, no stack and no clock, and must run beside
- * profiles, watches and hooks of the same process. So it has a life, a tool id and a file of its own, and shares with
- * the engine what both need: functions, filters, the writer.
- *
- * What is kept hangs on *functions*, which are interned by content: code that is made again (exec, reload, templates)
- * goes on where its like stopped, and memory is bounded by the program's text. A function's lines are a dense array of
- * *places*, line minus first line; the ways of its branches lead to *arcs*, which are places as well. A place knows its
- * row in the file and the *stamp* of the last context that it was hit in; with counts, an array beside it has the
- * numbers. Each code object leads to its function's arrays in three loads (event/function.h's slot).
- *
- * Nothing is told twice that need not be. Without counts a place has said all at its first hit, so the source switches
- * it off there: a program runs at its own speed once it has been everywhere. With a context, it has said all until the
- * next one; then what was switched off has to be switched on again (*rearm*), which costs some microseconds for a code
- * object, as much as a hundred events that say nothing new. So in a context places stay on until their code object has
- * wasted that much, and only then are switched off as they come: never more than twice the price of knowing the future,
- * whether tests are tiny (nothing is ever switched off or on) or loop a million times.
- *
- * Rows are put into the writer at the first hit, not at the flush: a flush then is only the writer's, touches no Python
- * object and needs no GIL. That is what lets a thread of ours write within a second what was new, also while all of the
- * program sleeps or waits, so that a killed process loses no more. (A pending call would wait for the main thread to
- * wake.) Everything that the flush touches is under one lock, which an event takes only when it has news. Counts are
- * read by the flush while they grow: aligned words, each exact when it is read.
- *
- * Contexts cost memory only while they are current: the rows that were hit in it are a list, and become rows of 64 bits
- * each when the context ends.
- *
- * A source calls, with the GIL and no exception set:
- *     sm_cover_known(code)                 what hangs on a code object: NULL not met, sm_cover_unwanted, or its record
- *     sm_cover_meet(code, globals)         decides, once for a code object: NULL unwanted
- *     sm_cover_line(record, line)          a line begins; true: may be switched off until rearm()
- *     sm_cover_branch(record, from, to)    a branch event at these offsets; true: may be switched off until rearm()
- *     sm_cover_tell(record, offset)        (3.12, 3.13) the LINE event at this offset: it may tell a branch's way
- *     sm_cover_arc(record, from, to)       a step between lines, where there are no branch events (3.11); as _line
- *     sm_cover_complete(record)            whether no line (nor arc, if it says that it knows them all) is missing
- *     sm_cover_enter/leave(record, frame)  around each run of a frame whose record says `test`: its context
- * None of them raises, or runs anything of the program. */
+/* The coverage recorder's life. What it is and how it works is said in event/coverage.h. */
 #ifndef SM_COVERAGE_H
 #define SM_COVERAGE_H
 
-#include "event/bytecode.h"
-#include "event/function.h"
+#include "event/coverage.h"
 #include "event/output.h"
 
-typedef struct { /* a line or an arc */
-    uint32_t row;   /* of its table, from 1; 0: never hit */
-    uint32_t stamp; /* of the context that it was last hit in */
-} sm_cover_place;
+/* All of these with the GIL. */
 
+struct sm_filter;
 typedef struct {
-    int32_t from, to;
-    sm_cover_place place;
-    uint64_t count, saved; /* with counts */
-} sm_cover_arc_place;
-
-typedef struct { /* one of a function's branches; numbered as in sm_branches */
-    uint32_t row;      /* of its table, from 1; 0: never written */
-    uint32_t arc[2];   /* by way: number in arcs, from 1; 0: no arc */
-    uint64_t taken[2]; /* by way: how often; without counts 0 or 1 */
-    uint64_t saved[2];
-    uint32_t stamp[2]; /* by way: as a place's */
-} sm_cover_branch_state;
-
-typedef struct sm_cover_function { /* lives as long as the recording */
-    const sm_function *function;
-    int first;     /* lowest line of its line table */
-    uint32_t size; /* lines from there on */
-    sm_cover_place *lines;
-    uint64_t *counts, *saved; /* by line; NULL without counts */
-    sm_branches *table;       /* NULL: not asked for yet, or none */
-    sm_cover_branch_state *branches;
-    sm_cover_arc_place *arcs;
-    uint32_t arcs_count, arcs_size;
-    uint32_t *arcs_index; /* open addressing by (from, to): number from 1; arcs_index_size, a power of two */
-    uint32_t arcs_index_size;
-    uint32_t lines_known, lines_hit, stamp; /* lines that have code; hit in the context of that stamp */
-    bool no_branches, odd;                  /* out of memory for them; lines lost for lying out of all bounds */
-    struct sm_cover_function *next;
-} sm_cover_function;
-
-typedef struct sm_cover_code { /* hangs on a code object that is wanted; freed with it, or with the recording */
-    uint64_t *counts;          /* of its function; NULL without counts */
-    int first;
-    uint32_t size;
-    sm_cover_function *of;
-    PyCodeObject *code; /* borrowed: told when it goes away */
-    uint32_t wasted;    /* events in this context that said nothing new */
-    bool test;          /* its frames are contexts */
-    bool keep_start;    /* its first line needs the start event (gh-155992) */
-    bool off;           /* something of it has been switched off: in the list to rearm */
-    bool tells;         /* LINE events may tell the ways of its branches */
-    uintptr_t source;   /* the source's own */
-    struct sm_cover_code *next, **link, *next_off, **link_off;
-} sm_cover_code;
-
-/* What a source is to this recorder. All are called with the GIL. */
-typedef struct {
-    const char *name;
-    const char *(*objection)(void); /* NULL: can be used now; else why not (a plain sentence) */
-    int (*start)(void);             /* -1 with an exception */
-    void (*stop)(void);             /* sm_cover.codes are all still there; clears exceptions */
-    void (*rearm)(sm_cover_code *code); /* what was switched off in it is wanted again */
-    bool (*holds)(void);                /* is the hook still ours? */
-    int (*tool_id)(void);               /* -1: none */
-    void (*contexts)(void); /* contexts begin (the first sm_cover_context, or at the start with tests); may be NULL */
-} sm_cover_source;
-
-typedef struct {
-    bool running, forked; /* forked: a child that has not said yet how it goes on: nothing is kept */
     bool branch, counts, tests;
-    bool in_contexts; /* there has been one */
-    uint32_t stamp;   /* of the present context; never 0. Another at each switch */
-    uint32_t context; /* its number in the file, from 1; 0: none */
-    const sm_cover_source *source;
-    sm_cover_code *codes; /* all */
-    sm_cover_code *off;   /* those with something switched off */
-    const void *test;     /* the frame whose context this is; NULL: none. With its thread: */
-    const void *test_thread;
-    uint64_t lost_memory, hook_lost, odd_lines, odd_branches, contexts_lost;
-} sm_cover_state;
+    struct sm_filter *where; /* held by the recording from here on; NULL: everything is wanted */
+    const char *hide;        /* code whose file name starts with it is not wanted; "": none */
+    int fd;                  /* -1: memory */
+    uint64_t flush_ns;       /* 0: only when asked */
+    sm_about about;          /* copied */
+} sm_cover_settings;
 
-extern sm_cover_state sm_cover;
-extern sm_cover_code *const sm_cover_unwanted;
+int sm_cover_start(const sm_cover_source *source, const sm_cover_settings *settings); /* -1 with an exception */
+void sm_cover_stop(const char *exit);
+void sm_cover_flush(void);
+PyObject *sm_cover_snapshot(void); /* bytes of a .seismo file, or NULL with an exception */
+int sm_cover_after_fork(int fd, const char *meta);
+void sm_cover_context(const char *name); /* UTF-8; "": none */
+bool sm_cover_check(void);
 
-/* Events of a code object that may say nothing new in a context before its places are switched off as they come. */
-#define SM_COVER_PATIENCE 100
-
-sm_cover_code *sm_cover_known(PyCodeObject *code);
-sm_cover_code *sm_cover_meet(PyCodeObject *code, PyObject *globals);
-
-/* The ways of these that are not on the way of an event that says nothing new. */
-bool sm_cover_line_news(sm_cover_code *code, int line);
-bool sm_cover_wasted(sm_cover_code *code);
-
-static inline bool sm_cover_line(sm_cover_code *code, int line) {
-    uint32_t i = (uint32_t)line - (uint32_t)code->first;
-    if (SM_UNLIKELY(i >= code->size))
-        return sm_cover_line_news(code, line);
-    if (code->counts != NULL) {
-        code->counts[i]++;
-        if (SM_LIKELY(!sm_cover.in_contexts || code->of->lines[i].stamp == sm_cover.stamp))
-            return false;
-        return sm_cover_line_news(code, line);
-    }
-    if (SM_UNLIKELY(code->of->lines[i].stamp != sm_cover.stamp))
-        return sm_cover_line_news(code, line);
-    return sm_cover_wasted(code);
-}
-
-bool sm_cover_branch(sm_cover_code *code, Py_ssize_t from, Py_ssize_t to);
-void sm_cover_tell(sm_cover_code *code, Py_ssize_t offset);
-bool sm_cover_arc(sm_cover_code *code, int from, int to);
-bool sm_cover_complete(const sm_cover_code *code);
-void sm_cover_enter(sm_cover_code *code, const void *frame);
-void sm_cover_leave(sm_cover_code *code, const void *frame);
+typedef struct {
+    uint64_t functions, codes, lines, steps, branches, contexts, rearmed;
+    int write_error;
+} sm_cover_facts;
+sm_cover_facts sm_cover_status(void);
 
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "event/linetable.h"
+#include "event/linewalk.h"
 
 #define MOST_OUTSIDE 1000 /* lines of a function that are out of its range */
 

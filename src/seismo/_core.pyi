@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from types import CodeType, FrameType
-from typing import Any, ParamSpec, Self, TypeAlias, TypeVar, final
+from typing import Any, ParamSpec, Self, TypeAlias, TypedDict, TypeVar, final
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -47,6 +47,48 @@ def hub_status() -> dict[str, Any]: ...
 # ---- the end of the process (exitstatus.c) ----
 
 def exit_with(status: int, /) -> None: ...
+
+# ---- bytecode (bytecode.c) ----
+
+class _Branch(TypedDict):
+    offset: int  # bytes
+    also: tuple[int, int]
+    to: tuple[int, int]  # not jumped, jumped
+    to_line: tuple[int, int]
+    tells: tuple[int, int]
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    kind: int
+    silent: int
+
+def code_branches(code: CodeType, /) -> list[_Branch]: ...
+
+# ---- coverage (coverage.c); RuntimeError says in a plain sentence why cover_start cannot be ----
+
+# tests: a context for each function test* or runTest, MODULE.QUALNAME. fd: -1 memory.
+def cover_start(
+    *,
+    branch: bool = False,
+    counts: bool = False,
+    tests: bool = False,
+    where: Filter | None = None,
+    fd: int = -1,
+    flush_ms: int = 1000,
+    hide: str = "",
+    meta: str = "{}",
+    interpreter: str | None = None,
+    host: str | None = None,
+    argv: str | None = None,
+) -> None: ...
+def cover_stop(exit: str = "") -> None: ...  # noqa: A002
+def cover_snapshot() -> bytes: ...
+def cover_flush() -> None: ...
+def cover_after_fork(fd: int, meta: str, /) -> None: ...  # -1 memory, -2 stop recording
+def cover_context(name: str, /) -> None: ...
+def cover_status() -> dict[str, Any]: ...
+def cover_check() -> bool: ...
 
 # ---- filters (filter.c) ----
 
@@ -211,26 +253,3 @@ def frame_locals(frame: Any, /) -> dict[str, Any]: ...
 def instance_dict(value: object, /) -> dict[Any, Any] | None: ...
 def where_am_i() -> tuple[str, str]: ...  # thread's and task's name
 def watch_bucket(number: int, /) -> float: ...  # lower end, ns
-
-# ---- coverage (coverage.c): beside the engine; RuntimeError says in a plain sentence why it cannot be started ----
-
-def cover_start(
-    *,
-    branch: bool = False,
-    counts: bool = False,
-    tests: bool = False,
-    where: Filter | None = None,
-    fd: int = -1,
-    flush_ms: int = 1000,
-    hide: str = "",
-    meta: str = "{}",
-    interpreter: str = ...,
-    host: str = ...,
-    argv: str = ...,
-) -> None: ...
-def cover_stop(exit: str = "") -> None: ...  # noqa: A002
-def cover_snapshot() -> bytes: ...
-def cover_flush() -> None: ...
-def cover_after_fork(fd: int, meta: str, /) -> None: ...
-def cover_context(name: str, /) -> None: ...
-def cover_status() -> dict[str, Any]: ...

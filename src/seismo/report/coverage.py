@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 BAR = 10  # columns
 PROBLEMS = 12  # shown of one kind
 LEAST_MISSING = 12  # columns for the missing lines; with less they are left out, or get lines of their own
+GOOD_MISSING = 22  # the bar is left out rather than to have less
 LEAST_NAME = 16
 
 # What --sort takes, and the number of it.
@@ -55,6 +56,7 @@ class View:
     sort: str = ""  # one of ORDERS, "-" before it: the largest first
     precision: int = 0
     rows: int | None = None  # at most so many files, those with the most to do
+    minor: bool = False  # problems of generated code, too
 
     @classmethod
     def of(cls, settings: Settings) -> View:
@@ -98,7 +100,7 @@ def write_report(paper: Paper, recording: Recording, report: CoverageReport, set
     paper.line()
     paper.flush()
     write_table(paper, report, view)
-    write_problems(paper, report)
+    write_problems(paper, report, minor=view.minor)
 
 
 def write_end(
@@ -143,9 +145,9 @@ def write_verdict(paper: Paper, totals: Numbers, settings: Settings) -> None:
     paper.line((_verdict(totals, settings), "bad" if fails else "good"))
 
 
-def write_problems(paper: Paper, report: CoverageReport, limit: int = PROBLEMS) -> None:
-    """Writes what the analysis could not do."""
-    problems = report.problems
+def write_problems(paper: Paper, report: CoverageReport, limit: int = PROBLEMS, minor: bool = False) -> None:
+    """Writes what the analysis could not do. minor: of generated code and templates, too."""
+    problems = [problem for problem in report.problems if minor or not problem.minor]
     if problems:
         paper.line()
     for problem in problems[:limit]:
@@ -218,7 +220,7 @@ class _Layout:
     def __init__(self, paper: Paper, files: Sequence[FileCoverage], report: CoverageReport, view: View) -> None:
         self.paper, self.view = paper, view
         self.signs: Signs = paper.signs
-        self.has_branches = report.has_branches or any(file.has_branches for file in files)
+        self.has_branches = report.branch or any(file.has_branches for file in files)
         self.names = {id(file): printable(file.path) + (" *" if file.changed else "") for file in files}
         totals = report.totals
         columns = [("Stmts", totals.statements), ("Miss", totals.missing)]
@@ -228,11 +230,11 @@ class _Layout:
         self.percent = max(5, 3 + (view.precision + 1 if view.precision else 0) + 2)
         fixed = sum(width + 2 for _, width in self.heads) + self.percent + 2
         longest = max([5, *map(cells, self.names.values())])
-        room = paper.width - fixed
-        self.bar = BAR if room - longest >= BAR + 2 or room >= 44 + BAR else 0
-        fixed += self.bar + (1 if self.bar else 0)
         texts = [missing_text(file) for file in files]
         wanted = max(map(len, texts), default=0)
+        room = paper.width - fixed - max(LEAST_NAME, longest) - min(wanted, GOOD_MISSING) - 2
+        self.bar = BAR if room > BAR else 0
+        fixed += self.bar + (1 if self.bar else 0)
         room = paper.width - fixed
         least = min(wanted, LEAST_MISSING) + 2 if wanted else 0
         self.name = max(LEAST_NAME, min(longest, room - least))
@@ -326,9 +328,9 @@ def write_line(paper: Paper, report: CoverageReport, place: str, limit: int | No
         paper.line(("executed" + (f" {number_of(hits, 'time')}" if hits else ""), "good"))
     taken, missing = file.branches.get(line, ((), ()))
     for to in taken:
-        paper.line("  did ", printable(file.step_text((line, to))), *_who(file.contexts_of_arc((line, to))))
+        paper.line("  did ", printable(file.arc_text(line, to)), *_who(file.contexts_of_arc((line, to))))
     for to in missing:
-        paper.line((f"  {printable(file.missing_text((line, to)))}", "bad"))
+        paper.line((f"  {printable(file.missing_text(line, to))}", "bad"))
     contexts = file.contexts_of(line)
     named = [name for name in contexts if name]
     if named:
@@ -401,7 +403,7 @@ def _write_missed(
 ) -> None:
     notes = dict.fromkeys(missing, "")
     for line, to in branches:
-        notes[line] = "; ".join(filter(None, (notes.get(line, ""), f"not: {file.step_text((line, to))}")))
+        notes[line] = "; ".join(filter(None, (notes.get(line, ""), f"not: {file.arc_text(line, to)}")))
     for line in sorted(notes):
         source = file.source_lines[line - 1].rstrip() if line <= len(file.source_lines) else ""
         style = "bad" if not notes[line] else "warning"

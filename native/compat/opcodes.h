@@ -1,0 +1,142 @@
+/* What an instruction does to the flow of control, by the opcode numbers of the version that this is built for.
+ * Bytes are meant as PyCode_GetCode gives them: without specialised and instrumented forms, caches emptied. */
+#ifndef SM_OPCODES_H
+#define SM_OPCODES_H
+
+#include "compat/compat.h"
+
+#include <opcode.h>
+
+typedef enum {
+    SM_OP_PLAIN,    /* goes on to the next one; may raise */
+    SM_OP_QUIET,    /* goes on to the next one and cannot raise */
+    SM_OP_POP,      /* the same, and drops the topmost value */
+    SM_OP_KEEP,     /* the same, and puts the topmost value into a variable */
+    SM_OP_STORE,    /* as SM_OP_KEEP, or takes it apart to do so; may raise */
+    SM_OP_LINELESS, /* goes on to the next one; never has a LINE event */
+    SM_OP_CACHE,    /* no instruction: room of the one before */
+    SM_OP_EXTENDED, /* no instruction: the upper bits of the next one's argument */
+    SM_OP_FORWARD,  /* jumps always */
+    SM_OP_BACKWARD,
+    SM_OP_IF_FALSE, /* jumps forward, if */
+    SM_OP_IF_TRUE,
+    SM_OP_IF_NONE,
+    SM_OP_IF_NOT_NONE,
+    SM_OP_FOR,       /* jumps when there is no more */
+    SM_OP_ASYNC_END, /* ends an async for; an exception leads here */
+    SM_OP_SEND,      /* jumps when what it sends to has returned */
+    SM_OP_RETURN,
+    SM_OP_RAISE,
+    SM_OP_RERAISE,
+} sm_op_class;
+
+#if SM_HAS_MONITORING
+
+static inline sm_op_class sm_op_class_of(uint8_t opcode) {
+    switch (opcode) {
+    case CACHE:
+        return SM_OP_CACHE;
+    case EXTENDED_ARG:
+        return SM_OP_EXTENDED;
+    case NOP:
+    case COPY:
+    case SWAP:
+#ifdef NOT_TAKEN
+    case NOT_TAKEN:
+#endif
+        return SM_OP_QUIET;
+    case POP_TOP:
+#ifdef POP_ITER
+    case POP_ITER:
+#endif
+        return SM_OP_POP;
+    case END_FOR:
+    case END_SEND:
+    case RESUME:
+        return SM_OP_LINELESS;
+    case STORE_FAST:
+        return SM_OP_KEEP;
+    case STORE_NAME:
+    case STORE_GLOBAL:
+    case STORE_DEREF:
+#ifdef STORE_FAST_STORE_FAST
+    case STORE_FAST_STORE_FAST:
+    case STORE_FAST_LOAD_FAST:
+#endif
+    case UNPACK_SEQUENCE:
+    case UNPACK_EX:
+        return SM_OP_STORE;
+    case JUMP_FORWARD:
+        return SM_OP_FORWARD;
+    case JUMP_BACKWARD:
+    case JUMP_BACKWARD_NO_INTERRUPT:
+        return SM_OP_BACKWARD;
+    case POP_JUMP_IF_FALSE:
+        return SM_OP_IF_FALSE;
+    case POP_JUMP_IF_TRUE:
+        return SM_OP_IF_TRUE;
+    case POP_JUMP_IF_NONE:
+        return SM_OP_IF_NONE;
+    case POP_JUMP_IF_NOT_NONE:
+        return SM_OP_IF_NOT_NONE;
+    case FOR_ITER:
+        return SM_OP_FOR;
+    case END_ASYNC_FOR:
+        return SM_OP_ASYNC_END;
+    case SEND:
+        return SM_OP_SEND;
+    case RETURN_VALUE:
+    case RETURN_GENERATOR:
+#ifdef RETURN_CONST
+    case RETURN_CONST:
+#endif
+        return SM_OP_RETURN;
+    case RAISE_VARARGS:
+        return SM_OP_RAISE;
+    case RERAISE:
+        return SM_OP_RERAISE;
+    default:
+        return SM_OP_PLAIN;
+    }
+}
+
+#else
+
+static inline sm_op_class sm_op_class_of(uint8_t opcode) {
+    return opcode == CACHE ? SM_OP_CACHE : SM_OP_PLAIN;
+}
+
+#endif
+
+/* What stands behind each conditional jump and reports that it did not jump (3.14 and later). */
+static inline bool sm_op_is_not_taken(uint8_t opcode) {
+#ifdef NOT_TAKEN
+    return opcode == NOT_TAKEN;
+#else
+    (void)opcode;
+    return false;
+#endif
+}
+
+/* One BRANCH event for both ways (3.12, 3.13), or one for each (3.14 and later)? */
+#define SM_ONE_BRANCH_EVENT (PY_VERSION_HEX < 0x030E0000)
+
+/* Units that the end of a for loop skips at the target of its jump: END_FOR, and from 3.13 on what pops the iterator.
+ */
+#define SM_FOR_SKIPS (PY_VERSION_HEX < 0x030D0000 ? 1 : 2)
+
+/* The bytes of the code as they were compiled; a new reference, NULL with an exception. They are not left with the code
+ * object, where PyCode_GetCode keeps them, unless they were there before: they would be the program's memory. */
+static inline PyObject *sm_code_bytes(PyCodeObject *code) {
+#if SM_HAS_MONITORING && !SM_FREE_THREADED
+    bool kept = code->_co_cached != NULL && code->_co_cached->_co_code != NULL;
+    PyObject *bytes = PyCode_GetCode(code);
+    if (bytes != NULL && !kept && code->_co_cached != NULL)
+        Py_CLEAR(code->_co_cached->_co_code);
+    return bytes;
+#else
+    return PyCode_GetCode(code);
+#endif
+}
+
+#endif
