@@ -46,6 +46,10 @@ if TYPE_CHECKING:
         def write_error(self) -> int: ...
         def snapshot(self) -> bytes: ...
 
+    from seismo import _core
+else:
+    from seismo import _core
+
 
 VARIABLE = "SEISMO_CHILDREN"
 _PATH = "PYTHONPATH"
@@ -106,6 +110,8 @@ class Process:
                 return
             if self.at_end is not None:
                 self.verdict = self.at_end(self.output)
+                if self.verdict and self.exit == "0" and exit_ is None:
+                    _core.exit_with(self.verdict)
             else:
                 self.output.finish(self.life)
         except BaseException as error:  # Ctrl-C, too: there is nobody left to handle it
@@ -253,12 +259,36 @@ def wrap_exits(process: Process) -> None:
     _install(os, _exit=_exit, execv=execv, execve=execve)
 
 
+_replaced: list[tuple[object, str, object, object]] = []  # module, name, what was there, what is there now
+
+
+def unwrap(process: Process) -> None:
+    """Takes back what wrap_exits and wrap_starts did: for a process that goes on after its recording has ended."""
+    for module, name, real, ours in reversed(_replaced):
+        if getattr(module, name, None) is ours:  # else somebody wrapped it in turn, and ours does nothing any more
+            setattr(module, name, real)
+    _replaced.clear()
+    process.parts = ""
+    _clear_environment()
+
+
+def _clear_environment() -> None:
+    """Makes the C environment what os.environ says of our variables."""
+    for name in (VARIABLE, _PATH):
+        value = os.environ.get(name)
+        if value is None:
+            os.unsetenv(name)
+        else:
+            os.putenv(name, value)
+
+
 def _install(module: object, **functions: object) -> None:
     """Puts our functions in place of the module's, looking like them (pickle finds them by these names)."""
     for name, function in functions.items():
         real = getattr(module, name, None)
         if real is None:
             continue
+        _replaced.append((module, name, real, function))
         function.__name__ = function.__qualname__ = name  # type: ignore[attr-defined]
         function.__module__ = "os" if module is os else module.__name__  # type: ignore[attr-defined]
         function.__doc__ = real.__doc__
@@ -397,6 +427,10 @@ def follow(hook: str) -> None:
 
 def _life(name: str) -> Life:
     """The recorder of that name."""
+    if name == "coverage":
+        from seismo.record import coverage
+
+        return coverage.Life()
     return engine.Life(name or "calltree")
 
 
@@ -438,12 +472,7 @@ def abandon() -> None:
     process.life.abandon()
     if process.output is not None:
         process.output.discard()
-    for name in (VARIABLE, _PATH):
-        value = os.environ.get(name)
-        if value is None:
-            os.unsetenv(name)
-        else:
-            os.putenv(name, value)
+    _clear_environment()
 
 
 def _watch_pools(life: Life, load: bool = False) -> None:
