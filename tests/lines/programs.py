@@ -30,7 +30,7 @@ def one(): return 1
 
 
 def multiline(a, b=2):
-    return dict(
+    return dict(  # noqa: C408
         x=a,
         y=[
             b,

@@ -132,9 +132,7 @@ def test_nothing_happens_unasked(project):
 
 
 def test_importing_the_plugin_is_cheap():
-    program = (
-        f"import sys, pytest; before = set(sys.modules); import {PLUGIN}; print(sorted(set(sys.modules) - before))"
-    )
+    program = f"import sys, pytest; before = set(sys.modules); import {PLUGIN}; print(sorted(set(sys.modules) - before))"
     environment = {**os.environ, "PYTHONPATH": HOME}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == str(sorted(["seismo", "seismo.plugins", PLUGIN]))
@@ -270,9 +268,7 @@ def test_watched():
 
 
 def test_a_debugger_may_stop_a_test(project):
-    write(
-        project.folder, test_calc="from app.calc import add\ndef test():\n    breakpoint()\n    assert add(1, 2) == 3\n"
-    )
+    write(project.folder, test_calc="from app.calc import add\ndef test():\n    breakpoint()\n    assert add(1, 2) == 3\n")
     environment = {**os.environ, "PYTHONPATH": f"{project.folder}{os.pathsep}{HOME}"}
     command = [sys.executable, "-m", "pytest", "-q", *project.options, "-s", "--seismo-cover=app"]
     commands = "next\nstep\nnext\ncontinue\n"
