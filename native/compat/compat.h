@@ -57,6 +57,18 @@ static inline const void *sm_tstate_frame(PyThreadState *tstate) {
 #endif
 }
 
+/* Is a first line that stands in the def line only told beside PY_START (gh-155992)? */
+#define SM_FIRST_LINE_NEEDS_START (PY_VERSION_HEX >= 0x030D0000)
+
+#if SM_HAS_MONITORING
+/* A line number or an offset as sys.monitoring passes it. */
+static inline int sm_int_of(PyObject *number) {
+    if (PyUnstable_Long_IsCompact((PyLongObject *)number))
+        return (int)PyUnstable_Long_CompactValue((PyLongObject *)number);
+    return (int)PyLong_AsLong(number);
+}
+#endif
+
 /* What _PyCode_GetExtra() does, without the call: it is asked at every event. The slots are as long as they were when
  * the last was written. NULL: there is nothing. */
 typedef struct {

@@ -17,8 +17,11 @@ sm_engine_state sm_engine;
 #define WORTH_READS 100.0
 
 static void code_died(sm_function *function, const void *code) {
-    if (sm_engine.running)
-        sm_engine.recorder->code_died(function, code);
+    if (!sm_engine.running)
+        return;
+    sm_engine.recorder->code_died(function, code);
+    if (sm_engine.source->code_died != NULL)
+        sm_engine.source->code_died(code);
 }
 
 /* Between fork and sm_engine_after_fork the child shares its parent's file: nothing may be written. */
@@ -119,22 +122,28 @@ int sm_engine_rehearse(bool on) {
 static int find_costs(void) {
     static struct {
         const sm_source *source;
+        const sm_recorder *recorder;
+        bool time_every, opcodes;
         sm_clock_kind clock;
         char c_functions[8];
         sm_cost python, c, resume;
         double error;
         uint64_t sampled_extra;
     } known;
-    if (known.source == sm_engine.source && known.clock == sm_engine.clock.kind &&
-        strcmp(known.c_functions, sm_engine.settings.c_functions) == 0) {
+    if (known.source == sm_engine.source && known.recorder == sm_engine.recorder &&
+        known.time_every == sm_engine.settings.time_every && known.opcodes == sm_engine.settings.opcodes &&
+        known.clock == sm_engine.clock.kind && strcmp(known.c_functions, sm_engine.settings.c_functions) == 0) {
         sm_engine.python = known.python, sm_engine.c = known.c, sm_engine.resume = known.resume;
         sm_engine.cost_error = known.error;
         sm_engine.sampled_extra = known.sampled_extra;
         return 0;
     }
-    if (sm_engine_calibrate() < 0)
+    if ((sm_engine.recorder->calibrate ? sm_engine.recorder->calibrate() : sm_engine_calibrate()) < 0)
         return -1;
     known.source = sm_engine.source;
+    known.recorder = sm_engine.recorder;
+    known.time_every = sm_engine.settings.time_every;
+    known.opcodes = sm_engine.settings.opcodes;
     known.clock = sm_engine.clock.kind;
     strcpy(known.c_functions, sm_engine.settings.c_functions);
     known.python = sm_engine.python, known.c = sm_engine.c, known.resume = sm_engine.resume;
@@ -145,6 +154,10 @@ static int find_costs(void) {
 
 int sm_engine_start(const sm_recorder *recorder, const sm_source *source, const sm_settings *settings, bool calibrate,
                     bool running, int fd, const char *meta) {
+    if (sm_engine.recorder != NULL && sm_engine.recorder != recorder) {
+        sm_ticker_stop();
+        sm_engine.recorder->forget();
+    }
     sm_engine.recorder = recorder;
     sm_engine.source = source;
     sm_engine.settings = *settings;

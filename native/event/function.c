@@ -252,7 +252,7 @@ sm_function *sm_function_of_code(PyCodeObject *code, PyObject *globals) {
         sm_free(entry);
         goto done;
     }
-    *entry = (sm_code_entry){function, code, NULL};
+    *entry = (sm_code_entry){function, code, NULL, 0};
     if (sm_code_set(code, sm_code_slot, entry) < 0) {
         sm_free(entry);
         goto done;

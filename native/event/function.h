@@ -46,6 +46,7 @@ typedef struct {
     sm_function *function;
     PyCodeObject *code; /* borrowed: the entry goes with it */
     void *coverage;     /* the coverage recorder's; NULL: nothing */
+    uint32_t session;   /* the recording in which the source of lines has met it; 0: none */
 } sm_code_entry;
 
 extern Py_ssize_t sm_code_slot; /* of co_extra; -1: none yet */
@@ -74,6 +75,11 @@ bool sm_functions_narrowed(void); /* did the recording before this one leave fun
 /* Each is NULL when out of memory; none leaves an exception set. globals: the frame's, for the module's name, or NULL.
  */
 sm_function *sm_function_of_code(PyCodeObject *code, PyObject *globals);
+/* What is known of what an event calls its code: NULL if it has not been asked for before, or is no code object. */
+static inline sm_code_entry *sm_code_entry_of_any(const void *code) {
+    PyObject *object = (PyObject *)(uintptr_t)code;
+    return PyCode_Check(object) ? sm_code_entry_of((PyCodeObject *)object) : NULL;
+}
 sm_function *sm_function_of_c(const void *key, PyObject *callable); /* key: see event/cfunction.h */
 sm_function *sm_function_synthetic(const char *name);
 

@@ -10,7 +10,7 @@
 #if SM_HAS_MONITORING
 static const sm_cover_source *const source_here = &sm_cover_source_monitoring;
 #else
-static const sm_cover_source *const source_here = NULL;
+static const sm_cover_source *const source_here = &sm_cover_source_trace;
 #endif
 
 static PyObject *cover_start(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords) {

@@ -8,6 +8,10 @@
     def work(): ...
     work.profile.recording
 
+    with seismo.lines(only="app.core.*") as p:
+        work()
+    for row in p.recording.lines: ...
+
     seismo.open("app-12.seismo")
 
 Nothing is imported until it is used: `import seismo` in a program that never records costs next to nothing.
@@ -21,6 +25,7 @@ __all__ = [
     "SeismoError",
     "__version__",
     "get_include",
+    "lines",
     "merge",
     "open",
     "profile",
@@ -34,6 +39,7 @@ if TYPE_CHECKING:
     from seismo.errors import RecordingError, SeismoError
     from seismo.model import Recording, merge
     from seismo.model import read as open  # noqa: A004  as in gzip.open
+    from seismo.record.lines import lines
     from seismo.record.session import profile, start, stop
     from seismo.watching.watch import watch
 
@@ -42,6 +48,7 @@ _HOMES = {
     "Recording": ("seismo.model", "Recording"),
     "RecordingError": ("seismo.errors", "RecordingError"),
     "SeismoError": ("seismo.errors", "SeismoError"),
+    "lines": ("seismo.record.lines", "lines"),
     "merge": ("seismo.model", "merge"),
     "open": ("seismo.model", "read"),
     "profile": ("seismo.record.session", "profile"),

@@ -26,6 +26,8 @@ def start(
     argv: str = ...,
     running: bool = True,
     where: Filter | None = None,
+    recorder: str = "calltree",
+    opcodes: bool = False,
 ) -> None: ...
 def stop(exit: str = "") -> None: ...  # noqa: A002  # the C function's keyword
 def snapshot() -> bytes: ...
@@ -83,6 +85,10 @@ def cover_after_fork(fd: int, meta: str, /) -> None: ...  # -1 memory, -2 stop r
 def cover_context(name: str, /) -> None: ...
 def cover_status() -> dict[str, Any]: ...
 def cover_check() -> bool: ...
+
+# ---- the end of the process (exitstatus.c) ----
+
+def exit_with(status: int, /) -> None: ...
 
 # ---- filters (filter.c) ----
 
@@ -247,3 +253,26 @@ def frame_locals(frame: Any, /) -> dict[str, Any]: ...
 def instance_dict(value: object, /) -> dict[Any, Any] | None: ...
 def where_am_i() -> tuple[str, str]: ...  # thread's and task's name
 def watch_bucket(number: int, /) -> float: ...  # lower end, ns
+
+# ---- coverage (coverage.c): beside the engine; RuntimeError says in a plain sentence why it cannot be started ----
+
+def cover_start(
+    *,
+    branch: bool = False,
+    counts: bool = False,
+    tests: bool = False,
+    where: Filter | None = None,
+    fd: int = -1,
+    flush_ms: int = 1000,
+    hide: str = "",
+    meta: str = "{}",
+    interpreter: str = ...,
+    host: str = ...,
+    argv: str = ...,
+) -> None: ...
+def cover_stop(exit: str = "") -> None: ...  # noqa: A002
+def cover_snapshot() -> bytes: ...
+def cover_flush() -> None: ...
+def cover_after_fork(fd: int, meta: str, /) -> None: ...
+def cover_context(name: str, /) -> None: ...
+def cover_status() -> dict[str, Any]: ...

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 VERBS = {
     "profile": "run a program and record every call it makes",
     "watch": "run a program and show the calls, lines and exceptions that match",
+    "lines": "run a program and time its lines",
     "report": "show a recording: functions, call tree, callers and callees",
     "info": "say what a file is and what it holds",
     "export": "write a recording in another tool's format",

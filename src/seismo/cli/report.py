@@ -15,8 +15,13 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from seismo.errors import UsageError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from seismo.expression import Expression
+    from seismo.model import Recording
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,9 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_argument_group("what to show")
     what.add_argument(
         "--sort",
-        choices=("own", "total", "calls", "awaiting"),
+        choices=("own", "inner", "total", "calls", "hits", "awaiting"),
         default="own",
-        help="order of the functions (default: own)",
+        help="order of the functions, or of the lines of a recording of seismo lines (default: own)",
     )
     what.add_argument("--tree", action="store_true", help="the call tree only, and more of it")
     what.add_argument("--callers", metavar="FUNC", action="append", default=[], help="who calls FUNC, and how much")
@@ -73,6 +78,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="only functions for which the expression is true, such as 'duration > 10ms and not module(\"json*\")' "
         "(see docs/expressions.md)",
     )
+    only.add_argument(
+        "--only",
+        metavar="GLOB",
+        action="append",
+        default=[],
+        help="only functions of this module, name or file, as seismo lines --only takes it",
+    )
     parser.add_argument("--no-color", action="store_true", help="no colours on a terminal (so does NO_COLOR)")
     parser.epilog = (
         "FUNC is module:qualname, a name alone, or a glob such as 'json.*:*decode*'.\n"
@@ -110,9 +122,17 @@ def run(args: argparse.Namespace) -> int:
     from seismo.report.terminal import View, write_report
     from seismo.report.where import about_functions
 
+    if args.only:
+        from seismo.record.lines import chosen
+
+        args.where = chosen(args.only, args.where)
     where = about_functions(args.where) if args.where else None
     columns = chosen_columns(args.columns) if args.columns else None  # a mistake here must not wait for the reading
     recording = open_recording(args.file)
+    if recording.kind == "linetimes":
+        return _lines(recording, args, where)
+    if args.sort in ("inner", "hits"):
+        raise UsageError(f"functions cannot be sorted by {args.sort}", hint="only lines can: see seismo lines --help")
     limits = Limits(lines=args.limit or (200 if args.tree else 40), depth=args.depth)
     if args.min is not None:
         limits.share = args.min / 100
@@ -130,6 +150,23 @@ def run(args: argparse.Namespace) -> int:
         threads=args.thread,
         callers=args.callers,
         callees=args.callees,
+    )
+    write_report(paper_for(sys.stdout, color=not args.no_color), recording, view)
+    return 0
+
+
+def _lines(recording: Recording, args: argparse.Namespace, where: Expression | None) -> int:
+    """A recording of line times."""
+    from seismo.report.functions import Modules
+    from seismo.report.lines import LinesView, write_report
+    from seismo.report.paper import paper_for
+
+    view = LinesView(
+        order=args.sort,
+        limit=None if args.all and not args.limit else args.limit or 20,
+        files=None if args.all else 5,
+        share=args.min / 100 if args.min is not None else 0.0 if args.all else 0.02,
+        modules=Modules(tuple(args.module), tuple(args.exclude_module), where),
     )
     write_report(paper_for(sys.stdout, color=not args.no_color), recording, view)
     return 0
