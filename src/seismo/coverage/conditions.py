@@ -2,25 +2,25 @@
 
 A *decision* is what an if, while, assert, conditional expression, comprehension's if or case guard decides by, or an
 and/or whose value is used. Its *operands* are what and, or, not and if-else put together; the links of a chained
-comparison are operands, too. The interpreter compiles a conditional jump for each operand and reports which way it went:
-the rows of table `branches`, found again by their position in the source. What is said of a jump, "jumps if false",
-becomes "seen false" for its operand; tests for None jump by what they compare.
+comparison are operands, too. The interpreter compiles a conditional jump for each operand and reports which way it
+went: the rows of table `branches`, found again by their position in the source. What is said of a jump, "jumps if
+false", becomes "seen false" for its operand; tests for None jump by what they compare.
 
 Not everything can be known:
 - The last operand of an and/or whose value is used is not tested there: `x = a and b` passes b on. Its outcomes are
-  None. The same goes for an operand that is itself such an and/or: it is a decision of its own.
+  None. An operand that is itself such an and/or is a decision of its own.
 - A constant is decided by the compiler and has no jump.
 - 3.11 reports no branches. 3.12 and 3.13 report both ways of a jump by one event, and a row may say that one could be
   missing (flag 2): what was not seen then is not known, rather than missing.
 
-MC/DC, modified condition/decision coverage, asks for a pair of evaluations for each operand in which it is once true and
-once false, the decision comes out differently, and nothing else is the cause. Evaluations are not recorded, only how
-each operand came out, so it is derived. An evaluation of a short-circuit decision is a path from operand to operand;
-there are few, and `_Paths` lists them all. A path is *possible* if every outcome on it was seen. It *shows* an outcome of
-an operand if no operand beside it has overruled it: in all that the operand is part of, what comes after it in an `or` is
-false and in an `and` true, unless it ends the evaluation itself. Then:
-- the outcome is shown if some last step of a path was seen that only possible paths that show it end with (an evaluation
-  that was seen to end must have gone one of them);
+MC/DC, modified condition/decision coverage, asks for a pair of evaluations for each operand in which it is once true
+and once false, the decision comes out differently, and nothing else is the cause. Evaluations are not recorded, only
+how each operand came out, so it is derived. An evaluation of a short-circuit decision is a path from operand to
+operand; there are few, and `_Paths` lists them all. A path is *possible* if every outcome on it was seen. It *shows* an
+outcome of an operand if no operand beside it has overruled it: in all that the operand is part of, what comes after it
+in an `or` is false and in an `and` true, unless it ends the evaluation itself. Then:
+- the outcome is shown if some last step of a path was seen that only possible paths that show it end with (an
+  evaluation that was seen to end must have gone one of them);
 - it is refuted if no possible path shows it;
 - otherwise the branches alone cannot tell.
 Both outcomes shown: independence shown. One refuted: refuted. The last step is what counts because an exception may end
@@ -32,7 +32,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -41,9 +41,25 @@ FALSE, TRUE, NONE, NOT_NONE = range(4)  # kinds of branches that decide by a val
 RAN_ONLY, MAY_MISS = 1, 2  # flags of branches
 MOST_PATHS = 2000  # of a decision, for its MC/DC; one of 17 operands has as many at worst
 
+CHOOSES = "chooses which operand is asked: what the other would have been is not seen"
 SHOWN, REFUTED, UNKNOWN = "shown", "refuted", "unknown"
 
 Position: TypeAlias = tuple[int, int, int, int]  # line, column, end line, end column; columns in bytes, from 0
+
+
+class Row(NamedTuple):
+    """A row of table `branches` without its id, in the order of the file's columns."""
+
+    function: int
+    offset: int
+    kind: int
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    fell: int
+    jumped: int
+    flags: int
 
 
 @dataclass
@@ -157,7 +173,8 @@ def _paths_number(tree: Any) -> tuple[int, int]:
         return false, true
     if isinstance(tree, _Choice):
         numbers = [_paths_number(part) for part in (tree.test, tree.body, tree.orelse)]
-        return tuple(numbers[0][0] * numbers[1][i] + numbers[0][1] * numbers[2][i] for i in (0, 1))  # type: ignore[return-value]
+        (yes, no), body, orelse = numbers
+        return yes * body[0] + no * orelse[0], yes * body[1] + no * orelse[1]
     ended, on = 0, 1
     for part in tree.parts:
         true, false = _paths_number(part)
@@ -197,9 +214,10 @@ def _judge(tree: Any, operands: list[Operand]) -> None:
         if operand.constant:
             continue
         verdicts = {verdict((number, True)), verdict((number, False))}
-        operand.independence = (
-            REFUTED if REFUTED in verdicts and not operand.note.startswith("chooses") else SHOWN if verdicts == {SHOWN} else UNKNOWN
-        )
+        if verdicts == {SHOWN}:
+            operand.independence = SHOWN
+        elif REFUTED in verdicts and operand.note != CHOOSES:
+            operand.independence = REFUTED
 
 
 def _position(node: ast.expr) -> Position:
@@ -272,7 +290,7 @@ class _Finder(ast.NodeVisitor):
             first = len(decision.operands)
             test = self._build(decision, node.test)
             for operand in decision.operands[first:]:
-                operand.note = "chooses which operand is asked: what the other would have been is not seen"
+                operand.note = operand.note or CHOOSES
             return _Choice(test, self._build(decision, node.body), self._build(decision, node.orelse))
         first = len(decision.operands)
         if isinstance(node, ast.Compare) and len(node.ops) > 1:
@@ -281,7 +299,7 @@ class _Finder(ast.NodeVisitor):
         return _Leaf(first)
 
     def _links(self, decision: Decision, node: ast.Compare, tested: int) -> Any:
-        """a < b < c: a link for each operator; the last is passed on where the value is used."""
+        """Of `a < b < c` a link for each operator; the last is passed on where the value is used."""
         first, rows = len(decision.operands), self._at(node)
         sides = [node.left, *node.comparators]
         for i in range(len(node.ops)):
@@ -317,6 +335,7 @@ class _Finder(ast.NodeVisitor):
                 operand.note = "its branches cannot be told from those of the other operands"
             else:
                 self._fill(operand, None, rows[tested.index(value) :: len(tested)], decision)
+                self._jumped_past(operand, value, decision)
         parts = tuple(_Leaf(i) for i in range(len(node.values)))
         self._finish(decision, _Group(isinstance(node.op, ast.Or), parts))
 
@@ -341,10 +360,7 @@ class _Finder(ast.NodeVisitor):
         is_not = isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.IsNot)
         true = false = 0
         for row in rows:
-            if row.kind in (NONE, NOT_NONE):
-                jumped_is_true = (row.kind == NONE) != is_not
-            else:
-                jumped_is_true = row.kind == TRUE
+            jumped_is_true = (row.kind == NONE) != is_not if row.kind in (NONE, NOT_NONE) else row.kind == TRUE
             true += row.jumped if jumped_is_true else row.fell
             false += row.fell if jumped_is_true else row.jumped
             operand.doubtful = operand.doubtful or bool(row.flags & MAY_MISS)
@@ -352,6 +368,17 @@ class _Finder(ast.NodeVisitor):
         operand.true, operand.false = true, false
         if operand.doubtful and not (true and false):
             operand.note = "an outcome may be missing: this interpreter could not tell"
+
+    def _jumped_past(self, operand: Operand, value: ast.expr, decision: Decision) -> None:
+        """Of `a and b or c`: where a is false, 3.14 need not ask what `a and b` is. It was false all the same."""
+        if not isinstance(value, ast.BoolOp) or operand.true is None or operand.false is None:
+            return
+        inner = Operand(value.lineno, value.col_offset, "")
+        self._fill(inner, None, self._at(value), decision)
+        if isinstance(value.op, ast.Or) and inner.true:
+            operand.true, decision.exact = max(operand.true, inner.true), False
+        elif isinstance(value.op, ast.And) and inner.false:
+            operand.false, decision.exact = max(operand.false, inner.false), False
 
     def _finish(self, decision: Decision, tree: Any) -> None:
         operands = [operand for operand in decision.operands if not operand.constant]
@@ -380,12 +407,15 @@ _SIGNS: dict[type[ast.cmpop], str] = {
 
 
 def decisions_of(rows: Iterable[Any], source: str) -> list[Decision]:
-    """The decisions of a source by line, with what rows of branches (BranchRow, of its functions) say of their operands.
+    """The decisions of a source by line, with what rows of branches (BranchRow or Row, of its functions) say of them.
 
     SyntaxError, ValueError: it cannot be parsed.
     """
     finder = _Finder(source, rows)
-    finder.visit(ast.parse(source))
+    try:
+        finder.visit(ast.parse(source))
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply to be parsed") from error
     return sorted(finder.decisions, key=lambda decision: (decision.line, decision.operands[0].column))
 
 
