@@ -10,6 +10,7 @@ Not everything can be known:
 - The last operand of an and/or whose value is used is not tested there: `x = a and b` passes b on. Its outcomes are
   None. An operand that is itself such an and/or is a decision of its own.
 - A constant is decided by the compiler and has no jump.
+- Of a test for None in a comprehension, 3.14 and later may put the jump at another place.
 - 3.11 reports no branches. 3.12 and 3.13 report both ways of a jump by one event, and a row may say that one could be
   missing (flag 2): what was not seen then is not known, rather than missing.
 
@@ -343,9 +344,13 @@ class _Finder(ast.NodeVisitor):
 
     def _at(self, node: ast.expr) -> list[Any]:
         rows = self.rows.get(_position(node), [])
-        if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot):
+        if isinstance(node, ast.Compare) and self._tests_none(node):
             rows = rows + [row for row in self.rows.get(_position(node.left), []) if row.kind in (NONE, NOT_NONE)]
         return rows
+
+    @staticmethod
+    def _tests_none(node: ast.expr | None) -> bool:
+        return isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot)
 
     def _fill(self, operand: Operand, node: ast.expr | None, rows: list[Any], decision: Decision) -> None:
         if isinstance(node, ast.Constant) or (isinstance(node, ast.Name) and node.id == "__debug__"):
@@ -356,6 +361,10 @@ class _Finder(ast.NodeVisitor):
         if not rows and operand.line in self.unplaced:
             operand.true = operand.false = None
             operand.note = "the code was compiled without positions (-X no_debug_ranges)"
+            return
+        if not rows and decision.kind == "comprehension" and self._tests_none(node):
+            operand.true = operand.false = None
+            operand.note = "the compiler gave its branch another place"
             return
         is_not = isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.IsNot)
         true = false = 0
