@@ -12,15 +12,17 @@ import seismo
 
 HERE = Path(__file__).parent
 PACKAGE = Path(seismo.__file__).parents[1]
+MODULES = [
+    f"*/{name}.py"
+    for name in (
+        *("argparse", "ast", "calendar", "configparser", "contextlib", "dataclasses", "difflib", "fractions"),
+        *("graphlib", "queue", "shlex", "statistics", "string", "textwrap"),
+    )
+]
 PROGRAMS = {
     "flow": ["*/flow.py"],
     "asynchronous": ["*/asynchronous.py", "*/asyncio/*.py"],
-    "library": ["*/covered/library.py", "*/json/*.py", "*/tomllib/*.py", "*/string/*.py"]
-    + [
-        f"*/{name}.py"
-        for name in "argparse ast calendar configparser contextlib dataclasses difflib fractions graphlib queue shlex "
-        "statistics string textwrap".split()
-    ],
+    "library": ["*/covered/library.py", "*/json/*.py", "*/tomllib/*.py", "*/string/*.py", *MODULES],
 }
 
 
