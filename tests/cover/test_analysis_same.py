@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import differences
 import pytest
 
 import seismo
@@ -21,6 +22,7 @@ MODULES = [
 ]
 PROGRAMS = {
     "flow": ["*/flow.py"],
+    "raises": ["*/raises.py"],
     "asynchronous": ["*/asynchronous.py", "*/asyncio/*.py"],
     "library": ["*/covered/library.py", "*/json/*.py", "*/tomllib/*.py", "*/string/*.py", *MODULES],
 }
@@ -29,6 +31,8 @@ PROGRAMS = {
 def measured(tool, program):
     words = [sys.executable, "-W", "ignore", HERE / "measure.py", tool, HERE / "covered" / f"{program}.py"]
     environment = {**os.environ, "PYTHONPATH": str(PACKAGE)}
+    if program in differences.C_TRACER_ONLY:
+        environment["COVERAGE_CORE"] = "ctrace"
     done = subprocess.run(
         [*words, *PROGRAMS[program]], env=environment, capture_output=True, text=True, timeout=120, check=False
     )

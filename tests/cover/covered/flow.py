@@ -188,15 +188,6 @@ def constants():
     return a
 
 
-def raises(n):
-    if n: raise ValueError  # fmt: skip
-    try:
-        if not n: raise KeyError  # fmt: skip
-    except KeyError:
-        pass
-    return n
-
-
 def main():
     one_line(1)
     branches(0), branches(1)
@@ -212,10 +203,6 @@ def main():
     Decorated().method()
     excluded(0)
     constants()
-    try:
-        raises(1)
-    except ValueError:
-        raises(0)
     thread = threading.Thread(target=loops, args=(1,))
     thread.start()
     thread.join()
