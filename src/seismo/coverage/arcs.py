@@ -205,10 +205,20 @@ class Steps:
     def _if(self, node: ast.If, line: int, way: _Way) -> None:
         # A chain of elif is deep in the tree, and walked without getting deep itself.
         chain = [node]
-        while len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If) and self._line(node.orelse[0]) in self._live:
+        while constant(node.test) is not True:
+            if len(node.orelse) != 1 or not isinstance(node.orelse[0], ast.If):
+                break
             node = node.orelse[0]
+            if self._line(node) not in self._live:
+                node = chain[-1]
+                break
             chain.append(node)
-        otherwise = self._suite(chain[-1].orelse, way)
+        otherwise = way
+        if constant(node.test) is True:
+            for other in node.orelse:
+                self._find_definitions(other)
+        else:
+            otherwise = self._suite(node.orelse, way)
         for node in reversed(chain):
             line = self._line(node)
             value = constant(node.test)
