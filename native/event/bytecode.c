@@ -35,8 +35,9 @@
  * - what begins with the storing of a value, and is not jumped to, is no statement, but the target of a for loop or a
  *   name of a case pattern (only a case that has just a name may begin so: it is where the case before jumps to);
  * - what drops values and goes on to drop more above it is a case pattern's, too;
- * - no statement above the branch is reached by falling. What is: values that a case pattern moves or drops, and the
- *   target of a for loop. (The end of a with block is, too, but loads something first.)
+ * - no statement above the branch is reached by falling. What is: values that a case pattern moves or drops, the
+ *   returning of a value that was spread over lines, and the target of a for loop. (The end of a with block is, too,
+ * but loads something first.)
  *
  * Tells (see bytecode.h). A way is told by LINE if every instruction on it up to one that begins another line can be
  * reached only from the one before and cannot fail. `entries` counts how each unit can be reached: by jumps, by falling
@@ -166,7 +167,7 @@ static bool same_statement(code_map *map, const sm_branch *branch, sm_way way, u
     if (drops_upwards(map, at))
         return true;
     return fell_on && line < branch->line &&
-           (does == SM_OP_POP || does == SM_OP_QUIET || does == SM_OP_FORWARD ||
+           (does == SM_OP_POP || does == SM_OP_QUIET || does == SM_OP_FORWARD || does == SM_OP_RETURN ||
             (way == SM_FELL && branch->kind == SM_BRANCH_EXHAUSTED));
 }
 

@@ -11,6 +11,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
 from seismo import _core
 
 if TYPE_CHECKING:
@@ -230,7 +231,8 @@ def test_line_tells(story: Story) -> None:
                 assert tell < 0 or (fact is not None and fact[0] == "line" and fact[2] == tell), (before, fact, row)
             if fact is not None and fact[0] == "line" and fact[2] in tells:
                 row, way = tells[fact[2]]
-                assert before is not None and before[:3] == ("branch", row["offset"], row["to"][way])
+                assert before is not None
+                assert before[:3] == ("branch", row["offset"], row["to"][way])
                 told.add((frame.f_code, row["offset"], way))
     assert len(told) > 40
 
