@@ -26,6 +26,8 @@ def start(
     argv: str = ...,
     running: bool = True,
     where: Filter | None = None,
+    recorder: str = "calltree",
+    opcodes: bool = False,
 ) -> None: ...
 def stop(exit: str = "") -> None: ...  # noqa: A002  # the C function's keyword
 def snapshot() -> bytes: ...
