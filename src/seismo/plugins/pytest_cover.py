@@ -198,15 +198,16 @@ class Cover:
 
     def pytest_terminal_summary(self, terminalreporter: TerminalReporter) -> None:
         """Writes what was found, under a heading."""
-        if self.is_worker or self.pid != os.getpid() or not (self.reports or self.notes or self.failed):
+        if self.is_worker or self.pid != os.getpid():
+            return
+        if not (self.reports or self.notes or self._crashed or self.settings.fail_under):
             return
         from seismo.plugins import pytest_reports
 
         terminalreporter.write_sep("=", "coverage")
-        for worker in self._crashed:
-            terminalreporter.write_line(
-                f"worker {worker} crashed: what it ran in its last second may be missing", yellow=True
-            )
+        if self._crashed:
+            names = ", ".join(self._crashed)
+            self.notes.insert(0, f"workers that crashed: {names}; what they ran in their last second may be missing")
         for note in self.notes:
             terminalreporter.write_line(note, yellow=True)
         if self.result is not None:
