@@ -21,21 +21,23 @@
  *   the interpreter skips them, or (3.14) reports when the second is done.
  * - 3.14 reports the way that falls from the NOT_TAKEN that stands behind each conditional jump. Where there is none,
  *   that way is silent.
- * - 3.14 reports async for, whose end is an exception: the events' offset is that of END_SEND, which END_ASYNC_FOR's
- *   argument leads back to. In a comprehension it leads to nowhere in particular and its body is silent.
+ * - 3.14 reports async for, whose end is an exception: the body from the NOT_TAKEN behind END_SEND, as END_SEND's
+ *   offset, the end from END_ASYNC_FOR, as what its argument leads back to: END_SEND or, where the compiler put
+ *   CLEANUP_THROW right before that, CLEANUP_THROW. In a comprehension there is no NOT_TAKEN, and the body is silent.
+ * - While an instruction has a LINE event, too, an event that it reports for a jump before it names itself.
+ *   `offset` is END_SEND's, `also` are the others.
  *
  * Following a way for its arc. From the destination on, through jumps that jump always: the first instruction with
  * another line than the branch's is where the way leads, unless another conditional jump comes first: that one has
  * events of its own. A return leads out of the code; a raise to its handler, or out of the code. Some lines on the way
  * are still the statement of the branch, spread over several lines, and are passed over, since a reader that takes the
  * lines of one statement for one would be left with an arc from a line to itself:
- * - no statement begins on the lines that the expression which decides spreads over (for a loop, 3.12 and 3.13 have
- *   the whole loop there);
  * - what begins with the storing of a value, and is not jumped to, is no statement, but the target of a for loop or a
  *   name of a case pattern (only a case that has just a name may begin so: it is where the case before jumps to);
  * - what drops values and goes on to drop more above it is a case pattern's, too;
- * - no statement above the branch is reached by falling. What is: values that a case pattern moves or drops, and the
- *   target of a for loop. (The end of a with block is, too, but loads something first.)
+ * - no statement above the branch is reached by falling. What is: values that a case pattern moves or drops, the
+ *   returning of a value that was spread over lines, and the target of a for loop. (The end of a with block is, too,
+ * but loads something first.)
  *
  * Tells (see bytecode.h). A way is told by LINE if every instruction on it up to one that begins another line can be
  * reached only from the one before and cannot fail. `entries` counts how each unit can be reached: by jumps, by falling
@@ -160,14 +162,13 @@ static bool drops_upwards(code_map *map, uint32_t at) {
 static bool same_statement(code_map *map, const sm_branch *branch, sm_way way, uint32_t at, bool fell_on) {
     uint8_t does = map->unit[at].does;
     int32_t line = map->location[at].line;
-    if (line > branch->line && line <= branch->end_line && branch->kind != SM_BRANCH_EXHAUSTED)
-        return true;
     if (way == SM_FELL && (does == SM_OP_KEEP || does == SM_OP_STORE))
         return true;
     if (drops_upwards(map, at))
         return true;
     return fell_on && line < branch->line &&
-           (does == SM_OP_POP || does == SM_OP_QUIET || (way == SM_FELL && branch->kind == SM_BRANCH_EXHAUSTED));
+           (does == SM_OP_POP || does == SM_OP_QUIET || does == SM_OP_FORWARD || does == SM_OP_RETURN ||
+            (way == SM_FELL && branch->kind == SM_BRANCH_EXHAUSTED));
 }
 
 static int32_t leads_to(code_map *map, const sm_branch *branch, sm_way way) {
@@ -247,28 +248,34 @@ static uint8_t kind_of(uint8_t does) {
 static bool place(const code_map *map, uint32_t at, sm_branch *branch) {
     const unit *here = &map->unit[at];
     uint32_t source = at, fell = here->next, jumped = here->target;
+    uint32_t also[2] = {at, at};
     bool silent = false;
     if (here->target == NOWHERE)
         return false;
     if (here->does == SM_OP_ASYNC_END) {
         if (SM_ONE_BRANCH_EVENT)
             return false;
-        source = here->target;
+        source = also[0] = here->target;
+        if (map->unit[source].does != SM_OP_LINELESS)
+            source = map->unit[source].next;
         jumped = here->next;
         fell = source + 1;
         silent = fell >= map->units || !map->unit[fell].not_taken;
+        also[1] = silent ? also[0] : fell;
         fell++;
     } else if (here->does == SM_OP_FOR) {
         jumped += SM_FOR_SKIPS;
+        also[0] = also[1] = SM_ONE_BRANCH_EVENT ? source : jumped - 1;
     } else if (!is_conditional(here->does)) {
         return false;
     } else if (!SM_ONE_BRANCH_EVENT) {
         silent = fell >= map->units || !map->unit[fell].not_taken;
         fell += !silent;
     }
-    if (fell >= map->units || jumped >= map->units)
+    if (source >= map->units || fell >= map->units || jumped >= map->units)
         return false;
     *branch = (sm_branch){.offset = 2 * source,
+                          .also = {2 * also[0], 2 * also[1]},
                           .to = {2 * fell, 2 * jumped},
                           .tells = {-1, -1},
                           .kind = kind_of(here->does),
@@ -313,6 +320,16 @@ static sm_branches *allocate(uint32_t branches, uint32_t units) {
     return table;
 }
 
+/* The other offsets of its events, unless a branch is there. (Of the branches that have to be searched for they are not
+ * known: that takes a code object with 65 thousand others.) */
+static void note_also(sm_branches *table, uint32_t number) {
+    for (int i = 0; i < 2 && number + 1 < SM_SEARCH; i++) {
+        uint16_t *at = &table->at[table->branches[number].also[i] / 2];
+        if (*at == 0)
+            *at = (uint16_t)(number + 1);
+    }
+}
+
 static sm_branches *collect(code_map *map) {
     uint32_t count = 0;
     sm_branch branch;
@@ -328,8 +345,10 @@ static sm_branches *collect(code_map *map) {
             table->at[branch.offset / 2] = 1;
         }
     qsort(table->branches, table->count, sizeof branch, compare_branches);
-    for (uint32_t i = 0; i < table->count; i++) {
+    for (uint32_t i = 0; i < table->count; i++)
         table->at[table->branches[i].offset / 2] = (uint16_t)(i + 1 < SM_SEARCH ? i + 1 : SM_SEARCH);
+    for (uint32_t i = 0; i < table->count; i++) {
+        note_also(table, i);
         for (sm_way way = SM_FELL; way <= SM_JUMPED; way++)
             if (table->branches[i].tells[way] >= 0)
                 table->tells[table->tells_count++] = (sm_tell){table->branches[i].tells[way], i, way};

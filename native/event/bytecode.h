@@ -37,6 +37,7 @@ typedef enum { /* it jumps if its value is; the file stores them as they are */
 
 typedef struct {
     uint32_t offset;    /* bytes, as the events have it */
+    uint32_t also[2];   /* bytes: other offsets that events may have for it (3.14 and later); else `offset` again */
     uint32_t to[2];     /* by way: the destination, bytes, as the events have it */
     int32_t to_line[2]; /* by way: the line that it leads to; -co_firstlineno: out of the code; 0: to no other line, or
                            to another conditional jump first, which tells by itself: no arc */
@@ -78,7 +79,8 @@ static inline const sm_branch *sm_branches_at(const sm_branches *table, Py_ssize
     return number != 0 ? &table->branches[number - 1] : NULL;
 }
 
-/* By which way an event left it; -1: by none that the table knows. */
+/* By which way an event left it; -1: by none that the table knows, and nothing is to be made of it (3.14 and later: a
+ * jump out of any(), all() or tuple() over a generator expression is reported again with where its end leads). */
 static inline int sm_branch_way(const sm_branch *branch, Py_ssize_t destination) {
     return destination == (Py_ssize_t)branch->to[SM_JUMPED] ? SM_JUMPED
            : destination == (Py_ssize_t)branch->to[SM_FELL] ? SM_FELL

@@ -50,6 +50,7 @@ def exit_with(status: int, /) -> None: ...
 
 class _Branch(TypedDict):
     offset: int  # bytes
+    also: tuple[int, int]
     to: tuple[int, int]  # not jumped, jumped
     to_line: tuple[int, int]
     tells: tuple[int, int]
