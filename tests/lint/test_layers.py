@@ -38,8 +38,9 @@ PYTHON_LAYERS = {
     "hooks": {"errors", "expression", "_core"},
     "cprofile": {"errors", "hooks", "_core"},
     "watching": {"errors", "escape", "expression", "hooks", "model", "record", "_core"},
+    "covering": {"errors", "model", "coverage", "report", "record"},
     "plugins": {"errors", "escape", "expression", "model", "coverage", "formats", "report", "record", "_core", "__init__"},
-    "__init__": {"errors", "expression", "model", "record", "hooks", "watching", "plugins"},
+    "__init__": {"errors", "expression", "model", "record", "hooks", "watching", "covering", "plugins"},
     "cli": {
         "errors",
         "escape",

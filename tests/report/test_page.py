@@ -20,10 +20,13 @@ from seismo.report.page.document import bar
 from seismo.report.page.highlight import highlighted
 
 VOID = {"meta", "input", "br", "link", "img"}
-ALLOWED = {
-    *"html head meta title style body header main footer nav section aside h1 h2 p b i s a span code kbd label".split(),
-    *"input button div table thead tbody tfoot tr th td ul ol li details summary svg rect script".split(),
-}
+ALLOWED = set(
+    re.findall(
+        r"\w+",
+        "html head meta title style script body header main footer nav section aside h1 h2 p b i s a span code kbd "
+        "label input button div table thead tbody tfoot tr th td ul ol li details summary svg rect",
+    )
+)
 HOSTILE = '</code></script><script>alert(1)</script><img src=x onerror="alert(2)">\'&lt;\x1b[31m\u202e'
 
 PROGRAM = textwrap.dedent(
@@ -253,7 +256,9 @@ def test_a_folder_that_cannot_be_is_an_error(report, tmp_path):
 
 
 def test_what_is_no_python_is_shown_plain():
-    assert highlighted(["{% if x %}", "'''", "<p>"])[2].endswith("&lt;p&gt;</i>") or "&lt;p&gt;" in highlighted(["<p>"])[0]
+    assert (
+        highlighted(["{% if x %}", "'''", "<p>"])[2].endswith("&lt;p&gt;</i>") or "&lt;p&gt;" in highlighted(["<p>"])[0]
+    )
     assert highlighted(["if x: # y", "\treturn 'z' + 1"]) == [
         '<i class="k">if</i> x: <i class="c"># y</i>',
         "        return &#x27;z&#x27; + 1",
@@ -284,6 +289,9 @@ def timed(folder):
     b.line(module, 4, 1, own_ns=2_000)
     b.line(module, 18, 1, own_ns=1_000)
     b.line(generated, 1, 7, own_ns=10)
+    small = b.function("app", "choose.<locals>.<lambda>", str(path), 6)
+    b.line(small, 6, 9, own_ns=1_000)
+    b.instruction(choose, 4, 6, f"LOAD_CONST {HOSTILE}", 60)
     return b.build({"recorder": "linetimes"})
 
 
@@ -301,8 +309,10 @@ def test_lines_are_shown_hottest_function_first(tmp_path):
     assert "f1L18" in page.ids
     assert "f1L10" not in page.ids  # of another function
     assert "20.0 ms" in page.source
-    assert "changed since it ran" in page.source
-    assert "no source file" in page.source
+    assert "↳ &lt;lambda&gt;" in page.source
+    assert "LOAD_CONST" in "".join(page.texts["li"])
+    assert "the file has changed since" in page.source
+    assert "it has no file" in page.source
 
 
 def test_lines_that_ran_nowhere_are_left_out(tmp_path):

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 BAR = 10  # columns
 PROBLEMS = 12  # shown of one kind
 LEAST_MISSING = 12  # columns for the missing lines; with less they are left out, or get lines of their own
+GOOD_MISSING = 22  # the bar is left out rather than to have less
 LEAST_NAME = 16
 
 # What --sort takes, and the number of it.
@@ -229,11 +230,11 @@ class _Layout:
         self.percent = max(5, 3 + (view.precision + 1 if view.precision else 0) + 2)
         fixed = sum(width + 2 for _, width in self.heads) + self.percent + 2
         longest = max([5, *map(cells, self.names.values())])
-        room = paper.width - fixed
-        self.bar = BAR if room - longest >= BAR + 2 or room >= 44 + BAR else 0
-        fixed += self.bar + (1 if self.bar else 0)
         texts = [missing_text(file) for file in files]
         wanted = max(map(len, texts), default=0)
+        room = paper.width - fixed - max(LEAST_NAME, longest) - min(wanted, GOOD_MISSING) - 2
+        self.bar = BAR if room > BAR else 0
+        fixed += self.bar + (1 if self.bar else 0)
         room = paper.width - fixed
         least = min(wanted, LEAST_MISSING) + 2 if wanted else 0
         self.name = max(LEAST_NAME, min(longest, room - least))

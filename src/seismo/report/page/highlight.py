@@ -31,6 +31,8 @@ def _spans(lines: list[str]) -> dict[int, list[Span]]:
     found: dict[int, list[Span]] = {}
     # A lone surrogate, which no decoder gives, would break the tokenizer: a question mark is as wide.
     whole = "".join(f"{line}\n" for line in lines).encode("utf-8", "replace").decode()
+    if "\0" in whole:  # no Python, and 3.12's tokenizer fails in odd ways
+        return found
     source = io.StringIO(whole)
     try:
         for token in tokenize.generate_tokens(source.readline):

@@ -1,52 +1,33 @@
 """The page of lines' times: the functions, hottest first, and the source of each with what its lines took.
 
-A function is shown from its first line to the last that ran. Longer stretches in which nothing of it ran (in a
-module: the bodies of its functions, which have places of their own) are left out, and the page says how many lines
-they are.
+A function is shown from its first line to the last that ran; generator expressions and lambdas stand in the function
+around them. Longer stretches in which nothing of it ran (in a module: the bodies of its functions, which have places of
+their own) are left out, and the page says how many lines they are.
 """
 
 from __future__ import annotations
 
 import os
-import zlib
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from seismo.coverage import text as sources
-from seismo.errors import SeismoError
 from seismo.report import facts
 from seismo.report.page.document import bar, count, document, filter_box, footer, plural, save, text
 from seismo.report.page.highlight import highlighted
 from seismo.report.text import Signs, duration, error, function_name, location, percent
+from seismo.report.timed_source import PYTHON, timed_program
 
 if TYPE_CHECKING:
     from seismo.model import Recording
-    from seismo.model.table import FunctionRow, LineRow
+    from seismo.report.timed_source import Source, TimedFunction, TimedLine, TimedProgram
 
 _SHOWN = 300  # functions with their source
 _GAP = 8  # lines of a function in a row that did not run and are still shown
 _EDGE = 2  # lines kept at either end of a longer stretch
 _LONGEST = 5_000  # lines of one function that are shown
 _HEATS = 9  # classes t1 to t9 of the style
-
 _BLANKS = "".join(f'<span class="{name}"></span>' for name in "htett")
 
 _SIGNS = Signs()
-
-
-@dataclass(slots=True)
-class _Function:
-    row: FunctionRow
-    lines: dict[int, LineRow] = field(default_factory=dict)
-    own: float = 0.0
-    variance: float = 0.0  # of `own`, in units of the lines' errors
-    hits: int = 0
-
-    def add(self, line: LineRow) -> None:
-        self.lines[line.line] = line
-        self.own += line.own_ns
-        self.variance += line.own_error_ns**2
-        self.hits += line.hits
 
 
 def write_lines(recording: Recording, path: str | os.PathLike[str], *, title: str = "") -> None:
@@ -56,21 +37,18 @@ def write_lines(recording: Recording, path: str | os.PathLike[str], *, title: st
 
 def lines_page(recording: Recording, title: str = "") -> str:
     """The page as text."""
-    functions = _functions(recording)
-    total = sum(function.own for function in functions)
-    hottest = max((line.own_ns for function in functions for line in function.lines.values()), default=0.0)
+    program = timed_program(recording)
+    functions = [(function, file.source) for file in program.files for function in file.functions]
+    functions.sort(key=lambda one: (-one[0].whole_ns, one[0].file, one[0].line, one[0].qualname))
     title = title or facts.command_line(recording) or "Lines"
-    rows = "\n".join(_row(number, function, total) for number, function in enumerate(functions))
-    texts = _Texts(recording)
-    parts = [_section(number, function, texts, hottest, total) for number, function in enumerate(functions[:_SHOWN])]
+    rows = "\n".join(_row(number, function, program.whole_ns) for number, (function, _) in enumerate(functions))
+    parts = _Sections(program)
+    sections = "".join(parts.section(number, *one) for number, one in enumerate(functions[:_SHOWN]))
     left = len(functions) - _SHOWN
-    if left > 0:
-        parts.append(f'<p class="quiet">{plural(left, "colder function")} without source here.</p>')
+    more = f'<p class="quiet">{plural(left, "colder function")} without source here.</p>' if left > 0 else ""
     body = f"""<header>
-<h1>{text(title)}: <b>{text(duration(total, _SIGNS))}</b></h1>
-<p class="facts">own time of {plural(sum(len(function.lines) for function in functions), "line")}
-in {plural(len(functions), "function")}; Python functions that a line called are <i>inner</i>.
-{_losses(recording)}</p>
+<h1>{text(title)}: <b>{text(duration(program.whole_ns, _SIGNS))}</b></h1>
+<p class="facts">{_facts(recording, program, len(functions))}</p>
 </header>
 <main>
 <p class="tools">{filter_box("part of a name")}
@@ -83,27 +61,20 @@ in {plural(len(functions), "function")}; Python functions that a line called are
 {rows}
 </tbody>
 </table></div>
-{"".join(parts)}
+{sections}{more}
 </main>
 {footer("<kbd>n</kbd> <kbd>p</kbd> next and previous hot line, <kbd>/</kbd> filter")}"""
     return document(title, "lines", body)
 
 
-def _functions(recording: Recording) -> list[_Function]:
-    """The functions of which lines ran, the hottest first."""
-    found: dict[int, _Function] = {}
-    functions = recording.functions
-    for line in recording.lines:
-        known = found.get(line.function)
-        if known is None:
-            known = found[line.function] = _Function(functions[line.function])
-        known.add(line)
-    return sorted(found.values(), key=lambda one: (-one.own, one.row.file, one.row.line, one.row.qualname))
-
-
-def _losses(recording: Recording) -> str:
+def _facts(recording: Recording, program: TimedProgram, functions: int) -> str:
+    said = f"own time of {plural(len(program.lines), 'line')} in {plural(functions, 'function')}"
+    if program.elsewhere_ns > 0:
+        said += f"; {text(duration(program.elsewhere_ns, _SIGNS))} belong to no line"
     lost = sum(loss.kind not in facts.NOTES for loss in recording.losses) + len(recording.problems)
-    return f'<span class="warn">{plural(lost, "loss", "losses")}: see seismo info.</span>' if lost else ""
+    if lost:
+        said += f'; <span class="warn">{plural(lost, "loss", "losses")} (see seismo info)</span>'
+    return f"{said}. <i>Inner</i> is the time of the Python functions that a line called."
 
 
 def _heads(*names: str) -> str:
@@ -113,118 +84,111 @@ def _heads(*names: str) -> str:
     )
 
 
-def _inner(function: _Function) -> float:
-    return sum(line.inner_ns for line in function.lines.values())
+def _time(ns: float) -> str:
+    return text(duration(ns, _SIGNS)) if ns > 0 else ""
 
 
-def _row(number: int, function: _Function, total: float) -> str:
-    name = text(function_name(function.row.kind, function.row.module, function.row.qualname))
-    shown = f'<a href="#f{number}">{name}</a>' if number < _SHOWN else name
-    share = function.own / total * 100 if total > 0 else 0.0
-    error_ns = function.variance**0.5
-    inner = _inner(function)
+def _name(function: TimedFunction) -> str:
+    return text(function_name(PYTHON, function.module, function.qualname))
+
+
+def _row(number: int, function: TimedFunction, whole_ns: float) -> str:
+    shown = f'<a href="#f{number}">{_name(function)}</a>' if number < _SHOWN else _name(function)
+    own = function.whole_ns
+    lines = function.lines.values()
+    inner = sum(line.inner_ns for line in lines)
+    hits = sum(line.hits for line in lines)
     return (
-        f'<tr><th scope="row">{shown}</th><td data-v="{function.own:.0f}">{text(duration(function.own, _SIGNS))}</td>'
-        f'<td class="bars">{bar(("hot", share))}</td>'
-        f'<td data-v="{error_ns:.0f}">{text(error(error_ns, function.own, _SIGNS))}</td>'
-        f'<td data-v="{inner:.0f}">{text(duration(inner, _SIGNS)) if inner else ""}</td>'
-        f'<td data-v="{function.hits}">{count(function.hits)}</td>'
-        f'<td class="place">{text(location(function.row.kind, function.row.file, function.row.line))}</td></tr>'
+        f'<tr><th scope="row">{shown}</th><td data-v="{own:.0f}">{text(duration(own, _SIGNS))}</td>'
+        f'<td class="bars">{bar(("hot", own / whole_ns * 100 if whole_ns > 0 else 0.0))}</td>'
+        f'<td data-v="{function.own_error_ns:.0f}">{text(error(function.own_error_ns, own, _SIGNS))}</td>'
+        f'<td data-v="{inner:.0f}">{_time(inner)}</td><td data-v="{hits}">{count(hits)}</td>'
+        f'<td class="place">{text(location(PYTHON, function.file, function.line))}</td></tr>'
     )
 
 
-def _section(number: int, function: _Function, texts: _Texts, hottest: float, total: float) -> str:
-    row = function.row
-    name = text(function_name(row.kind, row.module, row.qualname))
-    source = texts.of(row.file)
-    place = text(location(row.kind, row.file, row.line))
-    doubt = f' <span class="tag warn">{text(source.doubt)}</span>' if source.doubt else ""
-    lines = _source(number, function, source, hottest)
+class _Sections:
+    """The functions with their sources. A file's text is coloured once."""
+
+    def __init__(self, program: TimedProgram) -> None:
+        self._whole_ns = program.whole_ns
+        self._hottest_ns = max((line.own_ns for line in program.lines), default=0.0)
+        self._markup: dict[int, list[str]] = {}
+
+    def section(self, number: int, function: TimedFunction, source: Source) -> str:
+        """A function: its name, its place, and its lines."""
+        place = text(location(PYTHON, function.file, function.line))
+        times = f"{text(duration(function.whole_ns, _SIGNS))}, {text(percent(function.whole_ns, self._whole_ns))}"
+        doubt = f'<p class="warn">{text(source.problem)}</p>' if source.problem else ""
+        titles = "".join(
+            f'<span class="{name}">{title}</span>'
+            for name, title in zip("nhtett", ("line", "hits", "own", "±", "each", "inner"), strict=True)
+        )
+        return (
+            f'<section id="f{number}"><h2><a href="#f{number}">{_name(function)}</a> '
+            f'<span class="quiet">{place}: {times}</span></h2>{doubt}'
+            f'<div class="source timed"><p class="titles">{titles}</p>{self._lines(number, function, source)}</div>'
+            "</section>\n"
+        )
+
+    def _lines(self, number: int, function: TimedFunction, source: Source) -> str:
+        markup = self._markup.get(id(source))
+        if markup is None:
+            markup = self._markup[id(source)] = highlighted(source.lines)
+        first, end = function.span()
+        last = min(end, first + _LONGEST)
+        pieces: list[str] = []
+        line = max(1, first)
+        while line <= last:
+            ran = function.at(line)
+            gap = 0
+            while not ran and line + gap <= last and not function.at(line + gap):
+                gap += 1
+            if gap > _GAP:
+                pieces += [self._line(number, at, [], markup) for at in range(line, line + _EDGE)]
+                pieces.append(f'<p class="gap">⋯ {plural(gap - 2 * _EDGE, "line")}</p>')
+                line += gap - _EDGE
+                continue
+            pieces.append(self._line(number, line, ran, markup))
+            line += 1
+        if last < end:
+            pieces.append(f'<p class="gap">⋯ {plural(end - last, "more line")}</p>')
+        return "".join(pieces)
+
+    def _line(self, number: int, line: int, ran: list[TimedLine], markup: list[str]) -> str:
+        """A line of a function, then what ran in it of smaller ones, then its instructions."""
+        anchor = f"f{number}L{line}"
+        link = f'<a class="n" href="#{anchor}">{line}</a>'
+        shown = (markup[line - 1] if line <= len(markup) else "") or " "
+        if not ran:
+            return f'<p id="{anchor}">{link}{_BLANKS}<code>{shown}</code></p>'
+        pieces = [f'<p id="{anchor}"{self._kind(ran[0])}>{link}{_cells(ran[0])}<code>{shown}</code></p>']
+        for small in ran[1:]:
+            name = text(small.function.qualname.rpartition(".")[2])
+            code = f'<code class="quiet">    ↳ {name}</code>'
+            pieces.append(f'<p{self._kind(small)}><span class="n"></span>{_cells(small)}{code}</p>')
+        instructions = [instruction for one in ran for instruction in one.instructions]
+        if instructions:
+            listed = "".join(
+                f"<li><span>{count(hits)}</span> <span>{offset}</span> {text(said)}</li>"
+                for offset, said, hits in instructions
+            )
+            title = plural(len(instructions), "instruction")
+            pieces.append(f'<details class="ops"><summary>{title}</summary><ol>{listed}</ol></details>')
+        return "".join(pieces)
+
+    def _kind(self, line: TimedLine) -> str:
+        """The class of a line by its heat, 0 (cold) to 9: the root of its share, so that half as hot is still seen."""
+        if line.own_ns <= 0 or self._hottest_ns <= 0:
+            return ' class="heat"'
+        heat = round((line.own_ns / self._hottest_ns) ** 0.5 * _HEATS)
+        return f' class="heat t{heat}{" hot" if heat > _HEATS // 2 else ""}"'
+
+
+def _cells(line: TimedLine) -> str:
     return (
-        f'<section id="f{number}"><h2><a href="#f{number}">{name}</a> <span class="quiet">{place}: '
-        f"{text(duration(function.own, _SIGNS))}, {text(percent(function.own, total))}</span>{doubt}</h2>"
-        f'<div class="source timed"><p class="titles"><span class="n">line</span><span class="h">hits</span>'
-        f'<span class="t">own</span><span class="e">±</span><span class="t">each</span><span class="t">inner</span></p>'
-        f"{lines}</div></section>\n"
+        f'<span class="h">{count(line.hits)}</span><span class="t own">{_time(line.own_ns)}</span>'
+        f'<span class="e">{text(error(line.own_error_ns, line.own_ns, _SIGNS))}</span>'
+        f'<span class="t">{_time(line.own_ns / line.hits) if line.hits else ""}</span>'
+        f'<span class="t">{_time(line.inner_ns)}</span>'
     )
-
-
-def _source(number: int, function: _Function, source: _Text, hottest: float) -> str:
-    first = max(1, min([function.row.line or min(function.lines), *function.lines]))
-    last = min(max(function.lines), first + _LONGEST)
-    pieces = []
-    line = first
-    while line <= last:
-        gap = 0
-        while line + gap <= last and line + gap not in function.lines:
-            gap += 1
-        if gap > _GAP:
-            edge = _EDGE if line > first else 1
-            pieces += [_line(number, at, function, source, hottest) for at in range(line, line + edge)]
-            pieces.append(f'<p class="gap">⋯ {plural(gap - edge - _EDGE, "line")}</p>')
-            line += gap - _EDGE
-            gap = _EDGE
-        pieces += [_line(number, at, function, source, hottest) for at in range(line, line + max(gap, 1))]
-        line += max(gap, 1)
-    if last < max(function.lines):
-        pieces.append(f'<p class="gap">⋯ {plural(max(function.lines) - last, "more line")}</p>')
-    return "".join(pieces)
-
-
-def _line(number: int, line: int, function: _Function, source: _Text, hottest: float) -> str:
-    anchor = f"f{number}L{line}"
-    markup = source.lines[line - 1] if line <= len(source.lines) else ""
-    row = function.lines.get(line)
-    link = f'<a class="n" href="#{anchor}">{line}</a>'
-    if row is None:
-        return f'<p id="{anchor}">{link}{_BLANKS}<code>{markup or " "}</code></p>'
-    each = row.own_ns / row.hits if row.hits else 0.0
-    heat = _heat(row.own_ns, hottest)
-    kinds = " ".join(["heat", f"t{heat}", *(["hot"] if heat >= _HEATS // 2 else [])]) if heat else "heat"
-    return (
-        f'<p id="{anchor}" class="{kinds}">{link}<span class="h">{count(row.hits)}</span>'
-        f'<span class="t own">{text(duration(row.own_ns, _SIGNS)) if row.own_ns else ""}</span>'
-        f'<span class="e">{text(error(row.own_error_ns, row.own_ns, _SIGNS))}</span>'
-        f'<span class="t">{text(duration(each, _SIGNS)) if each else ""}</span>'
-        f'<span class="t">{text(duration(row.inner_ns, _SIGNS)) if row.inner_ns else ""}</span>'
-        f"<code>{markup or ' '}</code></p>"
-    )
-
-
-def _heat(own: float, hottest: float) -> int:
-    """0 (cold) to 9 (hottest), by the square root of the share: half as hot is still seen."""
-    if own <= 0 or hottest <= 0:
-        return 0
-    return round((own / hottest) ** 0.5 * _HEATS)
-
-
-@dataclass(slots=True)
-class _Text:
-    lines: list[str]  # markup
-    doubt: str = ""
-
-
-class _Texts:
-    """The sources of a recording, read once each."""
-
-    def __init__(self, recording: Recording) -> None:
-        self._known: dict[str, _Text] = {}
-        self._sources = {row.file: row for row in recording.sources}
-
-    def of(self, file: str) -> _Text:
-        """The text of a file as functions name it; nothing, with the reason, where it cannot be had."""
-        known = self._known.get(file)
-        if known is None:
-            known = self._known[file] = self._read(file)
-        return known
-
-    def _read(self, file: str) -> _Text:
-        row = self._sources.get(file)
-        path = row.path if row else file
-        try:
-            data = sources.read(path)
-            content = sources.decode(data, path)
-        except SeismoError as problem:
-            return _Text([], problem.what)
-        changed = row is not None and row.crc >= 0 and row.crc != zlib.crc32(data)
-        return _Text(highlighted(content.split("\n")), "changed since it ran" if changed else "")
