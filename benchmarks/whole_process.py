@@ -93,7 +93,9 @@ def run(tool: Tool, script: list[str], folder: Path) -> Reading:
     words = [word.replace("OUT", str(out)) for word in tool.command] + script
     with tempfile.TemporaryFile() as errors:
         start = time.perf_counter()
-        process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=errors, cwd=tool.cwd or folder, env=environment)
+        process = subprocess.Popen(
+            words, stdout=subprocess.DEVNULL, stderr=errors, cwd=tool.cwd or folder, env=environment
+        )
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)

@@ -135,7 +135,9 @@ def test_nothing_happens_unasked(project):
 
 
 def test_importing_the_plugin_is_cheap():
-    program = f"import sys, pytest; before = set(sys.modules); import {PLUGIN}; print(sorted(set(sys.modules) - before))"
+    program = (
+        f"import sys, pytest; before = set(sys.modules); import {PLUGIN}; print(sorted(set(sys.modules) - before))"
+    )
     environment = {**os.environ, "PYTHONPATH": HOME}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == str(sorted(["seismo", "seismo.plugins", PLUGIN]))
@@ -269,7 +271,9 @@ def test_watched():
 
 
 def test_a_debugger_may_stop_a_test(project):
-    write(project.folder, test_calc="from app.calc import add\ndef test():\n    breakpoint()\n    assert add(1, 2) == 3\n")
+    write(
+        project.folder, test_calc="from app.calc import add\ndef test():\n    breakpoint()\n    assert add(1, 2) == 3\n"
+    )
     status, said = project.run_apart("-s", "--seismo-cover=app", said="next\nstep\nnext\ncontinue\n")
     assert status == 0, said
     assert "(Pdb)" in said
@@ -383,7 +387,9 @@ def test_crash():
     os.kill(os.getpid(), 9)
 """,
     )
-    status, said = project.run_apart("--seismo-cover=app", "-p", "xdist", "-n2", "--max-worker-restart=0", "--seismo-cover-fail-under=50")
+    status, said = project.run_apart(
+        "--seismo-cover=app", "-p", "xdist", "-n2", "--max-worker-restart=0", "--seismo-cover-fail-under=50"
+    )
     assert status == 1, said  # the crash
     assert "1 failed, 2 passed" in said
     assert re.search(r"workers that crashed: gw\d; what they ran in their last second may be missing", said)
@@ -397,7 +403,12 @@ def test_crash():
 def test_the_same_as_pytest_cov(project):
     pytest.importorskip("pytest_cov", reason="pytest-cov is not installed")
     status, said = project.run_apart(
-        "-p", "pytest_cov", "--cov=app", "--cov-report=json:theirs.json", "--seismo-cover=app", "--seismo-cover-report=json:ours.json"
+        "-p",
+        "pytest_cov",
+        "--cov=app",
+        "--cov-report=json:theirs.json",
+        "--seismo-cover=app",
+        "--seismo-cover-report=json:ours.json",
     )
     assert status == 0, said
     ours, theirs = (

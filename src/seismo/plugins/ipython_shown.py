@@ -94,7 +94,10 @@ class Timed(Recorded):
 
     def _where(self) -> str:
         """The functions and modules that are named, else the cell."""
-        parts = [f'file("{_quoted(code.co_filename)}") and qualname("{_quoted(code.co_qualname)}")' for code in self.functions]
+        parts = [
+            f'file("{_quoted(code.co_filename)}") and qualname("{_quoted(code.co_qualname)}")'
+            for code in self.functions
+        ]
         parts += [f'module("{_quoted(module)}")' for module in self.options.get("-m", ())]
         return " or ".join(f"({part})" for part in parts or [f'file("{_quoted(self.file)}")'])
 

@@ -249,7 +249,10 @@ def _is_worker() -> bool:
         name = frame.f_globals.get("__name__")
         if name == "__channelexec__":
             return True
-        if name == "_pytest.config" and frame.f_code.co_name in ("main", "_main"):  # a pytest that a test of a worker runs
+        if name == "_pytest.config" and frame.f_code.co_name in (
+            "main",
+            "_main",
+        ):  # a pytest that a test of a worker runs
             return False
         frame = frame.f_back
     return False
