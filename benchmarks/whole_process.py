@@ -24,14 +24,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import programs
 from common import HERE, arguments, finish, geomean, median, number, progress, rounds_of, spread, summary, table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # Repeats of the body that make a run of about half a second on the slowest of the interpreters.
 PROGRAMS = {"deltablue": 12, "richards": 9, "chaos": 9, "go": 4, "deepcopy": 9, "sqlglot": 7}

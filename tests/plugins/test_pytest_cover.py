@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from seismo.model import Recording
 
 sys.path.insert(0, str(Path(__file__).parent))
-from covered import lines_by_context, lines_of, write  # noqa: E402
+from covered import lines_by_context, lines_of, write
 
 pytest_plugins = ["pytester"]
 
@@ -296,7 +296,6 @@ def test(tmp_path, monkeypatch, capsys):
 """,
     )
     assert project.run("--seismo-cover=app").ret == 0
-    print([c.name for c in project.recording.contexts], lines_by_context(project.recording, "app/calc.py"))
     assert lines_by_context(project.recording, "app/calc.py")["test_calc.py::test|run"] == {2, 3}
 
 
@@ -398,6 +397,13 @@ def test_crash():
     assert found["test_calc.py::test_negative|run"] == {2, 3}
     assert found["test_crash.py::test_crash|run"] == {8}
     assert [path.name for path in project.folder.iterdir() if "seismo" in path.name] == ["cover.seismo"]
+
+
+def test_a_worker_that_shares_no_files(project):
+    worker = "popen//env:SEISMO_COVER_PARTS="
+    status, said = project.run_apart("--seismo-cover=app", "-p", "xdist", "-d", "--tx", worker)
+    assert status == 0, said
+    assert lines_by_context(project.recording, "app/calc.py")["test_calc.py::test_negative|run"] == {2, 3}
 
 
 def test_the_same_as_pytest_cov(project):
