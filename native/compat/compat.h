@@ -57,6 +57,9 @@ static inline const void *sm_tstate_frame(PyThreadState *tstate) {
 #endif
 }
 
+/* Is a first line that stands in the def line only told beside PY_START (gh-155992)? */
+#define SM_FIRST_LINE_NEEDS_START (PY_VERSION_HEX >= 0x030D0000)
+
 #if SM_HAS_MONITORING
 /* A line number or an offset as sys.monitoring passes it. */
 static inline int sm_int_of(PyObject *number) {

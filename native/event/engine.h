@@ -38,10 +38,10 @@ typedef struct sm_thread {
     uint64_t native_id;
     int64_t start_ns, end_ns; /* Unix time */
     uint64_t start_ticks, end_ticks;
-    uint64_t rest_ticks;          /* in segments that were not timed always: what the sampled times must add up to */
-    int64_t cpu_start_ns, cpu_ns; /* -1: unknown */
-    size_t below;                 /* outermost frames that are no part of the recording */
-    const void *below_code;       /* the outermost one's code: another stack (a greenlet's) has another */
+    uint64_t rest_ticks;            /* in segments that were not timed always: what the sampled times must add up to */
+    int64_t cpu_start_ns, cpu_ns;   /* -1: unknown */
+    size_t below;                   /* outermost frames that are no part of the recording */
+    const void *(*below_frames)[2]; /* owned: each one's frame and code; another stack (a greenlet's) has others */
     char name[96];
     struct sm_thread *next;
     _Alignas(64) unsigned char recorder[]; /* the recorder's own state of this thread */

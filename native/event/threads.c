@@ -129,6 +129,22 @@ static void find_name(sm_thread *thread) {
 
 #define MAX_WALK 100000 /* frames; a deeper stack is cut at its root and the path with it */
 
+/* These frames are no part of the recording. */
+static void leave_below(sm_thread *thread, const sm_walked_frame *frames, size_t count) {
+    sm_free(thread->below_frames);
+    thread->below_frames = count > 0 ? sm_malloc(count * sizeof *thread->below_frames) : NULL;
+    thread->below = thread->below_frames ? count : 0;
+    if (thread->below < count)
+        sm_engine.lost_memory++;
+    for (size_t i = 0; i < thread->below; i++)
+        thread->below_frames[i][0] = frames[i].frame, thread->below_frames[i][1] = frames[i].code;
+}
+
+/* A frame may have the address of one that was left: then it most likely runs other code. */
+static bool is_below(const sm_walked_frame *frame, const sm_thread *thread, size_t place) {
+    return frame->frame == thread->below_frames[place][0] && frame->code == thread->below_frames[place][1];
+}
+
 /* Walks the frames of the running thread and hands them to the recorder, outermost first. */
 static bool walk(sm_thread *thread, bool entering, bool first) {
     size_t count = 0, size = 0;
@@ -158,15 +174,15 @@ static bool walk(sm_thread *thread, bool entering, bool first) {
         frames[i] = frames[count - 1 - i];
         frames[count - 1 - i] = inner;
     }
-    if (first && !sm_engine.same_frames) {
-        thread->below = sm_engine.from_here ? count : 0;
-        thread->below_code = count > 0 ? frames[0].code : NULL; /* alive while that frame is */
-    }
-    bool same_stack = count > 0 && frames[0].code == thread->below_code;
-    if (same_stack && count < thread->below)
-        thread->below = count; /* some of them have been left; what is called in their place belongs to the recording */
+    if (first && !sm_engine.same_frames)
+        leave_below(thread, frames, sm_engine.from_here ? count : 0);
+    size_t below = 0;
+    while (below < count && below < thread->below && is_below(&frames[below], thread, below))
+        below++;
+    if (below > 0)
+        thread->below = below; /* the others have been left; what is called in their place belongs to the recording */
     if (whole)
-        same = sm_engine.recorder->settle(thread, frames, same_stack ? thread->below : 0, count);
+        same = sm_engine.recorder->settle(thread, frames, below, count);
     else
         sm_engine.lost_memory++;
     for (size_t i = 0; i < count; i++) {
@@ -297,6 +313,7 @@ void sm_threads_forget(void) {
         thread->chunk = NO_CHUNK;
         if (thread->unreachable) {
             *link = thread->next;
+            sm_free(thread->below_frames);
             free(thread);
         } else {
             link = &thread->next;

@@ -7,6 +7,7 @@
 #include "source/evalframe.h"
 #include "source/monitoring.h"
 #include "source/profilefunc.h"
+#include "source/tracefunc.h"
 
 #define calltree_call sm_tree_call
 #define calltree_resume sm_tree_resume
@@ -43,13 +44,15 @@ SM_EVALFRAME_SOURCE(calltree_evalframe, calltree)
 
 #if SM_HAS_MONITORING
 SM_MONITORING_LINES(linetimes_monitoring, linetimes);
+#else
+SM_TRACEFUNC_SOURCE(linetimes_tracefunc, linetimes)
 #endif
 
 const sm_recorder *const sm_recorders[] = {&sm_calltree, &sm_linetimes, NULL};
 
 static const sm_source *const calltree_sources[] = {&sm_source_monitoring, &sm_source_evalframe, &sm_source_profilefunc,
                                                     NULL};
-static const sm_source *const linetimes_sources[] = {&sm_source_monitoring, NULL};
+static const sm_source *const linetimes_sources[] = {&sm_source_monitoring, &sm_source_tracefunc, NULL};
 
 const sm_source *const *sm_sources_of(const sm_recorder *recorder) {
     return recorder == &sm_linetimes ? linetimes_sources : calltree_sources;
@@ -63,6 +66,8 @@ void sm_wire(const sm_recorder *recorder) {
         sm_monitoring_callbacks_in_use = &linetimes_monitoring_callbacks;
 #else
     (void)recorder;
+    sm_tracefunc_in_use = linetimes_tracefunc_hook;
+    sm_tracefunc_wants_in_use = linetimes_wants;
 #endif
     sm_profilefunc_in_use = calltree_profilefunc_hook;
 #if SM_HAS_EVALFRAME

@@ -93,7 +93,7 @@ bool sm_lines_hides(const void *code) {
     PyObject *object = (PyObject *)(uintptr_t)code;
     if (!PyCode_Check(object))
         return true; /* Cython and others may report code-like objects of their own */
-    const sm_function *function = sm_function_of_code((PyCodeObject *)object, NULL);
+    const sm_function *function = sm_function_of_code((PyCodeObject *)object, PyEval_GetGlobals());
     return function != NULL && function->left_out;
 }
 

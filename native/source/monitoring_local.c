@@ -127,8 +127,8 @@ void sm_monitoring_local_stop(int tool_id) {
 }
 
 bool sm_monitoring_needs_start(PyObject *code, int offset) {
-    if (PY_VERSION_HEX < 0x030D0000)
-        return false; /* 3.12 tells the line whatever else is told */
+    if (!SM_FIRST_LINE_NEEDS_START)
+        return false;
     int line = PyCode_Addr2Line((PyCodeObject *)code, offset);
     return line >= 0 && PyCode_Addr2Line((PyCodeObject *)code, offset + 2) == line;
 }

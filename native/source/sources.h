@@ -27,11 +27,12 @@ typedef struct {
     bool (*wants)(PyObject *code, PyObject *globals); /* of a recorder of lines: with where=, whose events to ask for */
 } sm_monitoring_callbacks;
 
-extern const sm_source sm_source_monitoring, sm_source_profilefunc, sm_source_evalframe;
+extern const sm_source sm_source_monitoring, sm_source_profilefunc, sm_source_evalframe, sm_source_tracefunc;
 
 /* Set by wiring.c before a start. */
 extern const sm_monitoring_callbacks *sm_monitoring_callbacks_in_use;
-extern Py_tracefunc sm_profilefunc_in_use;
+extern Py_tracefunc sm_profilefunc_in_use, sm_tracefunc_in_use;
+extern bool (*sm_tracefunc_wants_in_use)(PyObject *code, PyObject *globals);
 
 /* For doctor and status. */
 int sm_monitoring_tool_id(void); /* -1: none held */

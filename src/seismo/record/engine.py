@@ -36,7 +36,7 @@ else:
 HIDE = __file__[: -len("record/engine.py")]
 
 SETTINGS = {
-    "source": (None, "monitoring", "profilefunc", "evalframe"),
+    "source": (None, "monitoring", "profilefunc", "evalframe", "tracefunc"),
     "c_functions": ("auto", "all", "none"),
     "clock": ("auto", "tsc", "monotonic"),
     "timing": ("frugal", "every"),

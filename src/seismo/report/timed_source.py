@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import io
 import linecache
+import math
 import tokenize
 import zlib
 from dataclasses import dataclass, field
@@ -66,7 +67,7 @@ class TimedFunction:
     @property
     def own_error_ns(self) -> float:
         """Its error: the lines' are taken for independent."""
-        return sum(line.own_error_ns**2 for line in self.lines.values()) ** 0.5
+        return math.hypot(*(line.own_error_ns for line in self.lines.values()))
 
     @property
     def whole_ns(self) -> float:
