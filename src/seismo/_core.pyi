@@ -52,6 +52,7 @@ class _Branch(TypedDict):
     to: tuple[int, int]  # not jumped, jumped
     to_line: tuple[int, int]
     tells: tuple[int, int]
+    from_line: int
     line: int
     column: int
     end_line: int
