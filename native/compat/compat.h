@@ -27,6 +27,9 @@
 /* Can sys.monitoring's events of exceptions be set on single code objects? */
 #define SM_LOCAL_EXCEPTION_EVENTS (PY_VERSION_HEX >= 0x030F0000)
 
+/* Do the two ways of a branch have an event each, to be switched off by itself? */
+#define SM_BRANCH_HAS_SIDES (PY_VERSION_HEX >= 0x030E0000)
+
 /* Does CALL report a bound method of a C function as the method, though C_RETURN comes for the function behind it? */
 #define SM_CALL_REPORTS_METHODS (PY_VERSION_HEX < 0x030E0000)
 
@@ -54,18 +57,34 @@ static inline const void *sm_tstate_frame(PyThreadState *tstate) {
 #endif
 }
 
-/* A slot of our own on every code object (PEP 523; PyUnstable since 3.12). */
-#if PY_VERSION_HEX < 0x030C0000
-#define sm_code_request_slot(release) _PyEval_RequestCodeExtraIndex(release)
+/* Is a first line that stands in the def line only told beside PY_START (gh-155992)? */
+#define SM_FIRST_LINE_NEEDS_START (PY_VERSION_HEX >= 0x030D0000)
+
+#if SM_HAS_MONITORING
+/* A line number or an offset as sys.monitoring passes it. */
+static inline int sm_int_of(PyObject *number) {
+    if (PyUnstable_Long_IsCompact((PyLongObject *)number))
+        return (int)PyUnstable_Long_CompactValue((PyLongObject *)number);
+    return (int)PyLong_AsLong(number);
+}
+#endif
+
 /* What _PyCode_GetExtra() does, without the call: it is asked at every event. The slots are as long as they were when
- * the last was written. */
+ * the last was written. NULL: there is nothing. */
 typedef struct {
     Py_ssize_t size;
     void *slots[];
 } sm_code_extra;
-static inline int sm_code_get(const PyCodeObject *code, Py_ssize_t slot, void **value) {
+static inline void *sm_code_peek(const PyCodeObject *code, Py_ssize_t slot) {
     const sm_code_extra *extra = code->co_extra;
-    *value = extra != NULL && slot >= 0 && slot < extra->size ? extra->slots[slot] : NULL;
+    return extra != NULL && slot >= 0 && slot < extra->size ? extra->slots[slot] : NULL;
+}
+
+/* A slot of our own on every code object (PEP 523; PyUnstable since 3.12). */
+#if PY_VERSION_HEX < 0x030C0000
+#define sm_code_request_slot(release) _PyEval_RequestCodeExtraIndex(release)
+static inline int sm_code_get(const PyCodeObject *code, Py_ssize_t slot, void **value) {
+    *value = sm_code_peek(code, slot);
     return 0;
 }
 #define sm_code_set(code, slot, value) _PyCode_SetExtra((PyObject *)(code), slot, value)

@@ -34,6 +34,11 @@ static inline void sm_frame_after_call(PyFrameObject *frame) {
 #endif
 }
 
+/* The interpreter's frame behind a frame object: its address is what sm_tstate_frame gives while it runs. */
+static inline const void *sm_frame_behind(const PyFrameObject *frame) {
+    return ((const sm_frame_object *)frame)->frame;
+}
+
 #if SM_HAS_EVALFRAME
 #define Py_BUILD_CORE 1
 #include "internal/pycore_frame.h"
@@ -62,11 +67,67 @@ static inline const sm_frame *sm_frame_caller(const sm_frame *frame) {
 static inline PyObject *sm_frame_globals(const sm_frame *frame) { /* borrowed */
     return frame->f_globals;
 }
+static inline uint32_t sm_frame_unit(const sm_frame *frame) { /* as sm_frame_last, in units; huge: not begun */
+    return (uint32_t)_PyInterpreterFrame_LASTI(frame);
+}
+/* Has it not come to its first RESUME yet? */
+static inline bool sm_frame_is_fresh_call(const sm_frame *frame) {
+    return _PyFrame_IsIncomplete((sm_frame *)frame);
+}
+/* For a frame that has left the evaluation loop at RETURN_VALUE: the value is on its stack again, and on top. */
+static inline void sm_frame_unpop(sm_frame *frame) {
+    frame->stacktop++;
+}
+static inline PyObject *sm_frame_pop(sm_frame *frame) {
+    return frame->localsplus[--frame->stacktop];
+}
+static inline void sm_frame_push(sm_frame *frame, PyObject *value) {
+    frame->localsplus[frame->stacktop++] = value;
+}
+static inline PyObject *sm_frame_top(const sm_frame *frame) {
+    return frame->localsplus[frame->stacktop - 1];
+}
+/* When it runs again, it is at this unit of its code. */
+static inline void sm_frame_go_to(sm_frame *frame, uint32_t unit) {
+    frame->prev_instr = (_Py_CODEUNIT *)frame->f_code->co_code_adaptive + unit - 1;
+}
+
+/* Are events reported in what the thread runs now, and in what it is about to call? */
+static inline bool sm_tstate_is_traced(PyThreadState *tstate) {
+    return tstate->cframe->use_tracing != 0;
+}
+
+/* From here on also in what is on its stack already, if it has a trace function. */
+static inline void sm_tstate_trace_stack(PyThreadState *tstate) {
+    for (_PyCFrame *link = tstate->cframe; link != NULL; link = link->previous)
+        link->use_tracing = 255;
+}
+
+/* Makes a frame the running one, for what is done in its name by C code; `link` belongs to that code. */
+typedef _PyCFrame sm_link;
+static inline void sm_tstate_link(PyThreadState *tstate, sm_link *link, sm_frame *frame) {
+    link->use_tracing = tstate->cframe->use_tracing;
+    link->current_frame = frame;
+    link->previous = tstate->cframe;
+    tstate->cframe = link;
+}
+static inline void sm_tstate_unlink(PyThreadState *tstate, sm_link *link) {
+    tstate->cframe = link->previous;
+    tstate->cframe->use_tracing = link->use_tracing;
+}
+
 /* What `frame.f_trace_opcodes = True` does. */
 static inline void sm_frame_trace_opcodes(PyFrameObject *object) {
     object->f_trace_opcodes = 1;
 }
 
+/* The interpreter's frame below this one; NULL: none. */
+static inline const void *sm_frame_below(const void *frame) {
+    return ((const sm_frame *)frame)->previous;
+}
+static inline bool sm_frame_runs(const void *frame, const void *code) {
+    return frame != NULL && ((const sm_frame *)frame)->f_code == code;
+}
 /* Byte offset of the instruction that the thread's running frame is at; there has to be one. */
 static inline Py_ssize_t sm_tstate_last(PyThreadState *tstate) {
     return sm_frame_last(sm_frame_running(tstate));
@@ -91,6 +152,23 @@ static inline PyObject *sm_frame_variable(PyFrameObject *frame, PyCodeObject *co
 
 #else
 
+/* The head of _PyInterpreterFrame, the same from 3.12 to 3.15. tests/lines holds it against f_back. */
+typedef struct sm_frame_head {
+    void *executable;
+    const struct sm_frame_head *previous;
+} sm_frame_head;
+
+static inline const void *sm_frame_below(const void *frame) {
+    return ((const sm_frame_head *)frame)->previous;
+}
+/* Is this the code that the frame runs? */
+static inline bool sm_frame_runs(const void *frame, const void *code) {
+    if (frame == NULL)
+        return false;
+    PyObject *running = PyUnstable_InterpreterFrame_GetCode((struct _PyInterpreterFrame *)(uintptr_t)frame);
+    Py_XDECREF(running); /* the frame holds it */
+    return running == code;
+}
 static inline Py_ssize_t sm_tstate_last(PyThreadState *tstate) {
     return PyUnstable_InterpreterFrame_GetLasti((struct _PyInterpreterFrame *)sm_tstate_frame(tstate));
 }

@@ -6,7 +6,6 @@
 
 #include "base/alloc.h"
 #include "base/random.h"
-#include "event/output.h"
 #include "event/threads.h"
 #include "event/ticker.h"
 
@@ -18,8 +17,11 @@ sm_engine_state sm_engine;
 #define WORTH_READS 100.0
 
 static void code_died(sm_function *function, const void *code) {
-    if (sm_engine.running)
-        sm_engine.recorder->code_died(function, code);
+    if (!sm_engine.running)
+        return;
+    sm_engine.recorder->code_died(function, code);
+    if (sm_engine.source->code_died != NULL)
+        sm_engine.source->code_died(code);
 }
 
 /* Between fork and sm_engine_after_fork the child shares its parent's file: nothing may be written. */
@@ -88,7 +90,7 @@ static int open_output(int fd) {
     if (fd < 0)
         return 0;
     sm_writer *writer = sm_writer_new(fd);
-    if (writer == NULL || !sm_output_open(&sm_engine.output, writer, false)) {
+    if (writer == NULL || !sm_engine_open(&sm_engine.output, writer, false)) {
         PyErr_NoMemory();
         return -1;
     }
@@ -120,22 +122,28 @@ int sm_engine_rehearse(bool on) {
 static int find_costs(void) {
     static struct {
         const sm_source *source;
+        const sm_recorder *recorder;
+        bool time_every, opcodes;
         sm_clock_kind clock;
         char c_functions[8];
         sm_cost python, c, resume;
         double error;
         uint64_t sampled_extra;
     } known;
-    if (known.source == sm_engine.source && known.clock == sm_engine.clock.kind &&
-        strcmp(known.c_functions, sm_engine.settings.c_functions) == 0) {
+    if (known.source == sm_engine.source && known.recorder == sm_engine.recorder &&
+        known.time_every == sm_engine.settings.time_every && known.opcodes == sm_engine.settings.opcodes &&
+        known.clock == sm_engine.clock.kind && strcmp(known.c_functions, sm_engine.settings.c_functions) == 0) {
         sm_engine.python = known.python, sm_engine.c = known.c, sm_engine.resume = known.resume;
         sm_engine.cost_error = known.error;
         sm_engine.sampled_extra = known.sampled_extra;
         return 0;
     }
-    if (sm_engine_calibrate() < 0)
+    if ((sm_engine.recorder->calibrate ? sm_engine.recorder->calibrate() : sm_engine_calibrate()) < 0)
         return -1;
     known.source = sm_engine.source;
+    known.recorder = sm_engine.recorder;
+    known.time_every = sm_engine.settings.time_every;
+    known.opcodes = sm_engine.settings.opcodes;
     known.clock = sm_engine.clock.kind;
     strcpy(known.c_functions, sm_engine.settings.c_functions);
     known.python = sm_engine.python, known.c = sm_engine.c, known.resume = sm_engine.resume;
@@ -146,6 +154,10 @@ static int find_costs(void) {
 
 int sm_engine_start(const sm_recorder *recorder, const sm_source *source, const sm_settings *settings, bool calibrate,
                     bool running, int fd, const char *meta) {
+    if (sm_engine.recorder != NULL && sm_engine.recorder != recorder) {
+        sm_ticker_stop();
+        sm_engine.recorder->forget();
+    }
     sm_engine.recorder = recorder;
     sm_engine.source = source;
     sm_engine.settings = *settings;
@@ -194,7 +206,7 @@ void sm_engine_stop(const char *exit) {
     }
     sm_engine.recorder->stop();
     if (sm_engine.output.writer != NULL && !sm_engine.forked)
-        sm_output_save(&sm_engine.output, true);
+        sm_engine_save(&sm_engine.output, true);
     sm_engine.running = false;
 }
 
@@ -206,7 +218,7 @@ void sm_engine_flush(void) {
     if (writer != NULL && sm_writer_error(writer) != 0 && sm_writer_behind(writer))
         sm_writer_flush(writer); /* the disk is full: nothing new before the old is written */
     else if (writer != NULL)
-        sm_output_save(&sm_engine.output, false);
+        sm_engine_save(&sm_engine.output, false);
     plan_flush(sm_clock_read(&sm_engine.clock) - before);
 }
 
@@ -236,10 +248,10 @@ PyObject *sm_engine_snapshot(void) {
         sm_engine.recorder->pause(sm_this_thread);
     sm_output output;
     PyObject *image = NULL;
-    if (!sm_output_open(&output, sm_writer_new(-1), true)) {
+    if (!sm_engine_open(&output, sm_writer_new(-1), true)) {
         PyErr_NoMemory();
     } else {
-        sm_output_save(&output, true);
+        sm_engine_save(&output, true);
         size_t size;
         const uint8_t *bytes = sm_writer_bytes(output.writer, &size);
         if (sm_writer_error(output.writer) != 0)

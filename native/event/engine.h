@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "compat/compat.h"
 #include "event/function.h"
-#include "file/writer.h"
+#include "event/output.h"
 
 /* How a frame or a C function is left. */
 typedef enum { SM_BY_RETURN, SM_BY_YIELD, SM_BY_EXCEPTION } sm_leaving;
@@ -38,30 +38,14 @@ typedef struct sm_thread {
     uint64_t native_id;
     int64_t start_ns, end_ns; /* Unix time */
     uint64_t start_ticks, end_ticks;
-    uint64_t rest_ticks;          /* in segments that were not timed always: what the sampled times must add up to */
-    int64_t cpu_start_ns, cpu_ns; /* -1: unknown */
-    size_t below;                 /* outermost frames that are no part of the recording */
-    const void *below_code;       /* the outermost one's code: another stack (a greenlet's) has another */
+    uint64_t rest_ticks;            /* in segments that were not timed always: what the sampled times must add up to */
+    int64_t cpu_start_ns, cpu_ns;   /* -1: unknown */
+    size_t below;                   /* outermost frames that are no part of the recording */
+    const void *(*below_frames)[2]; /* owned: each one's frame and code; another stack (a greenlet's) has others */
     char name[96];
     struct sm_thread *next;
     _Alignas(64) unsigned char recorder[]; /* the recorder's own state of this thread */
 } sm_thread;
-
-/* A file or memory image being written, with what has gone into it already. */
-typedef struct {
-    uint64_t module, qualname, file; /* string numbers */
-    uint32_t number;                 /* the function's number in this output, from 1; 0: not written yet */
-    uint32_t flags;                  /* as written */
-} sm_output_function;
-
-typedef struct {
-    sm_writer *writer;
-    sm_output_function *functions; /* by sm_function.id */
-    uint32_t functions_size, functions_count;
-    uint64_t host, argv, interpreter, clock, source; /* string numbers */
-    uint32_t losses;
-    bool whole; /* everything, not only what changed since the last flush */
-} sm_output;
 
 typedef struct { /* ticks a call, found by calibration (event/calibrate.c) */
     double inside, outside;
@@ -71,19 +55,30 @@ typedef struct {
     const char *c_functions; /* "auto", "all", "none" */
     const char *clock;       /* "auto", "tsc", "monotonic", "simulated" */
     bool time_every;
+    bool opcodes; /* count instructions, too */
+    bool narrow;  /* where= leaves functions out: ask for no events of theirs */
     uint64_t flush_ns;
     uint64_t max_paths;
 } sm_settings;
 
+typedef struct { /* a frame that was found running */
+    PyCodeObject *code;
+    PyObject *globals;
+    const void *frame; /* the interpreter's: see sm_tstate_frame */
+    int offset;        /* of the instruction it is at, in bytes; -1: before the first */
+} sm_walked_frame;
+
+#define SM_RECORDER_ROOM 256 /* bytes of a thread that every recorder's state fits into: one may follow another */
+
 /* What a recorder is to the engine. None of these is on the way of an event; all are called with the GIL. */
 typedef struct sm_recorder {
     const char *name;
-    size_t thread_size;
     void (*start)(const sm_settings *settings); /* a new recording: forget everything */
     bool (*thread_start)(sm_thread *thread);    /* false: out of memory */
     void (*thread_end)(sm_thread *thread);
-    /* The frames' code objects, outermost first, are the thread's path now. True if they already were. */
-    bool (*settle)(sm_thread *thread, PyCodeObject **codes, PyObject **globals, size_t count);
+    /* These frames, outermost first, are the thread's path now; `below` of them are no part of the recording. True if
+     * they already were. */
+    bool (*settle)(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count);
     void (*code_died)(sm_function *function, const void *code);
     /* From the ticker's thread, without the GIL: the next event is to look at the clock. */
     void (*poke)(sm_thread *thread);
@@ -91,6 +86,8 @@ typedef struct sm_recorder {
     void (*go_on)(sm_thread *thread); /* after work of ours that takes time on this thread */
     void (*save)(sm_output *output);
     void (*stop)(void);
+    void (*forget)(void);   /* frees everything: another recorder begins */
+    int (*calibrate)(void); /* instead of sm_engine_calibrate, or NULL */
     /* A function's segments so far: ticks [0] of those timed always; ticks [1] and number [2] of the sampled. */
     void (*timed)(const sm_function *function, double sums[3]);
     bool (*check)(void); /* consistency, for debug builds and tests */
@@ -104,6 +101,7 @@ typedef struct sm_source {
     int (*start)(const sm_settings *settings); /* -1 with an exception set */
     void (*stop)(void);
     void (*poll)(void); /* now and then, from any thread: look after what the interpreter does not tell. May be NULL. */
+    void (*code_died)(const void *code); /* its address may be used again. May be NULL. */
 } sm_source;
 
 typedef struct {
@@ -156,16 +154,16 @@ static inline bool sm_engine_due(uint64_t now) {
     return SM_UNLIKELY(now >= sm_engine.next_flush);
 }
 
-/* The number of a function in an output; writes the function first if it must. UINT32_MAX: out of memory. */
-uint32_t sm_output_function_number(sm_output *output, const sm_function *function);
-void sm_output_loss(sm_output *output, const char *kind, uint64_t count, int64_t thread, const char *detail);
-
 int sm_engine_init(void); /* once per process; -1 with an exception */
 int sm_engine_start(const sm_recorder *recorder, const sm_source *source, const sm_settings *settings, bool calibrate,
                     bool running, int fd, const char *meta);
 void sm_engine_stop(const char *exit);
 void sm_engine_flush(void);
 PyObject *sm_engine_snapshot(void);
+/* An output of this recording; writer: taken over, also on failure. False: out of memory. */
+bool sm_engine_open(sm_output *output, sm_writer *writer, bool whole);
+/* Writes what changed (whole: everything) and flushes. last: the end of the recording, with the END chunk. */
+void sm_engine_save(sm_output *output, bool last);
 int sm_engine_after_fork(int fd, const char *meta);
 
 /* calibrate.c: measures what the probes cost, with the clock, source, recorder and settings at hand. -1 with an

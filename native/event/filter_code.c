@@ -1,52 +1,24 @@
 /* What the interpreter's own objects say to a term: a code object's lines and variables, an exception's classes. Read
  * as they are stored: no attribute is looked up, nothing is made, nothing is raised. */
 #include "event/filter_program.h"
+#include "event/linewalk.h"
 
 #include <string.h>
 
-/* ---- lines ----
- *
- * co_linetable holds an entry for each run of instructions: a byte with bit 7 set, bits 3 to 6 of which say in which
- * form the rest is, bits 0 to 2 how many instructions there are; then the rest, bytes without bit 7. Forms 0 to 9 and
- * 11 and so on give the line as a small difference to the entry before; 13 and 14 as a number in chunks of six bits,
- * the lowest bit its sign; 15 has none. code.replace() takes any bytes for a table, so nothing is taken for granted. */
-
-enum { FORM_ONE_LINE = 10, FORM_NO_COLUMNS = 13, FORM_LONG = 14, FORM_NONE = 15 };
-
-static int64_t signed_chunks(const uint8_t *at, const uint8_t *end) {
-    uint64_t value = 0;
-    for (unsigned shift = 0; at < end && shift < 60; shift += 6) {
-        value |= (uint64_t)(*at & 0x3F) << shift;
-        if ((*at++ & 0x40) == 0)
-            break;
-    }
-    return value & 1 ? -(int64_t)(value >> 1) : (int64_t)(value >> 1);
-}
+/* ---- lines ---- */
 
 void sm_filter_lines(const sm_filter_node *node, PyCodeObject *code, bool *any, bool *all) {
     *any = false;
     *all = true;
-    const uint8_t *at = (const uint8_t *)PyBytes_AS_STRING(code->co_linetable);
-    const uint8_t *end = at + PyBytes_GET_SIZE(code->co_linetable);
-    int64_t line = code->co_firstlineno;
     bool told = false, inside = false;
     int64_t told_line = 0;
-    while (at < end) {
-        int form = *at++ >> 3 & 15;
-        int64_t step = 0;
-        if (form == FORM_NO_COLUMNS || form == FORM_LONG)
-            step = signed_chunks(at, end);
-        else if (form >= FORM_ONE_LINE && form < FORM_NO_COLUMNS)
-            step = form - FORM_ONE_LINE;
-        line = (int64_t)((uint64_t)line + (uint64_t)step);
-        while (at < end && (*at & 0x80) == 0)
-            at++;
-        if (form == FORM_NONE)
+    for (sm_line_walk walk = sm_line_walk_of(code); sm_line_next(&walk);) {
+        if (!walk.has_line)
             continue;
-        if (!told || line != told_line) { /* mostly as before */
-            inside = sm_filter_inside(node, line);
+        if (!told || walk.line != told_line) { /* mostly as before */
+            inside = sm_filter_inside(node, walk.line);
             told = true;
-            told_line = line;
+            told_line = walk.line;
         }
         *any = *any || inside;
         *all = *all && inside;

@@ -7,11 +7,6 @@
 #include "compat/compat.h"
 #include "event/filter.h"
 
-typedef struct { /* what a code object's slot holds: owned by the code object, freed by release_code */
-    sm_function *function;
-    const void *code;
-} code_entry;
-
 typedef struct {
     const void *key;
     sm_function *function;
@@ -20,8 +15,8 @@ typedef struct {
 const PyMethodDef *sm_shared_new = NULL;
 
 static struct {
-    Py_ssize_t slot;
     void (*code_died)(sm_function *function, const void *code);
+    void (*coverage_died)(sm_code_entry *entry);
     char *hide;
     sm_filter *where; /* held; NULL: everything is wanted */
     bool narrowed;    /* there was one before */
@@ -31,18 +26,22 @@ static struct {
     uint32_t buckets_size;
     c_entry *c_table; /* open addressing, size c_size, a power of two */
     uint32_t c_count, c_size;
-} functions = {.slot = -1};
+} functions;
+
+Py_ssize_t sm_code_slot = -1;
 
 static void release_code(void *extra) {
-    code_entry *entry = extra; /* NULL: gh-122491 calls this for empty slots too */
+    sm_code_entry *entry = extra; /* NULL: gh-122491 calls this for empty slots too */
     if (entry == NULL)
         return;
+    if (entry->coverage != NULL)
+        functions.coverage_died(entry);
     functions.code_died(entry->function, entry->code);
     sm_free(entry);
 }
 
 int sm_functions_init(void (*code_died)(sm_function *function, const void *code)) {
-    if (functions.slot >= 0)
+    if (sm_code_slot >= 0)
         return 0;
     functions.code_died = code_died;
     PyObject *object_new = PyObject_GetAttrString((PyObject *)&PyBaseObject_Type, "__new__");
@@ -50,12 +49,16 @@ int sm_functions_init(void (*code_died)(sm_function *function, const void *code)
         sm_shared_new = ((PyCFunctionObject *)object_new)->m_ml;
     Py_XDECREF(object_new);
     PyErr_Clear();
-    functions.slot = sm_code_request_slot(release_code);
-    if (functions.slot < 0) {
+    sm_code_slot = sm_code_request_slot(release_code);
+    if (sm_code_slot < 0) {
         PyErr_SetString(PyExc_RuntimeError, "no slot left on code objects (254 tools hold one)");
         return -1;
     }
     return 0;
+}
+
+void sm_functions_tell_coverage(void (*code_died)(sm_code_entry *entry)) {
+    functions.coverage_died = code_died;
 }
 
 void sm_functions_hide(const char *prefix) {
@@ -226,11 +229,11 @@ sm_function *sm_function_of_code(PyCodeObject *code, PyObject *globals) {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback); /* events of an unwinding frame come with an exception in flight */
     sm_function *function = NULL;
-    if (sm_code_get(code, functions.slot, &extra) == 0 && extra != NULL) {
-        function = ((code_entry *)extra)->function;
+    if (sm_code_get(code, sm_code_slot, &extra) == 0 && extra != NULL) {
+        function = ((sm_code_entry *)extra)->function;
         goto done;
     }
-    code_entry *entry = sm_malloc(sizeof *entry);
+    sm_code_entry *entry = sm_malloc(sizeof *entry);
     if (entry == NULL)
         goto done;
     PyObject *module = globals != NULL && PyDict_Check(globals) ? PyDict_GetItemString(globals, "__name__") : NULL;
@@ -249,8 +252,8 @@ sm_function *sm_function_of_code(PyCodeObject *code, PyObject *globals) {
         sm_free(entry);
         goto done;
     }
-    *entry = (code_entry){function, code};
-    if (sm_code_set(code, functions.slot, entry) < 0) {
+    *entry = (sm_code_entry){function, code, NULL, 0};
+    if (sm_code_set(code, sm_code_slot, entry) < 0) {
         sm_free(entry);
         goto done;
     }

@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "compat/compat.h"
+
 #define SM_LIKELY(x) __builtin_expect(!!(x), 1)
 #define SM_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
@@ -39,9 +41,26 @@ typedef struct sm_function {
     struct sm_function *next; /* in its bucket */
 } sm_function;
 
+/* What hangs on a code object that has a function. */
+typedef struct {
+    sm_function *function;
+    PyCodeObject *code; /* borrowed: the entry goes with it */
+    void *coverage;     /* the coverage recorder's; NULL: nothing */
+    uint32_t session;   /* the recording in which the source of lines has met it; 0: none */
+} sm_code_entry;
+
+extern Py_ssize_t sm_code_slot; /* of co_extra; -1: none yet */
+
+static inline sm_code_entry *sm_code_entry_of(PyCodeObject *code) {
+    return sm_code_peek(code, sm_code_slot);
+}
+
 /* Once per process. -1 with an exception on failure. code_died(function, code) is called when a code object that has a
  * function goes away: with the GIL, maybe with an exception pending, maybe inside the garbage collector. */
 int sm_functions_init(void (*code_died)(sm_function *function, const void *code));
+
+/* Called like code_died, for entries with something of coverage's. */
+void sm_functions_tell_coverage(void (*code_died)(sm_code_entry *entry));
 
 /* Code whose file name starts with prefix is hidden. NULL or "" hides nothing. Counts for functions seen from now on.
  */
@@ -56,6 +75,11 @@ bool sm_functions_narrowed(void); /* did the recording before this one leave fun
 /* Each is NULL when out of memory; none leaves an exception set. globals: the frame's, for the module's name, or NULL.
  */
 sm_function *sm_function_of_code(PyCodeObject *code, PyObject *globals);
+/* What is known of what an event calls its code: NULL if it has not been asked for before, or is no code object. */
+static inline sm_code_entry *sm_code_entry_of_any(const void *code) {
+    PyObject *object = (PyObject *)(uintptr_t)code;
+    return PyCode_Check(object) ? sm_code_entry_of((PyCodeObject *)object) : NULL;
+}
 sm_function *sm_function_of_c(const void *key, PyObject *callable); /* key: see event/cfunction.h */
 sm_function *sm_function_synthetic(const char *name);
 

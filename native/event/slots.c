@@ -34,7 +34,7 @@
 
 #if SM_SHARES_SLOTS
 
-#define USERS 4 /* of one slot: the source, the hub, the mender */
+#define USERS 6 /* of one slot: the sources, the hub, the mender */
 
 typedef struct {
     PyObject_HEAD sm_slot slot;
@@ -73,6 +73,7 @@ static guard *guard_of(PyThreadState *tstate, sm_slot slot) {
 }
 
 static int dispatch(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg);
+static void tell_company(bool present);
 
 /* Writes the function that the guard's state asks for. */
 static void point(guard *self) {
@@ -106,6 +107,7 @@ static void adopt(guard *self) {
     sm_slots.shared += self->foreign != NULL;
     *slot.object = Py_NewRef((PyObject *)self);
     point(self);
+    tell_company(self->foreign != NULL);
     Py_XDECREF(before);
 }
 
@@ -150,6 +152,7 @@ static bool arrange(PyThreadState *tstate, sm_slot slot) {
         if (user->slot == slot && (user->wants == NULL || user->wants(tstate)))
             wanted[count++] = user;
     }
+    bool foreign = sm_slots_foreign(tstate, slot);
     guard *self = guard_of(tstate, slot);
     if (count == 0) {
         if (self != NULL)
@@ -159,15 +162,20 @@ static bool arrange(PyThreadState *tstate, sm_slot slot) {
     bool fresh = self == NULL;
     if (fresh && (self = new_guard(tstate, slot)) == NULL)
         return false;
-    bool asleep[USERS] = {false};
+    bool asleep[USERS];
     for (unsigned i = 0; i < count; i++) {
-        for (unsigned k = 0; k < self->count; k++)
-            asleep[i] = asleep[i] || (self->users[k] == wanted[i] && self->asleep[k]);
+        asleep[i] = wanted[i]->idle;
+        for (unsigned k = 0; k < self->count; k++) {
+            if (self->users[k] == wanted[i])
+                asleep[i] = self->asleep[k];
+        }
     }
     for (unsigned i = 0; i < count; i++)
         self->users[i] = wanted[i], self->asleep[i] = asleep[i];
     self->count = count;
     point(self);
+    if (fresh && foreign)
+        tell_company(true);
     return fresh;
 }
 
@@ -307,9 +315,33 @@ static sm_slot_user profile_mender = {.slot = SM_SLOT_TRACE, .function = mend_pr
 static int mend_all(void *Py_UNUSED(nothing)) {
     mend_pending = false;
     memset(torn, 0, sizeof torn);
-    if (users != NULL && !sm_is_finalizing())
+    if (users != NULL && !sm_is_finalizing()) {
         (void)arrange_all();
+        tell_company(false);
+    }
     return 0;
+}
+
+/* Is anybody in a slot but the users that share this one's `company`, and the menders? */
+static bool has_company(const sm_slot_user *user) {
+    for (const sm_slot_user *other = users; other != NULL; other = other->next) {
+        if (other->company != user->company && other != &trace_mender && other != &profile_mender)
+            return true;
+    }
+    PyThreadState *tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Main());
+    for (; tstate != NULL; tstate = PyThreadState_Next(tstate)) {
+        if (sm_slots_foreign(tstate, SM_SLOT_PROFILE) || sm_slots_foreign(tstate, SM_SLOT_TRACE))
+            return true;
+    }
+    return false;
+}
+
+/* Somebody has come, or (false) may have gone. */
+static void tell_company(bool present) {
+    for (const sm_slot_user *user = users; user != NULL; user = user->next) {
+        if (user->company != NULL)
+            user->company(present || has_company(user));
+    }
 }
 
 static bool anybody_wants(PyThreadState *tstate, sm_slot slot) {
@@ -334,6 +366,7 @@ static void guard_dealloc(PyObject *object) {
                 }
             }
             (void)arrange(tstate, self->slot == SM_SLOT_PROFILE ? SM_SLOT_TRACE : SM_SLOT_PROFILE);
+            tell_company(true);
         }
         if ((running || self->tstate != tstate) && !mend_pending)
             mend_pending = Py_AddPendingCall(mend_all, NULL) == 0;
@@ -379,6 +412,7 @@ int sm_slots_join(sm_slot_user *user) {
     }
     link_user(user);
     (void)arrange_all();
+    tell_company(false);
     return 0;
 }
 
@@ -392,6 +426,7 @@ void sm_slots_leave(sm_slot_user *user) {
         sm_slots_watch_methods(false);
     }
     (void)arrange_all();
+    tell_company(false);
 }
 
 void sm_slots_review(PyThreadState *tstate) {
@@ -445,6 +480,7 @@ void sm_slots_clear(bool trace) {
     self->foreign = NULL;
     self->foreign_obj = NULL;
     point(self);
+    tell_company(false);
     Py_XDECREF(before);
 }
 

@@ -27,6 +27,11 @@ typedef struct sm_slot_user {
     Py_tracefunc function;
     /* Does it want this thread's events? NULL: every thread's. May not run Python code. */
     bool (*wants)(PyThreadState *tstate);
+    /* It sleeps on each thread until it is woken there. */
+    bool idle;
+    /* Told when somebody else is in one of the two slots of any thread, before his first event, and when nobody is any
+     * more. It is called in the midst of what sets a slot: may not run Python code. NULL: does not care. */
+    void (*company)(bool present);
     /* Our own. */
     bool joined;
     struct sm_slot_user *next;

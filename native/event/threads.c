@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "compat/frame.h"
 #include "event/threads.h"
 
 #define NO_CHUNK ((sm_chunk *)1) /* equals no chunk: the next event settles */
@@ -128,12 +129,27 @@ static void find_name(sm_thread *thread) {
 
 #define MAX_WALK 100000 /* frames; a deeper stack is cut at its root and the path with it */
 
+/* These frames are no part of the recording. */
+static void leave_below(sm_thread *thread, const sm_walked_frame *frames, size_t count) {
+    sm_free(thread->below_frames);
+    thread->below_frames = count > 0 ? sm_malloc(count * sizeof *thread->below_frames) : NULL;
+    thread->below = thread->below_frames ? count : 0;
+    if (thread->below < count)
+        sm_engine.lost_memory++;
+    for (size_t i = 0; i < thread->below; i++)
+        thread->below_frames[i][0] = frames[i].frame, thread->below_frames[i][1] = frames[i].code;
+}
+
+/* A frame may have the address of one that was left: then it most likely runs other code. */
+static bool is_below(const sm_walked_frame *frame, const sm_thread *thread, size_t place) {
+    return frame->frame == thread->below_frames[place][0] && frame->code == thread->below_frames[place][1];
+}
+
 /* Walks the frames of the running thread and hands them to the recorder, outermost first. */
 static bool walk(sm_thread *thread, bool entering, bool first) {
     size_t count = 0, size = 0;
     sm_engine.walks++;
-    PyCodeObject **codes = NULL;
-    PyObject **globals = NULL;
+    sm_walked_frame *frames = NULL;
     PyFrameObject *frame = PyThreadState_GetFrame(thread->tstate);
     if (entering && frame != NULL)
         Py_SETREF(frame, PyFrame_GetBack(frame));
@@ -141,45 +157,39 @@ static bool walk(sm_thread *thread, bool entering, bool first) {
     while (frame != NULL && count < MAX_WALK) {
         if (count == size) {
             size = size ? size * 2 : 64;
-            PyCodeObject **more = sm_realloc(codes, size * sizeof *codes);
-            if (more != NULL)
-                codes = more;
-            PyObject **more_globals = more ? sm_realloc(globals, size * sizeof *globals) : NULL;
-            if (more_globals == NULL) {
+            sm_walked_frame *more = sm_realloc(frames, size * sizeof *frames);
+            if (more == NULL) {
                 whole = false;
                 break;
             }
-            globals = more_globals;
+            frames = more;
         }
-        codes[count] = PyFrame_GetCode(frame);
-        globals[count++] = PyFrame_GetGlobals(frame);
+        frames[count++] = (sm_walked_frame){PyFrame_GetCode(frame), PyFrame_GetGlobals(frame), sm_frame_behind(frame),
+                                            PyFrame_GetLasti(frame)};
         Py_SETREF(frame, PyFrame_GetBack(frame));
     }
     Py_XDECREF(frame);
     for (size_t i = 0; i < count / 2; i++) { /* outermost first */
-        PyCodeObject *code = codes[i];
-        PyObject *dict = globals[i];
-        codes[i] = codes[count - 1 - i], globals[i] = globals[count - 1 - i];
-        codes[count - 1 - i] = code, globals[count - 1 - i] = dict;
+        sm_walked_frame inner = frames[i];
+        frames[i] = frames[count - 1 - i];
+        frames[count - 1 - i] = inner;
     }
-    if (first && !sm_engine.same_frames) {
-        thread->below = sm_engine.from_here ? count : 0;
-        thread->below_code = count > 0 ? codes[0] : NULL; /* alive while that frame is */
-    }
-    bool same_stack = count > 0 && codes[0] == thread->below_code;
-    if (same_stack && count < thread->below)
-        thread->below = count; /* some of them have been left; what is called in their place belongs to the recording */
-    size_t below = same_stack ? thread->below : 0;
+    if (first && !sm_engine.same_frames)
+        leave_below(thread, frames, sm_engine.from_here ? count : 0);
+    size_t below = 0;
+    while (below < count && below < thread->below && is_below(&frames[below], thread, below))
+        below++;
+    if (below > 0)
+        thread->below = below; /* the others have been left; what is called in their place belongs to the recording */
     if (whole)
-        same = sm_engine.recorder->settle(thread, codes + below, globals + below, count - below);
+        same = sm_engine.recorder->settle(thread, frames, below, count);
     else
         sm_engine.lost_memory++;
     for (size_t i = 0; i < count; i++) {
-        Py_DECREF(codes[i]);
-        Py_XDECREF(globals[i]);
+        Py_DECREF(frames[i].code);
+        Py_XDECREF(frames[i].globals);
     }
-    sm_free(codes);
-    sm_free(globals);
+    sm_free(frames);
     return same;
 }
 
@@ -215,9 +225,9 @@ static bool begin_thread(sm_thread *thread, bool entering) {
 static sm_thread *new_thread(PyThreadState *tstate) {
     PyObject *dict = PyThreadState_GetDict(); /* borrowed */
     sm_thread *thread = NULL;
-    if (dict == NULL || posix_memalign((void **)&thread, 64, sizeof *thread + sm_engine.recorder->thread_size) != 0)
+    if (dict == NULL || posix_memalign((void **)&thread, 64, sizeof *thread + SM_RECORDER_ROOM) != 0)
         return NULL;
-    memset(thread, 0, sizeof *thread + sm_engine.recorder->thread_size);
+    memset(thread, 0, sizeof *thread + SM_RECORDER_ROOM);
     thread->tstate = tstate;
     thread->pthread = pthread_self();
     thread->native_id = (uint64_t)syscall(SYS_gettid);
@@ -303,6 +313,7 @@ void sm_threads_forget(void) {
         thread->chunk = NO_CHUNK;
         if (thread->unreachable) {
             *link = thread->next;
+            sm_free(thread->below_frames);
             free(thread);
         } else {
             link = &thread->next;

@@ -8,6 +8,7 @@
 #include "module/module.h"
 #include "module/wiring.h"
 #include "recorder/calltree.h"
+#include "recorder/linetimes.h"
 #include "source/sources.h"
 
 static const char *const choices_c[] = {"auto", "all", "none", NULL};
@@ -24,8 +25,7 @@ static const char *choose(const char *what, const char *given, const char *const
     return NULL;
 }
 
-/* Why nothing can be recorded in this interpreter, or NULL. */
-static const char *interpreter_objection(void) {
+const char *sm_interpreter_objection(void) {
     if (SM_FREE_THREADED)
         return "this is a free-threaded build of Python, which seismo does not support yet: use the ordinary build";
     if (PyInterpreterState_Get() != PyInterpreterState_Main())
@@ -33,9 +33,18 @@ static const char *interpreter_objection(void) {
     return NULL;
 }
 
-static const sm_source *choose_source(const char *name, const sm_settings *settings) {
-    const char *why_not = interpreter_objection();
-    for (const sm_source *const *source = sm_sources; *source != NULL && why_not == NULL; source++) {
+static const sm_recorder *choose_recorder(const char *name) {
+    for (const sm_recorder *const *recorder = sm_recorders; *recorder != NULL; recorder++) {
+        if (strcmp((*recorder)->name, name) == 0)
+            return *recorder;
+    }
+    PyErr_Format(PyExc_ValueError, "there is no recorder '%s'", name);
+    return NULL;
+}
+
+static const sm_source *choose_source(const sm_recorder *recorder, const char *name, const sm_settings *settings) {
+    const char *why_not = sm_interpreter_objection();
+    for (const sm_source *const *source = sm_sources_of(recorder); *source != NULL && why_not == NULL; source++) {
         if (name != NULL && strcmp(name, (*source)->name) != 0)
             continue;
         const char *objection = (*source)->objection(settings);
@@ -63,21 +72,23 @@ static void replace(char **target, PyObject *text) {
 }
 
 static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords) {
-    static char *names[] = {"source", "c_functions", "clock",       "timing", "fd",   "flush_ms", "max_paths", "hide",
-                            "meta",   "calibrate",   "interpreter", "host",   "argv", "running",  "where",     NULL};
+    static char *names[] = {"source",    "c_functions", "clock", "timing",    "fd",          "flush_ms",
+                            "max_paths", "hide",        "meta",  "calibrate", "interpreter", "host",
+                            "argv",      "running",     "where", "recorder",  "opcodes",     NULL};
     const char *source_name = NULL, *c_functions = "auto", *clock = "auto", *timing = "frugal", *hide = "";
+    const char *recorder_name = "calltree";
     PyObject *meta = NULL, *interpreter = NULL, *host = NULL, *argv = NULL, *where = Py_None;
-    int fd = -1, calibrate = 1, running = 1;
+    int fd = -1, calibrate = 1, running = 1, opcodes = 0;
     unsigned long flush_ms = 1000;
     unsigned long long max_paths = 1000000;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$zsssikKsUpUUUpO:start", names, &source_name, &c_functions,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$zsssikKsUpUUUpOsp:start", names, &source_name, &c_functions,
                                      &clock, &timing, &fd, &flush_ms, &max_paths, &hide, &meta, &calibrate,
-                                     &interpreter, &host, &argv, &running, &where))
+                                     &interpreter, &host, &argv, &running, &where, &recorder_name, &opcodes))
         return NULL;
     sm_filter *filter = where == Py_None ? NULL : sm_filter_from(where);
     if (filter == NULL && where != Py_None)
         return NULL;
-    if (interpreter_objection() == NULL && sm_engine.running) {
+    if (sm_interpreter_objection() == NULL && sm_engine.running) {
         PyErr_SetString(PyExc_RuntimeError, "a recording is running already");
         return NULL;
     }
@@ -88,7 +99,10 @@ static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObj
     if (timing == NULL)
         return NULL;
     settings.time_every = strcmp(timing, "every") == 0;
-    const sm_source *source = choose_source(source_name, &settings);
+    settings.narrow = filter != NULL;
+    const sm_recorder *recorder = choose_recorder(recorder_name);
+    settings.opcodes = opcodes != 0 && recorder == &sm_linetimes;
+    const sm_source *source = recorder ? choose_source(recorder, source_name, &settings) : NULL;
     if (source == NULL || sm_engine_init() < 0)
         return NULL;
     sm_functions_hide(hide);
@@ -99,8 +113,8 @@ static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObj
     const char *meta_text = meta ? PyUnicode_AsUTF8(meta) : "{}";
     if (meta_text == NULL)
         return NULL;
-    sm_wire(source);
-    if (sm_engine_start(&sm_calltree, source, &settings, calibrate, running, fd, meta_text) < 0)
+    sm_wire(recorder);
+    if (sm_engine_start(recorder, source, &settings, calibrate, running, fd, meta_text) < 0)
         return NULL;
     Py_RETURN_NONE;
 }
@@ -159,11 +173,12 @@ static PyObject *clock_facts(const sm_clock *clock) {
 static PyObject *engine_status(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
     bool started = sm_engine.recorder != NULL;
     return Py_BuildValue(
-        "{sOsssssOsisKsKsKsKsisNsdsdsdsdsdsdsd}", "running", sm_engine.running ? Py_True : Py_False, "source",
-        started ? sm_engine.source->name : "", "c_functions", started ? sm_engine.settings.c_functions : "", "forked",
-        sm_engine.forked ? Py_True : Py_False, "tool_id", sm_monitoring_tool_id(), "paths",
-        (unsigned long long)sm_calltree_paths(), "path_bytes", (unsigned long long)sm_calltree_bytes(), "repaired",
-        (unsigned long long)sm_engine.repaired, "hook_lost", (unsigned long long)sm_engine.hook_lost, "write_error",
+        "{sOsssssssOsisKsKsKsKsisNsdsdsdsdsdsdsd}", "running", sm_engine.running ? Py_True : Py_False, "source",
+        started ? sm_engine.source->name : "", "recorder", started ? sm_engine.recorder->name : "", "c_functions",
+        started ? sm_engine.settings.c_functions : "", "forked", sm_engine.forked ? Py_True : Py_False, "tool_id",
+        sm_monitoring_tool_id(), "paths", (unsigned long long)sm_calltree_paths(), "path_bytes",
+        (unsigned long long)sm_calltree_bytes(), "repaired", (unsigned long long)sm_engine.repaired, "hook_lost",
+        (unsigned long long)sm_engine.hook_lost, "write_error",
         sm_engine.output.writer ? sm_writer_error(sm_engine.output.writer) : 0, "clock", clock_facts(&sm_engine.clock),
         "python_inside", sm_clock_ns(&sm_engine.clock, sm_engine.python.inside), "python_outside",
         sm_clock_ns(&sm_engine.clock, sm_engine.python.outside), "c_inside",
@@ -177,8 +192,8 @@ static PyObject *engine_sources(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED
     PyObject *list = PyList_New(0);
     bool chosen = false;
     sm_settings settings = {.c_functions = "auto", .clock = "auto"};
-    for (const sm_source *const *source = sm_sources; list != NULL && *source != NULL; source++) {
-        const char *objection = interpreter_objection();
+    for (const sm_source *const *source = sm_sources_of(sm_recorders[0]); list != NULL && *source != NULL; source++) {
+        const char *objection = sm_interpreter_objection();
         if (objection == NULL)
             objection = (*source)->objection(&settings);
         const char *reason = objection ? objection : chosen ? "works, but a better one is there" : "the best one here";

@@ -16,8 +16,13 @@ int sm_module_add_holders(PyObject *module);   /* slots_taken (holders.c) */
 int sm_module_add_reftracer(PyObject *module); /* RefTracer (reftracer.c) */
 int sm_module_add_capi(PyObject *module);      /* _C_API (capi.c) */
 int sm_module_add_callstats(PyObject *module); /* Profiler (callstats.c) */
+int sm_module_add_coverage(PyObject *module);  /* cover_start, cover_stop, cover_snapshot ... (coverage.c) */
 int sm_module_add_watch(PyObject *module);     /* Watch, frame_locals ... (watch.c) */
+int sm_module_add_exit(PyObject *module);      /* exit_with (exitstatus.c) */
 int sm_module_add_bytecode(PyObject *module);  /* code_branches (bytecode.c) */
+
+/* Why nothing can be recorded in this interpreter (a plain sentence), or NULL. */
+const char *sm_interpreter_objection(void);
 
 /* The filter of a `where` expression (a str) for a profile or a trace tool: seismo.hooks._filter compiles it. A new
  * _core.Filter, or NULL with an exception. */

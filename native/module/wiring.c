@@ -3,9 +3,11 @@
 #include "module/wiring.h"
 
 #include "recorder/calltree.h"
+#include "recorder/linetimes.h"
 #include "source/evalframe.h"
 #include "source/monitoring.h"
 #include "source/profilefunc.h"
+#include "source/tracefunc.h"
 
 #define calltree_call sm_tree_call
 #define calltree_resume sm_tree_resume
@@ -34,11 +36,39 @@ static inline void calltree_calls_from(sm_thread *thread, const void *caller) {
 SM_EVALFRAME_SOURCE(calltree_evalframe, calltree)
 #endif
 
-const sm_source *const sm_sources[] = {&sm_source_monitoring, &sm_source_evalframe, &sm_source_profilefunc, NULL};
+#define linetimes_wants sm_lines_wants
+#define linetimes_line sm_lines_line
+#define linetimes_resume sm_lines_resume
+#define linetimes_leave sm_lines_leave
+#define linetimes_instruction sm_lines_instruction
 
-void sm_wire(const sm_source *source) {
-    (void)source; /* evalframe may have to fall back on profilefunc, so all are made ready */
+#if SM_HAS_MONITORING
+SM_MONITORING_LINES(linetimes_monitoring, linetimes);
+#else
+SM_TRACEFUNC_SOURCE(linetimes_tracefunc, linetimes)
+#endif
+
+const sm_recorder *const sm_recorders[] = {&sm_calltree, &sm_linetimes, NULL};
+
+static const sm_source *const calltree_sources[] = {&sm_source_monitoring, &sm_source_evalframe, &sm_source_profilefunc,
+                                                    NULL};
+static const sm_source *const linetimes_sources[] = {&sm_source_monitoring, &sm_source_tracefunc, NULL};
+
+const sm_source *const *sm_sources_of(const sm_recorder *recorder) {
+    return recorder == &sm_linetimes ? linetimes_sources : calltree_sources;
+}
+
+void sm_wire(const sm_recorder *recorder) {
+    /* evalframe may have to fall back on profilefunc, so all are made ready */
     sm_monitoring_callbacks_in_use = &calltree_monitoring_callbacks;
+#if SM_HAS_MONITORING
+    if (recorder == &sm_linetimes)
+        sm_monitoring_callbacks_in_use = &linetimes_monitoring_callbacks;
+#else
+    (void)recorder;
+    sm_tracefunc_in_use = linetimes_tracefunc_hook;
+    sm_tracefunc_wants_in_use = linetimes_wants;
+#endif
     sm_profilefunc_in_use = calltree_profilefunc_hook;
 #if SM_HAS_EVALFRAME
     sm_evalframe_in_use = calltree_evalframe_eval;

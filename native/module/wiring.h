@@ -4,10 +4,12 @@
 
 #include "event/engine.h"
 
-/* The sources in order of preference, NULL at the end. */
-extern const sm_source *const sm_sources[];
+extern const sm_recorder *const sm_recorders[]; /* NULL at the end; the first is the default */
 
-/* Instantiates a source for the calltree recorder. */
-void sm_wire(const sm_source *source);
+/* The sources that can feed a recorder, in order of preference, NULL at the end. */
+const sm_source *const *sm_sources_of(const sm_recorder *recorder);
+
+/* Instantiates the sources for a recorder. */
+void sm_wire(const sm_recorder *recorder);
 
 #endif

@@ -447,38 +447,40 @@ static void thread_end(sm_thread *thread) {
 }
 
 /* Does the path, C functions left out, lead through exactly these codes? */
-static bool fits(const sm_tree_thread *tree, PyCodeObject **codes, size_t count) {
+static bool fits(const sm_tree_thread *tree, const sm_walked_frame *frames, size_t count) {
     const sm_node *node = tree->node;
     while (count > 0 || node->parent != NULL) {
         while (node->parent != NULL && sm_rest(node)->function->function->kind != SM_PYTHON)
             node = node->parent;
         while (count > 0) { /* frames that are left out have no node */
-            sm_function *function = sm_function_of_code(codes[count - 1], NULL);
+            sm_function *function = sm_function_of_code(frames[count - 1].code, NULL);
             if (function == NULL || !function->left_out)
                 break;
             count--;
         }
         if (count == 0 || node->parent == NULL)
             return count == 0 && node->parent == NULL;
-        if (node->key != codes[--count])
+        if (node->key != frames[--count].code)
             return false;
         node = node->parent;
     }
     return true;
 }
 
-static bool settle(sm_thread *thread, PyCodeObject **codes, PyObject **globals, size_t count) {
+static bool settle(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count) {
     sm_tree_thread *tree = sm_tree_of(thread);
-    if (tree->fold_count == 0 && fits(tree, codes, count))
+    frames += below, count -= below;
+    if (tree->fold_count == 0 && fits(tree, frames, count))
         return true;
     sm_node *node = tree->root;
     for (size_t i = 0; i < count; i++) {
-        sm_node *child = sm_node_child(node, codes[i]);
+        PyCodeObject *code = frames[i].code;
+        sm_node *child = sm_node_child(node, code);
         if (child == NULL) {
-            sm_tree_function *function = function_of(codes[i], SM_PYTHON, (PyObject *)codes[i], globals[i]);
+            sm_tree_function *function = function_of(code, SM_PYTHON, (PyObject *)code, frames[i].globals);
             if (function == NULL)
                 continue;
-            child = sm_tree.nodes < sm_engine.settings.max_paths ? new_child(thread, node, codes[i], function) : NULL;
+            child = sm_tree.nodes < sm_engine.settings.max_paths ? new_child(thread, node, code, function) : NULL;
             if (child == NULL)
                 break;
             sm_rest(child)->flags |= SM_NODE_SEEDED;
@@ -531,9 +533,10 @@ static bool check(void) {
     return true;
 }
 
+_Static_assert(sizeof(sm_tree_thread) <= SM_RECORDER_ROOM, "raise SM_RECORDER_ROOM");
+
 const sm_recorder sm_calltree = {
     .name = "calltree",
-    .thread_size = sizeof(sm_tree_thread),
     .start = start,
     .thread_start = thread_start,
     .thread_end = thread_end,
@@ -544,6 +547,7 @@ const sm_recorder sm_calltree = {
     .go_on = go_on,
     .save = sm_calltree_save,
     .stop = stop,
+    .forget = sm_tree_free,
     .timed = timed,
     .check = check,
 };

@@ -234,6 +234,8 @@ uint64_t sm_calltree_paths(void) {
 }
 
 uint64_t sm_calltree_bytes(void) {
+    if (sm_engine.recorder != &sm_calltree)
+        return 0; /* what hangs on the threads is another recorder's */
     uint64_t bytes = sm_tree.tables_count * sizeof *sm_tree.tables;
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
         for (sm_tree_chunk *chunk = sm_tree_of(thread)->chunks; chunk != NULL; chunk = chunk->next)

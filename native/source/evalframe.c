@@ -42,10 +42,14 @@ static char *find_floor(void) {
     return size ? (char *)lowest + size / 3 : NULL;
 }
 
-bool sm_evalframe_deep(char *here) {
+bool sm_evalframe_is_deep(const char *here) {
     if (sm_evalframe_floor == UNKNOWN_FLOOR)
         sm_evalframe_floor = find_floor();
-    if (here >= sm_evalframe_floor)
+    return here < sm_evalframe_floor;
+}
+
+bool sm_evalframe_deep(char *here) {
+    if (!sm_evalframe_is_deep(here))
         return false;
     sm_evalframe_on = false;
     PyObject *type, *value, *traceback;
@@ -106,7 +110,7 @@ static void poll(void) {
         sm_source_profilefunc.poll();
 }
 
-const sm_source sm_source_evalframe = {"evalframe", objection, start, stop, poll};
+const sm_source sm_source_evalframe = {"evalframe", objection, start, stop, poll, NULL};
 
 #else
 
@@ -122,6 +126,6 @@ static int start(const sm_settings *settings) {
 
 static void stop(void) {}
 
-const sm_source sm_source_evalframe = {"evalframe", objection, start, stop, NULL};
+const sm_source sm_source_evalframe = {"evalframe", objection, start, stop, NULL, NULL};
 
 #endif

@@ -16,6 +16,7 @@ extern _PyFrameEvalFunction sm_evalframe_in_use, sm_evalframe_below; /* ours; wh
 extern bool sm_evalframe_on;
 extern __thread char *sm_evalframe_floor __attribute__((tls_model("initial-exec")));
 
+bool sm_evalframe_is_deep(const char *here);    /* is the C stack nearly used up? Looks for the floor if need be */
 bool sm_evalframe_deep(char *here);             /* is the C stack nearly used up? Then the source has changed. */
 bool sm_evalframe_fresh(const sm_frame *frame); /* a generator's first entry? */
 

@@ -17,15 +17,22 @@ static const struct {
     const char *name;
     bool c_functions; /* only wanted with C functions */
 } events[SM_MONITORING_EVENTS] = {
-    [SM_PY_START] = {"PY_START", false}, [SM_PY_RESUME] = {"PY_RESUME", false},
-    [SM_PY_THROW] = {"PY_THROW", false}, [SM_PY_RETURN] = {"PY_RETURN", false},
-    [SM_PY_YIELD] = {"PY_YIELD", false}, [SM_PY_UNWIND] = {"PY_UNWIND", false},
-    [SM_CALL] = {"CALL", true},          [SM_C_RETURN] = {"C_RETURN", true},
+    [SM_PY_START] = {"PY_START", false},
+    [SM_PY_RESUME] = {"PY_RESUME", false},
+    [SM_PY_THROW] = {"PY_THROW", false},
+    [SM_PY_RETURN] = {"PY_RETURN", false},
+    [SM_PY_YIELD] = {"PY_YIELD", false},
+    [SM_PY_UNWIND] = {"PY_UNWIND", false},
+    [SM_CALL] = {"CALL", true},
+    [SM_C_RETURN] = {"C_RETURN", true},
     [SM_C_RAISE] = {"C_RAISE", true},
+    [SM_LINE] = {"LINE", false},
+    [SM_INSTRUCTION] = {"INSTRUCTION", false},
 };
 
 static int tool_id = -1;
-static bool sites_were_off = false; /* in this process, some call site has been switched off */
+static bool sites_were_off = false;  /* in this process, some call site has been switched off */
+static bool places_were_off = false; /* ... beginnings of functions have */
 
 int sm_monitoring_tool_id(void) {
     return tool_id;
@@ -39,7 +46,9 @@ static const int order[6] = {3, 4, 5, 2, 0, 1};
 static long event_set(const sm_settings *settings, bool register_them) {
     long set = 0;
     for (int i = 0; set >= 0 && i < SM_MONITORING_EVENTS; i++) {
-        if (register_them && events[i].c_functions && strcmp(settings->c_functions, "none") == 0)
+        if (register_them && (sm_monitoring_callbacks_in_use->callback[i] == NULL ||
+                              (events[i].c_functions && strcmp(settings->c_functions, "none") == 0) ||
+                              (i == SM_INSTRUCTION && !settings->opcodes)))
             continue;
         long event = sm_monitoring_number(events[i].name);
         PyObject *callback = register_them ? sm_monitoring_callback(sm_monitoring_callbacks_in_use->callback[i]) : NULL;
@@ -62,6 +71,7 @@ static void stop(void) {
         /* Until 3.14, freeing a tool id leaves its callbacks and events alive (gh-111963). */
         (void)sm_monitoring_set(tool_id, 0);
         PyErr_Clear();
+        sm_monitoring_local_stop(tool_id);
         (void)event_set(NULL, false);
         PyErr_Clear();
         sm_monitoring_free(tool_id);
@@ -69,6 +79,7 @@ static void stop(void) {
         sm_engine.hook_lost++;
     }
     tool_id = -1;
+    places_were_off = places_were_off || sm_monitoring_callbacks_in_use->wants != NULL;
     sites_were_off = sites_were_off || sm_sites_on;
     sm_sites_on = false;
     PyErr_Restore(type, value, traceback);
@@ -80,6 +91,9 @@ static int start(const sm_settings *settings) {
     bool all = strcmp(settings->c_functions, "all") == 0;
     sm_sites_on = strcmp(settings->c_functions, "auto") == 0;
     long set = event_set(settings, true);
+    bool local = settings->narrow && sm_monitoring_callbacks_in_use->wants != NULL;
+    if (set >= 0 && local)
+        set = sm_monitoring_local_start(tool_id, set);
     if (set < 0 || sm_monitoring_set(tool_id, set) < 0) {
         PyObject *type, *value, *traceback;
         PyErr_Fetch(&type, &value, &traceback);
@@ -88,13 +102,15 @@ static int start(const sm_settings *settings) {
         return -1;
     }
     /* An earlier recording switched places off. Other tools answer DISABLE once more. */
-    if (sm_functions_narrowed() || (all && sites_were_off)) {
+    if (sm_functions_narrowed() || (all && sites_were_off) || places_were_off) {
         if (sm_monitoring_restart() < 0)
             PyErr_Clear();
-        sites_were_off = false;
+        sites_were_off = places_were_off = false;
         for (uint32_t i = 0; i < sm_functions_count(); i++)
             sm_function_by_id(i)->flags &= ~(uint32_t)SM_FUNCTION_SITES_OFF;
     }
+    if (local)
+        sm_monitoring_local_running();
     return 0;
 }
 
@@ -109,7 +125,7 @@ static const char *objection(const sm_settings *settings) {
     return NULL;
 }
 
-const sm_source sm_source_monitoring = {"monitoring", objection, start, stop, poll};
+const sm_source sm_source_monitoring = {"monitoring", objection, start, stop, poll, sm_monitoring_local_forget};
 
 #else
 
@@ -129,6 +145,6 @@ static int start(const sm_settings *settings) {
 
 static void stop(void) {}
 
-const sm_source sm_source_monitoring = {"monitoring", objection, start, stop, NULL};
+const sm_source sm_source_monitoring = {"monitoring", objection, start, stop, NULL, NULL};
 
 #endif

@@ -17,6 +17,17 @@
     static PyObject *name(PyObject *Py_UNUSED(self), PyObject *const *args, size_t Py_UNUSED(nargs),                   \
                           PyObject *Py_UNUSED(names))
 
+/* monitoring_local.c: events of single code objects, those that where= wants. Of all the events to ask for, the ones
+ * that cannot be local, or tell of code not met yet. */
+long sm_monitoring_local_start(int tool_id, long events);
+void sm_monitoring_local_running(void); /* the frames that run already */
+void sm_monitoring_local_stop(int tool_id);
+void sm_monitoring_local_forget(const void *code);
+/* A code object begins or goes on. False: nobody wants its events. */
+bool sm_monitoring_meet(PyObject *code);
+/* Its first line is told only as long as PY_START is (gh-155992). offset: where PY_START was told. */
+bool sm_monitoring_needs_start(PyObject *code, int offset);
+
 static inline PyObject *sm_answer(bool wanted) {
     /* Both are immortal wherever there is sys.monitoring: no reference to count. */
     return SM_LIKELY(wanted) ? Py_None : sm_monitoring_disable;
@@ -92,6 +103,65 @@ extern uint32_t sm_site_turn;
     }                                                                                                                  \
     static const sm_monitoring_callbacks name##_callbacks = {{name##_start, name##_resume, name##_throw,               \
                                                               name##_return, name##_yield, name##_unwind, name##_call, \
-                                                              name##_c_return, name##_c_raise}}
+                                                              name##_c_return, name##_c_raise, NULL, NULL},            \
+                                                             NULL}
+
+/*   SM_MONITORING_LINES(name, RECORDER)    defines name##_callbacks for a recorder of lines, from RECORDER_wants,
+ * _line, _resume, _leave and _instruction
+ *
+ * Calls need no event: a recorder of lines tells frames apart. PY_START comes once for a code object, to say that there
+ * is such a one; but where the first line stands in the def line, LINE is told only beside PY_START. */
+#define SM_MONITORING_LINES(name, RECORDER)                                                                            \
+    SM_MONITORING_CALLBACK(name##_start) {                                                                             \
+        const sm_code_entry *entry = sm_code_entry_of_any(args[0]);                                                    \
+        if (SM_LIKELY(entry != NULL && entry->session == sm_engine.session))                                           \
+            return Py_None; /* met, and PY_START is needed */                                                          \
+        return sm_answer(sm_monitoring_meet(args[0]) && sm_monitoring_needs_start(args[0], sm_int_of(args[1])));       \
+    }                                                                                                                  \
+    static inline bool name##_goes_on(PyObject *const *args) {                                                         \
+        const sm_code_entry *entry = sm_code_entry_of_any(args[0]);                                                    \
+        if (SM_UNLIKELY(entry == NULL || entry->session != sm_engine.session) && !sm_monitoring_meet(args[0]))         \
+            return false;                                                                                              \
+        sm_thread *thread = sm_event_thread(true);                                                                     \
+        return SM_UNLIKELY(thread == NULL) ||                                                                          \
+               RECORDER##_resume(thread, args[0], sm_tstate_frame(thread->tstate), sm_int_of(args[1]));                \
+    }                                                                                                                  \
+    SM_MONITORING_CALLBACK(name##_resume) {                                                                            \
+        return sm_answer(name##_goes_on(args));                                                                        \
+    }                                                                                                                  \
+    SM_MONITORING_CALLBACK(name##_throw) { /* cannot be switched off */                                                \
+        (void)name##_goes_on(args);                                                                                    \
+        return Py_None;                                                                                                \
+    }                                                                                                                  \
+    static inline bool name##_left(PyObject *const *args, sm_leaving how) {                                            \
+        sm_thread *thread = sm_event_thread(false);                                                                    \
+        return SM_UNLIKELY(thread == NULL) || RECORDER##_leave(thread, args[0], sm_tstate_frame(thread->tstate), how); \
+    }                                                                                                                  \
+    SM_MONITORING_CALLBACK(name##_return) {                                                                            \
+        return sm_answer(name##_left(args, SM_BY_RETURN));                                                             \
+    }                                                                                                                  \
+    SM_MONITORING_CALLBACK(name##_yield) {                                                                             \
+        return sm_answer(name##_left(args, SM_BY_YIELD));                                                              \
+    }                                                                                                                  \
+    SM_MONITORING_CALLBACK(name##_unwind) { /* cannot be switched off */                                               \
+        (void)name##_left(args, SM_BY_EXCEPTION);                                                                      \
+        return Py_None;                                                                                                \
+    }                                                                                                                  \
+    SM_MONITORING_CALLBACK(name##_line) {                                                                              \
+        sm_thread *thread = sm_event_thread(false);                                                                    \
+        if (SM_UNLIKELY(thread == NULL))                                                                               \
+            return Py_None;                                                                                            \
+        return sm_answer(RECORDER##_line(thread, args[0], sm_tstate_frame(thread->tstate), sm_int_of(args[1])));       \
+    }                                                                                                                  \
+    SM_MONITORING_CALLBACK(name##_instruction) {                                                                       \
+        sm_thread *thread = sm_event_thread(false);                                                                    \
+        if (SM_UNLIKELY(thread == NULL))                                                                               \
+            return Py_None;                                                                                            \
+        return sm_answer(RECORDER##_instruction(thread, args[0], (uint32_t)sm_int_of(args[1])));                       \
+    }                                                                                                                  \
+    static const sm_monitoring_callbacks name##_callbacks = {{name##_start, name##_resume, name##_throw,               \
+                                                              name##_return, name##_yield, name##_unwind, NULL, NULL,  \
+                                                              NULL, name##_line, name##_instruction},                  \
+                                                             RECORDER##_wants}
 
 #endif

@@ -17,18 +17,22 @@ typedef enum {
     SM_CALL,
     SM_C_RETURN,
     SM_C_RAISE,
+    SM_LINE,
+    SM_INSTRUCTION,
     SM_MONITORING_EVENTS
 } sm_monitoring_event;
 
 typedef struct {
-    vectorcallfunc callback[SM_MONITORING_EVENTS];
+    vectorcallfunc callback[SM_MONITORING_EVENTS];    /* NULL: that event is not wanted */
+    bool (*wants)(PyObject *code, PyObject *globals); /* of a recorder of lines: with where=, whose events to ask for */
 } sm_monitoring_callbacks;
 
-extern const sm_source sm_source_monitoring, sm_source_profilefunc, sm_source_evalframe;
+extern const sm_source sm_source_monitoring, sm_source_profilefunc, sm_source_evalframe, sm_source_tracefunc;
 
 /* Set by wiring.c before a start. */
 extern const sm_monitoring_callbacks *sm_monitoring_callbacks_in_use;
-extern Py_tracefunc sm_profilefunc_in_use;
+extern Py_tracefunc sm_profilefunc_in_use, sm_tracefunc_in_use;
+extern bool (*sm_tracefunc_wants_in_use)(PyObject *code, PyObject *globals);
 
 /* For doctor and status. */
 int sm_monitoring_tool_id(void); /* -1: none held */

@@ -26,6 +26,8 @@ def start(
     argv: str = ...,
     running: bool = True,
     where: Filter | None = None,
+    recorder: str = "calltree",
+    opcodes: bool = False,
 ) -> None: ...
 def stop(exit: str = "") -> None: ...  # noqa: A002  # the C function's keyword
 def snapshot() -> bytes: ...
@@ -59,6 +61,35 @@ class _Branch(TypedDict):
     silent: int
 
 def code_branches(code: CodeType, /) -> list[_Branch]: ...
+
+# ---- coverage (coverage.c); RuntimeError says in a plain sentence why cover_start cannot be ----
+
+# tests: a context for each function test* or runTest, MODULE.QUALNAME. fd: -1 memory.
+def cover_start(
+    *,
+    branch: bool = False,
+    counts: bool = False,
+    tests: bool = False,
+    where: Filter | None = None,
+    fd: int = -1,
+    flush_ms: int = 1000,
+    hide: str = "",
+    meta: str = "{}",
+    interpreter: str | None = None,
+    host: str | None = None,
+    argv: str | None = None,
+) -> None: ...
+def cover_stop(exit: str = "") -> None: ...  # noqa: A002
+def cover_snapshot() -> bytes: ...
+def cover_flush() -> None: ...
+def cover_after_fork(fd: int, meta: str, /) -> None: ...  # -1 memory, -2 stop recording
+def cover_context(name: str, /) -> None: ...
+def cover_status() -> dict[str, Any]: ...
+def cover_check() -> bool: ...
+
+# ---- the end of the process (exitstatus.c) ----
+
+def exit_with(status: int, /) -> None: ...
 
 # ---- filters (filter.c) ----
 

@@ -39,7 +39,7 @@ def test_no_such_script(lab):
         (["--output="], "not empty"),
         (["--nosuch", "x.py"], "no option --nosuch"),
         (["--clock", "sundial", "x.py"], "--clock cannot be 'sundial'"),
-        (["--c-functions=some", "x.py"], "it is one of all, none, auto"),
+        (["--c-functions=some", "x.py"], "it is one of auto, all, none"),
         (["--max-paths", "-3", "x.py"], "a number above 0"),
         (["--flush", "nan", "x.py"], "a number above 0"),
         (["--source", "tea-leaves", "x.py"], "it is one of"),

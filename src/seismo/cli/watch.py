@@ -15,181 +15,81 @@ from __future__ import annotations
 import os
 import sys
 
+from seismo.cli.program import FORESEEN, Option, Verb, failed, run, stderr_is_open, whole
 from seismo.errors import SeismoError, UsageError
 from seismo.escape import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import ArgumentParser
     from typing import Any, TextIO
 
     from seismo.record.run import Program
     from seismo.watching.watch import Watch
 
-USAGE = "seismo watch EXPRESSION [options] SCRIPT|-m MODULE|-c CODE [ARGS...]"
-
-_FLAGS = {
-    "--args": "args",
-    "--returns": "returns",
-    "--vars": "vars",
-    "--stack": "stack",
-    "--count": "count",
-    "--histogram": "histogram",
-    "--pdb": "pdb",
-    "--repr": "repr",
-    "--show-secrets": "show_secrets",
-}
-_VALUES = {"--limit", "--json", "--output", "-o", "--record", "--call", "--color"}
+# What of the given is not the watch's own settings.
+_NOT_SETTINGS = ("before", "output", "call", "quiet")
 
 
-class Options:
-    """What the words before the program say."""
+def _function_name(name: str, text: str) -> str:
+    module, colon, function = text.partition(":")
+    if not (colon and all(part.isidentifier() for part in (*module.split("."), *function.split(".")))):
+        raise UsageError(f"{name} cannot be {text!a}", hint="it is MODULE:FUNCTION, such as checks:on_save")
+    return text
 
-    __slots__ = ("call", "expression", "output", "quiet", "settings")
 
-    def __init__(self) -> None:
-        self.expression = ""
-        self.output = ""
-        self.call = ""
-        self.quiet = False
-        self.settings: dict[str, Any] = {}
+VERB = Verb(
+    "watch",
+    "seismo watch EXPRESSION [options] SCRIPT|-m MODULE|-c CODE [ARGS...]",
+    __doc__ or "",
+    (
+        Option("--args", "args", "show the arguments of calls"),
+        Option("--returns", "returns", "show what calls return or raise, and how long they took"),
+        Option("--vars", "vars", "show local variables: at a line, and line by line in matched calls"),
+        Option("--stack", "stack", "show who called"),
+        Option("--count", "count", "count matches by function, and show the table at the end"),
+        Option("--histogram", "histogram", "show at the end how the durations of matched calls are spread"),
+        Option("--pdb", "pdb", "open the debugger at each match; quit takes the watch out"),
+        Option(
+            "--call",
+            "call",
+            "call that function with each match",
+            metavar="MODULE:FUNCTION",
+            read=_function_name,
+        ),
+        Option("--limit", "limit", "stop watching after N matches", metavar="N", read=whole),
+        Option("--json", "json", "write JSON lines to FILE (-: stdout) instead of text to stderr", metavar="FILE"),
+        Option("-o --output", "output", "write to FILE instead of stderr", metavar="FILE"),
+        Option(
+            "--record",
+            "record",
+            "write a recording of what matched, for seismo report, export and diff",
+            metavar="FILE",
+        ),
+        Option("--repr", "repr", "show objects by the program's own __repr__: runs its code"),
+        Option("--show-secrets", "show_secrets", "show values whose names look secret (password, token ...)"),
+        Option(
+            "--color",
+            "color",
+            "colours: auto (default) is on a terminal only",
+            choices=("auto", "always", "never"),
+        ),
+        Option("-q --quiet", "quiet", "no summary at the end"),
+    ),
+    before="An expression",
+    hint="the expression comes first, then the options, then the program",
+)
 
 
 def main(words: list[str]) -> int:
     """Runs the program. Returns only when there is none to run or the program ran to its end; raises what it raises."""
     try:
-        options, program = parse(words)
+        given, program = VERB.read(words)
         if program is None:
-            return _help()
-        run = _Run(options, program)
-    except (SeismoError, OSError, MemoryError) as error:
-        return _failed(error)
-    return run.go()
-
-
-def _failed(error: BaseException) -> int:
-    from seismo.cli.main import failed
-
-    return failed(error)
-
-
-# ---- the command line: read by hand, as that of `seismo profile` is ----
-
-
-def parse(words: list[str]) -> tuple[Options, Program | None]:
-    """The options and the program; None: help is wanted. Raises UsageError."""
-    from seismo.record.run import Program
-
-    options = Options()
-    rest = list(words)
-    while rest:
-        word = rest.pop(0)
-        if word in ("-h", "--help"):
-            return options, None
-        if word in ("-m", "-c"):
-            what = _value(word, None, rest, empty=True)
-            program = Program("module" if word == "-m" else "code", what, rest)
-        elif word[:2] in ("-m", "-c") and word[2:3] not in ("", "-"):  # -mMODULE, as python takes it
-            program = Program("module" if word[1] == "m" else "code", word[2:], rest)
-        elif word.startswith("-") and word not in ("-", "--"):
-            _option(options, word, rest)
-            continue
-        elif not options.expression and word != "--":
-            options.expression = word
-            continue
-        elif word == "--" and not rest:
-            break
-        else:
-            program = Program("script", rest.pop(0) if word == "--" else word, rest)
-        if not options.expression:
-            raise UsageError("watch what? An expression comes before the program", hint=f"usage: {USAGE}")
-        return options, program
-    missing = "which program?" if options.expression else "watch what, in which program?"
-    raise UsageError(missing, hint=f"usage: {USAGE}")
-
-
-def _option(options: Options, word: str, rest: list[str]) -> None:
-    """Takes in one option, and its value from the word or from the rest."""
-    name, equals, given = word.partition("=")
-    settings = options.settings
-    if word in ("-q", "--quiet"):
-        options.quiet = True
-    elif word in _FLAGS:
-        settings[_FLAGS[word]] = True
-    elif name in _VALUES or word.startswith("-o"):
-        if name not in _VALUES:
-            name, equals, given = "-o", "=", word[2:]
-        value = _value(name, given if equals else None, rest)
-        if name == "--limit":
-            settings["limit"] = _number(name, value)
-        elif name == "--call":
-            options.call = _function_name(value)
-        elif name in ("--color", "--record"):
-            settings[name[2:]] = value
-        else:
-            settings["json"] = name == "--json" or bool(settings.get("json"))
-            options.output = value
-    else:
-        raise UsageError(f"seismo watch has no option {name}", hint="the program's own options come after it: --help")
-
-
-def _value(name: str, text: str | None, rest: list[str], empty: bool = False) -> str:
-    if text is None:
-        if not rest:
-            raise UsageError(f"{name} needs a value", hint=f"usage: {USAGE}")
-        text = rest.pop(0)
-    if not text and not empty:
-        raise UsageError(f"{name} needs a value that is not empty", hint=f"usage: {USAGE}")
-    return text
-
-
-def _number(name: str, value: str) -> int:
-    if not (value.isdecimal() and 0 < len(value) < 19 and int(value) > 0):
-        raise UsageError(f"{name} cannot be {value!a}", hint="it is a whole number above 0")
-    return int(value)
-
-
-def _function_name(value: str) -> str:
-    module, colon, function = value.partition(":")
-    if not (colon and all(part.isidentifier() for part in (*module.split("."), *function.split(".")))):
-        raise UsageError(f"--call cannot be {value!a}", hint="it is MODULE:FUNCTION, such as checks:on_save")
-    return value
-
-
-def _help() -> int:
-    import argparse
-
-    parser = argparse.ArgumentParser(
-        prog="seismo watch",
-        usage=USAGE,
-        description=(__doc__ or "").strip(),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add_arguments(parser)
-    parser.print_help()
-    sys.stdout.flush()
-    return 0
-
-
-def add_arguments(parser: ArgumentParser) -> None:
-    """The options, for --help and for the documentation's tests. `parse` is what reads them."""
-    add = parser.add_argument
-    add("--args", action="store_true", help="show the arguments of calls")
-    add("--returns", action="store_true", help="show what calls return or raise, and how long they took")
-    add("--vars", action="store_true", help="show local variables: at a line, and line by line in matched calls")
-    add("--stack", action="store_true", help="show who called")
-    add("--count", action="store_true", help="count matches by function, and show the table at the end")
-    add("--histogram", action="store_true", help="show at the end how the durations of matched calls are spread")
-    add("--pdb", action="store_true", help="open the debugger at each match; quit takes the watch out")
-    add("--call", metavar="MODULE:FUNCTION", help="call that function with each match")
-    add("--limit", metavar="N", help="stop watching after N matches")
-    add("--json", metavar="FILE", help="write JSON lines to FILE (-: stdout) instead of text to stderr")
-    add("-o", "--output", metavar="FILE", help="write to FILE instead of stderr")
-    add("--record", metavar="FILE", help="write a recording of what matched, for seismo report, export and diff")
-    add("--repr", action="store_true", help="show objects by the program's own __repr__: runs its code")
-    add("--show-secrets", action="store_true", help="show values whose names look secret (password, token ...)")
-    add("--color", choices=("auto", "always", "never"), help="colours: auto (default) is on a terminal only")
-    add("-q", "--quiet", action="store_true", help="no summary at the end")
+            return VERB.help()
+        watched = _Run(given, program)
+    except FORESEEN as error:
+        return failed(error)
+    return watched.go()
 
 
 # ---- running, and the end ----
@@ -198,63 +98,55 @@ def add_arguments(parser: ArgumentParser) -> None:
 class _Run:
     """One run of a program under a watch. finish() is what record.children calls when the program ends early."""
 
-    def __init__(self, options: Options, program: Program) -> None:
+    def __init__(self, given: dict[str, Any], program: Program) -> None:
         """Checks all that can be checked before the program runs, and loads all that is needed. Raises SeismoError."""
         from seismo.watching import hints, source
         from seismo.watching.watch import Watch
 
         self.hints = hints  # now: the program may have modules of the same names
-        self.program, self.quiet, self.call = program, options.quiet, options.call
+        self.program, self.quiet, self.call = program, bool(given.get("quiet")), str(given.get("call", ""))
         self.pid = os.getpid()
         self.done = self.began = False
-        _check(program)
+        VERB.check(program)
         self.stderr = _private(2)
-        self.stream = _open(options.output) if options.output else self.stderr
-        if options.settings.get("pdb"):
+        output = given.get("json") or given.get("output")
+        self.stream = _open(output) if output else self.stderr
+        if given.get("pdb"):
             import pdb  # noqa: F401  for the same reason
-        action = _Late() if options.call else None
-        settings = {**options.settings, "output": self.stream}
-        if settings.get("color", "auto") == "auto" and not options.output and _is_terminal(2):
+        action = _Late() if self.call else None
+        settings = {name: given[name] for name in given if name not in _NOT_SETTINGS}
+        settings |= {"output": self.stream, "json": "json" in given}
+        if settings.get("color", "auto") == "auto" and not output and _is_terminal(2):
             settings["color"] = "never" if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else "always"
         self.action = action
         actions: Any = [action] if action is not None else []
-        if options.output and (actions or "record" in settings):
+        if output and (actions or "record" in settings):
             actions.append("print")
-        self.watch: Watch = Watch(options.expression, actions, **settings)
+        self.watch: Watch = Watch(given["before"], actions, **settings)
         if program.kind == "code":
             source.give("<string>", program.what)
 
     def go(self) -> int:
         """Runs the program."""
-        from seismo.record import children, run
+        return run(self.program, self._begin, lambda _how: None, self._give_up)
 
-        failed: list[SeismoError] = []
+    def _begin(self) -> None:
+        import atexit
 
-        def begin() -> None:
-            import atexit
+        from seismo.record import children
 
-            try:
-                if self.action is not None:
-                    self.action.load(self.call)
-                atexit.register(self.finish)  # first to be registered, last to run
-                children.wrap_exits(self)  # type: ignore[arg-type]  # all it needs is finish()
-                self.watch.below = _frames_below()
-                self.watch.__enter__()
-                self.began = True
-            except SeismoError as error:
-                failed.append(error)
-                raise
+        if self.action is not None:
+            self.action.load(self.call)
+        atexit.register(self.finish)  # first to be registered, last to run
+        children.wrap_exits(self)  # type: ignore[arg-type]  # all it needs is finish() and verdict
+        self.watch.below = _frames_below()
+        self.watch.__enter__()
+        self.began = True
 
-        try:
-            run.run(self.program, begin, lambda _how: None)
-        except SeismoError as error:
-            if failed and error is failed[0]:
-                sys.excepthook = sys.__excepthook__
-                self.done = True
-                return _failed(error)
-            raise
-        return 0
+    def _give_up(self) -> None:
+        self.done = True
 
+    verdict = 0
     parts = ""  # of record.children.Process
 
     def finish(self, _how: str | None = None) -> None:
@@ -273,7 +165,7 @@ class _Run:
             return
 
     def _tell(self) -> None:
-        if self.stderr is None or not _stderr_is_open():
+        if self.stderr is None or not stderr_is_open():
             return
         lines = self.watch.report()
         if not self.quiet:
@@ -286,8 +178,8 @@ class _Run:
 
 
 def _frames_below() -> int:
-    """How many frames are under the program's first one: those up to record.run.run, which called us."""
-    frame = sys._getframe(2)
+    """How many frames are under the program's first one: those up to record.run.run, which called cli.program."""
+    frame = sys._getframe(3)
     depth = 1
     while frame.f_back is not None:
         depth, frame = depth + 1, frame.f_back
@@ -317,18 +209,6 @@ class _Late:
 
     def __call__(self, match: object) -> None:
         self.function(match)
-
-
-def _check(program: Program) -> None:
-    if program.kind != "script" or program.importable:
-        return
-    try:
-        with open(program.what, "rb"):
-            pass
-    except OSError as error:
-        reason = error.strerror or str(error)
-        hint = "the expression comes first, then the options, then the program"
-        raise UsageError(f"cannot open the script: {reason[0].lower()}{reason[1:]}", program.what, hint) from None
 
 
 def _private(fd: int) -> TextIO | None:
@@ -362,14 +242,5 @@ def _open(name: str) -> TextIO | None:
 def _is_terminal(fd: int) -> bool:
     try:
         return os.isatty(fd)
-    except OSError:
-        return False
-
-
-def _stderr_is_open() -> bool:
-    """A program that closed its stderr wants nothing said there, though ours is still open."""
-    try:
-        os.fstat(2)
-        return True
     except OSError:
         return False

@@ -132,6 +132,48 @@ def _merged_contexts(
     return _columns("context_hits", rows, None)
 
 
+def within(recording: Recording, contexts: set[int]) -> Tables:
+    """The tables with only those lines and arcs that ran in one of the contexts, and those contexts alone.
+
+    Hits say only that it ran, then. Of branches nobody knows in which context they went where: they are left out.
+    """
+    wanted: list[set[int]] = [set(), set()]
+    hits = [(context, kind, row) for context, kind, row in context_rows(recording) if context in contexts]
+    for _, kind, row in hits:
+        if kind <= ARCS:
+            wanted[kind].add(row)
+    tables: Tables = {"branches": empty("branches")}
+    new_rows: list[dict[int, int]] = []
+    for name, rows in zip(("lines", "arcs"), wanted, strict=True):
+        kept = [row for row in sorted(rows) if row < len(recording._raw[name]["id"])]
+        new_rows.append({row: number for number, row in enumerate(kept)})
+        tables[name] = _taken(recording._raw[name], kept)
+        flags = [flags | RAN_ONLY for flags in tables[name]["flags"].tolist()]
+        tables[name]["flags"] = memoryview(array.array("q", flags))
+    kept = sorted(contexts)
+    tables["contexts"] = _taken(recording._raw["contexts"], kept)
+    new_names = {context: number for number, context in enumerate(kept)}
+    blocks: dict[tuple[int, int, int], int] = {}
+    for context, kind, row in hits:
+        number = new_rows[kind].get(row) if kind <= ARCS else None
+        if number is not None:
+            key = (new_names[context], kind, number & ~63)
+            blocks[key] = blocks.get(key, 0) | 1 << (number & 63)
+    rows_of_blocks = [(*key, bits - (1 << 64) if bits >> 63 else bits) for key, bits in sorted(blocks.items())]
+    tables["context_hits"] = _columns("context_hits", rows_of_blocks, None)
+    return tables
+
+
+def _taken(table: Columns, rows: Sequence[int]) -> Columns:
+    """The given rows of a table, with new ids."""
+    taken = {}
+    for name, column in table.items():
+        values = column.tolist()
+        taken[name] = memoryview(array.array(column.format, [values[row] for row in rows]))
+    taken["id"] = memoryview(array.array("q", range(len(rows))))
+    return taken
+
+
 def subtracted(later: Recording, earlier: Recording) -> Tables:
     """What the tables of an earlier snapshot lack. Rows keep their ids, so what ran in contexts stays as it is."""
     tables: Tables = {}

@@ -12,10 +12,16 @@ from typing import TYPE_CHECKING, Any
 from seismo import _core
 from seismo.errors import RecordingError
 from seismo.model.table import (
+    ArcRow,
+    BranchRow,
+    ContextRow,
     FunctionRow,
+    InstructionRow,
+    LineRow,
     LossRow,
     NodeRow,
     ProcessRow,
+    SourceRow,
     StringColumn,
     Strings,
     Table,
@@ -23,7 +29,7 @@ from seismo.model.table import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 Columns = dict[str, memoryview]
 Tables = dict[str, Columns]
@@ -111,6 +117,19 @@ class Recording:
         raw = self._raw
         return f"<Recording: {len(raw['nodes']['id'])} nodes, {len(raw['functions']['id'])} functions>"
 
+    @property
+    def kind(self) -> str:
+        """What it is a recording of: "calltree", "watch", "coverage", "linetimes"; "" for nothing at all."""
+        named = self.meta.get("recorder")
+        if isinstance(named, str) and named:
+            return named
+        for table, kind in (("nodes", "calltree"), ("instructions", "linetimes")):
+            if len(self._raw[table]["id"]):
+                return kind
+        if any(self._raw["lines"]["segments"]):
+            return "linetimes"
+        return "coverage" if len(self._raw["lines"]["id"]) or len(self._raw["sources"]["id"]) else ""
+
     # ---- tables ----
 
     def _table(self, kind: str) -> dict[str, Any]:
@@ -159,6 +178,67 @@ class Recording:
         """What was dropped, capped, missed or repaired while recording."""
         raw = self._table("losses")
         return Table(LossRow, _pick(LossRow, raw, {}), len(raw["id"]))
+
+    # ---- tables about lines: what coverage and line times record ----
+
+    @functools.cached_property
+    def lines(self) -> Table[LineRow]:
+        """The lines that were executed, function by function, with their times where they were measured."""
+        from seismo.model.line_times import estimated
+
+        raw = self._table("lines")
+        return Table(LineRow, _pick(LineRow, raw, estimated(self._raw)), len(raw["id"]))
+
+    @functools.cached_property
+    def arcs(self) -> Table[ArcRow]:
+        """The steps between lines that were taken, of lines that have several to go on to."""
+        return self._plain(ArcRow, "arcs")
+
+    @functools.cached_property
+    def branches(self) -> Table[BranchRow]:
+        """The conditional jumps, with which ways they went."""
+        return self._plain(BranchRow, "branches")
+
+    @functools.cached_property
+    def contexts(self) -> Table[ContextRow]:
+        """What the program was doing, by its own account: tests, mostly."""
+        return self._plain(ContextRow, "contexts")
+
+    @functools.cached_property
+    def instructions(self) -> Table[InstructionRow]:
+        """Single instructions and how often they were executed."""
+        return self._plain(InstructionRow, "instructions")
+
+    @functools.cached_property
+    def sources(self) -> Table[SourceRow]:
+        """The files that functions name, as they were when the recording ended."""
+        return self._plain(SourceRow, "sources")
+
+    def context_rows(self) -> Iterator[tuple[int, int, int]]:
+        """(context, kind, row) for all that ran in a context: rows of lines (kind 0) and of arcs (1)."""
+        from seismo.model.lines import context_rows
+
+        return context_rows(self)
+
+    def within(self, contexts: Iterable[int]) -> Recording:
+        """The recording with only those lines and arcs that ran in one of the contexts (ids)."""
+        from seismo.model.lines import within
+
+        return Recording({**self._raw, **within(self, set(contexts))}, self._strings, self.meta, self.problems)
+
+    def of_first_process(self) -> Recording:
+        """The recording with all its processes as one, the first: for stretches of one and the same process."""
+        processes = self._raw["processes"]
+        if len(processes["id"]) < 2:
+            return self
+        first = {name: column[:1] for name, column in processes.items()}
+        first["end_ns"] = memoryview(array.array("q", [max(processes["end_ns"])]))
+        threads = {name: column[:0] for name, column in self._raw["threads"].items()}
+        return Recording({**self._raw, "processes": first, "threads": threads}, self._strings, self.meta, self.problems)
+
+    def _plain(self, row: type[Any], kind: str) -> Table[Any]:
+        raw = self._table(kind)
+        return Table(row, _pick(row, raw, {}), len(raw["id"]))
 
     # ---- what is done with whole recordings ----
 

@@ -93,6 +93,91 @@ class ProcessRow(NamedTuple):
     cost_error: float
 
 
+class LineRow(NamedTuple):
+    """A line of a function. Times in ns, 0 in a recording that has none.
+
+    own: in the line itself and the C functions it called; inner: in Python functions that it called, under recursion
+    those of its outermost activation. `flags` 1: `hits` says only that it ran. Errors are 95 % half-widths.
+    """
+
+    id: int
+    function: int
+    line: int
+    hits: int
+    flags: int
+    own_ns: float
+    own_error_ns: float
+    inner_ns: float
+    inner_error_ns: float
+    total_ns: float
+    total_error_ns: float
+    awaits: int
+    await_ns: int
+
+
+class ArcRow(NamedTuple):
+    """A step from one line to another that was taken. -N: into (from) or out of (to) the code that begins at line N."""
+
+    id: int
+    function: int
+    from_line: int
+    to_line: int
+    hits: int
+    flags: int
+
+
+class BranchRow(NamedTuple):
+    """A conditional jump: where in the source it stands (columns in bytes of UTF-8), how often it went either way.
+
+    `kind`: it jumps if its value is 0 false, 1 true, 2 None, 3 not None, 4 exhausted, 5 something else. `flags` 1: fell
+    and jumped say only whether; 2: they may be too few.
+    """
+
+    id: int
+    function: int
+    offset: int
+    kind: int
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    fell: int
+    jumped: int
+    flags: int
+
+
+class ContextRow(NamedTuple):
+    """What the program said that it was doing, such as a test."""
+
+    id: int
+    name: str
+
+
+class InstructionRow(NamedTuple):
+    """An instruction of a function, as the interpreter disassembles it, and how often it was executed.
+
+    `offset`: bytes into its code; `line` 0: none; `text` "": not known.
+    """
+
+    id: int
+    function: int
+    offset: int
+    line: int
+    text: str
+    hits: int
+
+
+class SourceRow(NamedTuple):
+    """A file that functions name, as it was when the recording ended. `path` "": it is no file; -1: unknown."""
+
+    id: int
+    file: str
+    path: str
+    size: int
+    mtime_ns: int
+    crc: int
+
+
 class LossRow(NamedTuple):
     """Something the recording lacks or estimates. `thread` -1: all."""
 

@@ -1,4 +1,4 @@
-# ruff: noqa: SIM105, BLE001  contextlib would import collections; nothing of ours may fail in the program
+# ruff: noqa: SIM105, BLE001, D102  contextlib would import collections; nothing of ours may fail in the program
 """The processes that a recorded program starts.
 
 Without --children a forked child goes on in a recording of its own, beside the parent's: app-12.seismo gives
@@ -31,10 +31,25 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import FrameType
+    from typing import Protocol
+
+    class Life(Protocol):
+        """A recorder of this whole process: record.engine.Life says what each method does; record.coverage has one."""
+
+        name: str
+
+        def start(self, settings: dict[str, object], fd: int, forked: Callable[[], None]) -> None: ...
+        def stop(self, exit_: str = "") -> None: ...
+        def abandon(self) -> None: ...
+        def after_fork(self, fd: int, settings: dict[str, object]) -> None: ...
+        def flush(self) -> None: ...
+        def write_error(self) -> int: ...
+        def snapshot(self) -> bytes: ...
 
     from seismo import _core
 else:
     from seismo import _core
+
 
 VARIABLE = "SEISMO_CHILDREN"
 _PATH = "PYTHONPATH"
@@ -44,41 +59,45 @@ PATIENCE = 0.5  # seconds that the end of the program waits for children that ar
 class Process:
     """What this process records into, and how it ends.
 
-    output: the file, None while there is none (forked, and not worth one). parts: the folder of --children, or "".
-    quiet: say nothing. at_end: called with the output after the engine stopped; not in forked children, which only
-    close theirs.
+    output: the file, None while there is none (forked, and not worth one). life: the recorder's; by default the
+    engine's. parts: the folder of --children, or "". quiet: say nothing. at_end: called with the output after the
+    recorder stopped; not in forked children, which only close theirs. It gives the exit status of a program that
+    itself ends with 0.
     """
 
-    def __init__(self, output: Output | None, settings: dict[str, object], parts: str = "", quiet: bool = True) -> None:
+    def __init__(
+        self,
+        output: Output | None,
+        settings: dict[str, object],
+        parts: str = "",
+        quiet: bool = True,
+        life: Life | None = None,
+    ) -> None:
         self.output = output
+        self.life = life or engine.Life()
         self.quiet = quiet
         self.settings = settings
         self.parts = parts
         self.pid = os.getpid()
         self.exit = ""
         self.begun = self.done = False
-        self.at_end: Callable[[Output], None] | None = None
+        self.at_end: Callable[[Output], int] | None = None
+        self.verdict = 0
         self.close_in_child: list[int] = []  # descriptors that a child has no use for
 
     def begin(self) -> None:
-        """Starts the engine into the output, and arranges the end. Raises what engine.start raises."""
+        """Starts the recorder into the output, and arranges the end. Raises SeismoError when it cannot."""
         import atexit
 
         fd = -1 if self.output is None else self.output.fd
         atexit.register(self.finish)  # first to be registered, last to run
-        engine.forked = self.forked
         try:
-            engine.start(self.settings, fd, self.meta(), frames=False)  # those are ours, and the interpreter's own
+            self.life.start(self.settings, fd, self.forked)
         except BaseException:
             atexit.unregister(self.finish)
-            engine.forked = None
             raise
         self.begun = True
-        _core.flush()  # a process that dies young leaves a file that says whose it is
-
-    def meta(self) -> str:
-        """What the recording says about this process, as JSON."""
-        return engine.meta(self.settings)
+        self.life.flush()  # a process that dies young leaves a file that says whose it is
 
     def finish(self, exit_: str | None = None) -> None:
         """Ends the recording: once, in the process that it is of. Never raises: the program's end is its own."""
@@ -86,13 +105,15 @@ class Process:
             return
         self.done = True
         try:
-            engine.stop(self.exit if exit_ is None else exit_)
+            self.life.stop(self.exit if exit_ is None else exit_)
             if self.output is None:
                 return
             if self.at_end is not None:
-                self.at_end(self.output)
+                self.verdict = self.at_end(self.output)
+                if self.verdict and self.exit == "0" and exit_ is None:
+                    _core.exit_with(self.verdict)
             else:
-                self.output.finish()
+                self.output.finish(self.life)
         except BaseException as error:  # Ctrl-C, too: there is nobody left to handle it
             self.complain(f"the end of the recording failed: {type(error).__name__}: {error}")
 
@@ -115,7 +136,7 @@ class Process:
         parent, self.output = self.output, None
         if self.done or _forked_to_exec():
             self.done = True
-            engine.after_fork(-2)
+            self.life.after_fork(-2, {})
             return
         if parent is not None:
             try:
@@ -126,12 +147,12 @@ class Process:
                 self.complain(f"the recording of process {self.pid} is lost: {error}")
         if self.output is None:
             self.done = True
-            engine.after_fork(-2)
+            self.life.after_fork(-2, {})
             return
-        engine.after_fork(self.output.fd, self.meta())
-        _core.flush()
+        self.life.after_fork(self.output.fd, self.settings)
+        self.life.flush()
         if self.parts:
-            _watch_pools()
+            _watch_pools(self.life)
 
 
 def _forked_to_exec() -> bool:
@@ -224,7 +245,7 @@ def wrap_exits(process: Process) -> None:
 
     def _exit(status: int) -> None:
         process.finish(f"os._exit({status})")
-        real_exit(status)
+        real_exit(status or process.verdict)
 
     def execv(path: str, argv: list[str], /) -> None:
         process.finish("exec")
@@ -238,12 +259,36 @@ def wrap_exits(process: Process) -> None:
     _install(os, _exit=_exit, execv=execv, execve=execve)
 
 
+_replaced: list[tuple[object, str, object, object]] = []  # module, name, what was there, what is there now
+
+
+def unwrap(process: Process) -> None:
+    """Takes back what wrap_exits and wrap_starts did: for a process that goes on after its recording has ended."""
+    for module, name, real, ours in reversed(_replaced):
+        if getattr(module, name, None) is ours:  # else somebody wrapped it in turn, and ours does nothing any more
+            setattr(module, name, real)
+    _replaced.clear()
+    process.parts = ""
+    _clear_environment()
+
+
+def _clear_environment() -> None:
+    """Makes the C environment what os.environ says of our variables."""
+    for name in (VARIABLE, _PATH):
+        value = os.environ.get(name)
+        if value is None:
+            os.unsetenv(name)
+        else:
+            os.putenv(name, value)
+
+
 def _install(module: object, **functions: object) -> None:
     """Puts our functions in place of the module's, looking like them (pickle finds them by these names)."""
     for name, function in functions.items():
         real = getattr(module, name, None)
         if real is None:
             continue
+        _replaced.append((module, name, real, function))
         function.__name__ = function.__qualname__ = name  # type: ignore[attr-defined]
         function.__module__ = "os" if module is os else module.__name__  # type: ignore[attr-defined]
         function.__doc__ = real.__doc__
@@ -323,9 +368,9 @@ def _list(process: Process, env: list[bytes]) -> list[bytes]:
 
 
 def _pack(process: Process) -> str:
-    """Folder and settings as one variable: name=value, a line each, the folder last (it may contain anything)."""
+    """Recorder, settings and folder as one variable: name=value, a line each, the folder last (it may be anything)."""
     lines = [f"{name}={value}" for name, value in process.settings.items() if value is not None]
-    return "\n".join([*lines, f"parts={process.parts}"])
+    return "\n".join([f"recorder={process.life.name}", *lines, f"parts={process.parts}"])
 
 
 def _unpack(text: str) -> tuple[dict[str, object], str]:
@@ -361,7 +406,8 @@ def follow(hook: str) -> None:
     if "from multiprocessing.resource_tracker import" in words:
         return  # multiprocessing's own housekeeping, not the program
     server = "from multiprocessing.forkserver import" in words  # forks the program's processes, runs nothing of it
-    process = Process(None if server else part(folder), settings, folder)
+    life = _life(str(settings.pop("recorder", "")))
+    process = Process(None if server else part(folder), settings, folder, life=life)
     _followed = process
     wrap_exits(process)
     wrap_starts(process)
@@ -376,7 +422,16 @@ def follow(hook: str) -> None:
         process.done = True
         raise
     if "from multiprocessing.spawn import" in words:
-        _watch_pools(load=True)
+        _watch_pools(process.life, load=True)
+
+
+def _life(name: str) -> Life:
+    """The recorder of that name."""
+    if name == "coverage":
+        from seismo.record import coverage
+
+        return coverage.Life()
+    return engine.Life(name or "calltree")
 
 
 def _forget(name: str, value: str | None) -> None:
@@ -402,7 +457,7 @@ def _fork_only(process: Process) -> None:
         except Exception as error:
             process.complain(f"the recording of process {process.pid} is lost: {error}")
 
-    _watch_pools(load=True)
+    _watch_pools(process.life, load=True)
     os.register_at_fork(after_in_child=child)
 
 
@@ -414,19 +469,13 @@ def abandon() -> None:
     process, _followed = _followed, None
     process.done = True
     process.parts = ""
-    engine.stop("")
-    engine.forked = None
+    process.life.abandon()
     if process.output is not None:
         process.output.discard()
-    for name in (VARIABLE, _PATH):
-        value = os.environ.get(name)
-        if value is None:
-            os.unsetenv(name)
-        else:
-            os.putenv(name, value)
+    _clear_environment()
 
 
-def _watch_pools(load: bool = False) -> None:
+def _watch_pools(life: Life, load: bool = False) -> None:
     """A multiprocessing pool ends by killing its workers, at once after the last result and while they wait for work.
 
     So a worker writes its part before it hands over a result, unless that is dear and would take a good share of its
@@ -445,7 +494,7 @@ def _watch_pools(load: bool = False) -> None:
     def flush() -> None:
         nonlocal due
         begin = monotonic()
-        _core.flush()
+        life.flush()
         end = monotonic()
         due = end + 2 * (end - begin) if end - begin > 0.002 else 0.0
 

@@ -3,7 +3,7 @@
 The native engine records the whole process or nothing, so whoever starts it while it runs only joins. This file counts
 the users, holds the settings against each other, and keeps the engine right across fork.
 
-In a forked child the engine waits to be told how to go on. `forked` is what answers; whoever starts the engine sets it.
+In a forked child the engine waits to be told how to go on. `forked_hook` is what answers; who starts it sets that.
 """
 
 from __future__ import annotations
@@ -36,11 +36,15 @@ else:
 HIDE = __file__[: -len("record/engine.py")]
 
 SETTINGS = {
-    "source": (None, "monitoring", "profilefunc", "evalframe"),
+    "source": (None, "monitoring", "profilefunc", "evalframe", "tracefunc"),
     "c_functions": ("auto", "all", "none"),
     "clock": ("auto", "tsc", "monotonic"),
     "timing": ("frugal", "every"),
+    "recorder": ("calltree", "linetimes"),
+    "opcodes": (0, 1),
 }
+
+_RECORDS = {"calltree": "calls are recorded", "linetimes": "lines are timed"}
 
 # What `where` of a recording can be about.
 _STATIC = ("module", "function", "qualname", "file", "line")
@@ -55,7 +59,7 @@ _users = 0
 _settings: dict[str, object] = {}
 
 # Called in a forked child while the engine is in use: must end in after_fork().
-forked: Callable[[], None] | None = None
+forked_hook: Callable[[], None] | None = None
 in_child: list[Callable[[], None]] = []  # called in a forked child after that
 _watching = False
 
@@ -69,6 +73,7 @@ def start(settings: dict[str, object], fd: int = -1, meta: str = "{}", frames: b
     """
     global _users, _settings
     wanted = {name: value for name, value in settings.items() if value is not None}
+    wanted.setdefault("recorder", "calltree")
     check(wanted)
     with lock:
         if _users:
@@ -123,11 +128,17 @@ def narrowed(where: object) -> Expression:
 
 def _agree(wanted: dict[str, object]) -> None:
     defaults: dict[str, object] = {name: allowed[0] for name, allowed in SETTINGS.items()}
+    has, wants = str(_settings["recorder"]), str(wanted["recorder"])
+    if wants != has:
+        raise UsageError(
+            f"{_RECORDS[has]} in this process already: {_RECORDS[wants]} by the same engine, not at the same time",
+            hint="there is one engine in a process: profile in one run, and time lines in another",
+        )
     for name, value in wanted.items():
-        has = _settings.get(name, defaults.get(name))
-        if (name in SETTINGS or name == "where") and value != has:
+        set_ = _settings.get(name, defaults.get(name))
+        if (name in SETTINGS or name == "where") and value != set_:
             raise UsageError(
-                f"a recording with {name}={has!r} is running in this process: another cannot have {name}={value!r}",
+                f"a recording with {name}={set_!r} is running in this process: another cannot have {name}={value!r}",
                 hint=f"there is one engine in a process; leave {name} out, or ask for it where the first one starts",
             )
 
@@ -140,22 +151,30 @@ def _start(settings: dict[str, object], fd: int, meta: str, frames: bool) -> Non
     options: dict[str, object] = dict(settings)
     if not frames:
         options["running"] = False
+    if options.get("opcodes"):
+        import dis  # noqa: F401  what names instructions at the end, when nothing may be imported any more
     if "where" in options:
         options["where"] = _core.Filter(narrowed(options["where"]).program)
-    options["interpreter"] = f"{sys.implementation.name} {sys.version.split(maxsplit=1)[0]}"
-    options["host"] = printable(os.uname().nodename)
-    options["argv"] = "[" + ", ".join(map(quote, sys.orig_argv)) + "]"
     try:
-        _core.start(fd=fd, meta=meta, hide=HIDE, **options)  # type: ignore[arg-type]
+        _core.start(fd=fd, meta=meta, hide=HIDE, **options, **about_process())  # type: ignore[arg-type]
     except (RuntimeError, ValueError) as reason:
         raise RecordingError("this program cannot be recorded", str(reason), "see: seismo doctor") from None
+
+
+def about_process() -> dict[str, str]:
+    """What the table of processes says of this one that only Python knows."""
+    return {
+        "interpreter": f"{sys.implementation.name} {sys.version.split(maxsplit=1)[0]}",
+        "host": printable(os.uname().nodename),
+        "argv": "[" + ", ".join(map(quote, sys.orig_argv)) + "]",
+    }
 
 
 def _after_fork() -> None:
     global lock
     lock = RLock()  # another thread may have held it when the process was forked
-    if _users and forked is not None:
-        forked()
+    if _users and forked_hook is not None:
+        forked_hook()
     elif _users:
         after_fork(-1)
     for hook in in_child:
@@ -168,6 +187,56 @@ def after_fork(fd: int, meta: str = "{}") -> None:
     _core.after_fork(fd, meta)
     if fd == -2:
         _users = 0
+
+
+class Life:
+    """The engine as one who records a whole process sees it (record.children.Process). Coverage has another one."""
+
+    def __init__(self, name: str = "calltree") -> None:
+        """name: the recorder's."""
+        self.name = name
+
+    def start(self, settings: dict[str, object], fd: int, forked: Callable[[], None]) -> None:
+        """Starts recording into fd. forked: called in a forked child; must end in after_fork. Raises SeismoError."""
+        global forked_hook
+        forked_hook = forked
+        try:
+            start(
+                {**settings, "recorder": self.name}, fd, self.meta(settings), frames=False
+            )  # those are ours, and the interpreter's own
+        except BaseException:
+            forked_hook = None
+            raise
+
+    def stop(self, exit_: str = "") -> None:
+        """Stops, saving how the program ended."""
+        stop(exit_)
+
+    def abandon(self) -> None:
+        """Stops, and what is recorded is nobody's."""
+        global forked_hook
+        stop()
+        forked_hook = None
+
+    def after_fork(self, fd: int, settings: dict[str, object]) -> None:
+        """In a forked child: goes on into fd, or stops (-2)."""
+        after_fork(fd, self.meta(settings) if fd != -2 else "{}")
+
+    def flush(self) -> None:
+        """Brings the file up to date."""
+        _core.flush()
+
+    def write_error(self) -> int:
+        """The errno of a write that failed; 0: none did."""
+        return int(_core.status().get("write_error") or 0)
+
+    def snapshot(self) -> bytes:
+        """The whole recording, as a file has it."""
+        return _core.snapshot()
+
+    def meta(self, settings: dict[str, object]) -> str:
+        """What the recording says about how it was made, as JSON."""
+        return meta(settings, self.name)
 
 
 def quietly(function: Callable[[*Ts], T], *args: *Ts) -> T:
@@ -183,8 +252,8 @@ def printable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def meta(settings: dict[str, object], recorder: str = "calltree") -> str:
-    """What a recording says about how it was made, as JSON."""
+def meta(settings: dict[str, object], recorder: str = "calltree", **more: object) -> str:
+    """What a recording says about how it was made, as JSON. more: what else it says, by name."""
     fields = {
         "format": "1",
         "seismo": quote(__version__),
@@ -194,9 +263,14 @@ def meta(settings: dict[str, object], recorder: str = "calltree") -> str:
         "executable": quote(sys.executable or ""),
         "settings": "{" + ", ".join(f"{quote(name)}: {_value(value)}" for name, value in settings.items()) + "}",
         "recorder": quote(recorder),
+        **{name: _value(value) for name, value in more.items()},
     }
     return "{" + ", ".join(f"{quote(name)}: {value}" for name, value in fields.items()) + "}"
 
 
 def _value(value: object) -> str:
+    if isinstance(value, (tuple, list)):
+        return f"[{', '.join(map(_value, value))}]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
     return quote(value) if isinstance(value, str) else "null" if value is None else str(value)

@@ -16,9 +16,7 @@ from seismo.errors import RecordingError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from seismo import _core
-else:
-    from seismo import _core
+    from seismo.record.children import Life
 
 SUFFIX = ".seismo"
 MAGIC = b"\x8fseismo\n"
@@ -62,15 +60,15 @@ class Output:
             except OSError:
                 pass  # the program's own doing; there is nothing left to tidy
 
-    def finish(self) -> str:
-        """After the engine stopped: makes sure that the file is whole. Returns what went wrong, or ''."""
-        trouble = int(_core.status().get("write_error") or 0)
+    def finish(self, life: Life) -> str:
+        """After the recorder stopped: makes sure that the file is whole. Returns what went wrong, or ''."""
+        trouble = life.write_error()
         if not trouble and self.identity == _identity(self.fd) == _identity(self.path):
             self.close()
             return ""
         self.close()
         try:
-            replace(self.path, _core.snapshot())
+            replace(self.path, life.snapshot())
         except OSError as error:
             return f"the recording is not whole: {error.strerror or error}: {self.path}"
         return ""

@@ -37,12 +37,15 @@ _STRETCHES = 32
 _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200  # inspect's CO_ flags; inspect takes long to import
 
 
-class Profile:
-    """A session: a context manager, a decorator, or both. It may be used again; its recording then adds up.
+class Session:
+    """A context manager, a decorator, or both. It may be used again; its recording then adds up.
 
     recording: what it recorded, while it runs what it has so far; of several uses the sum, as one thread. output: the
-    file written at each end, or None.
+    file written at each end, or None. name: the function of `seismo` that makes such sessions.
     """
+
+    name = ""
+    recorder = ""  # the native one
 
     def __init__(self, output: str | os.PathLike[str] | None, settings: dict[str, object]) -> None:
         self.output = None if output is None else os.path.abspath(os.fspath(output))
@@ -74,7 +77,9 @@ class Profile:
             self._sum, self._stretches = None, []  # the file holds what this use records, and so does the recording
             file = Output(self.output)
         try:
-            started = engine.start(self._settings, -1 if file is None else file.fd, engine.meta(self._settings))
+            settings: dict[str, object] = {**self._settings, "recorder": self.recorder}
+            meta = engine.meta(self._settings, self.recorder)
+            started = engine.start(settings, -1 if file is None else file.fd, meta)
             self._before = None if started else _core.snapshot()
         except BaseException:
             if file is not None:
@@ -97,7 +102,7 @@ class Profile:
             engine.quietly(self._add_up)  # now, so that memory stays bounded
         file, self._file = self._file, None
         if file is not None and last:
-            trouble = file.finish()
+            trouble = file.finish(engine.Life())
             if trouble:
                 raise RecordingError(trouble)
         elif self.output is not None:
@@ -127,7 +132,7 @@ class Profile:
         if self._depth:
             parts.append(_difference(self._before, _core.snapshot()))
         if not parts:
-            raise RecordingError("nothing is recorded yet", hint="use it first: with seismo.profile() as p: ...")
+            raise RecordingError("nothing is recorded yet", hint=f"use it first: with seismo.{self.name}() as p: ...")
         return _added(parts)
 
     def _add_up(self) -> None:
@@ -149,17 +154,24 @@ class Profile:
             self.output = beside(self.output, parent, self._pid)
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
-        """The function, recorded whenever it runs; `function.profile` is this session."""
+        """The function, recorded whenever it runs; its attribute of the session's name is this session."""
         wrapper: Callable[P, R] = engine.quietly(_decorated, self, function)
         return wrapper
 
     def __repr__(self) -> str:
         state = "running" if self._depth else "ended" if self._stretches or self._sum is not None else "not begun"
-        return f"<seismo.profile: {state}>"
+        return f"<seismo.{self.name}: {state}>"
+
+
+class Profile(Session):
+    """A session that records calls."""
+
+    name = "profile"
+    recorder = "calltree"
 
 
 # The sessions that run now, by id().
-_active: dict[int, Profile] = {}
+_active: dict[int, Session] = {}
 
 
 def _after_fork() -> None:
@@ -271,11 +283,11 @@ def stop() -> Recording:
 # ---- functions ----
 
 
-def _decorated(session: Profile, function: Callable[..., Any]) -> Any:
+def _decorated(session: Session, function: Callable[..., Any]) -> Any:
     from functools import wraps
 
     if not callable(function):
-        raise UsageError(f"seismo.profile cannot record a {type(function).__name__}", hint="it takes a function")
+        raise UsageError(f"seismo.{session.name} cannot record a {type(function).__name__}", hint="it takes a function")
     flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
     if flags & _ASYNC_GENERATOR:
         make = _async_generator
@@ -286,11 +298,11 @@ def _decorated(session: Profile, function: Callable[..., Any]) -> Any:
     else:
         make = _plain
     wrapper: Any = wraps(function)(make(session, function))
-    wrapper.profile = session
+    setattr(wrapper, session.name, session)
     return wrapper
 
 
-def _plain(session: Profile, function: Callable[..., Any]) -> Callable[..., Any]:
+def _plain(session: Session, function: Callable[..., Any]) -> Callable[..., Any]:
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         with session:
             return function(*args, **kwargs)
@@ -298,7 +310,7 @@ def _plain(session: Profile, function: Callable[..., Any]) -> Callable[..., Any]
     return wrapper
 
 
-def _coroutine(session: Profile, function: Callable[..., Any]) -> Callable[..., Any]:
+def _coroutine(session: Session, function: Callable[..., Any]) -> Callable[..., Any]:
     async def wrapper(*args: Any, **kwargs: Any) -> Any:
         with session:
             return await function(*args, **kwargs)
@@ -306,7 +318,7 @@ def _coroutine(session: Profile, function: Callable[..., Any]) -> Callable[..., 
     return wrapper
 
 
-def _generator(session: Profile, function: Callable[..., Any]) -> Callable[..., Any]:
+def _generator(session: Session, function: Callable[..., Any]) -> Callable[..., Any]:
     def wrapper(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
         inner = function(*args, **kwargs)
         step, value = inner.send, None
@@ -328,7 +340,7 @@ def _generator(session: Profile, function: Callable[..., Any]) -> Callable[..., 
     return wrapper
 
 
-def _async_generator(session: Profile, function: Callable[..., Any]) -> Callable[..., Any]:
+def _async_generator(session: Session, function: Callable[..., Any]) -> Callable[..., Any]:
     async def wrapper(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
         inner = function(*args, **kwargs)
         step, value = inner.asend, None

@@ -27,6 +27,8 @@ NOTES = (
     "unit-assumed",
     "paths-rebuilt",
     "errors-dropped",
+    "branches-unknown",
+    "tracers-dropped",
     "calls-unended",
 )
 
@@ -44,6 +46,9 @@ LOSSES = {
     "truncated": "the file is cut short: only what was flushed before its end is here{detail}",
     "chunk-bad": "{n} damaged piece{s} of the file left out{detail}",
     "out-of-memory": "memory ran out {n} time{s}: some calls are missing",
+    "lines-outside": "{n} hit{s} of lines that are not in their functions' own line tables: counted on other lines",
+    "branches-unknown": "{n} branch{es} left out: the file does not say where they lead",
+    "tracers-dropped": "{n} file{s} that a plugin of coverage.py traced taken for Python",
     "paths-rebuilt": "paths rebuilt from {n} pair{s} of caller and callee{detail}",
     "calls-unended": "{n} matched call{s} had not ended when the watch did: counted, without a time",
     "matches-lost": "{n} match{es} lost: no memory, no room on the stack, or an answer that failed",
@@ -113,7 +118,8 @@ def filter_words(recording: Recording) -> str:
     where = settings.get("where") if isinstance(settings, dict) else None
     if not isinstance(where, str) or not where:
         return ""
-    return f"only functions where {printable(where)}; the time of others is in their callers' own time"
+    whom = "the lines that called them" if recording.kind == "linetimes" else "their callers' own time"
+    return f"only functions where {printable(where)}; the time of others is in {whom}"
 
 
 def is_watch(recording: Recording) -> bool:
@@ -130,9 +136,16 @@ def header(recording: Recording, signs: Signs) -> list[tuple[str, str]]:
     ran = ", ".join(part for part in (_when(recording), _interpreter(recording), _processes(recording)) if part)
     if ran:
         facts.append(("ran", ran))
-    facts.append(("took", _took(recording, signs)))
-    facts.append(("matches", _matches(recording)) if is_watch(recording) else ("calls", _calls(recording)))
-    measured = how_measured(recording, signs)
+    if recording.kind == "coverage":
+        facts += _covered(recording, signs)
+        measured = _how_covered(recording)
+    else:
+        facts.append(("took", _took(recording, signs)))
+        if recording.kind == "linetimes":
+            facts.append(("lines", _timed_lines(recording)))
+        else:
+            facts.append(("matches", _matches(recording)) if is_watch(recording) else ("calls", _calls(recording)))
+        measured = how_measured(recording, signs)
     if measured:
         facts.append(("measured", measured))
     filtered = filter_words(recording)
@@ -198,6 +211,37 @@ def _calls(recording: Recording) -> str:
     return words + (f", {count(resumes)} resumes of generators and coroutines" if resumes else "")
 
 
+def _timed_lines(recording: Recording) -> str:
+    kinds, files = recording.functions["kind"], recording.functions["file"]
+    rows = [(row.hits, row.function) for row in recording.lines if kinds[row.function] == 0]
+    functions = {function for _, function in rows}
+    words = f"{number_of(sum(hits for hits, _ in rows), 'hit')} of {number_of(len(rows), 'line')}"
+    words += f" in {number_of(len(functions), 'function')}"
+    return words + f" of {number_of(len({files[function] for function in functions}), 'file')}"
+
+
+def _covered(recording: Recording, signs: Signs) -> list[tuple[str, str]]:
+    """What a recording of coverage holds."""
+    wall = wall_ns(recording)
+    facts = [("took", f"{duration(wall, signs)} wall")] if wall > 0 else []
+    lines = recording.lines
+    files = len({recording.functions["file"][function] for function in lines["function"]})
+    words = f"{number_of(len(lines), 'line')} of {number_of(files, 'file')}"
+    if recording.meta.get("branch") or len(recording.arcs):
+        words += f", {number_of(len(recording.arcs), 'branch', 'branches')}"
+    facts.append(("executed", words))
+    names = [name for name in recording.contexts["name"] if name]
+    if names:
+        facts.append(("contexts", number_of(len(names), "context")))
+    return facts
+
+
+def _how_covered(recording: Recording) -> str:
+    sources = sorted({str(row.source) for row in recording.processes if row.source})
+    counted = "how often each line ran" if recording.meta.get("counts") else "whether each line ran"
+    return f"{counted} (source: {printable(' and '.join(sources))})" if sources else ""
+
+
 def _matches(recording: Recording) -> str:
     functions = recording.functions
     total = number_of(sum(functions["calls"]), "match", "matches")
@@ -213,13 +257,16 @@ def how_measured(recording: Recording, signs: Signs) -> str:
     if is_watch(recording):
         parts.append("every match counted, every matched call timed, the cost of watching included")
         parts.append("each function stands alone: own and total are its time without matched calls inside")
+    elif sources and recording.kind == "linetimes":
+        parts.append(f"every hit counted (source: {printable(' and '.join(sources))})")
     elif sources:
         parts.append(f"every call counted (source: {printable(' and '.join(sources))})")
     if clocks:
         read = max((row.clock_ns for row in rows), default=0)
         cost = f", {duration(read, signs)} a read" if read > 0 else ""
         parts.append(f"clock: {printable(' and '.join(clocks))}{cost}")
-    if any(error > 0 for error in recording.functions["own_error_ns"]):
+    timed = recording.lines if recording.kind == "linetimes" else recording.functions
+    if any(error > 0 for error in timed["own_error_ns"]):
         parts.append(f"times less the cost of measuring, {signs.error} in 19 of 20 cases")
     return "; ".join(parts)
 

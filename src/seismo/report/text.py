@@ -29,13 +29,14 @@ class Signs:
         self.hot = ">" if plain else "▸"
         self.arrow = "->" if plain else "→"
         self.times = "x" if plain else "×"
+        self.full, self.empty = ("#", ".") if plain else ("█", "░")
 
     @classmethod
     def of(cls, stream: TextIO) -> Signs:
         """The signs that the stream's encoding can carry."""
         encoding = getattr(stream, "encoding", None) or "utf-8"  # None: a StringIO, which carries anything
         try:
-            "µ±≥…▸→×".encode(encoding)
+            "µ±≥…▸→×█░".encode(encoding)
         except (UnicodeError, LookupError):
             return cls(plain=True)
         return cls()

@@ -1,0 +1,100 @@
+/* From the engine's state to the tables of a recording: what the recorder does not write itself. */
+#include <stdio.h>
+#include <string.h>
+
+#include "event/threads.h"
+
+static int64_t now_unix_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static sm_about about(void) {
+    return (sm_about){.meta = sm_engine.meta,
+                      .host = sm_engine.host,
+                      .argv = sm_engine.argv,
+                      .interpreter = sm_engine.interpreter,
+                      .source = sm_engine.source->name,
+                      .exit = sm_engine.exit,
+                      .start_ns = sm_engine.start_ns,
+                      .end_ns = sm_engine.running ? 0 : sm_engine.end_ns};
+}
+
+bool sm_engine_open(sm_output *output, sm_writer *writer, bool whole) {
+    static const char *const clocks[] = {"tsc", "monotonic", "simulated"};
+    char clock[256];
+    snprintf(clock, sizeof clock, "%s: %s", clocks[sm_engine.clock.kind], sm_engine.clock.reason);
+    sm_about of = about();
+    of.clock = clock;
+    return sm_output_open(output, writer, whole, &of);
+}
+
+static void write_process(sm_output *output) {
+    const sm_clock *clock = &sm_engine.clock;
+    double reals[SM_MAX_COLUMNS] = {0};
+    reals[SM_PROCESSES_PYTHON_INSIDE] = sm_clock_ns(clock, sm_engine.python.inside);
+    reals[SM_PROCESSES_PYTHON_OUTSIDE] = sm_clock_ns(clock, sm_engine.python.outside);
+    reals[SM_PROCESSES_C_INSIDE] = sm_clock_ns(clock, sm_engine.c.inside);
+    reals[SM_PROCESSES_C_OUTSIDE] = sm_clock_ns(clock, sm_engine.c.outside);
+    reals[SM_PROCESSES_RESUME_INSIDE] = sm_clock_ns(clock, sm_engine.resume.inside);
+    reals[SM_PROCESSES_RESUME_OUTSIDE] = sm_clock_ns(clock, sm_engine.resume.outside);
+    reals[SM_PROCESSES_CLOCK_NS] = sm_clock_ns(clock, clock->read_ticks);
+    reals[SM_PROCESSES_COST_ERROR] = sm_engine.cost_error;
+    sm_about of = about();
+    of.costs = reals;
+    sm_output_process(output, &of);
+}
+
+static void write_threads(sm_output *output, uint64_t now, int64_t now_ns) {
+    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
+        if (thread->session != sm_engine.session)
+            continue;
+        int64_t row[SM_MAX_COLUMNS] = {0};
+        uint64_t end = thread->end_ns ? thread->end_ticks : now;
+        int64_t cpu = thread->cpu_ns;
+        if (!thread->ended && sm_engine.running) {
+            int64_t used = sm_thread_cpu_ns(thread);
+            if (used >= 0 && thread->cpu_start_ns >= 0)
+                thread->cpu_ns = cpu = used - thread->cpu_start_ns;
+        }
+        row[SM_THREADS_ID] = thread->id;
+        row[SM_THREADS_NATIVE_ID] = (int64_t)thread->native_id;
+        row[SM_THREADS_NAME] = (int64_t)sm_writer_string(output->writer, thread->name, strlen(thread->name));
+        row[SM_THREADS_START_NS] = thread->start_ns;
+        row[SM_THREADS_END_NS] = thread->end_ns ? thread->end_ns : now_ns;
+        row[SM_THREADS_WALL_NS] = (int64_t)sm_clock_ns(&sm_engine.clock, (double)(end - thread->start_ticks));
+        row[SM_THREADS_CPU_NS] = cpu;
+        row[SM_THREADS_MAIN] = thread->main;
+        row[SM_THREADS_REST_NS] = (int64_t)sm_clock_ns(&sm_engine.clock, (double)thread->rest_ticks);
+        sm_writer_row(output->writer, SM_THREADS, row, NULL);
+    }
+}
+
+void sm_engine_save(sm_output *output, bool last) {
+    int64_t now_ns = now_unix_ns();
+    uint64_t now = sm_clock_read(&sm_engine.clock);
+    sm_clock_anchor(&sm_engine.clock);
+    output->losses = 0;
+    write_process(output);
+    write_threads(output, now, now_ns);
+    sm_engine.recorder->save(output);
+    sm_output_loss(output, "repaired", sm_engine.repaired, -1,
+                   "times that a path did not match the interpreter's frames and was set right");
+    sm_output_loss(output, "late-thread", sm_engine.late_threads, -1,
+                   "threads found only after they had begun; their first events are missing");
+    sm_output_loss(output, "hook-lost", sm_engine.hook_lost, -1,
+                   "the program or another tool took the hook away; what came after is missing");
+    sm_output_loss(
+        output, "source-changed", sm_engine.source_changes, -1,
+        "deep recursion: from there on the profile function was used, whose cost is not taken out of the times");
+    sm_output_loss(output, "out-of-memory", sm_engine.lost_memory + output->lost, -1,
+                   "events or rows dropped for want of memory");
+    sm_output_loss(output, "clock-drift", sm_engine.clock.drifts, -1,
+                   "times that the processor's counter ran off the monotonic clock by more than 1 in 1,000");
+    sm_output_write_failed(output);
+    if (last)
+        sm_writer_finish(output->writer);
+    else
+        sm_writer_flush(output->writer);
+}

@@ -1,0 +1,136 @@
+/* Events of single code objects.
+ *
+ * A recording of everything asks for its events once, for the whole interpreter. One that where= narrows to a few
+ * functions would pay for every line of the others once, at the least, so it asks only for what tells of code objects
+ * that begin or go on; and when a wanted one does, for the others of it alone. The code objects whose events were
+ * asked for are known by address until they die, and given back at the end: until 3.14, nobody else would do it
+ * (gh-111963).
+ *
+ * Frames that run when the recording starts may never begin anything: those of all threads are looked at then. */
+#include "source/monitoring.h"
+
+#if SM_HAS_MONITORING
+
+#include "base/alloc.h"
+
+static struct {
+    int tool_id;
+    long events;        /* to be asked for on each wanted code object; 0: all are the interpreter's */
+    const void **codes; /* owned; open addressing; NULL: free, DEAD: taken away */
+    uint32_t size, used;
+} local;
+
+#define DEAD ((const void *)1)
+
+static const void **slot_of(const void *code) {
+    uint64_t hash = ((uintptr_t)code >> 4) * 0x9E3779B97F4A7C15u;
+    for (uint32_t i = (uint32_t)(hash >> 32);; i++) {
+        const void **slot = &local.codes[i & (local.size - 1)];
+        if (*slot == code || *slot == NULL)
+            return slot;
+    }
+}
+
+static bool remember(const void *code) {
+    if (local.used * 2 >= local.size) {
+        const void **old = local.codes;
+        uint32_t old_size = local.size, size = old_size ? old_size * 2 : 1024;
+        const void **codes = sm_calloc(size, sizeof *codes);
+        if (codes == NULL)
+            return false;
+        local.codes = codes, local.size = size, local.used = 0;
+        for (uint32_t i = 0; i < old_size; i++) {
+            if (old[i] != NULL && old[i] != DEAD) {
+                *slot_of(old[i]) = old[i];
+                local.used++;
+            }
+        }
+        sm_free(old);
+    }
+    const void **slot = slot_of(code);
+    local.used += *slot == NULL;
+    *slot = code;
+    return true;
+}
+
+void sm_monitoring_local_forget(const void *code) {
+    if (local.size == 0)
+        return;
+    const void **slot = slot_of(code);
+    if (*slot == code)
+        *slot = DEAD;
+}
+
+long sm_monitoring_local_start(int tool_id, long events) {
+    static const char *const names[] = {"LINE", "INSTRUCTION", "PY_RETURN", "PY_YIELD"};
+    local.tool_id = tool_id;
+    local.events = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        long number = sm_monitoring_number(names[i]);
+        if (number < 0)
+            return -1;
+        local.events |= events & number;
+    }
+    return events & ~local.events;
+}
+
+bool sm_monitoring_meet(PyObject *code) {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback); /* a throw comes with an exception */
+    bool wanted = !sm_engine.running || sm_monitoring_callbacks_in_use->wants(code, PyEval_GetGlobals());
+    sm_code_entry *entry = wanted ? sm_code_entry_of_any(code) : NULL;
+    if (entry != NULL && sm_engine.running) {
+        entry->session = sm_engine.session;
+        if (local.events != 0 &&
+            (!remember(code) || sm_monitoring_set_local(local.tool_id, (PyCodeObject *)code, local.events) < 0))
+            sm_engine.lost_memory++;
+        PyErr_Clear();
+    }
+    PyErr_Restore(type, value, traceback);
+    return wanted;
+}
+
+static void meet_frames(PyFrameObject *frame) { /* steals it; NULL is none */
+    while (frame != NULL) {
+        PyCodeObject *code = PyFrame_GetCode(frame);
+        PyObject *globals = PyFrame_GetGlobals(frame);
+        if (sm_monitoring_callbacks_in_use->wants((PyObject *)code, globals) &&
+            (!remember(code) || sm_monitoring_set_local(local.tool_id, code, local.events) < 0))
+            sm_engine.lost_memory++;
+        PyErr_Clear();
+        Py_DECREF(code);
+        Py_XDECREF(globals);
+        Py_SETREF(frame, PyFrame_GetBack(frame));
+    }
+}
+
+void sm_monitoring_local_running(void) {
+    PyThreadState *tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+    for (; tstate != NULL; tstate = PyThreadState_Next(tstate))
+        meet_frames(PyThreadState_GetFrame(tstate));
+}
+
+void sm_monitoring_local_stop(int tool_id) {
+    for (uint32_t i = 0; i < local.size; i++) {
+        PyObject *code = (PyObject *)(uintptr_t)local.codes[i];
+        if (code == NULL || local.codes[i] == DEAD)
+            continue;
+        Py_INCREF(code);
+        if (sm_monitoring_set_local(tool_id, (PyCodeObject *)code, 0) < 0)
+            PyErr_Clear();
+        Py_DECREF(code);
+    }
+    sm_free(local.codes);
+    local.codes = NULL;
+    local.size = local.used = 0;
+    local.events = 0;
+}
+
+bool sm_monitoring_needs_start(PyObject *code, int offset) {
+    if (!SM_FIRST_LINE_NEEDS_START)
+        return false;
+    int line = PyCode_Addr2Line((PyCodeObject *)code, offset);
+    return line >= 0 && PyCode_Addr2Line((PyCodeObject *)code, offset + 2) == line;
+}
+
+#endif

@@ -1,0 +1,67 @@
+/* What the files of the probes source share. */
+#ifndef SM_PROBE_STATE_H
+#define SM_PROBE_STATE_H
+
+#include "compat/compat.h"
+
+#if SM_HAS_EVALFRAME
+
+#include "compat/frame.h"
+#include "event/function.h"
+#include "source/probe_points.h"
+#include "source/probes.h"
+
+typedef struct sm_probed { /* hangs on a code object that is wanted; freed with it, or at the end */
+    uint32_t stamp;        /* its probes stand as this one's hearer wants them */
+    uint32_t armed_count;
+    void *record;   /* the hearer's */
+    uint8_t *armed; /* by unit: does a probe stand there? NULL: it has no points yet */
+    sm_probe_points points;
+    PyCodeObject *code; /* borrowed */
+    bool traced;        /* no probes: its frames are traced */
+    bool frames;        /* they are told of */
+    struct sm_probed *next, **link;
+} sm_probed;
+
+typedef struct {
+    bool on;
+    bool tracing; /* everything is traced, and no probe stands */
+    bool escaped; /* for good, and without the evaluator */
+    bool calm;    /* nobody shares the slots any more: tracing may end at the next frame */
+    bool steps, counts;
+    uint32_t stamp;
+    const sm_probe_hearer *hearer;
+    void *unwanted; /* what this session writes on code objects that it does not want: odd, so no pointer */
+    Py_ssize_t slot;
+    sm_probed *codes;
+    uint64_t codes_count, probes, hits, lost, odd;
+} sm_probe_state;
+extern sm_probe_state sm_probe;
+
+/* What hangs on a code object: NULL, not met; sm_probe.unwanted; else it. */
+static inline void *sm_probe_found(const PyCodeObject *code) {
+    void *found;
+    sm_code_get(code, sm_probe.slot, &found);
+    return SM_UNLIKELY(((uintptr_t)found & 1) != 0 && found != sm_probe.unwanted) ? NULL : found;
+}
+sm_probed *sm_probe_meet(PyCodeObject *code, PyObject *globals); /* NULL: unwanted, or no memory */
+
+/* probe_arm.c: puts probes where something is new, and takes those away that have nothing to tell. */
+void sm_probe_arm(sm_probed *probed);
+void sm_probe_disarm(sm_probed *probed); /* all */
+/* The frame has left the evaluation loop at this probe. Tells, and makes the frame ready to go on. Returns whether it
+ * goes on by raising the exception that is set. */
+bool sm_probe_hit(PyThreadState *tstate, sm_frame *frame, sm_probed *probed, uint32_t unit);
+/* A step out of the code by an exception. */
+void sm_probe_unwound(const sm_frame *frame, sm_probed *probed);
+
+/* probe_trace.c: the same from the interpreter's trace function. */
+int sm_probe_trace_join(void);
+void sm_probe_trace_leave(void);
+void sm_probe_trace_all(bool on);                         /* on every thread, or only where it is switched on */
+void sm_probe_trace_here(PyThreadState *tstate, bool on); /* what the running frame calls next */
+bool sm_probe_has_company(PyThreadState *tstate);
+void sm_probe_company(bool present); /* probes.c: somebody else uses the slots */
+
+#endif
+#endif

@@ -1,0 +1,100 @@
+"""Runs a program and times its lines: how often each ran, how long it took itself, and in the functions it called.
+
+The program runs as it would bare: its own sys.argv, sys.path, __main__, stdin, output, exit status and tracebacks.
+The recording goes to NAME-PID.seismo in the current directory, a summary to stderr; seismo report shows the sources
+with the times beside their lines. Without --only all functions are timed. The options come before the program; all
+that follows it is the program's.
+"""
+
+from __future__ import annotations
+
+from seismo.cli.program import (
+    CHILDREN,
+    FORESEEN,
+    OUTPUT,
+    QUIET,
+    Option,
+    Recording,
+    Verb,
+    failed,
+    milliseconds,
+    shown_path,
+)
+
+_SETTINGS = ("source", "clock", "timing", "where", "opcodes", "flush_ms")
+
+VERB = Verb(
+    "lines",
+    "seismo lines [options] SCRIPT|-m MODULE|-c CODE [ARGS...]",
+    __doc__ or "",
+    (
+        OUTPUT,
+        QUIET,
+        CHILDREN,
+        Option(
+            "--only",
+            "only",
+            "time only functions of this module, name or file; a glob, or a name that stands for all in it; "
+            "may be given several times",
+            metavar="GLOB",
+            many=True,
+        ),
+        Option(
+            "--where",
+            "where",
+            "time only functions for which the expression is true, such as 'file(\"app/*\")' (see docs/expressions.md)",
+            metavar="EXPR",
+        ),
+        Option("--opcodes", "opcodes", "count the instructions of each line, too"),
+        Option(
+            "--clock",
+            "clock",
+            "every: time every stretch of a line, not a sample of the short ones",
+            choices=("auto", "tsc", "monotonic", "every"),
+        ),
+        Option(
+            "--source",
+            "source",
+            "the interpreter's hook to use (default: see seismo doctor)",
+            choices=("monitoring", "tracefunc"),
+        ),
+        Option(
+            "--flush",
+            "flush_ms",
+            "how often the file is brought up to date (default: 1)",
+            metavar="SECONDS",
+            read=milliseconds,
+        ),
+    ),
+)
+
+
+def main(words: list[str]) -> int:
+    """Runs the program. Returns only when there is none to run or the program ran to its end; raises what it raises."""
+    try:
+        given, program = VERB.read(words)
+        if program is None:
+            return VERB.help()
+        from seismo.record import engine
+
+        if given.get("clock") == "every":
+            given["timing"] = given.pop("clock")
+        if given.get("opcodes"):
+            given["opcodes"] = 1
+        if "only" in given or "where" in given:
+            from seismo.record.lines import chosen
+
+            given["where"] = chosen(given.get("only", ()), given.get("where"))
+        settings = {name: given[name] for name in given if name in _SETTINGS}
+        recording = Recording(VERB, given, program, engine.Life("linetimes"), settings, _summary)
+    except FORESEEN as error:
+        return failed(error)
+    return recording.go()
+
+
+def _summary(path: str, fd: int) -> None:
+    from seismo.model import read
+    from seismo.report.lines_summary import write
+
+    with open(fd, "w", encoding="utf-8", errors="backslashreplace", closefd=False) as stream:
+        write(read(path), stream, shown_path(path))

@@ -1,0 +1,416 @@
+"""What the verbs that run a program share: their command line, the program's start, the recording's end.
+
+    VERB = Verb("profile", USAGE, __doc__, (Option("-q --quiet", "quiet", "print nothing of seismo's own"), ...))
+    given, program = VERB.read(words)               {"quiet": True, ...}; program None: help is wanted
+    return Recording(VERB, given, program, life, settings, summary).go()
+
+A verb says its options as a table. The table is read by hand here, because argparse would take longer than all the
+rest of the start; only --help hands it to argparse.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from seismo.errors import RecordingError, SeismoError, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+    from collections.abc import Callable
+    from typing import Any
+
+    from seismo.record.children import Life
+    from seismo.record.output import Output
+    from seismo.record.run import Program
+
+    Given = dict[str, Any]
+
+# What may go wrong before the program begins. Later, what goes wrong is the program's.
+FORESEEN = (SeismoError, OSError, MemoryError)
+
+
+def failed(error: BaseException) -> int:
+    """Says what failed on stderr and returns the exit status."""
+    from seismo.cli.main import failed
+
+    return failed(error)
+
+
+# ---- the command line ----
+
+
+class Option:
+    """One option. names: its spellings, with blanks between. key: what it is called in what was given.
+
+    Without metavar and choices it is a flag. read(name, text): the value of the text, by default the text itself.
+    many: it may be given several times, and its value is the list.
+    """
+
+    __slots__ = ("choices", "help", "key", "many", "metavar", "names", "read")
+
+    def __init__(
+        self,
+        names: str,
+        key: str,
+        help: str,  # noqa: A002  as argparse names it
+        *,
+        metavar: str = "",
+        choices: tuple[str, ...] = (),
+        read: Callable[[str, str], object] | None = None,
+        many: bool = False,
+    ) -> None:
+        self.names = names.split(" ")
+        self.key = key
+        self.help = help
+        self.metavar = metavar
+        self.choices = choices
+        self.read = read
+        self.many = many
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether it takes no value."""
+        return not self.metavar and not self.choices
+
+
+OUTPUT = Option(
+    "-o --output",
+    "output",
+    "the recording; forked children's are beside it (default: NAME-PID.seismo)",
+    metavar="FILE",
+)
+QUIET = Option("-q --quiet", "quiet", "print nothing of seismo's own")
+CHILDREN = Option("--children", "children", "record the processes that the program starts too, all in one file")
+
+
+def number(name: str, text: str) -> float:
+    """The value of an option that is a number above 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1e12:
+        raise UsageError(f"{name} cannot be {text!a}", hint="it is a number above 0")
+    return value
+
+
+def whole(name: str, text: str) -> int:
+    """The value of an option that is a whole number above 0."""
+    if not (text.isdecimal() and 0 < len(text) < 19 and int(text) > 0):
+        raise UsageError(f"{name} cannot be {text!a}", hint="it is a whole number above 0")
+    return int(text)
+
+
+def milliseconds(name: str, text: str) -> int:
+    """The value of an option in seconds, as milliseconds."""
+    return max(1, round(number(name, text) * 1000))
+
+
+class Verb:
+    """A verb that runs a program. text: what --help says of it. before: what stands before the program, if anything.
+
+    hint: what else the user may have meant when the script cannot be opened; {name} is the name that was given.
+    """
+
+    def __init__(
+        self, name: str, usage: str, text: str, options: tuple[Option, ...], *, before: str = "", hint: str = ""
+    ) -> None:
+        self.name = name
+        self.usage = usage
+        self.text = text
+        self.options = options
+        self.before = before
+        self.hint = hint
+
+    def read(self, words: list[str]) -> tuple[Given, Program | None]:
+        """What the options say, by their keys, and the program; None: help is wanted. Raises UsageError.
+
+        What stands before the program has the key "before".
+        """
+        from seismo.record.run import Program
+
+        given: Given = {}
+        rest = list(words)
+        while rest:
+            word = rest.pop(0)
+            if word in ("-h", "--help"):
+                return given, None
+            if word in ("-m", "-c"):
+                what = self._value(word, None, rest, empty=True)
+                program = Program("module" if word == "-m" else "code", what, rest)
+            elif word[:2] in ("-m", "-c") and word[2:3] not in ("", "-"):  # -mMODULE, as python takes it
+                program = Program("module" if word[1] == "m" else "code", word[2:], rest)
+            elif word.startswith("-") and word != "--" and not (self.before and word == "-"):
+                self._option(given, word, rest)
+                continue
+            elif self.before and "before" not in given and word and word != "--":
+                given["before"] = word
+                continue
+            elif word == "--" and not rest:
+                break
+            else:
+                program = Program("script", rest.pop(0) if word == "--" else word, rest)
+            if self.before and "before" not in given:
+                raise UsageError(f"{self.name} what? {self.before} comes before the program", hint=self._usage)
+            return given, program
+        missing = f"{self.name} what, in which program?" if self.before and "before" not in given else "which program?"
+        raise UsageError(missing, hint=self._usage)
+
+    @property
+    def _usage(self) -> str:
+        return f"usage: {self.usage}"
+
+    def _option(self, given: Given, word: str, rest: list[str]) -> None:
+        """Takes in one option, and its value from the word or from the rest."""
+        name, equals, text = word.partition("=")
+        for option in self.options:
+            if option.is_flag:
+                if word in option.names:
+                    given[option.key] = True
+                    return
+                continue
+            short = option.names[0] if len(option.names[0]) == 2 else ""
+            if name in option.names:
+                value = self._value(name, text if equals else None, rest)
+            elif short and word.startswith(short):
+                name, value = short, word[2:]
+            else:
+                continue
+            if option.choices and value not in option.choices:
+                raise UsageError(f"{name} cannot be {value!a}", hint=f"it is one of {', '.join(option.choices)}")
+            known: object = value if option.read is None else option.read(name, value)
+            if option.many:
+                given.setdefault(option.key, []).append(known)
+            else:
+                given[option.key] = known
+            return
+        hint = "the program's own options come after it: --help"
+        raise UsageError(f"seismo {self.name} has no option {name}", hint=hint)
+
+    def _value(self, name: str, text: str | None, rest: list[str], empty: bool = False) -> str:
+        if text is None:
+            if not rest:
+                raise UsageError(f"{name} needs a value", hint=self._usage)
+            text = rest.pop(0)
+        if not text and not empty:
+            raise UsageError(f"{name} needs a value that is not empty", hint=self._usage)
+        return text
+
+    def help(self) -> int:
+        """Prints what --help says."""
+        import argparse
+
+        parser = argparse.ArgumentParser(
+            prog=f"seismo {self.name}",
+            usage=self.usage,
+            description=self.text.strip(),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        self._declare(parser)
+        parser.print_help()
+        sys.stdout.flush()
+        return 0
+
+    def _declare(self, parser: ArgumentParser) -> None:
+        for option in self.options:
+            if option.is_flag:
+                parser.add_argument(*option.names, action="store_true", help=option.help)
+            else:
+                choices = list(option.choices) or None
+                parser.add_argument(*option.names, metavar=option.metavar or None, choices=choices, help=option.help)
+
+    def check(self, program: Program) -> None:
+        """Raises UsageError for a script that cannot be opened."""
+        if program.kind != "script" or program.importable:
+            return
+        try:
+            with open(program.what, "rb"):
+                pass
+        except OSError as error:
+            hint = self.hint
+            if not hint and all(part.isidentifier() for part in program.what.split(".")):
+                hint = f"for a module: seismo {self.name} -m MODULE"
+            reason = error.strerror or str(error)
+            raise UsageError(f"cannot open the script: {reason[0].lower()}{reason[1:]}", program.what, hint) from None
+
+
+# ---- a program's run ----
+
+
+def run(program: Program, begin: Callable[[], None], ended: Callable[[str], None], give_up: Callable[[], None]) -> int:
+    """Runs the program: begin() last before its first instruction, ended(how) when its main module is through.
+
+    Returns only when it ran to its end, or begin() raised a SeismoError, which is then said; what the program raises
+    goes up. give_up(): nothing of the program has run.
+    """
+    from seismo.record import run
+
+    failure: list[SeismoError] = []
+    began = False
+
+    def first() -> None:
+        nonlocal began
+        try:
+            begin()
+        except SeismoError as error:
+            failure.append(error)
+            raise
+        began = True
+
+    try:
+        run.run(program, first, ended)
+    except SeismoError as error:
+        if failure and error is failure[0]:
+            sys.excepthook = sys.__excepthook__
+            give_up()
+            return failed(error)
+        raise
+    except BaseException as error:
+        if not began or _never_ran(error):
+            give_up()
+        raise
+    return 0
+
+
+def _never_ran(error: BaseException) -> bool:
+    """Did runpy find no such module? It says so itself, with SystemExit, as `python -m` does."""
+    context = error.__context__
+    return isinstance(error, SystemExit) and type(context).__name__ == "_Error" and type(context).__module__ == "runpy"
+
+
+def stderr_is_open() -> bool:
+    """Whether the program has left stderr open. One that closed it wants nothing said there, though ours is open."""
+    try:
+        os.fstat(2)
+        return sys.__stderr__ is not None and not sys.__stderr__.closed
+    except OSError:
+        return False
+
+
+def shown_path(path: str) -> str:
+    """The path as the user would type it from here."""
+    try:
+        folder = os.getcwd()
+    except OSError:
+        return path
+    return path[len(folder) + 1 :] if path.startswith(folder + "/") else path
+
+
+# ---- a program's recording ----
+
+
+class Recording:
+    """A program that is recorded into a file: all that can be checked is checked before it runs.
+
+    given: what the options say; of it output, quiet and children are used here. life: the recorder's. settings: what it
+    is started with. summary(path, fd): writes about the recording at the path to the descriptor when all has ended; it
+    is called even when there is nowhere to write (fd -1) if `always` is set. It may return an exit status, which the
+    process has if the program itself ends with 0.
+    """
+
+    def __init__(
+        self,
+        verb: Verb,
+        given: Given,
+        program: Program,
+        life: Life,
+        settings: dict[str, object],
+        summary: Callable[[str, int], int | None],
+        always: bool = False,
+    ) -> None:
+        """Raises SeismoError."""
+        from seismo.record import children
+        from seismo.record.output import SUFFIX, Output, out_of_the_way
+
+        self.program, self.summary, self.always = program, summary, always
+        self.life = life
+        children.abandon()
+        verb.check(program)
+        output = Output(given.get("output") or f"{program.name}-{os.getpid()}{SUFFIX}")
+        try:
+            folder = _folder(output) if given.get("children") else ""
+        except SeismoError:
+            output.discard()
+            raise
+        quiet = bool(given.get("quiet"))
+        self.process = process = children.Process(output, settings, folder, quiet, life)
+        self.stderr = -1
+        if not quiet:
+            try:
+                self.stderr = out_of_the_way(os.dup(2))
+                process.close_in_child.append(self.stderr)
+            except OSError:
+                pass  # there is no stderr: there will be no summary
+        self.path = sys.path[1 if sys.path and not sys.flags.safe_path else 0 :]  # without the program's
+        process.at_end = self._end
+
+    def go(self) -> int:
+        """Runs the program. Returns only when there is none or it ran to its end; raises what it raises."""
+        from seismo.record import children
+
+        def begin() -> None:
+            children.wrap_exits(self.process)
+            if self.process.parts:
+                children.wrap_starts(self.process)
+            self.process.begin()
+
+        def ended(how: str) -> None:
+            self.process.exit = how
+
+        return run(self.program, begin, ended, self._discard)
+
+    def _discard(self) -> None:
+        """Nothing ran: no recording."""
+        process = self.process
+        if process.begun and not process.done:
+            self.life.stop()
+        process.done = True
+        if process.output is not None:
+            process.output.discard()
+        if process.parts:
+            try:  # noqa: SIM105  contextlib would import collections
+                os.rmdir(process.parts)
+            except OSError:
+                pass
+
+    def _end(self, output: Output) -> int:
+        """After the recorder stopped: the file, the children's parts, the summary. Returns what the summary returns."""
+        from seismo.record import children
+        from seismo.record.output import say
+
+        told = [output.finish(self.life)]
+        programs, sys.path = sys.path, self.path  # the program may have a json.py or a grp.py of its own beside it
+        stderr = self.stderr if self.stderr >= 0 and stderr_is_open() else -1
+        try:
+            if self.process.parts:
+                told += children.gather(output, self.process.parts)
+            for line in told:
+                if line and stderr >= 0:
+                    say(line, stderr)
+            if stderr >= 0 or self.always:
+                return self.summary(output.path, stderr) or 0
+        except Exception as error:  # noqa: BLE001  the program has ended well: so do we
+            if stderr >= 0:
+                say(f"no summary: {type(error).__name__}: {error}", stderr)
+        finally:
+            sys.path = programs
+        return 0
+
+
+def _folder(output: Output) -> str:
+    """The folder for the children's parts. Leftovers of an earlier run into the same file go with that file."""
+    folder = f"{output.path}.parts"
+    if not os.path.isfile(output.path):
+        raise RecordingError("--children needs a recording that is a plain file", output.path, "name another with -o")
+    try:
+        if os.path.isdir(folder):
+            for name in os.listdir(folder):
+                if name.endswith(".seismo"):
+                    os.unlink(os.path.join(folder, name))
+        else:
+            os.mkdir(folder, 0o700)
+    except OSError as error:
+        raise RecordingError(f"cannot make the folder of the children: {error.strerror}", folder) from None
+    return folder

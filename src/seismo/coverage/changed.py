@@ -1,0 +1,164 @@
+"""Which lines of a project's files have changed since a revision: what git says, the uncommitted and new files too.
+
+    for change in changes("main", os.getcwd()): change.path, change.lines
+
+The revision is compared with the files as they lie there, from where the two histories parted: what others did on main
+since is none of our changes. A renamed file has changed only where its text did; a file that git does not know yet, in
+all of its lines, unless git is told to ignore it.
+
+git is asked with nothing of the user's between: no external diff, no text conversion, no pager, no file-system monitor,
+no locks. A diff is read by its counts, hunk by hunk, so that no text of a file can be taken for a header.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import dataclass
+
+from seismo.errors import SeismoError, UsageError
+
+
+@dataclass(frozen=True)
+class Change:
+    """A file's changed lines, numbered as it is now. `path`: absolute, links resolved; `shown`: as git names it."""
+
+    path: str
+    shown: str
+    lines: frozenset[int]
+
+
+def changes(revision: str, folder: str) -> list[Change]:
+    """The files below the repository of the folder that changed since the revision, by path. Deleted ones are none.
+
+    Raises UsageError for what is no revision, SeismoError if there is no git or no repository.
+    """
+    root = os.fsdecode(_git(folder, "rev-parse", "--show-toplevel").rstrip(b"\n"))
+    if not root:
+        raise SeismoError("this repository has no files of its own", folder, "run it in a work tree")
+    start = _start(root, revision)
+    found = _from_diff(
+        _git(
+            root,
+            "diff",
+            "--no-color",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--no-relative",
+            "--find-renames",
+            "--unified=0",
+            "--inter-hunk-context=0",
+            "--ignore-submodules=all",
+            "--src-prefix=a/",
+            "--dst-prefix=b/",
+            start,
+            "--",
+        )
+    )
+    for name in filter(None, _git(root, "ls-files", "--others", "--exclude-standard", "-z").split(b"\0")):
+        found.setdefault(name, set()).update(_all_lines(os.path.join(root, os.fsdecode(name))))
+    made = []
+    for raw, lines in found.items():
+        shown = os.fsdecode(raw)
+        made.append(Change(os.path.realpath(os.path.join(root, shown)), shown, frozenset(lines)))
+    return sorted(made, key=lambda change: change.path)
+
+
+def _start(root: str, revision: str) -> str:
+    """The commit to compare with."""
+    hint = "it is a branch, a tag or a commit, such as main or HEAD~3"
+    unknown = UsageError(f"git knows no revision {revision!a}", root, hint)
+    if revision.startswith("-") or not revision or "\0" in revision:
+        raise unknown
+    try:
+        commit = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+    except SeismoError:
+        raise unknown from None
+    name = commit.decode("ascii").strip()
+    try:
+        return _git(root, "merge-base", name, "HEAD").decode("ascii").strip() or name
+    except SeismoError:  # no common history, or no commit yet
+        return name
+
+
+def _git(folder: str, *words: str) -> bytes:
+    """What git prints. Raises SeismoError with what it complains of."""
+    safe = ["--no-pager", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"]
+    environment = {**os.environ, "LC_ALL": "C"}
+    command = ["git", *safe, *words]
+    try:
+        done = subprocess.run(
+            command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=False
+        )
+    except FileNotFoundError:
+        raise SeismoError("git is not there", hint="what changed is what git says: install it") from None
+    except OSError as error:
+        raise SeismoError(f"git cannot be run: {error.strerror or error}", folder) from None
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0].removeprefix("fatal: ")
+        hint = "what changed is what git says" if "not a git repository" in said else ""
+        raise SeismoError(f"git says: {said or f'status {done.returncode}'}", folder, hint)
+    return done.stdout
+
+
+def _from_diff(diff: bytes) -> dict[bytes, set[int]]:
+    """The changed lines of the new files in a diff without context, by their names."""
+    found: dict[bytes, set[int]] = {}
+    lines = iter(diff.split(b"\n"))
+    current: set[int] = set()
+    for line in lines:
+        if line.startswith(b"diff --git "):
+            current = set()
+        elif line.startswith(b"+++ "):
+            name = _name(line[4:])
+            if name:
+                current = found.setdefault(name, set())
+        elif line.startswith(b"@@ "):
+            old, new = _hunk(line)
+            current.update(range(new[0], new[0] + new[1]))
+            for _ in range(old[1] + new[1]):  # whatever they look like
+                next(lines, b"")
+    return found
+
+
+def _hunk(line: bytes) -> tuple[tuple[int, int], tuple[int, int]]:
+    """(first line, lines) of the old and the new file: `@@ -3 +3,2 @@ def f():`."""
+    words = line.split(b" ", 3)
+    try:
+        old, new = (tuple(map(int, word[1:].split(b","))) for word in words[1:3])
+    except ValueError:
+        raise SeismoError("git's diff cannot be read", line.decode("utf-8", "replace")) from None
+    return (old[0], old[1] if len(old) > 1 else 1), (new[0], new[1] if len(new) > 1 else 1)
+
+
+_ESCAPES = {b"a": 7, b"b": 8, b"t": 9, b"n": 10, b"v": 11, b"f": 12, b"r": 13, b'"': 34, b"\\": 92}
+
+
+def _name(text: bytes) -> bytes:
+    """The file of a `+++` line without its prefix; b"" for none. git quotes what is not plain, as C does."""
+    if text == b"/dev/null":
+        return b""
+    if not text.startswith(b'"'):
+        return text.removesuffix(b"\t").removeprefix(b"b/")
+    inside, name, at = text[1 : text.rindex(b'"')], bytearray(), 0
+    while at < len(inside):
+        char = inside[at : at + 1]
+        if char != b"\\":
+            name += char
+            at += 1
+        elif inside[at + 1 : at + 4].isdigit():
+            name.append(int(inside[at + 1 : at + 4], 8) & 255)
+            at += 4
+        else:
+            name.append(_ESCAPES.get(inside[at + 1 : at + 2], 63))
+            at += 2
+    return bytes(name).removeprefix(b"b/")
+
+
+def _all_lines(path: str) -> range:
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+    except OSError:  # a link that leads nowhere, a folder, gone meanwhile
+        return range(0)
+    return range(1, content.count(b"\n") + 2)

@@ -1,0 +1,565 @@
+"""What a project says about its coverage: coverage.py's settings files, and [tool.seismo.cover] over them.
+
+    settings = load(os.getcwd())
+
+Which file. As coverage.py has it, one file of these: .coveragerc, .coveragerc.toml, setup.cfg, tox.ini, pyproject.toml,
+in that order. The first two are coverage's own and count as soon as they are there; in the others only sections of
+coverage count, and a file without any is passed over. A file that is named (--rcfile, COVERAGE_RCFILE) is the only one
+and must be there. [tool.seismo.cover] of pyproject.toml is read after that and wins, option by option.
+
+What is done with an option. OPTIONS has those that are taken over, with how each is read. What else coverage.py knows
+is named in `notes`, once, and so is what nobody knows; in [tool.seismo.cover], which is ours, an unknown name is an
+error. A value that cannot be is always one.
+
+A recorded process loads this module when there is a settings file in its folder, and only then; so it does without
+dataclasses and typing, and loads configparser or tomllib only for a file that wants one.
+"""
+
+from __future__ import annotations
+
+import os
+
+from seismo.coverage.defaults import EXCLUDE, PARTIAL, PARTIAL_ALWAYS
+from seismo.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from seismo.model import Recording
+
+# Where a settings file may be: its name, and whether all of it is coverage's.
+FILES = (
+    (".coveragerc", True),
+    (".coveragerc.toml", True),
+    ("setup.cfg", False),
+    ("tox.ini", False),
+    ("pyproject.toml", False),
+)
+SORTS = ("name", "statements", "missing", "branches", "partial", "percent")
+_COVERAGE_SORTS = {
+    "name": "name",
+    "stmts": "statements",
+    "miss": "missing",
+    "branch": "branches",
+    "brpart": "partial",
+    "cover": "percent",
+}
+
+
+class Settings:
+    """What is recorded, what counts as executable, and how a report shows it.
+
+    Patterns of files and folders are as they were written: relative ones start at `folder`.
+    """
+
+    folder = ""  # where the settings were looked for; absolute
+    file = ""  # the file they are from; "": none was found
+    notes: tuple[str, ...] = ()  # what was not taken over, a sentence each
+
+    # What is recorded
+    branch = False
+    counts = False
+    contexts = ""  # "test": a context for each test function
+    context = ""  # what all that runs belongs to
+    source: tuple[str, ...] = ()  # packages or folders
+    source_pkgs: tuple[str, ...] = ()
+    source_dirs: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
+    omit: tuple[str, ...] = ()
+    cover_pylib = False  # the standard library too
+    children = False
+    data_file = ".coverage"  # coverage.py's, for the format of that name
+    relative_files = False
+
+    # What is executable
+    exclude: tuple[str, ...] = EXCLUDE  # with exclude_also
+    partial: tuple[str, ...] = PARTIAL  # with partial_also
+    partial_always: tuple[str, ...] = PARTIAL_ALWAYS
+
+    # What is shown
+    report_include: tuple[str, ...] = ()
+    report_omit: tuple[str, ...] = ()
+    report_contexts: tuple[str, ...] = ()  # regular expressions
+    include_namespace_packages = False
+    ignore_errors = False
+    fail_under = 0.0
+    precision = 0
+    show_missing = False
+    skip_covered = False
+    skip_empty = False
+    sort = ""  # one of SORTS, with "-" before it for the largest first; "": by name
+    paths: Mapping[str, tuple[str, ...]] = {}  # name: the canonical path, then what stands for it elsewhere
+
+    # Of the formats
+    html_directory = "htmlcov"
+    html_title = "Coverage report"
+    html_skip_covered: bool | None = None  # None: as skip_covered
+    html_skip_empty: bool | None = None
+    html_show_contexts = False
+    xml_output = "coverage.xml"
+    xml_package_depth = 99
+    json_output = "coverage.json"
+    json_pretty_print = False
+    json_show_contexts = False
+    lcov_output = "coverage.lcov"
+    lcov_line_checksums = False
+
+    def __init__(self, **given: Any) -> None:
+        """The defaults, and what is given over them."""
+        self.folder = os.getcwd() if "folder" not in given else given["folder"]
+        for name, value in given.items():
+            if name not in NAMES:
+                raise TypeError(f"there is no setting {name}")
+            setattr(self, name, value)
+
+    def replace(self, **given: Any) -> Settings:
+        """A copy with other values."""
+        return Settings(**{**self.__dict__, **given})
+
+    def of_recording(self, recording: Recording) -> Settings:
+        """These settings, and what a recording says of what it holds over them.
+
+        Its lists: source_dirs, absolute, of packages too; source_pkgs, those that were not found at the start; include
+        and omit, the run's. The native filter has recorded no less than they say, but perhaps more.
+        """
+        merged = recording.meta.get("merged")
+        parts = merged if isinstance(merged, list) and merged else [recording.meta]
+        parts = [part if isinstance(part, dict) else {} for part in parts]
+        given: dict[str, Any] = {"source": ()}
+        for name in ("branch", "counts"):
+            given[name] = any(part.get(name) is True for part in parts)
+        for name in ("source_dirs", "source_pkgs", "include", "omit"):
+            lists = [_strings(part.get("settings"), name) for part in parts]
+            if name == "include":
+                kept = [one for of in lists for one in of] if all(lists) else []
+            elif name == "omit":
+                kept = [one for one in lists[0] if all(one in of for of in lists)]
+            else:
+                kept = [one for of in lists for one in of]
+            given[name] = tuple(dict.fromkeys(kept))
+        return self.replace(**given)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Settings) and all(getattr(self, name) == getattr(other, name) for name in NAMES)
+
+    __hash__ = None  # type: ignore[assignment]  # it may change
+
+    def __repr__(self) -> str:
+        return f"Settings({', '.join(f'{name}={value!r}' for name, value in self.__dict__.items())})"
+
+
+NAMES = frozenset(Settings.__annotations__) | {
+    name for name, value in vars(Settings).items() if isinstance(value, (str, bool, int, float)) and name[0] != "_"
+}
+
+
+# ---- the options: setting, section, option, how it is read ----
+
+OPTIONS = (
+    ("branch", "run", "branch", "switch"),
+    ("context", "run", "context", "text"),
+    ("cover_pylib", "run", "cover_pylib", "switch"),
+    ("data_file", "run", "data_file", "path"),
+    ("contexts", "run", "dynamic_context", "contexts"),
+    ("children", "run", "patch", "patch"),
+    ("relative_files", "run", "relative_files", "switch"),
+    ("include", "run", "include", "texts"),
+    ("omit", "run", "omit", "texts"),
+    ("source", "run", "source", "texts"),
+    ("source_pkgs", "run", "source_pkgs", "texts"),
+    ("source_dirs", "run", "source_dirs", "texts"),
+    ("exclude", "report", "exclude_lines", "patterns"),
+    ("exclude_also", "report", "exclude_also", "patterns"),
+    ("partial", "report", "partial_branches", "patterns"),
+    ("partial_also", "report", "partial_also", "patterns"),
+    ("partial_always", "report", "partial_branches_always", "patterns"),
+    ("fail_under", "report", "fail_under", "percent"),
+    ("ignore_errors", "report", "ignore_errors", "switch"),
+    ("include_namespace_packages", "report", "include_namespace_packages", "switch"),
+    ("report_contexts", "report", "contexts", "texts"),
+    ("report_include", "report", "include", "texts"),
+    ("report_omit", "report", "omit", "texts"),
+    ("precision", "report", "precision", "whole"),
+    ("show_missing", "report", "show_missing", "switch"),
+    ("skip_covered", "report", "skip_covered", "switch"),
+    ("skip_empty", "report", "skip_empty", "switch"),
+    ("sort", "report", "sort", "sort"),
+    ("html_directory", "html", "directory", "path"),
+    ("html_title", "html", "title", "text"),
+    ("html_skip_covered", "html", "skip_covered", "switch"),
+    ("html_skip_empty", "html", "skip_empty", "switch"),
+    ("html_show_contexts", "html", "show_contexts", "switch"),
+    ("xml_output", "xml", "output", "path"),
+    ("xml_package_depth", "xml", "package_depth", "whole"),
+    ("json_output", "json", "output", "path"),
+    ("json_pretty_print", "json", "pretty_print", "switch"),
+    ("json_show_contexts", "json", "show_contexts", "switch"),
+    ("lcov_output", "lcov", "output", "path"),
+    ("lcov_line_checksums", "lcov", "line_checksums", "switch"),
+)
+
+# What of coverage.py's makes no difference here: seismo does it always, or it is about coverage.py's inside.
+_NO_DIFFERENCE = {
+    "run": (
+        "command_line",
+        "concurrency",
+        "core",
+        "debug",
+        "debug_file",
+        "disable_warnings",
+        "parallel",
+        "sigterm",
+        "timid",
+        "_crash",
+    ),
+}
+# What it has that seismo has not.
+_NOT_TAKEN = {"run": ("plugins",), "report": ("format",), "html": ("extra_css",)}
+
+# The names in [tool.seismo.cover]: those of the settings, where it is not said otherwise here.
+_OURS = {
+    name: how
+    for name, _, _, how in OPTIONS
+    if name not in ("contexts", "children", "data_file") and not name.startswith(("html_", "xml_", "json_", "lcov_"))
+} | {"counts": "switch", "contexts": "our contexts", "children": "switch", "sort": "sort"}
+
+
+def is_there(folder: str) -> bool:
+    """Whether there may be settings in the folder: a look that is cheap, and errs on the side of yes."""
+    if os.environ.get("COVERAGE_RCFILE"):
+        return True
+    for name, ours in FILES:
+        path = os.path.join(folder, name)
+        try:
+            with open(path, "rb") as file:
+                content = b"" if ours else file.read()
+        except OSError:
+            continue
+        if ours or b"coverage" in content or b"seismo" in content:
+            return True
+    return False
+
+
+def load(folder: str, rcfile: str | None = None) -> Settings:
+    """The settings that hold in the folder. rcfile: the one settings file to use; "": none at all.
+
+    Raises UsageError, which names file and option.
+    """
+    found: dict[str, Any] = {}
+    notes: list[str] = []
+    folder = os.path.abspath(folder)
+    used = ""
+    if rcfile != "":
+        used = _from_coverage(folder, rcfile or os.environ.get("COVERAGE_RCFILE") or None, found, notes)
+        ours = _from_pyproject(folder, found)
+        used = used or ours
+    data_file = os.environ.get("COVERAGE_FILE")
+    if data_file:
+        found["data_file"] = data_file
+    for name in ("exclude", "partial"):
+        also = found.pop(f"{name}_also", ())
+        if also:
+            found[name] = (*found.get(name, getattr(Settings, name)), *also)
+    return Settings(folder=folder, file=used, notes=tuple(notes), **found)
+
+
+def for_recording(recording: Recording, folder: str | None = None, rcfile: str | None = None) -> Settings:
+    """The settings for looking at a recording from the folder (the current one): see `load` and `of_recording`."""
+    return load(os.getcwd() if folder is None else folder, rcfile).of_recording(recording)
+
+
+def _strings(settings: object, name: str) -> list[str]:
+    """A list of strings in a recording's settings, which may be anything."""
+    found = settings.get(name) if isinstance(settings, dict) else None
+    return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
+
+
+def _from_coverage(folder: str, named: str | None, found: dict[str, Any], notes: list[str]) -> str:
+    """Takes over the first file of coverage.py's that has settings. Returns its path, or ""."""
+    files = FILES if named in (None, ".coveragerc") else ((str(named), True),)
+    for name, ours in files:
+        path = os.path.join(folder, os.path.expanduser(name))
+        sections = _sections(path, ours)
+        if sections is None:
+            continue
+        if _take_over(path, sections, found, notes) or ours:
+            return path
+    if named is not None and named != ".coveragerc":
+        raise UsageError("there is no such settings file", os.path.join(folder, named), "see --rcfile and --no-config")
+    return ""
+
+
+class _Section:
+    """A section of a file: its name there, and its options. toml: values have types of their own."""
+
+    def __init__(self, name: str, options: Mapping[str, Any], toml: bool) -> None:
+        self.name, self.options, self.toml = name, options, toml
+
+
+def _sections(path: str, ours: bool) -> dict[str, _Section] | None:
+    """The sections of a file by coverage.py's names. None: the file is not there, or cannot be one of these."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return None
+    except UnicodeDecodeError as error:
+        raise UsageError("the settings file is not UTF-8", path, str(error)) from None
+    except OSError as error:
+        raise UsageError(f"the settings file cannot be read: {error.strerror or error}", path) from None
+    if not ours and "coverage" not in text:
+        return None
+    if path.endswith(".toml"):
+        data = _toml(text, path)
+        tool = data.get("tool")
+        inner = tool.get("coverage") if isinstance(tool, dict) else None
+        found = {name: (f"tool.coverage.{name}", value) for name, value in (inner or {}).items()}
+        if ours:
+            found = {**{name: (name, value) for name, value in data.items() if name != "tool"}, **found}
+        return {name: _Section(real, value, True) for name, (real, value) in found.items() if isinstance(value, dict)}
+    parser = _ini(text, path)
+    sections = {}
+    for real in parser.sections():
+        if real.startswith("coverage:"):
+            sections[real.removeprefix("coverage:")] = _Section(real, dict(parser.items(real)), False)
+        elif ours and real not in sections:
+            sections[real] = _Section(real, dict(parser.items(real)), False)
+    return sections
+
+
+def _toml(text: str, path: str) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise UsageError(f"the settings file is no TOML: {error}", path) from None
+
+
+def _ini(text: str, path: str) -> Any:
+    import configparser
+
+    parser = configparser.ConfigParser(interpolation=None)
+    try:
+        parser.read_string(text, path)
+    except configparser.Error as error:
+        reason = str(error).replace(repr(path), "").replace("\n", " ")
+        raise UsageError(f"the settings file cannot be read: {reason}", path) from None
+    return parser
+
+
+def _take_over(path: str, sections: Mapping[str, _Section], found: dict[str, Any], notes: list[str]) -> bool:
+    """Takes over the options of the sections. Returns whether there were any."""
+    known: dict[str, set[str]] = {}
+    any_set = False
+    for setting, section, option, how in OPTIONS:
+        known.setdefault(section, set()).add(option)
+        where = sections.get(section)
+        if where is not None and option in where.options:
+            found[setting] = _Value(path, where, option).read(how)
+            any_set = True
+    paths = sections.get("paths")
+    if paths is not None and paths.options:
+        found["paths"] = {name: _Value(path, paths, name).read("paths") for name in paths.options}
+        any_set = True
+    without, unknown = [], []
+    for section, options in known.items():
+        where = sections.get(section)
+        for option in where.options if where is not None else ():
+            if option in options or option in _NO_DIFFERENCE.get(section, ()):
+                any_set = True
+            elif option in _NOT_TAKEN.get(section, ()):
+                without.append(f"[{where.name}] {option}")  # type: ignore[union-attr]
+            else:
+                unknown.append(f"[{where.name}] {option}")  # type: ignore[union-attr]
+    shown = os.path.basename(path)
+    if without:
+        notes.append(f"{shown}: not taken over: {', '.join(without)}")
+    if unknown:
+        notes.append(f"{shown}: no such setting: {', '.join(unknown)}")
+    return any_set or bool(without)
+
+
+def _from_pyproject(folder: str, found: dict[str, Any]) -> str:
+    """Takes over [tool.seismo.cover]. Returns the path of the file if it has any."""
+    path = os.path.join(folder, "pyproject.toml")
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+    except (OSError, UnicodeDecodeError):
+        return ""
+    if "seismo" not in text:
+        return ""
+    table: Any = _toml(text, path)
+    for name in ("tool", "seismo", "cover"):
+        table = table.get(name, {}) if isinstance(table, dict) else {}
+    if not isinstance(table, dict):
+        raise UsageError("this is no table of settings", f"{path}: [tool.seismo.cover]")
+    section = _Section("tool.seismo.cover", table, True)
+    for name in table:
+        if name == "paths":
+            inner = table[name]
+            if not isinstance(inner, dict):
+                raise _Value(path, section, name).wrong("is no table", '[tool.seismo.cover.paths]: name = ["src", ...]')
+            paths = _Section("tool.seismo.cover.paths", inner, True)
+            found["paths"] = {key: _Value(path, paths, key).read("paths") for key in inner}
+        elif name in _OURS:
+            found[name] = _Value(path, section, name).read(_OURS[name])
+        else:
+            raise _Value(path, section, name).wrong("is no setting", _did_you_mean(name))
+    return path if table else ""
+
+
+def _did_you_mean(name: str) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(name, _OURS, 1)
+    return f"did you mean {close[0]}?" if close else f"there are: {', '.join(sorted(_OURS))}, paths"
+
+
+# ---- values ----
+
+
+class _Value:
+    """One option of a file. read(how) gives its value, or raises UsageError."""
+
+    def __init__(self, path: str, section: _Section, option: str) -> None:
+        self.path, self.section, self.option = path, section, option
+        self.raw = section.options[option]
+
+    def wrong(self, what: str, hint: str) -> UsageError:
+        return UsageError(f"{self.option} {what}", f"{self.path}: [{self.section.name}]", hint)
+
+    def read(self, how: str) -> Any:
+        reader: Callable[[_Value], Any] = _READERS[how]
+        return reader(self)
+
+    def text(self) -> str:
+        if not isinstance(self.raw, str):
+            raise self.wrong(f"cannot be {self.raw!r}", "it is a text")
+        return self.expanded(self.raw)
+
+    def expanded(self, text: str) -> str:
+        """The text with environment variables in it: $NAME, ${NAME}, ${NAME-otherwise}, ${NAME?} (must be), $$."""
+        if "$" not in text:
+            return text
+        import re
+
+        def value(match: re.Match[str]) -> str:
+            name = match[1] or match[2]
+            if name == "$":
+                return "$"
+            if name in os.environ:
+                return os.environ[name]
+            if match[3]:
+                raise self.wrong(f"needs the environment variable {name}", f"it is {text!r}")
+            return match[4] or ""
+
+        return re.sub(r"\$(?:(\$|\w+)|\{(\w+)(?:(\?)|-([^}]*))?\})", value, text)
+
+    def texts(self) -> tuple[str, ...]:
+        """A list: of a TOML file a list of strings, else parted by commas and line ends."""
+        if self.section.toml:
+            if self.section.name.startswith("tool.seismo") and isinstance(self.raw, str):
+                return (self.expanded(self.raw),)
+            if not isinstance(self.raw, list) or not all(isinstance(one, str) for one in self.raw):
+                raise self.wrong(f"cannot be {self.raw!r}", 'it is a list of texts: ["...", "..."]')
+            return tuple(self.expanded(one) for one in self.raw)
+        words = self.text().replace("\n", ",").split(",")
+        return tuple(word.strip() for word in words if word.strip())
+
+    def patterns(self) -> tuple[str, ...]:
+        """Regular expressions: of a TOML file a list, else one a line."""
+        import re
+
+        given = self.texts() if self.section.toml else tuple(self.text().splitlines())
+        kept = tuple(one.strip() for one in given if one.strip())
+        for one in kept:
+            try:
+                re.compile(one)
+            except (re.error, RecursionError, OverflowError) as error:
+                raise self.wrong(f"cannot be {one!r}", f"it is no regular expression: {error}") from None
+        return kept
+
+    def switch(self) -> bool:
+        words = {
+            "1": True,
+            "yes": True,
+            "true": True,
+            "on": True,
+            "0": False,
+            "no": False,
+            "false": False,
+            "off": False,
+        }
+        if isinstance(self.raw, bool):
+            return self.raw
+        value = words.get(self.text().strip().lower()) if isinstance(self.raw, str) else None
+        if value is None:
+            raise self.wrong(f"cannot be {self.raw!r}", "it is true or false")
+        return value
+
+    def number(self) -> float:
+        raw = self.text() if isinstance(self.raw, str) else self.raw
+        try:
+            if not isinstance(raw, bool):
+                return float(raw)
+        except (ValueError, TypeError, OverflowError):
+            pass
+        raise self.wrong(f"cannot be {self.raw!r}", "it is a number")
+
+    def percent(self) -> float:
+        value = self.number()
+        if not 0 <= value <= 100:
+            raise self.wrong(f"cannot be {self.raw!r}", "it is a percentage from 0 to 100")
+        return value
+
+    def whole(self) -> int:
+        value = self.number()
+        if not (0 <= value < 1e6 and value == int(value)):
+            raise self.wrong(f"cannot be {self.raw!r}", "it is a whole number, 0 or more")
+        return int(value)
+
+    def contexts(self) -> str:
+        value = self.text()
+        if value not in ("", "test_function"):
+            raise self.wrong(f"cannot be {value!r}", "test_function is the only one there is")
+        return "test" if value else ""
+
+    def our_contexts(self) -> str:
+        value = self.text()
+        if value not in ("", "test"):
+            raise self.wrong(f"cannot be {value!r}", "it is test, or empty")
+        return value
+
+    def patch(self) -> bool:
+        """What coverage.py is to patch: forks, execs and os._exit are followed always, other processes if asked for."""
+        return "subprocess" in self.texts()
+
+    def sort(self) -> str:
+        value = self.text()
+        sign, name = ("-", value[1:]) if value.startswith("-") else ("", value.removeprefix("+"))
+        name = _COVERAGE_SORTS.get(name.lower(), name)
+        if name not in SORTS:
+            raise self.wrong(
+                f"cannot be {value!r}", f"it is one of {', '.join(SORTS)}, with - before it to turn it round"
+            )
+        return sign + name
+
+
+_READERS: dict[str, Callable[[_Value], Any]] = {
+    "text": _Value.text,
+    "path": lambda value: os.path.expanduser(value.text()),
+    "texts": _Value.texts,
+    "paths": lambda value: tuple(map(os.path.expanduser, value.texts())),
+    "patterns": _Value.patterns,
+    "switch": _Value.switch,
+    "percent": _Value.percent,
+    "whole": _Value.whole,
+    "contexts": _Value.contexts,
+    "our contexts": _Value.our_contexts,
+    "patch": _Value.patch,
+    "sort": _Value.sort,
+}

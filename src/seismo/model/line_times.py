@@ -1,0 +1,127 @@
+"""Times of lines with their errors.
+
+A line's segments are a population of their own, as a function's are: all timed, or about one in 128 drawn at random.
+So lines are estimated as functions are (native/model/estimate.c), each as the only node of a function of its own: the
+segments that a hit begins are its calls, the others (a function that it called came back, a generator went on) its
+resumes, and what the probes cost in each is what the recorder measured for the two. The sum over all lines is held
+against the time of their threads that was not timed always, as that of functions is.
+
+Rows of several processes that are one after a merge are one population; the probes' costs are then the processes' mean.
+
+Inner times are sums of the same segments, made while recording (native/recorder/linetimes.h), the probes' cost taken
+out, with their variance. What is known of the sum of all lines corrects them, too: their sampled part by as much as it
+corrects the lines' own. How much of an inner time is sampled follows from its variance: 127 times the samples' mean
+size (weighted by size) for each ns.
+"""
+
+from __future__ import annotations
+
+import array
+import math
+from typing import TYPE_CHECKING, Any
+
+from seismo import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from seismo.model.recording import Columns, Tables
+
+TWO_SIDED = 1.96  # standard deviations: 19 in 20
+
+
+def estimated(tables: Tables) -> Columns:
+    """own_ns, own_error_ns, inner_ns, inner_error_ns, total_ns, total_error_ns of each row of `lines`."""
+    lines = tables["lines"]
+    count = len(lines["id"])
+    if not any(lines["segments"]):  # coverage: nothing is timed
+        nothing = memoryview(array.array("d", bytes(8 * count)))
+        return dict.fromkeys(
+            ("own_ns", "own_error_ns", "inner_ns", "inner_error_ns", "total_ns", "total_error_ns"), nothing
+        )
+    found = {name: memoryview(column) for name, column in _core.estimate(_as_functions(tables, count)).items()}
+    own, own_errors = found["own_ns"].tolist(), found["own_error_ns"].tolist()
+    size, factor = _sampled(tables, sum(own))
+    inner, inner_errors = [], []
+    for time, variance in zip(lines["inner_ns"].tolist(), lines["inner_var"].tolist(), strict=True):
+        part = min(time, variance / (127 * size)) if size > 0 else 0.0
+        more = part * (factor - 1)
+        inner.append(time + more)
+        inner_errors.append(math.hypot(factor * TWO_SIDED * math.sqrt(max(0.0, variance)), more))
+    return {
+        "own_ns": found["own_ns"],
+        "own_error_ns": found["own_error_ns"],
+        "inner_ns": _reals(inner),
+        "inner_error_ns": _reals(inner_errors),
+        "total_ns": _reals([a + b for a, b in zip(own, inner, strict=True)]),
+        "total_error_ns": _reals([math.hypot(a, b) for a, b in zip(own_errors, inner_errors, strict=True)]),
+    }
+
+
+def _sampled(tables: Tables, own: float) -> tuple[float, float]:
+    """The mean size of a sample's own part, weighted by size, in ns; by what samples understate, as a factor.
+
+    own: the sum of the lines' estimated own times.
+    """
+    lines, processes = tables["lines"], tables["processes"]
+    cost = _mean(processes["python_inside"].tolist())
+    back = _mean(processes["resume_inside"].tolist())
+    number, time, square = (sum(lines[name].tolist()) for name in ("sampled", "sampled_ns", "sampled_sq"))
+    hits, segments = sum(lines["hits"].tolist()), sum(lines["segments"].tolist())
+    if not number or time <= number * cost:
+        return 0.0, 1.0
+    size = max(0.0, square - 2 * cost * time + number * cost * cost) / (time - number * cost)
+    exact = sum(lines["timed_ns"].tolist()) + sum(lines["ticked_ns"].tolist())
+    scale = max(0, segments - sum(lines["timed"].tolist())) / number
+    rest = time * scale - cost * hits - back * max(0, segments - hits)
+    if rest <= 0:
+        return size, 1.0
+    return size, min(2.0, max(0.5, (own - exact) / rest))
+
+
+def _as_functions(tables: Tables, count: int) -> dict[str, Any]:
+    """The tables that _core.estimate takes, with a function and a node for each line, in one process."""
+    lines = tables["lines"]
+    hits, segments = lines["hits"].tolist(), lines["segments"].tolist()
+    numbers, nought = _whole(range(count)), _whole([0] * count)
+    nodes: dict[str, Any] = {
+        "parent": _whole([-1] * count),
+        "thread": nought,
+        "function": numbers,
+        "calls": lines["hits"],
+        "resumes": _whole([max(0, a - b) for a, b in zip(segments, hits, strict=True)]),
+    }
+    for name in ("timed", "timed_ns", "timed_sq", "sampled", "sampled_ns", "sampled_sq", "ticked", "ticked_ns"):
+        nodes[name] = lines[name]
+    processes = tables["processes"]
+    costs = {name: _mean(processes[name].tolist()) for name in _COSTS}
+    costs["cost_error"] = max(processes["cost_error"].tolist(), default=0.0)
+    return {
+        "nodes": nodes,
+        "functions": {"kind": nought},
+        "threads": {"process": _whole([0]), "rest_ns": _whole([sum(tables["threads"]["rest_ns"].tolist())])},
+        "processes": {name: _reals([value]) for name, value in costs.items()},
+    }
+
+
+_COSTS = (
+    "python_inside",
+    "python_outside",
+    "c_inside",
+    "c_outside",
+    "resume_inside",
+    "resume_outside",
+    "clock_ns",
+)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
+
+
+def _whole(values: Any) -> memoryview:
+    return memoryview(array.array("q", values))
+
+
+def _reals(values: list[float]) -> memoryview:
+    return memoryview(array.array("d", values))

@@ -1,0 +1,111 @@
+"""Timing lines from inside: `with seismo.lines(only="app.core.*")`, `@seismo.lines`.
+
+The sessions are those of seismo.record.session, on another recorder. There is one engine in a process, so calls and
+lines are not recorded at the same time.
+"""
+
+from __future__ import annotations
+
+from seismo.errors import UsageError
+from seismo.record import engine
+from seismo.record.session import Session
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable
+    from typing import Any, ParamSpec, TypeVar, overload
+
+    from seismo.expression import Expression
+
+    P = ParamSpec("P")
+    R = TypeVar("R")
+
+
+class Lines(Session):
+    """A session that times lines."""
+
+    name = "lines"
+    recorder = "linetimes"
+
+
+def chosen(only: Iterable[str], where: str | Expression | None = None) -> str | None:
+    """The expression about functions for what is chosen; None: everything is. Raises UsageError.
+
+    Each of `only` is a glob or a name: of a module, of a function (with or without its module), or of a file. A name
+    without *, ?, [ stands for what is in it, too: a package's modules, a class's methods, a function's inner ones.
+    """
+    from seismo.expression.lexer import quoted
+
+    terms = []
+    for glob in only:
+        if not glob:
+            raise UsageError(f"only cannot be {glob!r}", hint="it is a glob or a name, such as 'app.core.*'")
+        names = quoted(glob)
+        if not any(sign in glob for sign in "*?["):
+            names += ", " + quoted(glob + ".*")
+        terms.append(f"module({names}) or call({names}) or file({quoted(glob)})")
+    text = " or ".join(terms)
+    if where is not None:
+        also = str(engine.narrowed(where))
+        text = f"({text}) and ({also})" if text else also
+    return str(engine.narrowed(text)) if text else None
+
+
+if TYPE_CHECKING:
+
+    @overload
+    def lines(function: Callable[P, R], /) -> Callable[P, R]: ...
+    @overload
+    def lines(
+        *,
+        only: str | Iterable[str] = (),
+        where: str | Expression | None = None,
+        opcodes: bool | None = None,
+        output: str | os.PathLike[str] | None = None,
+        clock: str | None = None,
+        timing: str | None = None,
+        source: str | None = None,
+    ) -> Lines: ...
+
+
+def lines(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    only: str | Iterable[str] = (),
+    where: str | Expression | None = None,
+    opcodes: bool | None = None,
+    output: str | os.PathLike[str] | None = None,
+    clock: str | None = None,
+    timing: str | None = None,
+    source: str | None = None,
+) -> Any:
+    """Counts and times the lines of a `with` block, or of a function whenever it runs.
+
+        with seismo.lines(only="app.core.*") as p: ...     p.recording.lines
+        @seismo.lines                                      function.lines.recording
+
+    only: which functions, as names or globs of modules, functions or files: "app.core" is the module, the package or
+    the class and all in it; all functions by default. where: the same as an expression (docs/expressions.md). What is
+    left out belongs to the line that called it, and costs next to nothing. opcodes: count instructions, too. output: a
+    file that is written at the end, and now and then before. clock, timing, source: as in seismo.profile.
+
+    Raises UsageError, at the start, for values that are none, for settings other than those of a recording that is
+    running, and beside a recording of calls; RecordingError if this interpreter cannot be recorded.
+    """
+    globs = [only] if isinstance(only, str) else list(only)
+    settings: dict[str, object] = {
+        name: value
+        for name, value in (
+            ("clock", clock),
+            ("timing", timing),
+            ("source", source),
+            ("opcodes", None if opcodes is None else int(opcodes)),
+            ("where", engine.quietly(chosen, globs, where)),
+        )
+        if value is not None
+    }
+    engine.check(settings)
+    session = Lines(output, settings)
+    return session if function is None else session(function)

@@ -1,0 +1,304 @@
+"""Line times on a terminal or a pipe: the hottest lines, the functions, the sources with the times beside the lines.
+
+heat   how the line's own time compares to the hottest line's
+hits   how often the line began; exact
+own    time in the line itself and the C functions that it called
+±      the error of that
+inner  time in Python functions that it called
+each   own and inner time a hit
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from seismo.escape import printable
+from seismo.report import text
+from seismo.report.facts import header
+from seismo.report.functions import Modules
+from seismo.report.terminal import write_facts
+from seismo.report.timed_source import TimedFile, TimedFunction, TimedLine, TimedProgram, timed_program
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from seismo.model import Recording
+    from seismo.report.paper import Paper, Span
+    from seismo.report.text import Signs
+
+HEAT = 5  # columns
+LEAST_TEXT = 20  # columns for a source text; with less the line gets too long rather
+HOT = 0.5  # of the hottest line's own time: shown in red
+TAB = 4
+
+# What --sort takes, and the words for it.
+ORDERS: dict[str, tuple[Callable[[TimedLine], float], str]] = {
+    "own": (lambda line: line.own_ns, "own time"),
+    "inner": (lambda line: line.inner_ns, "inner time"),
+    "total": (lambda line: line.total_ns, "own and inner time"),
+    "hits": (lambda line: line.hits, "hits"),
+    "calls": (lambda line: line.hits, "hits"),
+    "awaiting": (lambda line: line.await_ns, "time awaiting"),
+}
+
+
+@dataclass
+class LinesView:
+    """What of a recording of line times to show. limit: lines and functions of a table, None for all.
+
+    files: how many files' sources, None for all. share: of all own time, from which on a function's source is shown.
+    """
+
+    order: str = "own"
+    limit: int | None = 20
+    files: int | None = 5
+    share: float = 0.02
+    modules: Modules = field(default_factory=Modules)
+
+
+def write_report(paper: Paper, recording: Recording, view: LinesView) -> None:
+    """Writes the report."""
+    write_facts(paper, header(recording, paper.signs))
+    paper.flush()
+    program = timed_program(recording, view.modules.left_out(recording.functions) if view.modules else ())
+    remark = printable(view.modules.words())
+    whole = f"100 % is {text.duration(program.whole_ns, paper.signs)} in lines"
+    paper.line()
+    words = f" ({'; '.join(part for part in (remark, whole) if part)})"
+    paper.line((f"Lines by {ORDERS[view.order][1]}", "title"), (words, "quiet"))
+    if not program.lines:
+        paper.line(("  none", "quiet"))
+        return
+    write_hottest(paper, program, view)
+    paper.line()
+    write_functions(paper, program, view)
+    paper.flush()
+    write_sources(paper, program, view)
+
+
+def write_lines(paper: Paper, recording: Recording) -> None:
+    """Writes the sources alone, all of them, with the times beside the lines: what a notebook shows under a cell."""
+    program = timed_program(recording)
+    if not program.lines:
+        paper.line(("no line was timed", "quiet"))
+        return
+    write_sources(paper, program, LinesView(files=None, share=0.0))
+
+
+# ---- tables ----
+
+
+def write_table(
+    paper: Paper, headings: Sequence[str], rows: Sequence[Sequence[str]], last: Callable[[int, int], list[Span]]
+) -> None:
+    """Writes columns that are right-aligned, then what last(row, width left) gives; its heading is the last one."""
+    widths = [max(text.cells(cell) for cell in column) for column in zip(headings, *rows, strict=True)][:-1]
+    head = "  ".join(text.right(heading, width) for heading, width in zip(headings, widths, strict=False))
+    paper.line((f"{head}  {headings[-1]}", "quiet"))
+    left = max(LEAST_TEXT, paper.width - sum(widths) - 2 * len(widths))
+    for number, row in enumerate(rows):
+        cells = "  ".join(text.right(cell, width) for cell, width in zip(row, widths, strict=False))
+        paper.line(cells + "  ", *last(number, left))
+
+
+def _time(ns: float, signs: Signs) -> str:
+    return text.aligned(text.duration(ns, signs)) if ns > 0 else ""
+
+
+def _each(line: TimedLine, signs: Signs) -> str:
+    return _time(line.total_ns / line.hits, signs) if line.hits else ""
+
+
+def _error(line: TimedLine, signs: Signs) -> str:
+    return text.left(text.error(line.own_error_ns, line.own_ns, signs) if line.own_ns > 0 else "", 6)
+
+
+def write_hottest(paper: Paper, program: TimedProgram, view: LinesView) -> None:
+    """Writes the table of single lines, wherever they are."""
+    key = ORDERS[view.order][0]
+    lines = sorted((line for line in program.lines if key(line) > 0), key=lambda line: -key(line))
+    shown = lines if view.limit is None else lines[: view.limit]
+    texts = {(file.name, number): file.source.text(number) for file in program.files for number in _numbers(file)}
+    signs = paper.signs
+    awaiting = view.order == "awaiting" or any(line.await_ns for line in shown)
+    headings = ["own  ", "", "own %", "inner  ", "each  ", "hits", *(["awaiting  "] if awaiting else []), "line"]
+    rows = [
+        [
+            _time(line.own_ns, signs),
+            _error(line, signs),
+            text.percent(line.own_ns, program.whole_ns),
+            _time(line.inner_ns, signs),
+            _each(line, signs),
+            text.count(line.hits),
+            *([_time(line.await_ns, signs)] if awaiting else []),
+            "",
+        ]
+        for line in shown
+    ]
+
+    def last(number: int, width: int) -> list[Span]:
+        line = shown[number]
+        where = text.location(0, line.function.file, line.number)
+        source = _shown(texts.get((line.function.file, line.number), "").strip())
+        name = printable(line.function.qualname)
+        where = text.shorten(where, width, signs)
+        room = width - text.cells(where) - 2
+        if room < 8:
+            return [(where, "name")]
+        return [(where, "name"), ("  " + _cut(source or name, room, signs), "quiet")]
+
+    write_table(paper, headings, rows, last)
+    _more(paper, len(lines) - len(shown), "line")
+
+
+def _numbers(file: TimedFile) -> set[int]:
+    return {number for function in file.functions for one in (function, *function.small) for number in one.lines}
+
+
+def _more(paper: Paper, number: int, what: str) -> None:
+    if number > 0:
+        paper.line((f"  {paper.signs.cut} {text.number_of(number, 'more ' + what)} (--limit N, --all)", "quiet"))
+
+
+def write_functions(paper: Paper, program: TimedProgram, view: LinesView) -> None:
+    """Writes the table of functions, by the own time of their lines."""
+    signs = paper.signs
+    functions = [one for file in program.files for function in file.functions for one in (function, *function.small)]
+    functions.sort(key=lambda function: -function.own_ns)
+    shown = functions if view.limit is None else functions[: view.limit]
+    paper.line(("Functions by own time", "title"), (" (of their lines)", "quiet"))
+    rows = []
+    for function in shown:
+        own = function.own_ns
+        error = text.left(text.error(function.own_error_ns, own, signs) if own > 0 else "", 6)
+        hottest = max(function.lines.values(), key=lambda line: line.own_ns)
+        share = text.percent(hottest.own_ns, own)
+        rows.append(
+            [
+                _time(own, signs),
+                error,
+                text.percent(own, program.whole_ns),
+                text.count(len(function.lines)),
+                f"{hottest.number} ({share or '0 %'})",
+                "",
+            ]
+        )
+
+    def last(number: int, width: int) -> list[Span]:
+        function = shown[number]
+        name = text.function_name(0, function.module, function.qualname)
+        return [(text.shorten(name, width, signs), "name")]
+
+    write_table(paper, ["own  ", "", "own %", "lines", "hottest", "function"], rows, last)
+    _more(paper, len(functions) - len(shown), "function")
+
+
+# ---- sources ----
+
+
+def write_sources(paper: Paper, program: TimedProgram, view: LinesView) -> None:
+    """Writes the sources of the functions that matter, file by file, with the times beside the lines."""
+    hottest = max((line.own_ns for line in program.lines), default=0.0)
+    files = program.files if view.files is None else program.files[: view.files]
+    hidden = sum(len(file.functions) for file in program.files[len(files) :])
+    for file in files:
+        least = view.share * program.whole_ns
+        functions = [one for one in file.functions if one.whole_ns >= least or _inner(one) >= least]
+        hidden += len(file.functions) - len(functions)
+        if not functions:
+            continue
+        paper.line()
+        share = text.percent(file.own_ns, program.whole_ns)
+        paper.line((printable(file.path or file.name), "title"), (f"  {share} of the time", "quiet"))
+        if file.source.problem:
+            paper.line((f"  {printable(file.source.problem)}", "warning"))
+        for function in functions:
+            _write_function(paper, file, function, hottest)
+        paper.flush()
+    if hidden:
+        words = text.number_of(hidden, "more function")
+        paper.line()
+        paper.line((f"{paper.signs.cut} {words} with little time (--min 0 --all for their sources)", "quiet"))
+
+
+def _inner(function: TimedFunction) -> float:
+    return max((line.total_ns for line in function.lines.values()), default=0.0)
+
+
+def _write_function(paper: Paper, file: TimedFile, function: TimedFunction, hottest: float) -> None:
+    signs = paper.signs
+    first, last = function.span()
+    if not file.source.lines or function.qualname == "<module>":  # of a module's lines, those that ran
+        numbers = sorted({*function.lines, *(number for small in function.small for number in small.lines)})
+    else:
+        numbers = list(range(first, min(last, len(file.source.lines)) + 1))
+        numbers += sorted(number for number in function.lines if number > len(file.source.lines))
+    entries: list[tuple[int, TimedLine | None]] = []
+    for number in numbers:
+        at = function.at(number)
+        entries += [(number, line) for line in at] or [(number, None)]
+    awaiting = any(line is not None and line.await_ns for _, line in entries)
+    rows = [_cells(number, line, function, hottest, signs, awaiting) for number, line in entries]
+    headings = ["heat", "hits", "own  ", "", "inner  ", "each  ", *(["awaiting  "] if awaiting else []), "line", ""]
+    name = text.function_name(0, function.module, function.qualname)
+    paper.line()
+    own = text.duration(function.own_ns, signs)
+    paper.line((text.shorten(name, paper.width - 20, signs), "strong"), (f"  {own}", "quiet"))
+    widths = [max(text.cells(cell) for cell in column) for column in zip(headings, *rows, strict=True)][:-1]
+    head = "  ".join(text.right(heading, width) for heading, width in zip(headings, widths, strict=False))
+    paper.line((head, "quiet"))
+    room = max(LEAST_TEXT, paper.width - sum(widths) - 2 * len(widths))
+    for (number, line), row in zip(entries, rows, strict=True):
+        cells = [text.right(cell, width) for cell, width in zip(row[1:], widths[1:], strict=False)]
+        hot = line is not None and hottest > 0 and line.own_ns >= HOT * hottest
+        source = row[-1] or _shown(file.source.text(number))
+        style = "quiet" if line is None else "hot" if hot else ""
+        paper.line(
+            (text.left(row[0], widths[0]), "hot" if hot else "time"),
+            "  " + "  ".join(cells),
+            ("  " + _cut(source, room, signs), style),
+        )
+        for offset, words, hits in [] if line is None else line.instructions:
+            blank = " " * (widths[0] + 2)
+            what = _cut(f"{offset:>5} {printable(words) or '?'}", room, signs)
+            paper.line(
+                (blank + text.right(text.count(hits), widths[1]), "quiet"),
+                " " * (sum(widths[2:]) + 2 * len(widths[2:]) + 2),
+                (what, "quiet"),
+            )
+
+
+def _cells(
+    number: int, line: TimedLine | None, function: TimedFunction, hottest: float, signs: Signs, awaiting: bool
+) -> list[str]:
+    """The cells of a row. The last is what stands for the source text, where it is not that."""
+    if line is None:
+        return ["", "", "", "", "", "", *([""] if awaiting else []), str(number), ""]
+    full = round(HEAT * line.own_ns / hottest) if hottest > 0 else 0
+    small = line.function is not function
+    return [
+        signs.full * full,
+        text.count(line.hits) if line.hits else "",
+        _time(line.own_ns, signs),
+        _error(line, signs),
+        _time(line.inner_ns, signs),
+        _each(line, signs),
+        *([_time(line.await_ns, signs)] if awaiting else []),
+        "" if small else str(number),
+        f"  {signs.hot} {printable(line.function.qualname.rpartition('.')[2])}" if small else "",
+    ]
+
+
+def _shown(source: str) -> str:
+    """A source text as it can be shown: tabs as blanks, whatever is not plain text escaped."""
+    return printable(source.expandtabs(TAB).rstrip())
+
+
+def _cut(words: str, width: int, signs: Signs) -> str:
+    """The text in at most `width` columns, its end cut off."""
+    if text.cells(words) <= width:
+        return words
+    while words and text.cells(words) > width - text.cells(signs.cut):
+        words = words[:-1]
+    return words + signs.cut

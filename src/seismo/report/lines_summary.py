@@ -1,0 +1,64 @@
+"""The few lines on stderr after a program whose lines were timed. As seismo.report.summary: no rich, no argparse."""
+
+from __future__ import annotations
+
+from seismo.escape import printable
+from seismo.report.facts import cpu_ns, filter_words, losses, wall_ns
+from seismo.report.text import Signs, aligned, cells, count, duration, error, left, location, percent, right, wrapped
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TextIO
+
+    from seismo.model import Recording
+
+LINES = 8
+LOST_LINES = 4
+WIDTH = 80
+
+
+def write(recording: Recording, stream: TextIO, path: str = "") -> None:
+    """Writes the summary of the recording on the stream, at most 15 lines. path: where the recording was saved."""
+    signs = Signs.of(stream)
+    lines = _lines(recording, signs)
+    if path:
+        lines.append(f"seismo report {printable(path)}   shows the sources with their times")
+    stream.write("\n".join(lines) + "\n")
+
+
+def _lines(recording: Recording, signs: Signs) -> list[str]:
+    table, functions = recording.lines, recording.functions
+    python = [kind == 0 for kind in functions["kind"]]
+    rows = [row for row in table if python[row.function]]
+    cpu = cpu_ns(recording)
+    words = f"seismo: {sum(row.hits for row in rows):,} hits of {len(rows):,} lines in "
+    words += duration(wall_ns(recording), signs) + (f" ({duration(cpu, signs)} CPU)" if cpu >= 0 else "")
+    threads = len(recording.threads)
+    words += f" on {threads:,} threads" if threads > 1 else ""
+    lines = [words]
+    whole = sum(row.own_ns for row in rows)
+    shown = sorted(rows, key=lambda row: -row.own_ns)[:LINES]
+    counts = [count(row.hits) for row in shown]
+    width = max(len("hits"), *map(len, counts)) if counts else 4
+    if shown:
+        lines.append(f"{'own  ':>8} {'':7}{'own %':>7}  {'inner  ':>10}  {'hits':>{width}}  line")
+    for row, hits in zip(shown, counts, strict=True):
+        head = f"{right(aligned(duration(row.own_ns, signs)), 8)} "
+        head += left(error(row.own_error_ns, row.own_ns, signs), 7) + right(percent(row.own_ns, whole), 7)
+        head += "  " + right(aligned(duration(row.inner_ns, signs)) if row.inner_ns else "", 10)
+        head += f"  {hits:>{width}}  "
+        place = location(0, functions["file"][row.function], row.line)
+        name = printable(functions["qualname"][row.function])
+        room = WIDTH - cells(head) - cells(place) - 2
+        lines.append(head + place + (f"  {name}" if cells(name) <= room else ""))
+    filtered = filter_words(recording)
+    lines += _indented(f"filter: {filtered}") if filtered else []
+    lost = [line for sentence in losses(recording, signs) for line in _indented(f"lost: {sentence}")]
+    if len(lost) > LOST_LINES:
+        lost[LOST_LINES - 1 :] = [f"{signs.cut} more was lost: see the report"]
+    return lines + lost
+
+
+def _indented(sentence: str) -> list[str]:
+    first, *more = wrapped(sentence, WIDTH - 6)
+    return [first, *("      " + line for line in more)]

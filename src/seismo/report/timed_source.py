@@ -1,0 +1,218 @@
+"""A recording of line times beside the sources: files, the functions in them, their lines, their texts.
+
+Shared by the terminal's report and the page. A line of a file may belong to several functions: a lambda or a generator
+expression has lines of its own, in lines of the function around it, whose inner time holds theirs. So lines are kept
+function by function, and the small ones (`<lambda>`, `<genexpr>`, comprehensions) are shown where they stand.
+
+Texts come from the files as they are now. Whether they are as they were is known from the table `sources`; a text that
+is gone or has changed is not passed off as the one that ran.
+"""
+
+from __future__ import annotations
+
+import io
+import linecache
+import math
+import tokenize
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+    from seismo.model import Recording
+
+PYTHON = 0
+MOST_BYTES = 64 << 20  # of a source file that is read
+SMALL = ("<lambda>", "<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>")
+
+
+@dataclass
+class TimedLine:
+    """A line of a function. Times in ns, errors as half-widths of 95 % intervals."""
+
+    function: TimedFunction
+    number: int
+    hits: int
+    own_ns: float
+    own_error_ns: float
+    inner_ns: float
+    inner_error_ns: float
+    total_ns: float
+    total_error_ns: float
+    awaits: int
+    await_ns: int
+    instructions: list[tuple[int, str, int]] = field(default_factory=list)  # offset, text, hits
+
+
+@dataclass
+class TimedFunction:
+    """A function and its lines, by number."""
+
+    id: int
+    module: str
+    qualname: str
+    file: str
+    line: int
+    lines: dict[int, TimedLine] = field(default_factory=dict)
+    small: list[TimedFunction] = field(default_factory=list)  # those that are shown among its lines
+
+    @property
+    def own_ns(self) -> float:
+        """The own time of all its lines, in ns."""
+        return sum(line.own_ns for line in self.lines.values())
+
+    @property
+    def own_error_ns(self) -> float:
+        """Its error: the lines' are taken for independent."""
+        return math.hypot(*(line.own_error_ns for line in self.lines.values()))
+
+    @property
+    def whole_ns(self) -> float:
+        """Its own time with that of the small functions that are shown among its lines."""
+        return self.own_ns + sum(small.whole_ns for small in self.small)
+
+    def span(self) -> tuple[int, int]:
+        """The first and the last line to show."""
+        numbers = [self.line, *self.lines, *(number for small in self.small for number in small.span())]
+        numbers = [number for number in numbers if number > 0] or [0]
+        return min(numbers), max(numbers)
+
+    def at(self, number: int) -> list[TimedLine]:
+        """What ran at a line of the file: the function's own line, then those of small ones in it."""
+        found = [self.lines[number]] if number in self.lines else []
+        for small in self.small:
+            found += small.at(number)
+        return found
+
+
+@dataclass
+class Source:
+    """The text of a file. problem: why it is not there, or what is wrong with it; "": nothing."""
+
+    lines: list[str]
+    problem: str = ""
+
+    def text(self, number: int) -> str:
+        """A line's text without its end; "": there is none."""
+        return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
+
+
+@dataclass
+class TimedFile:
+    """A file with its functions in the order of their lines. name: as the functions have it."""
+
+    name: str
+    path: str
+    functions: list[TimedFunction]
+    source: Source
+
+    @property
+    def own_ns(self) -> float:
+        """The own time of all its lines, in ns."""
+        return sum(function.whole_ns for function in self.functions)
+
+
+@dataclass
+class TimedProgram:
+    """All of it. elsewhere_ns: time of the threads that belongs to no line, in ns; whole_ns: all but that."""
+
+    files: list[TimedFile]
+    lines: list[TimedLine]
+    whole_ns: float
+    elsewhere_ns: float
+
+
+def timed_program(recording: Recording, left_out: Container[int] = ()) -> TimedProgram:
+    """The recording's lines by file and function, files with the most time first. left_out: functions not to show."""
+    functions: dict[int, TimedFunction] = {}
+    program = TimedProgram([], [], 0.0, 0.0)
+    table = recording.functions
+    kinds, modules, names, files, first = (table[name] for name in ("kind", "module", "qualname", "file", "line"))
+    for row in recording.lines:
+        if kinds[row.function] != PYTHON:
+            program.elsewhere_ns += row.own_ns
+            continue
+        program.whole_ns += row.own_ns
+        if row.function in left_out:
+            continue
+        id_ = row.function
+        function = functions.get(id_)
+        if function is None:
+            function = functions[id_] = TimedFunction(id_, modules[id_], names[id_], files[id_], first[id_])
+        line = TimedLine(function, row.line, row.hits, *row[5:11], row.awaits, row.await_ns)
+        function.lines[row.line] = line
+        program.lines.append(line)
+    for instruction in recording.instructions:
+        function = functions.get(instruction.function)
+        if function is not None and instruction.line in function.lines:
+            of = function.lines[instruction.line].instructions
+            of.append((instruction.offset, instruction.text, instruction.hits))
+    program.files = _files(recording, _placed(list(functions.values())))
+    return program
+
+
+def _placed(functions: list[TimedFunction]) -> list[TimedFunction]:
+    """The functions that are shown by themselves; small ones are given to those around them."""
+    by_name = {(function.file, function.qualname): function for function in functions}
+    alone = []
+    for function in functions:
+        around, _, name = function.qualname.rpartition(".<locals>.")
+        if "." in name:
+            around, _, name = function.qualname.rpartition(".")
+        host = by_name.get((function.file, around or "<module>")) if name in SMALL else None
+        if host is None or host is function:
+            alone.append(function)
+        else:
+            host.small.append(function)
+    return alone
+
+
+def _files(recording: Recording, functions: list[TimedFunction]) -> list[TimedFile]:
+    by_file: dict[str, list[TimedFunction]] = {}
+    for function in functions:
+        by_file.setdefault(function.file, []).append(function)
+    known: dict[str, list[tuple[str, int, int]]] = {}
+    for row in recording.sources:
+        known.setdefault(row.file, []).append((row.path, row.size, row.crc))
+    files = []
+    for name, members in by_file.items():
+        members.sort(key=lambda function: (function.span(), function.qualname))
+        paths = known.get(name, [])
+        path = paths[0][0] if paths else name
+        files.append(TimedFile(name, path, members, read_source(name, paths)))
+    return sorted(files, key=lambda file: (-file.own_ns, file.name))
+
+
+def read_source(name: str, known: list[tuple[str, int, int]]) -> Source:
+    """The text of a file. known: (path, size, CRC-32) of it, as recorded; of several after a merge."""
+    shell = linecache.cache.get(name)
+    if shell is not None and len(shell) == 4 and shell[1] is None:  # of this process, told by an interactive shell
+        return Source([line.rstrip("\n") for line in shell[2]])
+    if name.startswith("<"):
+        return Source([], "the code was made while the program ran: it has no file")
+    path = known[0][0] if known else name
+    if not path:
+        return Source([], "the file could not be found when the recording ended")
+    try:
+        with Path(path).open("rb") as stream:
+            data = stream.read(MOST_BYTES + 1)
+    except (OSError, ValueError) as error:
+        return Source([], f"the file cannot be read: {getattr(error, 'strerror', None) or error}")
+    if len(data) > MOST_BYTES:
+        return Source([], "the file is too large to be a source")
+    problem = ""
+    recorded = {(size, crc) for _, size, crc in known if crc >= 0}
+    if len(recorded) > 1:
+        problem = "the recordings that were merged have different versions of the file: this text is only one of them"
+    if recorded and (len(data), zlib.crc32(data)) not in recorded:
+        problem = "the file has changed since: the text beside a line may not be what ran"
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        text = data.decode(encoding, "replace")
+    except (SyntaxError, LookupError, UnicodeError):
+        text = data.decode("utf-8", "replace")
+        problem = problem or "the file says no encoding that there is: shown as UTF-8"
+    return Source(text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", " ").split("\n"), problem)

@@ -1,0 +1,153 @@
+"""What the tests of coverage share: programs run under the recorder, and the numbers of one program's file.
+
+A program is a text. It is compiled under a file name of its own, and what is looked at are the rows of that file.
+"""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from recorded import Image
+
+from seismo import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import CodeType, FrameType
+
+_numbers = itertools.count(1)
+
+
+def compiled(text: str) -> CodeType:
+    """The program's code, in a file of its own name."""
+    text = textwrap.dedent(text).lstrip("\n")
+    name = f"/nowhere/program_{next(_numbers)}.py"
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    return compile(text, name, "exec")
+
+
+class Covered:
+    """The rows of one file in a recording of coverage."""
+
+    def __init__(self, data: bytes, file: str) -> None:
+        self.image = image = Image(data)
+        assert image.problems == []
+        self.functions = {row["id"]: row for row in image.functions() if row["file"] == file}
+        self.rows = [row for row in image.tables["lines"] if row["function"] in self.functions]
+        self.lines: Counter[int] = Counter()
+        for row in self.rows:
+            self.lines[row["line"]] += row["hits"]
+        self.arcs: Counter[tuple[int, int]] = Counter()
+        for row in image.tables["arcs"]:
+            if row["function"] in self.functions:
+                self.arcs[row["from_line"], row["to_line"]] += row["hits"]
+        self.branches = [row for row in image.tables["branches"] if row["function"] in self.functions]
+        self.losses = image.losses
+
+    def by_function(self) -> dict[str, dict[int, int]]:
+        """Lines and hits by qualified name."""
+        found: dict[str, dict[int, int]] = {}
+        for row in self.rows:
+            found.setdefault(self.functions[row["function"]]["qualname"], {})[row["line"]] = row["hits"]
+        return found
+
+    def contexts(self) -> dict[str, set[int]]:
+        """The lines that ran in each context, by its name."""
+        return {name: {row["line"] for row in rows} for name, rows in self._context_rows(0, "lines").items()}
+
+    def context_arcs(self) -> dict[str, set[tuple[int, int]]]:
+        rows = self._context_rows(1, "arcs").items()
+        return {name: {(row["from_line"], row["to_line"]) for row in rows} for name, rows in rows}
+
+    def _context_rows(self, kind: int, table: str) -> dict[str, list[dict[str, Any]]]:
+        names = {row["id"]: row["name"] for row in self.image.tables["contexts"]}
+        by_id = {row["id"]: row for row in self.image.tables[table]}
+        found: dict[str, list[dict[str, Any]]] = {}
+        for hit in self.image.tables["context_hits"]:
+            if hit["kind"] != kind:
+                continue
+            assert hit["base"] % 64 == 0
+            for bit in range(64):
+                row = by_id[hit["base"] + bit] if hit["bits"] >> bit & 1 else None
+                if row is not None and row["function"] in self.functions:
+                    found.setdefault(names[hit["context"]], []).append(row)
+        return found
+
+
+def cover(text: str | CodeType, run: Callable[[dict[str, Any]], object] | None = None, **options: Any) -> Covered:
+    """Runs the program, then run(its names), under the recorder."""
+    code = compiled(text) if isinstance(text, str) else text
+    names: dict[str, Any] = {"__name__": "program"}
+    _core.cover_start(**options)
+    try:
+        exec(code, names)
+        if run is not None:
+            run(names)
+        assert _core.cover_check()
+    finally:
+        _core.cover_stop()
+    return Covered(_core.cover_snapshot(), code.co_filename)
+
+
+def traced(text: str | CodeType) -> Counter[int]:
+    """How often sys.settrace reports each line of the program, on all threads that threading starts."""
+    code = compiled(text) if isinstance(text, str) else text
+    file = code.co_filename
+    counts: Counter[int] = Counter()
+
+    def trace(frame: FrameType, event: str, arg: object) -> Any:
+        if frame.f_code.co_filename != file:
+            return None
+        if event == "line":
+            counts[frame.f_lineno] += 1
+        return trace
+
+    before = sys.gettrace()
+    threading.settrace(trace)
+    sys.settrace(trace)
+    try:
+        exec(code, {"__name__": "program"})
+    finally:
+        sys.settrace(before)
+        threading.settrace(before)  # type: ignore[arg-type]
+    return counts
+
+
+PRELUDE = """
+import os, sys
+from seismo import _core
+def file(name):
+    return os.open(name, os.O_CREAT | os.O_RDWR | os.O_TRUNC, 0o600)
+"""
+
+
+def popen(program: str, *arguments: str, **options: Any) -> subprocess.Popen[str]:
+    """A process that runs the program, a text whose own lines are in no file that counts."""
+    paths = [str(Path(_core.__file__).parents[1]), str(Path(__file__).parents[1]), str(Path(__file__).parent)]
+    return subprocess.Popen(
+        [sys.executable, "-c", PRELUDE + textwrap.dedent(program), *arguments],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONFAULTHANDLER": "1"},
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        **options,
+    )
+
+
+def run(program: str, *arguments: str, status: int = 0, **options: Any) -> str:
+    """What a program prints. It must end with this status, and must say nothing on stderr when that is 0."""
+    with popen(program, *arguments, **options) as child:
+        out, err = child.communicate(timeout=120)
+    assert child.returncode == status, f"ended with {child.returncode}\n{out}\n{err}"
+    assert status != 0 or err == ""
+    return out

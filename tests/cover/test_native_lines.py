@@ -1,0 +1,484 @@
+"""Which lines ran, and how often: the same as sys.settrace says, for all that Python programs are made of."""
+
+import sys
+
+import pytest
+from covered import Covered, compiled, cover, traced
+
+from seismo import _core
+
+PROGRAMS = {
+    "statements": """
+        def f(n):
+            if n:
+                a = 1
+            else:
+                a = 2
+            for i in range(n):
+                a += i
+            else:
+                a += 1
+            while a > 3:
+                a -= 1
+                if a == 4:
+                    break
+            return a
+        f(0)
+        f(3)
+        assert f(1)
+    """,
+    "one line each": """
+        def f(): return 1
+        def g(x): x += 1; return x
+        h = lambda: 0
+        class C: x = 1
+        class D:
+            def m(self): pass
+            async def n(self): pass
+        for i in range(3): f()
+        for i in range(3): g(i); h()
+        i = 0
+        while i < 4: i += 1
+        if i: f()
+        if not i: f()
+        D().m()
+        [f() for _ in range(4)]
+        sum(f() for _ in range(4))
+        list(map(lambda x: x, range(3)))
+    """,
+    "generators": """
+        def numbers(n):
+            for i in range(n):
+                got = yield i
+                if got:
+                    yield got
+        def outer():
+            yield from numbers(2)
+            yield from (i for i in range(2))
+        list(outer())
+        one = numbers(5)
+        next(one)
+        one.send(7)
+        one.close()
+        two = numbers(3)
+        next(two)
+        try:
+            two.throw(ValueError)
+        except ValueError:
+            pass
+        def tidy():
+            try:
+                yield 1
+            finally:
+                done = True
+        three = tidy()
+        next(three)
+        del three
+        four = numbers(1)
+        del four
+    """,
+    "async": """
+        import asyncio
+        class Manager:
+            async def __aenter__(self):
+                return self
+            async def __aexit__(self, *why):
+                await asyncio.sleep(0)
+        async def count(n):
+            for i in range(n):
+                await asyncio.sleep(0)
+                yield i
+        async def main():
+            total = 0
+            async for i in count(3):
+                total += i
+            async with Manager() as m:
+                total += 1
+            total += sum([i async for i in count(2)])
+            await asyncio.gather(asyncio.sleep(0), asyncio.sleep(0))
+            return total
+        asyncio.run(main())
+    """,
+    "exceptions": """
+        def fall(n):
+            if n:
+                return fall(n - 1)
+            raise KeyError(n)
+        def f(kind):
+            try:
+                try:
+                    raise kind
+                except ValueError as error:
+                    a = error
+                except (KeyError,
+                        IndexError):
+                    a = 2
+                else:
+                    a = 3
+                finally:
+                    b = 4
+            except TypeError:
+                return 5
+            return a
+        f(ValueError)
+        f(KeyError)
+        f(TypeError)
+        try:
+            fall(3)
+        except KeyError:
+            pass
+        try:
+            raise ExceptionGroup("many", [ValueError(1), TypeError(2)])
+        except* ValueError:
+            a = 1
+        except* TypeError as group:
+            a = 2
+        def g():
+            for i in range(3):
+                try:
+                    continue
+                finally:
+                    i += 1
+        g()
+        def h():
+            try:
+                return 1
+            finally:
+                x = 2
+        h()
+    """,
+    "match": """
+        def f(x):
+            match x:
+                case 1:
+                    return "one"
+                case [a, b] if a > b:
+                    return "falling"
+                case {"key": value}:
+                    return value
+                case str() | bytes():
+                    return "text"
+                case _:
+                    return None
+        for x in (1, [2, 1], [1, 2], {"key": 3}, "a", None):
+            f(x)
+    """,
+    "with": """
+        import contextlib
+        @contextlib.contextmanager
+        def manager():
+            try:
+                yield 1
+            finally:
+                done = True
+        with manager() as a, manager() as b:
+            c = a + b
+        with (
+            manager() as a,
+            manager(),
+        ):
+            c = a
+        with contextlib.suppress(ValueError):
+            raise ValueError
+        for i in range(2):
+            with manager():
+                continue
+    """,
+    "classes": """
+        def mark(thing):
+            return thing
+        class Base:
+            x: int = 1
+            def __init_subclass__(cls, **more):
+                super().__init_subclass__(**more)
+        @mark
+        class C(
+            Base,
+        ):
+            y = [i for i in range(3)]
+            @mark
+            @property
+            def z(
+                self,
+            ):
+                return (
+                    self.x
+                    + 1
+                )
+            @staticmethod
+            def s(a, b=lambda: 1,
+                  c=2):
+                '''Says nothing.'''
+                def inner():
+                    nonlocal a
+                    a += 1
+                    return a
+                return inner() + b()
+        C().z
+        C.s(1)
+    """,
+    "expressions": """
+        def f(a, b):
+            c = (a
+                 and b
+                 or not a)
+            d = [
+                x
+                for x in range(3)
+                if x
+                if x > 1
+            ]
+            e = {x: y
+                 for x in range(2)
+                 for y in range(2)}
+            g = a if b else c
+            h = f"{a}{b!r}"
+            i = (
+                1 if a
+                else 2
+            )
+            return (c,
+                    d,
+                    e)
+        f(0, 1)
+        f(1, 0)
+        f(1, 1)
+        print(end="".join(
+            str(x)[:0]
+            for x in range(3)
+        ))
+        assert True, "never"
+        del f
+        global_ = 1; other = 2
+        if (walrus := 3) > 2: pass
+    """,
+    "nested loops": """
+        def f(n):
+            total = 0
+            for i in range(n):
+                for j in range(n):
+                    if i == j:
+                        continue
+                    if i + j > 4:
+                        break
+                    total += 1
+                else:
+                    total += 10
+            while True:
+                total -= 1
+                if total < 0:
+                    return total
+        f(4)
+    """,
+    "made code": """
+        made = []
+        for i in range(3):
+            exec(f"def made_{i}():\\n    x = 1\\n    return x\\nmade.append(made_{i}())")
+        eval("[x for x in range(2)]")
+        code = compile("a = 1\\nb = 2", __file__ if "__file__" in globals() else "<made>", "exec")
+        exec(code)
+        exec(code)
+    """,
+    "threads": """
+        import threading
+        def work(n):
+            for i in range(n):
+                if i % 2:
+                    even = False
+                else:
+                    even = True
+        threads = [threading.Thread(target=work, args=(10,)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    """,
+    "recursion": """
+        def fib(n):
+            if n < 2:
+                return n
+            return fib(n - 1) + fib(n - 2)
+        fib(10)
+    """,
+    "decorators and defaults": """
+        import functools
+        def twice(function):
+            @functools.wraps(function)
+            def wrapper(*args):
+                function(*args)
+                return function(*args)
+            return wrapper
+        @twice
+        @twice
+        def f(x=[1,
+                 2]): return x
+        @functools.lru_cache
+        def g(x): return x
+        f()
+        g(1), g(1), g(2)
+    """,
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("branch", [False, True], ids=["lines", "branch"])
+def test_the_lines_that_ran(name, branch):
+    truth = traced(PROGRAMS[name])
+    found = cover(PROGRAMS[name], branch=branch)
+    assert sorted(found.lines) == sorted(truth)
+    assert {row["flags"] for row in found.rows} == {1}
+    assert {row["hits"] for row in found.rows} == {1}
+    assert found.losses == {}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("branch", [False, True], ids=["lines", "branch"])
+def test_counts_are_exact(name, branch):
+    truth = traced(PROGRAMS[name])
+    found = cover(PROGRAMS[name], counts=True, branch=branch)
+    assert dict(found.lines) == dict(truth)
+    assert {row["flags"] for row in found.rows} == {0}
+    assert found.losses == {}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_contexts_have_what_ran_in_them(name):
+    """The same program in two contexts, and a part of it in none: each has all of its lines, once and for all."""
+    code = compiled(PROGRAMS[name])
+    truth = set(traced(PROGRAMS[name]))
+
+    def again(names):
+        for context in ("one", "two", "one"):
+            _core.cover_context(context)
+            exec(code, {"__name__": "program"})
+        _core.cover_context("")
+        exec(code, {"__name__": "program"})
+
+    found = cover(code, again)
+    assert set(found.lines) == truth
+    assert found.contexts() == {"one": truth, "two": truth}
+    counted = cover(code, again, counts=True)
+    assert counted.contexts() == {"one": truth, "two": truth}
+    assert dict(counted.lines) == {line: 5 * hits for line, hits in traced(PROGRAMS[name]).items()}
+
+
+def test_code_objects_of_one_function_share_it():
+    """A million code objects of the same text make one function, and what one has shown the others need not."""
+    found = cover("""
+        text = "def made(n):\\n    if n:\\n        return 1\\n    return 2\\n"
+        for i in range(2000):
+            names = {}
+            exec(compile(text, "/nowhere/made.py", "exec"), names)
+            names["made"](i % 2)
+    """)
+    made = Covered.__new__(Covered)
+    made.__init__(_core.cover_snapshot(), "/nowhere/made.py")
+    assert made.by_function() == {"<module>": {1: 1}, "made": {2: 1, 3: 1, 4: 1}}
+    assert _core.cover_status()["functions"] < 100
+    assert found.losses == {}
+
+
+def test_a_line_table_that_lies():
+    """Lines of any number: what can be kept is, the rest is said; nothing is made of the size of the lie."""
+    code = compiled("""
+        a = 1
+        b = 2
+        c = 3
+    """)
+    table = code.co_linetable
+    far = bytes([0x80 | 13 << 3]) + bytes([0x40 | (1 << 30 & 0x3F)] * 4) + b"\x01"
+    lies = [b"", b"\xff" * 9, far, table[:3], far * 3, table + far, b"\x00" * 5, bytes(range(128, 256))]
+    for lie in lies:
+        changed = code.replace(co_linetable=lie)
+        for counts in (False, True):
+            found = cover(changed, counts=counts, branch=True)
+            assert all(line > 0 for line in found.lines)
+
+
+def test_what_ran_before_the_start_is_not_told():
+    """Frames that are in the middle of something tell what comes next, generators that are suspended too."""
+    program = compiled("""
+        from seismo import _core
+        def numbers():
+            x = 1
+            yield x
+            x = 2
+            yield x
+            x = 3
+        one = numbers()
+        next(one)
+        _core.cover_start()
+        after = 1
+        def late():
+            return 1
+        late()
+        list(one)
+        lambda_ = lambda: 0
+        lambda_()
+        _core.cover_stop()
+    """)
+    exec(program, {})
+    found = Covered(_core.cover_snapshot(), program.co_filename)
+    assert sorted(found.lines) == [5, 6, 7, 11, 12, 13, 14, 15, 16, 17, 18]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="the trace function of 3.11 sees the calls after the start only")
+def test_other_threads_that_run_already_are_heard():
+    program = compiled("""
+        import threading
+        started, go = threading.Event(), threading.Event()
+        def work():
+            before = 1
+            started.set()
+            go.wait()
+            after = 2
+        thread = threading.Thread(target=work)
+        thread.start()
+        started.wait()
+        from seismo import _core
+        _core.cover_start()
+        go.set()
+        thread.join()
+        _core.cover_stop()
+    """)
+    exec(program, {})
+    found = Covered(_core.cover_snapshot(), program.co_filename)
+    assert found.by_function()["work"] == {7: 1}
+
+
+def test_a_second_recording_begins_anew():
+    """What the first one switched off is on again, and what it saw is forgotten."""
+    code = compiled("""
+        def f(n):
+            if n:
+                return 1
+            return lambda: n
+        f(1)
+        f(0)()
+    """)
+    truth = [1, 2, 3, 4, 5, 6]
+    names: dict = {}
+    for branch in (False, True, False):
+        found = cover(code, branch=branch)
+        assert sorted(found.lines) == truth
+    _core.cover_start()
+    exec(code, names)
+    _core.cover_stop()
+    names["f"](0)
+    for _ in range(2):  # the code object has not run between the two
+        _core.cover_start()
+        names["f"](0)
+        _core.cover_stop()
+        again = Covered(_core.cover_snapshot(), code.co_filename)
+        assert sorted(again.lines) == [2, 4]
+
+
+def test_it_runs_once_at_a_time():
+    _core.cover_start()
+    try:
+        with pytest.raises(RuntimeError, match="recorded already"):
+            _core.cover_start()
+    finally:
+        _core.cover_stop()
+    _core.cover_stop()
+    assert not _core.cover_status()["running"]

@@ -1,0 +1,112 @@
+"""What is left out: it costs nothing, and its time is the line's that called it."""
+
+import sys
+
+import pytest
+from recorded import image
+from timing import SOURCES, Lines, start, tick
+
+import seismo
+from seismo import _core
+from seismo.errors import UsageError
+from seismo.record.lines import chosen
+
+pytestmark = pytest.mark.parametrize("source", SOURCES)
+
+
+M = __name__
+
+
+def helper():
+    tick(3)
+
+
+def wanted():
+    tick(1)
+    helper()
+    for _ in numbers():
+        tick(10)
+
+
+def numbers():
+    yield 1
+    tick(50)
+    yield 2
+
+
+def narrowed(source, only):
+    from seismo.expression import parse
+
+    start(source, where=_core.Filter(parse(chosen(only)).program))
+
+
+def test_time_of_what_is_left_out_is_the_calling_lines(source):
+    narrowed(source, ["wanted"])
+    wanted()
+    helper()
+    _core.stop()
+    lines = Lines(image())
+    assert lines.own("wanted") == {1: 1, 2: 3, 3: 50, 4: 20}
+    assert lines.of("wanted", "inner_ns") == {}
+    assert {name for name, _ in lines.rows} == {"wanted", "<elsewhere>"}
+
+
+@pytest.mark.parametrize(
+    ("only", "names"),
+    [
+        ("wanted", {"wanted"}),
+        (f"{M}.wanted", {"wanted"}),
+        (M, {"wanted", "helper", "numbers"}),
+        (f"{M}.*", {"wanted", "helper", "numbers"}),
+        (f"{M[:-2]}*", {"wanted", "helper", "numbers"}),
+        (f"{M}.[hn]*", {"helper", "numbers"}),
+        ("lines/test_choice.py", {"wanted", "helper", "numbers"}),
+        ("choice", set()),
+        ("nothing.*", set()),
+    ],
+)
+def test_only(source, only, names):
+    narrowed(source, [only])
+    wanted()
+    _core.stop()
+    assert {name for name, _ in Lines(image()).rows} - {"<elsewhere>", "narrowed", "test_only"} == names
+
+
+def test_what_only_cannot_be(source):
+    with pytest.raises(UsageError):
+        chosen([""])
+    with pytest.raises(UsageError):
+        seismo.lines(where="duration > 5ms", source=source)
+
+
+def test_both_only_and_where(source):
+    text = chosen([M], 'not function("helper")')
+    assert text is not None
+    from seismo.expression import parse
+
+    start(source, where=_core.Filter(parse(text).program))
+    wanted()
+    _core.stop()
+    assert {name for name, _ in Lines(image()).rows} >= {"wanted", "numbers"}
+    assert not Lines(image()).of("helper")
+
+
+@pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="3.11 has no events of single code objects")
+def test_events_are_asked_for_where_they_are_wanted_and_given_back(source):
+    narrowed(source, ["wanted"])
+    tool = _core.status()["tool_id"]
+    wanted()
+    local = sys.monitoring.get_local_events
+    line = sys.monitoring.events.LINE
+    assert local(tool, wanted.__code__) & line
+    assert local(tool, helper.__code__) == 0
+    assert sys.monitoring.get_events(tool) & line == 0
+    names = {}
+    for n in range(3000):  # code objects that die while they are known
+        exec(f"def wanted(): return {n}", names)
+        names["wanted"]()
+    _core.stop()
+    assert sys.monitoring.get_tool(tool) is None
+    sys.monitoring.use_tool_id(tool, "test")
+    assert local(tool, wanted.__code__) == 0
+    sys.monitoring.free_tool_id(tool)

@@ -1,0 +1,119 @@
+"""What is estimated lies within its stated error as often as it says, own time and inner time."""
+
+import random
+
+import pytest
+from timing import SOURCES, start, tick
+
+import seismo.model
+from seismo import _core
+
+pytestmark = pytest.mark.parametrize("source", SOURCES)
+
+
+def estimated(source, program):
+    """(own, error, inner, error) by (function, line less the def's) of a program timed frugally."""
+    start(source, timing="frugal")
+    program()
+    _core.stop()
+    recording = seismo.model.read(_core.snapshot())
+    functions = list(recording.functions)
+    found = {}
+    for row in recording.lines:
+        function = functions[row.function]
+        key = (function.qualname.rpartition(".")[2], row.line - function.line)
+        found[key] = (row.own_ns, row.own_error_ns, row.inner_ns, row.inner_error_ns, row.hits)
+    return found
+
+
+def test_stated_errors_hold(source):
+    """Of 60 runs 51 or fewer would happen to a true interval once in 300 times."""
+    held = {"even": 0, "skewed": 0, "inner": 0}
+    true = {}
+
+    def even():
+        ns = random.randint(40, 60)
+        true["even"] += ns
+        tick(ns)
+
+    def skewed():
+        ns = min(int(random.expovariate(1 / 40)), 400)
+        true["skewed"] += ns
+        tick(ns)
+
+    def program():
+        for _ in range(1500):
+            even()
+            skewed()
+
+    for _ in range(60):
+        true.update(even=0, skewed=0)
+        found = estimated(source, program)
+        for name in ("even", "skewed"):
+            own, error, _, _, hits = found[name, 3]
+            assert hits == 1500
+            held[name] += abs(own - true[name]) <= error
+        _, _, inner, error, _ = found["program", 3]
+        held["inner"] += abs(inner - true["skewed"]) <= error
+    assert min(held.values()) >= 52, held
+
+
+def test_inner_time_of_a_deep_stack_is_unbiased(source):
+    def leaf(n):
+        tick(20 if n % 2 else 60)
+
+    def down(depth, n):
+        if depth:
+            down(depth - 1, n)
+        else:
+            leaf(n)
+
+    def program():
+        for n in range(4000):
+            down(20, n)
+
+    ratios = [estimated(source, program)["program", 2][2] / (4000 * 40) for _ in range(12)]
+    assert abs(sum(ratios) / len(ratios) - 1) < 0.25
+    assert len(set(ratios)) > 1
+
+
+def test_long_segments_of_short_lines(source):
+    """A line that has proved short and then takes long is seen to."""
+
+    def f(ns):
+        tick(ns)
+
+    def program():
+        for _ in range(500):
+            f(10)
+        for _ in range(500):
+            f(100_000)
+
+    own, error, _, _, _ = estimated(source, program)["f", 1]
+    assert abs(own - 50_005_000) <= max(3 * error, 5_000_000)
+
+
+def test_merged_recordings_add_up(source):
+    def f():
+        tick(10)
+
+    def g():
+        f()
+
+    def program():
+        for _ in range(30):
+            g()
+
+    start(source)
+    program()
+    _core.stop()
+    one = seismo.model.read(_core.snapshot())
+    both = one.merge(one)
+    assert [row[:3] for row in both.lines]
+    names = both.functions["qualname"]
+    by_name = {names[row.function].rpartition(".")[2]: row for row in both.lines}
+    assert by_name["f"].hits == 60
+    assert by_name["f"].own_ns == pytest.approx(600)
+    assert by_name["g"].inner_ns == pytest.approx(600)
+    left = both.subtract(both)
+    assert all(row.hits == 0 and row.inner_ns == 0 for row in left.lines)

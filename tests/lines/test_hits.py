@@ -1,0 +1,110 @@
+"""Hits are exact: they are what sys.settrace and sys.monitoring themselves tell."""
+
+import sys
+from collections import Counter
+from fnmatch import fnmatchcase
+
+import programs
+import pytest
+from recorded import image
+from timing import SOURCES, hits, start, traced
+
+from seismo import _core
+
+pytestmark = pytest.mark.parametrize("source", SOURCES)
+
+
+def recorded_hits(source, program, **options):
+    start(source, timing="frugal", **options)
+    program()
+    _core.stop()
+    assert _core.check()
+    return image()
+
+
+def test_as_settrace(source):
+    expected = traced(programs.main, programs.__file__)
+    found = recorded_hits(source, programs.main)
+    assert found.losses == {}
+    assert hits(found, programs.__file__) == expected
+
+
+def test_as_settrace_in_generated_code(source):
+    expected = traced(programs.main, "<string>")
+    assert expected["made", 3] == 2
+    assert hits(recorded_hits(source, programs.main), "<string>") == expected
+
+
+@pytest.mark.skipif(not hasattr(sys, "monitoring"), reason="sys.monitoring came with 3.12")
+def test_as_monitoring_tells_a_python_tool(source):
+    """Of all code that runs, asyncio's too."""
+    monitoring = sys.monitoring
+    seen = Counter()
+    monitoring.use_tool_id(2, "test")
+    monitoring.register_callback(2, monitoring.events.LINE, lambda code, line: seen.update([(id(code), line)]))
+    # Without PY_START, one-line functions would tell nothing (gh-155992).
+    monitoring.register_callback(2, monitoring.events.PY_START, lambda code, offset: None)
+    start(source, timing="frugal")
+    monitoring.set_events(2, monitoring.events.LINE | monitoring.events.PY_START)
+    programs.main()
+    monitoring.set_events(2, 0)
+    _core.stop()
+    for event in (monitoring.events.LINE, monitoring.events.PY_START):
+        monitoring.register_callback(2, event, None)
+    monitoring.free_tool_id(2)
+    ours = image()
+    ids = {row["id"] for row in ours.functions() if row["qualname"] != "test_as_monitoring_tells_a_python_tool"}
+    mine = sum(row["hits"] for row in ours.tables["lines"] if row["function"] in ids)
+    assert mine == sum(seen.values()) - seen_here(seen)
+    assert mine > 500
+
+
+def seen_here(seen):
+    code = test_as_monitoring_tells_a_python_tool.__code__
+    return sum(count for (key, _), count in seen.items() if key == id(code))
+
+
+def test_narrowed_and_whole_are_the_same(source):
+    whole = hits(recorded_hits(source, programs.main), programs.__file__)
+    for wanted in ("numbers", "Context.*", "agen", "closures*", "closures.*.<lambda?"):
+        where = seismo_filter(f'qualname("{wanted}")')
+        found = recorded_hits(source, programs.main, where=where)
+        expected = {key: count for key, count in whole.items() if matches(key[0], wanted)}
+        got = hits(found, programs.__file__)
+        assert got
+        assert got == expected, wanted
+
+
+def matches(qualname, wanted):
+    return fnmatchcase(qualname, wanted)
+
+
+def seismo_filter(text):
+    from seismo.expression import parse
+
+    return _core.Filter(parse(text).program)
+
+
+def test_again_and_after_other_recordings(source):
+    """What one recording switches off, the next has again."""
+    whole = hits(recorded_hits(source, programs.main), programs.__file__)
+    recorded_hits(source, programs.main, where=seismo_filter('qualname("numbers")'))
+    assert hits(recorded_hits(source, programs.main), programs.__file__) == whole
+    _core.start(calibrate=False, c_functions="none", running=False)
+    programs.main()
+    _core.stop()
+    assert image().calls()["recursion"] == 31
+    assert hits(recorded_hits(source, programs.main), programs.__file__) == whole
+
+
+def test_code_that_lies_about_its_lines(source):
+    def honest():
+        a = 1
+        return a  # noqa: RET504
+
+    far = honest.__code__.replace(co_linetable=bytes([0xF0 | 0, *[0x7F] * 4, 0x1F, 0, 0, 0]) + b"\xf8\x00" * 20)
+    short = honest.__code__.replace(co_linetable=b"", co_firstlineno=2**31 - 1)
+    for code in (far, short, honest.__code__.replace(co_firstlineno=0)):
+        lying = type(honest)(code, {})
+        found = recorded_hits(source, lying)
+        assert sum(row["hits"] for row in found.tables["lines"]) >= 0

@@ -1,0 +1,176 @@
+"""Forks, kills, exits, a lack of memory, other recorders: what happens to a process while its lines are timed."""
+
+import pytest
+from recorded import Image, image
+from timing import SOURCES, Lines, hits, run, start
+
+import seismo
+from seismo import _core
+
+pytestmark = pytest.mark.parametrize("source", SOURCES)
+
+PRELUDE = """
+import os, sys
+from timing import _core, start
+source = sys.argv[1]
+def file(name): return os.open(name, os.O_CREAT | os.O_RDWR | os.O_TRUNC, 0o600)
+def leaf():
+    return 1
+def work(n):
+    for _ in range(n):
+        leaf()
+"""
+
+
+def counts(path):
+    recorded = Image(path.read_bytes())
+    return recorded, {name: count for (name, _), count in hits(recorded, "<string>").items()}
+
+
+def test_fork(source, tmp_path):
+    run(PRELUDE + """
+start(source, fd=file("parent"), flush_ms=1)
+work(10)
+child = os.fork()
+if child:
+    os.waitpid(child, 0)
+    work(5)
+else:
+    _core.after_fork(file("child"), "{}")
+    work(100)
+_core.stop()
+os._exit(0)
+    """, source, folder=tmp_path)  # fmt: skip
+    parent, of_parent = counts(tmp_path / "parent")
+    child, of_child = counts(tmp_path / "child")
+    assert parent.problems == child.problems == []
+    assert (of_parent["leaf"], of_child["leaf"]) == (15, 100)
+
+
+def test_a_killed_process_leaves_what_was_flushed(source, tmp_path):
+    run(PRELUDE + """
+start(source, fd=file("r"))
+work(1000)
+_core.flush()
+os.kill(os.getpid(), 9)
+    """, source, status=-9, folder=tmp_path)  # fmt: skip
+    _, of_killed = counts(tmp_path / "r")
+    assert of_killed["leaf"] == 1000
+
+
+def test_the_interpreter_ends_while_it_records(source):
+    out = run(PRELUDE + """
+import threading, time
+start(source)
+class Late:
+    def __del__(self):
+        work(3); print("late")
+late = Late()
+late.self = late
+threading.Thread(target=lambda: [work(1000) for _ in range(10**9)], daemon=True).start()
+time.sleep(0.02)
+    """, source)  # fmt: skip
+    assert out.strip() in ("", "late")
+
+
+def test_beside_calls(source):
+    """There is one engine; after one recorder another may have it, in any order."""
+
+    def f():
+        return 1
+
+    for _ in range(2):
+        _core.start(calibrate=False, c_functions="none", running=False)
+        f()
+        with pytest.raises(RuntimeError):
+            start(source)
+        _core.stop()
+        assert image().calls()["test_beside_calls.<locals>.f"] == 1
+        assert image().tables["lines"] == []
+        start(source)
+        f()
+        with pytest.raises(RuntimeError):
+            _core.start()
+        _core.stop()
+        assert Lines(image()).of("f") == {1: 1}
+        assert image().tables["nodes"] == []
+        assert _core.status()["recorder"] == "linetimes"
+        assert _core.check()
+
+
+def test_sessions_of_calls_and_of_lines_exclude_each_other(source):
+    with seismo.profile(), pytest.raises(seismo.SeismoError, match="calls are recorded"):
+        seismo.lines(source=source).__enter__()
+    with seismo.lines(source=source), pytest.raises(seismo.SeismoError, match="lines are timed"):
+        seismo.profile().__enter__()
+
+
+OUT_OF_MEMORY = (
+    PRELUDE
+    + """
+import threading
+def numbers(n):
+    for i in range(n):
+        yield i
+async def wait(n):
+    return n
+def fall(n):
+    if n: return fall(n - 1)
+    raise KeyError(n)
+def drive(coroutine):
+    try: coroutine.send(None)
+    except StopIteration as stop: return stop.value
+def program():
+    total = sum(numbers(20)) + drive(wait(3)) + sorted([3, 1], key=lambda x: -x)[0]
+    names = {}
+    for i in range(12):
+        exec(f"def made_{i}(): return leaf()", {"leaf": leaf}, names)
+        names[f"made_{i}"]()
+    for depth in (1, 100):
+        try: fall(depth)
+        except KeyError: total += depth
+    out = []
+    thread = threading.Thread(target=lambda: out.append(sum(numbers(5))))
+    thread.start(); thread.join()
+    return total + out[0]
+truth = program()
+forever = sys.argv[2] == "forever"
+from seismo.expression import parse
+narrow = _core.Filter(parse('module("__main__")').program)
+def attempt(n, **options):
+    _core._fail_allocation(n, forever)
+    try: start(source, **options)
+    except (RuntimeError, MemoryError):
+        _core._fail_allocation(0)
+        assert program() == truth and not _core.status()["running"]
+        return False
+    assert program() == truth, n
+    try: _core.snapshot()
+    except MemoryError: pass
+    _core.flush()
+    assert program() == truth, n
+    _core.stop()
+    made = _core._fail_allocation(0)
+    try: _core.read(_core.snapshot())
+    except MemoryError: pass
+    assert _core.check(), n
+    return made < n
+import dis
+for options in ({}, {"where": narrow}, {"opcodes": True}):
+    n = 1
+    while not attempt(n, **options) and n < 3000:
+        n += 1 + n // (6 if forever else 15)  # the first ones one by one: they are the start's
+    _core._fail_allocation(0)
+start(source); work(3); _core.stop()
+from recorded import image
+from timing import hits
+assert hits(image(), "<string>")["leaf", 7] == 3
+print(n)
+"""
+)
+
+
+@pytest.mark.skipif(not hasattr(_core, "_fail_allocation"), reason="needs a build with SEISMO_TESTING=1")
+@pytest.mark.parametrize("how", ["once", "forever"])
+def test_each_allocation_fails(source, how):
+    assert int(run(OUT_OF_MEMORY, source, how)) > 30

@@ -1,0 +1,132 @@
+"""What the tests of line times share: which sources there are, starting one, and a recording's lines by function."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from recorded import Image, image
+
+import seismo
+from seismo import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def _sources() -> list[str]:
+    found = []
+    for source in ("monitoring", "tracefunc"):
+        try:
+            _core.start(recorder="linetimes", source=source, calibrate=False)
+        except (RuntimeError, ValueError):
+            continue
+        _core.stop()
+        found.append(source)
+    return found
+
+
+SOURCES = _sources()
+FOLDER = str(Path(__file__).parent)
+tick = _core._advance_clock
+
+
+def start(source: str, **options: Any) -> None:
+    """Starts a recording of what comes now, on a clock that the test moves, every segment timed."""
+    given = {"clock": "simulated", "timing": "every", "running": False, "calibrate": False, **options}
+    _core.start(recorder="linetimes", source=source, **given)
+
+
+class Lines:
+    """The lines of a recording, of the tests' own files: by a function's name, and the line less that of the def."""
+
+    def __init__(self, recorded: Image) -> None:
+        self.image = recorded
+        self.rows: dict[tuple[str, int], dict[str, Any]] = {}
+        functions = {row["id"]: row for row in recorded.functions()}
+        for row in recorded.tables["lines"]:
+            function = functions[row["function"]]
+            if function["file"] and not function["file"].startswith((FOLDER, "made")):
+                continue
+            name = function["qualname"].rpartition(".")[2]
+            key = (name, row["line"] - function["line"] if function["line"] else 0)
+            assert key not in self.rows, f"{key} has two rows"
+            self.rows[key] = row
+
+    def of(self, name: str, column: str = "hits") -> dict[int, Any]:
+        """A column of a function's lines, those with 0 left out."""
+        return {line: row[column] for (function, line), row in self.rows.items() if function == name and row[column]}
+
+    def own(self, name: str) -> dict[int, int]:
+        """Own times, of a recording in which every segment was timed."""
+        assert not any(row["sampled"] or row["ticked"] for row in self.rows.values())
+        return self.of(name, "timed_ns")
+
+
+def recorded(source: str, program: Callable[[], object], **options: Any) -> Lines:
+    """Records a program. The structures are checked, and nothing may have had to be repaired."""
+    start(source, **options)
+    try:
+        program()
+    finally:
+        _core.stop()
+    assert _core.check()
+    lines = Lines(image())
+    assert lines.image.losses == {}
+    for row in lines.rows.values():
+        assert row["hits"] <= row["segments"]
+    return lines
+
+
+def traced(program: Callable[[], object], file: str) -> Counter[tuple[str, int]]:
+    """Line events of sys.settrace by (code name, line), for code of this file."""
+    seen: Counter[tuple[str, int]] = Counter()
+
+    def trace(frame: Any, event: str, _arg: object) -> Any:
+        if frame.f_code.co_filename != file:
+            return None
+        if event == "line":
+            seen[frame.f_code.co_qualname, frame.f_lineno] += 1
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        program()
+    finally:
+        sys.settrace(before)
+    return seen
+
+
+def hits(lines: Image, file: str) -> Counter[tuple[str, int]]:
+    """The same of a recording."""
+    functions = {row["id"]: row for row in lines.functions()}
+    seen: Counter[tuple[str, int]] = Counter()
+    for row in lines.tables["lines"]:
+        function = functions[row["function"]]
+        if function["file"] == file and row["hits"]:
+            seen[function["qualname"], row["line"]] += row["hits"]
+    return seen
+
+
+HOME = str(Path(seismo.__file__).parents[1])
+
+
+def run(program: str, *arguments: str, status: int = 0, folder: Path | None = None) -> str:
+    """Runs a program in a process of its own; returns its output. It must say nothing on stderr when it ends well."""
+    paths = os.pathsep.join([HOME, str(Path(__file__).parent), str(Path(__file__).parents[1])])
+    ended = subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        env={**os.environ, "PYTHONPATH": paths, "PYTHONFAULTHANDLER": "1"},
+        cwd=folder,
+        text=True,
+        capture_output=True,
+        timeout=120,
+    )
+    assert ended.returncode == status, f"ended with {ended.returncode}\n{ended.stdout}\n{ended.stderr}"
+    assert status != 0 or ended.stderr == ""
+    return ended.stdout
