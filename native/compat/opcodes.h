@@ -118,6 +118,17 @@ static inline bool sm_op_is_not_taken(uint8_t opcode) {
 #endif
 }
 
+/* Makes the value that the next instruction decides by: where it stands is where the expression stands, also where the
+ * compiler gave a jump that it turned around the place of what it jumps over (3.14 and later). */
+static inline bool sm_op_decides(uint8_t opcode) {
+#ifdef TO_BOOL
+    return opcode == TO_BOOL || opcode == COMPARE_OP || opcode == CONTAINS_OP || opcode == IS_OP;
+#else
+    (void)opcode;
+    return false;
+#endif
+}
+
 /* One BRANCH event for both ways (3.12, 3.13), or one for each (3.14 and later)? */
 #define SM_ONE_BRANCH_EVENT (PY_VERSION_HEX < 0x030E0000)
 

@@ -220,8 +220,8 @@ static void check_contexts(checker *check) {
     for (int i = 0; i < 2; i++) {
         const sm_read_table *rows = &data->table[named[i]];
         sm_read_table *hits = &data->table[SM_CONTEXT_HITS];
-        if (rows->ids == rows->rows)
-            continue;
+        if (rows->rows == 0 ? rows->ids == 0 : rows->row_of[rows->rows - 1] == rows->rows)
+            continue; /* the last of n rows is n - 1: no gaps */
         size_t kept = 0;
         for (size_t row = 0; row < hits->rows; row++) {
             if (hits->column[SM_CONTEXT_HITS_KIND][row] == i)

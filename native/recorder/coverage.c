@@ -276,7 +276,7 @@ bool sm_cover_line_news(sm_cover_code *code, int line) {
     sm_cover_function *of = code->of;
     uint32_t i = (uint32_t)line - (uint32_t)code->first;
     if (of == NULL || i >= code->size) {
-        sm_cover.odd_lines += of != NULL;
+        sm_cover.odd_lines += of != NULL && line > 0; /* an empty module is at line 0 */
         return !sm_cover.counts;
     }
     sm_cover_place *place = &of->lines[i];

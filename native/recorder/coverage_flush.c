@@ -6,8 +6,10 @@
  * already. It sleeps until something has changed, waits a period for more of it, writes, and sleeps again.
  *
  * It blocks all signals. Before a fork it is joined, since a second thread at that time is a warning of os.fork
- * from 3.12 on, and the child has one thread only; what was new is written first. It comes back with the first news
- * after AFTER_FORK_NS: there may be more forks. News before that write themselves when the last time is a while ago.
+ * from 3.12 on, and the child has one thread only; what was new is written first. os.fork counts the threads in the
+ * end, so the thread comes back when the frame that called it goes on: a pending call looks out for that. (Hooks of the
+ * program run in os.fork; each of them may be where pending calls are run.) If none comes, for the main thread is busy
+ * in C, the first news after AFTER_FORK_NS bring it back.
  *
  * A flush takes at most 2 % of the time: the longer one takes, the longer the period. */
 #include <errno.h>
@@ -19,7 +21,7 @@
 #include "recorder/coverage_store.h"
 
 #define AFTER_FORK_NS 50000000
-#define BY_ITSELF_NS 5000000
+#define MOST_LOOKS 200 /* for the frame that forked */
 
 static struct {
     pthread_mutex_t lock; /* of sm_cover_store and of these */
@@ -29,7 +31,9 @@ static struct {
     bool running; /* the thread is */
     bool stop, always;
     uint64_t period_ns; /* 0: nobody wants a flush */
-    uint64_t not_before, last, took;
+    uint64_t not_before, took;
+    const void *forking; /* the frame that called fork */
+    int looks;           /* left */
     void (*write)(void);
 } flush = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -44,8 +48,7 @@ void sm_cover_unlock(void) {
 static void write_now(void) { /* with the lock */
     uint64_t before = sm_monotonic_ns();
     flush.write();
-    flush.last = sm_monotonic_ns();
-    flush.took = flush.last - before;
+    flush.took = sm_monotonic_ns() - before;
     sm_cover_store.changed = false;
 }
 
@@ -93,13 +96,10 @@ void sm_cover_changed(void) {
         pthread_cond_signal(&flush.wake);
         return;
     }
-    uint64_t now = sm_monotonic_ns();
-    if (now >= flush.not_before)
+    if (sm_monotonic_ns() >= flush.not_before)
         flush.running = start_thread();
-    if (!flush.running && now - flush.last < BY_ITSELF_NS)
+    if (!flush.running)
         sm_cover_store.changed = false; /* the next news ask again */
-    else if (!flush.running)
-        write_now();
 }
 
 static void join(void) {
@@ -125,8 +125,29 @@ static void before_fork(void) {
     flush.not_before = sm_monotonic_ns() + AFTER_FORK_NS;
 }
 
+static int go_on(void *unused) { /* a pending call: on the main thread, between two instructions */
+    (void)unused;
+    if (sm_tstate_frame(PyThreadState_Get()) != flush.forking && flush.looks-- > 0 &&
+        Py_AddPendingCall(go_on, NULL) == 0)
+        return 0;
+    pthread_mutex_lock(&flush.lock);
+    if (flush.period_ns != 0 && !flush.running && !sm_cover.forked) {
+        flush.not_before = 0;
+        sm_cover_store.changed = true;
+        flush.running = start_thread();
+    }
+    pthread_mutex_unlock(&flush.lock);
+    return 0;
+}
+
 static void parent_forked(void) {
     pthread_mutex_unlock(&flush.lock);
+    PyThreadState *tstate = sm_tstate_unchecked();
+    if (flush.period_ns == 0 || sm_cover.forked || tstate == NULL)
+        return;
+    flush.forking = sm_tstate_frame(tstate);
+    flush.looks = MOST_LOOKS;
+    (void)Py_AddPendingCall(go_on, NULL);
 }
 
 static void child_forked(void) {
@@ -154,8 +175,12 @@ void sm_cover_flush_begin(uint64_t period_ns, bool always, void (*write)(void)) 
     flush.period_ns = period_ns;
     flush.always = always;
     flush.write = write;
-    flush.last = sm_monotonic_ns();
     flush.took = 0;
+    flush.not_before = 0;
+    if (always && period_ns != 0) { /* counts grow without news */
+        flush.running = start_thread();
+        sm_cover_store.changed = flush.running;
+    }
 }
 
 void sm_cover_flush_end(void) {

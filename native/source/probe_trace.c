@@ -118,6 +118,9 @@ static int hook(PyObject *Py_UNUSED(obj), PyFrameObject *object, int what, PyObj
         return 0;
     sm_probed *probed = found;
     const sm_probe_hearer *hearer = sm_probe.hearer;
+    uint32_t unit = sm_frame_unit(frame);
+    if (what == PyTrace_RETURN && probed->armed_count != 0 && unit < probed->points.units && probed->armed[unit])
+        return 0; /* no return: a probe is hit */
     if (what == PyTrace_CALL) {
         if (sm_probe.escaped && probed->frames)
             hearer->enter(probed->record, frame);

@@ -155,6 +155,30 @@ void sm_probes_again(void) {
         for_all_frames(arm_again);
 }
 
+/* Threads on whose stacks are frames that have to be traced are traced from here on, which all of their frames are, then;
+ * what they call is switched on and off as anywhere. With spare, the code of every frame becomes such. */
+static void trace_frames(bool spare) {
+    PyThreadState *tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+    for (; tstate != NULL; tstate = PyThreadState_Next(tstate)) {
+        bool traced = false;
+        for (const sm_frame *frame = sm_frame_running(tstate); frame != NULL; frame = sm_frame_caller(frame)) {
+            PyCodeObject *code = sm_frame_code(frame);
+            void *found = sm_probe_found(code);
+            if (found == NULL && spare)
+                found = sm_probe_meet(code, sm_frame_globals(frame));
+            if (found == NULL || found == sm_probe.unwanted)
+                continue;
+            sm_probed *probed = found;
+            probed->traced = probed->traced || spare;
+            traced = traced || probed->traced;
+        }
+        if (traced) {
+            sm_probe_trace_here(tstate, true);
+            sm_tstate_trace_stack(tstate);
+        }
+    }
+}
+
 /* At the entry of a frame. Not while a trace function runs somewhere: the instruction that it was called for could be
  * one that leaves the loop, and would be taken for a probe that was put there meanwhile. */
 static void end_tracing(void) {
@@ -165,6 +189,7 @@ static void end_tracing(void) {
     }
     sm_probe.calm = sm_probe.tracing = false;
     sm_probe_trace_all(false);
+    trace_frames(false);
     sm_probes_again();
 }
 
@@ -281,28 +306,6 @@ static PyObject *eval(PyThreadState *tstate, sm_frame *frame, int throwing) {
 
 /* ---- its life --------------------------------------------------------------------------------------------------- */
 
-/* A frame that runs at the start is none of ours: its code gets no probes. If it is wanted, it is traced from here on,
- * which all of its thread's old frames are, then; what they call is switched on and off as anywhere. */
-static void spare_frames(void) {
-    PyThreadState *tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
-    for (; tstate != NULL; tstate = PyThreadState_Next(tstate)) {
-        bool wanted = false;
-        for (const sm_frame *frame = sm_frame_running(tstate); frame != NULL; frame = sm_frame_caller(frame)) {
-            PyCodeObject *code = sm_frame_code(frame);
-            void *found = sm_probe_found(code);
-            if (found == NULL)
-                found = sm_probe_meet(code, sm_frame_globals(frame));
-            if (found == NULL || found == sm_probe.unwanted)
-                continue;
-            ((sm_probed *)found)->traced = wanted = true;
-        }
-        if (wanted) {
-            sm_probe_trace_here(tstate, true);
-            sm_tstate_trace_stack(tstate);
-        }
-    }
-}
-
 static bool has_greenlets(void) {
     PyObject *modules = PyImport_GetModuleDict();
     return modules != NULL && PyDict_GetItemString(modules, "greenlet._greenlet") != NULL;
@@ -341,7 +344,7 @@ int sm_probes_start(const sm_probe_hearer *hearer, const sm_probe_wish *wish) {
         sm_probe.on = false;
         return -1;
     }
-    spare_frames();
+    trace_frames(true); /* they are none of ours */
     if (!put_evaluator()) {
         trace_all();
         sm_probe.escaped = true;

@@ -44,10 +44,6 @@ def check() -> bool: ...
 def slots_taken() -> dict[str, bool]: ...
 def hub_status() -> dict[str, Any]: ...
 
-# ---- the end of the process (exitstatus.c) ----
-
-def exit_with(status: int, /) -> None: ...
-
 # ---- bytecode (bytecode.c) ----
 
 class _Branch(TypedDict):
@@ -56,6 +52,7 @@ class _Branch(TypedDict):
     to: tuple[int, int]  # not jumped, jumped
     to_line: tuple[int, int]
     tells: tuple[int, int]
+    from_line: int
     line: int
     column: int
     end_line: int
@@ -89,6 +86,10 @@ def cover_after_fork(fd: int, meta: str, /) -> None: ...  # -1 memory, -2 stop r
 def cover_context(name: str, /) -> None: ...
 def cover_status() -> dict[str, Any]: ...
 def cover_check() -> bool: ...
+
+# ---- the end of the process (exitstatus.c) ----
+
+def exit_with(status: int, /) -> None: ...
 
 # ---- filters (filter.c) ----
 

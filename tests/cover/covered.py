@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import itertools
 import linecache
+import os
+import subprocess
 import sys
 import textwrap
 import threading
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recorded import Image
@@ -117,3 +120,34 @@ def traced(text: str | CodeType) -> Counter[int]:
         sys.settrace(before)
         threading.settrace(before)  # type: ignore[arg-type]
     return counts
+
+
+PRELUDE = """
+import os, sys
+from seismo import _core
+def file(name):
+    return os.open(name, os.O_CREAT | os.O_RDWR | os.O_TRUNC, 0o600)
+"""
+
+
+def popen(program: str, *arguments: str, **options: Any) -> subprocess.Popen[str]:
+    """A process that runs the program, a text whose own lines are in no file that counts."""
+    paths = [str(Path(_core.__file__).parents[1]), str(Path(__file__).parents[1]), str(Path(__file__).parent)]
+    return subprocess.Popen(
+        [sys.executable, "-c", PRELUDE + textwrap.dedent(program), *arguments],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONFAULTHANDLER": "1"},
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        **options,
+    )
+
+
+def run(program: str, *arguments: str, status: int = 0, **options: Any) -> str:
+    """What a program prints. It must end with this status, and must say nothing on stderr when that is 0."""
+    with popen(program, *arguments, **options) as child:
+        out, err = child.communicate(timeout=120)
+    assert child.returncode == status, f"ended with {child.returncode}\n{out}\n{err}"
+    assert status != 0 or err == ""
+    return out

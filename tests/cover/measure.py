@@ -1,4 +1,4 @@
-"""Runs a program under coverage.py or under seismo's recorder, in a process of its own, and prints what came of it as JSON.
+"""Runs a program under coverage.py or under seismo's recorder, and prints what came of it as JSON.
 
     python measure.py coverage|seismo PROGRAM PATTERN...
 
@@ -12,7 +12,7 @@ import os
 import sys
 
 import coverage
-from coverage.results import analysis_from_file_reporter  # noqa: F401
+
 from seismo import _core
 from seismo.coverage.analysis import analyze
 from seismo.coverage.settings import Settings

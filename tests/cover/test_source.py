@@ -192,6 +192,10 @@ ARCS = {
         "if True:\n    a = 1\nwhile 1:\n    if b:\n        break\nc = 2\n",
         {4: [3, 5]},
     ),
+    "nothing behind a condition that always holds": (
+        "if not 0:\n    a = 1\nelif (lambda: b)():\n    c = 2\nelif d:\n    e = 3\nf = 4\n",
+        {},
+    ),
     "loops": (
         "for i in a:\n    b = 1\nelse:\n    c = 2\nwhile d:\n    e = 3\nf = 4\n",
         {1: [2, 4], 5: [6, 7]},

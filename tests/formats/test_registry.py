@@ -67,6 +67,18 @@ def test_unknown_formats_list_the_known(ask):
     assert formats.by_path("a.xml") is None
 
 
+@pytest.mark.parametrize("recorder", ["calltree", "watch", ""])
+def test_calls_are_calls_whoever_recorded_them(recorder):
+    recording = samples.fib_tree()
+    recording.meta["recorder"] = recorder
+    assert formats.kind_of(recording) == "calltree"
+    formats.write(recording, io.BytesIO(), "pstats")
+    recording.meta["recorder"] = "linetimes"
+    with pytest.raises(FormatError, match="a recording of times of lines"):
+        formats.write(recording, io.BytesIO(), "pstats")
+    assert formats.names("linetimes") == ["seismo"]
+
+
 def test_a_path_is_written_and_read(tmp_path):
     recording = samples.typical()
     for format_ in CALLS:

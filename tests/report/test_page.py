@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from seismo.cli.main import main
 from seismo.coverage import analysis
 from seismo.coverage.result import Problem
 from seismo.coverage.settings import Settings
@@ -180,6 +181,29 @@ def test_the_index_links_every_file(report, tmp_path):
     assert not list((tmp_path / "html").glob("*.part"))
 
 
+def test_covered_files_may_be_left_out(report, tmp_path):
+    page = Page(write_coverage(report, tmp_path / "html", skip_covered=True, skip_empty=True))
+    check(page, tmp_path / "html")
+    assert [link for link in page.links if link.endswith(".html")] == [page_name("app.py")]
+    assert "in 3 files; 2 not shown" in page.text("p")
+    assert len(list((tmp_path / "html").glob("*.html"))) == 2
+
+
+def test_report_writes_pages(report, tmp_path, capsys):
+    b = Builder()
+    b.line(b.function("", "<module>", str(tmp_path / "app.py"), 1), 4, flags=1, segments=0)
+    b.build({"recorder": "coverage"}).save("app.seismo")
+    assert main(["report", "app.seismo", "--html", "html", "--fail-under", "90"]) == 1
+    assert capsys.readouterr().out.startswith("html/index.html\n")
+    timed(tmp_path).save("lines.seismo")
+    assert main(["report", "lines.seismo", "--html", "lines.html"]) == 0
+    check(Page(tmp_path / "lines.html"), tmp_path)
+    b.node(-1, b.thread(b.process()), 0, calls=1)
+    b.build({"recorder": "calltree"}).save("calls.seismo")
+    assert main(["report", "calls.seismo", "--html", "html"]) == 2
+    assert "no HTML pages of calls" in capsys.readouterr().err
+
+
 def test_a_files_page_shows_its_lines(report, tmp_path):
     write_coverage(report, tmp_path / "html")
     page = Page(tmp_path / "html" / page_name("app.py"))
@@ -237,15 +261,15 @@ def test_names_of_pages_are_safe_and_distinct():
 
 
 def test_large_reports_are_written(tmp_path, monkeypatch):
-    """Ten thousand lines, each in one of many contexts: the page grows with the lines, not with their contexts."""
+    """Five thousand lines, each in one of many contexts: the page grows with the lines, not with their contexts."""
     monkeypatch.chdir(tmp_path)
-    lines = dict.fromkeys(range(1, 10_001), 1)
+    lines = dict.fromkeys(range(1, 5_001), 1)
     contexts = [(f"test_{number}", lines) for number in range(50)]
-    report = analyzed(tmp_path, {"large.py": ("x = 1\n" * 10_000, lines)}, contexts=contexts)
+    report = analyzed(tmp_path, {"large.py": ("x = 1\n" * 5_000, lines)}, contexts=contexts)
     write_coverage(report, tmp_path / "html")
     page = tmp_path / "html" / page_name("large.py")
-    assert page.stat().st_size < 3_000_000
-    assert page.read_text().count('class="block"') == 50
+    assert page.stat().st_size < 1_500_000
+    assert page.read_text().count('class="block"') == 25
     assert page.read_text().count("test_49") == 1
 
 

@@ -29,6 +29,20 @@ if TYPE_CHECKING:
     from seismo.model import Recording
 
 
+_EXAMPLES = (
+    "FUNC is module:qualname, a name alone, or a glob such as 'json.*:*decode*'.\n"
+    "FUNC, GLOB and thread options may be given several times.\n\n"
+    "examples:\n"
+    "  seismo report app-123.seismo --sort calls --limit 50\n"
+    "  seismo report app-123.seismo --tree --module 'app*'\n"
+    "  seismo report app-123.seismo --callers parse\n"
+    "  seismo report tests.seismo --skip-covered --show-missing\n"
+    "  seismo report tests.seismo --changed-since main\n"
+    "  seismo report tests.seismo --line app/core.py:12\n"
+    "  seismo report tests.seismo --html htmlcov"
+)
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments of `seismo report`."""
     from seismo.cli import report_coverage
@@ -44,6 +58,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "largest first",
     )
     parser.add_argument("--all", action="store_true", help="everything: all functions, the whole tree, all contexts")
+    parser.add_argument(
+        "--html",
+        metavar="OUT",
+        help="write HTML pages instead: of coverage into a folder, of lines into a file",
+    )
     parser.add_argument("--no-color", action="store_true", help="no colours on a terminal (so does NO_COLOR)")
     what = parser.add_argument_group("of calls: what to show")
     what.add_argument("--tree", action="store_true", help="the call tree only, and more of it")
@@ -95,17 +114,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="only functions of this module, name or file, as seismo lines --only takes it",
     )
     report_coverage.add_arguments(parser)
-    parser.epilog = (
-        "FUNC is module:qualname, a name alone, or a glob such as 'json.*:*decode*'.\n"
-        "FUNC, GLOB and thread options may be given several times.\n\n"
-        "examples:\n"
-        "  seismo report app-123.seismo --sort calls --limit 50\n"
-        "  seismo report app-123.seismo --tree --module 'app*'\n"
-        "  seismo report app-123.seismo --callers parse\n"
-        "  seismo report tests.seismo --skip-covered --show-missing\n"
-        "  seismo report tests.seismo --changed-since main\n"
-        "  seismo report tests.seismo --line app/core.py:12"
-    )
+    parser.epilog = _EXAMPLES
 
 
 def _order(word: str) -> str:
@@ -189,6 +198,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _calls(args: argparse.Namespace, recording: Recording) -> int:
+    if args.html:
+        raise UsageError("there are no HTML pages of calls", f"--html {args.html}", "see: seismo export --list")
     from seismo.report.calltree import Limits
     from seismo.report.functions import ORDERS, Modules, chosen_columns
     from seismo.report.paper import paper_for
@@ -229,6 +240,11 @@ def _lines(args: argparse.Namespace, recording: Recording) -> int:
 
     if args.sort and args.sort not in ORDERS:
         raise UsageError(f"lines cannot be sorted by {args.sort}", hint=f"it is one of {', '.join(ORDERS)}")
+    if args.html:
+        from seismo.report.page import write_lines
+
+        write_lines(recording, args.html)
+        return 0
     where: Expression | None = about_functions(args.where) if args.where else None
     view = LinesView(
         order=args.sort or "own",

@@ -7,10 +7,12 @@ import sys
 from typing import TYPE_CHECKING
 
 from seismo.errors import UsageError
+from seismo.escape import printable
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
+    from seismo.coverage.result import CoverageReport
     from seismo.coverage.settings import Settings
     from seismo.model import Recording
     from seismo.report.paper import Paper
@@ -24,7 +26,6 @@ OPTIONS: dict[str, object] = {
     "omit": [],
     "contexts": [],
     "line": None,
-    "conditions": False,
     "changed_since": None,
     "fail_under": None,
     "precision": None,
@@ -43,7 +44,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--omit", metavar="GLOB", action="append", default=[], help="no files that match")
     add("--contexts", metavar="GLOB", action="append", default=[], help="only what ran in contexts that match")
     add("--line", metavar="FILE:N", help="one line: whether it ran, who ran it, where its branches went")
-    add("--conditions", action="store_true", help="which conditions have been seen true and false (3.14 and later)")
     add("--changed-since", metavar="REV", help="which lines that changed since the git revision were not executed")
     add("--fail-under", metavar="N", type=float, help="exit with 1 when less than N percent were executed")
     add("--precision", metavar="N", type=int, help="decimals of percentages (default: 0)")
@@ -97,8 +97,8 @@ def run(args: Namespace, recording: Recording) -> int:
     from seismo.report.coverage import View, write_line, write_report, write_verdict
     from seismo.report.paper import paper_for
 
-    if args.line and args.changed_since:
-        raise UsageError("--line and --changed-since are two reports", hint="ask for one")
+    if sum(map(bool, (args.line, args.changed_since, args.html))) > 1:
+        raise UsageError("--line, --changed-since and --html are different reports", hint="ask for one")
     settings = settings_of(args, recording)
     paper = paper_for(sys.stdout, color=not args.no_color)
     if args.changed_since:
@@ -107,14 +107,34 @@ def run(args: Namespace, recording: Recording) -> int:
     if args.line:
         write_line(paper, report, args.line, None if args.all else 40)
         return 0
-    view = View.of(settings)
-    view.minor = args.all
-    write_report(paper, recording, report, settings, view)
+    if args.html:
+        _pages(args.html, report, settings)
+    else:
+        view = View.of(settings)
+        view.minor = args.all
+        write_report(paper, recording, report, settings, view)
     if not settings.fail_under:
         return 0
     paper.line()
     write_verdict(paper, report.totals, settings)
     return int(fails_under(report.totals.percent, settings.fail_under, settings.precision))
+
+
+def _pages(folder: str, report: CoverageReport, settings: Settings) -> None:
+    from seismo.report.page import write_coverage
+
+    def either(html: bool | None, otherwise: bool) -> bool:
+        return otherwise if html is None else html
+
+    index = write_coverage(
+        report,
+        folder,
+        title=settings.html_title,
+        precision=settings.precision,
+        skip_covered=either(settings.html_skip_covered, settings.skip_covered),
+        skip_empty=either(settings.html_skip_empty, settings.skip_empty),
+    )
+    print(printable(index))
 
 
 def _changes(paper: Paper, recording: Recording, settings: Settings, args: Namespace) -> int:

@@ -51,9 +51,9 @@ class Files:
     def __init__(self, patterns: Iterable[str], folder: str) -> None:
         expressions = []
         for pattern in patterns:
-            expressions.append(_expression(pattern))
+            expressions.append(expression_of(pattern))
             if not pattern.startswith(("*", "?")):
-                expressions.append(_expression(os.path.realpath(os.path.join(folder, pattern))))
+                expressions.append(expression_of(os.path.realpath(os.path.join(folder, pattern))))
         self._expression = re.compile("|".join(expressions), re.DOTALL) if expressions else None
 
     def __bool__(self) -> bool:
@@ -63,7 +63,8 @@ class Files:
         return self._expression is not None and self._expression.fullmatch(path) is not None
 
 
-def _expression(pattern: str) -> str:
+def expression_of(pattern: str) -> str:
+    """The regular expression of a pattern. UsageError: it means nothing."""
     path = pattern.replace("\\", "/")
     if "/" not in path:
         path = f"**/{path}"

@@ -20,6 +20,7 @@ branches are wanted, walked for the arcs.
 from __future__ import annotations
 
 import ast
+import dis
 import functools
 import re
 import types
@@ -86,6 +87,7 @@ class ParsedSource:
                 raise SourceError(f"the source cannot be parsed: {str(error) or type(error).__name__}", path) from None
         self._layout = Layout(self._tree, source)
         self.first_lines = self._first = self._layout.first
+        self._code = code
         self._lines = frozenset(_lines_of(code)) if code is not None else frozenset()  # that have instructions
         excluded = self._excluded(exclude)
         ignored = excluded | self._layout.docstrings
@@ -173,6 +175,19 @@ class ParsedSource:
         first = self._first
         return frozenset(first.get(line, line) for line in self._matching(self._exclude_partial))
 
+    def is_decided(self, line: int) -> bool:
+        """Whether no instruction of a logical line chooses where to go on: the compiler has decided its condition."""
+        codes = [] if self._code is None else [self._code]
+        for code in codes:
+            codes += [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
+            if not any(self.first_line(at or 0) == line for _, _, at in code.co_lines()):
+                continue
+            for instruction in dis.get_instructions(code):
+                at = instruction.positions.lineno if instruction.positions else None
+                if instruction.opcode in _CHOICES and self.first_line(at or 0) == line:
+                    return False
+        return True
+
     # ---- regions ----
 
     @functools.cached_property
@@ -212,6 +227,14 @@ class ParsedSource:
         while index >= 0:
             yield index
             index = self._layout.definitions[index].parent
+
+
+# Instructions that jump or do not.
+_CHOICES = frozenset(
+    number
+    for number in {*dis.hasjrel, *dis.hasjabs}
+    if not dis.opname[number].startswith("JUMP_") or dis.opname[number].startswith("JUMP_IF")
+)
 
 
 @functools.lru_cache(maxsize=64)

@@ -105,19 +105,11 @@ class Format:
 
 
 def kind_of(recording: Recording) -> str:
-    """The recorder that made the recording: "calltree", "coverage", "linetimes".
+    """What the recording is of, as formats tell it apart: "calltree", "coverage", "linetimes".
 
-    Files of other tools, and recordings made by hand, may not say; then what is in them does.
+    What a watch recorded are calls too; and nothing at all may be written as calls.
     """
-    said = recording.meta.get("recorder")
-    if isinstance(said, str) and said:
-        return said
-    raw = recording._raw
-
-    def has(table: str) -> bool:
-        return len(raw[table]["id"]) > 0
-
-    return COVERAGE if not has("nodes") and (has("lines") or has("arcs")) else CALLS
+    return CALLS if recording.kind in ("", "watch") else recording.kind
 
 
 def read_bytes(path: str) -> bytes:

@@ -5,16 +5,16 @@ import threading
 
 
 def one_line(x): return x  # fmt: skip
+
+
 def unused_one_line(x): return x  # fmt: skip
+
+
 class OneLine: pass  # fmt: skip
 
 
-def branches(a, b=(
-    1
-)):
-    if a and b or (
-        not a
-    ):
+def branches(a, b=(1)):
+    if a and b or (not a):
         b = 2
     elif a:
         b = 3
@@ -22,12 +22,7 @@ def branches(a, b=(
         b = 4
     if a: b = 5  # fmt: skip
     if not a: return b  # fmt: skip
-    return [
-        x
-        for x in range(3)
-        if x
-        if a
-    ]
+    return [x for x in range(3) if x if a]
 
 
 def loops(n):
@@ -119,9 +114,7 @@ def matches(a):
         case {"k": v} | [v]:
             b = v
         case int() | str(): return "it"  # fmt: skip
-        case (
-            None
-        ):
+        case None:
             b = 0
         case _:
             b = 1
@@ -175,8 +168,7 @@ def excluded(n):
         n = 2
     if n == 3:
         raise ValueError  # pragma: no cover
-    assert n, \
-        "message"
+    assert n, "message"
     return n
 
 
@@ -196,15 +188,6 @@ def constants():
     return a
 
 
-def raises(n):
-    if n: raise ValueError  # fmt: skip
-    try:
-        if not n: raise KeyError  # fmt: skip
-    except KeyError:
-        pass
-    return n
-
-
 def main():
     one_line(1)
     branches(0), branches(1)
@@ -220,10 +203,6 @@ def main():
     Decorated().method()
     excluded(0)
     constants()
-    try:
-        raises(1)
-    except ValueError:
-        raises(0)
     thread = threading.Thread(target=loops, args=(1,))
     thread.start()
     thread.join()

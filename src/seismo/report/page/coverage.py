@@ -29,23 +29,35 @@ _LONGEST = 100  # characters of the name of a page
 
 
 def write_coverage(
-    report: CoverageReport, folder: str | os.PathLike[str], *, title: str = "Coverage", precision: int = 0
+    report: CoverageReport,
+    folder: str | os.PathLike[str],
+    *,
+    title: str = "Coverage report",
+    precision: int = 0,
+    skip_covered: bool = False,
+    skip_empty: bool = False,
 ) -> str:
     """Writes the pages into a folder, which is made if there is none; gives the path of the index.
 
-    precision: decimals of percentages. FormatError: they cannot be written.
+    precision: decimals of percentages. skip_covered, skip_empty: no pages of files that are covered in full, or have no
+    statements; they are in the totals. FormatError: the pages cannot be written.
     """
     target = os.fspath(folder)
     try:
         os.makedirs(target, exist_ok=True)
     except OSError as error:
         raise FormatError(f"the folder cannot be made: {error.strerror or error}", where=target) from None
-    names = [page_name(file.path) for file in report.files]
-    for number, file in enumerate(report.files):
+    files = [
+        file
+        for file in report.files
+        if not (skip_covered and file.statements and _is_whole(file)) and not (skip_empty and not file.statements)
+    ]
+    names = [page_name(file.path) for file in files]
+    for number, file in enumerate(files):
         neighbours = (names[number - 1] if number else "", names[number + 1] if number + 1 < len(names) else "")
         save(os.path.join(target, names[number]), file_page(file, title, precision, neighbours))
     index = os.path.join(target, INDEX)
-    save(index, index_page(report, title, precision))
+    save(index, index_page(report, files, title, precision))
     ignore = os.path.join(target, ".gitignore")
     if not os.path.exists(ignore):
         save(ignore, "# Made by seismo.\n*\n")
@@ -61,14 +73,16 @@ def page_name(path: str) -> str:
 # ---- the index ----
 
 
-def index_page(report: CoverageReport, title: str, precision: int) -> str:
-    """The page with all files."""
+def index_page(report: CoverageReport, files: Sequence[FileCoverage], title: str, precision: int) -> str:
+    """The page with the totals, the problems, and those files that have pages."""
     totals = report.totals
     branches = report.branch
-    rows = "\n".join(_row(file, branches, precision) for file in report.files)
+    rows = "\n".join(_row(file, branches, precision) for file in files)
+    skipped = len(report.files) - len(files)
+    left_out = f"; {count(skipped)} not shown" if skipped else ""
     body = f"""<header>
 <h1>{text(title)}: <b class="{_grade(totals)}">{totals.percent_text(precision)}%</b></h1>
-<p class="facts">{_facts(totals, branches)}, in {plural(len(report.files), "file")}</p>
+<p class="facts">{_facts(totals, branches)}, in {plural(len(report.files), "file")}{left_out}</p>
 {_coverage_bar(totals)}
 </header>
 <main>
@@ -100,11 +114,15 @@ def _heads(branches: bool) -> str:
 def _row(file: FileCoverage, branches: bool, precision: int) -> str:
     folder, slash, name = file.path.rpartition("/")
     link = f'<a href="{page_name(file.path)}"><span class="folder">{text(folder + slash)}</span>{text(name)}</a>'
-    whole = "" if file.missing or file.missing_branches else ' class="whole"'
+    whole = ' class="whole"' if _is_whole(file) else ""
     changed = (
         ' <span class="tag warn" title="the source has changed since it ran">changed</span>' if file.changed else ""
     )
     return f'<tr{whole}><th scope="row">{link}{changed}</th>{_cells(file.numbers, branches, precision)}</tr>'
+
+
+def _is_whole(file: FileCoverage) -> bool:
+    return not file.missing and not file.missing_branches
 
 
 def _cells(numbers: Numbers, branches: bool, precision: int) -> str:
@@ -257,7 +275,7 @@ class _ContextSets:
             return
         for line in file.executed:
             numbers = tuple(sorted(self._names.setdefault(name, len(self._names)) for name in file.contexts_of(line)))
-            if numbers:
+            if numbers and file.contexts_of(line) != [""]:
                 known = self._sets.setdefault(numbers, len(self._sets))
                 if known == len(self._sizes):
                     self._sizes.append(len(numbers))

@@ -1,0 +1,344 @@
+"""From the start of a recording of coverage to its end, however that comes: flush, kill, fork, threads, other tools."""
+
+import os
+import signal
+import sys
+import time
+import zlib
+
+import pytest
+from covered import Covered, compiled, cover, popen, run
+from recorded import Image
+
+from seismo import _core
+
+monitoring = pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring came with Python 3.12")
+
+WORK = """
+def work(n):
+    total = 0
+    for i in range(n):
+        total += 1
+    return total
+"""
+
+
+def program_file(tmp_path, text=WORK):
+    path = tmp_path / "program.py"
+    path.write_text(text)
+    return path
+
+
+def lines(path, program):
+    return dict(Covered(path.read_bytes(), str(program)).lines)
+
+
+# ---- what a killed process has written ----
+
+
+@pytest.mark.parametrize("counts", [False, True], ids=["lines", "counts"])
+def test_a_killed_process_has_written_what_it_had_seen(tmp_path, counts):
+    """Though nothing happens any more after the last news, and the main thread waits in C all the while."""
+    program = program_file(tmp_path)
+    child = popen(
+        """
+        sys.path.insert(0, sys.argv[1])
+        _core.cover_start(fd=file(sys.argv[2]), flush_ms=1, counts=sys.argv[3] == "counts", branch=True)
+        import program
+        program.work(10)
+        print("done", flush=True)
+        sys.stdin.read()
+        """,
+        str(tmp_path),
+        str(tmp_path / "out"),
+        "counts" if counts else "",
+    )
+    with child:
+        assert child.stdout.readline() == "done\n"
+        want = {2: 1, 3: 1, 4: 11, 5: 10, 6: 1} if counts else dict.fromkeys(range(2, 7), 1)
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            try:
+                if lines(tmp_path / "out", program) == want:
+                    break
+            except (ValueError, KeyError, FileNotFoundError):  # it has not written anything yet
+                pass
+            time.sleep(0.01)
+        size = -1
+        while size != (size := (tmp_path / "out").stat().st_size):  # nothing new, nothing written
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        child.send_signal(signal.SIGKILL)
+        child.communicate()
+    assert lines(tmp_path / "out", program) == want
+    assert Covered((tmp_path / "out").read_bytes(), str(program)).arcs.keys() == {(4, 5), (4, 6)}
+
+
+def test_flush_by_hand(tmp_path):
+    fd = os.open(tmp_path / "out", os.O_CREAT | os.O_RDWR)
+    code = compiled(WORK + "work(2)\n")
+    _core.cover_start(fd=fd, flush_ms=0)
+    try:
+        exec(code, {})
+        assert not Image((tmp_path / "out").read_bytes()).tables["lines"] if os.fstat(fd).st_size else True
+        _core.cover_flush()
+        assert sorted(Covered((tmp_path / "out").read_bytes(), code.co_filename).lines) == [1, 2, 3, 4, 5, 6]
+        size = os.fstat(fd).st_size
+        copy = Covered(_core.cover_snapshot(), code.co_filename)
+        assert sorted(copy.lines) == [1, 2, 3, 4, 5, 6]
+        assert os.fstat(fd).st_size == size
+    finally:
+        _core.cover_stop("7")
+        os.close(fd)
+    whole = Image((tmp_path / "out").read_bytes())
+    assert whole.problems == []
+    assert whole.tables["processes"][0]["exit"] == "7"
+    assert len(whole.tables["processes"]) == 1
+
+
+def test_sources(tmp_path, monkeypatch):
+    """The files of what was recorded, as they are at the end; made-up names are no files."""
+    text = "x = 1\nmatch = 2\n"
+    (tmp_path / "here.py").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    os.utime("here.py", ns=(10**18, 10**18 + 123))
+    _core.cover_start()
+    try:
+        exec(compile(text, "./here.py", "exec"), {})
+        exec(compile(text, "<made>", "exec"), {})
+        exec(compile(text, "/nowhere/archive.zip/gone.py", "exec"), {})
+        monkeypatch.chdir("/")
+    finally:
+        _core.cover_stop()
+    image = Image(_core.cover_snapshot())
+    rows = {row["file"]: row for row in image.tables["sources"]}
+    here = rows["./here.py"]
+    assert (here["path"], here["size"], here["mtime_ns"]) == (str(tmp_path / "here.py"), len(text), 10**18 + 123)
+    assert here["crc"] == zlib.crc32(text.encode())
+    assert (rows["<made>"]["path"], rows["<made>"]["size"], rows["<made>"]["crc"]) == ("", -1, -1)
+    gone = rows["/nowhere/archive.zip/gone.py"]
+    assert (gone["path"], gone["size"], gone["crc"]) == ("/nowhere/archive.zip/gone.py", -1, -1)
+
+
+def test_where_and_hide(tmp_path):
+    from seismo.expression import parse
+
+    code = compiled(WORK + "work(2)\n")
+    where = _core.Filter(parse(f'not file("{code.co_filename}")').program)
+    assert not cover(code, where=where).lines
+    where = _core.Filter(parse(f'file("{code.co_filename}")').program)
+    found = cover(code, where=where)
+    assert len(found.lines) == 6
+    assert len(found.image.functions()) == 2
+    hidden = compiled(WORK + "work(2)\n")
+    assert not cover(hidden, hide=hidden.co_filename[:-3]).lines
+
+
+# ---- forks ----
+
+FORK = """
+import warnings
+warnings.simplefilter("error")
+folder, how, kind = sys.argv[1:4]
+os.chdir(folder)
+sys.path.insert(0, folder)
+_core.cover_start(fd=file("parent"), flush_ms=1, counts=kind == "counts", branch=True)
+import program
+program.work(3)
+_core.cover_context("before")
+program.work(3)
+for round in range(2):
+    child = os.fork()
+    if child == 0:
+        program.child_only()
+        if how != "silent":
+            _core.cover_after_fork(file("child") if how == "file" else {"memory": -1, "stop": -2}[how], '{"child": 1}')
+        program.work(7)
+        if how == "memory":
+            with open("child", "wb") as out: out.write(_core.cover_snapshot())
+        _core.cover_stop()
+        os._exit(0 if _core.cover_check() else 9)
+    assert os.waitpid(child, 0)[1] == 0
+program.after()
+_core.cover_stop()
+"""
+
+
+@pytest.mark.parametrize("how", ["file", "memory", "stop", "silent"])
+@pytest.mark.parametrize("kind", ["lines", "counts"])
+def test_fork(tmp_path, how, kind):
+    """A child writes nothing before it has said how it goes on; then it begins anew, in the context it was in."""
+    program = program_file(tmp_path, WORK + "def child_only():\n    return 1\ndef after():\n    return 2\n")
+    run(FORK, str(tmp_path), how, kind)
+    parent = Covered((tmp_path / "parent").read_bytes(), str(program))
+    assert parent.by_function().keys() == {"<module>", "work", "after"}
+    assert parent.contexts() == {"before": {3, 4, 5, 6, 10}}
+    counted = kind == "counts"
+    assert parent.by_function()["work"] == ({3: 2, 4: 8, 5: 6, 6: 2} if counted else {3: 1, 4: 1, 5: 1, 6: 1})
+    if how in ("file", "memory"):
+        child = Covered((tmp_path / "child").read_bytes(), str(program))
+        assert child.by_function() == {"work": {3: 1, 4: 8, 5: 7, 6: 1} if counted else {3: 1, 4: 1, 5: 1, 6: 1}}
+        assert child.arcs == ({(4, 5): 7, (4, 6): 1} if counted else {(4, 5): 1, (4, 6): 1})
+        assert child.contexts() == {"before": {3, 4, 5, 6}}
+        assert '"child": 1' in str(child.image.meta)
+    else:
+        assert not (tmp_path / "child").exists()
+
+
+# ---- beside other tools ----
+
+
+@monitoring
+def test_a_tool_id_of_its_own_and_nothing_left_behind():
+    before = [sys.monitoring.get_tool(i) for i in range(6)]
+    sys.monitoring.use_tool_id(5, "somebody")
+    try:
+        _core.cover_start()
+        assert sys.monitoring.get_tool(4) == "seismo cover"
+        assert _core.cover_status()["tool_id"] == 4
+        code = compiled(WORK)
+        names: dict = {}
+        exec(code, names)
+        names["work"](3)
+        assert sys.monitoring.get_local_events(4, names["work"].__code__)
+        _core.cover_stop()
+        assert sys.monitoring.get_events(5) == 0
+        sys.monitoring.use_tool_id(4, "another")
+        assert sys.monitoring.get_local_events(4, names["work"].__code__) == 0
+        assert sys.monitoring.get_events(4) == 0
+        sys.monitoring.free_tool_id(4)
+    finally:
+        sys.monitoring.free_tool_id(5)
+    assert [sys.monitoring.get_tool(i) for i in range(6)] == before
+
+
+@monitoring
+def test_all_ids_taken():
+    taken = [i for i in range(6) if sys.monitoring.get_tool(i) is None]
+    for i in taken:
+        sys.monitoring.use_tool_id(i, "somebody")
+    try:
+        with pytest.raises(RuntimeError, match="taken"):
+            _core.cover_start()
+    finally:
+        for i in taken:
+            sys.monitoring.free_tool_id(i)
+    assert cover(WORK).lines
+
+
+@monitoring
+def test_the_hook_is_stolen():
+    """Who takes the tool id by force keeps it, and the recording says that something may be missing."""
+    _core.cover_start()
+    stolen = _core.cover_status()["tool_id"]
+    sys.monitoring.set_events(stolen, 0)
+    sys.monitoring.free_tool_id(stolen)
+    sys.monitoring.use_tool_id(stolen, "thief")
+    try:
+        cover_context_works = compiled(WORK)
+        exec(cover_context_works, {})
+        _core.cover_context("one")
+        _core.cover_context("")
+        _core.cover_stop()
+        assert sys.monitoring.get_tool(stolen) == "thief"
+    finally:
+        sys.monitoring.free_tool_id(stolen)
+    assert Image(_core.cover_snapshot()).losses["hook-lost"] == 1
+    assert cover(WORK).losses == {}
+
+
+@pytest.mark.parametrize("first", ["cover", "profile"])
+def test_beside_a_profile(first):
+    """Each records as if it were alone, whichever begins and whichever ends first."""
+    from recorded import image
+
+    code = compiled(WORK + "work(10)\nwork(20)\n")
+    starts = {"cover": _core.cover_start, "profile": lambda: _core.start(calibrate=False, running=False)}
+    order = [first, "profile" if first == "cover" else "cover"]
+    for name in order:
+        starts[name]()
+    exec(code, {"__name__": "program"})
+    {"cover": _core.cover_stop, "profile": _core.stop}[order[0]]()
+    exec(code, {"__name__": "program"})
+    {"cover": _core.cover_stop, "profile": _core.stop}[order[1]]()
+    assert sorted(Covered(_core.cover_snapshot(), code.co_filename).lines) == [1, 2, 3, 4, 5, 6, 7]
+    assert image().calls()["work"] == (2 if first == "profile" else 4)
+
+
+def test_beside_a_hook_and_a_tracer():
+    from seismo import hooks
+
+    seen = []
+    before = sys.gettrace()
+    code = compiled(WORK + "work(3)\n")
+    with hooks.set_trace(lambda frame, event, arg: seen.append(event), threads="all"):
+        found = cover(code, counts=True)
+    assert dict(found.lines) == {1: 1, 2: 1, 3: 4, 4: 3, 5: 1, 6: 1}
+    assert seen
+    lines_seen = []
+
+    def trace(frame, event, arg):
+        if event == "line" and frame.f_code.co_filename == code.co_filename:
+            lines_seen.append(frame.f_lineno)
+        return trace
+
+    sys.settrace(trace)
+    try:
+        found = cover(code)
+    finally:
+        sys.settrace(before)
+    assert sorted(found.lines) == [1, 2, 3, 4, 5, 6]
+    assert len(lines_seen) == 11
+
+
+# ---- ends ----
+
+
+def test_the_interpreter_exits_without_a_stop(tmp_path):
+    program = program_file(tmp_path, WORK + "import atexit\natexit.register(work, 3)\n")
+    run(
+        """
+        sys.path.insert(0, sys.argv[1])
+        _core.cover_start(fd=file(sys.argv[2]), flush_ms=1)
+        import program, threading
+        class Late:
+            def __del__(self):
+                program.work(3)
+        late = Late()
+        threading.Thread(target=program.work, args=(10**9,), daemon=True).start()
+        """,
+        str(tmp_path),
+        str(tmp_path / "out"),
+    )
+    assert Image((tmp_path / "out").read_bytes()).problems == []
+    assert program.exists()
+
+
+def test_code_objects_die(tmp_path):
+    """Their records go with them, while they are recorded and afterwards."""
+    import gc
+
+    text = "def f_{0}(x):\n    if x:\n        return {0}\n    return lambda: {0}\nf_{0}({1})\n"
+    _core.cover_start(branch=True)
+    try:
+        codes = _core.cover_status()["codes"]
+        for i in range(300):
+            exec(compile(text.format(i, i % 2), "/nowhere/dying.py", "exec"), {})
+            if i % 50 == 0:
+                _core.cover_context(f"context {i}" if i % 100 else "")
+        gc.collect()
+        assert _core.cover_check()
+        assert _core.cover_status()["codes"] < codes + 20
+    finally:
+        _core.cover_stop()
+    found = Covered(_core.cover_snapshot(), "/nowhere/dying.py")
+    assert sum(1 for name in found.by_function() if name.startswith("f_")) == 300
+
+
+@pytest.mark.parametrize("wrong", [{"fd": "x"}, {"where": 3}, {"unknown": 1}, {"meta": 3}])
+def test_wrong_arguments(wrong):
+    with pytest.raises(TypeError):
+        _core.cover_start(**wrong)
+    with pytest.raises(TypeError):
+        _core.cover_context(3)
+    assert not _core.cover_status()["running"]
