@@ -378,10 +378,11 @@ def write_changes(paper: Paper, report: CoverageReport, changes: Sequence[Change
         if file is None:
             unknown += [change.shown] if change.path.endswith(".py") else []
             continue
-        statements = [line for line in file.statements if line in change.lines]
-        missing = [line for line in file.missing if line in change.lines]
+        changed = {file.first_lines.get(line, line) for line in change.lines}
+        statements = [line for line in file.statements if line in changed]
+        missing = [line for line in file.missing if line in changed]
         lost = set(missing)
-        branches = [arc for arc in file.missing_branches if arc[0] in change.lines and arc[0] not in lost]
+        branches = [arc for arc in file.missing_branches if arc[0] in changed and arc[0] not in lost]
         if statements:
             rows.append((file, statements, missing, branches))
     total, missed = sum(len(row[1]) for row in rows), sum(len(row[2]) for row in rows)
