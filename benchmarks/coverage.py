@@ -25,14 +25,16 @@ import subprocess
 import sys
 import tarfile
 from importlib.metadata import entry_points
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import programs
 import ratios
 from common import BUILD, arguments, finish, load_core, median, number, rounds_of, spread, table
 from ratios import FLOOR, installed
 from whole_process import Tool, measure
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PYTHON = [sys.executable]
 PACKAGING = "26.3"
@@ -95,7 +97,7 @@ def suite() -> Path:
 
 
 def suite_tools(folder: Path) -> dict[str, Tool]:
-    """pytest bare and under each tool, with contexts and without."""
+    """Pytest bare and under each tool, with contexts and without."""
     pytest = [*PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", str(folder / "tests" / "pytest.ini")]
     pytest += ["--rootdir", str(folder), "-p", "no:xdist", "-p", "no:hypothesispytest"]
     path = {"PYTHONPATH": os.pathsep.join([str(folder / "src"), *filter(None, [os.environ.get("PYTHONPATH")])])}

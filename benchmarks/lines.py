@@ -1,7 +1,7 @@
 """What `seismo lines` costs: whole processes with their data written, beside the empty LINE callback and line_profiler.
 
-Programs, tools and rounds as in coverage.py. The empty LINE callback is what telling of every line costs; `seismo lines`
-cannot be below it.
+Programs, tools and rounds as in coverage.py. The empty LINE callback is what telling of every line costs;
+`seismo lines` cannot be below it.
 
   bare, floor line       the empty LINE callback around the whole program
   seismo lines           python -m seismo lines -q -o FILE

@@ -1,8 +1,8 @@
 """What the whole-process benchmarks of coverage and of lines share: programs of some seconds, ratios, tables.
 
-A tool's `times` is its best wall time over the best bare one: what a user waits. Its `added` is what it takes longer than
-bare, and `to_floor` that over what an empty LINE callback takes longer: 1 is the least that telling of every line can
-cost. Tools that need not be told of every line can be below.
+A tool's `times` is its best wall time over the best bare one: what a user waits. Its `added` is what it takes longer
+than bare, and `to_floor` that over what an empty LINE callback takes longer: 1 is the least that telling of every line
+can cost. Tools that need not be told of every line can be below.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def totals(results: dict[str, Any]) -> dict[str, Any]:
 def against(results: dict[str, Any], name: str, peers: list[str]) -> dict[str, float]:
     """How a tool stands beside others, over the programs; empty when none of them was measured.
 
-    times: its wall time over that of the best peer, worst: the largest of these, added: added over added, of the best peer.
+    times: its wall time over that of the best peer; worst: the largest of these; added: added over added, of that peer.
     """
     ratios, added = [], []
     for row in results.values():

@@ -30,7 +30,18 @@ from typing import Any
 
 from common import BUILD, ROOT, number, table
 
-NAMES = ["overhead", "whole_process", "truth", "memory", "report_million", "scaling", "hooks", "cprofile", "coverage", "lines"]
+NAMES = [
+    "overhead",
+    "whole_process",
+    "truth",
+    "memory",
+    "report_million",
+    "scaling",
+    "hooks",
+    "cprofile",
+    "coverage",
+    "lines",
+]
 RESULTS = BUILD / "results"
 PAGE = ROOT / "docs" / "performance.md"
 ACCURACY = ROOT / "docs" / "accuracy.md"

@@ -24,14 +24,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import programs
 from common import HERE, arguments, finish, geomean, median, number, progress, rounds_of, spread, summary, table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # Repeats of the body that make a run of about half a second on the slowest of the interpreters.
 PROGRAMS = {"deltablue": 12, "richards": 9, "chaos": 9, "go": 4, "deepcopy": 9, "sqlglot": 7}
@@ -93,7 +95,9 @@ def run(tool: Tool, script: list[str], folder: Path) -> Reading:
     words = [word.replace("OUT", str(out)) for word in tool.command] + script
     with tempfile.TemporaryFile() as errors:
         start = time.perf_counter()
-        process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=errors, cwd=tool.cwd or folder, env=environment)
+        process = subprocess.Popen(
+            words, stdout=subprocess.DEVNULL, stderr=errors, cwd=tool.cwd or folder, env=environment
+        )
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)

@@ -5,11 +5,11 @@
  * pending call. So a thread of ours does it, and needs nothing of the interpreter's: what is new are rows in the writer
  * already. It sleeps until something has changed, waits a period for more of it, writes, and sleeps again.
  *
- * It blocks all signals. Before a fork it is joined, since a second thread at that time is a warning of os.fork from 3.12
- * on, and the child has one thread only; what was new is written first. os.fork counts the threads in the end, so the
- * thread comes back when the frame that called it goes on: a pending call looks out for that. (Hooks of the program run
- * in os.fork; each of them may be where pending calls are run.) If none comes, for the main thread is busy in C, the
- * first news after AFTER_FORK_NS bring it back.
+ * It blocks all signals. Before a fork it is joined, since a second thread at that time is a warning of os.fork
+ * from 3.12 on, and the child has one thread only; what was new is written first. os.fork counts the threads in the
+ * end, so the thread comes back when the frame that called it goes on: a pending call looks out for that. (Hooks of the
+ * program run in os.fork; each of them may be where pending calls are run.) If none comes, for the main thread is busy
+ * in C, the first news after AFTER_FORK_NS bring it back.
  *
  * A flush takes at most 2 % of the time: the longer one takes, the longer the period. */
 #include <errno.h>

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from seismo.model import Recording
 
 
 def lines_by_context(recording: Recording, file: str) -> dict[str, set[int]]:
-    """{context: the lines of the file (its name's end) that ran in it}; "" is what ran in none."""
+    """{context: the lines of the file (its name's end) that ran in it}."""
     functions = {row.id for row in recording.functions if row.file.endswith(file)}
     lines = {row.id: row.line for row in recording.lines if row.function in functions}
     names = {row.id: row.name for row in recording.contexts}

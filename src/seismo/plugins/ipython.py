@@ -1,8 +1,9 @@
 """IPython and Jupyter: `%load_ext seismo`, then `%%seismo profile|lines|cover` on a cell, `%seismo ...` on a statement.
 
-The statements are compiled as IPython compiles a cell, under the name that IPython gives it, so that its source is where
-tracebacks and reports look for it (linecache). They are run here, though, and not by IPython's run_cell: what that does
-around a cell would be in the recording. What the last expression gives is the result of the magic, as it is of %time.
+The statements are compiled as IPython compiles a cell, but under the name of a file that holds their text until the
+interpreter ends: so tracebacks and reports find it, as they find that of any other file. They are run here and not by
+IPython's run_cell: what that does around a cell would be in the recording. What the last expression gives is the
+result of the magic, as it is of %time.
 
 An error is shown by IPython, then the table of what ran until then; and the cell fails, so that "run all" stops there.
 """
@@ -11,7 +12,11 @@ from __future__ import annotations
 
 import ast
 import inspect
+import itertools
+import linecache
+import os
 import re
+import tempfile
 from typing import TYPE_CHECKING, Any
 
 from seismo.errors import SeismoError, UsageError
@@ -121,7 +126,7 @@ def _record(run: Cell, recorder: shown.Recorded, options: dict[str, Any]) -> obj
         if "-q" not in options:
             from IPython.display import display
 
-            display(recorder)
+            display(recorder)  # type: ignore[no-untyped-call]
     finally:
         if run.error is not None:
             raise Shown.like(run.error)
@@ -176,7 +181,7 @@ class Cell:
         self.value: object = None
         self.error: BaseException | None = None
         source = shell.transform_cell(text)
-        self.file: str = shell.compile.cache(source, shell.execution_count, raw_code=text)
+        self.file = _kept(shell, source)
         tree = shell.transform_ast(shell.compile.ast_parse(source, filename=self.file))
         last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
         self._names = shell.user_global_ns, shell.user_ns  # asked for now: they are calls
@@ -216,6 +221,25 @@ class Cell:
         result.close()
         hint = "put it into a function that runs in a thread of its own, with asyncio.run"
         raise UsageError("a cell that awaits cannot be recorded: the notebook's own event loop is running", hint=hint)
+
+
+_folder: tempfile.TemporaryDirectory[str] | None = None  # of the cells' texts
+_numbers = itertools.count(1)
+
+
+def _kept(shell: Any, source: str) -> str:
+    """The path of a new file with the source. IPython and linecache are told, too: tracebacks say which cell it is."""
+    global _folder
+    if _folder is None:
+        _folder = tempfile.TemporaryDirectory(prefix="seismo-cells-")
+    folder = os.path.join(os.path.realpath(_folder.name), str(next(_numbers)))  # its own: it may be a source folder
+    os.mkdir(folder)
+    path = os.path.join(folder, f"cell{shell.execution_count}.py")
+    with open(path, "w", encoding="utf-8", errors="backslashreplace") as file:
+        file.write(source)
+    linecache.cache[path] = (len(source), None, [line + "\n" for line in source.split("\n")], path)
+    shell.compile._filename_map[path] = shell.execution_count
+    return path
 
 
 class Shown(Exception):  # noqa: N818  it is no error of its own

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import html
 import io
+import os
 from typing import TYPE_CHECKING, Any
 
 from seismo.errors import UsageError
+from seismo.escape import printable
 from seismo.report.paper import Paper
 from seismo.report.text import Signs
 
@@ -14,9 +16,24 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import CodeType
 
+    from seismo.coverage.result import FileCoverage
     from seismo.model import Recording
+    from seismo.report.paper import Span
 
 WIDTH = 100
+# What the styles of a report are in a notebook, on light and on dark ground.
+LOOKS = {
+    "title": "font-weight: bold",
+    "strong": "font-weight: bold",
+    "label": "color: #2a8aa5",
+    "head": "opacity: 0.6",
+    "quiet": "opacity: 0.6",
+    "time": "font-weight: bold",
+    "hot": "color: #d1242f; font-weight: bold",
+    "bad": "color: #d1242f",
+    "warning": "color: #b87700",
+    "good": "color: #2f9e44",
+}
 
 
 class Recorded:
@@ -56,8 +73,34 @@ class Recorded:
         return self.text().rstrip("\n")
 
     def _repr_html_(self) -> str:
-        """The table for a notebook. Whatever the program's names and source hold, it is text there."""
-        return f'<pre style="line-height: 1.2; overflow-x: auto">{html.escape(self.text())}</pre>'
+        """The table for a notebook."""
+        paper = HtmlPaper(WIDTH)
+        self.write(paper)
+        return f'<pre style="line-height: 1.2; overflow-x: auto">{paper.text}</pre>'
+
+
+class HtmlPaper(Paper):
+    """Writes HTML for inside of a <pre>. Whatever the program's names and source hold, it is text there."""
+
+    plain = False
+
+    def __init__(self, width: int) -> None:
+        self._written = io.StringIO()
+        super().__init__(self._written, width, Signs())
+
+    @property
+    def text(self) -> str:
+        """What was written."""
+        return self._written.getvalue()
+
+    def line(self, *spans: Span | str) -> None:
+        """Writes one line."""
+        pieces = [(span, "") if isinstance(span, str) else span for span in spans]
+        marked = [
+            f'<span style="{LOOKS[style]}">{html.escape(text)}</span>' if LOOKS.get(style) else html.escape(text)
+            for text, style in pieces
+        ]
+        self.stream.write("".join(marked).rstrip() + "\n")
 
 
 class Profiled(Recorded):
@@ -94,15 +137,23 @@ class Timed(Recorded):
 
     def _where(self) -> str:
         """The functions and modules that are named, else the cell."""
-        parts = [f'file("{_quoted(code.co_filename)}") and qualname("{_quoted(code.co_qualname)}")' for code in self.functions]
-        parts += [f'module("{_quoted(module)}")' for module in self.options.get("-m", ())]
+        parts = [
+            f'file("{_quoted(code.co_filename)}") and qualname("{_quoted(code.co_qualname)}")'
+            for code in self.functions
+        ]
+        parts += [f'module("{module}")' for module in self.options.get("-m", ())]
         return " or ".join(f"({part})" for part in parts or [f'file("{_quoted(self.file)}")'])
 
     def write(self, paper: Paper) -> None:
-        """The source with its times."""
-        from seismo.report.lines import write_lines
+        """The sources with their times."""
+        from seismo.report.lines import LinesView, write_sources
+        from seismo.report.timed_source import timed_program
 
-        write_lines(paper, self.recording)
+        program = timed_program(self.recording)
+        if not program.lines:
+            paper.line("nothing of it ran")
+            return
+        write_sources(paper, program, LinesView(limit=self.limit, files=None, share=0.0))
 
 
 class Covered(Recorded):
@@ -112,10 +163,41 @@ class Covered(Recorded):
         """A session of seismo.cover."""
         import seismo
 
-        self.session = seismo.cover(include=[self.file], source=self.options.get("--source"))
+        sources = [os.path.dirname(self.file), *self.options.get("--source", ())]
+        branch, counts = "--branch" in self.options, "--counts" in self.options
+        self.session = seismo.cover(source=sources, rcfile="", branch=branch, counts=counts)
 
     def write(self, paper: Paper) -> None:
-        """The source with what ran of it."""
+        """The cell's lines, marked, and a table of what else there is."""
+        from seismo.report.coverage import View, write_problems, write_table
+
+        report = self.session.analysis()
+        cell = next((file for file in report.files if file.absolute == self.file), None)
+        if cell is not None:
+            self._write_cell(paper, cell)
+            report.files.remove(cell)
+        if report.files:
+            paper.line()
+            write_table(paper, report, View(rows=self.limit))
+        write_problems(paper, report)
+
+    def _write_cell(self, paper: Paper, cell: FileCoverage) -> None:
+        from seismo.report.coverage import total_text
+
+        paper.line((total_text(cell.numbers), "title"))
+        partial: dict[int, list[str]] = {}
+        for line, to in cell.missing_branches:
+            if line not in cell.missing:
+                partial.setdefault(line, []).append(cell.missing_text(line, to))
+        missing, executed = set(cell.missing), set(cell.executed)
+        for number, source in enumerate(cell.source_lines, 1):
+            mark, style = ("✗", "bad") if number in missing else ("✓", "good") if number in executed else (" ", "quiet")
+            if number in partial:
+                mark, style = "~", "warning"
+            hits = f"{cell.hits[number]:>9,} " if cell.hits and number in cell.hits else " " * 10 if cell.hits else ""
+            paper.line((f"{number:>4} {mark} {hits}", style), printable(source))
+            for why in partial.get(number, ()):
+                paper.line((f"     ~ {printable(why)}", "warning"))
 
 
 def _quoted(text: str) -> str:

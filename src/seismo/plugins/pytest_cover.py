@@ -6,13 +6,13 @@ it, and at the end the parts are merged in: xdist's workers, and with --seismo-c
 
 Workers. A worker of xdist gets the same options, and nothing else, before its conftest files are imported, which is
 when it has to start. So the first process says the folder of the parts in an environment variable that exists only in
-itself, where no test runs then, and that its workers take out of theirs first of all. A worker on another machine does not
-see it: it records into memory, and its recording travels with what xdist brings back at the worker's end anyway; if it
-dies, so does its part. One that dies on this machine leaves what it had written.
+itself, where no test runs then, and that its workers take out of theirs first of all. A worker on another machine does
+not see it: it records into memory, and its recording travels with what xdist brings back at the worker's end anyway; if
+it dies, so does its part. One that dies on this machine leaves what it had written.
 
-Contexts are pytest-cov's, so that data of both can be looked at together: NODEID|setup, NODEID|run, NODEID|teardown. What
-is imported, collected, or set up by a conftest file belongs to no context; a fixture of a wider scope to the test that
-happened to ask for it first.
+Contexts are pytest-cov's, so that data of both can be looked at together: NODEID|setup, NODEID|run, NODEID|teardown.
+What is imported, collected, or set up by a conftest file belongs to no context; a fixture of a wider scope to the test
+that happened to ask for it first.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -71,7 +72,7 @@ class Cover:
         if coverage.running():
             raise SeismoError(
                 "coverage is being recorded in this process already",
-                hint="one at a time: leave --seismo-cover out, here or there, or run this pytest in a process of its own",
+                hint="leave --seismo-cover out, here or there, or run this pytest in a process of its own",
             )
         self.pid = os.getpid()
         self.is_worker = _is_worker()
@@ -122,10 +123,8 @@ class Cover:
 
     def _remove_parts(self) -> None:
         if self.parts and not self.is_worker:
-            try:
+            with suppress(OSError):  # not empty: what is left there was told
                 os.rmdir(self.parts)
-            except OSError:
-                pass  # not empty: what is left there was told
 
     # ---- while it runs ----
 
@@ -140,7 +139,7 @@ class Cover:
         os.environ[PARTS] = self.parts
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any, error: object) -> None:
+    def pytest_testnodedown(self, node: Any) -> None:
         """A worker has ended, well or not."""
         output = getattr(node, "workeroutput", None)
         if not output:
@@ -198,15 +197,16 @@ class Cover:
 
     def pytest_terminal_summary(self, terminalreporter: TerminalReporter) -> None:
         """Writes what was found, under a heading."""
-        if self.is_worker or self.pid != os.getpid() or not (self.reports or self.notes or self.failed):
+        if self.is_worker or self.pid != os.getpid():
+            return
+        if not (self.reports or self.notes or self._crashed or self.settings.fail_under):
             return
         from seismo.plugins import pytest_reports
 
         terminalreporter.write_sep("=", "coverage")
-        for worker in self._crashed:
-            terminalreporter.write_line(
-                f"worker {worker} crashed: what it ran in its last second may be missing", yellow=True
-            )
+        if self._crashed:
+            names = ", ".join(self._crashed)
+            self.notes.insert(0, f"workers that crashed: {names}; what they ran in their last second may be missing")
         for note in self.notes:
             terminalreporter.write_line(note, yellow=True)
         if self.result is not None:
@@ -248,7 +248,10 @@ def _is_worker() -> bool:
         name = frame.f_globals.get("__name__")
         if name == "__channelexec__":
             return True
-        if name == "_pytest.config" and frame.f_code.co_name in ("main", "_main"):  # a pytest that a test of a worker runs
+        if name == "_pytest.config" and frame.f_code.co_name in (
+            "main",
+            "_main",
+        ):  # a pytest that a test of a worker runs
             return False
         frame = frame.f_back
     return False

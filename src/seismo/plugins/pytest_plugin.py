@@ -52,7 +52,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="TYPE[:DEST]",
         action="append",
         default=[],
-        help="term (default), term-missing, html, json, xml, lcov, data (.coverage) or none; term and term-missing take "
+        help="term (default), term-missing, html, json, xml, lcov, data (.coverage), none; term and term-missing take "
         ":skip-covered, the others a file or folder; may be given several times",
     )
     add(

@@ -1,0 +1,89 @@
+"""Out of memory, at each of the coverage recorder's allocations in turn: never a crash, never an exception in the
+program, and the next recording is whole.
+
+Needs the development build (SEISMO_TESTING=1), which can make an allocation fail."""
+
+import pytest
+from covered import run
+
+from seismo import _core
+
+pytestmark = pytest.mark.skipif(not hasattr(_core, "_fail_allocation"), reason="needs a build with SEISMO_TESTING=1")
+
+PROGRAM = """
+import threading
+forever, counts = sys.argv[1] == "forever", sys.argv[2] == "counts"
+text = '''
+def numbers(n):
+    for i in range(n):
+        yield i if i % 2 else -i
+def fall(n):
+    if n: return fall(n - 1)
+    raise KeyError(n)
+def test_something(n):
+    return n + 1
+async def wait(n):
+    return n
+def program():
+    total = sum(numbers(20)) + sorted([3, 1], key=lambda x: -x)[0] + test_something(1)
+    for i in range(4):
+        names = {}
+        exec(f"def made_{i}(x):\\\\n    if x:\\\\n        return 1\\\\n    return 2", names)
+        total += names[f"made_{i}"](i % 2)
+    for depth in (1, 5):
+        try: fall(depth)
+        except KeyError: total += depth
+    out = []
+    thread = threading.Thread(target=lambda: out.append(sum(numbers(5))))
+    thread.start(); thread.join()
+    return total + out[0]
+'''
+def fresh():
+    names = {"threading": threading, "__name__": "program"}
+    exec(compile(text, "/nowhere/program.py", "exec"), names)
+    return names["program"]
+truth = fresh()()
+started = failed = 0
+def attempt(n):
+    global started, failed
+    program = fresh()
+    _core._fail_allocation(n, forever)
+    try: _core.cover_start(branch=True, counts=counts, tests=True, fd=file(sys.argv[3]) if n % 2 else -1, flush_ms=1)
+    except (RuntimeError, MemoryError):
+        failed += 1
+        _core._fail_allocation(0)
+        assert program() == truth and not _core.cover_status()["running"]
+        return False
+    started += 1
+    assert program() == truth, n
+    for context in ("one", "two", ""):
+        _core.cover_context(context)
+        assert program() == truth, n
+    try: _core.cover_snapshot()
+    except MemoryError: pass
+    _core.cover_flush()
+    _core.cover_stop()
+    made = _core._fail_allocation(0)
+    try: _core.read(_core.cover_snapshot())
+    except MemoryError: pass
+    assert _core.cover_check(), n
+    return made < n
+n = 1
+while not attempt(n) and n < 4000:
+    n += 5 if forever else 3
+_core._fail_allocation(0)
+program = fresh()
+_core.cover_start(); program(); _core.cover_stop()
+from covered import Covered
+found = Covered(_core.cover_snapshot(), "/nowhere/program.py")
+assert set(found.lines) == {3, 4, 6, 7, 9, *range(13, 25)}, sorted(found.lines)
+print(n, failed, started)
+"""
+
+
+@pytest.mark.parametrize("counts", ["lines", "counts"])
+@pytest.mark.parametrize("how", ["once", "forever"])
+def test_each_allocation_fails(how, counts, tmp_path):
+    last, _failed, started = map(int, run(PROGRAM, how, counts, str(tmp_path / "out")).split())
+    assert started > 0
+    assert last > 30
