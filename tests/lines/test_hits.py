@@ -100,7 +100,7 @@ def test_again_and_after_other_recordings(source):
 def test_code_that_lies_about_its_lines(source):
     def honest():
         a = 1
-        return a
+        return a  # noqa: RET504
 
     far = honest.__code__.replace(co_linetable=bytes([0xF0 | 0, *[0x7F] * 4, 0x1F, 0, 0, 0]) + b"\xf8\x00" * 20)
     short = honest.__code__.replace(co_linetable=b"", co_firstlineno=2**31 - 1)
