@@ -107,6 +107,8 @@ def covered(folder, *, branch, contexts=(), programs=None):
     session = coverage.Coverage(
         data_file=str(folder / ".coverage"), branch=branch, config_file=False, include=[str(folder / "*")]
     )
+    if contexts:
+        session.set_option("run:core", "ctrace")  # the core on sys.monitoring, the default from 3.14 on, knows none
     for name, text in programs.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -63,8 +63,14 @@ def branches(tmp_path, monkeypatch):
     case.session.get_data().close(force=True)
 
 
-def contexts(ran):
-    return {line: ran.contexts_of(line) for line in ran.lines}
+def contexts(recording):
+    """{path: {line: the names of its contexts, sorted}}"""
+    found = {}
+    for name, files in formats.covered.Ran(recording).contexts():
+        for ran in files:
+            for line in ran.lines:
+                found.setdefault(ran.path, {}).setdefault(line, set()).add(name)
+    return {path: {line: sorted(names) for line, names in lines.items()} for path, lines in found.items()}
 
 
 def lines_and_arcs(recording, arcs=True):
@@ -86,7 +92,7 @@ def test_the_data_file_says_what_coverage_reads(case):
     for ran in files:
         assert set(ran.lines) == set(data.lines(ran.path))
         names = data.contexts_by_lineno(ran.path)  # in no order
-        assert contexts(ran) == {line: sorted(names[line]) for line in names}
+        assert contexts(case.recording)[ran.path] == {line: sorted(names[line]) for line in names}
         if data.has_arcs():
             assert set(ran.arcs) == {arc for arc in data.arcs(ran.path) if 0 not in arc and arc[0] != arc[1]}
 
@@ -109,6 +115,24 @@ def test_coverage_reports_the_same_of_a_written_data_file(case, tmp_path):
         assert one == other
     assert again.get_data().measured_contexts() == set(case.contexts or [""])
     again.get_data().close(force=True)
+
+
+def test_files_of_which_nothing_ran_are_counted(branches):
+    """With a source folder, a report has files that never ran; so has coverage.py's of what is written."""
+    (branches.folder / "idle.py").write_text("def f(x):\n    if x:\n        return 1\n")
+    recording = branches.recording
+    recording.meta["settings"] = {"source_dirs": [str(branches.folder)]}
+    formats.covered._reports.pop(recording)
+    totals = formats.covered.report_of(recording).totals
+    assert totals.missing > branches.report.totals.missing
+    formats.write(recording, "again.coverage")
+    again = coverage.Coverage(data_file="again.coverage", config_file=False)
+    again.load()
+    theirs = json.loads(samples.output(again.json_report))["totals"]
+    again.get_data().close(force=True)
+    assert theirs["num_statements"] == totals.statements
+    assert theirs["missing_lines"] == totals.missing
+    assert theirs["missing_branches"] == totals.missing_branches
 
 
 def comparable(document):
@@ -311,11 +335,8 @@ def test_what_is_written_is_read(branches):
 
 
 def test_contexts_come_back(branches):
-    def by_file(recording):
-        return {ran.path: contexts(ran) for ran in formats.covered.files_of(recording)}
-
-    assert by_file(formats.by_name("coverage").reader(branches.written("coverage"))) == by_file(branches.recording)
-    back = by_file(formats.by_name("coverage-json").reader(branches.written("coverage-json")))
+    assert contexts(formats.by_name("coverage").reader(branches.written("coverage"))) == contexts(branches.recording)
+    back = contexts(formats.by_name("coverage-json").reader(branches.written("coverage-json")))
     for file in branches.report.files:
         assert back[file.absolute] == {line: file.contexts_of(line) for line in file.executed}
 
@@ -344,8 +365,7 @@ def test_coverage_reads_of_other_tools_are_explained():
     recording = formats.by_name("lcov").reader(c)
     assert recording.meta["branch"] is False
     assert [(loss.kind, loss.count) for loss in recording.losses] == [("branches-unknown", 2)]
-    (ran,) = formats.covered.files_of(recording)
-    assert contexts(ran) == {1: ["unit"]}
+    assert contexts(recording) == {"/a.py": {1: ["unit"]}}
 
 
 def test_sources_of_cobertura_place_its_paths(tmp_path):
@@ -387,6 +407,15 @@ def test_export_suggests_what_fits(branches, capsys):
     assert "pstats files hold calls" in capsys.readouterr().err
 
 
+def test_files_are_known_by_what_is_in_them(branches):
+    from seismo.cli.files import open_recording
+
+    os.rename(".coverage", "data.db")
+    formats.write(branches.recording, "report.json", "coverage-json")
+    for name, source in (("data.db", "coverage"), ("report.json", "coverage-json")):
+        assert open_recording(name).meta["source_format"] == source
+
+
 def test_without_coverage_a_hint_says_so(branches, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "coverage", None)
     with pytest.raises(FormatError) as error:
@@ -416,7 +445,7 @@ def test_damage_is_an_error_and_no_crash(branches):
     for name in READABLE:
         whole = branches.written(name)
         reader = formats.by_name(name).reader
-        for turn in range(150):
+        for turn in range(90):
             data = bytearray(whole)
             at = dice.randrange(len(data))
             if turn % 3 == 0:

@@ -29,6 +29,20 @@ if TYPE_CHECKING:
     from seismo.model import Recording
 
 
+_EXAMPLES = (
+    "FUNC is module:qualname, a name alone, or a glob such as 'json.*:*decode*'.\n"
+    "FUNC, GLOB and thread options may be given several times.\n\n"
+    "examples:\n"
+    "  seismo report app-123.seismo --sort calls --limit 50\n"
+    "  seismo report app-123.seismo --tree --module 'app*'\n"
+    "  seismo report app-123.seismo --callers parse\n"
+    "  seismo report tests.seismo --skip-covered --show-missing\n"
+    "  seismo report tests.seismo --changed-since main\n"
+    "  seismo report tests.seismo --line app/core.py:12\n"
+    "  seismo report tests.seismo --html htmlcov"
+)
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments of `seismo report`."""
     from seismo.cli import report_coverage
@@ -100,18 +114,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="only functions of this module, name or file, as seismo lines --only takes it",
     )
     report_coverage.add_arguments(parser)
-    parser.epilog = (
-        "FUNC is module:qualname, a name alone, or a glob such as 'json.*:*decode*'.\n"
-        "FUNC, GLOB and thread options may be given several times.\n\n"
-        "examples:\n"
-        "  seismo report app-123.seismo --sort calls --limit 50\n"
-        "  seismo report app-123.seismo --tree --module 'app*'\n"
-        "  seismo report app-123.seismo --callers parse\n"
-        "  seismo report tests.seismo --skip-covered --show-missing\n"
-        "  seismo report tests.seismo --changed-since main\n"
-        "  seismo report tests.seismo --line app/core.py:12\n"
-        "  seismo report tests.seismo --html htmlcov"
-    )
+    parser.epilog = _EXAMPLES
 
 
 def _order(word: str) -> str:

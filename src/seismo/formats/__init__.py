@@ -36,7 +36,19 @@ if TYPE_CHECKING:
     from seismo.formats.base import ByteSink
     from seismo.model import Recording
 
-__all__ = ["FORMATS", "Format", "FormatError", "by_name", "by_path", "for_path", "kind_of", "names", "read", "write"]
+__all__ = [
+    "FORMATS",
+    "Format",
+    "FormatError",
+    "by_name",
+    "by_path",
+    "by_start",
+    "for_path",
+    "kind_of",
+    "names",
+    "read",
+    "write",
+]
 
 FORMATS: tuple[Format, ...] = (
     pstats.FORMAT,
@@ -81,6 +93,11 @@ def by_path(path: str) -> Format | None:
     if found:
         return max(found, key=lambda pair: pair[0])[1]
     return next((format_ for format_ in FORMATS if format_.prefixes and name.startswith(format_.prefixes)), None)
+
+
+def by_start(start: bytes) -> Format | None:
+    """The format whose files begin so, whatever they are called; None where that says nothing."""
+    return coverage_data.FORMAT if start.startswith(coverage_data.MAGIC) else None
 
 
 def for_path(path: str) -> Format:

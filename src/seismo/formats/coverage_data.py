@@ -18,19 +18,19 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from seismo.errors import FormatError, SeismoError
 from seismo.formats.base import COVERAGE, MAX_LINE, MAX_NODES, Format
-from seismo.formats.covered import Covered, RanFile, files_of, has_arcs, report_of
+from seismo.formats.covered import Covered, Ran, has_arcs, numbers_in, report_of
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterator
+    from collections.abc import Iterable
 
+    from seismo.coverage.result import FileCoverage
     from seismo.formats.base import ByteSink
-    from seismo.formats.covered import Arc
+    from seismo.formats.covered import Arc, RanFile
     from seismo.model import Recording
 
 MAGIC = b"SQLite format 3\0"
@@ -60,8 +60,9 @@ def _write(recording: Recording, file: ByteSink) -> None:
             "a .coverage file is written by coverage.py, which is not installed here", hint="pip install coverage"
         ) from None
     branch = has_arcs(recording)
-    files = files_of(recording)
-    inferred = _inferred_arcs(recording) if branch else {}
+    ran = Ran(recording)
+    analyzed = _analyzed(recording)
+    extra = _without_context(analyzed, ran.files) if branch else {}
     with tempfile.TemporaryDirectory(prefix="seismo-") as folder:
         path = os.path.join(folder, ".coverage")
         data = CoverageData(basename=path)
@@ -70,13 +71,15 @@ def _write(recording: Recording, file: ByteSink) -> None:
                 data.add_arcs({})
             else:
                 data.add_lines({})
-            data.touch_files([ran.path for ran in files])
-            for name, content in sorted(_by_context(files, inferred, branch).items()):
-                data.set_context(name)
-                if branch:
-                    data.add_arcs(content)  # type: ignore[arg-type]
-                else:
-                    data.add_lines(content)  # type: ignore[arg-type]
+            data.touch_files([of.path for of in ran.files])
+            data.touch_files(_idle(analyzed, ran.files))
+            for name, files in ran.contexts():
+                if files:
+                    data.set_context(name)
+                    if branch:
+                        data.add_arcs({of.path: _arcs(of, extra.get(of.path, ())) for of in files})
+                    else:
+                        data.add_lines({of.path: list(of.lines) for of in files})
             data.write()
         finally:
             data.close(force=True)
@@ -85,36 +88,29 @@ def _write(recording: Recording, file: ByteSink) -> None:
                 file.write(block)
 
 
-def _by_context(
-    files: list[RanFile], inferred: dict[str, list[Arc]], branch: bool
-) -> dict[str, dict[str, list[int] | list[Arc]]]:
-    """What each context adds, by file: lines, or in branch mode arcs."""
-    found: dict[str, dict[str, list[int] | list[Arc]]] = defaultdict(dict)
-    for ran in files:
-        items: dict[str, list[int | Arc]] = defaultdict(list)
-        for line in ran.lines:
-            for name in ran.contexts_of(line):
-                items[name].append((line, line) if branch else line)
-        if branch:
-            for arc in ran.arcs:
-                for name in sorted(ran.arc_contexts.get(arc) or ran.contexts_of(arc[0])):
-                    items[name].append(arc)
-            for arc in inferred.get(os.path.realpath(ran.path), ()):
-                if arc not in ran.arcs:
-                    for name in ran.contexts_of(arc[0]):
-                        items[name].append(arc)
-        for name, content in items.items():
-            found[name][ran.path] = content  # type: ignore[assignment]
-    return found
+def _arcs(ran: RanFile, extra: Iterable[Arc]) -> list[Arc]:
+    """What ran in a context as arcs. extra: those whose contexts are not known; they go with the line they start at."""
+    return [*((line, line) for line in ran.lines), *ran.arcs, *(arc for arc in extra if arc[0] in ran.lines)]
 
 
-def _inferred_arcs(recording: Recording) -> dict[str, list[Arc]]:
-    """The branches that the analysis holds for taken, by the absolute path of the file; none without the sources."""
+def _analyzed(recording: Recording) -> list[FileCoverage]:
+    """The files as the analysis has them; none where it cannot be made, for the lines can be written all the same."""
     try:
-        report = report_of(recording)
+        return report_of(recording).files
     except SeismoError:
-        return {}
-    return {file.absolute: list(file.executed_branches) for file in report.files}
+        return []
+
+
+def _without_context(analyzed: list[FileCoverage], files: list[RanFile]) -> dict[str, set[Arc]]:
+    """By path, the branches that the analysis holds for taken and the recording has not."""
+    taken = {file.absolute: file.executed_branches for file in analyzed}
+    return {ran.path: set(taken.get(os.path.realpath(ran.path), ())) - ran.arcs.keys() for ran in files}
+
+
+def _idle(analyzed: list[FileCoverage], files: list[RanFile]) -> list[str]:
+    """Files of the source of which nothing ran: coverage.py's reports count those that it has been told of."""
+    known = {os.path.realpath(ran.path) for ran in files}
+    return [file.absolute for file in analyzed if file.absolute not in known]
 
 
 # ---- reading ----
@@ -217,18 +213,7 @@ def _read_lines(database: sqlite3.Connection, covered: Covered, files: dict[int,
         total += set_.bit_count()
         if total > _MAX_HITS:
             raise ValueError(f"it has more than {_MAX_HITS} lines in contexts")
-        context_names = (names[context],)
-        for line in _bits(bits):
-            covered.line(files[file], line, contexts=context_names)
-
-
-def _bits(numbits: bytes) -> Iterator[int]:
-    """The numbers in a set: byte N holds those from 8N on, the lowest bit first."""
-    for place, byte in enumerate(numbits):
-        while byte:
-            low = byte & -byte
-            yield (place << 3) + low.bit_length() - 1
-            byte ^= low
+        covered.lines(files[file], numbers_in(bits), names[context])
 
 
 def _read_arcs(database: sqlite3.Connection, covered: Covered, files: dict[int, int], names: dict[int, str]) -> None:

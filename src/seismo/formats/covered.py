@@ -20,7 +20,7 @@ from seismo.formats import text
 from seismo.formats.base import COVERAGE, MAX_LINE, MAX_NODES, MAX_VALUE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from seismo.coverage.result import CoverageReport, Problem
     from seismo.coverage.settings import Settings
@@ -40,12 +40,6 @@ class RanFile:
     path: str
     lines: dict[int, int] = field(default_factory=dict)  # hits; 1 where only that it ran is known
     arcs: dict[Arc, int] = field(default_factory=dict)
-    line_contexts: dict[int, set[str]] = field(default_factory=dict)  # without those of no context
-    arc_contexts: dict[Arc, set[str]] = field(default_factory=dict)
-
-    def contexts_of(self, line: int) -> list[str]:
-        """The contexts that a line ran in, sorted; the one without a name if in none."""
-        return sorted(self.line_contexts.get(line) or {_OUTSIDE})
 
 
 def has_arcs(recording: Recording) -> bool:
@@ -58,42 +52,88 @@ def has_arcs(recording: Recording) -> bool:
     return said or next(rows_of(recording, "arcs"), None) is not None
 
 
-def files_of(recording: Recording) -> list[RanFile]:
-    """The files of which anything ran, or that the recording names, by path. What is no file is left out."""
-    from seismo.model.lines import context_rows, rows_of
+class Ran:
+    """A recording by files: those of which anything ran, or that it names. What is no file is left out."""
 
-    paths = {file: path or "" for file, path, *_ in rows_of(recording, "sources")}
-    files: dict[str, RanFile] = {}
-    for path in paths.values():
-        if path:
-            files.setdefault(path, RanFile(path))
-    of_function: list[RanFile | None] = []
-    for file in recording.functions.strings("file"):
-        path = paths.get(file, file)
-        of_function.append(files.setdefault(path, RanFile(path)) if path and not path.startswith("<") else None)
-    line_places: list[tuple[RanFile | None, int]] = []
-    for function, line, hits, *_ in rows_of(recording, "lines"):
-        ran = of_function[function]
-        line_places.append((ran, line))
-        if ran is not None and line > 0:
-            ran.lines[line] = ran.lines.get(line, 0) + hits
-    arc_places: list[tuple[RanFile | None, Arc]] = []
-    for function, from_line, to_line, hits, _ in rows_of(recording, "arcs"):
-        ran, arc = of_function[function], (from_line, to_line)
-        arc_places.append((ran, arc))
-        if ran is not None:
-            ran.arcs[arc] = ran.arcs.get(arc, 0) + hits
-    names = [name for (name,) in rows_of(recording, "contexts")]
-    for context, kind, row in context_rows(recording):
-        if kind == 0 and row < len(line_places):
-            ran, line = line_places[row]
+    def __init__(self, recording: Recording) -> None:
+        from seismo.model.lines import rows_of
+
+        self._recording = recording
+        paths = {file: path or "" for file, path, *_ in rows_of(recording, "sources")}
+        self._files: dict[str, RanFile] = {path: RanFile(path) for path in paths.values() if path}
+        of_function = [self._file(paths.get(file, file)) for file in recording.functions.strings("file")]
+        # Of each row of the tables, in their order:
+        self._lines: list[tuple[RanFile | None, int]] = []
+        self._arcs: list[tuple[RanFile | None, Arc]] = []
+        for function, line, hits, *_ in rows_of(recording, "lines"):
+            ran = of_function[function] if line > 0 else None
+            self._lines.append((ran, line))
             if ran is not None:
-                ran.line_contexts.setdefault(line, set()).add(names[context])
-        elif kind == 1 and row < len(arc_places):
-            ran, arc = arc_places[row]
+                ran.lines[line] = ran.lines.get(line, 0) + hits
+        for function, from_line, to_line, hits, _ in rows_of(recording, "arcs"):
+            ran, arc = of_function[function], (from_line, to_line)
+            self._arcs.append((ran, arc))
             if ran is not None:
-                ran.arc_contexts.setdefault(arc, set()).add(names[context])
-    return sorted((ran for ran in files.values()), key=lambda ran: ran.path)
+                ran.arcs[arc] = ran.arcs.get(arc, 0) + hits
+
+    def _file(self, path: str) -> RanFile | None:
+        return self._files.setdefault(path, RanFile(path)) if path and not path.startswith("<") else None
+
+    @property
+    def files(self) -> list[RanFile]:
+        """The files by path."""
+        return [self._files[path] for path in sorted(self._files)]
+
+    def contexts(self) -> Iterator[tuple[str, list[RanFile]]]:
+        """What ran in each context, one after the other; last what ran in none, under the name that is empty.
+
+        Hits are 1. All contexts at once would be lines times contexts, which a large test suite has no memory for.
+        """
+        from seismo.model.lines import rows_of
+
+        blocks: dict[str, list[tuple[int, int, int]]] = {}
+        names = [name for (name,) in rows_of(self._recording, "contexts")]
+        seen = (bytearray(len(self._lines) + 64), bytearray(len(self._arcs) + 64))
+        for context, kind, base, bits in rows_of(self._recording, "context_hits"):
+            blocks.setdefault(names[context], []).append((kind, base, bits))
+        outside = blocks.pop(_OUTSIDE, [])
+        for name in sorted(blocks):
+            yield name, self._chosen(blocks[name], seen)
+        rest = self._chosen(outside, seen)
+        known = {ran.path: ran for ran in rest}
+        for kind in (0, 1):
+            places: list[tuple[RanFile | None, Any]] = self._arcs if kind else self._lines
+            for row, (ran, place) in enumerate(places):
+                if ran is not None and not seen[kind][row]:
+                    of = known.setdefault(ran.path, RanFile(ran.path))
+                    (of.arcs if kind else of.lines)[place] = 1
+        yield _OUTSIDE, list(known.values())
+
+    def _chosen(self, blocks: list[tuple[int, int, int]], seen: tuple[bytearray, bytearray]) -> list[RanFile]:
+        """The files with only those lines and arcs whose bits are set. Marks their rows as seen."""
+        found: dict[str, RanFile] = {}
+        for kind, base, bits in blocks:
+            bits &= (1 << 64) - 1
+            while bits:
+                low = bits & -bits
+                bits ^= low
+                row = base + low.bit_length() - 1
+                places: list[tuple[RanFile | None, Any]] = self._arcs if kind else self._lines
+                if kind > 1 or row >= len(places):
+                    continue  # a damaged file
+                seen[kind][row] = 1
+                ran, place = places[row]
+                if ran is not None:
+                    of = found.get(ran.path)
+                    if of is None:
+                        of = found[ran.path] = RanFile(ran.path)
+                    (of.arcs if kind else of.lines)[place] = 1
+        return list(found.values())
+
+
+def files_of(recording: Recording) -> list[RanFile]:
+    """The files of which anything ran, or that the recording names, by path."""
+    return Ran(recording).files
 
 
 _reports: WeakKeyDictionary[Recording, tuple[Settings, CoverageReport]] = WeakKeyDictionary()
@@ -140,11 +180,12 @@ class Covered:
 
         self._builder = Builder()
         self._functions: dict[str, int] = {}
-        self._lines: dict[tuple[int, int], int] = {}  # the row of each line of a function
+        self._rows: dict[int, dict[int, int]] = {}  # of each file, the row of each line
+        self._places: list[tuple[int, int]] = []  # file and line of each row
         self._arcs: dict[tuple[int, int, int], int] = {}
         self._hits: list[int] = []
         self._arc_hits: list[int] = []
-        self._contexts: dict[str, tuple[set[int], set[int]]] = {}
+        self._contexts: dict[str, tuple[bytearray, bytearray]] = {}  # bits of rows: of lines and of arcs
 
     def file(self, path: str) -> int:
         """The number of a file, by its path as the format has it: absolute, or from the folder that it is read in."""
@@ -158,12 +199,23 @@ class Covered:
         """Adds a line that ran, and in which contexts. ValueError: it cannot be the number of a line."""
         if not 0 < line <= MAX_LINE:
             raise ValueError(f"{line} is no number of a line")
-        row = self._lines.get((file, line))
+        rows = self._rows.setdefault(file, {})
+        row = rows.get(line)
         if row is None:
-            row = self._lines[file, line] = self._room(self._hits)
+            row = rows[line] = self._room(self._hits)
+            self._places.append((file, line))
         self._hits[row] = min(self._hits[row] + hits, MAX_VALUE)
         for name in contexts:
-            self._context(name)[0].add(row)
+            _set(self._context(name)[0], row)
+
+    def lines(self, file: int, lines: Iterable[int], context: str) -> None:
+        """Adds lines that ran in a context, as line() does one by one."""
+        bits = self._context(context)[0]
+        rows = self._rows.setdefault(file, {})
+        for line in lines:
+            if line not in rows:
+                self.line(file, line)
+            _set(bits, rows[line])
 
     def arc(self, file: int, from_line: int, to_line: int, contexts: Iterable[str] = ()) -> None:
         """Adds a step from one line to another, -N for the way in or out of code. ValueError: as for line()."""
@@ -174,7 +226,7 @@ class Covered:
             row = self._arcs[file, from_line, to_line] = self._room(self._arc_hits)
         self._arc_hits[row] = 1
         for name in contexts:
-            self._context(name)[1].add(row)
+            _set(self._context(name)[1], row)
 
     def loss(self, kind: str, count: int, detail: str) -> None:
         """Notes what the file does not say."""
@@ -183,27 +235,44 @@ class Covered:
     def build(self, source_format: str, branch: bool, counts: bool) -> Recording:
         """The recording. counts: the hits of lines are how often they ran, not only that they did."""
         flags = 0 if counts else _RAN_ONLY
-        for (file, line), row in self._lines.items():
-            self._builder.line(file, line, self._hits[row] if counts else 1, segments=0, timed=0, flags=flags)
+        for (file, line), hits in zip(self._places, self._hits, strict=True):
+            self._builder.line(file, line, hits if counts else 1, segments=0, timed=0, flags=flags)
         for file, from_line, to_line in self._arcs:
             self._builder.arc(file, from_line, to_line, 1, flags=_RAN_ONLY)
         if any(self._contexts):  # where all is of the context without a name, there are none
             for name in sorted(self._contexts):
-                self._builder.context(name, *self._contexts[name])
+                lines, arcs = self._contexts[name]
+                self._builder.context(name, numbers_in(lines), numbers_in(arcs))
         meta: dict[str, Any] = {"recorder": COVERAGE, "branch": branch, "counts": counts}
         return self._builder.build({**meta, "source_format": source_format})
 
-    def _context(self, name: str) -> tuple[set[int], set[int]]:
+    def _context(self, name: str) -> tuple[bytearray, bytearray]:
         found = self._contexts.get(name)
         if found is None:
-            found = self._contexts[name] = (set(), set())
+            found = self._contexts[name] = (bytearray(), bytearray())
         return found
 
     def _room(self, hits: list[int]) -> int:
-        if len(self._lines) + len(self._arcs) >= MAX_NODES:
+        if len(self._hits) + len(self._arc_hits) >= MAX_NODES:
             raise ValueError(f"it has more than {MAX_NODES} lines and arcs")
         hits.append(0)
         return len(hits) - 1
+
+
+def _set(bits: bytearray, number: int) -> None:
+    place = number >> 3
+    if place >= len(bits):
+        bits.extend(bytes(place + 1 - len(bits)))
+    bits[place] |= 1 << (number & 7)
+
+
+def numbers_in(bits: bytes | bytearray) -> Iterator[int]:
+    """The numbers of the bits that are set: byte N holds those from 8N on, the lowest first."""
+    for place, byte in enumerate(bits):
+        while byte:
+            low = byte & -byte
+            yield (place << 3) + low.bit_length() - 1
+            byte ^= low
 
 
 def field_text(path: str) -> str:

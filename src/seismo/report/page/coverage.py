@@ -275,7 +275,7 @@ class _ContextSets:
             return
         for line in file.executed:
             numbers = tuple(sorted(self._names.setdefault(name, len(self._names)) for name in file.contexts_of(line)))
-            if numbers:
+            if numbers and file.contexts_of(line) != [""]:
                 known = self._sets.setdefault(numbers, len(self._sets))
                 if known == len(self._sizes):
                     self._sizes.append(len(numbers))
