@@ -155,8 +155,8 @@ void sm_probes_again(void) {
         for_all_frames(arm_again);
 }
 
-/* Threads on whose stacks are frames that have to be traced are traced from here on, which all of their frames are, then;
- * what they call is switched on and off as anywhere. With spare, the code of every frame becomes such. */
+/* Threads on whose stacks are frames that have to be traced are traced from here on, which all of their frames are,
+ * then; what they call is switched on and off as anywhere. With spare, the code of every frame becomes such. */
 static void trace_frames(bool spare) {
     PyThreadState *tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
     for (; tstate != NULL; tstate = PyThreadState_Next(tstate)) {
