@@ -303,7 +303,7 @@ static void describe(code_map *map, uint32_t at, sm_branch *branch) {
     if (here->before > 0 && is_conditional(here->does)) {
         const sm_location *value = &map->location[here->before - 1];
         bool misplaced = here->does == SM_OP_IF_NONE || here->does == SM_OP_IF_NOT_NONE;
-        misplaced = misplaced && !SM_ONE_BRANCH_EVENT && !contains(location, value);
+        misplaced = misplaced && !contains(location, value);
         if (value->line > 0 && (misplaced || map->unit[here->before - 1].decides))
             location = value;
     }

@@ -17,7 +17,7 @@ SOURCES = {
     "a long chain of elif": (LONG_CHAIN, set(range(1, 801)), set(range(1, 801, 2))),
 }
 
-# Programs on which coverage.py's two cores come to different results, and seismo to that of the C tracer. Of a condition
-# that raises on its own line (`if a: raise B`), the core on sys.monitoring does not know that it went out of the
-# function or to the handler.
+# Programs on which coverage.py's two cores come to different results, and seismo to that of the C tracer. Of a
+# condition that raises on its own line (`if a: raise B`), the core on sys.monitoring does not know that it went out of
+# the function or to the handler.
 C_TRACER_ONLY = {"raises"}

@@ -99,7 +99,7 @@ def test_outcomes(statement: str, kind: str, expected: dict[str, Any]) -> None:
     found = [decision for decision in recorded(source, list(product((0, 2), repeat=3))) if decision.kind == kind]
     assert len(found) == 1
     told = outcomes(found[0])
-    if "u is not None" in told and sys.version_info >= (3, 14):  # the compiler gives it the place of `for u`
+    if "u is not None" in told and sys.version_info >= (3, 13):  # the compiler gives it the place of `for u`
         told["u is not None"] = told["u is not None"] if told["u is not None"][0] else (16, 0)
     assert told == expected
     assert found[0].exact

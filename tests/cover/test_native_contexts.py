@@ -41,7 +41,8 @@ def test_each_context_has_its_own_lines():
         "test two 300": two,
         "test one 300": one,
     }
-    assert found.context_arcs() == {
+    arcs = {name: {arc for arc in arcs if arc[0] in (3, 4)} for name, arcs in found.context_arcs().items()}
+    assert arcs == {
         "test none 1": {(3, 8)},
         "test one 1": {(3, 4), (4, 7), (3, 8)},
         "test two 1": {(3, 4), (4, 7), (4, 5), (3, 8)},

@@ -71,7 +71,7 @@ def test_a_killed_process_has_written_what_it_had_seen(tmp_path, counts):
         child.send_signal(signal.SIGKILL)
         child.communicate()
     assert lines(tmp_path / "out", program) == want
-    assert Covered((tmp_path / "out").read_bytes(), str(program)).arcs.keys() == {(4, 5), (4, 6)}
+    assert Covered((tmp_path / "out").read_bytes(), str(program)).steps_from(4).keys() == {(4, 5), (4, 6)}
 
 
 def test_flush_by_hand(tmp_path):
@@ -178,7 +178,7 @@ def test_fork(tmp_path, how, kind):
     if how in ("file", "memory"):
         child = Covered((tmp_path / "child").read_bytes(), str(program))
         assert child.by_function() == {"work": {3: 1, 4: 8, 5: 7, 6: 1} if counted else {3: 1, 4: 1, 5: 1, 6: 1}}
-        assert child.arcs == ({(4, 5): 7, (4, 6): 1} if counted else {(4, 5): 1, (4, 6): 1})
+        assert child.steps_from(4) == ({(4, 5): 7, (4, 6): 1} if counted else {(4, 5): 1, (4, 6): 1})
         assert child.contexts() == {"before": {3, 4, 5, 6}}
         assert '"child": 1' in str(child.image.meta)
     else:

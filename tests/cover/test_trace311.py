@@ -213,7 +213,8 @@ def test_conditional_jumps_are_done_right():
 
 def test_a_loop_can_be_interrupted():
     """A jump backwards that is done by us looks after signals and threads as the interpreter's own does."""
-    found = cover("""
+    found = cover(
+        """
         import signal, threading
         def loop(stop):
             n = 0
@@ -232,7 +233,9 @@ def test_a_loop_can_be_interrupted():
         thread.start()
         loop(stop)
         thread.join()
-    """, branch=True)
+    """,
+        branch=True,
+    )
     assert {3, 4, 5, 6, 8} <= set(found.lines)
     assert {(4, 5), (4, 6)} <= set(found.arcs)
 
@@ -447,12 +450,16 @@ def test_threads_that_nobody_announces():
         assert done.acquire(timeout=60)
 
     for options in ({}, {"counts": True}):
-        found = cover("""
+        found = cover(
+            """
             def g(n):
                 if n:
                     x = 1
                 return n
-        """, run, **options)
+        """,
+            run,
+            **options,
+        )
         assert set(found.lines) == {1, 2, 3, 4}
 
 
@@ -460,7 +467,10 @@ def test_code_that_dies_takes_its_probes_along():
     def run(names):
         for number in range(300):
             inner = {}
-            exec(compile(f"def f(n):\n    if n:\n        return {number}\n    return 1", f"/nowhere/{number}", "exec"), inner)
+            exec(
+                compile(f"def f(n):\n    if n:\n        return {number}\n    return 1", f"/nowhere/{number}", "exec"),
+                inner,
+            )
             inner["f"](0)
             del inner
         gc.collect()

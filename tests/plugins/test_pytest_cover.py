@@ -64,6 +64,7 @@ class Project:
         self.folder = pytester.path
         self.options = ["-p", "no:cacheprovider", "-p", PLUGIN]
         write(self.folder, app__calc=CALC, test_calc=TESTS)
+        (self.folder / "pytest.ini").write_text("[pytest]\n")  # so that this folder is the root
         (self.folder / "app" / "__init__.py").write_text("")
 
     def run(self, *options: str) -> pytest.RunResult:

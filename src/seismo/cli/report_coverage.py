@@ -26,6 +26,7 @@ OPTIONS: dict[str, object] = {
     "omit": [],
     "contexts": [],
     "line": None,
+    "conditions": False,
     "changed_since": None,
     "fail_under": None,
     "precision": None,
@@ -44,6 +45,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--omit", metavar="GLOB", action="append", default=[], help="no files that match")
     add("--contexts", metavar="GLOB", action="append", default=[], help="only what ran in contexts that match")
     add("--line", metavar="FILE:N", help="one line: whether it ran, who ran it, where its branches went")
+    add("--conditions", action="store_true", help="operands of and, or, not that were not seen both true and false")
     add("--changed-since", metavar="REV", help="which lines that changed since the git revision were not executed")
     add("--fail-under", metavar="N", type=float, help="exit with 1 when less than N percent were executed")
     add("--precision", metavar="N", type=int, help="decimals of percentages (default: 0)")
@@ -97,8 +99,9 @@ def run(args: Namespace, recording: Recording) -> int:
     from seismo.report.coverage import View, write_line, write_report, write_verdict
     from seismo.report.paper import paper_for
 
-    if sum(map(bool, (args.line, args.changed_since, args.html))) > 1:
-        raise UsageError("--line, --changed-since and --html are different reports", hint="ask for one")
+    if sum(map(bool, (args.line, args.changed_since, args.html, args.conditions))) > 1:
+        different = "--line, --changed-since, --conditions and --html are different reports"
+        raise UsageError(different, hint="ask for one")
     settings = settings_of(args, recording)
     paper = paper_for(sys.stdout, color=not args.no_color)
     if args.changed_since:
@@ -107,7 +110,9 @@ def run(args: Namespace, recording: Recording) -> int:
     if args.line:
         write_line(paper, report, args.line, None if args.all else 40)
         return 0
-    if args.html:
+    if args.conditions:
+        _conditions(paper, recording, report, args.all)
+    elif args.html:
         _pages(args.html, report, settings)
     else:
         view = View.of(settings)
@@ -118,6 +123,23 @@ def run(args: Namespace, recording: Recording) -> int:
     paper.line()
     write_verdict(paper, report.totals, settings)
     return int(fails_under(report.totals.percent, settings.fail_under, settings.precision))
+
+
+def _conditions(paper: Paper, recording: Recording, report: CoverageReport, everything: bool) -> None:
+    from seismo.coverage.conditions import conditions_of
+    from seismo.report.conditions import write
+
+    paths = {row.file: row.path or row.file for row in recording.sources}
+    functions: dict[str, list[int]] = {}
+    for row in recording.functions:
+        functions.setdefault(os.path.realpath(paths.get(row.file, row.file)), []).append(row.id)
+    for file in report.files:
+        try:
+            file.conditions = conditions_of(recording, functions.get(file.absolute, ()), "\n".join(file.source_lines))
+        except (SyntaxError, ValueError):
+            file.conditions = []  # the report's problems have it
+    files = [(file.path, file.conditions) for file in report.files]
+    write(files, paper.stream, paper.width, paper.signs, everything)
 
 
 def _pages(folder: str, report: CoverageReport, settings: Settings) -> None:

@@ -159,6 +159,7 @@ def _file(
         regions=parsed.regions,
         changed=bool(doubts) and doubts[0] == CHANGED,
         first_lines=parsed.first_lines,
+        jumps=recorded.conditions,
     )
     if counts:
         covered.hits = _hits(parsed, recorded, executed)

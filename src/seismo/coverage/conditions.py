@@ -10,7 +10,7 @@ Not everything can be known:
 - The last operand of an and/or whose value is used is not tested there: `x = a and b` passes b on. Its outcomes are
   None. An operand that is itself such an and/or is a decision of its own.
 - A constant is decided by the compiler and has no jump.
-- Of a test for None in a comprehension, 3.14 and later may put the jump at another place.
+- Of a test for None in a comprehension, 3.13 and later may put the jump at another place.
 - 3.11 reports no branches. 3.12 and 3.13 report both ways of a jump by one event, and a row may say that one could be
   missing (flag 2): what was not seen then is not known, rather than missing.
 

@@ -7,6 +7,7 @@ shortened, or in full on as many as they need. Everything is laid out for the wi
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,7 @@ BAR = 10  # columns
 PROBLEMS = 12  # shown of one kind
 LEAST_MISSING = 12  # columns for the missing lines; with less they are left out, or get lines of their own
 GOOD_MISSING = 22  # the bar is left out rather than to have less
+ROOMY_MISSING = 30  # columns that all the missing lines need, or they get lines of their own
 LEAST_NAME = 16
 
 # What --sort takes, and the number of it.
@@ -170,6 +172,8 @@ def write_table(paper: Paper, report: CoverageReport, view: View) -> None:
     shown = _chosen(report.files, view)
     kept = shown if view.rows is None else _most_to_do(shown, view.rows)
     layout = _Layout(paper, kept, report, view)
+    if layout.folder:
+        paper.line("below ", (printable(layout.folder), "strong"))
     paper.line((layout.head(), "head"))
     for file in kept:
         layout.write(file)
@@ -221,7 +225,9 @@ class _Layout:
         self.paper, self.view = paper, view
         self.signs: Signs = paper.signs
         self.has_branches = report.branch or any(file.has_branches for file in files)
-        self.names = {id(file): printable(file.path) + (" *" if file.changed else "") for file in files}
+        self.folder = _common_folder(files)
+        names = {id(file): file.path[len(self.folder) :] for file in files}
+        self.names = {id(file): printable(names[id(file)]) + (" *" if file.changed else "") for file in files}
         totals = report.totals
         columns = [("Stmts", totals.statements), ("Miss", totals.missing)]
         if self.has_branches:
@@ -239,6 +245,8 @@ class _Layout:
         least = min(wanted, LEAST_MISSING) + 2 if wanted else 0
         self.name = max(LEAST_NAME, min(longest, room - least))
         self.missing = max(0, room - self.name - 2) if wanted else 0
+        if view.show_missing and self.missing < min(wanted, ROOMY_MISSING):  # on lines of their own, then
+            self.name, self.missing = max(LEAST_NAME, min(longest, room)), 0
         self.texts = {id(file): words for file, words in zip(files, texts, strict=True)}
 
     def head(self) -> str:
@@ -288,6 +296,14 @@ class _Layout:
     def write_total(self, totals: Numbers) -> None:
         """Writes the last row."""
         self.paper.line((left("TOTAL", self.name), "strong"), self._numbers(totals), *self._cover(totals))
+
+
+def _common_folder(files: Sequence[FileCoverage]) -> str:
+    """The folder that all are below, with its slash, if they are shown by long paths; else ""."""
+    if len(files) < 2 or not all(file.path.startswith("/") for file in files):
+        return ""
+    folder = os.path.commonpath([os.path.dirname(file.path) for file in files])
+    return folder + "/" if folder != "/" else ""
 
 
 def _cut(words: str, width: int, signs: Signs) -> str:
@@ -378,10 +394,11 @@ def write_changes(paper: Paper, report: CoverageReport, changes: Sequence[Change
         if file is None:
             unknown += [change.shown] if change.path.endswith(".py") else []
             continue
-        statements = [line for line in file.statements if line in change.lines]
-        missing = [line for line in file.missing if line in change.lines]
+        changed = {file.first_lines.get(line, line) for line in change.lines}
+        statements = [line for line in file.statements if line in changed]
+        missing = [line for line in file.missing if line in changed]
         lost = set(missing)
-        branches = [arc for arc in file.missing_branches if arc[0] in change.lines and arc[0] not in lost]
+        branches = [arc for arc in file.missing_branches if arc[0] in changed and arc[0] not in lost]
         if statements:
             rows.append((file, statements, missing, branches))
     total, missed = sum(len(row[1]) for row in rows), sum(len(row[2]) for row in rows)
