@@ -124,9 +124,8 @@ def test_specialised_code_keeps_its_probes():
         assert found.contexts() == {"one": truth, "two": truth}
 
 
-def test_conditional_jumps_are_done_right():
-    """Every kind of conditional jump, while one of its ways has not been taken: values, order, exceptions."""
-    program = """
+# Every kind of conditional jump: values, order and exceptions end up in log.
+JUMPS = """
         log = []
         class Truth:
             def __init__(self, value):
@@ -191,14 +190,18 @@ def test_conditional_jumps_are_done_right():
             attempt(loops, end, StopIteration)
             attempt(loops, end, ValueError("v"))
         (x for x in ()).close()
-    """
+"""
+
+
+def test_conditional_jumps_are_done_right():
+    """Every kind of conditional jump, while one of its ways has not been taken."""
 
     def run(values, ends, covering):
         names = {"sys": sys, "values": values, "ends": ends}
         if covering is not None:
             _core.cover_start(branch=covering)
         try:
-            exec(compiled(program), names)
+            exec(compiled(JUMPS), names)
         finally:
             if covering is not None:
                 _core.cover_stop()
