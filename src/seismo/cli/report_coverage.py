@@ -25,6 +25,7 @@ OPTIONS: dict[str, object] = {
     "include": [],
     "omit": [],
     "contexts": [],
+    "conditions": False,
     "line": None,
     "changed_since": None,
     "fail_under": None,
@@ -43,6 +44,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--include", metavar="GLOB", action="append", default=[], help="only files that match, such as 'app/*'")
     add("--omit", metavar="GLOB", action="append", default=[], help="no files that match")
     add("--contexts", metavar="GLOB", action="append", default=[], help="only what ran in contexts that match")
+    add(
+        "--conditions",
+        action="store_true",
+        help="which operands of conditions were seen true and false (3.12 and later)",
+    )
     add("--line", metavar="FILE:N", help="one line: whether it ran, who ran it, where its branches went")
     add("--changed-since", metavar="REV", help="which lines that changed since the git revision were not executed")
     add("--fail-under", metavar="N", type=float, help="exit with 1 when less than N percent were executed")
@@ -97,8 +103,8 @@ def run(args: Namespace, recording: Recording) -> int:
     from seismo.report.coverage import View, write_line, write_report, write_verdict
     from seismo.report.paper import paper_for
 
-    if sum(map(bool, (args.line, args.changed_since, args.html))) > 1:
-        raise UsageError("--line, --changed-since and --html are different reports", hint="ask for one")
+    if sum(map(bool, (args.line, args.changed_since, args.html, args.conditions))) > 1:
+        raise UsageError("--line, --changed-since, --conditions and --html are different reports", hint="ask for one")
     settings = settings_of(args, recording)
     paper = paper_for(sys.stdout, color=not args.no_color)
     if args.changed_since:
@@ -107,7 +113,12 @@ def run(args: Namespace, recording: Recording) -> int:
     if args.line:
         write_line(paper, report, args.line, None if args.all else 40)
         return 0
-    if args.html:
+    if args.conditions:
+        from seismo.report.conditions import write
+
+        files = [(file.path, file.conditions) for file in report.files]
+        write(files, sys.stdout, paper.width, paper.signs, args.all)
+    elif args.html:
         _pages(args.html, report, settings)
     else:
         view = View.of(settings)

@@ -164,6 +164,7 @@ def _file(
         covered.hits = _hits(parsed, recorded, executed)
     if branch:
         covered.steps = parsed.steps
+        covered.branch_rows = recorded.conditions
         _branches(covered, parsed, executed_arcs(parsed, recorded, executed))
     return covered, doubts
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from seismo.coverage.arcs import Steps
+    from seismo.coverage.conditions import Decision
 
 Arc = tuple[int, int]  # from line, to line; a negative line: out of the code that begins at it
 
@@ -73,7 +74,7 @@ class FileCoverage:
     # How often each executed line ran, or None when this was not counted.
     hits: dict[int, int] | None = None
     regions: list[Region] = field(default_factory=list)
-    conditions: list[Any] = field(default_factory=list)
+    branch_rows: list[tuple[Any, ...]] = field(default_factory=list)  # of table branches, without their ids
     changed: bool = False  # the source is another one than that which ran
     # The contexts of each line and step as the interpreter reported it, sorted. "": what ran in none.
     contexts_by_line: Mapping[int, Sequence[str]] = field(default_factory=dict)
@@ -84,6 +85,17 @@ class FileCoverage:
     exits: dict[int, int] = field(default_factory=dict)
     # The first line of each line of a logical line that has several.
     first_lines: Mapping[int, int] = field(default_factory=dict)
+
+    @functools.cached_property
+    def conditions(self) -> list[Decision]:
+        """The decisions, with what was seen of their operands. Empty if no branches were recorded."""
+        from seismo.coverage.conditions import Row, decisions_of
+
+        try:
+            source = "\n".join(self.source_lines)
+            return decisions_of((Row(*values) for values in self.branch_rows), source) if self.branch_rows else []
+        except (SyntaxError, ValueError):  # the analysis has said so
+            return []
 
     @functools.cached_property
     def executed_branches(self) -> list[Arc]:
