@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 VERSION = "1.14.0"
 CACHE = Path(__file__).resolve().parent / "build" / f"pyperformance-{VERSION}"
+SCRIPTS = CACHE.parent / "scripts"
 
 
 @dataclass(frozen=True)
@@ -113,17 +114,48 @@ class Runner:
         Runner.bodies[name] = lambda: function(loops, *args)
 
 
+def stand_in() -> types.ModuleType:
+    """What takes the place of the module pyperf."""
+    module: Any = types.ModuleType("pyperf")
+    module.Runner, module.perf_counter = Runner, time.perf_counter
+    module.python_implementation = lambda: sys.implementation.name
+    return module  # type: ignore[no-any-return]
+
+
+def script(name: str) -> Path:
+    """The program as a script of its own, `SCRIPT REPEATS`, for tools that look at what the user's script holds."""
+    program = PROGRAMS[name]
+    target = SCRIPTS / f"{name}.py"
+    text = (sources() / f"bm_{program.folder}" / "run_benchmark.py").read_text()
+    before = f"import sys; sys.path.append({str(CACHE.parents[1])!r}); import programs; programs.prepare({name!r})\n"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(f"{before}{text}\n\nprograms.repeat({name!r}, int(sys.argv[-1]))\n")
+    return target
+
+
+def prepare(name: str) -> None:
+    """Puts the stand-in where the script that follows looks for pyperf."""
+    Runner.options, Runner.loops, Runner.bodies = PROGRAMS[name].options, PROGRAMS[name].loops, {}
+    sys.modules["pyperf"] = stand_in()
+    warnings.simplefilter("ignore", DeprecationWarning)
+
+
+def repeat(name: str, times: int) -> None:
+    """Runs what the script has given to the Runner."""
+    program = PROGRAMS[name]
+    body = Runner.bodies[program.body] if program.body else next(iter(Runner.bodies.values()))
+    for _ in range(times * program.repeat):
+        body()
+
+
 def load(name: str) -> Callable[[], object]:
     """The program's body, ready to run again and again. KeyError: unknown name; ImportError: a module lacks."""
     program = PROGRAMS[name]
     folder = sources() / f"bm_{program.folder}"
-    stand_in: Any = types.ModuleType("pyperf")
-    stand_in.Runner, stand_in.perf_counter = Runner, time.perf_counter
-    stand_in.python_implementation = lambda: sys.implementation.name
     Runner.options, Runner.loops, Runner.bodies = program.options, program.loops, {}
     kept = sys.modules.get("pyperf")
     argv, path = sys.argv, list(sys.path)
-    sys.modules["pyperf"] = stand_in
+    sys.modules["pyperf"] = stand_in()
     sys.argv = [str(folder / "run_benchmark.py"), *program.options]
     sys.path.insert(0, str(folder))
     warnings.simplefilter("ignore", DeprecationWarning)

@@ -30,7 +30,18 @@ from typing import Any
 
 from common import BUILD, ROOT, number, table
 
-NAMES = ["overhead", "whole_process", "truth", "memory", "report_million", "scaling", "hooks", "cprofile"]
+NAMES = [
+    "overhead",
+    "whole_process",
+    "truth",
+    "memory",
+    "report_million",
+    "scaling",
+    "hooks",
+    "cprofile",
+    "coverage",
+    "lines",
+]
 RESULTS = BUILD / "results"
 PAGE = ROOT / "docs" / "performance.md"
 ACCURACY = ROOT / "docs" / "accuracy.md"
@@ -173,6 +184,43 @@ TARGETS: list[tuple[str, str, str, tuple[str, ...], int]] = [
     ("a second Python callback ÷ alone", "≤ 0.3", "hooks", (*_RELATIONS, "python, python", "geomean"), 2),
     ("a second C callback ÷ alone", "≤ 0.3", "hooks", (*_RELATIONS, "c, c", "geomean"), 2),
     ("seismo.cprofile: added ÷ cProfile's", "< 1", "cprofile", ("totals", "seismo", "geomean"), 2),
+    ("coverage of lines, × bare", "≤ 1.05 after 3.11", "coverage", ("totals", "seismo lines", "times"), 2),
+    ("coverage of branches, × bare", "≤ 1.05 after 3.11", "coverage", ("totals", "seismo branches", "times"), 2),
+    ("coverage of lines ÷ the fastest peer, worst", "≤ 1", "coverage", ("against", "lines", "worst"), 2),
+    ("coverage of branches ÷ the fastest peer, worst", "≤ 1", "coverage", ("against", "branches", "worst"), 2),
+    (
+        "coverage of lines: added ÷ coverage.py's C tracer's",
+        "≤ 0.5 on 3.11",
+        "coverage",
+        ("against", "lines ctrace", "added"),
+        2,
+    ),
+    (
+        "coverage of branches: added ÷ coverage.py's C tracer's",
+        "≤ 0.5 on 3.11",
+        "coverage",
+        ("against", "branches ctrace", "added"),
+        2,
+    ),
+    (
+        "a test suite with contexts, × bare",
+        "≤ 1.15",
+        "coverage",
+        ("suite", "packaging", "seismo lines, contexts", "times"),
+        2,
+    ),
+    (
+        "the same under pytest-cov, × bare",
+        "",
+        "coverage",
+        ("suite", "packaging", "pytest-cov ctrace lines, contexts", "times"),
+        2,
+    ),
+    ("hit counts: added ÷ an empty LINE callback's", "≤ 1.3", "coverage", ("totals", "seismo counts", "to_floor"), 2),
+    ("seismo lines: added ÷ an empty LINE callback's", "≤ 1.6", "lines", ("totals", "seismo lines", "to_floor"), 2),
+    ("line_profiler, × bare", "", "lines", ("slow_totals", "line_profiler", "times"), 1),
+    ("start-up of seismo cover more than bare, ms", "≤ 25", "coverage", ("startup", "seismo lines", "added_median"), 1),
+    ("start-up of seismo lines more than bare, ms", "≤ 25", "lines", ("startup", "seismo lines", "added_median"), 1),
     ("a C callback beside a Python one ÷ alone", "≤ 0.3", "hooks", (*_RELATIONS, "python, c", "geomean"), 2),
 ]
 

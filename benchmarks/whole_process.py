@@ -24,13 +24,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import programs
 from common import HERE, arguments, finish, geomean, median, number, progress, rounds_of, spread, summary, table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # Repeats of the body that make a run of about half a second on the slowest of the interpreters.
 PROGRAMS = {"deltablue": 12, "richards": 9, "chaos": 9, "go": 4, "deepcopy": 9, "sqlglot": 7}
@@ -40,11 +43,13 @@ PYTHON = [sys.executable]
 
 @dataclass
 class Tool:
-    """The words before the script, with OUT for the output file; `slow` ones run on short programs only."""
+    """The words before the script, with OUT for the output file; `slow` ones run in the first round only."""
 
     command: list[str]
     module: str = ""
     slow: bool = False
+    environment: dict[str, str] = field(default_factory=dict)  # on top of ours, with OUT in the values
+    cwd: Path | None = None  # by default the folder of the output
 
     def available(self) -> bool:
         return not self.module or find_spec(self.module) is not None
@@ -81,15 +86,18 @@ class Reading:
     output: int
 
 
-def run(command: list[str], script: list[str], folder: Path) -> Reading:
+def run(tool: Tool, script: list[str], folder: Path) -> Reading:
     """Run one process to its end. RuntimeError with its own words when it fails or writes no output."""
     out = folder / "out"
     # A user's second start finds compiled modules.
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-    words = [word.replace("OUT", str(out)) for word in command] + script
+    environment |= {key: value.replace("OUT", str(out)) for key, value in tool.environment.items()}
+    words = [word.replace("OUT", str(out)) for word in tool.command] + script
     with tempfile.TemporaryFile() as errors:
         start = time.perf_counter()
-        process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=errors, cwd=folder, env=environment)
+        process = subprocess.Popen(
+            words, stdout=subprocess.DEVNULL, stderr=errors, cwd=tool.cwd or folder, env=environment
+        )
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -102,25 +110,35 @@ def run(command: list[str], script: list[str], folder: Path) -> Reading:
     size = sum(path.stat().st_size for path in written)
     for path in written:
         path.unlink()
-    if any("OUT" in word for word in command) and not size:
+    if any("OUT" in word for word in (*tool.command, *tool.environment.values())) and not size:
         raise RuntimeError(f"{' '.join(words)}: no output")
     return Reading(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, size)
 
 
-def measure(chosen: dict[str, int], found: dict[str, Tool], rounds: int) -> dict[str, dict[str, list[Reading]]]:
-    """{program: {tool: readings}}; a tool that fails once is left out of the rest, and said so."""
+def usual(program: str, repeats: int) -> list[str]:
+    """The words that run a program."""
+    return [str(HERE / "programs.py"), program, str(repeats)]
+
+
+def measure(
+    chosen: dict[str, int], found: dict[str, Tool], rounds: int, script_of: Callable[[str, int], list[str]] = usual
+) -> dict[str, dict[str, list[Reading]]]:
+    """{program: {tool: readings}}; a tool that fails once is left out of the rest, and said so.
+
+    script_of: the words after a tool's own that run a program so many times.
+    """
     readings: dict[str, dict[str, list[Reading]]] = {name: {tool: [] for tool in found} for name in chosen}
     failed: set[str] = set()
     with tempfile.TemporaryDirectory() as temporary:
         for turn in range(rounds):
             for program, repeats in chosen.items():
-                script = [str(HERE / "programs.py"), program, str(repeats)]
+                script = script_of(program, repeats)
                 for name, tool in found.items():
-                    if name in failed:
+                    if name in failed or (tool.slow and turn):
                         continue
                     progress(f"round {turn + 1} of {rounds}: {program} under {name}")
                     try:
-                        readings[program][name].append(run(tool.command, script, Path(temporary)))
+                        readings[program][name].append(run(tool, script, Path(temporary)))
                     except RuntimeError as error:
                         failed.add(name)
                         print(f"{name} is left out: {error}", file=sys.stderr)
@@ -181,7 +199,7 @@ def startup(repeats: int) -> dict[str, Any]:
             progress(f"start-up {turn + 1} of {repeats + 2}")
             for name, tool in chosen.items():
                 try:
-                    wall = run(tool.command, [str(script)], Path(temporary)).wall * 1000
+                    wall = run(tool, [str(script)], Path(temporary)).wall * 1000
                 except RuntimeError as error:
                     print(f"{name} is left out of start-up: {error}", file=sys.stderr)
                     return {}

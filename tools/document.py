@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "cli.md"
-VERBS = ["profile", "watch", "report", "export", "info", "merge", "diff", "doctor"]
+VERBS = ["profile", "cover", "lines", "watch", "report", "export", "info", "merge", "diff", "doctor"]
 
 HEAD = """# Commands
 

@@ -7,6 +7,7 @@
  *   evalframe     PEP 523: every Python frame goes through a function that only calls the default evaluator
  *   monitoring    sys.monitoring: PY_START PY_RETURN PY_YIELD PY_RESUME PY_UNWIND PY_THROW
  *   monitoring-c  the same and CALL C_RETURN C_RAISE
+ *   line          LINE of sys.monitoring in all code, on 3.11 PyEval_SetTrace: lines, this thread
  *   references    PyRefTracer: objects made and destroyed (3.13 and later)
  *
  * The callbacks of sys.monitoring are instances of a static type with vectorcall, the cheapest callable there is: no
@@ -49,11 +50,18 @@ static PyTypeObject callback_type = {
     .tp_call = PyVectorcall_Call,
 };
 
-static const char *const python_events[] = {"PY_START",  "PY_RETURN", "PY_YIELD",
-                                            "PY_RESUME", "PY_UNWIND", "PY_THROW"};
-static const char *const call_events[] = {"CALL", "C_RETURN", "C_RAISE"};
-enum { PYTHON_EVENTS = 6, CALL_EVENTS = 3 };
-static callback callbacks[PYTHON_EVENTS + CALL_EVENTS];
+static const char *const event_names[] = {"PY_START", "PY_RETURN", "PY_YIELD", "PY_RESUME", "PY_UNWIND",
+                                          "PY_THROW", "CALL",      "C_RETURN", "C_RAISE",   "LINE"};
+enum { EVENTS = Py_ARRAY_LENGTH(event_names) };
+
+/* The events of a hook: some that stand together in event_names. */
+typedef struct {
+    const char *hook;
+    int first, end;
+} selection;
+
+static const selection selections[] = {{"monitoring", 0, 6}, {"monitoring-c", 0, 9}, {"line", 9, EVENTS}};
+static callback callbacks[EVENTS];
 static int tool = -1;
 
 static PyObject *monitoring_module(void) {
@@ -90,16 +98,14 @@ static int claim_tool(PyObject *monitoring) {
     return -1;
 }
 
-static int monitor(PyObject *monitoring, int with_calls) {
+static int monitor(PyObject *monitoring, const selection *chosen) {
     tool = claim_tool(monitoring);
     if (tool < 0) {
         return -1;
     }
     long all = 0;
-    int count = PYTHON_EVENTS + (with_calls ? CALL_EVENTS : 0);
-    for (int i = 0; i < count; i++) {
-        const char *name = i < PYTHON_EVENTS ? python_events[i] : call_events[i - PYTHON_EVENTS];
-        long bit = event_bit(monitoring, name);
+    for (int i = chosen->first; i < chosen->end; i++) {
+        long bit = event_bit(monitoring, event_names[i]);
         if (bit < 0 || discard(PyObject_CallMethod(monitoring, "register_callback", "ilO", tool, bit,
                                                    (PyObject *)&callbacks[i])) < 0) {
             return -1;
@@ -113,9 +119,8 @@ static int unmonitor(PyObject *monitoring) {
     if (discard(PyObject_CallMethod(monitoring, "set_events", "ii", tool, 0)) < 0) {
         return -1;
     }
-    for (int i = 0; i < PYTHON_EVENTS + CALL_EVENTS; i++) {
-        const char *name = i < PYTHON_EVENTS ? python_events[i] : call_events[i - PYTHON_EVENTS];
-        long bit = event_bit(monitoring, name);
+    for (int i = 0; i < EVENTS; i++) {
+        long bit = event_bit(monitoring, event_names[i]);
         if (bit < 0 || discard(PyObject_CallMethod(monitoring, "register_callback", "ilO", tool, bit, Py_None)) < 0) {
             return -1;
         }
@@ -126,6 +131,11 @@ static int unmonitor(PyObject *monitoring) {
 }
 
 #else
+
+static int empty_trace(PyObject *self, PyFrameObject *frame, int what, PyObject *arg) {
+    (void)self, (void)frame, (void)what, (void)arg;
+    return 0;
+}
 
 static PyObject *empty_evalframe(PyThreadState *thread, struct _PyInterpreterFrame *frame, int throwing) {
     return _PyEval_EvalFrameDefault(thread, frame, throwing);
@@ -149,9 +159,12 @@ static PyObject *start(PyObject *module, PyObject *arg) {
     }
 #endif
 #if PY_VERSION_HEX >= 0x030C0000
-    if (strcmp(hook, "monitoring") == 0 || strcmp(hook, "monitoring-c") == 0) {
+    for (size_t i = 0; i < Py_ARRAY_LENGTH(selections); i++) {
+        if (strcmp(hook, selections[i].hook) != 0) {
+            continue;
+        }
         PyObject *monitoring = monitoring_module();
-        int failed = !monitoring || monitor(monitoring, strcmp(hook, "monitoring-c") == 0) < 0;
+        int failed = !monitoring || monitor(monitoring, &selections[i]) < 0;
         Py_XDECREF(monitoring);
         if (failed) {
             return NULL;
@@ -159,6 +172,10 @@ static PyObject *start(PyObject *module, PyObject *arg) {
         Py_RETURN_NONE;
     }
 #else
+    if (strcmp(hook, "line") == 0) {
+        PyEval_SetTrace(empty_trace, NULL);
+        Py_RETURN_NONE;
+    }
     if (strcmp(hook, "evalframe") == 0) {
         _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), empty_evalframe);
         Py_RETURN_NONE;
@@ -186,6 +203,7 @@ static PyObject *stop(PyObject *module, PyObject *unused) {
         }
     }
 #else
+    PyEval_SetTrace(NULL, NULL);
     _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), _PyEval_EvalFrameDefault);
 #endif
     Py_RETURN_NONE;
@@ -206,7 +224,7 @@ PyMODINIT_FUNC PyInit_floor_hook(void) {
     if (PyType_Ready(&callback_type) < 0) {
         return NULL;
     }
-    for (int i = 0; i < PYTHON_EVENTS + CALL_EVENTS; i++) {
+    for (int i = 0; i < EVENTS; i++) {
         (void)PyObject_Init((PyObject *)&callbacks[i], &callback_type);
         callbacks[i].call = empty_callback;
     }

@@ -108,7 +108,7 @@ static inline sm_op_class sm_op_class_of(uint8_t opcode) {
 
 #endif
 
-/* What stands behind each conditional jump and reports that it did not jump (3.14 and later). */
+/* What stands behind each conditional jump and reports that it did not jump (3.13 and later). */
 static inline bool sm_op_is_not_taken(uint8_t opcode) {
 #ifdef NOT_TAKEN
     return opcode == NOT_TAKEN;
@@ -118,7 +118,18 @@ static inline bool sm_op_is_not_taken(uint8_t opcode) {
 #endif
 }
 
-/* One BRANCH event for both ways (3.12, 3.13), or one for each (3.14 and later)? */
+/* Makes the value that the next instruction decides by: where it stands is where the expression stands, also where the
+ * compiler gave a jump that it turned around the place of what it jumps over (3.13 and later). */
+static inline bool sm_op_decides(uint8_t opcode) {
+#ifdef TO_BOOL
+    return opcode == TO_BOOL || opcode == COMPARE_OP || opcode == CONTAINS_OP || opcode == IS_OP;
+#else
+    (void)opcode;
+    return false;
+#endif
+}
+
+/* One BRANCH event for both ways (3.12, 3.13), or one for each (3.13 and later). */
 #define SM_ONE_BRANCH_EVENT (PY_VERSION_HEX < 0x030E0000)
 
 /* Units that the end of a for loop skips at the target of its jump: END_FOR, and from 3.13 on what pops the iterator.

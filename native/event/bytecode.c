@@ -51,10 +51,11 @@ typedef struct {
     uint8_t does;     /* sm_op_class */
     uint8_t entries;  /* saturates at 2 */
     bool not_taken;   /* is a NOT_TAKEN */
+    bool decides;     /* makes a value to decide by */
     uint32_t next;    /* unit of the next instruction */
     uint32_t target;  /* of a jump; NOWHERE */
     uint32_t handler; /* where an exception raised here leads; NOWHERE */
-    uint32_t argument;
+    uint32_t before;  /* unit of the instruction before, + 1; 0: none */
 } unit;
 
 #define NOWHERE UINT32_MAX
@@ -90,7 +91,7 @@ static uint32_t target_of(const code_map *map, uint8_t does, uint32_t next, uint
 }
 
 static void decode(code_map *map, const uint8_t *bytes) {
-    uint32_t argument = 0;
+    uint32_t argument = 0, before = 0;
     for (uint32_t at = 0; at < map->units;) {
         unit *here = &map->unit[at];
         argument = argument << 8 | bytes[2 * at + 1];
@@ -99,10 +100,12 @@ static void decode(code_map *map, const uint8_t *bytes) {
         here->handler = NOWHERE;
         uint32_t next = at + 1;
         for (; next < map->units && bytes[2 * next] == 0 && here->does != SM_OP_EXTENDED; next++)
-            map->unit[next] =
-                (unit){.does = SM_OP_CACHE, .argument = 0, .next = next + 1, .target = NOWHERE, .handler = NOWHERE};
+            map->unit[next] = (unit){.does = SM_OP_CACHE, .next = next + 1, .target = NOWHERE, .handler = NOWHERE};
         here->next = next;
-        here->argument = argument;
+        here->decides = sm_op_decides(bytes[2 * at]);
+        here->before = before;
+        if (here->does != SM_OP_EXTENDED)
+            before = at + 1;
         here->target = target_of(map, here->does, next, argument);
         if (here->does != SM_OP_EXTENDED)
             argument = 0;
@@ -166,7 +169,7 @@ static bool same_statement(code_map *map, const sm_branch *branch, sm_way way, u
         return true;
     if (drops_upwards(map, at))
         return true;
-    return fell_on && line < branch->line &&
+    return fell_on && line < branch->from_line &&
            (does == SM_OP_POP || does == SM_OP_QUIET || does == SM_OP_FORWARD || does == SM_OP_RETURN ||
             (way == SM_FELL && branch->kind == SM_BRANCH_EXHAUSTED));
 }
@@ -174,14 +177,15 @@ static bool same_statement(code_map *map, const sm_branch *branch, sm_way way, u
 static int32_t leads_to(code_map *map, const sm_branch *branch, sm_way way) {
     bool fell_on = true, raised = false;
     uint32_t at = branch->to[way] / 2;
-    for (; branch->line > 0 && at < map->units && map->budget > 0; map->budget--) {
+    for (; branch->from_line > 0 && at < map->units && map->budget > 0; map->budget--) {
         const unit *here = &map->unit[at];
         int32_t line = map->location[at].line;
         if (here->does == SM_OP_CACHE || here->does == SM_OP_EXTENDED) {
             at = here->next;
             continue;
         }
-        if (line > 0 && line != branch->line && !same_statement(map, branch, way, at, fell_on && line < branch->line))
+        if (line > 0 && line != branch->from_line &&
+            !same_statement(map, branch, way, at, fell_on && line < branch->from_line))
             return line;
         if (here->does == SM_OP_RETURN || (here->handler == NOWHERE && here->does == SM_OP_RAISE) ||
             (here->handler == NOWHERE && here->does == SM_OP_RERAISE && raised))
@@ -205,13 +209,13 @@ static int32_t leads_to(code_map *map, const sm_branch *branch, sm_way way) {
 static int32_t find_tell(code_map *map, const sm_branch *branch, sm_way way, uint32_t start) {
     uint32_t destination = branch->to[way] / 2, at = start;
     bool arrived = false;
-    for (; branch->line > 0 && at < map->units && map->budget > 0; map->budget--) {
+    for (; branch->from_line > 0 && at < map->units && map->budget > 0; map->budget--) {
         const unit *here = &map->unit[at];
         int32_t line = map->location[at].line;
         arrived = arrived || at == destination;
         if (here->entries != 1 || (arrived && line <= 0))
             return -1;
-        if (arrived && line != branch->line)
+        if (arrived && line != branch->from_line)
             return here->does == SM_OP_LINELESS || here->does == SM_OP_ASYNC_END || at > INT32_MAX / 2
                        ? -1
                        : (int32_t)at * 2;
@@ -283,8 +287,26 @@ static bool place(const code_map *map, uint32_t at, sm_branch *branch) {
     return true;
 }
 
+static bool contains(const sm_location *outer, const sm_location *inner) {
+    bool begins = outer->line < inner->line || (outer->line == inner->line && outer->column <= inner->column);
+    bool ends = outer->end_line > inner->end_line ||
+                (outer->end_line == inner->end_line && outer->end_column >= inner->end_column);
+    return begins && ends;
+}
+
+/* Where the compiler turned a jump around, it has the place of what it jumps over. The value that it decides by is
+ * made by the instruction before, whose place is the whole expression's; of a test for None only what is tested. */
 static void describe(code_map *map, uint32_t at, sm_branch *branch) {
+    const unit *here = &map->unit[at];
     const sm_location *location = &map->location[branch->offset / 2];
+    branch->from_line = location->line;
+    if (here->before > 0 && is_conditional(here->does)) {
+        const sm_location *value = &map->location[here->before - 1];
+        bool misplaced = here->does == SM_OP_IF_NONE || here->does == SM_OP_IF_NOT_NONE;
+        misplaced = misplaced && !contains(location, value);
+        if (value->line > 0 && (misplaced || map->unit[here->before - 1].decides))
+            location = value;
+    }
     branch->line = location->line;
     branch->column = location->column;
     branch->end_line = location->end_line;
@@ -292,8 +314,8 @@ static void describe(code_map *map, uint32_t at, sm_branch *branch) {
     for (sm_way way = SM_FELL; way <= SM_JUMPED; way++)
         branch->to_line[way] = leads_to(map, branch, way);
     if (SM_ONE_BRANCH_EVENT) {
-        branch->tells[SM_FELL] = find_tell(map, branch, SM_FELL, map->unit[at].next);
-        branch->tells[SM_JUMPED] = find_tell(map, branch, SM_JUMPED, map->unit[at].target);
+        branch->tells[SM_FELL] = find_tell(map, branch, SM_FELL, here->next);
+        branch->tells[SM_JUMPED] = find_tell(map, branch, SM_JUMPED, here->target);
     }
 }
 

@@ -3,12 +3,12 @@
 #include "module/module.h"
 
 static PyObject *branch_row(const sm_branch *branch) {
-    return Py_BuildValue("{sI s(II) s(II) s(ii) s(ii) si si si si si si}", "offset", branch->offset, "also",
+    return Py_BuildValue("{sI s(II) s(II) s(ii) s(ii) si si si si si si si}", "offset", branch->offset, "also",
                          branch->also[0], branch->also[1], "to", branch->to[SM_FELL], branch->to[SM_JUMPED], "to_line",
                          branch->to_line[SM_FELL], branch->to_line[SM_JUMPED], "tells", branch->tells[SM_FELL],
-                         branch->tells[SM_JUMPED], "line", branch->line, "column", branch->column, "end_line",
-                         branch->end_line, "end_column", branch->end_column, "kind", branch->kind, "silent",
-                         branch->silent);
+                         branch->tells[SM_JUMPED], "from_line", branch->from_line, "line", branch->line, "column",
+                         branch->column, "end_line", branch->end_line, "end_column", branch->end_column, "kind",
+                         branch->kind, "silent", branch->silent);
 }
 
 static PyObject *rows_of(const sm_branches *table) {

@@ -8,11 +8,13 @@
  *
  * Then how much longer a sampled segment is measured than it was: by its share of the clock's read. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "recorder/linetimes_store.h"
 
 #define ROUNDS 12
 #define TURNS 200
+#define MOST_ROUNDS 24
 #define REPEATS 12 /* of TURNS, for samples */
 #define LINES 6    /* hits of a turn of `lines`, its `for` included */
 #define CALLS 3    /* of `calls` */
@@ -50,24 +52,28 @@ static int open_lab(void) {
     return 0;
 }
 
+static int by_size(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
 /* The ticks that a turn of a loop takes, of the quickest of several rounds; -1 with an exception. spread: how much
- * longer, relatively, a middling round took. */
+ * longer, relatively, the middling one took. */
 static double run(const char *name, int rounds, double *spread) {
     PyObject *loop = PyDict_GetItemString(lab, name); /* borrowed */
-    double best = 1e18, sum = 0;
+    double took[MOST_ROUNDS];
     for (int i = 0; i < rounds; i++) {
         uint64_t before = sm_clock_read(&sm_engine.clock);
         PyObject *result = PyObject_CallOneArg(loop, turns);
-        double ticks = (double)(sm_clock_read(&sm_engine.clock) - before) / TURNS;
+        took[i] = (double)(sm_clock_read(&sm_engine.clock) - before) / TURNS;
         if (result == NULL)
             return -1.0;
         Py_DECREF(result);
-        best = ticks < best ? ticks : best;
-        sum += ticks;
     }
-    if (spread != NULL)
-        *spread = (sum / rounds - best) / best;
-    return best;
+    qsort(took, (size_t)rounds, sizeof *took, by_size);
+    if (spread != NULL && took[0] > 0)
+        *spread = (took[rounds / 2] - took[0]) / took[0];
+    return took[0];
 }
 
 /* By how much the samples of the loop's lines exceed what they took. */

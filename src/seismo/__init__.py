@@ -12,6 +12,10 @@
         work()
     for row in p.recording.lines: ...
 
+    with seismo.cover(source="app", branch=True) as c:
+        work()
+    c.report()
+
     seismo.open("app-12.seismo")
 
 Nothing is imported until it is used: `import seismo` in a program that never records costs next to nothing.
@@ -24,6 +28,7 @@ __all__ = [
     "RecordingError",
     "SeismoError",
     "__version__",
+    "cover",
     "get_include",
     "lines",
     "merge",
@@ -36,6 +41,7 @@ __all__ = [
 
 TYPE_CHECKING = False  # typing's own would import typing
 if TYPE_CHECKING:
+    from seismo.covering import cover
     from seismo.errors import RecordingError, SeismoError
     from seismo.model import Recording, merge
     from seismo.model import read as open  # noqa: A004  as in gzip.open
@@ -48,6 +54,7 @@ _HOMES = {
     "Recording": ("seismo.model", "Recording"),
     "RecordingError": ("seismo.errors", "RecordingError"),
     "SeismoError": ("seismo.errors", "SeismoError"),
+    "cover": ("seismo.covering", "cover"),
     "lines": ("seismo.record.lines", "lines"),
     "merge": ("seismo.model", "merge"),
     "open": ("seismo.model", "read"),
@@ -61,6 +68,20 @@ _HOMES = {
 def get_include() -> str:
     """Return the folder of seismo.h, for the compiler's -I: the C API, see docs/c-api.md."""
     return f"{__path__[0]}/include"
+
+
+def load_ipython_extension(shell: object) -> None:
+    """What `%load_ext seismo` calls in IPython and Jupyter: see docs/notebooks.md."""
+    from seismo.plugins.ipython import load
+
+    load(shell)
+
+
+def unload_ipython_extension(shell: object) -> None:
+    """What `%unload_ext seismo` calls."""
+    from seismo.plugins.ipython import unload
+
+    unload(shell)
 
 
 def __getattr__(name: str) -> object:

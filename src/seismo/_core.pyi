@@ -52,6 +52,7 @@ class _Branch(TypedDict):
     to: tuple[int, int]  # not jumped, jumped
     to_line: tuple[int, int]
     tells: tuple[int, int]
+    from_line: int
     line: int
     column: int
     end_line: int
@@ -253,26 +254,3 @@ def frame_locals(frame: Any, /) -> dict[str, Any]: ...
 def instance_dict(value: object, /) -> dict[Any, Any] | None: ...
 def where_am_i() -> tuple[str, str]: ...  # thread's and task's name
 def watch_bucket(number: int, /) -> float: ...  # lower end, ns
-
-# ---- coverage (coverage.c): beside the engine; RuntimeError says in a plain sentence why it cannot be started ----
-
-def cover_start(
-    *,
-    branch: bool = False,
-    counts: bool = False,
-    tests: bool = False,
-    where: Filter | None = None,
-    fd: int = -1,
-    flush_ms: int = 1000,
-    hide: str = "",
-    meta: str = "{}",
-    interpreter: str = ...,
-    host: str = ...,
-    argv: str = ...,
-) -> None: ...
-def cover_stop(exit: str = "") -> None: ...  # noqa: A002
-def cover_snapshot() -> bytes: ...
-def cover_flush() -> None: ...
-def cover_after_fork(fd: int, meta: str, /) -> None: ...
-def cover_context(name: str, /) -> None: ...
-def cover_status() -> dict[str, Any]: ...

@@ -44,7 +44,10 @@ def test_version(seismo):
         ("repotr", "did you mean: seismo report"),
         ("app.py", "to record a program: seismo profile SCRIPT"),
         ("app-1.seismo", "to look at a recording: seismo report FILE"),
-        ("\x1b[31m", "the verbs are profile, watch, report, info, export, merge, diff, doctor; see seismo --help"),
+        (
+            "\x1b[31m",
+            "the verbs are profile, cover, watch, lines, report, info, export, merge, diff, doctor; see seismo --help",
+        ),
     ],
 )
 def test_an_unknown_verb(seismo, word, hint):

@@ -92,3 +92,9 @@ def test_bugs_by_version(version, there, not_there):
     found = {bug.gh for bug in doctor.BUGS if bug.affects(version)}
     assert there <= found
     assert not not_there & found
+
+
+def test_what_coverage_would_take(lab):
+    ended = lab.run(["-m", "seismo", "doctor"])
+    (line,) = [line for line in ended.out.splitlines() if line.startswith("  seismo cover ")]
+    assert ("tool id 5" in line) == (sys.version_info >= (3, 12))

@@ -64,9 +64,9 @@ def test_ways_lead_where_coverage_resolves_them() -> None:
             resolver = bytecode.BranchArcResolver(code, bytecode.bytes_to_lines(code), first)
             for row in _core.code_branches(code):
                 for way in (0, 1):
-                    if row["silent"] >> way & 1 or row["line"] in raising:
+                    if row["silent"] >> way & 1 or row["from_line"] in raising:
                         continue
-                    line, to = row["line"], row["to_line"][way]
+                    line, to = row["from_line"], row["to_line"][way]
                     mine = (first.get(line, line), first.get(to, to))
                     theirs = resolver.resolve(row["offset"], row["to"][way]) or (0, 0)
                     told = {arc for arc in (mine, theirs) if arc in possible and exits.get(arc[0], 0) > 1}
@@ -123,7 +123,7 @@ def test_line_and_exception_tables_that_lie() -> None:
 
 
 def test_bytecode_that_lies() -> None:
-    """Jumps to anywhere. (Arguments only, with room behind: the interpreter itself takes the room of caches for granted.)"""
+    """Jumps to anywhere. (Arguments only, with room behind: the interpreter takes the room of caches for granted.)"""
     chance = random.Random(5)
     codes = [code for path, text in sources() if path.endswith(".txt") for code in nested(compile(text, path, "exec"))]
     branches = 0

@@ -12,6 +12,8 @@ import pytest
 from seismo import formats
 from seismo.errors import FormatError, SeismoError
 
+CALLS = [format_ for format_ in formats.FORMATS if format_.holds("calltree")]
+
 
 @pytest.mark.parametrize(
     ("path", "name"),
@@ -30,6 +32,16 @@ from seismo.errors import FormatError, SeismoError
         ("a.pb.gz", "pprof"),
         ("a.pprof", "pprof"),
         ("a.seismo", "seismo"),
+        (".coverage", "coverage"),
+        (".coverage.host.12.Xyz", "coverage"),
+        ("coverage.json", "coverage-json"),
+        ("b/py.coverage.json", "coverage-json"),
+        ("mycoverage.json", "json"),
+        ("lcov.info", "lcov"),
+        ("coverage.lcov", "lcov"),
+        ("coverage.xml", "cobertura"),
+        ("a.cobertura.xml", "cobertura"),
+        ("a.annotated", "annotate"),
     ],
 )
 def test_the_suffix_says_the_format(path, name):
@@ -55,9 +67,21 @@ def test_unknown_formats_list_the_known(ask):
     assert formats.by_path("a.xml") is None
 
 
+@pytest.mark.parametrize("recorder", ["calltree", "watch", ""])
+def test_calls_are_calls_whoever_recorded_them(recorder):
+    recording = samples.fib_tree()
+    recording.meta["recorder"] = recorder
+    assert formats.kind_of(recording) == "calltree"
+    formats.write(recording, io.BytesIO(), "pstats")
+    recording.meta["recorder"] = "linetimes"
+    with pytest.raises(FormatError, match="a recording of times of lines"):
+        formats.write(recording, io.BytesIO(), "pstats")
+    assert formats.names("linetimes") == ["seismo"]
+
+
 def test_a_path_is_written_and_read(tmp_path):
     recording = samples.typical()
-    for format_ in formats.FORMATS:
+    for format_ in CALLS:
         for suffix in format_.suffixes[:1] or (".out",):
             path = tmp_path / f"out{suffix}"
             formats.write(recording, path, format_.name)
@@ -178,7 +202,7 @@ def test_binary_is_not_put_on_a_terminal(monkeypatch):
 
 def test_open_files_of_bytes_and_of_text(tmp_path):
     recording = samples.typical()
-    for format_ in formats.FORMATS:
+    for format_ in CALLS:
         data = io.BytesIO()
         formats.write(recording, data, format_.name)
         assert data.getvalue()

@@ -1,7 +1,8 @@
 """Programs whose line hits are held against other tools'. Nothing in them loops within one line: sys.settrace reports a
 jump back to the line that it is in as another hit, sys.monitoring does not (docs/lines.md)."""
 
-# ruff: noqa
+# fmt: off
+# ruff: noqa: B018, SIM, PLR, RUF, C408, RET, TRY, PERF, C4, S102, E704
 
 import asyncio
 import contextlib
@@ -25,12 +26,11 @@ def branches(n):
     return total
 
 
-def one():
-    return 1
+def one(): return 1
 
 
 def multiline(a, b=2):
-    return dict(
+    return dict(  # noqa: C408
         x=a,
         y=[
             b,

@@ -29,24 +29,25 @@ def estimated(source, program):
 def test_stated_errors_hold(source):
     """Of 60 runs 51 or fewer would happen to a true interval once in 300 times."""
     held = {"even": 0, "skewed": 0, "inner": 0}
+    true = {}
+
+    def even():
+        ns = random.randint(40, 60)
+        true["even"] += ns
+        tick(ns)
+
+    def skewed():
+        ns = min(int(random.expovariate(1 / 40)), 400)
+        true["skewed"] += ns
+        tick(ns)
+
+    def program():
+        for _ in range(1500):
+            even()
+            skewed()
+
     for _ in range(60):
-        true = {"even": 0, "skewed": 0}
-
-        def even():
-            ns = random.randint(40, 60)
-            true["even"] += ns
-            tick(ns)
-
-        def skewed():
-            ns = min(int(random.expovariate(1 / 40)), 400)
-            true["skewed"] += ns
-            tick(ns)
-
-        def program():
-            for _ in range(1500):
-                even()
-                skewed()
-
+        true.update(even=0, skewed=0)
         found = estimated(source, program)
         for name in ("even", "skewed"):
             own, error, _, _, hits = found[name, 3]

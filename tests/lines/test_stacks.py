@@ -33,7 +33,7 @@ def test_greenlets(source):
 
     def step(other):
         tick(1)
-        other[0].switch(); tick(5)  # fmt: skip
+        other[0].switch(); tick(5)  # fmt: skip  # noqa: E702
 
     def program():
         first, second = [], []

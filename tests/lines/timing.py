@@ -42,7 +42,7 @@ def start(source: str, **options: Any) -> None:
 
 
 class Lines:
-    """The lines of a recording, those of the tests' own files: by the last part of a function's name and the line, less that of the def."""
+    """The lines of a recording, of the tests' own files: by a function's name, and the line less that of the def."""
 
     def __init__(self, recorded: Image) -> None:
         self.image = recorded

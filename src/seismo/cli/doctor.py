@@ -167,6 +167,7 @@ def examine() -> dict[str, Any]:
     facts["core"] = os.path.basename(_core.__file__ or "built in")
     facts["sources"] = [dict(source) for source in _core.sources()]
     facts["hooks"] = {**_hooks(_core.slots_taken()), "seismo": dict(_core.hub_status())}
+    facts["hooks"]["coverage"] = _coverage(_core.cover_status(), facts["hooks"].get("tool_ids", {}))
     facts["clock"] = dict(_core.clock_info())
     facts["bugs"] = _bugs()
     facts["start"] = _start_up(any(source["chosen"] for source in facts["sources"]))
@@ -227,6 +228,17 @@ def _hooks(taken: dict[str, bool]) -> dict[str, Any]:
             for number in range(6)
         }
     return hooks
+
+
+def _coverage(status: dict[str, Any], tool_ids: dict[str, dict[str, str]]) -> str:
+    """What `seismo cover` takes, or would take: it has a tool id of its own, beside a profile's and the hooks'."""
+    if status.get("running"):
+        place = f" with tool id {status['tool_id']}" if int(status.get("tool_id", -1)) >= 0 else ""
+        return f"records, from {status['source']}{place}"
+    if not tool_ids:
+        return "would take no hook that others want: it puts marks into bytecode, and removes them"
+    free = [number for number in ("5", "4", "3", "2", "0", "1") if not tool_ids[number]["holder"]]
+    return f"would take tool id {free[0]}" if free else "cannot run: other tools have all tool ids"
 
 
 def _callable(hook: object) -> str:
@@ -337,6 +349,8 @@ def _show_hooks(hooks: dict[str, Any], lines: list[str], width: int) -> None:
         _row(lines, f"tool id {number}", f"{tool['holder'] or 'free'}{meant}", width)
     if "seismo" in hooks:
         _row(lines, "seismo's hooks", _hub(hooks["seismo"]), width)
+    if "coverage" in hooks:
+        _row(lines, "seismo cover", hooks["coverage"], width)
 
 
 def _hub(status: dict[str, Any]) -> str:

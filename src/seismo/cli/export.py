@@ -13,6 +13,8 @@ from seismo.errors import UsageError
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
+    from seismo.model import Recording
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declares the arguments of `seismo export`."""
@@ -27,7 +29,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.epilog = (
         "examples:\n"
         "  seismo export app-123.seismo -o app.pstats\n"
-        "  seismo export app-123.seismo -f collapsed | flamegraph.pl > app.svg"
+        "  seismo export app-123.seismo -f collapsed | flamegraph.pl > app.svg\n"
+        "  seismo export tests-123.seismo -o coverage.xml"
     )
 
 
@@ -41,11 +44,23 @@ def run(args: Namespace) -> int:
     from seismo.cli.files import open_recording
 
     if not args.format and not args.output:
-        raise UsageError("which format is to be written?", hint=f"give -f FORMAT: {', '.join(formats.names())}")
+        fitting = formats.names(formats.kind_of(open_recording(args.file)))
+        raise UsageError("which format is to be written?", hint=f"give -f FORMAT: {', '.join(fitting)}")
     entry = formats.by_name(args.format) if args.format else formats.for_path(args.output)
     recording = open_recording(args.file)
     formats.write(recording, args.output, entry.name)
+    if entry.needs_sources:
+        _say_problems(recording)
     return 0
+
+
+def _say_problems(recording: Recording) -> None:
+    """Says on stderr which files are left out, or doubtful, because of their sources."""
+    from seismo.escape import printable
+    from seismo.formats.covered import problems_of
+
+    for problem in problems_of(recording):
+        print(f"seismo: {printable(problem.path)}: {printable(problem.text)}", file=sys.stderr)
 
 
 def _list() -> int:
@@ -58,7 +73,11 @@ def _list() -> int:
     width = max(len(entry.name) for entry in entries)
     for entry in entries:
         way = "read and written" if entry.reader else "written"
-        facts = [way, *([f"suffixes {' '.join(entry.suffixes)}"] if entry.suffixes else [])]
+        facts = [
+            *(["of coverage"] if entry.of == "coverage" else []),
+            way,
+            *([f"suffixes {' '.join(entry.suffixes)}"] if entry.suffixes else []),
+        ]
         facts += [f"leaves out {entry.lost}"] if entry.lost else []
         lead = f"{entry.name:<{width}}  "
         for words, style in ((entry.description, ""), ("; ".join(facts), "quiet")):

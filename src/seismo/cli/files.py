@@ -30,17 +30,17 @@ def open_recording(path: str) -> Recording:
         return model.read(sys.stdin.buffer.read())
     try:
         with open(path, "rb") as file:
-            start = file.read(len(MAGIC))
+            start = file.read(16)
     except IsADirectoryError:
         raise RecordingError("this is a folder, not a recording", path, _recordings_in(path)) from None
     except FileNotFoundError:
         raise RecordingError("there is no such file", path, _recordings_in(os.path.dirname(path) or ".")) from None
     except (OSError, ValueError) as error:
         raise RecordingError(f"the file cannot be read: {getattr(error, 'strerror', None) or error}", path) from None
-    if not MAGIC.startswith(start[: len(MAGIC)]) or not start:
+    if not (start and MAGIC.startswith(start[: len(MAGIC)])):
         from seismo import formats
 
-        entry = formats.by_path(path)
+        entry = formats.by_path(path) or formats.by_start(start)
         if entry is not None:
             return entry.read(path)
     return model.read(path)

@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 # The order is that of a day's work: make a recording, look at it, hand it on.
 VERBS = {
     "profile": "run a program and record every call it makes",
+    "cover": "run a program and record which lines and branches were executed",
     "watch": "run a program and show the calls, lines and exceptions that match",
     "lines": "run a program and time its lines",
-    "report": "show a recording: functions, call tree, callers and callees",
+    "report": "show a recording: functions, call tree, callers and callees; coverage",
     "info": "say what a file is and what it holds",
     "export": "write a recording in another tool's format",
     "merge": "make one recording of several",

@@ -1,6 +1,11 @@
 """Makes one recording of several: processes of one program, or many runs.
 
 Processes and threads stay apart in it; a report sums them.
+
+Of coverage, what ran in any of them ran. Where the same source has another
+path in one of them, --paths says so, or the settings of the project do
+([paths] of coverage.py, [tool.seismo.cover.paths]): the first is where it is
+here, the others are what it is called elsewhere, and may have wildcards.
 """
 
 from __future__ import annotations
@@ -20,6 +25,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 
     parser.add_argument("output", metavar="OUT", help="the recording to write")
     parser.add_argument("files", metavar="FILE", nargs="+", help=FILE_HELP)
+    parser.add_argument(
+        "--paths",
+        metavar="CANONICAL=ALIAS",
+        action="append",
+        default=[],
+        help="where source is here, and what it is called elsewhere, such as src=/ci/*/src",
+    )
     parser.add_argument("--force", action="store_true", help="write OUT even if it is there already")
 
 
@@ -36,6 +48,17 @@ def run(args: Namespace) -> int:
             args.output,
             "OUT comes first: seismo merge OUT FILE...; --force overwrites it",
         )
-    merged = model.merge([open_recording(path) for path in args.files])
+    recordings = [open_recording(path) for path in args.files]
+    if args.paths or any(recording.kind == "coverage" for recording in recordings):
+        from seismo.coverage.paths import aliases_of, mapped
+        from seismo.coverage.settings import load
+
+        settings = load(os.getcwd())
+        aliases = aliases_of(settings.paths, args.paths)
+        if settings.relative_files:
+            for folder in {str(recording.meta.get("folder") or "") for recording in recordings} - {"", os.getcwd()}:
+                aliases.add(folder, os.getcwd())
+        recordings = [mapped(recording, aliases) for recording in recordings]
+    merged = model.merge(recordings)
     merged.save(args.output)
     return 0

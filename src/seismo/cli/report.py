@@ -1,10 +1,15 @@
-"""Shows a recording: its functions by own time and its call tree.
+"""Shows a recording: of calls, its functions by own time and its call tree.
 
   own    time in the function itself
   total  time in it and in all that it called
   ±      the error of the own time: the truth is within it 19 times in 20
   ≥      a lower bound: some calls were not counted, and the report says why
   ▸      the hot path: from the root down, always to the largest
+
+Of coverage, a table of files: statements, branches, how many were missed, which
+lines these are. 12-15 never ran; 20->25 is a branch that was never taken. The
+exit status is 1 when coverage is less than --fail-under, or when a line that
+has changed since --changed-since was not executed.
 
 The report is as wide as the terminal; on a pipe, as COLUMNS says, or 80.
 """
@@ -18,24 +23,48 @@ from typing import TYPE_CHECKING
 from seismo.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from seismo.expression import Expression
     from seismo.model import Recording
 
 
+_EXAMPLES = (
+    "FUNC is module:qualname, a name alone, or a glob such as 'json.*:*decode*'.\n"
+    "FUNC, GLOB and thread options may be given several times.\n\n"
+    "examples:\n"
+    "  seismo report app-123.seismo --sort calls --limit 50\n"
+    "  seismo report app-123.seismo --tree --module 'app*'\n"
+    "  seismo report app-123.seismo --callers parse\n"
+    "  seismo report tests.seismo --skip-covered --show-missing\n"
+    "  seismo report tests.seismo --changed-since main\n"
+    "  seismo report tests.seismo --line app/core.py:12\n"
+    "  seismo report tests.seismo --html htmlcov"
+)
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments of `seismo report`."""
+    from seismo.cli import report_coverage
     from seismo.cli.files import add_file
 
     add_file(parser)
-    what = parser.add_argument_group("what to show")
-    what.add_argument(
+    parser.add_argument(
         "--sort",
-        choices=("own", "inner", "total", "calls", "hits", "awaiting"),
-        default="own",
-        help="order of the functions, or of the lines of a recording of seismo lines (default: own)",
+        metavar="ORDER",
+        type=_order,
+        help="of calls: own (default), total, calls, awaiting; of lines: own (default), inner, total, hits, awaiting; "
+        "of coverage: name (default), statements, missing, branches, partial, percent, and --sort=-missing for the "
+        "largest first",
     )
+    parser.add_argument("--all", action="store_true", help="everything: all functions, the whole tree, all contexts")
+    parser.add_argument(
+        "--html",
+        metavar="OUT",
+        help="write HTML pages instead: of coverage into a folder, of lines into a file",
+    )
+    parser.add_argument("--no-color", action="store_true", help="no colours on a terminal (so does NO_COLOR)")
+    what = parser.add_argument_group("of calls: what to show")
     what.add_argument("--tree", action="store_true", help="the call tree only, and more of it")
     what.add_argument("--callers", metavar="FUNC", action="append", default=[], help="who calls FUNC, and how much")
     what.add_argument(
@@ -47,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="columns of the functions, with commas: own,error,percent,total,total-percent,each,calls,resumes,"
         "exceptions,awaiting,awaits",
     )
-    how = parser.add_argument_group("how much of it")
+    how = parser.add_argument_group("of calls: how much of it")
     how.add_argument(
         "--limit", metavar="N", type=_number(1), help="rows of a table (default: 20), lines of the tree (40)"
     )
@@ -55,8 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--depth", metavar="N", type=_number(1), help="levels of the call tree (default: as many as matter)"
     )
     how.add_argument("--min", metavar="PERCENT", type=_percent, help="the smallest share of time in the call tree (1)")
-    how.add_argument("--all", action="store_true", help="everything: all functions, the whole tree")
-    only = parser.add_argument_group("of what")
+    only = parser.add_argument_group("of calls: of what")
     only.add_argument(
         "--module",
         metavar="GLOB",
@@ -85,15 +113,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="only functions of this module, name or file, as seismo lines --only takes it",
     )
-    parser.add_argument("--no-color", action="store_true", help="no colours on a terminal (so does NO_COLOR)")
-    parser.epilog = (
-        "FUNC is module:qualname, a name alone, or a glob such as 'json.*:*decode*'.\n"
-        "FUNC, GLOB and thread options may be given several times.\n\n"
-        "examples:\n"
-        "  seismo report app-123.seismo --sort calls --limit 50\n"
-        "  seismo report app-123.seismo --tree --module 'app*'\n"
-        "  seismo report app-123.seismo --callers parse"
-    )
+    report_coverage.add_arguments(parser)
+    parser.epilog = _EXAMPLES
+
+
+def _order(word: str) -> str:
+    from seismo.report.coverage import ORDERS as OF_COVERAGE
+    from seismo.report.functions import ORDERS as OF_CALLS
+    from seismo.report.lines import ORDERS as OF_LINES
+
+    orders = dict.fromkeys([*OF_CALLS, *OF_LINES, *OF_COVERAGE])
+    if word.removeprefix("-") not in orders:
+        raise argparse.ArgumentTypeError(f"{word!a} is none of {', '.join(orders)}")
+    return word
 
 
 def _number(least: int) -> Callable[[str], int]:
@@ -113,26 +145,70 @@ def _percent(word: str) -> float:
     return value
 
 
+# Options of recordings of calls, with what they are when they are not given.
+_OF_CALLS = {
+    "tree": False,
+    "callers": [],
+    "callees": [],
+    "columns": None,
+    "limit": None,
+    "depth": None,
+    "min": None,
+    "module": [],
+    "exclude_module": [],
+    "thread": [],
+    "where": None,
+    "only": [],
+}
+
+
+def refuse(args: argparse.Namespace, options: Mapping[str, object], what: str) -> None:
+    """Raises UsageError if one of these options was given, which are for recordings of something else."""
+    for name, default in options.items():
+        if getattr(args, name, default) != default:
+            shown = name.replace("_", "-")
+            raise UsageError(
+                f"--{shown} is for recordings of {what}, and this is none", args.file, "see: seismo info FILE"
+            )
+
+
 def run(args: argparse.Namespace) -> int:
     """Shows the recording on standard output."""
+    from seismo.cli import report_coverage
     from seismo.cli.files import open_recording
-    from seismo.report.calltree import Limits
-    from seismo.report.functions import Modules, chosen_columns
-    from seismo.report.paper import paper_for
-    from seismo.report.terminal import View, write_report
-    from seismo.report.where import about_functions
 
+    if args.columns:
+        from seismo.report.functions import chosen_columns
+
+        chosen_columns(args.columns)  # a mistake here must not wait for the reading
+    if args.where:
+        from seismo.report.where import about_functions
+
+        about_functions(args.where)
     if args.only:
         from seismo.record.lines import chosen
 
         args.where = chosen(args.only, args.where)
-    where = about_functions(args.where) if args.where else None
-    columns = chosen_columns(args.columns) if args.columns else None  # a mistake here must not wait for the reading
     recording = open_recording(args.file)
-    if recording.kind == "linetimes":
-        return _lines(recording, args, where)
-    if args.sort in ("inner", "hits"):
-        raise UsageError(f"functions cannot be sorted by {args.sort}", hint="only lines can: see seismo lines --help")
+    if recording.kind == "coverage":
+        refuse(args, _OF_CALLS, "calls")
+        return report_coverage.run(args, recording)
+    refuse(args, report_coverage.OPTIONS, "coverage")
+    return (_lines if recording.kind == "linetimes" else _calls)(args, recording)
+
+
+def _calls(args: argparse.Namespace, recording: Recording) -> int:
+    if args.html:
+        raise UsageError("there are no HTML pages of calls", f"--html {args.html}", "see: seismo export --list")
+    from seismo.report.calltree import Limits
+    from seismo.report.functions import ORDERS, Modules, chosen_columns
+    from seismo.report.paper import paper_for
+    from seismo.report.terminal import View, write_report
+    from seismo.report.where import about_functions
+
+    if args.sort and args.sort not in ORDERS:
+        hint = f"it is one of {', '.join(ORDERS)}"
+        raise UsageError(f"functions cannot be sorted by {args.sort}", hint=hint)
     limits = Limits(lines=args.limit or (200 if args.tree else 40), depth=args.depth)
     if args.min is not None:
         limits.share = args.min / 100
@@ -140,10 +216,11 @@ def run(args: argparse.Namespace) -> int:
         limits.share = 0.001
     if args.all:
         limits.lines, limits.share, limits.fold = None, (args.min or 0) / 100, False
+    where = about_functions(args.where) if args.where else None
     view = View(
-        order=args.sort,
+        order=args.sort or "own",
         limit=None if args.all and not args.limit else args.limit or 20,
-        columns=columns,
+        columns=chosen_columns(args.columns) if args.columns else None,
         functions=not args.tree,
         limits=limits,
         modules=Modules(tuple(args.module), tuple(args.exclude_module), where),
@@ -155,14 +232,22 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _lines(recording: Recording, args: argparse.Namespace, where: Expression | None) -> int:
-    """A recording of line times."""
+def _lines(args: argparse.Namespace, recording: Recording) -> int:
     from seismo.report.functions import Modules
-    from seismo.report.lines import LinesView, write_report
+    from seismo.report.lines import ORDERS, LinesView, write_report
     from seismo.report.paper import paper_for
+    from seismo.report.where import about_functions
 
+    if args.sort and args.sort not in ORDERS:
+        raise UsageError(f"lines cannot be sorted by {args.sort}", hint=f"it is one of {', '.join(ORDERS)}")
+    if args.html:
+        from seismo.report.page import write_lines
+
+        write_lines(recording, args.html)
+        return 0
+    where: Expression | None = about_functions(args.where) if args.where else None
     view = LinesView(
-        order=args.sort,
+        order=args.sort or "own",
         limit=None if args.all and not args.limit else args.limit or 20,
         files=None if args.all else 5,
         share=args.min / 100 if args.min is not None else 0.0 if args.all else 0.02,

@@ -1,18 +1,267 @@
-"""A recording held against the source: what was executed, what is missing."""
+"""A recording held against the source: what was executed, what is missing.
+
+The recording says which lines and steps were executed; the source (source.py, arcs.py) which could have been. Both are
+put in terms of first lines of logical lines, and then compared.
+
+**Lines.** A statement was executed if any line of its logical line was.
+
+**Branches.** Of a line with several ways on, those steps that the recording has were taken. Where an interpreter
+reports every step from line to line (3.11), the recording has them all. From 3.12 on, it has those of conditional
+jumps only, and all other lines have one way on, with one exception: a line that belongs to several code objects, as
+`def f(): return 1` does, goes on in each of them in another way. There a line that was executed in a code object that
+leaves it no choice has taken that way.
+
+Two kinds of lines choose without a jump that is reported. A condition that the compiler has decided although it is none
+of the constants that count as such (`while -1`) has gone where lines were executed. An `async for` of 3.12 and 3.13
+ends by an exception: it went into its suite if that was executed, and on to what follows if that was executed and no
+other line that was leads there; when another does (a `break`), the recording cannot tell, and the way is missing.
+
+**Files.** Those that were recorded and that the patterns of the settings let through, and those in source folders of
+which nothing ran. Several names of one file (links, a relative and an absolute one) and several code objects of one
+place are joined by the path without links.
+"""
 
 from __future__ import annotations
 
+import os
+import zlib
 from typing import TYPE_CHECKING
 
-from seismo.coverage.result import CoverageReport
+from seismo.coverage import source, text
+from seismo.coverage.errors import SourceError
+from seismo.coverage.matching import Files, below, python_files
+from seismo.coverage.recorded import Recorded, Recordings
+from seismo.coverage.result import Arc, CoverageReport, FileCoverage, Problem
 
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Iterable
 
+    from seismo.coverage.settings import Settings
+    from seismo.coverage.source import ParsedSource
     from seismo.model.recording import Recording
 
+_SHOWN = 5  # so many lines are named in a message
 
-def analyze(recording: Recording, settings: Any) -> CoverageReport:
-    """Holds a recording of coverage against the source files on this machine."""
-    del recording, settings
-    return CoverageReport([], [])
+
+def analyze(recording: Recording, settings: Settings) -> CoverageReport:
+    """Holds a recording of coverage against the source files on this machine.
+
+    What cannot be read, parsed or trusted is in the report's problems, and the rest is reported. UsageError: a pattern
+    or regular expression of the settings means nothing.
+    """
+    branch, counts = _has(recording, "branch"), _has(recording, "counts")
+    branch = branch or len(recording._raw["arcs"]["id"]) > 0
+    folder = str(recording.meta.get("folder") or settings.folder)
+    recorded = Recordings(recording, folder, settings.report_contexts)
+    problems: list[Problem] = []
+    chosen = _chosen(recorded.files, settings, problems)
+    files = []
+    has_contexts = len(recording._raw["contexts"]["id"]) > 0
+    for path in sorted(chosen):
+        try:
+            covered, doubts = _file(path, chosen[path], settings, branch, counts)
+        except SourceError as error:
+            # Templates and such are compiled to code that bears their name; nobody expects them here.
+            minor = not _should_be_python(path)
+            problems.append(Problem(path, f"{error.what}: {error.where}" if error.where != path else error.what, minor))
+            continue
+        if has_contexts:
+            _contexts(covered, chosen[path])
+        files.append(covered)
+        problems += [Problem(path, doubt) for doubt in doubts]
+    for name in sorted(recorded.generated):
+        problems.append(Problem(name, "the code was generated while the program ran: it has no source file", True))
+    return CoverageReport(files, problems, branch=branch, counts=counts, has_contexts=has_contexts)
+
+
+def _has(recording: Recording, what: str) -> bool:
+    """Whether the recording, or any that was merged into it, was made with `what`."""
+    merged = recording.meta.get("merged")
+    parts = merged if isinstance(merged, list) and merged else [recording.meta]
+    return any(isinstance(part, dict) and part.get(what) is True for part in parts)
+
+
+# ---- which files ----
+
+
+def _chosen(files: dict[str, Recorded], settings: Settings, problems: list[Problem]) -> dict[str, Recorded]:
+    """The files to report, with what was recorded of them."""
+    folders, packages = _sources(settings, problems)
+    include, omit = Files(settings.include, settings.folder), Files(settings.omit, settings.folder)
+    if folders or packages:
+        include = Files((), settings.folder)  # the source says it better
+    chosen = {path: of for path, of in files.items() if path not in omit and (not include or path in include)}
+    # Files of which nothing ran.
+    for path, of in files.items():
+        for module in of.modules.intersection(packages):
+            name = os.path.basename(path)
+            if name == "__init__.py" and path.endswith(os.path.join(*module.split("."), name)):
+                folders.append(os.path.dirname(path))
+    for folder in folders:
+        for path in python_files(folder, settings.include_namespace_packages):
+            path = os.path.realpath(path)
+            if path not in chosen and path not in omit:
+                chosen[path] = Recorded()
+    only, without = Files(settings.report_include, settings.folder), Files(settings.report_omit, settings.folder)
+    return {path: of for path, of in chosen.items() if path not in without and (not only or path in only)}
+
+
+def _sources(settings: Settings, problems: list[Problem]) -> tuple[list[str], set[str]]:
+    """The folders and the packages that the settings name as the source."""
+    folders: list[str] = []
+    packages = set(settings.source_pkgs)
+    for name in settings.source_dirs:
+        folder = os.path.realpath(os.path.join(settings.folder, name))
+        if os.path.isdir(folder):
+            folders.append(folder)
+        else:
+            problems.append(Problem(name, "there is no such source folder"))
+    for name in settings.source:
+        folder = os.path.realpath(os.path.join(settings.folder, name))
+        if os.path.isdir(folder):
+            folders.append(folder)
+        else:
+            packages.add(name)
+    return folders, packages
+
+
+def _should_be_python(path: str) -> bool:
+    ending = os.path.splitext(path)[1]
+    return not ending or ending.startswith(".py")
+
+
+def _shown(path: str) -> str:
+    folder = os.getcwd()
+    return os.path.relpath(path, folder) if below(path, [folder]) else path
+
+
+# ---- one file ----
+
+
+def _file(
+    path: str, recorded: Recorded, settings: Settings, branch: bool, counts: bool
+) -> tuple[FileCoverage, list[str]]:
+    """What of a file was executed, and what makes that doubtful. SourceError: it cannot be told."""
+    data = text.read(path)
+    parsed = source.parse(data, path, settings.exclude, (*settings.partial, *settings.partial_always))
+    doubts = _doubts(parsed, data, recorded)
+    first = parsed.first_line
+    executed = {first(line) for line in recorded.lines()} & parsed.statements
+    covered = FileCoverage(
+        path=_shown(path),
+        absolute=path,
+        statements=sorted(parsed.statements),
+        executed=sorted(executed),
+        missing=sorted(parsed.statements - executed),
+        excluded=sorted(parsed.excluded),
+        source_lines=parsed.source_lines,
+        has_branches=branch,
+        regions=parsed.regions,
+        changed=bool(doubts) and doubts[0] == CHANGED,
+        first_lines=parsed.first_lines,
+        jumps=recorded.conditions,
+    )
+    if counts:
+        covered.hits = _hits(parsed, recorded, executed)
+    if branch:
+        covered.steps = parsed.steps
+        _branches(covered, parsed, executed_arcs(parsed, recorded, executed))
+    return covered, doubts
+
+
+CHANGED = "the source has changed since the run: what is shown may be of other lines"
+
+
+def _doubts(parsed: ParsedSource, data: bytes, recorded: Recorded) -> list[str]:
+    doubts = []
+    version = len(data), zlib.crc32(data)
+    known = {(size, crc) for size, crc in recorded.versions if size >= 0}
+    if any(size != version[0] or (crc >= 0 and crc != version[1]) for size, crc in known):
+        doubts.append(CHANGED)
+    if len(known) > 1:
+        doubts.append(f"{len(known)} different versions of the source were recorded: their lines are mixed")
+    beyond = sorted(line for line in recorded.lines() if line > len(parsed.source_lines) + 1)
+    if beyond:
+        named = ", ".join(map(str, beyond[:_SHOWN])) + (", ..." if len(beyond) > _SHOWN else "")
+        doubts.append(
+            f"lines were recorded that the file does not have ({named}): code of another file bears its name, or its "
+            "line table is wrong"
+        )
+    return doubts
+
+
+def _hits(parsed: ParsedSource, recorded: Recorded, executed: Iterable[int]) -> dict[int, int]:
+    """How often each statement ran: its first line if that was counted, else the line of it that ran most often."""
+    others: dict[int, int] = {}
+    for line, hits in recorded.hits.items():
+        first = parsed.first_line(line)
+        others[first] = max(others.get(first, 0), hits)
+    return {line: recorded.hits.get(line) or others.get(line, 1) for line in sorted(executed)}
+
+
+def executed_arcs(parsed: ParsedSource, recorded: Recorded, executed: set[int]) -> set[Arc]:
+    """The steps that were taken, of those that the source allows. executed: the statements that were."""
+    taken = _put(parsed, _put(parsed, recorded.arcs)) & parsed.arcs
+    for line, ways in parsed.steps.shared.items():
+        for code_first, name, ends in ways:
+            function = recorded.functions.get((code_first, name))
+            if function is None or len(ends) != 1:
+                continue
+            (end,) = ends
+            lines, arcs = function
+            told = any(parsed.first_line(start) == line for start, _ in arcs)
+            ran = line in {parsed.first_line(one) for one in lines}
+            if ran and not told and (end < 0 or end in executed):
+                taken.add((line, end))
+    quiet = {line for line, exits in parsed.exit_counts.items() if exits > 1} & executed
+    quiet.difference_update([line for line, _ in taken])
+    for line in quiet:
+        if line in parsed.steps.async_loops:
+            taken |= _of_async_loop(parsed, line, executed, taken)
+        elif parsed.is_decided(line):
+            taken.update([arc for arc in parsed.arcs if arc[0] == line and arc[1] in executed])
+    return taken
+
+
+def _of_async_loop(parsed: ParsedSource, line: int, executed: set[int], taken: set[Arc]) -> set[Arc]:
+    """The ways that an `async for` has gone, by the lines that were executed."""
+    into, out = parsed.steps.async_loops[line]
+    found = set()
+    if into is not None and into in executed:  # nothing else leads there
+        found.add((line, into))
+    if out is not None and (out < 0 or out in executed):
+        others = [arc for arc in parsed.arcs if arc[1] == out and arc[0] != line and arc[0] in executed]
+        if not any(arc in taken or parsed.exit_counts.get(arc[0], 0) < 2 for arc in others):
+            found.add((line, out))
+    return found
+
+
+def _put(parsed: ParsedSource, arcs: Iterable[Arc]) -> set[Arc]:
+    """Steps between first lines, with those through a `with` made straight."""
+    first, with_steps = parsed.first_line, parsed.steps.with_steps
+    found = set()
+    for arc in arcs:
+        straight = with_steps.get(arc, arc)
+        if straight is not None:
+            found.add((first(straight[0]), first(straight[1])))
+    return found
+
+
+def _branches(covered: FileCoverage, parsed: ParsedSource, taken: set[Arc]) -> None:
+    covered.exits = {line: count for line, count in sorted(parsed.exit_counts.items()) if count > 1}
+    excluded, excused = parsed.excluded, parsed.no_branch
+    ways: dict[int, tuple[list[int], list[int]]] = {line: ([], []) for line in covered.exits}
+    for start, end in parsed.arcs:
+        if start not in ways:
+            continue
+        if (start, end) in taken:
+            ways[start][0].append(end)
+        elif start not in excused and end not in excluded:
+            ways[start][1].append(end)
+    covered.branches = {line: (tuple(sorted(to)), tuple(sorted(missing))) for line, (to, missing) in ways.items()}
+
+
+def _contexts(covered: FileCoverage, recorded: Recorded) -> None:
+    lines = {line: sorted(recorded.line_contexts.get(line, ("",))) for line in sorted(recorded.lines())}
+    covered.contexts_by_line = lines
+    covered.contexts_by_arc = {arc: sorted(recorded.arc_contexts.get(arc, ("",))) for arc in sorted(recorded.arcs)}

@@ -12,15 +12,22 @@ from seismo.coverage.numbers import Numbers
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from seismo.coverage.arcs import Steps
+    from seismo.coverage.conditions import Decision
+
 Arc = tuple[int, int]  # from line, to line; a negative line: out of the code that begins at it
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Something that an analysis could not do, or did with a doubt. `path`: the file it is about, or ""."""
+    """Something that an analysis could not do, or did with a doubt. `path`: the file it is about, or "".
+
+    `minor`: it is as expected and need not be shown unasked, as that generated code has no source.
+    """
 
     path: str
     text: str
+    minor: bool = False
 
 
 @dataclass(frozen=True)
@@ -67,14 +74,25 @@ class FileCoverage:
     # How often each executed line ran, or None when this was not counted.
     hits: dict[int, int] | None = None
     regions: list[Region] = field(default_factory=list)
-    conditions: list[Any] = field(default_factory=list)
     changed: bool = False  # the source is another one than that which ran
-    line_contexts: Mapping[int, Sequence[str]] = field(default_factory=dict)
-    arc_contexts: Mapping[Arc, Sequence[str]] = field(default_factory=dict)
-    # (from, to) -> what the step does, and why it was not done: see ParsedSource.
-    steps: Any = None
+    # The contexts of each line and step as the interpreter reported it, sorted. "": what ran in none.
+    contexts_by_line: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    contexts_by_arc: Mapping[Arc, Sequence[str]] = field(default_factory=dict)
+    # The words for steps (arcs.Steps); None without branches.
+    steps: Steps | None = None
     # Branch lines with the number of their exits, as counted in the totals: an exit may be excused but still count.
     exits: dict[int, int] = field(default_factory=dict)
+    # The first line of each line of a logical line that has several.
+    first_lines: Mapping[int, int] = field(default_factory=dict)
+    # The recorded conditional jumps: rows of the table of branches, without their ids.
+    jumps: Sequence[tuple[Any, ...]] = ()
+
+    @functools.cached_property
+    def conditions(self) -> list[Decision]:
+        """The conditions of several operands, with the outcomes that were seen; none without branches."""
+        from seismo.coverage.conditions import Row, decisions_of
+
+        return decisions_of([Row(*jump) for jump in self.jumps], "\n".join(self.source_lines)) if self.jumps else []
 
     @functools.cached_property
     def executed_branches(self) -> list[Arc]:
@@ -111,23 +129,41 @@ class FileCoverage:
         )
 
     def contexts_of(self, line: int) -> list[str]:
-        """The names of the contexts in which a line ran, sorted. "" is what ran in none."""
-        return list(self.line_contexts.get(line, ()))
+        """The names of the contexts in which a statement ran, sorted. "" is what ran in none. line: its first."""
+        return self._statement_contexts.get(line, [])
 
     def contexts_of_arc(self, arc: Arc) -> list[str]:
         """The names of the contexts in which a branch was taken, sorted."""
-        return list(self.arc_contexts.get(arc, ()))
+        return self._branch_contexts.get(arc, [])
 
-    def step_text(self, arc: Arc) -> str:
+    @functools.cached_property
+    def _statement_contexts(self) -> dict[int, list[str]]:
+        found: dict[int, set[str]] = defaultdict(set)
+        for line, names in self.contexts_by_line.items():
+            found[self._first(line)].update(names)
+        return {line: sorted(names) for line, names in found.items()}
+
+    @functools.cached_property
+    def _branch_contexts(self) -> dict[Arc, list[str]]:
+        found: dict[Arc, set[str]] = defaultdict(set)
+        with_steps = self.steps.with_steps if self.steps else {}
+        for arc, names in self.contexts_by_arc.items():
+            for straight in {arc, with_steps.get(arc) or arc}:
+                found[self._first(straight[0]), self._first(straight[1])].update(names)
+        return {arc: sorted(names) for arc, names in found.items()}
+
+    def _first(self, line: int) -> int:
+        return self.first_lines.get(line, line) if line > 0 else -self.first_lines.get(-line, -line)
+
+    def arc_text(self, start: int, end: int) -> str:
         """What a step does: "jump to line 5", "return from function 'f'"."""
-        return self.steps.does(arc) if self.steps is not None else _plain_step(arc)
+        return self.steps.does((start, end)) if self.steps is not None else _plain_step(end)
 
-    def missing_text(self, arc: Arc) -> str:
+    def missing_text(self, start: int, end: int) -> str:
         """Why a branch is missing, as a sentence without its full stop: "line 3 didn't jump to line 5 because ..."."""
         if self.steps is None:
-            return f"line {arc[0]} didn't {_plain_step(arc)}"
-        text: str = self.steps.missing(arc)
-        return text
+            return f"line {start} didn't {_plain_step(end)}"
+        return self.steps.missing((start, end))
 
     def regions_of(self, kind: str) -> list[RegionCoverage]:
         """The regions of a kind ("function" or "class") by their start, then what is outside of them, named "".
@@ -205,7 +241,9 @@ class CoverageReport:
 
     files: list[FileCoverage]
     problems: list[Problem]
-    has_branches: bool = False
+    branch: bool = False  # branches were recorded
+    counts: bool = False  # hits are counts
+    has_contexts: bool = False
 
     @functools.cached_property
     def totals(self) -> Numbers:
@@ -213,5 +251,5 @@ class CoverageReport:
         return sum((file.numbers for file in self.files), Numbers())
 
 
-def _plain_step(arc: Arc) -> str:
-    return f"jump to line {arc[1]}" if arc[1] > 0 else "jump to the function exit"
+def _plain_step(end: int) -> str:
+    return f"jump to line {end}" if end > 0 else "jump to the function exit"

@@ -15,14 +15,40 @@ import os
 from typing import TYPE_CHECKING
 
 from seismo.errors import FormatError
-from seismo.formats import callgrind, collapsed, json, output, pprof, pstats, seismo, speedscope
-from seismo.formats.base import Format
+from seismo.formats import (
+    annotate,
+    callgrind,
+    cobertura,
+    collapsed,
+    coverage_data,
+    coverage_json,
+    json,
+    lcov,
+    output,
+    pprof,
+    pstats,
+    seismo,
+    speedscope,
+)
+from seismo.formats.base import Format, kind_of
 
 if TYPE_CHECKING:
     from seismo.formats.base import ByteSink
     from seismo.model import Recording
 
-__all__ = ["FORMATS", "Format", "FormatError", "by_name", "by_path", "for_path", "names", "read", "write"]
+__all__ = [
+    "FORMATS",
+    "Format",
+    "FormatError",
+    "by_name",
+    "by_path",
+    "by_start",
+    "for_path",
+    "kind_of",
+    "names",
+    "read",
+    "write",
+]
 
 FORMATS: tuple[Format, ...] = (
     pstats.FORMAT,
@@ -33,6 +59,11 @@ FORMATS: tuple[Format, ...] = (
     speedscope.FORMAT,
     pprof.FORMAT,
     json.FORMAT,
+    coverage_data.FORMAT,
+    coverage_json.FORMAT,
+    lcov.FORMAT,
+    cobertura.FORMAT,
+    annotate.FORMAT,
     seismo.FORMAT,
 )
 
@@ -49,13 +80,24 @@ def by_name(name: str) -> Format:
 def by_path(path: str) -> Format | None:
     """The format that the name of a file stands for; None where it says nothing.
 
-    The longest suffix wins, so `x.speedscope.json` is speedscope's; `callgrind.out.123` is known by how it begins.
+    The longest suffix wins, so `x.speedscope.json` is speedscope's; `callgrind.out.123` is known by how it begins. A
+    suffix of two parts may be the whole name without its first dot: `coverage.json`.
     """
     name = os.path.basename(path).lower()
-    found = [(len(suffix), format_) for format_ in FORMATS for suffix in format_.suffixes if name.endswith(suffix)]
+    found = [
+        (len(suffix), format_)
+        for format_ in FORMATS
+        for suffix in format_.suffixes
+        if name.endswith(suffix) or (f".{name}" == suffix and suffix.count(".") > 1)
+    ]
     if found:
         return max(found, key=lambda pair: pair[0])[1]
     return next((format_ for format_ in FORMATS if format_.prefixes and name.startswith(format_.prefixes)), None)
+
+
+def by_start(start: bytes) -> Format | None:
+    """The format whose files begin so, whatever they are called; None where that says nothing."""
+    return coverage_data.FORMAT if start.startswith(coverage_data.MAGIC) else None
 
 
 def for_path(path: str) -> Format:
@@ -68,9 +110,9 @@ def for_path(path: str) -> Format:
     return found
 
 
-def names() -> list[str]:
-    """The names of the formats, in the order of FORMATS."""
-    return [format_.name for format_ in FORMATS]
+def names(kind: str = "") -> list[str]:
+    """The names of the formats, in the order of FORMATS; with a kind (kind_of()), of those that hold it."""
+    return [format_.name for format_ in FORMATS if not kind or format_.holds(kind)]
 
 
 def write(

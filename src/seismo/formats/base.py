@@ -24,9 +24,21 @@ MAX_BYTES = 1 << 30
 MAX_VALUE = 1 << 60
 """The largest count or time (in ns: 36 years) that is believed; sums of some of them still fit in 64 bits."""
 
+MAX_LINE = 1 << 24
+"""The largest number of a line that is believed: no source is longer, and sets of lines are kept as bits."""
+
 MAX_NODES = 1 << 22
-"""The most nodes, or pairs of caller and callee, that a file is turned into: parts of a file that refer to one another
-can stand for far more than the file is long."""
+"""The most nodes, pairs of caller and callee, or lines and arcs, that a file is turned into: parts of a file that refer
+to one another can stand for far more than the file is long."""
+
+CALLS, COVERAGE = "calltree", "coverage"
+"""Kinds of recordings, by the recorder that made them. There are others, which only seismo's own file holds."""
+
+_KINDS = {
+    CALLS: ("calls", "seismo profile"),
+    COVERAGE: ("coverage", "seismo cover"),
+    "linetimes": ("times of lines", "seismo lines"),
+}
 
 
 class ByteSink(Protocol):
@@ -42,7 +54,8 @@ class Format:
 
     `suffixes` are what file names end with, in lower case and with their dot; `prefixes` what they begin with, for
     tools that put a number at the end. `lost` says what of a recording the format cannot hold, `kept` what reading
-    returns.
+    returns. `of` is the kind of recording that it is for; empty for one that holds all kinds.
+    `needs_sources`: writing reads the recorded program's sources as well.
     """
 
     name: str
@@ -54,10 +67,26 @@ class Format:
     lost: str
     kept: str = ""
     prefixes: tuple[str, ...] = ()
+    of: str = CALLS
+    needs_sources: bool = False
 
     def write(self, recording: Recording, file: ByteSink) -> None:
-        """Writes all of the recording that the format can hold to a file that is open for bytes."""
+        """Writes all of the recording that the format can hold to a file that is open for bytes.
+
+        FormatError: the recording is of another kind, such as calls for a format of coverage.
+        """
+        kind = kind_of(recording)
+        if not self.holds(kind):
+            wanted, verb = _KINDS[self.of]
+            raise FormatError(
+                f"{self.name} files hold {wanted}, and this is a recording of {_KINDS.get(kind, (kind, ''))[0]}",
+                hint=f"{verb} records {wanted}; seismo export FILE shows the formats for this recording",
+            )
         self.writer(recording, file)
+
+    def holds(self, kind: str) -> bool:
+        """Whether recordings of this kind (kind_of()) can be written."""
+        return self.of in ("", kind)
 
     def read(self, path: str) -> Recording:
         """Reads a file of this format. FormatError: it cannot be opened, is too large, or is not of this format.
@@ -73,6 +102,14 @@ class Format:
             raise RecordingError(error.what, path, error.hint) from None
         except (ValueError, RecursionError) as error:
             raise FormatError(f"this is not a {self.name} file that can be read: {error}", where=path) from error
+
+
+def kind_of(recording: Recording) -> str:
+    """What the recording is of, as formats tell it apart: "calltree", "coverage", "linetimes".
+
+    What a watch recorded are calls too; and nothing at all may be written as calls.
+    """
+    return CALLS if recording.kind in ("", "watch") else recording.kind
 
 
 def read_bytes(path: str) -> bytes:

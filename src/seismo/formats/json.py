@@ -14,7 +14,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from seismo.formats import speedscope
+from seismo.formats import coverage_json, speedscope
 from seismo.formats.base import Format, TextSink, whole
 from seismo.formats.text import PYTHON, SYNTHETIC, C, json_text
 
@@ -108,6 +108,8 @@ def _read(data: bytes) -> Recording:
     document = json.loads(data)
     if isinstance(document, dict) and document.get("$schema") == speedscope.SCHEMA:
         return speedscope.read_document(document)
+    if coverage_json.is_report(document):
+        return coverage_json.read_document(document)
     if not isinstance(document, dict) or document.get("format") != "seismo":
         raise ValueError('there is no "format": "seismo" in it')
     if document.get("version") != VERSION:

@@ -30,4 +30,5 @@ FORMAT = Format(
     reader=_read,
     lost="nothing",
     kept="everything",
+    of="",
 )

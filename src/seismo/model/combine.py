@@ -22,7 +22,7 @@ from seismo.model.recording import KEY, SCHEMA, Columns, Recording, Tables
 from seismo.model.table import Strings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 
 _LARGEST = 2**63 - 1  # damaged files have such counts
@@ -92,9 +92,10 @@ def merge(recordings: Iterable[Recording]) -> Recording:
     """One recording with the processes, threads and trees of all.
 
     Functions of the same kind, module, qualname, file and line are one. The result does not depend on order or
-    grouping. No recordings at all give an empty one.
+    grouping. No recordings at all give an empty one. RecordingError: they are of different kinds.
     """
     parts = [problem_losses(recording) for recording in recordings]
+    _check_kinds(parts)
     texts = _Texts()
     functions, function_maps = _merge_functions(parts)
     order = _process_order(parts)
@@ -116,6 +117,42 @@ def merge(recordings: Iterable[Recording]) -> Recording:
     tables |= lines.merged(parts, function_maps, texts)
     ordered = {kind: tables[kind] for kind in SCHEMA}
     return Recording(ordered, Strings.of(list(texts.index)), _merge_meta([part.meta for part in parts]))
+
+
+def _check_kinds(parts: Sequence[Recording]) -> None:
+    """Refuses to make one of recordings that have nothing to do with each other."""
+    kinds = {kind for part in parts for kind in [part.kind] if kind in _WORDS}
+    if len({_WORDS[kind] for kind in kinds}) > 1:
+        words = " and ".join(sorted({_WORDS[kind] for kind in kinds}))
+        raise RecordingError(f"recordings of {words} cannot be made one", hint="merge those of a kind: see seismo info")
+
+
+_WORDS = {"calltree": "calls", "watch": "calls", "coverage": "coverage", "linetimes": "times of lines"}
+
+
+def with_files(
+    recording: Recording, files: Mapping[str, str], paths: Mapping[str, str], meta: dict[str, Any]
+) -> Recording:
+    """The recording with other names: files of functions and sources, paths of sources, and its meta data.
+
+    What then is one and the same function is one.
+    """
+    texts = _Texts()
+    for i in range(len(recording._strings)):
+        texts.index.setdefault(recording._strings[i], len(texts.index))
+    tables: Tables = {
+        kind: {
+            name: _ints(texts.column(recording._strings, table[name])) if code == "s" else table[name]
+            for name, code in SCHEMA[kind]
+        }
+        for kind, table in recording._raw.items()
+    }
+    for kind, column, names in (("functions", "file", files), ("sources", "file", files), ("sources", "path", paths)):
+        values = [
+            names.get(text, text) for text in (recording._strings[i] for i in recording._raw[kind][column].tolist())
+        ]
+        tables[kind][column] = _ints(map(texts.add, values))
+    return merge([Recording(tables, Strings.of(list(texts.index)), meta, recording.problems)])
 
 
 def _merge_functions(parts: Sequence[Recording]) -> tuple[list[dict[str, Any]], list[list[int]]]:

@@ -135,7 +135,7 @@ def _merged_contexts(
 def within(recording: Recording, contexts: set[int]) -> Tables:
     """The tables with only those lines and arcs that ran in one of the contexts, and those contexts alone.
 
-    Of branches nobody knows in which context they went where: they are left out.
+    Hits say only that it ran, then. Of branches nobody knows in which context they went where: they are left out.
     """
     wanted: list[set[int]] = [set(), set()]
     hits = [(context, kind, row) for context, kind, row in context_rows(recording) if context in contexts]
@@ -148,6 +148,8 @@ def within(recording: Recording, contexts: set[int]) -> Tables:
         kept = [row for row in sorted(rows) if row < len(recording._raw[name]["id"])]
         new_rows.append({row: number for number, row in enumerate(kept)})
         tables[name] = _taken(recording._raw[name], kept)
+        flags = [flags | RAN_ONLY for flags in tables[name]["flags"].tolist()]
+        tables[name]["flags"] = memoryview(array.array("q", flags))
     kept = sorted(contexts)
     tables["contexts"] = _taken(recording._raw["contexts"], kept)
     new_names = {context: number for number, context in enumerate(kept)}

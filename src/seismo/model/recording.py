@@ -226,6 +226,16 @@ class Recording:
 
         return Recording({**self._raw, **within(self, set(contexts))}, self._strings, self.meta, self.problems)
 
+    def of_first_process(self) -> Recording:
+        """The recording with all its processes as one, the first: for stretches of one and the same process."""
+        processes = self._raw["processes"]
+        if len(processes["id"]) < 2:
+            return self
+        first = {name: column[:1] for name, column in processes.items()}
+        first["end_ns"] = memoryview(array.array("q", [max(processes["end_ns"])]))
+        threads = {name: column[:0] for name, column in self._raw["threads"].items()}
+        return Recording({**self._raw, "processes": first, "threads": threads}, self._strings, self.meta, self.problems)
+
     def _plain(self, row: type[Any], kind: str) -> Table[Any]:
         raw = self._table(kind)
         return Table(row, _pick(row, raw, {}), len(raw["id"]))

@@ -39,6 +39,7 @@ forked_hook: Callable[[], None] | None = None  # as engine's
 _users = 0
 _settings: dict[str, object] = {}
 _context = ""
+_fd = -1  # what is recorded into
 _watching = False
 
 
@@ -268,7 +269,7 @@ def start(settings: dict[str, object], fd: int = -1) -> bool:
     settings: see `options`. Raises UsageError for a conflict with the running one, RecordingError when there is none
     to be had.
     """
-    global _users, _settings, _watching
+    global _users, _settings, _watching, _fd
     with lock:
         if _users:
             _agree(settings)
@@ -282,12 +283,15 @@ def start(settings: dict[str, object], fd: int = -1) -> bool:
         try:
             how: dict[str, Any] = {name: bool(settings.get(name)) for name in _HOW}
             how |= engine.about_process()
+            if settings.get("flush_ms"):
+                how["flush_ms"] = settings["flush_ms"]
             where = _core.Filter(parse(expression(settings)).program)
             _core.cover_start(where=where, fd=fd, hide=engine.HIDE, meta=meta(settings), **how)
         except (RuntimeError, ValueError) as reason:
             raise RecordingError("coverage cannot be recorded", str(reason), "see: seismo doctor") from None
         _settings = settings
         _users = 1
+        _fd = fd
         if settings.get("context"):
             context(str(settings["context"]))
         return True
@@ -315,6 +319,7 @@ def stop(exit_: str = "") -> bool:
             return False
         _core.cover_stop(exit_)
         _context = ""
+        _parts.clear()
         return True
 
 
@@ -327,9 +332,53 @@ def context(name: str) -> str:
     """What runs from now on, in all threads, belongs to this context too; "": to none. Returns the one before."""
     global _context
     before, _context = _context, name
-    if _users:
-        _core.cover_context(engine.printable(name))
+    _switch()
     return before
+
+
+# Parts of a running recording (sessions inside of it), by their numbers. What runs belongs to all that are open, so the
+# context's name has all their numbers, beside what others call it.
+_parts: list[int] = []
+_PART = "seismo.cover "
+
+
+def begin_part(number: int) -> None:
+    """From now on, what runs belongs to the part of this number, too."""
+    _parts.append(number)
+    _switch()
+
+
+def end_part(number: int) -> None:
+    """The part has ended."""
+    if number in _parts:
+        _parts.remove(number)
+        _switch()
+
+
+def is_of_part(name: str, number: int) -> bool:
+    """Whether a context of this name belongs to the part."""
+    _, sign, numbers = name.rpartition(_PART)
+    return bool(sign) and str(number) in numbers.split(",")
+
+
+def _switch() -> None:
+    if _users:
+        part = f"{_PART}{','.join(map(str, _parts))}" if _parts else ""
+        _core.cover_context(engine.printable("|".join(filter(None, (_context, part)))))
+
+
+def so_far() -> bytes:
+    """What is recorded up to now, as a file has it. Of a recording into a file, much is only there."""
+    if _fd < 0:
+        return _core.cover_snapshot()
+    if _users:
+        _core.cover_flush()
+    try:
+        with open(f"/proc/self/fd/{_fd}", "rb") as file:  # another opening of the same file, whatever its name is now
+            content = file.read()
+    except OSError:
+        content = b""
+    return content if content.startswith(b"\x8fseismo\n") else _core.cover_snapshot()
 
 
 def _after_fork() -> None:
@@ -348,12 +397,13 @@ in_child: list[Callable[[], None]] = []  # called in a forked child after that
 
 def after_fork(fd: int, about: str = "{}") -> None:
     """In a forked child: forgets what the parent ran and goes on into fd (-1: memory; -2: stops, saying nothing)."""
-    global _users
+    global _users, _fd
     _core.cover_after_fork(fd, about)
+    _fd = fd
     if fd == -2:
         _users = 0
-    elif _context:
-        _core.cover_context(engine.printable(_context))
+    elif _context or _parts:
+        _switch()
 
 
 def meta(settings: dict[str, object]) -> str:
@@ -361,7 +411,7 @@ def meta(settings: dict[str, object]) -> str:
     sought = listed(settings, "source_dirs")
     packages = []
     for name in listed(settings, "source_pkgs"):
-        places = places_of(name)
+        places = [place for place in places_of(name) if os.path.isdir(place)]
         sought += places
         packages += [] if places else [name]
     lists = {"source_dirs": [os.path.realpath(path) for path in sought], "source_pkgs": packages}

@@ -7,6 +7,7 @@ shortened, or in full on as many as they need. Everything is laid out for the wi
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 BAR = 10  # columns
 PROBLEMS = 12  # shown of one kind
 LEAST_MISSING = 12  # columns for the missing lines; with less they are left out, or get lines of their own
+GOOD_MISSING = 22  # the bar is left out rather than to have less
+ROOMY_MISSING = 30  # columns that all the missing lines need, or they get lines of their own
 LEAST_NAME = 16
 
 # What --sort takes, and the number of it.
@@ -55,6 +58,7 @@ class View:
     sort: str = ""  # one of ORDERS, "-" before it: the largest first
     precision: int = 0
     rows: int | None = None  # at most so many files, those with the most to do
+    minor: bool = False  # problems of generated code, too
 
     @classmethod
     def of(cls, settings: Settings) -> View:
@@ -98,7 +102,7 @@ def write_report(paper: Paper, recording: Recording, report: CoverageReport, set
     paper.line()
     paper.flush()
     write_table(paper, report, view)
-    write_problems(paper, report)
+    write_problems(paper, report, minor=view.minor)
 
 
 def write_end(
@@ -143,9 +147,9 @@ def write_verdict(paper: Paper, totals: Numbers, settings: Settings) -> None:
     paper.line((_verdict(totals, settings), "bad" if fails else "good"))
 
 
-def write_problems(paper: Paper, report: CoverageReport, limit: int = PROBLEMS) -> None:
-    """Writes what the analysis could not do."""
-    problems = report.problems
+def write_problems(paper: Paper, report: CoverageReport, limit: int = PROBLEMS, minor: bool = False) -> None:
+    """Writes what the analysis could not do. minor: of generated code and templates, too."""
+    problems = [problem for problem in report.problems if minor or not problem.minor]
     if problems:
         paper.line()
     for problem in problems[:limit]:
@@ -168,6 +172,8 @@ def write_table(paper: Paper, report: CoverageReport, view: View) -> None:
     shown = _chosen(report.files, view)
     kept = shown if view.rows is None else _most_to_do(shown, view.rows)
     layout = _Layout(paper, kept, report, view)
+    if layout.folder:
+        paper.line("below ", (printable(layout.folder), "strong"))
     paper.line((layout.head(), "head"))
     for file in kept:
         layout.write(file)
@@ -218,8 +224,10 @@ class _Layout:
     def __init__(self, paper: Paper, files: Sequence[FileCoverage], report: CoverageReport, view: View) -> None:
         self.paper, self.view = paper, view
         self.signs: Signs = paper.signs
-        self.has_branches = report.has_branches or any(file.has_branches for file in files)
-        self.names = {id(file): printable(file.path) + (" *" if file.changed else "") for file in files}
+        self.has_branches = report.branch or any(file.has_branches for file in files)
+        self.folder = _common_folder(files)
+        names = {id(file): file.path[len(self.folder) :] for file in files}
+        self.names = {id(file): printable(names[id(file)]) + (" *" if file.changed else "") for file in files}
         totals = report.totals
         columns = [("Stmts", totals.statements), ("Miss", totals.missing)]
         if self.has_branches:
@@ -228,15 +236,17 @@ class _Layout:
         self.percent = max(5, 3 + (view.precision + 1 if view.precision else 0) + 2)
         fixed = sum(width + 2 for _, width in self.heads) + self.percent + 2
         longest = max([5, *map(cells, self.names.values())])
-        room = paper.width - fixed
-        self.bar = BAR if room - longest >= BAR + 2 or room >= 44 + BAR else 0
-        fixed += self.bar + (1 if self.bar else 0)
         texts = [missing_text(file) for file in files]
         wanted = max(map(len, texts), default=0)
+        room = paper.width - fixed - max(LEAST_NAME, longest) - min(wanted, GOOD_MISSING) - 2
+        self.bar = BAR if room > BAR else 0
+        fixed += self.bar + (1 if self.bar else 0)
         room = paper.width - fixed
         least = min(wanted, LEAST_MISSING) + 2 if wanted else 0
         self.name = max(LEAST_NAME, min(longest, room - least))
         self.missing = max(0, room - self.name - 2) if wanted else 0
+        if view.show_missing and self.missing < min(wanted, ROOMY_MISSING):  # on lines of their own, then
+            self.name, self.missing = max(LEAST_NAME, min(longest, room)), 0
         self.texts = {id(file): words for file, words in zip(files, texts, strict=True)}
 
     def head(self) -> str:
@@ -288,6 +298,14 @@ class _Layout:
         self.paper.line((left("TOTAL", self.name), "strong"), self._numbers(totals), *self._cover(totals))
 
 
+def _common_folder(files: Sequence[FileCoverage]) -> str:
+    """The folder that all are below, with its slash, if they are shown by long paths; else ""."""
+    if len(files) < 2 or not all(file.path.startswith("/") for file in files):
+        return ""
+    folder = os.path.commonpath([os.path.dirname(file.path) for file in files])
+    return folder + "/" if folder != "/" else ""
+
+
 def _cut(words: str, width: int, signs: Signs) -> str:
     """The first of the missing lines, as many as there is room for."""
     if len(words) <= width:
@@ -326,9 +344,9 @@ def write_line(paper: Paper, report: CoverageReport, place: str, limit: int | No
         paper.line(("executed" + (f" {number_of(hits, 'time')}" if hits else ""), "good"))
     taken, missing = file.branches.get(line, ((), ()))
     for to in taken:
-        paper.line("  did ", printable(file.step_text((line, to))), *_who(file.contexts_of_arc((line, to))))
+        paper.line("  did ", printable(file.arc_text(line, to)), *_who(file.contexts_of_arc((line, to))))
     for to in missing:
-        paper.line((f"  {printable(file.missing_text((line, to)))}", "bad"))
+        paper.line((f"  {printable(file.missing_text(line, to))}", "bad"))
     contexts = file.contexts_of(line)
     named = [name for name in contexts if name]
     if named:
@@ -376,10 +394,11 @@ def write_changes(paper: Paper, report: CoverageReport, changes: Sequence[Change
         if file is None:
             unknown += [change.shown] if change.path.endswith(".py") else []
             continue
-        statements = [line for line in file.statements if line in change.lines]
-        missing = [line for line in file.missing if line in change.lines]
+        changed = {file.first_lines.get(line, line) for line in change.lines}
+        statements = [line for line in file.statements if line in changed]
+        missing = [line for line in file.missing if line in changed]
         lost = set(missing)
-        branches = [arc for arc in file.missing_branches if arc[0] in change.lines and arc[0] not in lost]
+        branches = [arc for arc in file.missing_branches if arc[0] in changed and arc[0] not in lost]
         if statements:
             rows.append((file, statements, missing, branches))
     total, missed = sum(len(row[1]) for row in rows), sum(len(row[2]) for row in rows)
@@ -401,7 +420,7 @@ def _write_missed(
 ) -> None:
     notes = dict.fromkeys(missing, "")
     for line, to in branches:
-        notes[line] = "; ".join(filter(None, (notes.get(line, ""), f"not: {file.step_text((line, to))}")))
+        notes[line] = "; ".join(filter(None, (notes.get(line, ""), f"not: {file.arc_text(line, to)}")))
     for line in sorted(notes):
         source = file.source_lines[line - 1].rstrip() if line <= len(file.source_lines) else ""
         style = "bad" if not notes[line] else "warning"

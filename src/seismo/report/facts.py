@@ -27,6 +27,8 @@ NOTES = (
     "unit-assumed",
     "paths-rebuilt",
     "errors-dropped",
+    "branches-unknown",
+    "tracers-dropped",
     "calls-unended",
 )
 
@@ -45,6 +47,8 @@ LOSSES = {
     "chunk-bad": "{n} damaged piece{s} of the file left out{detail}",
     "out-of-memory": "memory ran out {n} time{s}: some calls are missing",
     "lines-outside": "{n} hit{s} of lines that are not in their functions' own line tables: counted on other lines",
+    "branches-unknown": "{n} branch{es} left out: the file does not say where they lead",
+    "tracers-dropped": "{n} file{s} that a plugin of coverage.py traced taken for Python",
     "paths-rebuilt": "paths rebuilt from {n} pair{s} of caller and callee{detail}",
     "calls-unended": "{n} matched call{s} had not ended when the watch did: counted, without a time",
     "matches-lost": "{n} match{es} lost: no memory, no room on the stack, or an answer that failed",

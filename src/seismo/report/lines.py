@@ -77,6 +77,15 @@ def write_report(paper: Paper, recording: Recording, view: LinesView) -> None:
     write_sources(paper, program, view)
 
 
+def write_lines(paper: Paper, recording: Recording) -> None:
+    """Writes the sources alone, all of them, with the times beside the lines: what a notebook shows under a cell."""
+    program = timed_program(recording)
+    if not program.lines:
+        paper.line(("no line was timed", "quiet"))
+        return
+    write_sources(paper, program, LinesView(files=None, share=0.0))
+
+
 # ---- tables ----
 
 

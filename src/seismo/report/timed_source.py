@@ -11,6 +11,7 @@ is gone or has changed is not passed off as the one that ran.
 from __future__ import annotations
 
 import io
+import linecache
 import math
 import tokenize
 import zlib
@@ -187,6 +188,9 @@ def _files(recording: Recording, functions: list[TimedFunction]) -> list[TimedFi
 
 def read_source(name: str, known: list[tuple[str, int, int]]) -> Source:
     """The text of a file. known: (path, size, CRC-32) of it, as recorded; of several after a merge."""
+    shell = linecache.cache.get(name)
+    if shell is not None and len(shell) == 4 and shell[1] is None:  # of this process, told by an interactive shell
+        return Source([line.rstrip("\n") for line in shell[2]])
     if name.startswith("<"):
         return Source([], "the code was made while the program ran: it has no file")
     path = known[0][0] if known else name

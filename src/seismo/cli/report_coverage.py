@@ -1,0 +1,175 @@
+"""`seismo report` of a recording of coverage: its options, and what it shows."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from seismo.errors import UsageError
+from seismo.escape import printable
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from seismo.coverage.result import CoverageReport
+    from seismo.coverage.settings import Settings
+    from seismo.model import Recording
+    from seismo.report.paper import Paper
+
+# The options, with what they are when they are not given.
+OPTIONS: dict[str, object] = {
+    "show_missing": False,
+    "skip_covered": False,
+    "skip_empty": False,
+    "include": [],
+    "omit": [],
+    "contexts": [],
+    "line": None,
+    "conditions": False,
+    "changed_since": None,
+    "fail_under": None,
+    "precision": None,
+    "rcfile": None,
+    "no_config": False,
+}
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declares the options of `seismo report` that are about coverage."""
+    add = parser.add_argument_group("of coverage").add_argument
+    add("--show-missing", action="store_true", help="all missing lines, on as many lines as they need")
+    add("--skip-covered", action="store_true", help="no files that are covered in full")
+    add("--skip-empty", action="store_true", help="no files without statements")
+    add("--include", metavar="GLOB", action="append", default=[], help="only files that match, such as 'app/*'")
+    add("--omit", metavar="GLOB", action="append", default=[], help="no files that match")
+    add("--contexts", metavar="GLOB", action="append", default=[], help="only what ran in contexts that match")
+    add("--line", metavar="FILE:N", help="one line: whether it ran, who ran it, where its branches went")
+    add("--conditions", action="store_true", help="operands of and, or, not that were not seen both true and false")
+    add("--changed-since", metavar="REV", help="which lines that changed since the git revision were not executed")
+    add("--fail-under", metavar="N", type=float, help="exit with 1 when less than N percent were executed")
+    add("--precision", metavar="N", type=int, help="decimals of percentages (default: 0)")
+    add("--rcfile", metavar="FILE", help="the settings file to read instead of the project's")
+    add("--no-config", action="store_true", help="read no settings file")
+
+
+def settings_of(args: Namespace, recording: Recording) -> Settings:
+    """The project's settings with those of the recording and the options over them. Raises UsageError."""
+    from seismo.coverage.settings import for_recording
+
+    if args.rcfile and args.no_config:
+        raise UsageError("--rcfile and --no-config cannot both be", hint="leave one of them out")
+    found = for_recording(recording, os.getcwd(), "" if args.no_config else args.rcfile)
+    over: dict[str, object] = {}
+    for name in ("show_missing", "skip_covered", "skip_empty", "sort"):
+        if getattr(args, name):
+            over[name] = getattr(args, name)
+    for name in ("fail_under", "precision"):
+        if getattr(args, name) is not None:
+            over[name] = getattr(args, name)
+    for name in ("include", "omit"):
+        if getattr(args, name):
+            over[f"report_{name}"] = tuple(part for given in getattr(args, name) for part in given.split(",") if part)
+    settings = found.replace(**over)
+    if args.contexts:
+        settings = _in_contexts(settings, recording, args.contexts)
+    if not 0 <= settings.fail_under <= 100:
+        raise UsageError(f"--fail-under cannot be {settings.fail_under:g}", hint="it is a percentage from 0 to 100")
+    if not 0 <= settings.precision <= 20:
+        raise UsageError(f"--precision cannot be {settings.precision}", hint="it is a number of decimals, from 0 to 20")
+    return settings
+
+
+def _in_contexts(settings: Settings, recording: Recording, globs: list[str]) -> Settings:
+    """The settings for only what ran in contexts that match a glob. Raises UsageError when none does."""
+    from fnmatch import fnmatchcase, translate
+
+    names = sorted({name for name in recording.contexts["name"] if name})
+    if not any(fnmatchcase(name, glob) for name in names for glob in globs):
+        more = f" and {len(names) - 6:,} more" if len(names) > 6 else ""
+        hint = f"there are: {', '.join(names[:6])}{more}" if names else "to record some: seismo cover --contexts test"
+        raise UsageError("there is no such context", f"--contexts {' '.join(globs)}", hint)
+    return settings.replace(report_contexts=tuple(rf"\A{translate(glob)}" for glob in globs))
+
+
+def run(args: Namespace, recording: Recording) -> int:
+    """Shows the recording. Returns 1 when a check says no."""
+    from seismo.coverage.analysis import analyze
+    from seismo.coverage.numbers import fails_under
+    from seismo.report.coverage import View, write_line, write_report, write_verdict
+    from seismo.report.paper import paper_for
+
+    if sum(map(bool, (args.line, args.changed_since, args.html, args.conditions))) > 1:
+        different = "--line, --changed-since, --conditions and --html are different reports"
+        raise UsageError(different, hint="ask for one")
+    settings = settings_of(args, recording)
+    paper = paper_for(sys.stdout, color=not args.no_color)
+    if args.changed_since:
+        return _changes(paper, recording, settings, args)
+    report = analyze(recording, settings)
+    if args.line:
+        write_line(paper, report, args.line, None if args.all else 40)
+        return 0
+    if args.conditions:
+        _conditions(paper, recording, report, args.all)
+    elif args.html:
+        _pages(args.html, report, settings)
+    else:
+        view = View.of(settings)
+        view.minor = args.all
+        write_report(paper, recording, report, settings, view)
+    if not settings.fail_under:
+        return 0
+    paper.line()
+    write_verdict(paper, report.totals, settings)
+    return int(fails_under(report.totals.percent, settings.fail_under, settings.precision))
+
+
+def _conditions(paper: Paper, recording: Recording, report: CoverageReport, everything: bool) -> None:
+    from seismo.coverage.conditions import conditions_of
+    from seismo.report.conditions import write
+
+    paths = {row.file: row.path or row.file for row in recording.sources}
+    functions: dict[str, list[int]] = {}
+    for row in recording.functions:
+        functions.setdefault(os.path.realpath(paths.get(row.file, row.file)), []).append(row.id)
+    for file in report.files:
+        try:
+            file.conditions = conditions_of(recording, functions.get(file.absolute, ()), "\n".join(file.source_lines))
+        except (SyntaxError, ValueError):
+            file.conditions = []  # the report's problems have it
+    files = [(file.path, file.conditions) for file in report.files]
+    write(files, paper.stream, paper.width, paper.signs, everything)
+
+
+def _pages(folder: str, report: CoverageReport, settings: Settings) -> None:
+    from seismo.report.page import write_coverage
+
+    def either(html: bool | None, otherwise: bool) -> bool:
+        return otherwise if html is None else html
+
+    index = write_coverage(
+        report,
+        folder,
+        title=settings.html_title,
+        precision=settings.precision,
+        skip_covered=either(settings.html_skip_covered, settings.skip_covered),
+        skip_empty=either(settings.html_skip_empty, settings.skip_empty),
+    )
+    print(printable(index))
+
+
+def _changes(paper: Paper, recording: Recording, settings: Settings, args: Namespace) -> int:
+    from seismo.coverage.analysis import analyze
+    from seismo.coverage.changed import changes
+    from seismo.coverage.numbers import fails_under
+    from seismo.report.coverage import write_changes, write_problems
+
+    changed = changes(args.changed_since, os.getcwd())
+    report = analyze(recording, settings)
+    total, missed = write_changes(paper, report, changed, args.changed_since)
+    write_problems(paper, report)
+    if args.fail_under is None:
+        return int(missed > 0)
+    percent = 100.0 * (total - missed) / total if total else 100.0
+    return int(fails_under(percent, args.fail_under, settings.precision))

@@ -1,0 +1,356 @@
+"""Which line goes on to which: the steps that a module's syntax tree allows.
+
+A step (an *arc*) leads from the first line of one statement to that of the next one executed. A line with several
+steps is a branch; those that never happened are what branch coverage reports. Entering a function is no step, leaving
+it is one: its far end is the negative of the line where the code begins.
+
+**The walk goes backwards.** Where a statement goes on to depends on what comes after it, and every way of going on is
+known before the statement is looked at when the statements of a suite are visited from the last to the first:
+
+- a suite is walked with the *way on* from its end; walking a statement gives the way on for the one before it, its
+  line;
+- `if` is walked with one way on for both of its suites, and steps to what each of them gives;
+- a loop is the way on for its own suite; `break` takes the loop's way on, `continue` the loop itself;
+- `return` takes the way out of the function, `raise` the way to the first handler of the `try` around it, if there is
+  one in the function: other exceptions can come from anywhere and are no steps;
+- the suites of `try` go on to `finally`, and `finally` to what follows. But when none of them gets to its end (all
+  return, say) `finally` leads nowhere in the source: so it is walked last, after it is known whether a step has taken
+  the way to it.
+
+So no sets of loose ends are carried about, and each step is made once, by the statement that it leaves.
+
+A statement for which the compiler made no instruction (`global`, dead code) is not there: its suite goes on without it.
+
+**A `with`** is gone through twice: at its end the interpreter visits its line again, to leave the context. Nobody wants
+to read that as a step to an earlier line, so steps out of the suite are made to lead straight to what follows. The
+record of an execution has the way through the `with`, however; `with_steps` says how to put it: (last line, with) is
+to be (last line, what follows), and (with, what follows) is to be dropped. A way on knows for this which `with` lines
+it goes through.
+
+The words for a step come from the statement that makes it, and are put together only when asked for.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from typing import TYPE_CHECKING, Any
+
+from seismo.coverage.layout import always_matches
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from seismo.coverage.result import Arc
+
+# Why a step did not happen: what is put behind "because".
+NEVER_TRUE = "the condition on line {0} was never true"
+ALWAYS_TRUE = "the condition on line {0} was always true"
+NEVER_STARTED = "the loop on line {0} had nothing to go through"
+NEVER_FINISHED = "the loop on line {0} was always left before its end"
+NEVER_MATCHED = "the pattern on line {0} never matched"
+ALWAYS_MATCHED = "the pattern on line {0} matched each time"
+NOT_CAUGHT = "the exception that line {0} catches did not occur"
+NOT_EXECUTED = "line {0} was not executed"
+
+
+class _Way:
+    """A way on from the end of a statement or suite."""
+
+    __slots__ = ("does", "line", "through", "used")
+
+    def __init__(self, line: int | None, does: str = "", through: tuple[int, ...] = ()) -> None:
+        self.line = line  # None: it leads nowhere
+        self.does = does  # "return from function 'f'"; "": "jump to line ..."
+        self.through = through  # the lines of the `with` statements that it leaves, the innermost first
+        self.used = False
+
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+_NOWHERE = _Way(None)
+
+
+class Steps:
+    """The steps of a module.
+
+    `arcs`: all of them, (from, to). `with_steps`: how recorded ones are to be put, None: dropped. `shared`: of lines
+    that belong to several code objects with different ways on, such as `def f(): return 1`: the first line and name of
+    each code object, and where the line goes on to in it. `async_loops`: of each line of an `async for`, where it goes
+    on to: into its suite, and out.
+    """
+
+    def __init__(self, tree: ast.Module, lines: frozenset[int], first: Mapping[int, int]) -> None:
+        self._first = first
+        self._live = {first.get(line, line) for line in lines}
+        self.async_loops: dict[int, tuple[int | None, int | None]] = {}
+        self._words: dict[Arc, list[tuple[str, str]]] = {}
+        self._replaced: dict[Arc, Arc | None] = {}
+        self._dropped: set[Arc] = set()
+        self._exits: dict[int, set[int]] = {}  # of the code object that is being walked
+        self._codes: list[tuple[int, str, dict[int, set[int]]]] = []
+        self._pending: list[_Function | ast.ClassDef] = []  # whose own suites are still to be walked
+        self._jumps: dict[type[ast.AST], _Way] = {}  # the way that each kind of statement that jumps takes
+        self._module(tree)
+        while self._pending:
+            self._definition_body(self._pending.pop())
+        arcs = ((start, end) for _, _, exits in self._codes for start, ends in exits.items() for end in ends)
+        self.arcs: frozenset[Arc] = frozenset(arc for arc in arcs if arc[0] != arc[1])
+        self.with_steps: dict[Arc, Arc | None] = {**self._replaced, **dict.fromkeys(self._dropped)}
+        self.shared = self._shared()
+
+    def _shared(self) -> dict[int, list[tuple[int, str, frozenset[int]]]]:
+        codes: dict[int, list[tuple[int, str, frozenset[int]]]] = {}
+        for first, name, exits in self._codes:
+            for line, ends in exits.items():
+                others = frozenset(ends - {line})
+                if others:
+                    codes.setdefault(line, []).append((first, name, others))
+        return {line: ways for line, ways in codes.items() if len(ways) > 1}
+
+    # ---- words ----
+
+    def does(self, arc: Arc) -> str:
+        """What a step does: "jump to line 5", "return from function 'f'"."""
+        words = self._words.get(arc)
+        return _does(arc, words[0][1] if words else "")
+
+    def missing(self, arc: Arc) -> str:
+        """Why a step did not happen, as a sentence without its full stop."""
+        sentences = []
+        for why, does in self._words.get(arc, [("", "")]):
+            sentence = f"line {arc[0]} didn't {_does(arc, does)}"
+            if why:
+                sentence += f" because {why.format(arc[0])}"
+            if sentence not in sentences:
+                sentences.append(sentence)
+        return " or ".join(sentences)
+
+    # ---- code objects ----
+
+    def _module(self, tree: ast.Module) -> None:
+        start = self._first.get(1, 1)
+        self._begin(1, "<module>")
+        out = _Way(-start, "exit the module")
+        if tree.body:
+            self._suite(tree.body, out)
+        else:
+            self._step(start, out)
+
+    def _begin(self, first: int, name: str) -> None:
+        self._exits = {}
+        self._codes.append((first, name, self._exits))
+        self._jumps = dict.fromkeys((ast.Return, ast.Raise, ast.Break, ast.Continue), _NOWHERE)
+
+    def _definition_body(self, node: _Function | ast.ClassDef) -> None:
+        start = self._line(node)
+        decorated = node.decorator_list[0].lineno if node.decorator_list else node.lineno
+        self._begin(decorated, node.name)
+        if isinstance(node, ast.ClassDef):
+            self._suite(node.body, _Way(-start, f"exit class {node.name!r}"))
+            return
+        out = self._jumps[ast.Return] = _Way(-start, f"return from function {node.name!r}")
+        self._jumps[ast.Raise] = _Way(-start, f"except from function {node.name!r}")
+        self._suite(node.body, out)
+
+    # ---- steps ----
+
+    def _step(self, line: int, way: _Way, why: str = "") -> None:
+        way.used = True
+        if way.line is None:
+            return
+        end = way.line
+        self._exits.setdefault(line, set()).add(end)
+        if way.through:
+            self._replaced[line, way.through[0]] = (line, end)
+        if why or way.does:
+            self._words.setdefault((line, end), []).append((why, way.does))
+
+    def _line(self, node: ast.stmt) -> int:
+        """The first line of a statement, of its first decorator if it has one."""
+        decorators: list[ast.expr] | None = getattr(node, "decorator_list", None)
+        line = decorators[0].lineno if decorators else node.lineno
+        return self._first.get(line, line)
+
+    def _suite(self, body: Sequence[ast.stmt], way: _Way) -> _Way:
+        """Walks a suite from its end, `way` being where it goes on to. Gives the way into it."""
+        first, live = self._first, self._live
+        for node in reversed(body):
+            kind = type(node)
+            line = self._line(node) if kind in _DEFINITIONS else first.get(node.lineno, node.lineno)
+            # What is not there may still hold definitions that are.
+            if line not in live:
+                self._find_definitions(node)
+                continue
+            if kind in _WALKS:
+                _WALKS[kind](self, node, line, way)
+            elif kind in self._jumps:
+                self._step(line, self._jumps[kind], NOT_EXECUTED)
+            else:
+                self._step(line, way)
+            way = _Way(line)
+        return way
+
+    def _find_definitions(self, node: ast.AST) -> None:
+        """Keeps for later what is defined in a statement that is not walked."""
+        stack = [node]
+        while stack:
+            current = stack.pop()
+            if isinstance(current, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                self._pending.append(current)
+            elif isinstance(current, (ast.stmt, ast.excepthandler, ast.match_case)):
+                stack += ast.iter_child_nodes(current)
+
+    # ---- statements ----
+
+    def _if(self, node: ast.If, line: int, way: _Way) -> None:
+        # A chain of elif is deep in the tree, and walked without getting deep itself.
+        chain = [node]
+        while constant(node.test) is not True:
+            if len(node.orelse) != 1 or not isinstance(node.orelse[0], ast.If):
+                break
+            node = node.orelse[0]
+            if self._line(node) not in self._live:
+                node = chain[-1]
+                break
+            chain.append(node)
+        otherwise = way
+        if constant(node.test) is True:
+            for other in node.orelse:
+                self._find_definitions(other)
+        else:
+            otherwise = self._suite(node.orelse, way)
+        for node in reversed(chain):
+            line = self._line(node)
+            value = constant(node.test)
+            self._choice(line, node.body, way, NEVER_TRUE, value is not False)
+            if value is not True:
+                self._step(line, otherwise, ALWAYS_TRUE)
+            otherwise = _Way(line)
+
+    def _choice(self, line: int, body: list[ast.stmt], way: _Way, why: str, possible: bool = True) -> None:
+        """A suite that `line` may step into. A suite that cannot be entered is not walked."""
+        if possible:
+            self._step(line, self._suite(body, way), why)
+        else:
+            for node in body:
+                self._find_definitions(node)
+
+    def _for(self, node: ast.For | ast.AsyncFor, line: int, way: _Way) -> None:
+        into = self._looped(node, line, way)
+        out = self._suite(node.orelse, way)
+        self._step(line, out, NEVER_FINISHED)
+        if isinstance(node, ast.AsyncFor):
+            self.async_loops[line] = into.line, out.line
+
+    def _looped(self, node: ast.For | ast.AsyncFor | ast.While, line: int, way: _Way) -> _Way:
+        outer = dict(self._jumps)
+        self._jumps[ast.Break] = way
+        again = self._jumps[ast.Continue] = _Way(line)
+        why = NEVER_TRUE if isinstance(node, ast.While) else NEVER_STARTED
+        into = self._suite(node.body, again)
+        self._step(line, into, why)
+        self._jumps = outer
+        return into
+
+    def _while(self, node: ast.While, line: int, way: _Way) -> None:
+        self._looped(node, line, way)
+        if node.orelse or constant(node.test) is None:
+            self._step(line, self._suite(node.orelse, way), ALWAYS_TRUE)
+
+    def _with(self, node: ast.With | ast.AsyncWith, line: int, way: _Way) -> None:
+        if way.line is None:
+            # It is not left for anywhere in the source, so coming back to it is the last that is seen.
+            self._step(line, self._suite(node.body, _Way(line)))
+            return
+        leaving = _Way(way.line, way.does, (line, *way.through))
+        self._step(line, self._suite(node.body, leaving))
+        if leaving.used:
+            way.used = True
+            onward = way.through[0] if way.through else way.line
+            if (line, line) not in self._replaced:
+                self._dropped.add((line, onward))
+            elif way.through:
+                # A suite on the line of the `with` does not come back to it: the step on is the only sign of leaving.
+                self._replaced[line, onward] = (line, way.line)
+
+    def _try(self, node: ast.Try | ast.TryStar, line: int, way: _Way) -> None:
+        outer = self._jumps[ast.Raise]
+        done = way
+        if node.finalbody:
+            entry = self._entry(node.finalbody)
+            done = _Way(entry) if entry is not None else way
+            self._jumps[ast.Raise] = _NOWHERE
+        orelse = self._suite(node.orelse, done)
+        for handler in reversed(node.handlers):
+            self._step(self._first.get(handler.lineno, handler.lineno), self._suite(handler.body, done), NOT_CAUGHT)
+        self._jumps[ast.Raise] = _NOWHERE
+        if node.handlers:
+            first = node.handlers[0].lineno
+            self._jumps[ast.Raise] = _Way(self._first.get(first, first))
+        self._step(line, self._suite(node.body, orelse))
+        self._jumps[ast.Raise] = outer
+        if node.finalbody:
+            self._suite(node.finalbody, way if done.used else _NOWHERE)
+
+    def _entry(self, body: list[ast.stmt]) -> int | None:
+        """The line that a suite begins with; None: nothing of it is there."""
+        return next((line for line in map(self._line, body) if line in self._live), None)
+
+    def _match(self, node: ast.Match, line: int, way: _Way) -> None:
+        onward = way
+        for case in reversed(node.cases):
+            case_line = self._first.get(case.pattern.lineno, case.pattern.lineno)
+            self._step(case_line, self._suite(case.body, way), NEVER_MATCHED)
+            if case is not node.cases[-1] or not always_matches(case):
+                self._step(case_line, onward, ALWAYS_MATCHED)
+            onward = _Way(case_line)
+        self._step(line, onward)
+
+    def _define(self, node: _Function | ast.ClassDef, _: int, way: _Way) -> None:
+        """From decorator to decorator to the definition's own line. Its suite is a code object of its own."""
+        self._pending.append(node)
+        lines = [self._first.get(decorator.lineno, decorator.lineno) for decorator in node.decorator_list]
+        lines.append(node.lineno)
+        for start, end in itertools.pairwise(lines):
+            if start != end:
+                self._step(start, _Way(end))
+        self._step(node.lineno, way)
+
+
+_DEFINITIONS = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef})
+_WALKS: dict[type[ast.AST], Callable[[Steps, Any, int, _Way], None]] = {
+    ast.If: Steps._if,
+    ast.For: Steps._for,
+    ast.AsyncFor: Steps._for,
+    ast.While: Steps._while,
+    ast.With: Steps._with,
+    ast.AsyncWith: Steps._with,
+    ast.Try: Steps._try,
+    ast.TryStar: Steps._try,
+    ast.Match: Steps._match,
+    ast.FunctionDef: Steps._define,
+    ast.AsyncFunctionDef: Steps._define,
+    ast.ClassDef: Steps._define,
+}
+
+
+def _does(arc: Arc, does: str) -> str:
+    return does or (f"jump to line {arc[1]}" if arc[1] > 0 else "jump to the function exit")
+
+
+def constant(test: ast.expr) -> bool | None:
+    """The truth of a condition that is a constant for the compiler too; None: it is none, or not seen to be one."""
+    match test:
+        case ast.Constant():
+            return bool(test.value)
+        case ast.Name(id="True" | "__debug__"):
+            return True if test.id == "True" else __debug__
+        case ast.UnaryOp(op=ast.Not()):
+            value = constant(test.operand)
+            return None if value is None else not value
+        case ast.BoolOp():
+            values = [constant(part) for part in test.values]
+            if any(value is None for value in values):
+                return None
+            return any(values) if isinstance(test.op, ast.Or) else all(values)
+    return None

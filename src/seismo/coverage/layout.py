@@ -1,0 +1,359 @@
+"""Where the logical lines of a module lie, and which suites and definitions it has: one walk over its syntax tree.
+
+Coverage speaks of logical lines by their first physical line: `first` maps the others to it. A tokenizer would tell
+where they begin and end, but takes longer than parsing and compiling together. The syntax tree knows nearly all of it:
+
+- a simple statement has its place, from first to last token. Statements that `;` joins lie on one logical line: the
+  next one begins on the line where the one before ended;
+- the head of a clause (`if ...:`, `def f(...):`) ends at its colon. The tree does not say where that is, but it gives
+  the end of the last expression in the head, and between that and the colon there are only closing brackets, commas
+  and comments, so the first `:` outside of a comment is the colon;
+- `else:` and `finally:` are not in the tree at all, but they stand above the first statement of their suite with only
+  comments and blank lines between;
+- a decorator's `@` and a `case` may stand some lines above their expression, when that is in brackets of its own.
+
+A backslash at the end of a line joins it with the next one, even with nothing behind it. Such lines are rare, and
+looked at when one is seen.
+
+Lines are numbered from 1. Columns of the tree count bytes of UTF-8, those here characters.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_BEFORE_COLON = re.compile("[^:#]*")
+_KEYWORD = re.compile(r"[ \t\f]*(else|finally)\b")
+_COMPOUND = (
+    ast.If,
+    ast.For,
+    ast.While,
+    ast.With,
+    ast.Try,
+    ast.TryStar,
+    ast.Match,
+    ast.FunctionDef,
+    ast.ClassDef,
+    ast.AsyncFunctionDef,
+    ast.AsyncFor,
+    ast.AsyncWith,
+)
+
+
+class Clause(NamedTuple):
+    """A head with its suite: `if x:`, `else:`, `def f():`."""
+
+    first: int
+    colon: int
+    last: int  # line of the suite
+
+
+class Definition(NamedTuple):
+    """A function or class."""
+
+    kind: str  # "function" or "class"
+    name: str
+    parent: int  # index of the definition around it; -1: none
+    decorated: int  # first line, with decorators
+    line: int  # of `def` or `class`
+    body: int  # first line of the body's first statement, without its decorators
+    last: int
+
+
+class Case(NamedTuple):
+    """A `case` that matches whatever gets to it."""
+
+    pattern: int
+    pattern_end: int
+    body: int
+    last: int
+
+
+class Layout:
+    """The layout of a module. ValueError and its like do not happen: the tree and the text are of one source.
+
+    `first`: the first line of each line of a logical line that has several. `starts`: the first lines of all logical
+    lines, sorted. `docstrings`: their lines. `carriers`: what is excluded as a whole when a part of it is, the outer
+    before the inner.
+    """
+
+    def __init__(self, tree: ast.Module, text: str) -> None:
+        self.lines = text.split("\n")
+        self.first: dict[int, int] = {}
+        self.starts: list[int] = []
+        self.docstrings: set[int] = set()
+        self.clauses: list[Clause] = []
+        self.definitions: list[Definition] = []
+        self.carriers: list[Definition | Case] = []
+        self._around = -1  # index of the definition that the walk is in
+        self._docstring(tree.body)
+        self._suite(tree.body)
+
+    # ---- statements ----
+
+    def _suite(self, body: list[ast.stmt], first: int = 0, last: int = 0) -> None:
+        """The statements of a suite. first, last: the logical line that its head has opened, when they continue it."""
+        lines = self.lines
+        for statement in body:
+            line = statement.lineno
+            if isinstance(statement, _COMPOUND):
+                self._close(first, last)
+                first = last = 0
+                _HANDLERS[type(statement)](self, statement)
+                continue
+            if line > last or not first:
+                self._close(first, last)
+                first = line
+            assert statement.end_lineno is not None
+            last = statement.end_lineno
+            if lines[last - 1].endswith("\\"):
+                last = self._joined(statement)
+        self._close(first, last)
+
+    def _close(self, first: int, last: int) -> None:
+        if first:
+            self.starts.append(first)
+            if last > first:
+                self.first.update(dict.fromkeys(range(first, last + 1), first))
+
+    def _joined(self, node: ast.stmt) -> int:
+        """The last line that backslashes join to a simple statement's last line. ast.stmt: what ends the line."""
+        line, column = self._end(node)
+        rest = self.lines[line - 1][column:].lstrip(" \t\f;")
+        while rest == "\\":
+            line += 1
+            rest = self.lines[line - 1].lstrip(" \t\f;") if line <= len(self.lines) else ""
+        return line
+
+    def _head(self, first: int, line: int, column: int, body: list[ast.stmt]) -> None:
+        """A clause that begins at line `first`, with its suite.
+
+        line, column: somewhere between the head's last expression and its colon.
+        """
+        lines = self.lines
+        while True:
+            found = _BEFORE_COLON.match(lines[line - 1], column)
+            assert found is not None
+            column = found.end()
+            if lines[line - 1][column : column + 1] == ":":
+                break
+            line, column = line + 1, 0
+        last = body[-1].end_lineno
+        assert last is not None
+        self.clauses.append(Clause(first, line, last))
+        rest = lines[line - 1][column + 1 :].strip()
+        if not rest or rest[0] == "#":
+            self._close(first, line)
+            self._suite(body)
+        else:
+            self._suite(body, first, max(line, body[0].lineno))
+
+    def _end(self, node: ast.AST) -> tuple[int, int]:
+        """Line and column (in characters) behind a node."""
+        line: int = node.end_lineno  # type: ignore[attr-defined]
+        return line, self._characters(line, node.end_col_offset)  # type: ignore[attr-defined]
+
+    def _characters(self, line: int, column: int) -> int:
+        text = self.lines[line - 1]
+        return column if text.isascii() else len(text.encode(errors="surrogatepass")[:column].decode(errors="replace"))
+
+    def _after(self, first: int, node: ast.AST, body: list[ast.stmt]) -> None:
+        """A clause whose head ends with `node`."""
+        self._head(first, *self._end(node), body)
+
+    def _keyword(self, word: str, body: list[ast.stmt]) -> None:
+        """A clause of one word, `else:` or `finally:`, by its suite."""
+        line = body[0].lineno
+        decorators = getattr(body[0], "decorator_list", None)
+        if decorators:
+            line = self._decorator_line(decorators[0])
+        while True:
+            found = _KEYWORD.match(self.lines[line - 1])
+            if found and found[1] == word:
+                break
+            line -= 1
+        self._head(line, line, found.end(), body)
+
+    # ---- compound statements ----
+
+    def _if(self, node: ast.If) -> None:
+        while True:  # a long chain of elif is deep in the tree
+            self._after(node.lineno, node.test, node.body)
+            rest = node.orelse
+            if len(rest) != 1 or not isinstance(rest[0], ast.If) or not self._is_elif(rest[0]):
+                break
+            node = rest[0]
+        if rest:
+            self._keyword("else", rest)
+
+    def _is_elif(self, node: ast.If) -> bool:
+        column = self._characters(node.lineno, node.col_offset)
+        return self.lines[node.lineno - 1].startswith("elif", column)
+
+    def _for(self, node: ast.For | ast.AsyncFor) -> None:
+        self._after(node.lineno, node.iter, node.body)
+        if node.orelse:
+            self._keyword("else", node.orelse)
+
+    def _while(self, node: ast.While) -> None:
+        self._after(node.lineno, node.test, node.body)
+        if node.orelse:
+            self._keyword("else", node.orelse)
+
+    def _with(self, node: ast.With | ast.AsyncWith) -> None:
+        item = node.items[-1]
+        self._after(node.lineno, item.optional_vars or item.context_expr, node.body)
+
+    def _try(self, node: ast.Try | ast.TryStar) -> None:
+        self._head(node.lineno, node.lineno, self._characters(node.lineno, node.col_offset), node.body)
+        for handler in node.handlers:
+            if handler.type is not None:
+                self._after(handler.lineno, handler.type, handler.body)
+            else:
+                self._head(handler.lineno, handler.lineno, 0, handler.body)
+        if node.orelse:
+            self._keyword("else", node.orelse)
+        if node.finalbody:
+            self._keyword("finally", node.finalbody)
+
+    def _match(self, node: ast.Match) -> None:
+        # The suite of `match` is its cases: a clause like any other, but its statements are clauses.
+        start = len(self.clauses)
+        line, column = self._end(node.subject)
+        last = node.cases[-1].body[-1].end_lineno
+        assert last is not None
+        while True:
+            found = _BEFORE_COLON.match(self.lines[line - 1], column)
+            assert found is not None
+            if self.lines[line - 1][found.end() : found.end() + 1] == ":":
+                break
+            line, column = line + 1, 0
+        self.clauses.insert(start, Clause(node.lineno, line, last))
+        self._close(node.lineno, line)
+        for case in node.cases:
+            self._case(case)
+
+    def _case(self, case: ast.match_case) -> None:
+        pattern = case.pattern
+        line, column = pattern.lineno, self._characters(pattern.lineno, pattern.col_offset)
+        if not self.lines[line - 1][:column].lstrip(" \t\f").startswith("case"):
+            line -= 1  # in brackets that began above
+            while not self.lines[line - 1].lstrip(" \t\f").startswith("case"):
+                line -= 1
+        if always_matches(case):
+            body, last = case.body[0].lineno, case.body[-1].end_lineno
+            assert last is not None
+            self.carriers.append(Case(pattern.lineno, pattern.end_lineno, body, last))
+        self._after(line, case.guard or pattern, case.body)
+
+    # ---- definitions ----
+
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        arguments = node.args
+        parts: list[ast.AST] = [*getattr(node, "type_params", ())]
+        parts += arguments.posonlyargs + arguments.args + arguments.kwonlyargs
+        parts += arguments.defaults
+        parts += [part for part in (arguments.vararg, arguments.kwarg, *arguments.kw_defaults) if part]
+        if node.returns:
+            parts = [node.returns]
+        self._define("function", node, parts)
+
+    def _class(self, node: ast.ClassDef) -> None:
+        parts: list[ast.AST] = [*node.bases, *node.keywords]
+        self._define("class", node, parts or [*getattr(node, "type_params", ())])
+
+    def _define(
+        self, kind: str, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, parts: list[ast.AST]
+    ) -> None:
+        self._docstring(node.body)
+        decorated = node.lineno
+        if node.decorator_list:
+            decorated = node.decorator_list[0].lineno
+            for decorator in node.decorator_list:
+                self._decorator(decorator)
+        around = self._around
+        assert node.end_lineno is not None
+        definition = Definition(kind, node.name, around, decorated, node.lineno, node.body[0].lineno, node.end_lineno)
+        self.definitions.append(definition)
+        self.carriers.append(definition)
+        self._around = len(self.definitions) - 1
+        if parts:
+            line, column = max(map(self._end, parts))
+        else:
+            line, column = node.lineno, self._characters(node.lineno, node.col_offset)
+        self._head(node.lineno, line, column, node.body)
+        self._around = around
+
+    def _decorator_line(self, node: ast.expr) -> int:
+        """The line of the `@` of a decorator."""
+        line, column = node.lineno, self._characters(node.lineno, node.col_offset)
+        while not self.lines[line - 1][:column].lstrip(" \t\f").startswith("@"):
+            line, column = line - 1, len(self.lines[line - 2])
+        return line
+
+    def _decorator(self, node: ast.expr) -> None:
+        first = self._decorator_line(node)
+        line, column = self._end(node)
+        if (
+            first < node.lineno
+            or "(" in self.lines[first - 1][: node.col_offset]
+            or self.lines[line - 1][column:].strip()
+        ):
+            line = self._brackets_end(first, node, line, column)
+        self._close(first, line)
+
+    def _brackets_end(self, first: int, node: ast.expr, line: int, column: int) -> int:
+        """The line where the brackets that stand open before a decorator's expression have closed."""
+        begin = self._characters(node.lineno, node.col_offset)
+        before = [*self.lines[first - 1 : node.lineno - 1], self.lines[node.lineno - 1][:begin]]
+        count = sum(text.partition("#")[0].count("(") for text in before)
+        rest = self.lines[line - 1][column:]
+        while True:
+            rest = rest.partition("#")[0].rstrip(" \t")
+            count -= rest.count(")")
+            if count <= 0 and not rest.endswith("\\"):
+                return line
+            line += 1
+            if line > len(self.lines):
+                return line - 1
+            rest = self.lines[line - 1]
+
+    def _docstring(self, body: list[ast.stmt]) -> None:
+        if body and isinstance(body[0], ast.Expr):
+            value = body[0].value
+            if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                assert body[0].end_lineno is not None
+                self.docstrings.update(range(body[0].lineno, body[0].end_lineno + 1))
+
+
+_HANDLERS: dict[type[ast.AST], Callable[[Layout, Any], None]] = {
+    ast.If: Layout._if,
+    ast.For: Layout._for,
+    ast.AsyncFor: Layout._for,
+    ast.While: Layout._while,
+    ast.With: Layout._with,
+    ast.AsyncWith: Layout._with,
+    ast.Try: Layout._try,
+    ast.TryStar: Layout._try,
+    ast.Match: Layout._match,
+    ast.FunctionDef: Layout._function,
+    ast.AsyncFunctionDef: Layout._function,
+    ast.ClassDef: Layout._class,
+}
+
+
+def always_matches(case: ast.match_case) -> bool:
+    """Whether whatever gets to a case matches: it has no guard, and `_` or a name for a pattern."""
+    if case.guard is not None:
+        return False
+    pattern = case.pattern
+    while isinstance(pattern, ast.MatchOr):
+        pattern = pattern.patterns[-1]
+    while isinstance(pattern, ast.MatchAs) and pattern.pattern is not None:
+        pattern = pattern.pattern
+    return isinstance(pattern, ast.MatchAs) and pattern.pattern is None

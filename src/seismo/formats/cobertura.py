@@ -1,0 +1,292 @@
+"""Cobertura's XML, which CI servers and code review services read; valid by its coverage-04.dtd.
+
+The format is Java's: a package is a folder, a class is a file, and paths are relative to one of `sources`. `methods`
+stay empty, as coverage.py leaves them, for consumers would count their lines twice. Hits are counts where they were
+counted.
+
+A branch is what `condition-coverage` says of its line, and beneath it stands a `condition` for each way out of the
+line: its number is the line that it leads to (negative: out of the code), 100% if it was taken. The document type has
+nothing else to say where a branch leads; coverage.py's attribute `missing-branches` is not of it and is not written.
+
+Reading is a stream through expat. Nothing outside of the file is loaded, and declared entities are refused, for a few
+of them can stand for gigabytes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape, quoteattr
+
+from seismo.formats.base import COVERAGE, MAX_LINE, MAX_VALUE, Format, TextSink
+from seismo.formats.covered import Covered, field_path, field_text, report_of
+
+if TYPE_CHECKING:
+    from seismo.coverage.result import CoverageReport, FileCoverage
+    from seismo.formats.base import ByteSink
+    from seismo.model import Recording
+
+DOCTYPE = '<!DOCTYPE coverage SYSTEM "http://cobertura.sourceforge.net/xml/coverage-04.dtd">'
+_DIGITS = re.compile(r"([0-9]+)")
+_NUMBER = re.compile(r"-?[0-9]{1,9}\Z")
+
+
+# ---- writing ----
+
+
+@dataclass(slots=True)
+class _Sums:
+    """What a class, a package or everything adds up to."""
+
+    lines: int = 0
+    hits: int = 0
+    branches: int = 0
+    taken: int = 0
+
+    def add(self, other: _Sums) -> None:
+        self.lines += other.lines
+        self.hits += other.hits
+        self.branches += other.branches
+        self.taken += other.taken
+
+    def rates(self, branch: bool) -> str:
+        """The attributes of a rate: all that ran of all that could."""
+        branches = _rate(self.taken, self.branches) if branch else "0"
+        return f'line-rate="{_rate(self.hits, self.lines)}" branch-rate="{branches}"'
+
+
+@dataclass(slots=True)
+class _Package:
+    sums: _Sums = field(default_factory=_Sums)
+    classes: list[tuple[str, FileCoverage, _Sums]] = field(default_factory=list)  # with the file's name
+
+
+def _write(recording: Recording, file: ByteSink) -> None:
+    report = report_of(recording)
+    branch = report.branch
+    ends = [end for end in recording.processes["end_ns"] if end > 0]
+    stamp = max(ends) // 1_000_000 if ends else int(time.time() * 1000)
+    packages, sources, sums = _packages(report, branch)
+    with TextSink(file) as out:
+        out.write(f'<?xml version="1.0" encoding="UTF-8"?>\n{DOCTYPE}\n')
+        out.write(f'<coverage {sums.rates(branch)} lines-covered="{sums.hits}" lines-valid="{sums.lines}" ')
+        out.write(f'branches-covered="{sums.taken}" branches-valid="{sums.branches}" complexity="0" ')
+        out.write(f'version={quoteattr(_version())} timestamp="{stamp}">\n<sources>\n')
+        for source in sources:
+            out.write(f"<source>{escape(field_text(source))}</source>\n")
+        out.write("</sources>\n<packages>\n")
+        for name in sorted(packages, key=_as_people_sort):
+            package = packages[name]
+            out.write(f'<package name={quoteattr(name)} {package.sums.rates(branch)} complexity="0">\n<classes>\n')
+            for path, covered, own in sorted(package.classes, key=lambda one: _as_people_sort(one[0])):
+                title = quoteattr(path.rpartition("/")[2])
+                out.write(f"<class name={title} filename={quoteattr(path)} {own.rates(branch)}")
+                out.write(' complexity="0">\n<methods/>\n<lines>\n')
+                _lines(out, covered, branch)
+                out.write("</lines>\n</class>\n")
+            out.write("</classes>\n</package>\n")
+        out.write("</packages>\n</coverage>\n")
+
+
+def _packages(report: CoverageReport, branch: bool) -> tuple[dict[str, _Package], list[str], _Sums]:
+    """The packages by name, the folders that their paths start from, and the sums of all."""
+    packages: dict[str, _Package] = {}
+    sources = set()
+    sums = _Sums()
+    for covered in report.files:
+        path = covered.path.replace("\\", "/")
+        if covered.absolute.endswith(covered.path):
+            sources.add(covered.absolute[: -len(covered.path)].rstrip("/\\"))
+        numbers = covered.numbers
+        own = _Sums(numbers.statements, numbers.executed)
+        if branch:
+            own.branches, own.taken = numbers.branches, numbers.executed_branches
+        path = field_text(path)
+        package = packages.setdefault((os.path.dirname(path) or ".").replace("/", "."), _Package())
+        package.classes.append((path, covered, own))
+        package.sums.add(own)
+        sums.add(own)
+    return packages, sorted(sources, key=_as_people_sort), sums
+
+
+def _lines(out: TextSink, covered: FileCoverage, branch: bool) -> None:
+    missing = set(covered.missing)
+    ways: dict[int, list[tuple[int, int]]] = {}
+    if branch:
+        for percent, arcs in ((100, covered.executed_branches), (0, covered.missing_branches)):
+            for from_line, to_line in arcs:
+                ways.setdefault(from_line, []).append((to_line, percent))
+    for line in covered.statements:
+        hits = 0 if line in missing else 1
+        if hits and covered.hits is not None:
+            hits = max(1, covered.hits.get(line, 1))
+        exits = covered.exits.get(line) if branch else None
+        if exits is None:
+            out.write(f'<line number="{line}" hits="{hits}"/>\n')
+            continue
+        listed = sorted(ways.get(line, ()))
+        taken = exits - sum(percent == 0 for _, percent in listed)
+        out.write(f'<line number="{line}" hits="{hits}" branch="true" ')
+        out.write(f'condition-coverage="{100 * taken // exits}% ({taken}/{exits})">')
+        if listed:
+            conditions = "".join(
+                f'<condition number="{to_line}" type="jump" coverage="{percent}%"/>' for to_line, percent in listed
+            )
+            out.write(f"<conditions>{conditions}</conditions>")
+        out.write("</line>\n")
+
+
+def _rate(part: int, whole: int) -> str:
+    """A fraction; 0 only where it is none at all and 1 only where it is all, whatever rounding says."""
+    if part == whole:
+        return "1"
+    return f"{min(max(part / whole, 0.0001), 0.9999):.4g}" if part else "0"
+
+
+def _as_people_sort(name: str) -> list[tuple[int, int, str]]:
+    """Numbers in a name by their value: file2 before file10."""
+    return [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in _DIGITS.split(name)]
+
+
+def _version() -> str:
+    from seismo import __version__
+
+    return f"seismo {__version__}"
+
+
+# ---- reading ----
+
+
+class _Reader:
+    """Takes the elements of a file as they come."""
+
+    def __init__(self) -> None:
+        self.covered = Covered()
+        self.root = ""
+        self.largest = 0
+        self.branches = 0
+        self.known = 0  # branch lines that say where they lead
+        self._sources: list[str] = []
+        self._text: list[str] | None = None
+        self._file: int | None = None
+        self._line = 0
+        self._hit = False
+        self._known = False  # whether the line has said where one of its branches leads
+        self._within: list[str] = []
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        """An element begins. ValueError: it cannot be."""
+        if not self._within:
+            self.root = name
+            if name != "coverage":
+                raise ValueError(f"its outermost element is {name[:40]!r}, not coverage")
+        if len(self._within) > 100:
+            raise ValueError("its elements are nested too deep")
+        self._within.append(name)
+        if name == "source":
+            self._text = []
+        elif name == "class":
+            path = attributes.get("filename")
+            if not path:
+                raise ValueError("a class has no filename")
+            self._file = self.covered.file(self._placed(field_path(path)))
+        elif name == "line" and self._file is not None and "methods" not in self._within:
+            self._take_line(self._file, attributes)
+        elif name == "condition" and self._file is not None and self._line:
+            self._take_condition(self._file, attributes)
+
+    def end(self, name: str) -> None:
+        """An element ends."""
+        self._within.pop()
+        if name == "source" and self._text is not None:
+            self._sources.append(field_path("".join(self._text).strip()))
+            self._text = None
+        elif name == "class":
+            self._file = None
+        elif name == "line":
+            self._line = 0
+            self._known = False
+
+    def text(self, piece: str) -> None:
+        """Text between elements."""
+        if self._text is not None:
+            self._text.append(piece)
+
+    def _placed(self, path: str) -> str:
+        """The path below the one folder that sources names; where there are several, below the one that has it."""
+        if os.path.isabs(path):
+            return path
+        folders = [folder for folder in self._sources if os.path.isabs(folder)]
+        if len(folders) > 1:
+            folders = [folder for folder in folders if os.path.isfile(os.path.join(folder, path))]
+        return os.path.normpath(os.path.join(folders[0], path)) if folders else path
+
+    def _take_line(self, file: int, attributes: dict[str, str]) -> None:
+        line, hits = _count(attributes, "number", MAX_LINE), _count(attributes, "hits", MAX_VALUE)
+        self._line, self._hit = line, hits > 0
+        self.largest = max(self.largest, hits)
+        if hits:
+            self.covered.line(file, line, hits)
+        if attributes.get("branch") == "true":
+            self.branches += 1
+
+    def _take_condition(self, file: int, attributes: dict[str, str]) -> None:
+        """Takes a way out of a line. Other tools number their conditions: 0 is no line."""
+        number, coverage = attributes.get("number", ""), attributes.get("coverage", "")
+        if not _NUMBER.match(number) or not int(number) or coverage not in ("0%", "100%"):
+            return
+        if not self._known:
+            self._known = True
+            self.known += 1
+        if self._hit and coverage == "100%":
+            self.covered.arc(file, self._line, int(number))
+
+
+def _count(attributes: dict[str, str], name: str, most: int) -> int:
+    value = attributes.get(name, "")
+    if not (value.isascii() and value.isdigit()) or len(value) > 20 or int(value) > most:
+        raise ValueError(f"{name}={value[:20]!r} is no number from 0 to {most}")
+    return int(value)
+
+
+def _read(data: bytes) -> Recording:
+    from xml.parsers import expat
+
+    reader = _Reader()
+    parser = expat.ParserCreate()
+    parser.StartElementHandler = reader.start
+    parser.EndElementHandler = reader.end
+    parser.CharacterDataHandler = reader.text
+    parser.EntityDeclHandler = _refuse_entity
+    parser.buffer_text = True
+    try:
+        parser.Parse(data, True)
+    except expat.ExpatError as error:
+        raise ValueError(f"it is no XML ({error})") from None
+    except ValueError as error:
+        raise ValueError(f"line {parser.CurrentLineNumber}: {error}") from None
+    unknown = reader.branches - reader.known
+    if unknown > 0:
+        reader.covered.loss("branches-unknown", unknown, "lines that do not say where their branches lead")
+    return reader.covered.build("cobertura", 0 < reader.branches <= reader.known, counts=reader.largest > 1)
+
+
+def _refuse_entity(name: str, *_: object) -> None:
+    raise ValueError(f"it declares an entity {name[:40]!r}, which no coverage report does")
+
+
+FORMAT = Format(
+    name="cobertura",
+    description="Cobertura's XML (coverage-04.dtd), for CI servers and code review",
+    suffixes=(".cobertura.xml", ".coverage.xml"),
+    binary=False,
+    writer=_write,
+    reader=_read,
+    lost="contexts, functions, excluded lines, losses",
+    kept="lines with their counts; branches, of seismo's own files",
+    of=COVERAGE,
+    needs_sources=True,
+)

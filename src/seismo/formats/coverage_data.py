@@ -1,0 +1,246 @@
+"""The data files of coverage.py, `.coverage`: which lines, or which steps between lines, ran, and in which contexts.
+
+Written through coverage.py's own CoverageData, so that the file is what the installed version takes for its own. In
+branch mode coverage.py knows nothing but arcs, and a line ran if an arc touches it. Its cores differ in which arcs they
+leave: the tracers leave every step, the monitoring core an arc from each line that ran to itself, and the branches that
+were taken. The second is what is written here, for it is what a recording holds. Arcs that follow from the source
+rather than from an event (the one way out of a class with a body on the same line) are taken from the analysis, where
+the source can be read.
+
+Read without coverage.py: the file is an SQLite database whose tables are documented, and reading it here allows to
+refuse what is not one of them. SQLite is robust against damaged databases, but a database can hold views, triggers and
+virtual tables that run when somebody selects from what looks like a table. So the list of tables is looked at before
+anything else, and an authorizer allows nothing but reading the columns of those that are known.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from typing import TYPE_CHECKING
+
+from seismo.errors import FormatError, SeismoError
+from seismo.formats.base import COVERAGE, MAX_LINE, MAX_NODES, Format
+from seismo.formats.covered import Covered, Ran, has_arcs, numbers_in, report_of
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable
+
+    from seismo.coverage.result import FileCoverage
+    from seismo.formats.base import ByteSink
+    from seismo.formats.covered import Arc, RanFile
+    from seismo.model import Recording
+
+MAGIC = b"SQLite format 3\0"
+VERSION = 7  # of coverage.py's tables, since its version 5
+_COLUMNS = {
+    "coverage_schema": {"version"},
+    "meta": {"key", "value"},
+    "file": {"id", "path"},
+    "context": {"id", "context"},
+    "line_bits": {"file_id", "context_id", "numbits"},
+    "arc": {"file_id", "context_id", "fromno", "tono"},
+    "tracer": {"file_id", "tracer"},
+}
+_MAX_HITS = 1 << 27  # bits set in all sets of lines: lines times contexts
+_STEPS = 1 << 16  # of SQLite's machine between two looks at how many there were
+_MAX_STEPS = 1 << 34
+
+
+# ---- writing ----
+
+
+def _write(recording: Recording, file: ByteSink) -> None:
+    try:
+        from coverage import CoverageData
+    except ImportError:
+        raise FormatError(
+            "a .coverage file is written by coverage.py, which is not installed here", hint="pip install coverage"
+        ) from None
+    branch = has_arcs(recording)
+    ran = Ran(recording)
+    analyzed = _analyzed(recording)
+    extra = _without_context(analyzed, ran.files) if branch else {}
+    with tempfile.TemporaryDirectory(prefix="seismo-") as folder:
+        path = os.path.join(folder, ".coverage")
+        data = CoverageData(basename=path)
+        try:
+            if branch:
+                data.add_arcs({})
+            else:
+                data.add_lines({})
+            data.touch_files([of.path for of in ran.files])
+            data.touch_files(_idle(analyzed, ran.files))
+            for name, files in ran.contexts():
+                if files:
+                    data.set_context(name)
+                    if branch:
+                        data.add_arcs({of.path: _arcs(of, extra.get(of.path, ())) for of in files})
+                    else:
+                        data.add_lines({of.path: list(of.lines) for of in files})
+            data.write()
+        finally:
+            data.close(force=True)
+        with open(path, "rb") as written:
+            while block := written.read(1 << 18):
+                file.write(block)
+
+
+def _arcs(ran: RanFile, extra: Iterable[Arc]) -> list[Arc]:
+    """What ran in a context as arcs. extra: those whose contexts are not known; they go with the line they start at."""
+    return [*((line, line) for line in ran.lines), *ran.arcs, *(arc for arc in extra if arc[0] in ran.lines)]
+
+
+def _analyzed(recording: Recording) -> list[FileCoverage]:
+    """The files as the analysis has them; none where it cannot be made, for the lines can be written all the same."""
+    try:
+        return report_of(recording).files
+    except SeismoError:
+        return []
+
+
+def _without_context(analyzed: list[FileCoverage], files: list[RanFile]) -> dict[str, set[Arc]]:
+    """By path, the branches that the analysis holds for taken and the recording has not."""
+    taken = {file.absolute: file.executed_branches for file in analyzed}
+    return {ran.path: set(taken.get(os.path.realpath(ran.path), ())) - ran.arcs.keys() for ran in files}
+
+
+def _idle(analyzed: list[FileCoverage], files: list[RanFile]) -> list[str]:
+    """Files of the source of which nothing ran: coverage.py's reports count those that it has been told of."""
+    known = {os.path.realpath(ran.path) for ran in files}
+    return [file.absolute for file in analyzed if file.absolute not in known]
+
+
+# ---- reading ----
+
+
+def _read(data: bytes) -> Recording:
+    try:
+        import sqlite3
+    except ImportError:
+        raise FormatError("this Python was built without SQLite, which .coverage files need") from None
+    if not data.startswith(MAGIC):
+        raise ValueError("it is no SQLite database")
+    database = sqlite3.connect(":memory:")
+    try:
+        with contextlib.closing(database):
+            database.deserialize(data)
+            return _read_database(database)
+    except sqlite3.Error as error:
+        raise ValueError(f"the database is damaged ({error})") from error
+    except (OverflowError, MemoryError) as error:
+        raise ValueError("the database is too large") from error
+
+
+def _read_database(database: sqlite3.Connection) -> Recording:
+    _guard(database)
+    for (version,) in database.execute("SELECT version FROM coverage_schema"):
+        if version != VERSION:
+            raise ValueError(f"its tables are those of version {str(version)[:20]}, known is {VERSION}")
+    said = dict(database.execute("SELECT key, value FROM meta WHERE key = 'has_arcs'")).get("has_arcs")
+    branch = str(said) == "1"
+    covered = Covered()
+    files = {id_: covered.file(_text(path)) for id_, path in database.execute("SELECT id, path FROM file")}
+    names = {id_: _text(name) for id_, name in database.execute("SELECT id, context FROM context")}
+    if branch:
+        _read_arcs(database, covered, files, names)
+    else:
+        _read_lines(database, covered, files, names)
+    tracers = sum(1 for (tracer,) in database.execute("SELECT tracer FROM tracer") if tracer)
+    if tracers:
+        covered.loss("tracers-dropped", tracers, "files that a plugin of coverage.py traced are read as Python")
+    return covered.build("coverage", branch, counts=False)
+
+
+def _guard(database: sqlite3.Connection) -> None:
+    """Refuses whatever is not a database of coverage.py, and from then on any statement but a SELECT of its columns."""
+    import sqlite3
+
+    database.execute("PRAGMA trusted_schema = OFF")
+    database.execute("PRAGMA cell_size_check = ON")
+    tables = set()
+    for kind, name, statement in database.execute("SELECT type, name, sql FROM sqlite_master"):
+        known = name in _COLUMNS if kind == "table" else kind == "index"
+        if not known or "virtual" in str(statement).lower().split():
+            raise ValueError(f"it has a {str(kind)[:20]} {str(name)[:40]!r}, which coverage.py does not make")
+        tables.add(name)
+    if "coverage_schema" not in tables or not tables.issuperset(_COLUMNS):
+        raise ValueError("it has not the tables that coverage.py makes")
+    for name, columns in _COLUMNS.items():
+        have = {row[1] for row in database.execute(f"PRAGMA table_info({name})")}
+        if not have >= columns:
+            raise ValueError(f"its table {name} has not the columns that coverage.py makes")
+
+    def allowed(action: int, first: str | None, *_: object) -> int:
+        reading = action == sqlite3.SQLITE_READ and first in _COLUMNS
+        asking = action == sqlite3.SQLITE_SELECT
+        length = action == sqlite3.SQLITE_FUNCTION
+        return sqlite3.SQLITE_OK if reading or asking or length else sqlite3.SQLITE_DENY
+
+    steps = 0
+
+    def too_long() -> int:
+        nonlocal steps
+        steps += _STEPS
+        return int(steps > _MAX_STEPS)
+
+    database.set_authorizer(allowed)
+    database.set_progress_handler(too_long, _STEPS)
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError("a name in it is no text")  # noqa: TRY004 - what is wrong is the file
+    return value
+
+
+def _number(value: object) -> int:
+    if type(value) is not int:
+        raise ValueError("the number of a line in it is none")
+    return value
+
+
+def _read_lines(database: sqlite3.Connection, covered: Covered, files: dict[int, int], names: dict[int, str]) -> None:
+    total = 0
+    for file, context, bits in database.execute("SELECT file_id, context_id, numbits FROM line_bits"):
+        if file not in files or context not in names or not isinstance(bits, bytes):
+            raise ValueError("a set of lines in it belongs to nothing")
+        if len(bits) > (MAX_LINE >> 3) + 1:
+            raise ValueError("a set of lines in it has more than a source can have")
+        set_ = int.from_bytes(bits, "little")
+        total += set_.bit_count()
+        if total > _MAX_HITS:
+            raise ValueError(f"it has more than {_MAX_HITS} lines in contexts")
+        covered.lines(files[file], numbers_in(bits), names[context])
+
+
+def _read_arcs(database: sqlite3.Connection, covered: Covered, files: dict[int, int], names: dict[int, str]) -> None:
+    found = database.execute("SELECT file_id, context_id, fromno, tono FROM arc")
+    for row, (file, context, begin, end) in enumerate(found):
+        if row >= MAX_NODES << 3:
+            raise ValueError(f"it has more than {MAX_NODES << 3} arcs in contexts")
+        if file not in files or context not in names:
+            raise ValueError("an arc in it belongs to nothing")
+        begin, end = _number(begin), _number(end)
+        context_names = (names[context],)
+        for line in {begin, end}:
+            if line > 0:
+                covered.line(files[file], line, contexts=context_names)
+        if begin != end and begin and end:  # line 0 is none: some interpreters report it for what they added
+            covered.arc(files[file], begin, end, contexts=context_names)
+
+
+FORMAT = Format(
+    name="coverage",
+    description="the data file of coverage.py, for its own reports; written where coverage.py is installed",
+    suffixes=(".coverage",),
+    prefixes=(".coverage.",),
+    binary=True,
+    writer=_write,
+    reader=_read,
+    lost="hit counts, functions, conditions, losses",
+    kept="lines or arcs, contexts",
+    of=COVERAGE,
+)

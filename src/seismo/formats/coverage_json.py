@@ -1,0 +1,206 @@
+"""coverage.py's JSON report, format 3: lines, branches and numbers of files, their functions and their classes.
+
+What is written equals what `coverage json` writes of the same data, apart from `meta`, and but for this: contexts,
+which are written where there are any, stand in functions and classes only for their own lines, not for the whole file
+once more.
+
+Reading takes the lines that were executed, the branches that were taken and the contexts. Statements and exclusions
+follow from the source, as everywhere.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from seismo.formats.base import COVERAGE, Format, TextSink
+from seismo.formats.covered import Covered, report_of, settings_of
+from seismo.formats.text import json_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from seismo.coverage.numbers import Numbers
+    from seismo.coverage.result import FileCoverage, RegionCoverage
+    from seismo.formats.base import ByteSink
+    from seismo.model import Recording
+
+FORMAT_VERSION = 3
+_READABLE = (2, 3)  # 3 added functions and classes
+
+
+# ---- writing ----
+
+
+def _write(recording: Recording, file: ByteSink) -> None:
+    report = report_of(recording)
+    writer = _Writer(report.branch, settings_of(recording).precision)
+    meta = {
+        "format": FORMAT_VERSION,
+        "version": _version(),
+        "timestamp": _ended(recording),
+        "branch_coverage": writer.branch,
+        "show_contexts": report.has_contexts,
+    }
+    with TextSink(file) as out:
+        out.write(f'{{"meta": {json_text(meta)}, "files": {{')
+        comma = "\n"
+        for covered in report.files:
+            of_file = covered.contexts_by_line if report.has_contexts else None
+            out.write(f"{comma}{json_text(covered.path)}: {json_text(writer.file(covered, of_file))}")
+            comma = ",\n"
+        out.write(f'}},\n"totals": {json_text(writer.summary(report.totals))}}}\n')
+
+
+class _Writer:
+    """What all parts of a report are written by."""
+
+    def __init__(self, branch: bool, precision: int) -> None:
+        self.branch = branch
+        self._precision = precision
+
+    def file(self, covered: FileCoverage, contexts: Mapping[int, Sequence[str]] | None) -> dict[str, Any]:
+        """A file. `contexts` by line; None where the recording has none."""
+        found = self._part(covered, covered.numbers)
+        if contexts is not None:
+            found["contexts"] = dict(contexts)
+        for kind, title in (("function", "functions"), ("class", "classes")):
+            found[title] = {region.name: self._region(region, contexts) for region in covered.regions_of(kind)}
+        return found
+
+    def _region(self, region: RegionCoverage, contexts: Mapping[int, Sequence[str]] | None) -> dict[str, Any]:
+        found = self._part(region, region.numbers)
+        found["start_line"] = region.start
+        if contexts is not None:
+            found["contexts"] = {line: contexts[line] for line in region.executed if line in contexts}
+        return found
+
+    def _part(self, part: FileCoverage | RegionCoverage, numbers: Numbers) -> dict[str, Any]:
+        found: dict[str, Any] = {
+            "executed_lines": part.executed,
+            "summary": self.summary(numbers),
+            "missing_lines": part.missing,
+            "excluded_lines": part.excluded,
+        }
+        if self.branch:
+            found["executed_branches"] = part.executed_branches
+            found["missing_branches"] = part.missing_branches
+        return found
+
+    def summary(self, numbers: Numbers) -> dict[str, Any]:
+        """Counts and percentages."""
+        found: dict[str, Any] = {
+            "covered_lines": numbers.executed,
+            "num_statements": numbers.statements,
+            "percent_covered": numbers.percent,
+            "percent_covered_display": self._shown(numbers.percent),
+            "missing_lines": numbers.missing,
+            "excluded_lines": numbers.excluded,
+            "percent_statements_covered": numbers.percent_statements,
+            "percent_statements_covered_display": self._shown(numbers.percent_statements),
+        }
+        if self.branch:
+            found |= {
+                "num_branches": numbers.branches,
+                "num_partial_branches": numbers.partial_branches,
+                "covered_branches": numbers.executed_branches,
+                "missing_branches": numbers.missing_branches,
+                "percent_branches_covered": numbers.percent_branches,
+                "percent_branches_covered_display": self._shown(numbers.percent_branches),
+            }
+        return found
+
+    def _shown(self, percent: float) -> str:
+        from seismo.coverage.numbers import percent_text
+
+        return percent_text(percent, self._precision)
+
+
+def _version() -> str:
+    from seismo import __version__
+
+    return f"seismo {__version__}"
+
+
+def _ended(recording: Recording) -> str:
+    """When the recording ended, as coverage.py writes a time: local, without a zone."""
+    end = max(recording.processes["end_ns"], default=0)
+    when = datetime.fromtimestamp(end / 1e9, UTC) if end > 0 else datetime.now(UTC)
+    return when.astimezone().replace(tzinfo=None).isoformat()
+
+
+# ---- reading ----
+
+
+def is_report(document: object) -> bool:
+    """Whether a parsed JSON document is such a report, rather than another format's."""
+    if not isinstance(document, dict) or not isinstance(document.get("files"), dict):
+        return False
+    meta = document.get("meta")
+    return isinstance(meta, dict) and "branch_coverage" in meta
+
+
+def _read(data: bytes) -> Recording:
+    return read_document(json.loads(data))
+
+
+def read_document(document: object) -> Recording:
+    """The recording of a parsed report. ValueError: it is none, or of another version."""
+    if not is_report(document) or not isinstance(document, dict):
+        raise ValueError('there are no "files" in it with "meta" that says whether branches were measured')
+    meta = document["meta"]
+    if meta.get("format") not in _READABLE:
+        raise ValueError(f"its format is {str(meta.get('format'))[:20]}, known are 2 and 3")
+    covered = Covered()
+    branch = meta.get("branch_coverage") is True
+    for path, content in document["files"].items():
+        _read_file(covered, path, content, branch)
+    return covered.build("coverage-json", branch, counts=False)
+
+
+def _read_file(covered: Covered, path: str, content: object, branch: bool) -> None:
+    if not isinstance(content, dict):
+        raise ValueError(f"{path[:60]!r} is no object")  # noqa: TRY004 - what is wrong is the file
+    file = covered.file(path)
+    contexts = _contexts(content.get("contexts", {}))
+    for line in _list(content.get("executed_lines"), int, "a line"):
+        covered.line(file, line, contexts=contexts(line))
+    if branch:
+        for arc in _list(content.get("executed_branches", []), list, "a branch"):
+            if len(arc) != 2 or not all(type(end) is int for end in arc):
+                raise ValueError("a branch is no pair of lines")
+            covered.arc(file, arc[0], arc[1], contexts(arc[0]))
+
+
+def _list(value: object, kind: type[Any], what: str) -> Iterator[Any]:
+    if not isinstance(value, list):
+        raise ValueError(f"{what} stands in no list")  # noqa: TRY004
+    for part in value:
+        if type(part) is not kind:
+            raise ValueError(f"{what} is none")
+        yield part
+
+
+def _contexts(value: object) -> Callable[[int], list[str]]:
+    """A function that gives the contexts of a line."""
+    if not isinstance(value, dict):
+        raise ValueError("contexts are no object")  # noqa: TRY004
+    for names in value.values():
+        for _ in _list(names, str, "a context"):
+            pass
+    return lambda line: value.get(str(line), [])
+
+
+FORMAT = Format(
+    name="coverage-json",
+    description="the JSON report of coverage.py (format 3), for scripts and services",
+    suffixes=(".coverage.json",),
+    binary=False,
+    writer=_write,
+    reader=_read,
+    lost="hit counts, conditions, losses",
+    kept="executed lines, taken branches, contexts",
+    of=COVERAGE,
+    needs_sources=True,
+)

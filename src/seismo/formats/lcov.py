@@ -1,0 +1,284 @@
+"""LCOV: the tracefile of geninfo, which genhtml, editors and code review services read.
+
+A record a file: SF opens it, end_of_record closes it. FN and FNDA tell of functions, DA of lines, BRDA of branches, and
+the totals follow. Where hits were counted they are written; otherwise 1 says that it ran. Names of branches are
+sentences, as coverage.py writes them ("jump to line 5"), since genhtml shows them. Paths are escaped so that none
+forges a record.
+
+Reading takes what lines say; totals are counted anew by whoever needs them. A branch becomes an arc if its name says
+where it leads, as coverage.py's and our own do; numbers, as of C compilers, do not. A way out of the code is named,
+and its arc ends at the first line of that code, which only the source tells for sure: where it can be read, the way
+is found by its name there. Otherwise FN says where functions begin.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from seismo.errors import SeismoError
+from seismo.formats.base import COVERAGE, MAX_LINE, MAX_VALUE, Format, TextSink
+from seismo.formats.covered import Covered, field_path, field_text, files_of, report_of
+
+if TYPE_CHECKING:
+    from seismo.coverage.result import FileCoverage
+    from seismo.formats.base import ByteSink
+    from seismo.formats.covered import Arc
+    from seismo.model import Recording
+
+_JUMP = re.compile(r"jump to line ([0-9]{1,9})\Z")
+_EXIT = re.compile(r"exit |return |finish |run |jump to the function exit\Z")
+_EXIT_MODULE = "exit the module"
+_RETURN = re.compile(r"return from function ['\"](.*)['\"]\Z")
+_LARGEST_RECORD = 1 << 16  # characters of a line: more than any path or name needs
+
+
+# ---- writing ----
+
+
+def _write(recording: Recording, file: ByteSink) -> None:
+    report = report_of(recording)
+    arcs: dict[str, dict[Arc, int]] = {}
+    if report.counts and report.branch:
+        arcs = {os.path.realpath(ran.path): ran.arcs for ran in files_of(recording)}
+    with TextSink(file) as out:
+        for covered in sorted(report.files, key=lambda one: one.path):
+            out.write(f"SF:{field_text(covered.path)}\n")
+            _lines(out, covered)
+            _functions(out, covered)
+            if report.branch:
+                _branches(out, covered, arcs.get(covered.absolute, {}))
+            out.write("end_of_record\n")
+
+
+def _hits(covered: FileCoverage, line: int) -> int:
+    """How often a statement ran; 1 where only that it did is known."""
+    return 1 if covered.hits is None else max(1, covered.hits.get(line, 1))
+
+
+def _lines(out: TextSink, covered: FileCoverage) -> None:
+    missing = set(covered.missing)
+    for line in covered.statements:
+        out.write(f"DA:{line},{0 if line in missing else _hits(covered, line)}\n")
+    if covered.statements:
+        out.write(f"LF:{len(covered.statements)}\nLH:{len(covered.executed)}\n")
+
+
+def _functions(out: TextSink, covered: FileCoverage) -> None:
+    """A function ran if any statement of its body did; how often is what its first statement says."""
+    regions = [region for region in covered.regions if region.kind == "function" and region.lines]
+    if not regions:
+        return
+    statements, executed = set(covered.statements), set(covered.executed)
+    found = hit = 0
+    known: set[str] = set()
+    placed = [(min(region.start, *region.lines), max(region.start, *region.lines), region) for region in regions]
+    for first, last, region in sorted(placed, key=lambda one: one[:2]):
+        inside = statements & region.lines
+        if not inside:
+            continue
+        found += 1
+        ran = bool(executed & inside)
+        hit += ran
+        name = field_text(region.name)
+        if name in known:
+            name += f"@{first}"
+        known.add(name)
+        count = _hits(covered, min(inside)) if ran else 0
+        out.write(f"FN:{first},{last},{name}\nFNDA:{count},{name}\n")
+    out.write(f"FNF:{found}\nFNH:{hit}\n")
+
+
+def _branches(out: TextSink, covered: FileCoverage, hits: dict[Arc, int]) -> None:
+    """Ways out of the code come after those that stay in it; none of a line that never ran is said to be missed."""
+    taken = _by_line(covered.executed_branches)
+    missing = _by_line(covered.missing_branches)
+    total = reached = 0
+    for line in covered.statements:
+        exits = covered.exits.get(line)
+        if exits is None:
+            continue
+        missed = missing.get(line, [])
+        total += exits
+        reached += exits - len(missed)
+        ways: list[tuple[int, str]] = []
+        if len(missed) >= exits:
+            ways += [(to_line, "-") for to_line in missed]
+        else:
+            ways += [(to_line, str(max(1, hits.get((line, to_line), 1)))) for to_line in taken.get(line, [])]
+            ways += [(to_line, "0") for to_line in missed]
+        for to_line, count in sorted(ways, key=lambda way: (way[0] < 0, way)):
+            out.write(f"BRDA:{line},0,{field_text(covered.arc_text(line, to_line))},{count}\n")
+    if total:
+        out.write(f"BRF:{total}\nBRH:{reached}\n")
+
+
+def _by_line(arcs: list[Arc]) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for from_line, to_line in arcs:
+        found.setdefault(from_line, []).append(to_line)
+    return found
+
+
+# ---- reading ----
+
+
+class _Reader:
+    """A file that is read line by line."""
+
+    def __init__(self) -> None:
+        self.covered = Covered()
+        self.file: int | None = None
+        self.test = ""
+        self.largest = 0
+        self.branches = 0
+        self.unknown = 0
+        self._path = ""
+        self._starts: dict[str, list[int]] = {}  # of the functions of this file, by their names alone
+        self._exits: list[tuple[int, str]] = []  # ways out of the code that were taken: line and name
+
+    def take(self, kind: str, value: str) -> None:
+        """Takes a record. ValueError: it cannot be. Kinds that tell nothing that is kept are skipped."""
+        if kind == "TN":
+            self.test = field_path(value)
+            return
+        if kind == "SF":
+            self._end()
+            self._path = field_path(value)
+            self.file = self.covered.file(self._path)
+            return
+        if kind == "end_of_record":
+            self._end()
+            return
+        if kind not in ("DA", "BRDA", "FN"):
+            return
+        if self.file is None:
+            raise ValueError("it is of no file: there is no SF before it")
+        if kind == "DA":
+            self._line(self.file, value)
+        elif kind == "BRDA":
+            self._branch(self.file, value)
+        else:
+            self._function(value)
+
+    def _line(self, file: int, value: str) -> None:
+        fields = value.split(",")
+        if len(fields) < 2:
+            raise ValueError("a DA has a line and a count")
+        line, hits = _count(fields[0], MAX_LINE), _count(fields[1], MAX_VALUE)
+        self.largest = max(self.largest, hits)
+        if hits:
+            self.covered.line(file, line, hits, self._contexts())
+
+    def _branch(self, file: int, value: str) -> None:
+        line_text, _, rest = value.partition(",")
+        _, _, rest = rest.partition(",")
+        name, comma, taken = rest.rpartition(",")
+        if not comma:
+            raise ValueError("a BRDA has a line, a block, a branch and a count")
+        line = _count(line_text, MAX_LINE)
+        self.branches += 1
+        ran = taken != "-" and _count(taken, MAX_VALUE) > 0
+        name = field_path(name)
+        jump = _JUMP.match(name)
+        if not (jump or _EXIT.match(name)):
+            self.unknown += 1
+        elif ran and jump:
+            self.covered.arc(file, line, int(jump[1]), self._contexts())
+        elif ran:
+            self._exits.append((line, name))
+
+    def _function(self, value: str) -> None:
+        fields = value.split(",", 2)
+        if len(fields) < 2:
+            raise ValueError("an FN has a line and a name")
+        start = _count(fields[0], MAX_LINE)
+        name = field_path(fields[-1] if len(fields) == 2 or fields[1].isdigit() else ",".join(fields[1:]))
+        self._starts.setdefault(name.partition("@")[0].rpartition(".")[2], []).append(start)
+
+    def _contexts(self) -> tuple[str, ...]:
+        return (self.test,) if self.test else ()
+
+    def _end(self) -> None:
+        """Ends a file: only now all of its functions are known."""
+        if self._exits and self.file is not None:
+            named = _named_exits(self._path)
+            for line, name in self._exits:
+                to_line = named.get((line, name)) or self._way_out(line, name)
+                if to_line:
+                    self.covered.arc(self.file, line, to_line, self._contexts())
+                else:
+                    self.unknown += 1
+        self.file = None
+        self._starts.clear()
+        self._exits.clear()
+
+    def _way_out(self, line: int, name: str) -> int:
+        """Where a named way out leads by what FN says of functions; 0 where it says nothing."""
+        if name == _EXIT_MODULE:
+            return -1
+        left = _RETURN.match(name)
+        starts = [start for start in self._starts.get(left[1], ()) if start <= line] if left else []
+        return -max(starts) if starts else 0
+
+
+def _named_exits(path: str) -> dict[tuple[int, str], int]:
+    """Where the ways out of the code of a source lead, by line and name. Nothing where it cannot be read or parsed."""
+    from seismo.coverage import source
+
+    try:
+        parsed = source.parse(source.read(path), path)
+    except SeismoError:
+        return {}
+    return {(arc[0], parsed.steps.does(arc)): arc[1] for arc in parsed.arcs if arc[1] < 0}
+
+
+def _count(field: str, most: int) -> int:
+    if not (field.isascii() and field.isdigit()) or len(field) > 20 or int(field) > most:
+        raise ValueError(f"{field[:20]!r} is no number from 0 to {most}")
+    return int(field)
+
+
+def _read(data: bytes) -> Recording:
+    try:
+        content = data.decode()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"it is no UTF-8 text (byte {error.start})") from None
+    reader = _Reader()
+    records = 0
+    for number, row in enumerate(content.split("\n"), 1):
+        row = row.strip()
+        if not row or row.startswith("#"):
+            continue
+        kind, colon, value = row[:_LARGEST_RECORD].partition(":")
+        try:
+            if not colon and kind != "end_of_record":
+                raise ValueError("it is no record of a tracefile")
+            reader.take(kind, value)
+        except ValueError as error:
+            raise ValueError(f"line {number}: {error}") from None
+        records += kind in ("SF", "TN", "end_of_record")
+    if content.strip() and not records:
+        raise ValueError("it has no record of a tracefile")
+    if reader.file is not None:
+        raise ValueError("the last end_of_record is missing: it is cut short")
+    if reader.unknown:
+        detail = "branches whose names do not say where they lead"
+        reader.covered.loss("branches-unknown", reader.unknown, detail)
+    branch = reader.branches > reader.unknown
+    return reader.covered.build("lcov", branch, counts=reader.largest > 1)
+
+
+FORMAT = Format(
+    name="lcov",
+    description="the tracefile of LCOV, for genhtml, editors and code review",
+    suffixes=(".lcov", ".info"),
+    binary=False,
+    writer=_write,
+    reader=_read,
+    lost="contexts, excluded lines, conditions, losses",
+    kept="lines with their counts, test names as contexts; branches whose names say where they lead",
+    of=COVERAGE,
+    needs_sources=True,
+)

@@ -1,0 +1,205 @@
+"""What the magics of IPython record, and how it is displayed: text in a terminal, the same as HTML in a notebook."""
+
+from __future__ import annotations
+
+import html
+import io
+import os
+from typing import TYPE_CHECKING, Any
+
+from seismo.errors import UsageError
+from seismo.escape import printable
+from seismo.report.paper import Paper
+from seismo.report.text import Signs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import CodeType
+
+    from seismo.coverage.result import FileCoverage
+    from seismo.model import Recording
+    from seismo.report.paper import Span
+
+WIDTH = 100
+# What the styles of a report are in a notebook, on light and on dark ground.
+LOOKS = {
+    "title": "font-weight: bold",
+    "strong": "font-weight: bold",
+    "label": "color: #2a8aa5",
+    "head": "opacity: 0.6",
+    "quiet": "opacity: 0.6",
+    "time": "font-weight: bold",
+    "hot": "color: #d1242f; font-weight: bold",
+    "bad": "color: #d1242f",
+    "warning": "color: #b87700",
+    "good": "color: #2f9e44",
+}
+
+
+class Recorded:
+    """A session of one verb, and its table. session: a context manager with the attribute recording."""
+
+    session: Any
+
+    def __init__(self, options: dict[str, Any], limit: int, file: str, functions: Sequence[CodeType]) -> None:
+        """options: as ipython.read gives them. file: the cell's. functions: those that -f named. Raises UsageError."""
+        self.options = options
+        self.limit = limit
+        self.file = file
+        self.functions = functions
+        self.begin()
+
+    def begin(self) -> None:
+        """Makes the session."""
+        raise NotImplementedError
+
+    def write(self, paper: Paper) -> None:
+        """Writes the table."""
+        raise NotImplementedError
+
+    @property
+    def recording(self) -> Recording:
+        """What was recorded."""
+        recording: Recording = self.session.recording
+        return recording
+
+    def text(self) -> str:
+        """The table as plain text."""
+        stream = io.StringIO()
+        self.write(Paper(stream, WIDTH, Signs()))
+        return stream.getvalue()
+
+    def __repr__(self) -> str:
+        return self.text().rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        """The table for a notebook."""
+        paper = HtmlPaper(WIDTH)
+        self.write(paper)
+        return f'<pre style="line-height: 1.2; overflow-x: auto">{paper.text}</pre>'
+
+
+class HtmlPaper(Paper):
+    """Writes HTML for inside of a <pre>. Whatever the program's names and source hold, it is text there."""
+
+    plain = False
+
+    def __init__(self, width: int) -> None:
+        self._written = io.StringIO()
+        super().__init__(self._written, width, Signs())
+
+    @property
+    def text(self) -> str:
+        """What was written."""
+        return self._written.getvalue()
+
+    def line(self, *spans: Span | str) -> None:
+        """Writes one line."""
+        pieces = [(span, "") if isinstance(span, str) else span for span in spans]
+        marked = [
+            f'<span style="{LOOKS[style]}">{html.escape(text)}</span>' if LOOKS.get(style) else html.escape(text)
+            for text, style in pieces
+        ]
+        self.stream.write("".join(marked).rstrip() + "\n")
+
+
+class Profiled(Recorded):
+    """Calls."""
+
+    def begin(self) -> None:
+        """A session of seismo.profile."""
+        import seismo
+        from seismo.report.functions import ORDERS
+
+        self.order = self.options.get("--sort", "own")
+        if self.order not in ORDERS:
+            raise UsageError(f"--sort cannot be {self.order!a}", hint=f"it is one of {', '.join(ORDERS)}")
+        settings = {key: self.options.get(f"--{key.replace('_', '-')}") for key in ("where", "c_functions")}
+        self.session = seismo.profile(**settings)
+
+    def write(self, paper: Paper) -> None:
+        """The functions."""
+        from seismo.report.functions import Modules, write_functions
+        from seismo.report.where import about_functions
+
+        below = Modules(where=about_functions("calls > 0"))  # not what the cell itself was called by
+        write_functions(paper, self.recording.functions, self.order, below, self.limit, None)
+
+
+class Timed(Recorded):
+    """Lines and their times."""
+
+    def begin(self) -> None:
+        """A session of seismo.lines."""
+        import seismo
+
+        self.session = seismo.lines(where=self._where())
+
+    def _where(self) -> str:
+        """The functions and modules that are named, else the cell."""
+        parts = [
+            f'file("{_quoted(code.co_filename)}") and qualname("{_quoted(code.co_qualname)}")'
+            for code in self.functions
+        ]
+        parts += [f'module("{module}")' for module in self.options.get("-m", ())]
+        return " or ".join(f"({part})" for part in parts or [f'file("{_quoted(self.file)}")'])
+
+    def write(self, paper: Paper) -> None:
+        """The sources with their times."""
+        from seismo.report.lines import LinesView, write_sources
+        from seismo.report.timed_source import timed_program
+
+        program = timed_program(self.recording)
+        if not program.lines:
+            paper.line("nothing of it ran")
+            return
+        write_sources(paper, program, LinesView(limit=self.limit, files=None, share=0.0))
+
+
+class Covered(Recorded):
+    """Lines that ran."""
+
+    def begin(self) -> None:
+        """A session of seismo.cover."""
+        import seismo
+
+        sources = [os.path.dirname(self.file), *self.options.get("--source", ())]
+        branch, counts = "--branch" in self.options, "--counts" in self.options
+        self.session = seismo.cover(source=sources, rcfile="", branch=branch, counts=counts)
+
+    def write(self, paper: Paper) -> None:
+        """The cell's lines, marked, and a table of what else there is."""
+        from seismo.report.coverage import View, write_problems, write_table
+
+        report = self.session.analysis()
+        cell = next((file for file in report.files if file.absolute == self.file), None)
+        if cell is not None:
+            self._write_cell(paper, cell)
+            report.files.remove(cell)
+        if report.files:
+            paper.line()
+            write_table(paper, report, View(rows=self.limit))
+        write_problems(paper, report)
+
+    def _write_cell(self, paper: Paper, cell: FileCoverage) -> None:
+        from seismo.report.coverage import total_text
+
+        paper.line((total_text(cell.numbers), "title"))
+        partial: dict[int, list[str]] = {}
+        for line, to in cell.missing_branches:
+            if line not in cell.missing:
+                partial.setdefault(line, []).append(cell.missing_text(line, to))
+        missing, executed = set(cell.missing), set(cell.executed)
+        for number, source in enumerate(cell.source_lines, 1):
+            mark, style = ("✗", "bad") if number in missing else ("✓", "good") if number in executed else (" ", "quiet")
+            if number in partial:
+                mark, style = "~", "warning"
+            hits = f"{cell.hits[number]:>9,} " if cell.hits and number in cell.hits else " " * 10 if cell.hits else ""
+            paper.line((f"{number:>4} {mark} {hits}", style), printable(source))
+            for why in partial.get(number, ()):
+                paper.line((f"     ~ {printable(why)}", "warning"))
+
+
+def _quoted(text: str) -> str:
+    """The text inside a quoted pattern that matches nothing else."""
+    return "".join(f"[{char}]" if char in "*?[" else char for char in text).replace("\\", "\\\\").replace('"', '\\"')

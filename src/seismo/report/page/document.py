@@ -1,0 +1,114 @@
+"""What the pages are made of: escaped text, the frame of a document, bars, numbers, and whole files.
+
+Why no templates: the reading side has no engine among its dependencies, and what is needed of one is a single thing,
+that no text goes out unescaped. So every text of the recorded program passes through text(), once, where it is put
+into a page.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+import html
+import os
+from importlib import resources
+
+from seismo.errors import FormatError
+from seismo.escape import printable
+
+_TAB = 8
+
+
+def text(value: str) -> str:
+    """Any text as content or as a quoted attribute: nothing in it is markup, and nothing in it is invisible."""
+    return html.escape(printable(value), quote=True)
+
+
+def code(value: str) -> str:
+    """A line of source as text, with its tabs as blanks."""
+    return text(value.expandtabs(_TAB))
+
+
+def count(number: float) -> str:
+    """A whole number with its thousands apart (thin blanks)."""
+    return f"{number:,.0f}".replace(",", "\u202f")
+
+
+def plural(number: int, one: str, many: str = "") -> str:
+    """A count with its noun."""
+    return f"{count(number)} {one if number == 1 else many or one + 's'}"
+
+
+def bar(*parts: tuple[str, float]) -> str:
+    """A bar of 100 units of width, of parts with a class and a width each. Drawn, for a page has no inline styles."""
+    shapes = []
+    x = 0.0
+    for name, width in parts:
+        if width > 0:
+            shapes.append(f'<rect class="{name}" x="{x:.2f}" width="{min(width, 100 - x):.2f}" height="8"/>')
+        x += width
+    return (
+        '<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">'
+        f'<rect class="none" width="100" height="8"/>{"".join(shapes)}</svg>'
+    )
+
+
+@functools.cache
+def _asset(name: str) -> str:
+    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8").strip()
+
+
+def _hash(content: str) -> str:
+    return base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+
+
+@functools.cache
+def _head() -> str:
+    style, script = _asset("style.css"), _asset("script.js")
+    policy = (
+        f"default-src 'none'; style-src 'sha256-{_hash(style)}'; script-src 'sha256-{_hash(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return (
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        '<meta name="referrer" content="no-referrer">\n'
+        f"<style>{style}</style>\n"
+    )
+
+
+def document(title: str, kind: str, body: str) -> str:
+    """A whole page. title: plain text, escaped here. body: markup. kind: the class of the body, for the style."""
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f"{_head()}<title>{text(title)}</title>\n</head>\n"
+        f'<body class="{kind}">\n{body}\n<script>{_asset("script.js")}</script>\n</body>\n</html>\n'
+    )
+
+
+def filter_box(hint: str) -> str:
+    """The field whose words filter the rows of the page's table."""
+    return f'<label>Filter <input id="filter" type="search" placeholder="{text(hint)}" autocomplete="off"></label>'
+
+
+def footer(keys: str) -> str:
+    """The foot of a page. keys: markup that says which keys do what."""
+    from seismo import __version__
+
+    return f"<footer><p>{keys}</p><p>seismo {text(__version__)}</p></footer>"
+
+
+def save(path: str, content: str) -> None:
+    """Writes a page, whole or not at all. FormatError: it cannot be written."""
+    part = f"{path}.{os.getpid()}.part"
+    try:
+        with open(part, "w", encoding="utf-8", newline="\n") as file:
+            file.write(content)
+        os.replace(part, path)
+    except OSError as error:
+        raise FormatError(f"the page cannot be written: {error.strerror or error}", where=path) from None
+    finally:
+        if os.path.exists(part):
+            os.unlink(part)

@@ -1,0 +1,51 @@
+"""Whole runs: seismo's recorder and coverage.py come to the same lines, branches and percentages."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import differences
+import pytest
+
+import seismo
+
+HERE = Path(__file__).parent
+PACKAGE = Path(seismo.__file__).parents[1]
+MODULES = [
+    f"*/{name}.py"
+    for name in (
+        *("argparse", "ast", "calendar", "configparser", "contextlib", "dataclasses", "difflib", "fractions"),
+        *("graphlib", "queue", "shlex", "statistics", "string", "textwrap"),
+    )
+]
+PROGRAMS = {
+    "flow": ["*/flow.py"],
+    "raises": ["*/raises.py"],
+    "asynchronous": ["*/asynchronous.py", "*/asyncio/*.py"],
+    "library": ["*/covered/library.py", "*/json/*.py", "*/tomllib/*.py", "*/string/*.py", *MODULES],
+}
+
+
+def measured(tool, program):
+    words = [sys.executable, "-W", "ignore", HERE / "measure.py", tool, HERE / "covered" / f"{program}.py"]
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE)}
+    if program in differences.C_TRACER_ONLY:
+        environment["COVERAGE_CORE"] = "ctrace"
+    done = subprocess.run(
+        [*words, *PROGRAMS[program]], env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_run_comes_to_what_coverage_says(program):
+    expected = measured("coverage", program)
+    assert len(expected) >= len(PROGRAMS[program]) - 3
+    found = measured("seismo", program)
+    assert sorted(found) == sorted(expected)
+    for path, of in expected.items():
+        for name, value in of.items():
+            assert found[path][name] == value, f"{path}: {name}"

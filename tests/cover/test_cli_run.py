@@ -1,0 +1,282 @@
+"""`seismo cover`: what it records of a program, its children and its ends, and what it says at the end."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import seismo
+from seismo.coverage.analysis import analyze
+from seismo.coverage.settings import for_recording
+
+HOME = str(Path(seismo.__file__).parents[1])
+CORE = """\
+def work(n):
+    if n > 3:
+        return "big"
+    return "small"
+
+
+def unused():
+    return 1
+"""
+
+
+class Lab:
+    def __init__(self, folder):
+        self.folder = folder
+        self.write("app/__init__.py", "NAME = 1\n")
+        self.write("app/core.py", CORE)
+        self.write("app/idle.py", "VALUE = 1\n")
+        self.environment = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
+        self.environment |= {"PYTHONPATH": HOME, "COLUMNS": "80"}
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def run(self, *words, **more):
+        command = [sys.executable, "-m", "seismo", *map(str, words)]
+        environment = {**self.environment, **more}
+        return subprocess.run(
+            command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=120, check=False
+        )
+
+    def cover(self, *words, status=0):
+        done = self.run("cover", "-o", "r.seismo", *words)
+        assert done.returncode == status, done.stderr
+        return done
+
+    def lines(self, name="r.seismo"):
+        """{file below the folder: its executed lines}, of all processes."""
+        recording = seismo.open(self.folder / name)
+        report = analyze(recording, for_recording(recording, str(self.folder)))
+        return {os.path.relpath(file.absolute, self.folder): file.executed for file in report.files}
+
+
+@pytest.fixture
+def lab(tmp_path):
+    return Lab(tmp_path)
+
+
+def test_a_table_at_the_end(lab):
+    lab.write("main.py", "import sys\nfrom app.core import work\nprint(work(2))\nif sys.argv[1:]:\n    print('args')\n")
+    done = lab.cover("--branch", "main.py")
+    assert done.stdout == "small\n"
+    assert lab.lines() == {"app/__init__.py": [1], "app/core.py": [1, 2, 4, 7], "main.py": [1, 2, 3, 4]}
+    rows = [line.split() for line in done.stderr.splitlines()]
+    assert ["app/core.py", "6", "2", "2", "1", "62", "%"] in [row[:7] for row in rows]
+    assert ["main.py", "5", "1", "2", "1", "71", "%"] in [row[:7] for row in rows]
+    assert any(row[0] == "TOTAL" and row[1:3] == ["12", "3"] for row in rows if row)
+    assert "3, 8" in done.stderr
+    assert done.stderr.startswith("seismo: 69 % of 12 statements and 4 branches in 3 files")
+    assert "lost" not in done.stderr
+    assert done.stderr.endswith("seismo report r.seismo   shows the rest\n")
+    assert lab.cover("-q", "main.py").stderr == ""
+
+
+def test_source_finds_what_never_ran(lab):
+    lab.write("main.py", "import app.core\n")
+    lab.cover("--source", "app", "main.py")
+    everything = {"app/__init__.py": [1], "app/core.py": [1, 7], "app/idle.py": []}
+    assert lab.lines() == everything
+    lab.cover("--source", "app.core", "main.py")
+    assert lab.lines() == {"app/core.py": [1, 7]}
+    lab.cover("--source", lab.folder / "app", "main.py")
+    assert lab.lines() == everything
+    assert "root of all" in lab.run("cover", "--source", "/", "main.py").stderr
+
+
+def test_include_and_omit_are_coverages(lab):
+    lab.write("app/sub/deep.py", "x = 1\n")
+    lab.write("app/sub/__init__.py", "x = 1\n")
+    lab.write("main.py", "import app.core, app.idle, app.sub.deep\n")
+    for words, files in (
+        (["--include", "app/*.py"], ["app/__init__.py", "app/core.py", "app/idle.py"]),
+        (["--include", "*/sub/*"], ["app/sub/__init__.py", "app/sub/deep.py"]),
+        (["--include", "main.py,idle.py"], ["app/idle.py", "main.py"]),
+        (["--omit", "app/*"], ["main.py"]),
+        (["--omit", "*/sub/*", "--omit", "main.py,app/i*.py"], ["app/__init__.py", "app/core.py"]),
+        (["--source", ".", "--omit", "__init__.py,app/**/deep.py"], ["app/core.py", "app/idle.py", "main.py"]),
+    ):
+        lab.cover(*words, "main.py")
+        assert sorted(name for name in lab.lines()) == sorted(files), words
+
+
+def test_contexts_counts_and_a_line(lab):
+    lab.write(
+        "test_it.py",
+        "from app.core import work\n\n\ndef test_small():\n    work(1)\n\n\ndef test_big():\n    work(4)\n    work(5)\n"
+        "\n\ntest_small()\ntest_big()\n",
+    )
+    lab.cover("--contexts", "test", "--counts", "--branch", "test_it.py")
+    done = lab.run("report", "r.seismo", "--line", "app/core.py:2")
+    assert "executed 3 times" in done.stdout
+    assert "did jump to line 3" in done.stdout
+    assert "test_small" in done.stdout
+    assert "test_big" in done.stdout
+    done = lab.run("report", "r.seismo", "--line", "core.py:3")
+    assert "test_small" not in done.stdout
+    assert "test_big" in done.stdout
+    assert "there is no such context" in lab.run("report", "r.seismo", "--contexts", "nosuch").stderr
+    only = lab.run("report", "r.seismo", "--contexts", "*test_small", "--include", "app/c*").stdout
+    assert "1, 3, 7-8" in only
+
+
+def test_settings_of_the_project(lab):
+    lab.write(
+        ".coveragerc", "[run]\nsource = app\nbranch = yes\nplugins = x\n[report]\nfail_under = 90\nomit = */idle.py\n"
+    )
+    lab.write("main.py", "import app.core\nprint('ran')\n")
+    done = lab.cover("main.py", status=1)
+    assert done.stdout == "ran\n"
+    assert "not taken over: [run] plugins" in done.stderr
+    assert "is less than the 90 % that are wanted" in done.stderr
+    assert "idle" not in done.stderr
+    lab.cover("--fail-under", "10", "main.py")
+    assert "main.py" in lab.cover("--no-config", "main.py").stderr
+    lab.write("pyproject.toml", "[tool.seismo.cover]\nbrunch = 1\n")
+    done = lab.run("cover", "main.py")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "brunch is no setting" in done.stderr
+
+
+def test_the_programs_own_status_wins(lab):
+    lab.write(
+        "main.py",
+        "import sys, os\nprint('ran')\nstatus = int(sys.argv[1])\n"
+        "if len(sys.argv) > 2:\n    os._exit(status)\nsys.exit(status)\n",
+    )
+    assert lab.cover("--fail-under", "100", "main.py", 3, status=3).stdout == "ran\n"
+    assert lab.cover("--fail-under", "100", "-q", "main.py", 0, status=1).stdout == "ran\n"
+    lab.cover("--fail-under", "100", "main.py", 4, "x", status=4)
+    lab.cover("--fail-under", "100", "main.py", 0, "x", status=1)
+    lab.cover("--fail-under", "10", "main.py", 0)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--fail-under", "101", "x.py"], "--fail-under cannot be"),
+        (["--contexts", "x", "x.py"], "it is one of test"),
+        (["--include", "a**b", "x.py"], "a file pattern cannot be 'a**b'"),
+        (["--rcfile", "nosuch", "x.py"], "no such settings file"),
+        (["--rcfile", "nosuch", "--no-config", "x.py"], "cannot both be"),
+        (["nosuch.py"], "cannot open the script"),
+        ([], "which program?"),
+    ],
+)
+def test_bad_options(lab, words, message):
+    done = lab.run("cover", *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_forks_and_ends_without_atexit(lab):
+    lab.write(
+        "main.py",
+        "import os, sys\nfrom app import core\nif not os.fork():\n    core.work(5)\n    os._exit(0)\nos.wait()\n"
+        "core.work(1)\nif len(sys.argv) == 1:\n    os.execv(sys.executable, [sys.executable, 'main.py', 'b'])\n",
+    )
+    lab.cover("--children", "main.py")
+    found = lab.lines()
+    assert found["app/core.py"] == [1, 2, 3, 4, 7]
+    assert found["main.py"] == [1, 2, 3, 4, 5, 6, 7, 8, 9]
+    assert len(seismo.open(lab.folder / "r.seismo").processes) == 2  # what it becomes by exec is another program
+
+
+def test_children_of_all_kinds(lab):
+    lab.write("child.py", "from app.core import work\nwork(9)\n")
+    lab.write(
+        "main.py",
+        "import multiprocessing, subprocess, sys\nfrom app.core import work\n\n\ndef job(n):\n    return work(n)\n\n\n"
+        "if __name__ == '__main__':\n    subprocess.run([sys.executable, 'child.py'], env={'PYTHONPATH': '.'})\n"
+        "    with multiprocessing.get_context('spawn').Pool(1) as pool:\n        pool.map(job, [1, 2])\n",
+    )
+    lab.cover("--children", "--branch", "main.py")
+    found = lab.lines()
+    assert found["child.py"] == [1, 2]
+    assert found["app/core.py"] == [1, 2, 3, 4, 7]
+    assert found["main.py"] == [1, 2, 5, 6, 9, 10, 11, 12]
+
+
+def test_forked_children_without_children_have_their_own(lab):
+    lab.write(
+        "main.py", "import os\nfrom app.core import work\nif not os.fork():\n    work(5)\n    os._exit(0)\nos.wait()\n"
+    )
+    lab.cover("main.py")
+    assert lab.lines()["app/core.py"] == [1, 7]
+    (child,) = list(lab.folder.glob("r-*.seismo"))
+    assert lab.lines(child.name)["app/core.py"] == [2, 3]
+    done = lab.run("merge", "all.seismo", "r.seismo", child)
+    assert done.returncode == 0, done.stderr
+    assert lab.lines("all.seismo")["app/core.py"] == [1, 2, 3, 7]
+
+
+def test_threads_tasks_and_greenlets(lab):
+    lab.write("app/more.py", "def f(n):\n    return n\n\n\ndef g(n):\n    return n\n\n\ndef h(n):\n    return n\n")
+    lab.write(
+        "main.py",
+        "import asyncio, threading\nimport greenlet\nfrom app import more\n\n\nasync def task():\n"
+        "    await asyncio.sleep(0)\n"
+        "    more.g(1)\n\n\nthread = threading.Thread(target=more.f, args=(1,))\nthread.start()\nthread.join()\n"
+        "asyncio.run(task())\ngreenlet.greenlet(more.h).switch(1)\n",
+    )
+    pytest.importorskip("greenlet")
+    lab.cover("--branch", "main.py")
+    assert lab.lines()["app/more.py"] == [1, 2, 5, 6, 9, 10]
+    assert lab.lines()["main.py"] == [1, 2, 3, 6, 7, 8, 11, 12, 13, 14, 15]
+
+
+def test_the_main_module_of_a_package(lab):
+    lab.write("app/__main__.py", "from app.core import work\nwork(1)\n")
+    lab.cover("--source", "app", "-m", "app")
+    assert lab.lines()["app/__main__.py"] == [1, 2]
+    assert lab.lines()["app/core.py"] == [1, 2, 4, 7]
+
+
+def test_what_changed_since(lab):
+    def git(*words):
+        who = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
+        subprocess.run(["git", *who, *words], cwd=lab.folder, check=True, capture_output=True)
+
+    lab.write("main.py", "from app.core import work\nwork(1)\n")
+    git("init", "-q")
+    git("add", "main.py", "app")
+    git("commit", "-qm", "begin")
+    lab.cover("--branch", "main.py")
+    done = lab.run("report", "r.seismo", "--changed-since", "HEAD")
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, "0 changed statements since HEAD: 0 not executed")
+    lab.write("app/core.py", CORE.replace('"big"', '"BIG"') + "\n\nnew = (\n    1,\n    2,\n)\n")
+    lab.cover("--branch", "main.py")
+    done = lab.run("report", "r.seismo", "--changed-since", "HEAD")
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.startswith("2 changed statements since HEAD: 1 not executed (50 % were)")
+    assert 'return "BIG"' in done.stdout
+    assert lab.run("report", "r.seismo", "--changed-since", "HEAD", "--fail-under", "50").returncode == 0
+    done = lab.run("report", "r.seismo", "--changed-since", "nosuch")
+    assert (done.returncode, "git knows no revision" in done.stderr) == (2, True)
+
+
+def test_reports_of_other_kinds_and_options_of_other_kinds(lab):
+    lab.write("main.py", "import app.core\n")
+    lab.cover("-q", "main.py")
+    assert "--tree is for recordings of calls" in lab.run("report", "r.seismo", "--tree").stderr
+    lab.run("profile", "-q", "-o", "p.seismo", "main.py")
+    assert "--show-missing is for recordings of coverage" in lab.run("report", "p.seismo", "--show-missing").stderr
+    done = lab.run("merge", "m.seismo", "r.seismo", "p.seismo")
+    assert (done.returncode, "cannot be made one" in done.stderr) == (2, True)
+    assert "recorder coverage" in lab.run("info", "r.seismo").stdout
+
+
+def test_start_loads_little(lab):
+    lab.write("main.py", "import sys\nprint(*sorted(sys.modules))\n")
+    loaded = set(lab.cover("-q", "main.py").stdout.split())
+    assert not loaded & {"re", "typing", "dataclasses", "argparse", "configparser", "tomllib", "inspect", "json"}

@@ -1,0 +1,137 @@
+"""What is a statement, excluded, a branch: as coverage.py decides, on the standard library and on random programs."""
+
+import os
+import random
+import sysconfig
+import warnings
+from pathlib import Path
+
+import differences
+import pytest
+import random_source
+from coverage.config import DEFAULT_EXCLUDE, DEFAULT_PARTIAL, DEFAULT_PARTIAL_ALWAYS
+from coverage.exceptions import NotPython
+from coverage.misc import join_regex
+from coverage.parser import PythonParser
+from coverage.python import get_python_source
+from coverage.regions import code_regions
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from seismo.coverage import defaults, source
+
+LIBRARY = Path(sysconfig.get_path("stdlib"))
+# Large ones, and those with the unusual: other encodings, form feeds, match, async, except*, much on one line.
+SAMPLE = [
+    "_pydatetime.py",
+    "argparse.py",
+    "ast.py",
+    "asyncio/base_events.py",
+    "asyncio/locks.py",
+    "asyncio/taskgroups.py",
+    "configparser.py",
+    "contextlib.py",
+    "dataclasses.py",
+    "difflib.py",
+    "doctest.py",
+    "enum.py",
+    "functools.py",
+    "heapq.py",
+    "json/decoder.py",
+    "json/encoder.py",
+    "locale.py",
+    "logging/__init__.py",
+    "sqlite3/__init__.py",
+    "string.py",
+    "test/support/__init__.py",
+    "test/test_except_star.py",
+    "test/test_grammar.py",
+    "test/test_importlib/namespace_pkgs/portion1/foo/one.py",
+    "test/test_source_encoding.py",
+    "test/test_with.py",
+    "textwrap.py",
+    "tomllib/_parser.py",
+    "xml/etree/ElementTree.py",
+]
+
+
+def test_the_default_patterns_are_the_same():
+    assert list(defaults.EXCLUDE) == DEFAULT_EXCLUDE
+    assert list(defaults.PARTIAL) == DEFAULT_PARTIAL
+    assert list(defaults.PARTIAL_ALWAYS) == DEFAULT_PARTIAL_ALWAYS
+
+
+def coverages(text):
+    """What coverage.py says of a source: by the names that it has in ParsedSource."""
+    parser = PythonParser(text=text or "\n", exclude=join_regex(DEFAULT_EXCLUDE))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        parser.parse_source()
+        return {
+            "statements": parser.statements,
+            "excluded": parser.excluded,
+            "first_lines": parser.multiline_map,
+            "arcs": parser.arcs(),
+            "exit_counts": dict(parser.exit_counts()),
+            "no_branch": parser.lines_matching(join_regex(DEFAULT_PARTIAL + DEFAULT_PARTIAL_ALWAYS)),
+            "regions": {(r.kind, r.name, r.start, frozenset(r.lines)) for r in code_regions(text)},
+        }
+
+
+def ours(text):
+    parsed = source.parse(text, "app.py")
+    found = {name: getattr(parsed, name) for name in ("statements", "excluded", "first_lines", "arcs", "no_branch")}
+    regions = {(region.kind, region.name, region.start, region.lines) for region in parsed.regions}
+    return {**found, "exit_counts": dict(parsed.exit_counts), "regions": regions}
+
+
+def library_files(sample):
+    """The sample; all of the library when SEISMO_ALL_SOURCES is set, which takes some minutes."""
+    if not os.environ.get("SEISMO_ALL_SOURCES"):
+        return [name for name in sample if (LIBRARY / name).exists()]
+    return sorted(str(path.relative_to(LIBRARY)) for path in LIBRARY.rglob("*.py"))
+
+
+@pytest.mark.parametrize("name", library_files(SAMPLE))
+def test_on_the_standard_library(name):
+    path = str(LIBRARY / name)
+    try:
+        expected = coverages(get_python_source(path))
+    except (SyntaxError, NotPython):  # test data that is no Python
+        with pytest.raises(source.SourceError):
+            source.parse(source.read(path), path)
+        return
+    assert ours(source.read(path)) == expected
+
+
+def test_most_of_the_sample_is_there():
+    assert len([name for name in SAMPLE if (LIBRARY / name).exists()]) > 15
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+def test_on_random_programs(seed):
+    text = random_source.program(random.Random(seed))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(text, "app.py", "exec", dont_inherit=True)
+    except SyntaxError:  # a `global` after its use, for one
+        return
+    text = text if text.endswith("\n") else text + "\n"
+    try:
+        expected = coverages(text)
+    except AssertionError:  # differences.EMPTY_WITH
+        ours(text)
+        return
+    assert ours(text) == expected
+
+
+@pytest.mark.parametrize("name", differences.SOURCES)
+def test_what_differs_still_does(name):
+    text, statements, branch_lines = differences.SOURCES[name]
+    parsed = source.parse(text, "app.py")
+    assert parsed.statements == statements
+    assert {line for line, exits in parsed.exit_counts.items() if exits > 1} == branch_lines
+    with pytest.raises(Exception, match=r"Expected one arc|Couldn't parse|maximum recursion"):
+        coverages(text.replace("\f", " "))

@@ -1,0 +1,549 @@
+"""The formats of coverage: equal to what coverage.py writes of the same data, and read back."""
+
+import io
+import json
+import os
+import random
+import sqlite3
+import xml.etree.ElementTree as ET
+from contextlib import closing, suppress
+from typing import ClassVar
+
+import coverage
+import covered_samples as samples
+import pytest
+from coverage.numbits import nums_to_numbits
+from lxml import etree
+from pycobertura import Cobertura
+from pycobertura.filesystem import DirectoryFileSystem
+
+from seismo import formats
+from seismo.errors import FormatError, SeismoError
+from seismo.model import merge
+
+NAMES = [format_.name for format_ in formats.FORMATS if format_.of == "coverage"]
+READABLE = [name for name in NAMES if formats.by_name(name).reader]
+WAYS = [(False, ()), (True, ()), (False, ("", "one", "two|x")), (True, ("", "one", "two|x"))]
+
+
+class Case:
+    """A program that ran under coverage.py, and the recording that seismo reads from its data file."""
+
+    def __init__(self, folder, branch, contexts, programs=None):
+        self.folder = folder
+        self.session = samples.covered(folder, branch=branch, contexts=contexts, programs=programs)
+        self.contexts = contexts
+        self.recording = formats.read(folder / ".coverage")
+        self.report = formats.covered.report_of(self.recording)
+
+    def written(self, name):
+        out = io.BytesIO()
+        formats.write(self.recording, out, name)
+        return out.getvalue()
+
+
+@pytest.fixture(scope="module", params=WAYS, ids=["lines", "branches", "lines-contexts", "branches-contexts"])
+def case(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("covered")
+    before = os.getcwd()
+    os.chdir(folder)
+    try:
+        case = Case(folder, *request.param)
+        yield case
+        case.session.get_data().close(force=True)
+    finally:
+        os.chdir(before)
+
+
+@pytest.fixture
+def branches(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    case = Case(tmp_path, True, ("", "a", "b"))
+    yield case
+    case.session.get_data().close(force=True)
+
+
+def contexts(recording):
+    """{path: {line: the names of its contexts, sorted}}"""
+    found = {}
+    for name, files in formats.covered.Ran(recording).contexts():
+        for ran in files:
+            for line in ran.lines:
+                found.setdefault(ran.path, {}).setdefault(line, set()).add(name)
+    return {path: {line: sorted(names) for line, names in lines.items()} for path, lines in found.items()}
+
+
+def lines_and_arcs(recording, arcs=True):
+    return {ran.path: (set(ran.lines), set(ran.arcs) if arcs else set()) for ran in formats.covered.files_of(recording)}
+
+
+def branch_arcs(case):
+    return {file.absolute: (set(file.executed), set(file.executed_branches)) for file in case.report.files}
+
+
+# ---- equal to coverage.py ----
+
+
+def test_the_data_file_says_what_coverage_reads(case):
+    data = case.session.get_data()
+    files = formats.covered.files_of(case.recording)
+    assert {ran.path for ran in files} == data.measured_files()
+    assert case.recording.meta["branch"] is data.has_arcs()
+    for ran in files:
+        assert set(ran.lines) == set(data.lines(ran.path))
+        names = data.contexts_by_lineno(ran.path)  # in no order
+        assert contexts(case.recording)[ran.path] == {line: sorted(names[line]) for line in names}
+        if data.has_arcs():
+            assert set(ran.arcs) == {arc for arc in data.arcs(ran.path) if 0 not in arc and arc[0] != arc[1]}
+
+
+def test_coverage_reports_the_same_of_a_written_data_file(case, tmp_path):
+    formats.write(case.recording, tmp_path / ".coverage")
+    again = coverage.Coverage(data_file=str(tmp_path / ".coverage"), config_file=False)
+    again.load()
+    for report in ("json_report", "lcov_report", "report"):
+        options = {"outfile": None} if report == "report" else {}
+        if report == "report":
+            shown = [io.StringIO(), io.StringIO()]
+            for session, out in zip((case.session, again), shown, strict=True):
+                session.report(file=out, show_missing=True)
+            assert shown[0].getvalue() == shown[1].getvalue()
+            continue
+        one, other = (samples.output(getattr(session, report), **options) for session in (case.session, again))
+        if report == "json_report":
+            one, other = ({**json.loads(text), "meta": None} for text in (one, other))
+        assert one == other
+    assert again.get_data().measured_contexts() == set(case.contexts or [""])
+    again.get_data().close(force=True)
+
+
+def test_files_of_which_nothing_ran_are_counted(branches):
+    """With a source folder, a report has files that never ran; so has coverage.py's of what is written."""
+    (branches.folder / "idle.py").write_text("def f(x):\n    if x:\n        return 1\n")
+    recording = branches.recording
+    recording.meta["settings"] = {"source_dirs": [str(branches.folder)]}
+    formats.covered._reports.pop(recording)
+    totals = formats.covered.report_of(recording).totals
+    assert totals.missing > branches.report.totals.missing
+    formats.write(recording, "again.coverage")
+    again = coverage.Coverage(data_file="again.coverage", config_file=False)
+    again.load()
+    theirs = json.loads(samples.output(again.json_report))["totals"]
+    again.get_data().close(force=True)
+    assert theirs["num_statements"] == totals.statements
+    assert theirs["missing_lines"] == totals.missing
+    assert theirs["missing_branches"] == totals.missing_branches
+
+
+def comparable(document):
+    """A JSON report without its time and version, and with contexts of regions only for their own lines."""
+    del document["meta"]["timestamp"], document["meta"]["version"]
+    for file in document["files"].values():
+        for part in [file, *file["functions"].values(), *file["classes"].values()]:
+            for line, names in list(part.get("contexts", {}).items()):
+                part["contexts"][line] = sorted(names)
+                if part is not file and int(line) not in part["executed_lines"]:
+                    del part["contexts"][line]
+    return document
+
+
+def test_json_equals_coverages(case):
+    case.session.config.json_show_contexts = bool(case.contexts)
+    theirs = comparable(json.loads(samples.output(case.session.json_report)))
+    assert comparable(json.loads(case.written("coverage-json"))) == theirs
+    assert len(theirs["files"]) == 2
+    assert any(name.startswith("same@") for name in theirs["files"]["app.py"]["functions"])
+
+
+def test_lcov_equals_coverages(case):
+    assert case.written("lcov").decode() == samples.output(case.session.lcov_report)
+
+
+def test_cobertura_equals_coverages(case):
+    def flat(data):
+        ours = ("version", "timestamp", "missing-branches")
+        return [
+            (element.tag, (element.text or "").strip(), {k: v for k, v in element.attrib.items() if k not in ours})
+            for element in ET.fromstring(data).iter()
+            if element.tag not in ("conditions", "condition")
+        ]
+
+    assert flat(case.written("cobertura")) == flat(samples.output(case.session.xml_report))
+
+
+# The elements of coverage-04.dtd with their content and their attributes; + stands for one that must be there.
+DOCUMENT_TYPE = {
+    "coverage": (
+        "(sources?,packages)",
+        "line-rate+ branch-rate+ lines-covered+ lines-valid+ branches-covered+ branches-valid+ complexity+ "  # noqa: ISC004
+        "version+ timestamp+",
+    ),
+    "sources": ("(source*)", ""),
+    "source": ("(#PCDATA)", ""),
+    "packages": ("(package*)", ""),
+    "package": ("(classes)", "name+ line-rate+ branch-rate+ complexity+"),
+    "classes": ("(class*)", ""),
+    "class": ("(methods,lines)", "name+ filename+ line-rate+ branch-rate+ complexity+"),
+    "methods": ("(method*)", ""),
+    "method": ("(lines)", "name+ signature+ line-rate+ branch-rate+ complexity+"),
+    "lines": ("(line*)", ""),
+    "line": ("(conditions*)", "number+ hits+ branch condition-coverage"),
+    "conditions": ("(condition*)", ""),
+    "condition": ("EMPTY", "number+ type+ coverage+"),
+}
+
+
+def test_cobertura_is_valid_and_read_by_pycobertura(case):
+    declared = "".join(
+        f"<!ELEMENT {name} {content}>"
+        + "".join(
+            f"<!ATTLIST {name} {word.rstrip('+')} CDATA {'#REQUIRED' if word.endswith('+') else '#IMPLIED'}>"
+            for word in attributes.split()
+        )
+        for name, (content, attributes) in DOCUMENT_TYPE.items()
+    )
+    document = case.written("cobertura")
+    dtd = etree.DTD(io.StringIO(declared))
+    assert dtd.validate(etree.fromstring(document)), dtd.error_log
+    theirs = Cobertura(io.BytesIO(document), DirectoryFileSystem(str(case.folder)))
+    assert sorted(theirs.files()) == ["app.py", "lib/part.py"]
+    for file in case.report.files:
+        untaken = {line for line, _ in file.missing_branches}
+        assert set(theirs.missed_statements(file.path)) == set(file.missing) | untaken
+        assert set(theirs.hit_statements(file.path)) == set(file.executed) - untaken
+    assert theirs.line_rate() == pytest.approx(
+        case.report.totals.percent_statements / 100, abs=0.0001
+    )  # it has four digits
+
+
+def test_annotated_sources_have_the_marks_of_coverages(case, tmp_path):
+    case.session.annotate(directory=str(tmp_path))
+    ours = case.written("annotate").decode().splitlines()
+    start = ours.index("> import functools") - 2
+    program = [line for line in ours[start:] if not line.startswith("      ^") and "    ^ line" not in line]
+    theirs = (tmp_path / "app.py,cover").read_text().splitlines()
+    assert len(theirs) == len(samples.PROGRAM.splitlines())
+    for line, (one, other) in enumerate(zip(program, theirs, strict=False), 1):
+        if other.strip("!> ") in ("else:", "finally:", "try:") or line == 1:
+            continue  # they mark lines that are no statements by other rules
+        assert one == other.rstrip(), line
+
+
+# ---- counts ----
+
+
+class Tracefile:
+    """A reader of LCOV's tracefiles by what geninfo's manual says of them: {source: {record: [fields]}}."""
+
+    FIELDS: ClassVar = {
+        "FN": 3,
+        "FNDA": 2,
+        "DA": 2,
+        "BRDA": 4,
+        "LF": 1,
+        "LH": 1,
+        "BRF": 1,
+        "BRH": 1,
+        "FNF": 1,
+        "FNH": 1,
+    }
+
+    def __init__(self, text):
+        self.files = {}
+        current = None
+        for row in text.splitlines():
+            if row == "end_of_record":
+                self.check(current)
+                current = None
+                continue
+            kind, _, value = row.partition(":")
+            if kind == "SF":
+                assert current is None
+                current = self.files[value] = {}
+                continue
+            fields = value.split(",", self.FIELDS[kind] - 1)
+            assert len(fields) == self.FIELDS[kind]
+            current.setdefault(kind, []).append(fields)
+        assert current is None
+
+    def check(self, records):
+        for found, hit, kind, place in (("LF", "LH", "DA", 1), ("FNF", "FNH", "FNDA", 0), ("BRF", "BRH", "BRDA", 3)):
+            rows = records.get(kind, [])
+            if not rows and found not in records:
+                continue
+            assert int(records[found][0][0]) == len(rows)
+            assert int(records[hit][0][0]) == sum(row[place] not in ("0", "-") for row in rows)
+
+
+def counted(branches):
+    """The same program with counts: each line ran as often as its number says."""
+    files = [
+        (ran.path, {line: line for line in ran.lines}, [*ran.arcs], {})
+        for ran in formats.covered.files_of(branches.recording)
+    ]
+    return samples.by_hand(*files)
+
+
+def test_counts_are_written_where_they_are_known(branches):
+    recording = counted(branches)
+    out = io.BytesIO()
+    formats.write(recording, out, "lcov")
+    tracefile = Tracefile(out.getvalue().decode())
+    assert sorted(tracefile.files) == ["app.py", "lib/part.py"]
+    records = tracefile.files["app.py"]
+    executed = {file.path: set(file.executed) for file in branches.report.files}["app.py"]
+    assert {int(line): int(hits) for line, hits in records["DA"] if hits != "0"} == {line: line for line in executed}
+    assert ["7", "plain"] in records["FNDA"]
+    assert ["0", "unused"] in records["FNDA"]
+    back = formats.by_name("lcov").reader(out.getvalue())
+    assert back.meta["counts"] is True
+    out = io.BytesIO()
+    formats.write(recording, out, "cobertura")
+    hits = {element.get("number"): element.get("hits") for element in ET.fromstring(out.getvalue()).iter("line")}
+    assert hits["13"] == "0"
+    assert hits["74"] == "74"
+    out = io.BytesIO()
+    formats.write(recording, out, "annotate")
+    assert ">  7     if value > 1:\n" in out.getvalue().decode()
+
+
+def test_lcov_without_counts_is_consistent(case):
+    Tracefile(case.written("lcov").decode())
+
+
+# ---- read back ----
+
+
+def test_what_is_written_is_read(branches):
+    """Statements that ran and branches that were taken: the same from every format that holds them."""
+    wanted = branch_arcs(branches)
+    for name in READABLE:
+        back = formats.by_name(name).reader(branches.written(name))
+        assert back.meta["recorder"] == "coverage"
+        assert back.meta["branch"] is True
+        assert back.meta["source_format"] == name
+        got = lines_and_arcs(back)
+        assert set(got) == set(wanted)
+        for path, (lines, arcs) in wanted.items():
+            if name == "coverage":
+                assert got[path][0] >= lines
+                assert got[path][1] >= arcs
+            elif name == "lcov":  # the exit of a decorated function is named after its first line
+                assert got[path] == (lines, arcs)
+            else:
+                assert got[path] == (lines, arcs)
+
+
+def test_contexts_come_back(branches):
+    assert contexts(formats.by_name("coverage").reader(branches.written("coverage"))) == contexts(branches.recording)
+    back = contexts(formats.by_name("coverage-json").reader(branches.written("coverage-json")))
+    for file in branches.report.files:
+        assert back[file.absolute] == {line: file.contexts_of(line) for line in file.executed}
+
+
+def test_recordings_of_other_tools_merge(branches):
+    data = branches.recording
+    other = formats.by_name("coverage-json").reader(branches.written("coverage-json"))
+    both = merge([data, other])
+    assert lines_and_arcs(both, arcs=False) == lines_and_arcs(data, arcs=False)
+    assert merge([other, data]).to_bytes() == both.to_bytes()
+    assert formats.kind_of(both) == "coverage"
+
+
+def test_coverage_reads_of_other_tools_are_explained():
+    java = b"""<?xml version="1.0"?><coverage><packages><package><classes><class filename="a.py"><methods><method>
+    <lines><line number="1" hits="1"/></lines></method></methods><lines>
+    <line number="2" hits="5" branch="true" condition-coverage="50% (1/2)"><conditions>
+    <condition number="0" type="jump" coverage="50%"/></conditions></line></lines></class></classes></package>
+    </packages></coverage>"""
+    recording = formats.by_name("cobertura").reader(java)
+    assert recording.meta["branch"] is False
+    assert recording.meta["counts"] is True
+    assert [(loss.kind, loss.count) for loss in recording.losses] == [("branches-unknown", 1)]
+    assert [list(ran.lines.items()) for ran in formats.covered.files_of(recording)] == [[(2, 5)]]
+    c = b"TN:unit\nSF:/a.py\nFN:1,f\nFNDA:3,f\nDA:1,3\nDA:2,0\nBRDA:1,0,0,1\nBRDA:1,0,1,-\nend_of_record\n"
+    recording = formats.by_name("lcov").reader(c)
+    assert recording.meta["branch"] is False
+    assert [(loss.kind, loss.count) for loss in recording.losses] == [("branches-unknown", 2)]
+    assert contexts(recording) == {"/a.py": {1: ["unit"]}}
+
+
+def test_sources_of_cobertura_place_its_paths(tmp_path):
+    (tmp_path / "two" / "pkg").mkdir(parents=True)
+    (tmp_path / "two" / "pkg" / "a.py").touch()
+    document = f"""<coverage><sources><source>{tmp_path}/one</source><source>{tmp_path}/two</source></sources>
+    <packages><package><classes><class filename="pkg/a.py"><lines><line number="1" hits="1"/></lines></class></classes>
+    </package></packages></coverage>"""
+    recording = formats.by_name("cobertura").reader(document.encode())
+    assert [ran.path for ran in formats.covered.files_of(recording)] == [f"{tmp_path}/two/pkg/a.py"]
+
+
+# ---- what does not fit ----
+
+
+def test_formats_refuse_the_other_kind(branches, tmp_path):
+    import format_samples
+
+    for name in NAMES:
+        with pytest.raises(FormatError, match="hold coverage, and this is a recording of calls") as error:
+            formats.write(format_samples.typical(), tmp_path / "x", name)
+        assert "seismo cover" in str(error.value)
+    for format_ in formats.FORMATS:
+        if format_.of == "calltree":
+            with pytest.raises(FormatError, match="hold calls, and this is a recording of coverage"):
+                formats.write(branches.recording, tmp_path / "x", format_.name)
+    assert not (tmp_path / "x").exists()
+
+
+def test_export_suggests_what_fits(branches, capsys):
+    from seismo.cli.main import main
+
+    branches.recording.save("app.seismo")
+    assert main(["export", "app.seismo"]) == 2
+    said = capsys.readouterr().err
+    assert "coverage-json, lcov, cobertura, annotate, seismo" in said
+    assert "pstats" not in said
+    assert main(["export", "app.seismo", "-f", "pstats"]) == 2
+    assert "pstats files hold calls" in capsys.readouterr().err
+
+
+def test_files_are_known_by_what_is_in_them(branches):
+    from seismo.cli.files import open_recording
+
+    os.rename(".coverage", "data.db")
+    formats.write(branches.recording, "report.json", "coverage-json")
+    for name, source in (("data.db", "coverage"), ("report.json", "coverage-json")):
+        assert open_recording(name).meta["source_format"] == source
+
+
+def test_without_coverage_a_hint_says_so(branches, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "coverage", None)
+    with pytest.raises(FormatError) as error:
+        branches.written("coverage")
+    assert "pip install coverage" in str(error.value)
+
+
+def test_hostile_names_do_no_harm(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    name = 'a"b<&>\u202e;,\x1b[31m.py'
+    monkeypatch.setattr(formats.covered.os.path, "isfile", lambda path: True)
+    case = Case(tmp_path, True, ("\x1b[0m</script>", "x"), {name: samples.HOSTILE})
+    for format_ in NAMES:
+        data = case.written(format_)
+        if format_ != "coverage":
+            text = data.decode()
+            assert not any((ord(char) < 32 and char != "\n") or char == "\u202e" for char in text)
+            assert "</script>" not in text or format_ == "annotate"
+        if formats.by_name(format_).reader:
+            (ran,) = formats.covered.files_of(formats.by_name(format_).reader(data))
+            assert ran.path == str(tmp_path / name)
+    case.session.get_data().close(force=True)
+
+
+def test_damage_is_an_error_and_no_crash(branches):
+    dice = random.Random(4)
+    for name in READABLE:
+        whole = branches.written(name)
+        reader = formats.by_name(name).reader
+        for turn in range(90):
+            data = bytearray(whole)
+            at = dice.randrange(len(data))
+            if turn % 3 == 0:
+                del data[at:]
+            elif turn % 3 == 1:
+                for _ in range(dice.randrange(1, 6)):
+                    data[dice.randrange(len(data))] = dice.randrange(256)
+            else:
+                del data[at : at + dice.randrange(1, 20)]
+            with suppress(ValueError, SeismoError):
+                reader(bytes(data))
+
+
+def database(*statements):
+    with closing(sqlite3.connect(":memory:")) as made:
+        for statement in statements:
+            made.execute(*((statement,) if isinstance(statement, str) else statement))
+        made.commit()
+        return made.serialize()
+
+
+SCHEMA = [
+    "CREATE TABLE coverage_schema (version integer)",
+    "INSERT INTO coverage_schema VALUES (7)",
+    "CREATE TABLE meta (key text, value text)",
+    "CREATE TABLE file (id integer primary key, path text)",
+    "CREATE TABLE context (id integer primary key, context text)",
+    "CREATE TABLE line_bits (file_id integer, context_id integer, numbits blob)",
+    "CREATE TABLE arc (file_id integer, context_id integer, fromno integer, tono integer)",
+    "CREATE TABLE tracer (file_id integer primary key, tracer text)",
+    "INSERT INTO file VALUES (1, '/a.py')",
+    "INSERT INTO context VALUES (1, '')",
+]
+
+
+@pytest.mark.parametrize(
+    ("statements", "message"),
+    [
+        (["CREATE VIEW spy AS SELECT 1"], "view 'spy'"),
+        (["CREATE TRIGGER t AFTER INSERT ON arc BEGIN DELETE FROM file; END"], "trigger 't'"),
+        (["CREATE TABLE more (x)"], "table 'more'"),
+        (["DROP TABLE tracer"], "not the tables"),
+        (["DROP TABLE tracer", "CREATE VIEW tracer AS SELECT 1 AS file_id, 'x' AS tracer"], "view 'tracer'"),
+        (["DROP TABLE arc", "CREATE TABLE arc (x)"], "not the columns"),
+        (["UPDATE coverage_schema SET version = 8"], "version 8, known is 7"),
+        ([("INSERT INTO line_bits VALUES (1, 1, ?)", (b"\xff" * ((1 << 21) + 2),))], "more than a source"),
+        (["INSERT INTO line_bits VALUES (1, 9, x'02')"], "belongs to nothing"),
+        (["INSERT INTO line_bits VALUES (1, 1, 'text')"], "belongs to nothing"),
+        (["INSERT INTO line_bits VALUES (1, 1, x'01')"], "0 is no number"),
+        (["INSERT INTO meta VALUES ('has_arcs', '1')", "INSERT INTO arc VALUES (1, 1, 'x', 2)"], "is none"),
+        (["INSERT INTO meta VALUES ('has_arcs', '1')", "INSERT INTO arc VALUES (1, 1, 1, 99999999)"], "99999999"),
+        (["INSERT INTO file VALUES (2, x'00')"], "no text"),
+    ],
+)
+def test_databases_that_are_none_of_coverage_are_refused(statements, message):
+    with pytest.raises(ValueError, match=message):
+        formats.by_name("coverage").reader(database(*SCHEMA, *statements))
+
+
+def test_a_minimal_database_is_read():
+    lines = [1, 2, 300]
+    data = database(
+        *SCHEMA,
+        ("INSERT INTO line_bits VALUES (1, 1, ?)", (nums_to_numbits(lines),)),
+        "INSERT INTO tracer VALUES (1, 'django')",
+    )
+    recording = formats.by_name("coverage").reader(data)
+    assert lines_and_arcs(recording) == {"/a.py": (set(lines), set())}
+    assert [loss.kind for loss in recording.losses] == ["tracers-dropped"]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("cobertura", b'<!DOCTYPE x [<!ENTITY a "aaaa">]><coverage>&a;</coverage>', "entity 'a'"),
+        ("cobertura", b"<coverage>" + b"<a>" * 200, "nested too deep"),
+        ("cobertura", b"<project/>", "not coverage"),
+        ("cobertura", b'<coverage><class filename="a"><line number="x" hits="1"/></class></coverage>', "number='x'"),
+        ("cobertura", b'<coverage><class><line number="1" hits="1"/></class></coverage>', "no filename"),
+        ("lcov", b"SF:a\nDA:1,1\n", "cut short"),
+        ("lcov", b"DA:1,1\n", "line 1: it is of no file"),
+        ("lcov", b"SF:a\nDA:99999999999,1\nend_of_record\n", "line 2"),
+        ("lcov", b"SF:a\nDA:1,-1\nend_of_record\n", "line 2"),
+        ("lcov", b"SF:a\nBRDA:1,0\nend_of_record\n", "a BRDA has"),
+        ("coverage-json", b'{"files": {}, "meta": {"format": 9, "branch_coverage": true}}', "known are 2 and 3"),
+        (
+            "coverage-json",
+            b'{"files": {"a": {"executed_lines": [true]}}, "meta": {"format": 3, "branch_coverage": true}}',
+            "a line is none",
+        ),
+        (
+            "coverage-json",
+            b'{"files": {"a": {"executed_lines": [], "executed_branches": [[1]]}}, "meta": '  # noqa: ISC004
+            b'{"format": 3, "branch_coverage": true}}',
+            "no pair",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused(name, data, message):
+    with pytest.raises(ValueError, match=message):
+        formats.by_name(name).reader(data)

@@ -1,0 +1,85 @@
+"""seismo lines, and seismo report of what it made."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from timing import HOME, SOURCES
+
+import seismo
+
+pytestmark = pytest.mark.skipif(not SOURCES, reason="no source of lines here")
+
+PROGRAM = """
+import sys
+def helper(n):
+    return [n
+            for _ in range(3)]
+def work(n):
+    total = 0
+    for i in range(n):
+        total += len(helper(i))
+    return sorted(range(5), key=lambda v: -v)
+if __name__ == "__main__":
+    work(50)
+    print("done", *sys.argv[1:])
+    sys.exit(3)
+"""
+
+
+def seismo_run(folder, *words, status=0):
+    ended = subprocess.run(
+        [sys.executable, "-m", "seismo", *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": HOME, "COLUMNS": "100", "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert ended.returncode == status, ended.stderr
+    return ended
+
+
+@pytest.fixture
+def program(tmp_path):
+    (tmp_path / "app.py").write_text(PROGRAM)
+    return tmp_path
+
+
+def test_a_script_and_its_report(program):
+    ended = seismo_run(program, "lines", "-o", "r.seismo", "--only", "__main__.work", "app.py", "a", status=3)
+    assert ended.stdout == "done a\n"
+    assert "hits of" in ended.stderr
+    assert "seismo report r.seismo" in ended.stderr
+    recording = seismo.open(program / "r.seismo")
+    names = recording.functions["qualname"]
+    hits = {(names[row.function], row.line): row.hits for row in recording.lines if row.hits}
+    assert hits["work", 9] == 50
+    assert {name for name, _ in hits} == {"work", "work.<locals>.<lambda>"}
+    shown = seismo_run(program, "report", "r.seismo").stdout
+    assert "total += len(helper(i))" in shown
+    assert "▸ <lambda>" in shown
+    assert "100 % is" in shown
+
+
+def test_everything_with_children_and_instructions(program):
+    (program / "parent.py").write_text(
+        "import os, app\napp.work(2)\nif os.fork() == 0:\n    app.work(5)\n    os._exit(0)\nos.wait()\n"
+    )
+    seismo_run(program, "lines", "-q", "--opcodes", "--children", "-o", "r.seismo", "parent.py")
+    recording = seismo.open(program / "r.seismo")
+    names = recording.functions["qualname"]
+    hits = {(names[row.function], row.line): row.hits for row in recording.lines}
+    assert hits["work", 9] == 7
+    texts = {row.text for row in recording.instructions if names[row.function] == "work" and row.hits}
+    assert any("RETURN" in text for text in texts)
+    shown = seismo_run(program, "report", "r.seismo", "--only", "app.work", "--all").stdout
+    assert "RETURN" in shown
+    assert "parent.py" not in shown.split("Functions by own time")[1]
+
+
+def test_bad_words(program):
+    assert "--only needs a value" in seismo_run(program, "lines", "--only", "", "app.py", status=2).stderr
+    assert "--bogus" in seismo_run(program, "lines", "--bogus", "app.py", status=2).stderr
+    assert "usage: seismo lines" in seismo_run(program, "lines", "--help").stdout

@@ -1,0 +1,142 @@
+"""The report of line times: made by hand, so that every number is known."""
+
+import io
+import zlib
+
+import pytest
+
+from seismo.model import Builder
+from seismo.report.functions import Modules
+from seismo.report.lines import LinesView, write_report
+from seismo.report.lines_summary import write as write_summary
+from seismo.report.paper import Paper
+from seismo.report.text import Signs
+from seismo.report.timed_source import read_source, timed_program
+
+MS = 1_000_000
+SOURCE = "import os\n\ndef f(n):\n\tx = '\x1b[31m'\n    return sum(v for v in n)\n\n\ndef g():\n    return 1\n"
+
+
+def recording(path, *, content=SOURCE, more=""):
+    """A file with two functions, one of them with a generator expression; one function without a file."""
+    b = Builder()
+    process = b.process(pid=7, start_ns=1, end_ns=100 * MS, source="monitoring", clock="tsc: x", clock_ns=8.0)
+    b.thread(process, name="MainThread", wall_ns=100 * MS, cpu_ns=90 * MS, main=1)
+    f = b.function("app", "f", str(path), 3)
+    small = b.function("app", "f.<locals>.<genexpr>", str(path), 5)
+    g = b.function("app", "g", str(path), 8)
+    made = b.function("made", "evil\x1b[31m", "<string>", 1)
+    elsewhere = b.function("", "<elsewhere>", "", 0, kind=2)
+
+    def line(function, number, hits, own, inner=0, awaits=0, await_ns=0):
+        b.line(
+            function, number, hits=hits, segments=hits, timed=hits, timed_ns=own * MS, timed_sq=0.0,
+            inner_ns=float(inner * MS), awaits=awaits, await_ns=await_ns,
+        )  # fmt: skip
+
+    line(f, 4, 10, 1)
+    line(f, 5, 10, 4, inner=60)
+    line(small, 5, 1000, 60)
+    line(g, 9, 5, 2, awaits=3, await_ns=50 * MS)
+    line(made, 2, 1, 3)
+    line(elsewhere, 0, 0, 30)
+    data = content.encode()
+    b.source(str(path), str(path), size=len(data), mtime_ns=0, crc=zlib.crc32(data))
+    built = b.build()
+    built.meta["recorder"] = "linetimes"
+    return built
+
+
+def shown(what, width=100, **view):
+    stream = io.StringIO()
+    write_report(Paper(stream, width, Signs()), what, LinesView(**view))
+    return stream.getvalue()
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "app.py"
+    path.write_text(SOURCE)
+    return path
+
+
+def test_hottest_lines_first(path):
+    text = shown(recording(path))
+    table = text.split("Lines by own time")[1].split("Functions by")[0]
+    rows = [line for line in table.splitlines() if "app.py:" in line or "string" in line]
+    assert rows[0].split()[:2] == ["60.0", "ms"]
+    assert "app.py:5  return sum(v for v in n)" in rows[0]
+    assert rows[1].split()[:2] == ["4.00", "ms"]
+    assert "60.0 ms" in rows[1].split("4.00 ms", 1)[1]
+    assert "50.0 ms" in table
+    assert "100 % is 70.0 ms in lines" in text
+
+
+def test_source_with_times_beside_it(path):
+    text = shown(recording(path), share=0.0)
+    part = text.split("app:f  ")[1].split("app:g")[0]
+    lines = part.splitlines()
+    assert any(line.endswith("3  def f(n):") for line in lines)
+    assert any("▸ <genexpr>" in line and "1,000" in line and "█████" in line for line in lines)
+    assert "\x1b" not in text
+    assert "\\x1b[31m" in text
+    assert "evil\\x1b" in text
+    assert "the code was made while the program ran" in text
+
+
+def test_order_limit_and_choice(path):
+    what = recording(path)
+    assert "Lines by hits" in shown(what, order="hits")
+    assert "1 more line" in shown(what, limit=4)
+    text = shown(what, modules=Modules(("made",)))
+    assert "app.py" not in text.split("Lines by")[1]
+    assert "none" in shown(what, modules=Modules(("other",)))
+    narrow = shown(what, width=72, share=0.0)
+    assert max(map(len, narrow.splitlines())) <= 110
+
+
+def test_a_source_that_changed_or_is_gone(path):
+    what = recording(path)
+    path.write_text(SOURCE.replace("sum", "max"))
+    assert "the file has changed since" in shown(what)
+    path.unlink()
+    text = shown(what)
+    assert "the file cannot be read: No such file" in text
+    assert "app.py:5" in text
+
+
+def test_sources_in_odd_encodings(tmp_path):
+    odd = tmp_path / "odd.py"
+    odd.write_bytes(b"# -*- coding: latin-1 -*-\nx = '\xe9'\n")
+    assert read_source(str(odd), []).lines[1] == "x = 'é'"
+    odd.write_bytes(b"# -*- coding: nonsense -*-\nx = '\xff'\n")
+    source = read_source(str(odd), [])
+    assert "encoding" in source.problem
+    assert source.text(2).startswith("x = ")
+    assert source.text(99) == ""
+    assert "cannot be read" in read_source("a\0b", []).problem
+    assert "could not be found" in read_source("x.py", [("", 0, -1)]).problem
+    assert "different versions" in read_source(str(odd), [(str(odd), 1, 5), (str(odd), 2, 6)]).problem or "changed" in (
+        read_source(str(odd), [(str(odd), 1, 5), (str(odd), 2, 6)]).problem
+    )
+
+
+def test_time_elsewhere_is_no_lines(path):
+    program = timed_program(recording(path))
+    assert program.elsewhere_ns == 30 * MS
+    assert program.whole_ns == 70 * MS
+    assert [file.name for file in program.files] == [str(path), "<string>"]
+    (f, _) = program.files[0].functions
+    assert f.whole_ns == 65 * MS
+    assert f.own_ns == 5 * MS
+
+
+def test_the_summary(path):
+    stream = io.StringIO()
+    write_summary(recording(path), stream, "r.seismo")
+    lines = stream.getvalue().splitlines()
+    assert lines[0] == "seismo: 1,026 hits of 5 lines in 100 ms (90.0 ms CPU)"
+    assert "app.py:5" in lines[2]
+    assert lines[-1].startswith("seismo report r.seismo")
+    assert len(lines) <= 15
+    assert "\x1b" not in stream.getvalue()

@@ -1,0 +1,108 @@
+"""seismo.lines: a part of a program, from inside."""
+
+import asyncio
+import json
+
+import pytest
+from timing import SOURCES
+
+import seismo
+from seismo.errors import RecordingError, UsageError
+
+pytestmark = pytest.mark.skipif(not SOURCES, reason="no source of lines here")
+
+
+def helper(n):
+    return n + 1
+
+
+def work(n):
+    total = 0
+    for _ in range(n):
+        total = helper(total)
+    return total
+
+
+def hits(recording):
+    names = recording.functions["qualname"]
+    found = {}
+    for row in recording.lines:
+        if row.hits:
+            found.setdefault(names[row.function], []).append(row.hits)
+    return found
+
+
+def test_a_block():
+    with seismo.lines(only=f"{__name__}.work") as session:
+        work(10)
+        helper(1)
+    assert hits(session.recording) == {"work": [1, 11, 10, 1]}
+    assert session.recording.kind == "linetimes"
+    assert session.recording.meta["recorder"] == "linetimes"
+    assert [row.path for row in session.recording.sources if row.file == __file__] == [__file__]
+
+
+def test_several_globs_and_uses_add_up():
+    session = seismo.lines(only=["nothing.*", f"{__name__}.helper", f"{__name__}.w*"])
+    for _ in range(40):
+        with session:
+            work(2)
+    assert hits(session.recording) == {"work": [40, 120, 80, 40], "helper": [80]}
+
+
+def test_decorated_functions():
+    @seismo.lines
+    def one(n):
+        return work(n)
+
+    @seismo.lines(only=f"{__name__}.helper")
+    def two(n):
+        yield work(n)
+
+    @seismo.lines(only=f"{__name__}.helper")
+    async def three(n):
+        await asyncio.sleep(0)
+        return work(n)
+
+    assert one(3) == 3
+    assert hits(one.lines.recording)["helper"] == [3]
+    assert list(two(4)) == [4]
+    assert hits(two.lines.recording) == {"helper": [4]}
+    assert asyncio.run(three(5)) == 5
+    assert hits(three.lines.recording) == {"helper": [5]}
+
+
+def test_sessions_nest():
+    with seismo.lines(only=f"{__name__}.helper") as outer:
+        work(2)
+        with seismo.lines() as inner:
+            work(3)
+        work(4)
+    assert hits(inner.recording) == {"helper": [3]}
+    assert hits(outer.recording) == {"helper": [9]}
+    assert repr(inner) == "<seismo.lines: ended>"
+
+
+def test_a_file(tmp_path):
+    path = tmp_path / "block.seismo"
+    with seismo.lines(only=f"{__name__}.*", output=path):
+        work(6)
+    recording = seismo.open(path)
+    assert recording.problems == []
+    assert hits(recording)["helper"] == [6]
+    assert json.loads(json.dumps(recording.meta))["settings"]["where"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"only": ""},
+        {"where": "duration > 1ms"},
+        {"clock": "sundial"},
+        {"timing": "sometimes"},
+        {"source": "profilefunc"},
+    ],
+)
+def test_bad_settings(wrong):
+    with pytest.raises((UsageError, RecordingError)), seismo.lines(**wrong):
+        pass

@@ -1,0 +1,203 @@
+"""%seismo and %%seismo, in an InteractiveShell of this process."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import seismo
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DEFINITION = """\
+def sign(n):
+    if n < 0:
+        return "<b>minus</b>"
+    return "plus"
+"""
+
+
+class Notebook:
+    """A shell; what its cells display is kept."""
+
+    def __init__(self, shell: Any) -> None:
+        self.shell = shell
+        self.result: Any = None
+        self.data: list[dict[str, str]] = []
+        self.printed = ""
+
+    def run(self, cell: str) -> Any:
+        """Runs a cell as a user does; the result is IPython's."""
+        from IPython.utils.capture import capture_output
+
+        with capture_output() as captured:
+            result = self.shell.run_cell(cell, store_history=True)
+        self.printed = captured.stdout + captured.stderr
+        self.data = [output.data for output in captured.outputs]
+        return result
+
+    @property
+    def text(self) -> str:
+        """What the magic displayed, as text."""
+        return next(data["text/plain"] for data in self.data if "text/html" in data)
+
+    @property
+    def html(self) -> str:
+        return next(data["text/html"] for data in self.data if "text/html" in data)
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    interactiveshell = pytest.importorskip("IPython.core.interactiveshell", reason="IPython is not installed")
+    from traitlets.config import Config
+
+    patch = pytest.MonkeyPatch()
+    patch.setenv("IPYTHONDIR", str(tmp_path_factory.mktemp("ipython")))
+    config = Config()
+    config.HistoryManager.enabled = False
+    config.InteractiveShell.colors = "nocolor"
+    shell = interactiveshell.InteractiveShell.instance(config=config)
+    shell.run_line_magic("load_ext", "seismo")
+    yield shell
+    interactiveshell.InteractiveShell.clear_instance()
+    patch.undo()
+
+
+@pytest.fixture
+def notebook(shell: Any) -> Notebook:
+    book = Notebook(shell)
+    book.run(DEFINITION)
+    return book
+
+
+def test_a_cell_is_profiled(notebook):
+    result = notebook.run("%%seismo profile --sort calls\nfor n in range(7):\n    sign(n)\nlen('abc')")
+    assert result.success
+    assert result.result == 3
+    assert re.search(r" 7  __main__:sign", notebook.text)
+    assert "run_cell" not in notebook.text
+    assert "__main__:&lt;module&gt;" in notebook.html
+    assert "<module>" not in notebook.html
+
+
+def test_the_lines_of_a_cell(notebook):
+    assert notebook.run("%%seismo lines\ntotal = 0\nfor n in range(7):\n    total += n\ntotal;").result is None
+    assert re.search(r" 7 .*    total \+= n", notebook.text)
+    assert "sign" not in notebook.text
+
+
+def test_the_lines_of_a_function_of_another_cell(notebook):
+    assert notebook.run("%seismo lines -f sign [sign(n) for n in (1, 2, -1)][-1]").result == "<b>minus</b>"
+    assert re.search(r" 2 .* 4      return \"plus\"", notebook.text)
+    assert re.search(r" 1 .* 3          return \"<b>minus</b>\"", notebook.text)
+    assert "&lt;b&gt;minus" in notebook.html
+    assert "<b>" not in notebook.html
+
+
+def test_the_lines_of_a_module(notebook):
+    assert notebook.run("import textwrap\n").success
+    notebook.run("%seismo lines -m textwrap textwrap.dedent('  a\\n  b')")
+    assert "textwrap:dedent" in notebook.text
+
+
+def test_what_a_cell_covers(notebook):
+    assert notebook.run(f"%%seismo cover --branch --counts\n{DEFINITION}\nsign(1) + sign(2)").result == "plusplus"
+    assert "~         2     if n < 0:" in notebook.text
+    assert "✗                   return" in notebook.text
+    assert "never true" in notebook.text
+    assert 'style="color: #d1242f"' in notebook.html
+    assert "&lt;b&gt;minus" in notebook.html
+
+
+def test_what_a_cell_covers_elsewhere(notebook, tmp_path, monkeypatch):
+    (tmp_path / "covered_elsewhere.py").write_text(DEFINITION)
+    monkeypatch.syspath_prepend(tmp_path)
+    notebook.run("%%seismo cover --source covered_elsewhere\nimport covered_elsewhere\ncovered_elsewhere.sign(1)")
+    assert re.search(r"covered_elsewhere.py +4 +1 +75 %", notebook.text)
+
+
+@pytest.mark.parametrize("verb", ["profile", "lines", "cover"])
+def test_an_error_is_shown_and_ends_the_cell(notebook, verb):
+    result = notebook.run(f"%%seismo {verb}\nbefore = 1\nbefore / 0\nafter = 1")
+    assert not result.success
+    assert type(result.error_in_exec).__name__ == "ZeroDivisionError"
+    assert notebook.printed.count("ZeroDivisionError: division by zero") == 1
+    assert "----> 2 before / 0" in notebook.printed
+    assert "ipython.py" not in notebook.printed
+    assert notebook.text
+
+
+def test_a_syntax_error_is_shown_as_always(notebook):
+    result = notebook.run("%%seismo profile\n1 +")
+    assert not result.success
+    assert "SyntaxError" in notebook.printed
+    assert "run_cell_magic" not in notebook.printed
+
+
+def test_a_cell_may_await(notebook):
+    cell = "%%seismo profile --where 'module(\"__main__\")'\nimport asyncio\nawait asyncio.sleep(0, 5)"
+    assert notebook.run(cell).result == 5
+
+
+def test_the_recording_can_be_kept(notebook, tmp_path):
+    path = tmp_path / "cell.seismo"
+    result = notebook.run(f"%seismo profile -q -r -o '{path}' sign(1)")
+    assert notebook.data[:-1] == []
+    assert isinstance(result.result, seismo.Recording)
+    assert "sign" in list(seismo.open(path).functions["qualname"])
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("%seismo paint 1", "there is no %seismo 'paint'"),
+        ("%seismo profile", "record what?"),
+        ("%seismo profile --tree 1", "%seismo profile has no option --tree"),
+        ("%seismo profile -l x 1", "-l cannot be 'x'"),
+        ("%seismo profile --sort size 1", "--sort cannot be 'size'"),
+        ("%seismo profile --where 'x(' 1", "--where"),
+        ("%seismo lines -f", "-f needs a value"),
+        ("%seismo lines -f missing 1", "-f missing: NameError"),
+        ("%seismo lines -f len 1", "-f len is no Python function"),
+        ("%%seismo cover 1 + 1\n2", "has no meaning on a cell"),
+    ],
+)
+def test_mistakes_are_said_in_a_line(notebook, line, words):
+    result = notebook.run(line)
+    assert not result.success
+    assert words in notebook.printed or words == "--where"
+    assert "Traceback" not in notebook.printed
+
+
+def test_help(notebook):
+    notebook.run("%seismo --help")
+    assert "profile|lines|cover" in notebook.printed
+
+
+def test_unload(shell):
+    shell.run_line_magic("unload_ext", "seismo")
+    try:
+        assert not any("seismo" in of for of in shell.magics_manager.magics.values())
+    finally:
+        shell.run_line_magic("load_ext", "seismo")
+    assert all("seismo" in shell.magics_manager.magics[kind] for kind in ("line", "cell"))
+
+
+def test_cells_leave_no_files(tmp_path):
+    program = """
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell()
+shell.run_line_magic("load_ext", "seismo")
+shell.run_cell("%seismo profile -q 1")
+"""
+    home = str(Path(seismo.__file__).parents[1])
+    environment = {**os.environ, "PYTHONPATH": home, "IPYTHONDIR": str(tmp_path / "ipython"), "TMPDIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", program], env=environment, check=True, timeout=60)
+    assert [path.name for path in tmp_path.iterdir()] == ["ipython"]

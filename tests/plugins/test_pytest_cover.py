@@ -1,0 +1,428 @@
+"""`pytest --seismo-cover`: inner pytests of small projects, in this process where one process is enough."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import seismo
+
+if TYPE_CHECKING:
+    from seismo.model import Recording
+
+sys.path.insert(0, str(Path(__file__).parent))
+from covered import lines_by_context, lines_of, write
+
+pytest_plugins = ["pytester"]
+
+HOME = str(Path(seismo.__file__).parents[1])
+PLUGIN = "seismo.plugins.pytest_plugin"
+
+CALC = """\
+def add(a, b):
+    if a < 0:
+        return "negative"
+    return a + b
+
+
+def mul(a, b):
+    return a * b
+
+
+def unused():
+    return 1
+"""
+TESTS = """
+import pytest
+from app.calc import add, mul
+
+@pytest.fixture
+def three():
+    yield add(1, 2)
+    mul(1, 1)
+
+def test_add(three):
+    assert add(1, 2) == three
+
+def test_negative():
+    assert add(-1, 2) == "negative"
+"""
+
+
+class Project:
+    """A folder with a package `app` and tests, and pytest run in it."""
+
+    def __init__(self, pytester: pytest.Pytester) -> None:
+        self.pytester = pytester
+        self.folder = pytester.path
+        self.options = ["-p", "no:cacheprovider", "-p", PLUGIN]
+        write(self.folder, app__calc=CALC, test_calc=TESTS)
+        (self.folder / "pytest.ini").write_text("[pytest]\n")  # so that this folder is the root
+        (self.folder / "app" / "__init__.py").write_text("")
+
+    def run(self, *options: str) -> pytest.RunResult:
+        """In this process; its own modules are forgotten afterwards."""
+        return self.pytester.runpytest_inprocess("-q", *self.options, *options)
+
+    def run_apart(self, *options: str, said: str = "") -> tuple[int, str]:
+        """In a process of its own. Its exit status, and what it said on stdout and stderr."""
+        path = [str(self.folder), HOME, *filter(None, [os.environ.get("PYTHONPATH")])]
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", *self.options, *options],
+            cwd=self.folder,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
+            input=said,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        return done.returncode, done.stdout
+
+    @property
+    def recording(self) -> Recording:
+        return seismo.open(self.folder / "cover.seismo")
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Project:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    for name in ("PYTEST_XDIST_WORKER", "PYTEST_ADDOPTS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.syspath_prepend(pytester.path)
+    return Project(pytester)
+
+
+def test_who_tests_what(project):
+    done = project.run("--seismo-cover=app")
+    assert done.ret == 0
+    assert lines_by_context(project.recording, "app/calc.py") == {
+        "test_calc.py::test_add|setup": {2, 4},
+        "test_calc.py::test_add|run": {2, 4},
+        "test_calc.py::test_add|teardown": {8},
+        "test_calc.py::test_negative|run": {2, 3},
+    }
+    done.stdout.fnmatch_lines(["*= coverage =*", "*app/calc.py*", "*2 passed*"])
+    assert [path.name for path in project.folder.iterdir() if "seismo" in path.name] == ["cover.seismo"]
+
+
+def test_contexts_can_be_left_out(project):
+    assert project.run("--seismo-cover=app", "--seismo-cover-context=none").ret == 0
+    assert not list(project.recording.contexts)
+    assert lines_of(project.recording, "app/calc.py") == {1, 2, 3, 4, 7, 8, 11}
+
+
+def test_what_conftest_and_plugins_import_is_covered(project):
+    write(project.folder, conftest="import app.early", app__early="value = 1\n", test_calc="def test(): pass\n")
+    assert project.run("--seismo-cover=app").ret == 0
+    assert lines_of(project.recording, "app/early.py") == {1}
+
+
+def test_nothing_happens_unasked(project):
+    done = project.run()
+    assert done.ret == 0
+    done.stdout.no_fnmatch_line("*coverage*")
+    assert not (project.folder / "cover.seismo").exists()
+    assert project.run("--seismo-cover", "--seismo-no-cover").ret == 0
+    assert not (project.folder / "cover.seismo").exists()
+
+
+def test_importing_the_plugin_is_cheap():
+    program = (
+        f"import sys, pytest; before = set(sys.modules); import {PLUGIN}; print(sorted(set(sys.modules) - before))"
+    )
+    environment = {**os.environ, "PYTHONPATH": HOME}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str(sorted(["seismo", "seismo.plugins", PLUGIN]))
+
+
+@pytest.mark.parametrize(
+    ("tests", "percent", "status"),
+    [
+        (TESTS, "80", 0),
+        (TESTS, "95", 1),
+        ("", "100", 5),
+        ("raise SystemError", "100", 2),
+    ],
+    ids=["enough", "too little", "no tests", "interrupted"],
+)
+def test_a_check_fails_only_what_passed(project, tests, percent, status):
+    write(project.folder, test_calc=tests)
+    done = project.run("--seismo-cover=app", f"--seismo-cover-fail-under={percent}", "--seismo-cover-report=none")
+    assert done.ret == status
+    done.stdout.fnmatch_lines([f"*coverage of * {percent} %*"])
+
+
+def test_settings_files_say_what_to_cover(project):
+    (project.folder / ".coveragerc").write_text("[run]\nsource = app\nomit = app/early.py\n[report]\nfail_under = 99\n")
+    write(project.folder, app__early="value = 1\n", conftest="import app.early\n")
+    assert project.run("--seismo-cover").ret == 1
+    assert not lines_of(project.recording, "app/early.py")
+    assert lines_of(project.recording, "app/calc.py")
+    (project.folder / "other.toml").write_text('[tool.coverage.run]\nsource = ["app"]\n')
+    assert project.run("--seismo-cover", "--seismo-cover-config=other.toml").ret == 0
+    assert lines_of(project.recording, "app/early.py") == {1}
+
+
+def test_reports_go_where_they_are_sent(project):
+    kinds = ["json:out/c.json", "xml:c.xml", "lcov", "term-missing:skip-covered", "html:pages"]
+    (project.folder / "out").mkdir()
+    done = project.run("--seismo-cover=app", "--seismo-branch", *(f"--seismo-cover-report={kind}" for kind in kinds))
+    assert done.ret == 0
+    document = json.loads((project.folder / "out" / "c.json").read_text())
+    assert document["files"]["app/calc.py"]["missing_lines"] == [12]
+    assert document["meta"]["branch_coverage"] is True
+    assert "<coverage" in (project.folder / "c.xml").read_text()
+    assert "SF:app/calc.py" in (project.folder / "coverage.lcov").read_text()
+    assert (project.folder / "pages" / "index.html").is_file()
+    done.stdout.fnmatch_lines(["*app/calc.py*12*", "*written to dir pages*"])
+
+
+def test_counts(project):
+    assert project.run("--seismo-cover=app", "--seismo-counts").ret == 0
+    recording = project.recording
+    functions = {row.id for row in recording.functions if row.file.endswith("app/calc.py")}
+    assert {row.line: row.hits for row in recording.lines if row.function in functions}[2] == 3
+
+
+def test_a_run_can_be_added_to_another(project):
+    select = ["--seismo-cover=app", "--seismo-cover-append", "-k"]
+    assert project.run(*select, "test_add").ret == 0
+    assert 3 not in lines_of(project.recording, "app/calc.py")
+    assert project.run(*select, "test_negative").ret == 0
+    found = lines_by_context(project.recording, "app/calc.py")
+    assert {"test_calc.py::test_add|run", "test_calc.py::test_negative|run"} <= set(found)
+    assert [path.name for path in project.folder.iterdir() if "seismo" in path.name] == ["cover.seismo"]
+    (project.folder / "cover.seismo").write_text("no recording")
+    done = project.run(*select, "test_add")
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    done.stderr.fnmatch_lines(["*cover.seismo*"])
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("--seismo-cover-report=pdf", "there is no report 'pdf'"),
+        ("--seismo-cover-report=term:x", "term cannot be 'x'"),
+        ("--seismo-cover-fail-under=101", "101 is no number from 0 to 100"),
+        ("--seismo-cover-config=missing.toml", "missing.toml"),
+        ("--seismo-cover-file=test_calc.py", "is no recording"),
+    ],
+)
+def test_mistakes_are_said_before_a_test_runs(project, option, words):
+    done = project.run("--seismo-cover=app", option)
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    assert words in done.stderr.str()
+    assert "Traceback" not in done.stderr.str()
+    assert (project.folder / "test_calc.py").read_text() == TESTS
+
+
+def test_without_the_plugin(project):
+    assert project.pytester.runpytest_inprocess("-q", *project.options[:2], "-p", "no:seismo").ret == 0
+    done = project.pytester.runpytest_inprocess("-q", *project.options[:2], "-p", "no:seismo", "--seismo-cover")
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+
+
+# ---- beside others ----
+
+
+def test_tests_may_trace_and_profile_themselves(project):
+    write(
+        project.folder,
+        test_calc="""
+import sys
+import seismo
+from app.calc import add, mul
+
+def test_traced():
+    seen = []
+    def tracer(frame, event, arg):
+        if frame.f_code is add.__code__:
+            seen.append(event)
+        return tracer
+    sys.settrace(tracer)
+    add(1, 2)
+    sys.settrace(None)
+    assert seen == ["call", "line", "line", "return"]
+
+def test_profiled():
+    with seismo.profile() as profile:
+        mul(1, 2)
+    assert [row.calls for row in profile.recording.functions if row.qualname == "mul"] == [1]
+
+def test_watched():
+    with seismo.watch("call('app.calc.add')", action="keep") as watch:
+        add(-1, 2)
+    assert len(watch.matches) == 1
+""",
+    )
+    assert project.run("--seismo-cover=app").ret == 0
+    found = lines_by_context(project.recording, "app/calc.py")
+    assert found["test_calc.py::test_profiled|run"] == {8}
+    assert found["test_calc.py::test_watched|run"] == {2, 3}
+    assert sys.version_info < (3, 12) or found["test_calc.py::test_traced|run"] == {2, 4}
+
+
+def test_a_debugger_may_stop_a_test(project):
+    write(
+        project.folder, test_calc="from app.calc import add\ndef test():\n    breakpoint()\n    assert add(1, 2) == 3\n"
+    )
+    status, said = project.run_apart("-s", "--seismo-cover=app", said="next\nstep\nnext\ncontinue\n")
+    assert status == 0, said
+    assert "(Pdb)" in said
+    assert lines_by_context(project.recording, "app/calc.py")["test_calc.py::test|run"] == {2, 4}
+
+
+def test_one_pytest_at_a_time_is_covered(project):
+    write(
+        project.folder,
+        test_calc=f"""
+import pytest
+from app.calc import add
+def test(tmp_path, monkeypatch, capsys):
+    (tmp_path / "test_inner.py").write_text("def test(): pass")
+    options = {project.options!r}
+    assert pytest.main(["-q", *options, str(tmp_path)]) == 0
+    assert pytest.main(["-q", *options, "--seismo-cover", str(tmp_path)]) == 4
+    assert "already" in capsys.readouterr().err
+    add(-1, 2)
+""",
+    )
+    assert project.run("--seismo-cover=app").ret == 0
+    assert lines_by_context(project.recording, "app/calc.py")["test_calc.py::test|run"] == {2, 3}
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="the interpreter has no tool ids")
+def test_no_tool_id_left(project):
+    taken = [number for number in range(6) if sys.monitoring.get_tool(number) is None]
+    for number in taken:
+        sys.monitoring.use_tool_id(number, f"tool {number}")
+    try:
+        done = project.run("--seismo-cover=app")
+    finally:
+        for number in taken:
+            sys.monitoring.free_tool_id(number)
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    assert "--seismo-cover: coverage cannot be recorded" in done.stderr.str()
+    assert "Traceback" not in done.stderr.str()
+    assert not (project.folder / "cover.seismo").exists()
+
+
+def test_nothing_stays_behind(project):
+    def replaceable() -> tuple[object, ...]:
+        variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+        return os._exit, os.execv, subprocess._fork_exec, variables
+
+    before = replaceable()
+    assert project.run("--seismo-cover=app", "--seismo-cover-children").ret == 0
+    assert replaceable() == before
+    program = "import os; print(os.environ.get('SEISMO_CHILDREN'), 'record/hook' in os.environ.get('PYTHONPATH', ''))"
+    assert subprocess.check_output([sys.executable, "-c", program], text=True).split() == ["None", "False"]
+    if sys.version_info >= (3, 12):
+        assert "seismo cover" not in [sys.monitoring.get_tool(number) for number in range(6)]
+
+
+def test_forked_children_are_let_go(project):
+    write(
+        project.folder,
+        test_calc="""
+import os
+from app.calc import add
+def test():
+    child = os.fork()
+    if not child:
+        add(-1, 2)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+""",
+    )
+    assert project.run("--seismo-cover=app").ret == 0
+    assert lines_of(project.recording, "app/calc.py") == {1, 7, 11}
+
+
+# ---- several processes ----
+
+
+def test_children_of_tests(project):
+    write(
+        project.folder,
+        test_calc="""
+import os, subprocess, sys
+from app.calc import add
+def test_forked():
+    child = os.fork()
+    if not child:
+        add(-1, 2)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+def test_started():
+    subprocess.run([sys.executable, "-c", "from app.calc import mul; mul(1, 2)"], check=True)
+""",
+    )
+    status, said = project.run_apart("--seismo-cover=app", "--seismo-cover-children")
+    assert status == 0, said
+    found = lines_by_context(project.recording, "app/calc.py")
+    assert found["test_calc.py::test_forked|run"] == {2, 3}
+    assert found["test_calc.py::test_started|run"] == {1, 7, 8, 11}
+
+
+def test_workers_are_merged_and_may_crash(project):
+    write(
+        project.folder,
+        test_crash="""
+import os
+from app.calc import mul
+from seismo import _core
+def test_crash():
+    mul(1, 2)
+    _core.cover_flush()  # as happens every second
+    os.kill(os.getpid(), 9)
+""",
+    )
+    status, said = project.run_apart(
+        "--seismo-cover=app", "-p", "xdist", "-n2", "--max-worker-restart=0", "--seismo-cover-fail-under=50"
+    )
+    assert status == 1, said  # the crash
+    assert "1 failed, 2 passed" in said
+    assert re.search(r"workers that crashed: gw\d; what they ran in their last second may be missing", said)
+    found = lines_by_context(project.recording, "app/calc.py")
+    assert found["test_calc.py::test_add|run"] == {2, 4}
+    assert found["test_calc.py::test_negative|run"] == {2, 3}
+    assert found["test_crash.py::test_crash|run"] == {8}
+    assert [path.name for path in project.folder.iterdir() if "seismo" in path.name] == ["cover.seismo"]
+
+
+def test_a_worker_that_shares_no_files(project):
+    worker = "popen//env:SEISMO_COVER_PARTS="
+    status, said = project.run_apart("--seismo-cover=app", "-p", "xdist", "-d", "--tx", worker)
+    assert status == 0, said
+    assert lines_by_context(project.recording, "app/calc.py")["test_calc.py::test_negative|run"] == {2, 3}
+
+
+def test_the_same_as_pytest_cov(project):
+    pytest.importorskip("pytest_cov", reason="pytest-cov is not installed")
+    status, said = project.run_apart(
+        "-p",
+        "pytest_cov",
+        "--cov=app",
+        "--cov-report=json:theirs.json",
+        "--seismo-cover=app",
+        "--seismo-cover-report=json:ours.json",
+    )
+    assert status == 0, said
+    ours, theirs = (
+        {
+            name: (file["executed_lines"], file["missing_lines"])
+            for name, file in json.loads((project.folder / which).read_text())["files"].items()
+        }
+        for which in ("ours.json", "theirs.json")
+    )
+    assert ours == theirs
