@@ -24,6 +24,19 @@ static inline bool sm_code_is_quickened(const PyCodeObject *code) {
 static inline uint8_t *sm_code_bytes(PyCodeObject *code) { /* pairs of opcode and argument, as they are run */
     return (uint8_t *)code->co_code_adaptive;
 }
+/* What the interpreter keeps to trace it, the line of every unit: made at its first event. */
+static inline bool sm_code_has_lines(const PyCodeObject *code) {
+    return code->_co_linearray != NULL;
+}
+/* Makes room for them, `units` numbers for the caller to fill (-1: none); NULL: out of memory, no exception. */
+static inline int32_t *sm_code_make_lines(PyCodeObject *code) {
+    int32_t *lines = PyMem_Malloc((size_t)Py_SIZE(code) * sizeof *lines);
+    if (lines != NULL) {
+        code->_co_linearray = (char *)lines;
+        code->_co_linearray_entry_size = sizeof *lines;
+    }
+    return lines;
+}
 /* The first RESUME: before it, nothing is reported. */
 static inline uint32_t sm_code_first_unit(const PyCodeObject *code) {
     return (uint32_t)code->_co_firsttraceable;

@@ -141,9 +141,9 @@ static bool jump_news(sm_cover_code *code, uint32_t number, int way) {
         jump->taken[way] = 1;
         sm_cover_put_jump(of, number);
     }
-    if (branch->line != 0 && branch->to_line[way] != 0) {
+    if (branch->from_line != 0 && branch->to_line[way] != 0) {
         if (jump->step[way] == 0)
-            jump->step[way] = step_of(of, branch->line, branch->to_line[way]);
+            jump->step[way] = step_of(of, branch->from_line, branch->to_line[way]);
         hit = hit_step(of, jump->step[way]);
     }
     if (hit)

@@ -54,7 +54,6 @@ static int start(void) {
 static void stop(void) {
     sm_probe_facts facts = sm_probes_facts();
     sm_cover.lost_memory += facts.lost;
-    sm_cover.odd_lines += facts.odd;
     sm_probes_stop();
 }
 

@@ -70,13 +70,19 @@ int32_t *sm_probe_lines(PyCodeObject *code, uint32_t units) {
     return lines;
 }
 
-bool sm_probe_table_overruns(PyCodeObject *code) {
+bool sm_probe_mend_lines(PyCodeObject *code) {
+    uint64_t units = 0;
     sm_line_walk walk = sm_line_walk_of(code);
-    while (sm_line_next(&walk)) {
-        if (walk.unit + walk.units > (uint64_t)Py_SIZE(code))
-            return true;
-    }
-    return false;
+    while (sm_line_next(&walk))
+        units = walk.unit + walk.units;
+    if (units == (uint64_t)Py_SIZE(code) || sm_code_has_lines(code))
+        return true;
+    int32_t *lines = sm_probe_lines(code, (uint32_t)Py_SIZE(code));
+    int32_t *made = lines != NULL ? sm_code_make_lines(code) : NULL;
+    for (Py_ssize_t i = 0; made != NULL && i < Py_SIZE(code); i++)
+        made[i] = lines[i] != SM_NO_LINE ? lines[i] : -1;
+    sm_free(lines);
+    return made != NULL;
 }
 
 /* ---- the graph -------------------------------------------------------------------------------------------------- */

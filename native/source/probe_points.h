@@ -51,8 +51,10 @@ static inline bool sm_probe_is_way(const sm_probe_point *point) {
 /* The line of every unit, SM_NO_LINE where there is none; NULL: out of memory. sm_free() it. */
 int32_t *sm_probe_lines(PyCodeObject *code, uint32_t units);
 
-/* Does its line table go on behind its end? To trace such code overruns the interpreter's own memory. */
-bool sm_probe_table_overruns(PyCodeObject *code);
+/* To trace code whose line table goes on behind its end overruns the interpreter's own memory, or leaves it unset where
+ * the table ends too early. If it is such code, this makes what the interpreter would make wrongly. false: out of
+ * memory. */
+bool sm_probe_mend_lines(PyCodeObject *code);
 
 #endif
 #endif

@@ -34,7 +34,7 @@ typedef struct {
     void *unwanted; /* what this session writes on code objects that it does not want: odd, so no pointer */
     Py_ssize_t slot;
     sm_probed *codes;
-    uint64_t codes_count, probes, hits, lost, odd;
+    uint64_t codes_count, probes, hits, lost;
 } sm_probe_state;
 extern sm_probe_state sm_probe;
 

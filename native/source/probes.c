@@ -35,6 +35,7 @@
 #include "base/alloc.h"
 #include "source/evalframe.h"
 #include "source/probe_state.h"
+#include "source/tracefunc.h"
 
 #define STATIC_REFERENCES (1 << 28) /* more than these: the object is static */
 
@@ -83,13 +84,9 @@ sm_probed *sm_probe_meet(PyCodeObject *code, PyObject *globals) {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     bool frames = false;
+    (void)sm_probe_mend_lines(code);
     void *record = sm_probe.hearer->meet(code, globals, &frames);
     sm_probed *made = record != NULL ? make(code, record, frames) : NULL;
-    if (made != NULL && made->traced && sm_probe_table_overruns(code)) {
-        sm_free(made);
-        made = record = NULL;
-        sm_probe.odd++;
-    }
     if (sm_code_set(code, sm_probe.slot, record != NULL ? (void *)made : sm_probe.unwanted) < 0 ||
         (record != NULL && made == NULL)) {
         PyErr_Clear();
@@ -197,15 +194,38 @@ static void end_tracing(void) {
 
 static PyObject *eval(PyThreadState *tstate, sm_frame *frame, int throwing);
 
-static bool take_evaluator_away(void) {
+/* Our own that may sit on top of it. */
+static const struct {
+    _PyFrameEvalFunction *in_use, *below;
+} neighbours[] = {{&sm_evalframe_in_use, &sm_evalframe_below}, {&sm_tracefunc_eval, &sm_tracefunc_below}};
+
+/* Exchanges one evaluator for another, wherever it is. false: it is nowhere to be found. */
+static bool exchange(_PyFrameEvalFunction from, _PyFrameEvalFunction to) {
     PyInterpreterState *interpreter = PyInterpreterState_Get();
-    if (_PyInterpreterState_GetEvalFrameFunc(interpreter) == eval)
-        _PyInterpreterState_SetEvalFrameFunc(interpreter, _PyEval_EvalFrameDefault);
-    else if (sm_evalframe_below == eval)
-        sm_evalframe_below = _PyEval_EvalFrameDefault;
-    else
-        return false; /* somebody sits on top: ours stays below, and does nothing */
+    _PyFrameEvalFunction there = _PyInterpreterState_GetEvalFrameFunc(interpreter);
+    for (size_t hops = 0; there != from && hops < 3; hops++) {
+        _PyFrameEvalFunction before = there;
+        for (size_t i = 0; i < sizeof neighbours / sizeof *neighbours; i++) {
+            if (there != *neighbours[i].in_use)
+                continue;
+            if (*neighbours[i].below == from) {
+                *neighbours[i].below = to;
+                return true;
+            }
+            there = *neighbours[i].below;
+            break;
+        }
+        if (there == before)
+            return false; /* somebody else's */
+    }
+    if (there != from)
+        return false;
+    _PyInterpreterState_SetEvalFrameFunc(interpreter, to);
     return true;
+}
+
+static bool take_evaluator_away(void) { /* else somebody sits on top: ours stays below, and does nothing */
+    return exchange(eval, _PyEval_EvalFrameDefault);
 }
 
 static __attribute__((noinline)) void escape(void) {
@@ -313,17 +333,7 @@ static bool has_greenlets(void) {
 
 /* Puts the evaluator directly above the interpreter's own. false: somebody else's is in between. */
 static bool put_evaluator(void) {
-    PyInterpreterState *interpreter = PyInterpreterState_Get();
-    _PyFrameEvalFunction there = _PyInterpreterState_GetEvalFrameFunc(interpreter);
-    if (there == eval || (there == sm_evalframe_in_use && sm_evalframe_below == eval))
-        return true;
-    if (there == _PyEval_EvalFrameDefault)
-        _PyInterpreterState_SetEvalFrameFunc(interpreter, eval);
-    else if (there == sm_evalframe_in_use && sm_evalframe_below == _PyEval_EvalFrameDefault)
-        sm_evalframe_below = eval;
-    else
-        return false;
-    return true;
+    return exchange(eval, eval) || exchange(_PyEval_EvalFrameDefault, eval);
 }
 
 int sm_probes_start(const sm_probe_hearer *hearer, const sm_probe_wish *wish) {
@@ -337,7 +347,7 @@ int sm_probes_start(const sm_probe_hearer *hearer, const sm_probe_wish *wish) {
     sm_probe.counts = wish->counts || has_greenlets();
     sm_probe.tracing = sm_probe.escaped = sm_probe.calm = false;
     sm_probe.stamp++;
-    sm_probe.hits = sm_probe.lost = sm_probe.odd = 0;
+    sm_probe.hits = sm_probe.lost = 0;
     sm_probe.unwanted = (void *)(++session << 1 | 1);
     sm_probe.on = true;
     if (sm_probe_trace_join() < 0) {
@@ -368,13 +378,12 @@ void sm_probes_stop(void) {
 }
 
 bool sm_probes_hold(void) {
-    _PyFrameEvalFunction there = _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get());
-    return sm_probe.escaped || there == eval || (there == sm_evalframe_in_use && sm_evalframe_below == eval);
+    return sm_probe.escaped || exchange(eval, eval);
 }
 
 sm_probe_facts sm_probes_facts(void) {
-    return (sm_probe_facts){sm_probe.tracing, sm_probe.escaped, sm_probe.codes_count, sm_probe.probes,
-                            sm_probe.hits,    sm_probe.lost,    sm_probe.odd};
+    return (sm_probe_facts){sm_probe.tracing, sm_probe.escaped, sm_probe.codes_count,
+                            sm_probe.probes,  sm_probe.hits,    sm_probe.lost};
 }
 
 #endif

@@ -40,7 +40,6 @@ typedef struct {
     uint64_t probes; /* that stand now */
     uint64_t hits;   /* of probes */
     uint64_t lost;   /* code objects that are not heard, in want of memory */
-    uint64_t odd;    /* the same for a line table that lies */
 } sm_probe_facts;
 sm_probe_facts sm_probes_facts(void);
 

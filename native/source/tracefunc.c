@@ -2,12 +2,18 @@
  *
  * The slot is shared with the hub and with foreign tools, and new threads are found, by event/slots.h. Frames that run
  * at the start are told of from their next line on: the interpreter looks for a trace function in each evaluation loop
- * by a flag of its own, which is set in those that are on a thread's stack already. */
+ * by a flag of its own, which is set in those that are on a thread's stack already.
+ *
+ * Code whose line table lies (code.replace takes any) makes the interpreter write behind its own memory at such code's
+ * first event. So it is looked at before, by a PEP 523 function that does nothing else. When the C stack is nearly used
+ * up it is taken away, and such code is no longer guarded against: evalframe.c says more of both. */
 #include "source/tracefunc.h"
 
 #if SM_SHARES_SLOTS
 
 #include "compat/quickening.h"
+#include "source/evalframe.h"
+#include "source/probe_points.h"
 
 Py_tracefunc sm_tracefunc_in_use = NULL;
 bool (*sm_tracefunc_wants_in_use)(PyObject *code, PyObject *globals) = NULL;
@@ -52,6 +58,34 @@ sm_leaving sm_tracefunc_leaving(const sm_frame *frame, const PyCodeObject *code,
     return opcode_at(frame, code, &argument) == YIELD_VALUE ? SM_BY_YIELD : SM_BY_RETURN;
 }
 
+/* ---- the evaluator ---- */
+
+static PyObject *eval(PyThreadState *tstate, sm_frame *frame, int throwing);
+_PyFrameEvalFunction sm_tracefunc_eval = eval, sm_tracefunc_below = NULL;
+
+static void put_evaluator(bool on) {
+    PyInterpreterState *interpreter = PyInterpreterState_Get();
+    _PyFrameEvalFunction there = _PyInterpreterState_GetEvalFrameFunc(interpreter);
+    if (on && there != eval) {
+        sm_tracefunc_below = there;
+        _PyInterpreterState_SetEvalFrameFunc(interpreter, eval);
+    } else if (!on && there == eval) { /* else somebody sits on top: ours stays below, and does nothing */
+        _PyInterpreterState_SetEvalFrameFunc(interpreter, sm_tracefunc_below);
+    }
+}
+
+static PyObject *eval(PyThreadState *tstate, sm_frame *frame, int throwing) {
+    char here;
+    PyCodeObject *code = sm_frame_code(frame);
+    if (SM_UNLIKELY(sm_tracefunc_on && !sm_code_has_lines(code)))
+        (void)sm_probe_mend_lines(code);
+    if (SM_UNLIKELY(&here < sm_evalframe_floor && sm_evalframe_is_deep(&here)))
+        put_evaluator(false);
+    return sm_tracefunc_below(tstate, frame, throwing);
+}
+
+/* ---- for the engine ---- */
+
 static const char *objection(const sm_settings *settings) {
     (void)settings;
     return NULL;
@@ -74,6 +108,7 @@ static int start(const sm_settings *settings) {
         if (tstate->tracing == 0)
             sm_tstate_trace_stack(tstate);
     }
+    put_evaluator(true);
     return 0;
 }
 
@@ -81,6 +116,7 @@ static void stop(void) {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     sm_tracefunc_on = false;
+    put_evaluator(false);
     sm_slots_leave(&user);
     sm_engine.hook_lost += sm_slots.evicted[SM_SLOT_TRACE] - evicted_before;
     sm_engine.lost_memory += sm_slots.lost - lost_before;

@@ -17,6 +17,7 @@
 #if SM_SHARES_SLOTS
 
 extern bool sm_tracefunc_on, sm_tracefunc_opcodes;
+extern _PyFrameEvalFunction sm_tracefunc_eval, sm_tracefunc_below; /* ours; what was there before */
 
 /* Of code that this recording has not met or does not want: is it wanted? */
 bool sm_tracefunc_meet(PyCodeObject *code, PyObject *globals);

@@ -124,77 +124,76 @@ def test_specialised_code_keeps_its_probes():
         assert found.contexts() == {"one": truth, "two": truth}
 
 
-# Every kind of conditional jump: values, order and exceptions end up in log.
 JUMPS = """
-        log = []
-        class Truth:
-            def __init__(self, value):
-                self.value = value
-            def __bool__(self):
-                log.append(sys._getframe(1).f_lineno)
-                if self.value is None:
-                    raise KeyError(1)
-                return self.value
-            def __del__(self):
-                log.append("gone")
-        class Numbers:
-            def __init__(self, end, error):
-                self.next, self.end, self.error = 0, end, error
-            def __iter__(self):
-                return self
-            def __next__(self):
-                self.next += 1
-                if self.next > self.end:
-                    raise self.error
-                log.append(sys._getframe(1).f_code.co_name)
-                return self.next
-        def branches(value):
-            if Truth(value):
-                log.append(1)
-            a = Truth(value) and 2
-            b = Truth(value) or 3
-            c = 4 if not Truth(value) else 5
-            n = 3
-            while Truth(n > 0 if value is not None else None):
-                n -= 1
-            if value is None:
-                log.append(6)
-            if value is not None:
-                log.append(7)
+    log = []
+    class Truth:
+        def __init__(self, value):
+            self.value = value
+        def __bool__(self):
+            log.append(sys._getframe(1).f_lineno)
+            if self.value is None:
+                raise KeyError(1)
+            return self.value
+        def __del__(self):
+            log.append("gone")
+    class Numbers:
+        def __init__(self, end, error):
+            self.next, self.end, self.error = 0, end, error
+        def __iter__(self):
+            return self
+        def __next__(self):
+            self.next += 1
+            if self.next > self.end:
+                raise self.error
+            log.append(sys._getframe(1).f_code.co_name)
+            return self.next
+    def branches(value):
+        if Truth(value):
+            log.append(1)
+        a = Truth(value) and 2
+        b = Truth(value) or 3
+        c = 4 if not Truth(value) else 5
+        n = 3
+        while Truth(n > 0 if value is not None else None):
+            n -= 1
+        if value is None:
+            log.append(6)
+        if value is not None:
+            log.append(7)
+        m = None
+        while m is None:
+            m = value
+        while m is not None:
             m = None
-            while m is None:
-                m = value
-            while m is not None:
-                m = None
-            return str((type(a), type(b), c, n))
-        def loops(end, error):
-            total = 0
-            for i in Numbers(end, error):
-                total += i
-                if total > 100:
-                    break
-            return total
-        def attempt(function, *args):
-            try:
-                log.append(function(*args))
-            except Exception as error:
-                lines = []
-                trace = error.__traceback__
-                while trace is not None:
-                    lines.append((trace.tb_frame.f_code.co_name, trace.tb_lineno))
-                    trace = trace.tb_next
-                log.append((repr(error), lines, repr(error.__context__)))
-        for value in values:
-            attempt(branches, value)
-        for end in ends:
-            attempt(loops, end, StopIteration)
-            attempt(loops, end, ValueError("v"))
-        (x for x in ()).close()
+        return str((type(a), type(b), c, n))
+    def loops(end, error):
+        total = 0
+        for i in Numbers(end, error):
+            total += i
+            if total > 100:
+                break
+        return total
+    def attempt(function, *args):
+        try:
+            log.append(function(*args))
+        except Exception as error:
+            lines = []
+            trace = error.__traceback__
+            while trace is not None:
+                lines.append((trace.tb_frame.f_code.co_name, trace.tb_lineno))
+                trace = trace.tb_next
+            log.append((repr(error), lines, repr(error.__context__)))
+    for value in values:
+        attempt(branches, value)
+    for end in ends:
+        attempt(loops, end, StopIteration)
+        attempt(loops, end, ValueError("v"))
+    (x for x in ()).close()
 """
 
 
 def test_conditional_jumps_are_done_right():
-    """Every kind of conditional jump, while one of its ways has not been taken."""
+    """Every kind of conditional jump, while one of its ways has not been taken: values, order, exceptions."""
 
     def run(values, ends, covering):
         names = {"sys": sys, "values": values, "ends": ends}

@@ -45,7 +45,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--omit", metavar="GLOB", action="append", default=[], help="no files that match")
     add("--contexts", metavar="GLOB", action="append", default=[], help="only what ran in contexts that match")
     add("--line", metavar="FILE:N", help="one line: whether it ran, who ran it, where its branches went")
-    add("--conditions", action="store_true", help="operands of and, or, not that were not seen both true and false")
+    add(
+        "--conditions",
+        action="store_true",
+        help="operands of and, or, not that were not seen both true and false (3.12+)",
+    )
     add("--changed-since", metavar="REV", help="which lines that changed since the git revision were not executed")
     add("--fail-under", metavar="N", type=float, help="exit with 1 when less than N percent were executed")
     add("--precision", metavar="N", type=int, help="decimals of percentages (default: 0)")
@@ -111,7 +115,7 @@ def run(args: Namespace, recording: Recording) -> int:
         write_line(paper, report, args.line, None if args.all else 40)
         return 0
     if args.conditions:
-        _conditions(paper, recording, report, args.all)
+        _conditions(paper, report, args.all)
     elif args.html:
         _pages(args.html, report, settings)
     else:
@@ -125,19 +129,9 @@ def run(args: Namespace, recording: Recording) -> int:
     return int(fails_under(report.totals.percent, settings.fail_under, settings.precision))
 
 
-def _conditions(paper: Paper, recording: Recording, report: CoverageReport, everything: bool) -> None:
-    from seismo.coverage.conditions import conditions_of
+def _conditions(paper: Paper, report: CoverageReport, everything: bool) -> None:
     from seismo.report.conditions import write
 
-    paths = {row.file: row.path or row.file for row in recording.sources}
-    functions: dict[str, list[int]] = {}
-    for row in recording.functions:
-        functions.setdefault(os.path.realpath(paths.get(row.file, row.file)), []).append(row.id)
-    for file in report.files:
-        try:
-            file.conditions = conditions_of(recording, functions.get(file.absolute, ()), "\n".join(file.source_lines))
-        except (SyntaxError, ValueError):
-            file.conditions = []  # the report's problems have it
     files = [(file.path, file.conditions) for file in report.files]
     write(files, paper.stream, paper.width, paper.signs, everything)
 

@@ -92,7 +92,10 @@ class FileCoverage:
         """The conditions of several operands, with the outcomes that were seen; none without branches."""
         from seismo.coverage.conditions import Row, decisions_of
 
-        return decisions_of([Row(*jump) for jump in self.jumps], "\n".join(self.source_lines)) if self.jumps else []
+        try:
+            return decisions_of([Row(*jump) for jump in self.jumps], "\n".join(self.source_lines)) if self.jumps else []
+        except (SyntaxError, ValueError):  # the analysis has said so
+            return []
 
     @functools.cached_property
     def executed_branches(self) -> list[Arc]:
