@@ -48,7 +48,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add(
         "--conditions",
         action="store_true",
-        help="operands of and, or, not that were not seen both true and false (3.12+)",
+        help="operands of and, or, not not seen both true and false (3.12 and later)",
     )
     add("--changed-since", metavar="REV", help="which lines that changed since the git revision were not executed")
     add("--fail-under", metavar="N", type=float, help="exit with 1 when less than N percent were executed")
