@@ -27,7 +27,16 @@ from typing import TextIO
 ROOT = Path(__file__).resolve().parents[1]
 ENVIRONMENTS = ".venvs-matrix"
 # What runs native code in earnest: all that a debug build, ten times slower, is asked to run.
-NATIVE_TESTS = ["tests/native", "tests/parity", "tests/file", "tests/hooks", "tests/capi", "tests/cprofile"]
+NATIVE_TESTS = [
+    "tests/native",
+    "tests/parity",
+    "tests/file",
+    "tests/hooks",
+    "tests/capi",
+    "tests/cprofile",
+    "tests/lines",
+]
+NATIVE_TESTS += [f"tests/cover/test_{name}*.py" for name in ("native", "trace", "branches", "line_bugs")]
 # With the sanitizers the processes that are recorded come on top; the rest is Python over the same reader.
 SANITIZED_TESTS = [*NATIVE_TESTS, "tests/expression", "tests/model", "tests/record", "tests/cli_profile", "tests/watch"]
 # What makes of a recording what people read: no interpreter does that differently.
@@ -111,9 +120,9 @@ def sanitizer_libraries() -> str:
     return " ".join(path for path in paths if os.path.isabs(path))
 
 
-def suite(*folders: str, workers: int = 1) -> list[str]:
-    """The words after the interpreter's that run the tests of some folders."""
-    found = [name for name in folders if (ROOT / name).is_dir()]
+def suite(*names: str, workers: int = 1) -> list[str]:
+    """The words after the interpreter's that run the tests of some folders or files, which may have stars."""
+    found = sorted(path.relative_to(ROOT).as_posix() for name in names for path in ROOT.glob(name))
     spread = ["-n", str(workers)] if workers > 1 else []
     return ["-m", "pytest", "-q", "--timeout", "600", "-p", "no:cacheprovider", "-m", "not timing", *spread, *found]
 
