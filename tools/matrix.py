@@ -42,11 +42,12 @@ SANITIZED_TESTS = [*NATIVE_TESTS, "tests/expression", "tests/model", "tests/reco
 # What makes of a recording what people read: no interpreter does that differently.
 READING_TESTS = ["tests/formats", "tests/report"]
 # The first two start Python with an empty environment: nothing loads the sanitizers' libraries before the core. In
-# the third greenlet copies a piece of the C stack as it stands, with the marks around our evaluation function's frame.
+# the others greenlet copies a piece of the C stack as it stands, with the marks around our evaluation function's frame.
 NOT_SANITIZED = [
     "tests/cli_profile/test_children.py::test_the_environment_is_the_programs_own",
     "tests/cli_profile/test_children.py::test_all_processes_in_one_file",
     "tests/cli_profile/test_programs.py::test_program[greenlets-none]",
+    "tests/lines/test_stacks.py::test_greenlets[tracefunc]",
 ]
 
 
