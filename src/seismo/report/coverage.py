@@ -7,11 +7,11 @@ shortened, or in full on as many as they need. Everything is laid out for the wi
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from seismo.coverage.numbers import Numbers, percent_text, ranges
+from seismo.coverage.result import common_folder
 from seismo.errors import UsageError
 from seismo.escape import printable
 from seismo.report.facts import header, losses
@@ -230,7 +230,7 @@ class _Layout:
         self.paper, self.view = paper, view
         self.signs: Signs = paper.signs
         self.has_branches = report.branch or any(file.has_branches for file in files)
-        self.folder = _common_folder(files)
+        self.folder = common_folder(files)
         names = {id(file): file.path[len(self.folder) :] for file in files}
         self.names = {id(file): printable(names[id(file)]) + (" *" if file.changed else "") for file in files}
         totals = report.totals
@@ -302,14 +302,6 @@ class _Layout:
     def write_total(self, totals: Numbers) -> None:
         """Writes the last row."""
         self.paper.line((left("TOTAL", self.name), "strong"), self._numbers(totals), *self._cover(totals))
-
-
-def _common_folder(files: Sequence[FileCoverage]) -> str:
-    """The folder that all are below, with its slash, if they are shown by long paths; else ""."""
-    if len(files) < 2 or not all(file.path.startswith("/") for file in files):
-        return ""
-    folder = os.path.commonpath([os.path.dirname(file.path) for file in files])
-    return folder + "/" if folder != "/" else ""
 
 
 def _cut(words: str, width: int, signs: Signs) -> str:
