@@ -482,3 +482,20 @@ def test_it_runs_once_at_a_time():
         _core.cover_stop()
     _core.cover_stop()
     assert not _core.cover_status()["running"]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="no branch events")
+def test_any_and_all_leave_their_loops_early():
+    """3.14 and later report the jump out of the loop once more, as one to where the loop's end would have led."""
+    text = """
+        def has(xs):
+            return any(x > 2 for x in xs), all(x < 3 for x in xs)
+        for i in range(5):
+            has([1, 3, 4])
+    """
+    for counts in (False, True):
+        found = cover(text, branch=True, counts=counts)
+        assert found.losses == {}
+    if sys.version_info >= (3, 14):  # before, they are calls
+        jumped = [row["jumped"] for row in found.branches if row["line"] == 2 and row["kind"] < 2]
+        assert sorted(jumped) == [0, 0, 5, 5]  # are they the builtins, and what they found
