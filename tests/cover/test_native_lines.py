@@ -1,6 +1,7 @@
 """Which lines ran, and how often: the same as sys.settrace says, for all that Python programs are made of."""
 
 import sys
+from collections import Counter
 
 import pytest
 from covered import Covered, compiled, cover, traced
@@ -482,3 +483,23 @@ def test_it_runs_once_at_a_time():
         _core.cover_stop()
     _core.cover_stop()
     assert not _core.cover_status()["running"]
+
+
+def test_counts_of_code_that_comes_and_goes():
+    """What is remembered of the code that ran last must not outlive it: another takes its address."""
+    cover(
+        r"""
+        for k in range(300):
+            names = {}
+            exec(compile("\n" * (k % 7) + "def f(n):\n    for i in range(n):\n        n - i\n", "/made", "exec"), names)
+            names["f"](k % 5)
+            del names
+        """,
+        counts=True,
+    )
+    expected = Counter()
+    for k in range(300):
+        expected[k % 7 + 1] += 1
+        expected[k % 7 + 2] += k % 5 + 1
+        expected[k % 7 + 3] += k % 5
+    assert dict(Covered(_core.cover_snapshot(), "/made").lines) == dict(expected)

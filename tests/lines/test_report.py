@@ -121,6 +121,18 @@ def test_sources_in_odd_encodings(tmp_path):
     )
 
 
+def test_a_line_that_no_file_has_is_elsewhere(path):
+    what = Builder()
+    process = what.process(pid=7, start_ns=1, end_ns=100, source="monitoring", clock="tsc: x", clock_ns=8.0)
+    what.thread(process, name="MainThread", wall_ns=100, cpu_ns=90, main=1)
+    for number in (0, 1):
+        function = what.function("__main__", "<module>", str(path), number)
+        what.line(function, number, hits=1, segments=1, timed=1, timed_ns=MS, timed_sq=0.0)
+    program = timed_program(what.build())
+    assert [line.number for line in program.lines] == [1]
+    assert program.elsewhere_ns == MS
+
+
 def test_time_elsewhere_is_no_lines(path):
     program = timed_program(recording(path))
     assert program.elsewhere_ns == 30 * MS

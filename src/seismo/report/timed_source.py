@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from seismo.report.libraries import libraries
+
 if TYPE_CHECKING:
     from collections.abc import Container
 
@@ -102,12 +104,16 @@ class Source:
 
 @dataclass
 class TimedFile:
-    """A file with its functions in the order of their lines. name: as the functions have it."""
+    """A file with its functions in the order of their lines. name: as the functions have it.
+
+    library: whose file it is, as words; "": the program's own.
+    """
 
     name: str
     path: str
     functions: list[TimedFunction]
     source: Source
+    library: str = ""
 
     @property
     def own_ns(self) -> float:
@@ -124,6 +130,21 @@ class TimedProgram:
     whole_ns: float
     elsewhere_ns: float
 
+    def own_files(self) -> TimedProgram:
+        """The same without libraries' files; the whole is still the whole."""
+        files = [file for file in self.files if not file.library]
+        names = {file.name for file in files}
+        lines = [line for line in self.lines if line.function.file in names]
+        return TimedProgram(files, lines, self.whole_ns, self.elsewhere_ns)
+
+    def library_times(self) -> dict[str, float]:
+        """What the lines of libraries took themselves, in ns, by library."""
+        times: dict[str, float] = {}
+        for file in self.files:
+            if file.library:
+                times[file.library] = times.get(file.library, 0.0) + file.own_ns
+        return times
+
 
 def timed_program(recording: Recording, left_out: Container[int] = ()) -> TimedProgram:
     """The recording's lines by file and function, files with the most time first. left_out: functions not to show."""
@@ -132,7 +153,7 @@ def timed_program(recording: Recording, left_out: Container[int] = ()) -> TimedP
     table = recording.functions
     kinds, modules, names, files, first = (table[name] for name in ("kind", "module", "qualname", "file", "line"))
     for row in recording.lines:
-        if kinds[row.function] != PYTHON:
+        if kinds[row.function] != PYTHON or row.line < 1:  # an empty module's only line is 0
             program.elsewhere_ns += row.own_ns
             continue
         program.whole_ns += row.own_ns
@@ -183,6 +204,9 @@ def _files(recording: Recording, functions: list[TimedFunction]) -> list[TimedFi
         paths = known.get(name, [])
         path = paths[0][0] if paths else name
         files.append(TimedFile(name, path, members, read_source(name, paths)))
+    whose = libraries((file.name, file.path, (one.module for one in file.functions)) for file in files)
+    for file in files:
+        file.library = whose[file.name]
     return sorted(files, key=lambda file: (-file.own_ns, file.name))
 
 
@@ -191,6 +215,8 @@ def read_source(name: str, known: list[tuple[str, int, int]]) -> Source:
     shell = linecache.cache.get(name)
     if shell is not None and len(shell) == 4 and shell[1] is None:  # of this process, told by an interactive shell
         return Source([line.rstrip("\n") for line in shell[2]])
+    if name.startswith("<frozen "):
+        return Source([], "a part of the interpreter itself: its source is not beside it")
     if name.startswith("<"):
         return Source([], "the code was made while the program ran: it has no file")
     path = known[0][0] if known else name
