@@ -75,29 +75,10 @@ static void rearm(sm_cover_code *record) {
     set_local(record, events_of(record));
 }
 
-/* Does the instruction after the one at this offset stand on the same line? The instruction there is RESUME, which has
- * an entry of the line table for itself. */
-static bool goes_on_in_line(PyCodeObject *code, long offset) {
-    uint64_t unit = (uint64_t)offset / 2;
-    bool found = false;
-    int64_t line = 0;
-    for (sm_line_walk walk = sm_line_walk_of(code); sm_line_next(&walk);) {
-        if (found)
-            return walk.has_line && walk.line == line;
-        if (unit < walk.unit + walk.units) {
-            found = true;
-            line = walk.line;
-            if (walk.unit + walk.units > unit + 2)
-                return true; /* others share its entry */
-        }
-    }
-    return false;
-}
-
 enum { START_SEEN = 1 }; /* in sm_cover_code.source: keep_start is known */
 
 static void see_start(sm_cover_code *record, long offset) {
-    record->keep_start = record->of != NULL && goes_on_in_line(record->code, offset);
+    record->keep_start = record->of != NULL && sm_line_goes_on(record->code, offset);
     record->source = START_SEEN;
 }
 

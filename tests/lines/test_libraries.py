@@ -57,6 +57,7 @@ def test_made_code_is_its_modules_and_nothing_is_hidden_where_nothing_is_own():
         "app.py": "",
     }
     assert set(libraries([library, made]).values()) == {""}
+    assert list(libraries([("app.py", "", ["app"]), ("<string>", "", ["namedtuple_P"])]).values()) == ["", STANDARD]
     assert libraries([library, ("<string>", "", ["__main__"])]) == {library[0]: INSTALLED, "<string>": ""}
     assert set(libraries([library, ("/venv/bin/tool", "/venv/bin/tool", ["__main__"])]).values()) == {""}
 

@@ -1,6 +1,7 @@
 """The report of line times: made by hand, so that every number is known."""
 
 import io
+import zipfile
 import zlib
 
 import pytest
@@ -131,6 +132,17 @@ def test_a_line_that_no_file_has_is_elsewhere(path):
     program = timed_program(what.build())
     assert [line.number for line in program.lines] == [1]
     assert program.elsewhere_ns == MS
+
+
+def test_a_source_in_a_zip_archive(tmp_path):
+    archive = tmp_path / "app.zip"
+    with zipfile.ZipFile(archive, "w") as opened:
+        opened.writestr("app/core.py", SOURCE)
+    assert read_source("core.py", [(f"{archive}/app/core.py", len(SOURCE), zlib.crc32(SOURCE.encode()))]).problem == ""
+    assert read_source(f"{archive}/app/core.py", []).text(3) == "def f(n):"
+    assert "cannot be read" in read_source(f"{archive}/app/gone.py", []).problem
+    archive.write_bytes(b"no archive")
+    assert "cannot be read" in read_source(f"{archive}/app/core.py", []).problem
 
 
 def test_time_elsewhere_is_no_lines(path):

@@ -48,10 +48,15 @@ def library_of(path: str) -> tuple[str, str]:
     return (INSTALLED if len(parts) > 1 and parts[-2] in ("bin", "Scripts") else ""), path
 
 
+def file_key(name: str, module: str) -> str:
+    """What tells files apart: of code that was made while the program ran, each module's is one."""
+    return f"{name}\0{module}" if name.startswith("<") and not name.startswith(_FROZEN) else name
+
+
 def libraries(files: Iterable[tuple[str, str, Iterable[str]]]) -> dict[str, str]:
     """For each file its library; "": it is the program's own.
 
-    files: the name as functions have it, the path where it is known, the modules of its functions.
+    files: what tells it apart (file_key), the path where it is known, the modules of its functions.
     """
     known: dict[str, tuple[str, str]] = {}
     made: dict[str, set[str]] = {}
@@ -70,7 +75,8 @@ def libraries(files: Iterable[tuple[str, str, Iterable[str]]]) -> dict[str, str]
     result = {name: "" if package in mains else kind for name, (kind, package) in known.items()}
     kinds = {module: kind for name, kind in result.items() for module in modules_of[name]}
     for name, modules in made.items():
-        result[name] = next((kinds[module] for module in sorted(modules) if module in kinds), "")
+        made_by = {STANDARD if module.startswith("namedtuple_") else kinds.get(module, "") for module in modules}
+        result[name] = "" if "" in made_by else made_by.pop()
     own = any(not kind for name, kind in result.items() if name in known or "__main__" in made[name])
     return result if own else dict.fromkeys(result, "")
 

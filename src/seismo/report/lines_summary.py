@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from seismo.escape import printable
 from seismo.report.facts import cpu_ns, filter_words, losses, wall_ns
-from seismo.report.libraries import libraries, library_words
+from seismo.report.libraries import file_key, libraries, library_words
 from seismo.report.text import Signs, aligned, cells, count, duration, error, left, location, percent, right, wrapped
 
 TYPE_CHECKING = False
@@ -41,10 +41,10 @@ def _lines(recording: Recording, signs: Signs) -> list[str]:
     whose = _libraries(recording, {row.function for row in rows})
     times: dict[str, float] = {}
     for row in rows:
-        kind = whose[functions["file"][row.function]]
+        kind = whose[row.function]
         times[kind] = times.get(kind, 0.0) + row.own_ns
     hidden = library_words(times, whole, signs)
-    own = [row for row in rows if not whose[functions["file"][row.function]]]
+    own = [row for row in rows if not whose[row.function]]
     shown = sorted(own, key=lambda row: -row.own_ns)[:LINES]
     counts = [count(row.hits) for row in shown]
     width = max(len("hits"), *map(len, counts)) if counts else 4
@@ -68,16 +68,18 @@ def _lines(recording: Recording, signs: Signs) -> list[str]:
     return lines + lost
 
 
-def _libraries(recording: Recording, ran: set[int]) -> dict[str, str]:
-    """Each file's library; none of what was chosen is any's."""
-    names, modules = recording.functions["file"], recording.functions["module"]
-    files: dict[str, set[str]] = {}
-    for function in ran:
-        files.setdefault(names[function], set()).add(modules[function])
+def _libraries(recording: Recording, ran: set[int]) -> dict[int, str]:
+    """Each function's library; none of what was chosen is any's."""
     if filter_words(recording):
-        return dict.fromkeys(files, "")
+        return dict.fromkeys(ran, "")
+    names, modules = recording.functions["file"], recording.functions["module"]
     paths = {row.file: row.path for row in recording.sources}
-    return libraries((name, paths.get(name, name), members) for name, members in files.items())
+    keys = {function: file_key(names[function], modules[function]) for function in ran}
+    files: dict[str, tuple[str, set[str]]] = {}
+    for function, key in keys.items():
+        files.setdefault(key, (paths.get(names[function], ""), set()))[1].add(modules[function])
+    whose = libraries((key, path, members) for key, (path, members) in files.items())
+    return {function: whose[key] for function, key in keys.items()}
 
 
 def _indented(sentence: str) -> list[str]:

@@ -39,20 +39,23 @@ def write_lines(recording: Recording, path: str | os.PathLike[str], *, title: st
 def lines_page(recording: Recording, title: str = "") -> str:
     """The page as text."""
     program = timed_program(recording)
-    libraries = {file.name for file in program.files if file.library} if not facts.filter_words(recording) else set()
-    functions = [(function, file.source) for file in program.files for function in file.functions]
-    functions.sort(
-        key=lambda one: (one[0].file in libraries, -one[0].whole_ns, one[0].file, one[0].line, one[0].qualname)
-    )
+    chosen = bool(facts.filter_words(recording))
+    functions = [
+        (bool(file.library) and not chosen, function, file.source)
+        for file in program.files
+        for function in file.functions
+    ]
+    functions.sort(key=lambda one: (one[0], -one[1].whole_ns, one[1].file, one[1].line, one[1].qualname))
+    libraries = any(library for library, _, _ in functions)
     title = title or facts.command_line(recording) or "Lines"
-    rows = "\n".join(_row(number, function, program.whole_ns) for number, (function, _) in enumerate(functions))
+    rows = "\n".join(_row(number, function, program.whole_ns) for number, (_, function, _) in enumerate(functions))
     parts = _Sections(program)
-    sections = "".join(parts.section(number, *one) for number, one in enumerate(functions[:_SHOWN]))
+    sections = "".join(parts.section(number, *one[1:]) for number, one in enumerate(functions[:_SHOWN]))
     left = len(functions) - _SHOWN
     more = f'<p class="quiet">{plural(left, "colder function")} without source here.</p>' if left > 0 else ""
     body = f"""<header>
 <h1>{text(title)}: <b>{text(duration(program.whole_ns, _SIGNS))}</b></h1>
-<p class="facts">{_facts(recording, program, len(functions), bool(libraries))}</p>
+<p class="facts">{_facts(recording, program, len(functions), libraries)}</p>
 </header>
 <main>
 <p class="tools">{filter_box("part of a name")}
