@@ -185,6 +185,7 @@ def main() -> None:
     there, rounds, starts = tools(), rounds_of(options), options.starts or (15 if options.quick else 40)
     chosen = ratios.chosen(options.only, options.quick, options.scale)
     starting = {name: tool for name, tool in there.items() if name != FLOOR and not name.endswith(" branches")}
+    programs.SCRIPTS.mkdir(parents=True, exist_ok=True)  # where SlipCover starts
     start = ratios.startup(starting, starts)
     readings = measure(chosen, there, rounds, ratios.script_of)
     compared = ratios.compare(readings)

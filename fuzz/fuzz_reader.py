@@ -17,6 +17,8 @@ import traceback
 import zlib
 from pathlib import Path
 
+from seismo.coverage.analysis import analyze
+from seismo.coverage.settings import Settings
 from seismo.errors import RecordingError
 from seismo.model import Builder, merge, read
 
@@ -24,9 +26,39 @@ HEADER = 16
 INTERESTING = [0, 1, 0x7F, 0x80, 0xFF, 0x100, 2**31 - 1, 2**31, 2**32 - 1, 2**53, 2**63 - 1, 2**63, 2**64 - 1]
 
 
+# A short one to analyze: it is parsed for each mutation.
+SOURCE = Path(__file__).resolve().parents[1] / "src" / "seismo" / "escape.py"
+# What coverage and line times record, beside the functions.
+TABLES_OF_LINES = ("lines", "arcs", "branches", "contexts", "instructions", "sources")
+
+
+def add_lines(b: Builder, functions: list[int], count: int, recorder: str) -> None:
+    """Rows of all the tables about lines. Of the sources one is there, and one is not."""
+    lines = [b.line(functions[i % 9], i + 1, i * i, own_ns=i * 100, inner_ns=i / 3, flags=i % 2) for i in range(count)]
+    b.source("x.py", str(SOURCE), SOURCE.stat().st_size)
+    b.source("gone.py", "/gone.py")
+    if recorder == "linetimes":
+        for i in range(count):
+            b.instruction(functions[i % 9], i * 2, i, f"LOAD_FAST {i}", i)
+        return
+    arcs = [b.arc(functions[i % 9], i, i + 1 if i % 7 else -1, i) for i in range(count)]
+    for i in range(count):
+        b.branch(functions[i % 9], i * 2, kind=i % 6, line=i, column=i % 80, end_line=i, fell=i, jumped=i % 3, flags=2)
+    for i in range(5):
+        b.context(f"test_{i % 4}", lines[i::5], arcs[:i])
+
+
 def corpus(folder: Path | None) -> list[bytes]:
-    """Recordings to start from: some made here, and those of a folder."""
+    """Recordings to start from: some made here, of each recorder, and those of a folder."""
     seeds = []
+    for recorder in ("coverage", "linetimes"):
+        for size in (0, 3, 200):
+            b = Builder()
+            b.process(pid=1, argv=["a"], clock_ns=20.0)
+            functions = [b.function(f"m{i % 3}", f"f{i}", "x.py", i) for i in range(9)]
+            add_lines(b, functions, size, recorder)
+            meta = {"recorder": recorder, "branch": size > 3, "counts": size > 3, "folder": "/"}
+            seeds.append(b.build(meta).to_bytes())
     for size in (0, 1, 5, 60, 500):
         b = Builder()
         processes = [b.process(pid=i, argv=["a", "b"], host="h", clock_ns=20.0, python_inside=5.0) for i in range(2)]
@@ -124,11 +156,18 @@ def use(data: bytes) -> None:
     for table in (recording.functions, recording.tree, recording.threads, recording.processes, recording.losses):
         list(table)
         table.__arrow_c_stream__()
+    for name in TABLES_OF_LINES:
+        table = getattr(recording, name)
+        list(table)
+        table.__arrow_c_stream__()
+    list(recording.context_rows())
     list(recording.combined().functions)
+    analyze(recording, Settings()).totals  # noqa: B018
     recording.subtract(recording)
     again = read(merge([recording, recording]).to_bytes())
     assert not again.problems, again.problems
     assert len(again.tree) == 2 * len(recording.tree)
+    assert {row.name for row in again.contexts} == {row.name for row in recording.contexts}
 
 
 def attempt(seed: int, seeds: list[bytes]) -> bool:

@@ -8,7 +8,8 @@ runs for all (and `make test` on the machine's own). Each interpreter gets a vir
 
 With --sanitize the core is built with AddressSanitizer and UndefinedBehaviorSanitizer, whose libraries are loaded
 before the interpreter starts; Python's own allocators are switched off so that every object counts. Leaks are not
-looked for: an interpreter keeps thousands of blocks until it ends. With --script something else than the tests is run.
+looked for: an interpreter keeps thousands of blocks until it ends. With --script something else than the tests is run,
+one after the other where there are several, until one fails.
 """
 
 import argparse
@@ -46,7 +47,7 @@ class Run:
 
     label: str
     command: list[str]
-    work: list[str]
+    work: list[list[str]]
     build: dict[str, str] = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=dict)
     passed: bool = False
@@ -89,7 +90,7 @@ def carry_out(run: Run, distribution: str) -> Run:
         ([*run.command, "-m", "venv", f"{ENVIRONMENTS}/{run.label}"], {}),
         ([*pip, *requirements()], {}),
         ([*pip, "--no-build-isolation", "--no-cache-dir", "--no-deps", distribution], run.build),
-        ([*run.python, *run.work], run.environment),
+        *(([*run.python, *words], run.environment) for words in run.work),
     ]
     with path.open("w", encoding="utf-8") as log:
         run.passed = all(call(log, command, environment) for command, environment in steps)
@@ -123,14 +124,16 @@ def runs(lines: list[str], options: argparse.Namespace) -> list[Run]:
     complete = [line.split()[0] for line in lines if not line.split()[0].endswith("debug")][-1:]
     for line in lines:
         label, *command = line.split()
-        run = Run(label, command, suite("tests"))
+        work = suite("tests")
         if label not in complete:
-            run.work += [f"--ignore={folder}" for folder in READING_TESTS]
+            work += [f"--ignore={folder}" for folder in READING_TESTS]
         if label.endswith("debug"):
-            run.work = suite(*NATIVE_TESTS)
+            work = suite(*NATIVE_TESTS)
         if options.sanitize:
-            run.work = suite(*SANITIZED_TESTS, workers=options.jobs)
-            run.work += [f"--deselect={test}" for test in NOT_SANITIZED]
+            work = suite(*SANITIZED_TESTS, workers=options.jobs)
+            work += [f"--deselect={test}" for test in NOT_SANITIZED]
+        run = Run(label, command, [script.split() for script in options.script] or [work])
+        if options.sanitize:
             run.build = {"SEISMO_SANITIZE": "1", "SEISMO_TESTING": "1"}
             run.environment = {
                 "LD_PRELOAD": sanitizer_libraries(),
@@ -138,8 +141,6 @@ def runs(lines: list[str], options: argparse.Namespace) -> list[Run]:
                 "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:abort_on_error=1:handle_segv=0",
                 "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
             }
-        if options.script:
-            run.work = options.script.split()
         found.append(run)
     return sorted(found, key=lambda run: not run.label.endswith("debug"))
 
@@ -150,7 +151,13 @@ def main() -> int:
     parser.add_argument("distribution", help="seismo's source distribution")
     parser.add_argument("--jobs", type=int, default=1, help="interpreters at work at the same time")
     parser.add_argument("--sanitize", action="store_true", help="build and run under the sanitizers")
-    parser.add_argument("--script", metavar="WORDS", help="what to run instead of the tests: a file and its arguments")
+    parser.add_argument(
+        "--script",
+        metavar="WORDS",
+        action="append",
+        default=[],
+        help="what to run instead of the tests: a file and its arguments; may be given several times",
+    )
     options = parser.parse_args()
     wanted = runs(sys.stdin.read().splitlines(), options)
     if not wanted:

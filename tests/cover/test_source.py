@@ -341,7 +341,7 @@ def test_texts(data, statements):
         (b"# coding: hex\n", "decoded"),
         (b"if a:\n", "parsed"),
         (b"a = 'abc\n", "parsed"),
-        (b"\x00", "parsed"),
+        (b"\x00", "null bytes"),
         (b"(" * 3000, "parsed"),
         (b"-" * 100_000 + b"1", "parsed"),
         (b"<html>{{ name }}</html>", "parsed"),

@@ -523,6 +523,7 @@ def test_a_minimal_database_is_read():
         ("cobertura", b'<!DOCTYPE x [<!ENTITY a "aaaa">]><coverage>&a;</coverage>', "entity 'a'"),
         ("cobertura", b"<coverage>" + b"<a>" * 200, "nested too deep"),
         ("cobertura", b"<project/>", "not coverage"),
+        ("cobertura", b'<?xml version="1.0" encoding="UTF-0"?><coverage/>', "unknown encoding"),
         ("cobertura", b'<coverage><class filename="a"><line number="x" hits="1"/></class></coverage>', "number='x'"),
         ("cobertura", b'<coverage><class><line number="1" hits="1"/></class></coverage>', "no filename"),
         ("lcov", b"SF:a\nDA:1,1\n", "cut short"),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from seismo.model import Recording
 
 sys.path.insert(0, str(Path(__file__).parent))
-from covered import lines_by_context, lines_of, write
+from covered_suites import lines_by_context, lines_of, write
 
 pytest_plugins = ["pytester"]
 

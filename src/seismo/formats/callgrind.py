@@ -260,9 +260,11 @@ class _Reader:
             return last
         if len(text) > 20:
             raise ValueError(f"no position: {text[:40]!r}")
-        if text[0] in "+-":
-            return last + int(text, 10)
-        return int(text, 16) if text.startswith("0x") else int(text, 10)
+        moved = int(text, 16) if text.startswith("0x") else int(text, 10)
+        moved += last if text[0] in "+-" else 0
+        if abs(moved) > MAX_VALUE:
+            raise ValueError(f"no position up to 2**60: {text[:40]!r}")
+        return moved
 
 
 def _read(data: bytes) -> Recording:

@@ -264,7 +264,7 @@ def _read(data: bytes) -> Recording:
     parser.buffer_text = True
     try:
         parser.Parse(data, True)
-    except expat.ExpatError as error:
+    except (expat.ExpatError, LookupError) as error:  # LookupError: it names an encoding that there is not
         raise ValueError(f"it is no XML ({error})") from None
     except ValueError as error:
         raise ValueError(f"line {parser.CurrentLineNumber}: {error}") from None

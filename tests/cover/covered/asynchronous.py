@@ -66,7 +66,7 @@ async def made(n):
 async def main():
     await turns(2)
     first = asyncio.create_task(one(1))
-    second = asyncio.create_task(asyncio.sleep(10))
+    second = asyncio.create_task(asyncio.sleep(100))
     await asyncio.gather(first, one(2))
     second.cancel()
     try:
@@ -79,8 +79,8 @@ async def main():
         if i == 1:
             break
     try:
-        async with asyncio.timeout(0.001):
-            await asyncio.sleep(1)
+        async with asyncio.timeout(0):
+            await asyncio.sleep(10)
     except TimeoutError:
         pass
     lock, queue = asyncio.Lock(), asyncio.Queue(1)
