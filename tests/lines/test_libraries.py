@@ -98,6 +98,17 @@ def test_the_summary_leaves_them_out_unless_chosen():
         assert ("80.0 ms (80.0 %) in lines of the standard library" in shown) == hidden
 
 
+def test_the_summary_of_a_choice_that_nothing_met():
+    b = Builder()
+    process = b.process(pid=7, start_ns=1, end_ns=100, source="monitoring", clock="tsc: x", clock_ns=8.0)
+    b.thread(process, name="MainThread", wall_ns=100, cpu_ns=90, main=1)
+    built = b.build()
+    built.meta.update(recorder="linetimes", settings={"where": 'module("nothing")'})
+    stream = io.StringIO()
+    write_summary(built, stream)
+    assert "no function that ran is one of these" in stream.getvalue()
+
+
 def test_the_page_puts_them_last():
     page = lines_page(recording())
     assert page.index("mine") < page.index("find")

@@ -62,6 +62,8 @@ def _lines(recording: Recording, signs: Signs) -> list[str]:
     lines += _indented(f"besides, {hidden}") if hidden else []
     filtered = filter_words(recording)
     lines += _indented(f"filter: {filtered}") if filtered else []
+    if filtered and not rows:
+        lines += _indented("hint: no function that ran is one of these; names are as the report has them: module:name")
     lost = [line for sentence in losses(recording, signs) for line in _indented(f"lost: {sentence}")]
     if len(lost) > LOST_LINES:
         lost[LOST_LINES - 1 :] = [f"{signs.cut} more was lost: see the report"]
