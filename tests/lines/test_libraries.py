@@ -81,8 +81,10 @@ def recording(settings=None):
 def test_libraries_are_left_out_and_named():
     for libraries_too in (False, True):
         stream = io.StringIO()
-        write_report(Paper(stream, 100, Signs()), recording(), LinesView(libraries=libraries_too))
+        write_report(Paper(stream, 100, Signs()), recording(), LinesView(libraries=libraries_too, order=""))
         shown = stream.getvalue()
+        assert ("Lines by own time" in shown) == libraries_too
+        assert ("Lines by own and inner time" in shown) == (not libraries_too)
         assert "app.py:4" in shown
         assert ("json/__init__.py" in shown) == libraries_too
         assert ("80.0 ms (80.0 %) in lines of the standard library" in shown) == (not libraries_too)

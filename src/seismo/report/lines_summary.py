@@ -45,7 +45,8 @@ def _lines(recording: Recording, signs: Signs) -> list[str]:
         times[kind] = times.get(kind, 0.0) + row.own_ns
     hidden = library_words(times, whole, signs)
     own = [row for row in rows if not whose[row.function]]
-    shown = sorted(own, key=lambda row: -row.own_ns)[:LINES]
+    inner = times.get("", 0.0) < 0.5 * whole  # mostly libraries: what was called is the news
+    shown = sorted(own, key=lambda row: -(row.own_ns + row.inner_ns if inner else row.own_ns))[:LINES]
     counts = [count(row.hits) for row in shown]
     width = max(len("hits"), *map(len, counts)) if counts else 4
     if shown:
