@@ -55,11 +55,10 @@ static inline bool sm_line_next(sm_line_walk *walk) {
     return true;
 }
 
-/* Does the instruction after the one at this offset stand on the same line? The instruction there is RESUME, which has
- * an entry of the line table for itself. (PyCode_Addr2Line() knows no line of inline caches where LINE is
- * instrumented, and RESUME has one since 3.15.) */
-static inline bool sm_line_goes_on(PyCodeObject *code, long offset) {
-    uint64_t unit = (uint64_t)offset / 2;
+/* Does the instruction after the one at this unit stand on the same line? For RESUME, which has an entry of the line
+ * table for itself: of one unit, or of two with its cache. PyCode_Addr2Line knows no line of a cache while LINE is on.
+ */
+static inline bool sm_line_goes_on(PyCodeObject *code, uint64_t unit) {
     bool found = false;
     int64_t line = 0;
     for (sm_line_walk walk = sm_line_walk_of(code); sm_line_next(&walk);) {

@@ -78,7 +78,7 @@ static void rearm(sm_cover_code *record) {
 enum { START_SEEN = 1 }; /* in sm_cover_code.source: keep_start is known */
 
 static void see_start(sm_cover_code *record, long offset) {
-    record->keep_start = record->of != NULL && sm_line_goes_on(record->code, offset);
+    record->keep_start = record->of != NULL && sm_line_goes_on(record->code, (uint64_t)offset / 2);
     record->source = START_SEEN;
 }
 

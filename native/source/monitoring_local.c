@@ -14,6 +14,7 @@
 #if SM_HAS_MONITORING
 
 #include "base/alloc.h"
+#include "event/linewalk.h"
 
 static struct {
     int tool_id;
@@ -129,9 +130,7 @@ void sm_monitoring_local_stop(int tool_id) {
 }
 
 bool sm_monitoring_needs_start(PyObject *code, int offset) {
-    if (!SM_FIRST_LINE_NEEDS_START)
-        return false;
-    return sm_line_goes_on((PyCodeObject *)code, offset);
+    return SM_FIRST_LINE_NEEDS_START && offset >= 0 && sm_line_goes_on((PyCodeObject *)code, (uint64_t)offset / 2);
 }
 
 #endif

@@ -4,6 +4,7 @@ import io
 
 import pytest
 
+from seismo.coverage.numbers import too_little
 from seismo.coverage.result import CoverageReport, FileCoverage, Problem
 from seismo.errors import UsageError
 from seismo.report.coverage import View, missing_text, total_text, write_end, write_line, write_problems, write_table
@@ -145,3 +146,32 @@ def test_the_end_of_a_program_of_which_nothing_is_left():
     said = stream.getvalue()
     assert said.startswith("seismo: no line of any file that was to be recorded ran\n")
     assert "note: x: not taken over: y" in said
+    assert "there is nothing to report, and 50 % are wanted" in said
+
+
+def test_nothing_to_report_is_no_success():
+    assert "100" not in "".join(table(report()))
+    assert len(table(report())) == 1
+    assert too_little(report().totals, 1)
+    assert not too_little(report().totals, 0)
+    assert not too_little(report(file("x.py", [1], [])).totals, 100)
+
+
+def test_few_missing_lines_need_no_line_of_their_own():
+    lines = table(report(file("package/module.py", [1, 2], [2], {1: ((2,), (5,))})), width=80, show_missing=True)
+    assert len(lines) == 3
+    assert lines[0].endswith("Missing")
+
+
+def test_the_facts_count_a_line_once():
+    """A module that ran as __main__ and by its name has its lines twice."""
+    from seismo.model import Builder
+    from seismo.report.facts import header
+
+    builder = Builder()
+    for module in ("__main__", "app"):
+        function = builder.function(module, "<module>", "app.py", 1)
+        builder.line(function, 1)
+        builder.line(function, 2)
+    facts = dict(header(builder.build({"recorder": "coverage"}), Signs(False)))
+    assert facts["executed"] == "2 lines of 1 file"

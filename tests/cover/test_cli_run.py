@@ -91,6 +91,9 @@ def test_source_finds_what_never_ran(lab):
     lab.cover("--source", lab.folder / "app", "main.py")
     assert lab.lines() == everything
     assert "root of all" in lab.run("cover", "--source", "/", "main.py").stderr
+    assert "nothing of this source" not in lab.cover("--source", "app.core,main", "-m", "main").stderr
+    done = lab.cover("--source", "typo", "--fail-under", "1", "main.py", status=1)  # 100 % of nothing is not enough
+    assert "problem: typo: nothing of this source ran" in done.stderr
 
 
 def test_include_and_omit_are_coverages(lab):
@@ -145,6 +148,19 @@ def test_settings_of_the_project(lab):
     done = lab.run("cover", "main.py")
     assert (done.returncode, done.stdout) == (2, "")
     assert "brunch is no setting" in done.stderr
+
+
+def test_recordings_of_several_kinds_together(lab):
+    lab.write("main.py", "import app.core\n")
+    lab.cover("--branch", "main.py")
+    os.rename(lab.folder / "r.seismo", lab.folder / "one.seismo")
+    lab.cover("--counts", "main.py")
+    assert lab.run("merge", "all.seismo", "one.seismo", "r.seismo").returncode == 0
+    said = " ".join(lab.run("report", "all.seismo").stdout.split())
+    assert "measured whether each line ran, and which branches were taken" in said
+    refused = lab.run("diff", "one.seismo", "r.seismo")
+    assert refused.returncode == 2
+    assert "no calls to compare" in refused.stderr
 
 
 def test_the_programs_own_status_wins(lab):

@@ -485,6 +485,23 @@ def test_it_runs_once_at_a_time():
     assert not _core.cover_status()["running"]
 
 
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="no branch events")
+def test_any_and_all_leave_their_loops_early():
+    """3.14 and later report the jump out of the loop once more, as one to where the loop's end would have led."""
+    text = """
+        def has(xs):
+            return any(x > 2 for x in xs), all(x < 3 for x in xs)
+        for i in range(5):
+            has([1, 3, 4])
+    """
+    for counts in (False, True):
+        found = cover(text, branch=True, counts=counts)
+        assert found.losses == {}
+    if sys.version_info >= (3, 14):  # before, they are calls
+        jumped = [row["jumped"] for row in found.branches if row["line"] == 2 and row["kind"] < 2]
+        assert sorted(jumped) == [0, 0, 5, 5]  # are they the builtins, and what they found
+
+
 def test_counts_of_code_that_comes_and_goes():
     """What is remembered of the code that ran last must not outlive it: another takes its address."""
     cover(

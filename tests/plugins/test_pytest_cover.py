@@ -225,6 +225,14 @@ def test_mistakes_are_said_before_a_test_runs(project, option, words):
     assert (project.folder / "test_calc.py").read_text() == TESTS
 
 
+def test_tests_after_the_option_are_no_surprise(project):
+    """argparse gives the next word to an option that may have one: the tests would be what is covered."""
+    done = project.run("--seismo-cover", "test_calc.py")
+    done.stdout.fnmatch_lines(["note: test_calc.py, *: pytest test_calc.py --seismo-cover"])
+    assert "note:" not in project.run("test_calc.py", "--seismo-cover").stdout.str()
+    assert "note:" not in project.run("--seismo-cover", "app").stdout.str()
+
+
 def test_without_the_plugin(project):
     assert project.pytester.runpytest_inprocess("-q", *project.options[:2], "-p", "no:seismo").ret == 0
     done = project.pytester.runpytest_inprocess("-q", *project.options[:2], "-p", "no:seismo", "--seismo-cover")

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import os
 import re
 import textwrap
 from html.parser import HTMLParser
@@ -179,6 +180,18 @@ def test_the_index_links_every_file(report, tmp_path):
     assert ("tr", {"class": "whole"}) in page.elements
     assert (tmp_path / "html" / ".gitignore").read_text().endswith("*\n")
     assert not list((tmp_path / "html").glob("*.part"))
+
+
+def test_a_long_folder_is_said_once(report, tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    far = analyzed(tmp_path, {"lib/one.py": ("x = 1\n", {1: 1}), "lib/sub/two.py": ("x = 1\n", {1: 1})})
+    page = Page(write_coverage(far, tmp_path / "html"))
+    check(page, tmp_path / "html")
+    below = f"{os.path.realpath(tmp_path)}/lib/"
+    assert below in page.text("code")
+    assert page.source.count(below) == 1
+    assert [link.rpartition("-")[0] for link in page.links if link.endswith(".html")] == ["one.py", "sub_two.py"]
 
 
 def test_covered_files_may_be_left_out(report, tmp_path):

@@ -141,7 +141,7 @@ class _End:
         """Writes the table to the descriptor (-1: nowhere). Returns the exit status."""
         from seismo.cli.program import shown_path
         from seismo.coverage.analysis import analyze
-        from seismo.coverage.numbers import fails_under
+        from seismo.coverage.numbers import too_little
         from seismo.model import read
         from seismo.report.coverage import write_end
 
@@ -151,5 +151,4 @@ class _End:
         if fd >= 0:
             with open(fd, "w", encoding="utf-8", errors="backslashreplace", closefd=False) as stream:
                 write_end(stream, recording, report, settings, shown_path(path), ROWS)
-        totals = report.totals
-        return int(fails_under(totals.percent, settings.fail_under, settings.precision)) if settings.fail_under else 0
+        return int(too_little(report.totals, settings.fail_under, settings.precision)) if settings.fail_under else 0

@@ -10,6 +10,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from seismo.errors import UsageError
+
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
@@ -33,6 +35,10 @@ def run(args: Namespace) -> int:
     from seismo.report.paper import paper_for
 
     old, new = open_recording(args.old), open_recording(args.new)
+    for path, recording in ((args.old, old), (args.new, new)):
+        if recording.kind == "coverage":
+            hint = "for what changed and was not executed: seismo report FILE --changed-since REV"
+            raise UsageError("a recording of coverage has no calls to compare", path, hint)
     rows = list(model.diff(old, new))
     if args.json:
         sys.stdout.write(as_json(rows, args.old, args.new) + "\n")

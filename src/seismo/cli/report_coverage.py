@@ -99,7 +99,7 @@ def _in_contexts(settings: Settings, recording: Recording, globs: list[str]) -> 
 def run(args: Namespace, recording: Recording) -> int:
     """Shows the recording. Returns 1 when a check says no."""
     from seismo.coverage.analysis import analyze
-    from seismo.coverage.numbers import fails_under
+    from seismo.coverage.numbers import too_little
     from seismo.report.coverage import View, write_line, write_report, write_verdict
     from seismo.report.paper import paper_for
 
@@ -126,7 +126,7 @@ def run(args: Namespace, recording: Recording) -> int:
         return 0
     paper.line()
     write_verdict(paper, report.totals, settings)
-    return int(fails_under(report.totals.percent, settings.fail_under, settings.precision))
+    return int(too_little(report.totals, settings.fail_under, settings.precision))
 
 
 def _conditions(paper: Paper, report: CoverageReport, everything: bool) -> None:

@@ -91,6 +91,7 @@ def _chosen(files: dict[str, Recorded], settings: Settings, problems: list[Probl
     if folders or packages:
         include = Files((), settings.folder)  # the source says it better
     chosen = {path: of for path, of in files.items() if path not in omit and (not include or path in include)}
+    problems += [Problem(name, "nothing of this source ran: is its name right?") for name in _unseen(packages, files)]
     # Files of which nothing ran.
     for path, of in files.items():
         for module in of.modules.intersection(packages):
@@ -123,6 +124,20 @@ def _sources(settings: Settings, problems: list[Problem]) -> tuple[list[str], se
         else:
             packages.add(name)
     return folders, packages
+
+
+def _unseen(packages: set[str], files: dict[str, Recorded]) -> list[str]:
+    """The packages and modules of which there is no file."""
+    seen = set()
+    for path, of in files.items():
+        seen.update(of.modules)
+        if "__main__" in of.modules:  # of python -m app
+            seen.add(os.path.splitext(os.path.basename(path))[0])
+    return sorted(
+        name
+        for name in packages
+        if name.rpartition(".")[2] not in seen and not any(one == name or one.startswith(f"{name}.") for one in seen)
+    )
 
 
 def _should_be_python(path: str) -> bool:

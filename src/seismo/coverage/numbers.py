@@ -99,6 +99,11 @@ def fails_under(percent: float, threshold: float, precision: int = 0) -> bool:
     return round(percent, threshold_precision(threshold, precision)) < threshold
 
 
+def too_little(totals: Numbers, threshold: float, precision: int = 0) -> bool:
+    """As fails_under, of the total of a report; where nothing is reported, nothing was shown to be covered."""
+    return fails_under(totals.percent if totals.files else 0.0, threshold, precision)
+
+
 def threshold_precision(threshold: float, precision: int = 0) -> int:
     """How many decimals a comparison with `threshold` needs, and at least `precision`."""
     exponent = Decimal(str(threshold)).normalize().as_tuple().exponent

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -252,6 +253,14 @@ class CoverageReport:
     def totals(self) -> Numbers:
         """What all files come to together."""
         return sum((file.numbers for file in self.files), Numbers())
+
+
+def common_folder(files: Sequence[FileCoverage]) -> str:
+    """The folder that all are below, with its slash, if they are shown by long paths; else ""."""
+    if len(files) < 2 or not all(file.path.startswith("/") for file in files):
+        return ""
+    folder = os.path.commonpath([os.path.dirname(file.path) for file in files])
+    return folder + "/" if folder != "/" else ""
 
 
 def _plain_step(end: int) -> str:

@@ -345,7 +345,7 @@ def _ini(text: str, path: str) -> Any:
     try:
         parser.read_string(text, path)
     except configparser.Error as error:
-        reason = str(error).replace(repr(path), "").replace("\n", " ")
+        reason = str(error).replace(f"file: {path!r}, ", "").replace(repr(path), "").replace("\n", " ")
         raise UsageError(f"the settings file cannot be read: {reason}", path) from None
     return parser
 

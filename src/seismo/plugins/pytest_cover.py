@@ -21,6 +21,7 @@ import os
 import sys
 import tempfile
 from contextlib import suppress
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -31,6 +32,7 @@ from seismo.record.output import SUFFIX, Output, replace
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Iterable
     from types import FrameType
 
     from _pytest.terminal import TerminalReporter
@@ -130,6 +132,8 @@ class Cover:
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Tests are about to run."""
+        if not self.is_worker:
+            self.notes += _taken_for_source(session.config.invocation_params.args)
         if self.contexts:
             session.config.pluginmanager.register(Contexts(self.process), "seismo-cover-contexts")
 
@@ -231,6 +235,17 @@ def _words(what: str, error: Exception) -> str:
         trace = trace.tb_next
     place = "" if trace is None else f" ({os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno})"
     return f"{what}: {type(error).__name__}: {error}{place}"
+
+
+def _taken_for_source(args: Iterable[str | os.PathLike[str]]) -> list[str]:
+    """What to say of `--seismo-cover tests`: the word is taken for what to cover, and was meant as what to run."""
+    found = []
+    for option, word in pairwise(map(str, args)):
+        name = os.path.basename(word.partition("::")[0].rstrip("/"))
+        if option == "--seismo-cover" and name.startswith("test"):
+            right = f"to run it and cover what the settings say: pytest {word} --seismo-cover"
+            found.append(f"note: {word}, after --seismo-cover, is what is covered, not what is run; {right}")
+    return found
 
 
 def _nothing(_output: Output) -> int:

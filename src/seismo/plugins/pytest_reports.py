@@ -49,10 +49,10 @@ class Result:
     @property
     def enough(self) -> bool:
         """Whether as much is covered as has to be."""
-        from seismo.coverage.numbers import fails_under
+        from seismo.coverage.numbers import too_little
 
         least = self.settings.fail_under
-        return not (least and fails_under(self.report.totals.percent, least, self.settings.precision))
+        return not (least and too_little(self.report.totals, least, self.settings.precision))
 
 
 def wanted(texts: Sequence[str]) -> list[Wanted]:

@@ -7,11 +7,11 @@ shortened, or in full on as many as they need. Everything is laid out for the wi
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from seismo.coverage.numbers import Numbers, percent_text, ranges
+from seismo.coverage.result import common_folder
 from seismo.errors import UsageError
 from seismo.escape import printable
 from seismo.report.facts import header, losses
@@ -131,9 +131,11 @@ def write_end(
 
 
 def _verdict(totals: Numbers, settings: Settings) -> str:
-    from seismo.coverage.numbers import fails_under, threshold_precision
+    from seismo.coverage.numbers import threshold_precision, too_little
 
-    fails = fails_under(totals.percent, settings.fail_under, settings.precision)
+    if not totals.files:
+        return f"there is nothing to report, and {settings.fail_under:g} % are wanted"
+    fails = too_little(totals, settings.fail_under, settings.precision)
     digits = threshold_precision(settings.fail_under, settings.precision)
     has, wants = percent_text(totals.percent, digits), f"{settings.fail_under:g}"
     return f"coverage of {has} % is {'less than' if fails else 'at least'} the {wants} % that are wanted"
@@ -141,9 +143,9 @@ def _verdict(totals: Numbers, settings: Settings) -> str:
 
 def write_verdict(paper: Paper, totals: Numbers, settings: Settings) -> None:
     """Writes whether the total is as large as it has to be."""
-    from seismo.coverage.numbers import fails_under
+    from seismo.coverage.numbers import too_little
 
-    fails = fails_under(totals.percent, settings.fail_under, settings.precision)
+    fails = too_little(totals, settings.fail_under, settings.precision)
     paper.line((_verdict(totals, settings), "bad" if fails else "good"))
 
 
@@ -168,8 +170,11 @@ def _write_wrapped(paper: Paper, sentence: str, style: str = "") -> None:
 
 
 def write_table(paper: Paper, report: CoverageReport, view: View) -> None:
-    """Writes the table of files and their total."""
+    """Writes the table of files and their total; of no file, a sentence."""
     shown = _chosen(report.files, view)
+    if not report.files:  # a total of 100 % would be true, and would mislead
+        paper.line(("no file to report: none of those that are wanted was executed", "warning"))
+        return
     kept = shown if view.rows is None else _most_to_do(shown, view.rows)
     layout = _Layout(paper, kept, report, view)
     if layout.folder:
@@ -177,7 +182,7 @@ def write_table(paper: Paper, report: CoverageReport, view: View) -> None:
     paper.line((layout.head(), "head"))
     for file in kept:
         layout.write(file)
-    if not shown and report.files:
+    if not shown:
         paper.line(("no file to show", "quiet"))
     layout.write_total(report.totals)
     skipped = len(report.files) - len(shown)
@@ -225,7 +230,7 @@ class _Layout:
         self.paper, self.view = paper, view
         self.signs: Signs = paper.signs
         self.has_branches = report.branch or any(file.has_branches for file in files)
-        self.folder = _common_folder(files)
+        self.folder = common_folder(files)
         names = {id(file): file.path[len(self.folder) :] for file in files}
         self.names = {id(file): printable(names[id(file)]) + (" *" if file.changed else "") for file in files}
         totals = report.totals
@@ -238,11 +243,12 @@ class _Layout:
         longest = max([5, *map(cells, self.names.values())])
         texts = [missing_text(file) for file in files]
         wanted = max(map(len, texts), default=0)
-        room = paper.width - fixed - max(LEAST_NAME, longest) - min(wanted, GOOD_MISSING) - 2
+        self.least = min(LEAST_MISSING, max(wanted, len("Missing")))
+        room = paper.width - fixed - max(LEAST_NAME, longest) - min(max(wanted, self.least), GOOD_MISSING) - 2
         self.bar = BAR if room > BAR else 0
         fixed += self.bar + (1 if self.bar else 0)
         room = paper.width - fixed
-        least = min(wanted, LEAST_MISSING) + 2 if wanted else 0
+        least = self.least + 2 if wanted else 0
         self.name = max(LEAST_NAME, min(longest, room - least))
         self.missing = max(0, room - self.name - 2) if wanted else 0
         if view.show_missing and self.missing < min(wanted, ROOMY_MISSING):  # on lines of their own, then
@@ -256,7 +262,7 @@ class _Layout:
             line += "  " + right(head, width)
         line += "  " + right("Cover", self.percent)
         line += " " * (self.bar + 1 if self.bar else 0)
-        return line + ("  Missing" if self.missing >= LEAST_MISSING else "")
+        return line + ("  Missing" if self.missing >= self.least else "")
 
     def _numbers(self, numbers: Numbers) -> str:
         values = [numbers.statements, numbers.missing]
@@ -278,7 +284,7 @@ class _Layout:
         name = left(shorten(self.names[id(file)], self.name, self.signs), self.name)
         row: list[Span | str] = [(name, "name"), self._numbers(file.numbers), *self._cover(file.numbers)]
         words = self.texts[id(file)]
-        lines = wrapped(words, self.missing) if self.missing >= LEAST_MISSING and self.view.show_missing else []
+        lines = wrapped(words, self.missing) if self.missing >= self.least and self.view.show_missing else []
         if lines:
             indent = " " * (self.paper.width - self.missing)
             self.paper.line(*row, "  ", lines[0])
@@ -288,7 +294,7 @@ class _Layout:
             self.paper.line(*row)
             for line in wrapped(words, self.paper.width - 4):
                 self.paper.line("    ", line)
-        elif self.missing >= LEAST_MISSING and words:
+        elif self.missing >= self.least and words:
             self.paper.line(*row, "  ", (_cut(words, self.missing, self.signs), "quiet"))
         else:
             self.paper.line(*row)
@@ -296,14 +302,6 @@ class _Layout:
     def write_total(self, totals: Numbers) -> None:
         """Writes the last row."""
         self.paper.line((left("TOTAL", self.name), "strong"), self._numbers(totals), *self._cover(totals))
-
-
-def _common_folder(files: Sequence[FileCoverage]) -> str:
-    """The folder that all are below, with its slash, if they are shown by long paths; else ""."""
-    if len(files) < 2 or not all(file.path.startswith("/") for file in files):
-        return ""
-    folder = os.path.commonpath([os.path.dirname(file.path) for file in files])
-    return folder + "/" if folder != "/" else ""
 
 
 def _cut(words: str, width: int, signs: Signs) -> str:

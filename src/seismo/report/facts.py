@@ -224,11 +224,10 @@ def _covered(recording: Recording, signs: Signs) -> list[tuple[str, str]]:
     """What a recording of coverage holds."""
     wall = wall_ns(recording)
     facts = [("took", f"{duration(wall, signs)} wall")] if wall > 0 else []
-    lines = recording.lines
-    files = len({recording.functions["file"][function] for function in lines["function"]})
-    words = f"{number_of(len(lines), 'line')} of {number_of(files, 'file')}"
-    if recording.meta.get("branch") or len(recording.arcs):
-        words += f", {number_of(len(recording.arcs), 'branch', 'branches')}"
+    # One line may have several rows: of several code objects, or of one that was loaded as __main__ and by its name.
+    files, lines = recording.functions["file"], recording.lines
+    executed = {(files[function], line) for function, line in zip(lines["function"], lines["line"], strict=True)}
+    words = f"{number_of(len(executed), 'line')} of {number_of(len({file for file, _ in executed}), 'file')}"
     facts.append(("executed", words))
     names = [name for name in recording.contexts["name"] if name]
     if names:
@@ -238,7 +237,14 @@ def _covered(recording: Recording, signs: Signs) -> list[tuple[str, str]]:
 
 def _how_covered(recording: Recording) -> str:
     sources = sorted({str(row.source) for row in recording.processes if row.source})
-    counted = "how often each line ran" if recording.meta.get("counts") else "whether each line ran"
+    merged = recording.meta.get("merged")
+    parts = [part for part in merged if isinstance(part, dict)] if isinstance(merged, list) else []
+    parts = parts or [recording.meta]
+    counted = "how often each line ran" if all(part.get("counts") for part in parts) else "whether each line ran"
+    if any(
+        part.get("branch") for part in parts
+    ):  # their number is the sources' to tell: not each recorded step is a branch
+        counted += ", and which branches were taken"
     return f"{counted} (source: {printable(' and '.join(sources))})" if sources else ""
 
 

@@ -11,6 +11,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from seismo.coverage.result import common_folder
 from seismo.errors import FormatError
 from seismo.report.page.document import bar, count, document, filter_box, footer, plural, save, text
 from seismo.report.page.highlight import highlighted
@@ -52,7 +53,8 @@ def write_coverage(
         for file in report.files
         if not (skip_covered and file.statements and _is_whole(file)) and not (skip_empty and not file.statements)
     ]
-    names = [page_name(file.path) for file in files]
+    below = common_folder(files)
+    names = [page_name(file.path, below) for file in files]
     for number, file in enumerate(files):
         neighbours = (names[number - 1] if number else "", names[number + 1] if number + 1 < len(names) else "")
         save(os.path.join(target, names[number]), file_page(file, title, precision, neighbours))
@@ -64,10 +66,13 @@ def write_coverage(
     return index
 
 
-def page_name(path: str) -> str:
-    """The name of a file's page: readable, safe on every file system, and no other path's."""
+def page_name(path: str, below: str = "") -> str:
+    """The name of a file's page: readable, safe on every file system, and no other path's.
+
+    below: the folder that the path begins with and that every file is below, so that it need not be in the name.
+    """
     digest = hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:10]
-    return f"{_UNSAFE.sub('_', path).strip('._')[-_LONGEST:] or 'file'}-{digest}.html"
+    return f"{_UNSAFE.sub('_', path[len(below) :]).strip('._')[-_LONGEST:] or 'file'}-{digest}.html"
 
 
 # ---- the index ----
@@ -77,7 +82,9 @@ def index_page(report: CoverageReport, files: Sequence[FileCoverage], title: str
     """The page with the totals, the problems, and those files that have pages."""
     totals = report.totals
     branches = report.branch
-    rows = "\n".join(_row(file, branches, precision) for file in files)
+    below = common_folder(files)
+    rows = "\n".join(_row(file, below, branches, precision) for file in files)
+    all_below = f'<p class="facts">below <code>{text(below)}</code></p>\n' if below else ""
     skipped = len(report.files) - len(files)
     left_out = f"; {count(skipped)} not shown" if skipped else ""
     body = f"""<header>
@@ -90,7 +97,7 @@ def index_page(report: CoverageReport, files: Sequence[FileCoverage], title: str
 <p class="tools">{filter_box("part of a path, or *.py")}
 <label><input id="hide" type="checkbox"> only files with something missing</label>
 <span id="shown" role="status"></span></p>
-<div class="scroll"><table id="files" class="sortable">
+{all_below}<div class="scroll"><table id="files" class="sortable">
 <thead><tr>{_heads(branches)}</tr></thead>
 <tbody>
 {rows}
@@ -111,9 +118,9 @@ def _heads(branches: bool) -> str:
     return f'<th scope="col">{file}</th><th scope="col">{covered}</th><th class="bars"></th>{heads}'
 
 
-def _row(file: FileCoverage, branches: bool, precision: int) -> str:
-    folder, slash, name = file.path.rpartition("/")
-    link = f'<a href="{page_name(file.path)}"><span class="folder">{text(folder + slash)}</span>{text(name)}</a>'
+def _row(file: FileCoverage, below: str, branches: bool, precision: int) -> str:
+    folder, slash, name = file.path[len(below) :].rpartition("/")
+    link = f'<a href="{page_name(file.path, below)}"><span class="folder">{text(folder + slash)}</span>{text(name)}</a>'
     whole = ' class="whole"' if _is_whole(file) else ""
     changed = (
         ' <span class="tag warn" title="the source has changed since it ran">changed</span>' if file.changed else ""
