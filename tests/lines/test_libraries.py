@@ -81,8 +81,10 @@ def recording(settings=None):
 def test_libraries_are_left_out_and_named():
     for libraries_too in (False, True):
         stream = io.StringIO()
-        write_report(Paper(stream, 100, Signs()), recording(), LinesView(libraries=libraries_too))
+        write_report(Paper(stream, 100, Signs()), recording(), LinesView(libraries=libraries_too, order=""))
         shown = stream.getvalue()
+        assert ("Lines by own time" in shown) == libraries_too
+        assert ("Lines by own and inner time" in shown) == (not libraries_too)
         assert "app.py:4" in shown
         assert ("json/__init__.py" in shown) == libraries_too
         assert ("80.0 ms (80.0 %) in lines of the standard library" in shown) == (not libraries_too)
@@ -96,6 +98,17 @@ def test_the_summary_leaves_them_out_unless_chosen():
         shown = stream.getvalue()
         assert ("_bootstrap" not in shown) == hidden
         assert ("80.0 ms (80.0 %) in lines of the standard library" in shown) == hidden
+
+
+def test_the_summary_of_a_choice_that_nothing_met():
+    b = Builder()
+    process = b.process(pid=7, start_ns=1, end_ns=100, source="monitoring", clock="tsc: x", clock_ns=8.0)
+    b.thread(process, name="MainThread", wall_ns=100, cpu_ns=90, main=1)
+    built = b.build()
+    built.meta.update(recorder="linetimes", settings={"where": 'module("nothing")'})
+    stream = io.StringIO()
+    write_summary(built, stream)
+    assert "no function that ran is one of these" in stream.getvalue()
 
 
 def test_the_page_puts_them_last():

@@ -256,7 +256,7 @@ def _lines(args: argparse.Namespace, recording: Recording) -> int:
     where: Expression | None = about_functions(args.where) if args.where else None
     modules = Modules(tuple(args.module), tuple(args.exclude_module), where)
     view = LinesView(
-        order=args.sort or "own",
+        order=args.sort or "",
         limit=None if args.all and not args.limit else args.limit or 20,
         files=None if args.all else 5,
         share=args.min / 100 if args.min is not None else 0.0 if args.all else 0.02,

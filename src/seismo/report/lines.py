@@ -10,7 +10,7 @@ each   own and inner time a hit
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from seismo.escape import printable
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from seismo.report.text import Signs
 
 HEAT = 5  # columns
+MOSTLY = 0.5  # of all time: with less in the program's own lines, they are sorted by own and inner time
 LEAST_TEXT = 20  # columns for a source text; with less the line gets too long rather
 HOT = 0.5  # of the hottest line's own time: shown in red
 TAB = 4
@@ -49,7 +50,8 @@ class LinesView:
     """What of a recording of line times to show. limit: lines and functions of a table, None for all.
 
     files: how many files' sources, None for all. share: of all own time, from which on a function's source is shown.
-    libraries: the lines of the standard library and of installed packages, too.
+    libraries: the lines of the standard library and of installed packages, too. order: one of ORDERS; "": by own time,
+    or by own and inner time where most of it is in libraries that are not shown.
     """
 
     order: str = "own"
@@ -68,6 +70,9 @@ def write_report(paper: Paper, recording: Recording, view: LinesView) -> None:
     hidden = "" if view.libraries else library_words(program.library_times(), program.whole_ns, paper.signs)
     if hidden:
         program = program.own_files()
+    if not view.order:  # in a program that mostly calls libraries, what it calls is the news
+        own_ns = sum(line.own_ns for line in program.lines)
+        view = replace(view, order="total" if own_ns < MOSTLY * program.whole_ns else "own")
     remark = printable(view.modules.words())
     whole = f"100 % is {text.duration(program.whole_ns, paper.signs)} in lines"
     paper.line()

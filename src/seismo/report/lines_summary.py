@@ -45,7 +45,8 @@ def _lines(recording: Recording, signs: Signs) -> list[str]:
         times[kind] = times.get(kind, 0.0) + row.own_ns
     hidden = library_words(times, whole, signs)
     own = [row for row in rows if not whose[row.function]]
-    shown = sorted(own, key=lambda row: -row.own_ns)[:LINES]
+    inner = times.get("", 0.0) < 0.5 * whole  # mostly libraries: what was called is the news
+    shown = sorted(own, key=lambda row: -(row.own_ns + row.inner_ns if inner else row.own_ns))[:LINES]
     counts = [count(row.hits) for row in shown]
     width = max(len("hits"), *map(len, counts)) if counts else 4
     if shown:
@@ -62,6 +63,8 @@ def _lines(recording: Recording, signs: Signs) -> list[str]:
     lines += _indented(f"besides, {hidden}") if hidden else []
     filtered = filter_words(recording)
     lines += _indented(f"filter: {filtered}") if filtered else []
+    if filtered and not rows:
+        lines += _indented("hint: no function that ran is one of these; names are as the report has them: module:name")
     lost = [line for sentence in losses(recording, signs) for line in _indented(f"lost: {sentence}")]
     if len(lost) > LOST_LINES:
         lost[LOST_LINES - 1 :] = [f"{signs.cut} more was lost: see the report"]
