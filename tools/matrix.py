@@ -27,17 +27,27 @@ from typing import TextIO
 ROOT = Path(__file__).resolve().parents[1]
 ENVIRONMENTS = ".venvs-matrix"
 # What runs native code in earnest: all that a debug build, ten times slower, is asked to run.
-NATIVE_TESTS = ["tests/native", "tests/parity", "tests/file", "tests/hooks", "tests/capi", "tests/cprofile"]
+NATIVE_TESTS = [
+    "tests/native",
+    "tests/parity",
+    "tests/file",
+    "tests/hooks",
+    "tests/capi",
+    "tests/cprofile",
+    "tests/lines",
+]
+NATIVE_TESTS += [f"tests/cover/test_{name}*.py" for name in ("native", "trace", "branches", "line_bugs")]
 # With the sanitizers the processes that are recorded come on top; the rest is Python over the same reader.
 SANITIZED_TESTS = [*NATIVE_TESTS, "tests/expression", "tests/model", "tests/record", "tests/cli_profile", "tests/watch"]
 # What makes of a recording what people read: no interpreter does that differently.
 READING_TESTS = ["tests/formats", "tests/report"]
 # The first two start Python with an empty environment: nothing loads the sanitizers' libraries before the core. In
-# the third greenlet copies a piece of the C stack as it stands, with the marks around our evaluation function's frame.
+# the others greenlet copies a piece of the C stack as it stands, with the marks around our evaluation function's frame.
 NOT_SANITIZED = [
     "tests/cli_profile/test_children.py::test_the_environment_is_the_programs_own",
     "tests/cli_profile/test_children.py::test_all_processes_in_one_file",
     "tests/cli_profile/test_programs.py::test_program[greenlets-none]",
+    "tests/lines/test_stacks.py::test_greenlets[tracefunc]",
 ]
 
 
@@ -111,9 +121,9 @@ def sanitizer_libraries() -> str:
     return " ".join(path for path in paths if os.path.isabs(path))
 
 
-def suite(*folders: str, workers: int = 1) -> list[str]:
-    """The words after the interpreter's that run the tests of some folders."""
-    found = [name for name in folders if (ROOT / name).is_dir()]
+def suite(*names: str, workers: int = 1) -> list[str]:
+    """The words after the interpreter's that run the tests of some folders or files, which may have stars."""
+    found = sorted(path.relative_to(ROOT).as_posix() for name in names for path in ROOT.glob(name))
     spread = ["-n", str(workers)] if workers > 1 else []
     return ["-m", "pytest", "-q", "--timeout", "600", "-p", "no:cacheprovider", "-m", "not timing", *spread, *found]
 

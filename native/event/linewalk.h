@@ -55,4 +55,23 @@ static inline bool sm_line_next(sm_line_walk *walk) {
     return true;
 }
 
+/* Does the instruction after the one at this unit stand on the same line? For RESUME, which has an entry of the line
+ * table for itself: of one unit, or of two with its cache. PyCode_Addr2Line knows no line of a cache while LINE is on.
+ */
+static inline bool sm_line_goes_on(PyCodeObject *code, uint64_t unit) {
+    bool found = false;
+    int64_t line = 0;
+    for (sm_line_walk walk = sm_line_walk_of(code); sm_line_next(&walk);) {
+        if (found)
+            return walk.has_line && walk.line == line;
+        if (unit < walk.unit + walk.units) {
+            found = true;
+            line = walk.line;
+            if (walk.unit + walk.units > unit + 2)
+                return true; /* others share its entry */
+        }
+    }
+    return false;
+}
+
 #endif

@@ -75,29 +75,10 @@ static void rearm(sm_cover_code *record) {
     set_local(record, events_of(record));
 }
 
-/* Does the instruction after the one at this offset stand on the same line? The instruction there is RESUME, which has
- * an entry of the line table for itself. */
-static bool goes_on_in_line(PyCodeObject *code, long offset) {
-    uint64_t unit = (uint64_t)offset / 2;
-    bool found = false;
-    int64_t line = 0;
-    for (sm_line_walk walk = sm_line_walk_of(code); sm_line_next(&walk);) {
-        if (found)
-            return walk.has_line && walk.line == line;
-        if (unit < walk.unit + walk.units) {
-            found = true;
-            line = walk.line;
-            if (walk.unit + walk.units > unit + 2)
-                return true; /* others share its entry */
-        }
-    }
-    return false;
-}
-
 enum { START_SEEN = 1 }; /* in sm_cover_code.source: keep_start is known */
 
 static void see_start(sm_cover_code *record, long offset) {
-    record->keep_start = record->of != NULL && goes_on_in_line(record->code, offset);
+    record->keep_start = record->of != NULL && sm_line_goes_on(record->code, (uint64_t)offset / 2);
     record->source = START_SEEN;
 }
 
@@ -173,12 +154,34 @@ CALLBACK(on_unwind) { /* cannot be switched off before 3.15 */
     return leave(args);
 }
 
+/* With counts lines go on telling, mostly one after the other of the same code: what that one's counts are is asked
+ * once. Only where a hit is no more than a number: not in contexts. Forgotten before its record is freed. */
+static struct {
+    const void *code; /* NULL: none */
+    uint64_t *counts;
+    int first;
+    uint32_t size;
+} hot;
+
+static void forget_hot(void) {
+    hot.code = NULL;
+}
+
 CALLBACK(on_line) {
+    if (SM_LIKELY(args[0] == hot.code)) {
+        uint32_t i = (uint32_t)number_of(args[1]) - (uint32_t)hot.first;
+        if (SM_LIKELY(i < hot.size)) {
+            hot.counts[i]++;
+            return Py_None;
+        }
+    }
     sm_cover_code *record = record_of(args);
     if (SM_UNLIKELY(record == NULL || record->of == NULL))
         return sm_monitoring_disable;
     if (SM_UNLIKELY(record->tells))
         sm_cover_tell(record, sm_line_offset(PyThreadState_Get()));
+    else if (record->counts != NULL && !sm_cover.in_contexts)
+        hot.code = args[0], hot.counts = record->counts, hot.first = record->first, hot.size = record->size;
     return sm_cover_line(record, (int)number_of(args[1])) ? sm_monitoring_disable : Py_None;
 }
 
@@ -271,6 +274,12 @@ static void stop(void) {
         sm_monitoring_free(tool_id);
     }
     tool_id = -1;
+    forget_hot();
+}
+
+static void died(sm_cover_code *record) {
+    (void)record;
+    forget_hot();
 }
 
 static long global_events(void) {
@@ -298,6 +307,7 @@ static int start(void) {
 }
 
 static void contexts(void) {
+    forget_hot();
     if (!holds() || sm_monitoring_restart() < 0)
         PyErr_Clear();
 }
@@ -318,6 +328,7 @@ const sm_cover_source sm_cover_source_monitoring = {
     .stop = stop,
     .rearm = rearm,
     .contexts = contexts,
+    .died = died,
     .holds = holds,
     .tool_id = id,
 };

@@ -9,9 +9,12 @@
  * Frames that run when the recording starts may never begin anything: those of all threads are looked at then. */
 #include "source/monitoring.h"
 
+#include "event/linewalk.h"
+
 #if SM_HAS_MONITORING
 
 #include "base/alloc.h"
+#include "event/linewalk.h"
 
 static struct {
     int tool_id;
@@ -127,10 +130,7 @@ void sm_monitoring_local_stop(int tool_id) {
 }
 
 bool sm_monitoring_needs_start(PyObject *code, int offset) {
-    if (!SM_FIRST_LINE_NEEDS_START)
-        return false;
-    int line = PyCode_Addr2Line((PyCodeObject *)code, offset);
-    return line >= 0 && PyCode_Addr2Line((PyCodeObject *)code, offset + 2) == line;
+    return SM_FIRST_LINE_NEEDS_START && offset >= 0 && sm_line_goes_on((PyCodeObject *)code, (uint64_t)offset / 2);
 }
 
 #endif

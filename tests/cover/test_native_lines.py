@@ -1,6 +1,7 @@
 """Which lines ran, and how often: the same as sys.settrace says, for all that Python programs are made of."""
 
 import sys
+from collections import Counter
 
 import pytest
 from covered import Covered, compiled, cover, traced
@@ -499,3 +500,23 @@ def test_any_and_all_leave_their_loops_early():
     if sys.version_info >= (3, 14):  # before, they are calls
         jumped = [row["jumped"] for row in found.branches if row["line"] == 2 and row["kind"] < 2]
         assert sorted(jumped) == [0, 0, 5, 5]  # are they the builtins, and what they found
+
+
+def test_counts_of_code_that_comes_and_goes():
+    """What is remembered of the code that ran last must not outlive it: another takes its address."""
+    cover(
+        r"""
+        for k in range(300):
+            names = {}
+            exec(compile("\n" * (k % 7) + "def f(n):\n    for i in range(n):\n        n - i\n", "/made", "exec"), names)
+            names["f"](k % 5)
+            del names
+        """,
+        counts=True,
+    )
+    expected = Counter()
+    for k in range(300):
+        expected[k % 7 + 1] += 1
+        expected[k % 7 + 2] += k % 5 + 1
+        expected[k % 7 + 3] += k % 5
+    assert dict(Covered(_core.cover_snapshot(), "/made").lines) == dict(expected)

@@ -1,6 +1,7 @@
 """The report of line times: made by hand, so that every number is known."""
 
 import io
+import zipfile
 import zlib
 
 import pytest
@@ -119,6 +120,29 @@ def test_sources_in_odd_encodings(tmp_path):
     assert "different versions" in read_source(str(odd), [(str(odd), 1, 5), (str(odd), 2, 6)]).problem or "changed" in (
         read_source(str(odd), [(str(odd), 1, 5), (str(odd), 2, 6)]).problem
     )
+
+
+def test_a_line_that_no_file_has_is_elsewhere(path):
+    what = Builder()
+    process = what.process(pid=7, start_ns=1, end_ns=100, source="monitoring", clock="tsc: x", clock_ns=8.0)
+    what.thread(process, name="MainThread", wall_ns=100, cpu_ns=90, main=1)
+    for number in (0, 1):
+        function = what.function("__main__", "<module>", str(path), number)
+        what.line(function, number, hits=1, segments=1, timed=1, timed_ns=MS, timed_sq=0.0)
+    program = timed_program(what.build())
+    assert [line.number for line in program.lines] == [1]
+    assert program.elsewhere_ns == MS
+
+
+def test_a_source_in_a_zip_archive(tmp_path):
+    archive = tmp_path / "app.zip"
+    with zipfile.ZipFile(archive, "w") as opened:
+        opened.writestr("app/core.py", SOURCE)
+    assert read_source("core.py", [(f"{archive}/app/core.py", len(SOURCE), zlib.crc32(SOURCE.encode()))]).problem == ""
+    assert read_source(f"{archive}/app/core.py", []).text(3) == "def f(n):"
+    assert "cannot be read" in read_source(f"{archive}/app/gone.py", []).problem
+    archive.write_bytes(b"no archive")
+    assert "cannot be read" in read_source(f"{archive}/app/core.py", []).problem
 
 
 def test_time_elsewhere_is_no_lines(path):

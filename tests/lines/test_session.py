@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 
 import pytest
 from timing import SOURCES
@@ -91,6 +92,29 @@ def test_a_file(tmp_path):
     assert recording.problems == []
     assert hits(recording)["helper"] == [6]
     assert json.loads(json.dumps(recording.meta))["settings"]["where"]
+
+
+def simple(n):
+    t = 0
+    for i in range(n):
+        t += i
+        t ^= i
+        t -= i
+    return t
+
+
+def test_a_clock_read_at_every_line_is_not_taken_off_twice():
+    """What lies between the two reads of the clock is in no line: preemption can only make the lines longer."""
+
+    def bare():
+        start = time.perf_counter_ns()
+        simple(20_000)
+        return time.perf_counter_ns() - start
+
+    least = min(bare() for _ in range(5))
+    with seismo.lines(only=f"{__name__}.simple", timing="every") as session:
+        simple(20_000)
+    assert sum(row.own_ns for row in session.recording.lines if row.hits) > least / 3
 
 
 @pytest.mark.parametrize(

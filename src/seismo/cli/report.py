@@ -113,6 +113,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="only functions of this module, name or file, as seismo lines --only takes it",
     )
+    only.add_argument(
+        "--libraries",
+        action="store_true",
+        help="of lines: those of the standard library and of installed packages, too; they are left out unless "
+        "something is chosen (--only, --module, --where, --all), here or when it was recorded",
+    )
     report_coverage.add_arguments(parser)
     parser.epilog = _EXAMPLES
 
@@ -159,6 +165,7 @@ _OF_CALLS = {
     "thread": [],
     "where": None,
     "only": [],
+    "libraries": False,
 }
 
 
@@ -233,6 +240,7 @@ def _calls(args: argparse.Namespace, recording: Recording) -> int:
 
 
 def _lines(args: argparse.Namespace, recording: Recording) -> int:
+    from seismo.report.facts import filter_words
     from seismo.report.functions import Modules
     from seismo.report.lines import ORDERS, LinesView, write_report
     from seismo.report.paper import paper_for
@@ -246,12 +254,14 @@ def _lines(args: argparse.Namespace, recording: Recording) -> int:
         write_lines(recording, args.html)
         return 0
     where: Expression | None = about_functions(args.where) if args.where else None
+    modules = Modules(tuple(args.module), tuple(args.exclude_module), where)
     view = LinesView(
         order=args.sort or "own",
         limit=None if args.all and not args.limit else args.limit or 20,
         files=None if args.all else 5,
         share=args.min / 100 if args.min is not None else 0.0 if args.all else 0.02,
-        modules=Modules(tuple(args.module), tuple(args.exclude_module), where),
+        libraries=args.libraries or args.all or bool(modules) or bool(filter_words(recording)),
+        modules=modules,
     )
     write_report(paper_for(sys.stdout, color=not args.no_color), recording, view)
     return 0

@@ -17,6 +17,7 @@ from seismo.escape import printable
 from seismo.report import text
 from seismo.report.facts import header
 from seismo.report.functions import Modules
+from seismo.report.libraries import library_words
 from seismo.report.terminal import write_facts
 from seismo.report.timed_source import TimedFile, TimedFunction, TimedLine, TimedProgram, timed_program
 
@@ -48,12 +49,14 @@ class LinesView:
     """What of a recording of line times to show. limit: lines and functions of a table, None for all.
 
     files: how many files' sources, None for all. share: of all own time, from which on a function's source is shown.
+    libraries: the lines of the standard library and of installed packages, too.
     """
 
     order: str = "own"
     limit: int | None = 20
     files: int | None = 5
     share: float = 0.02
+    libraries: bool = True
     modules: Modules = field(default_factory=Modules)
 
 
@@ -62,11 +65,17 @@ def write_report(paper: Paper, recording: Recording, view: LinesView) -> None:
     write_facts(paper, header(recording, paper.signs))
     paper.flush()
     program = timed_program(recording, view.modules.left_out(recording.functions) if view.modules else ())
+    hidden = "" if view.libraries else library_words(program.library_times(), program.whole_ns, paper.signs)
+    if hidden:
+        program = program.own_files()
     remark = printable(view.modules.words())
     whole = f"100 % is {text.duration(program.whole_ns, paper.signs)} in lines"
     paper.line()
     words = f" ({'; '.join(part for part in (remark, whole) if part)})"
     paper.line((f"Lines by {ORDERS[view.order][1]}", "title"), (words, "quiet"))
+    if hidden:
+        for part in text.wrapped(f"of the program's own files; not shown: {hidden} (--libraries)", paper.width - 2):
+            paper.line((f"  {part}", "quiet"))
     if not program.lines:
         paper.line(("  none", "quiet"))
         return

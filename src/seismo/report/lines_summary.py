@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from seismo.escape import printable
 from seismo.report.facts import cpu_ns, filter_words, losses, wall_ns
+from seismo.report.libraries import file_key, libraries, library_words
 from seismo.report.text import Signs, aligned, cells, count, duration, error, left, location, percent, right, wrapped
 
 TYPE_CHECKING = False
@@ -37,7 +38,14 @@ def _lines(recording: Recording, signs: Signs) -> list[str]:
     words += f" on {threads:,} threads" if threads > 1 else ""
     lines = [words]
     whole = sum(row.own_ns for row in rows)
-    shown = sorted(rows, key=lambda row: -row.own_ns)[:LINES]
+    whose = _libraries(recording, {row.function for row in rows})
+    times: dict[str, float] = {}
+    for row in rows:
+        kind = whose[row.function]
+        times[kind] = times.get(kind, 0.0) + row.own_ns
+    hidden = library_words(times, whole, signs)
+    own = [row for row in rows if not whose[row.function]]
+    shown = sorted(own, key=lambda row: -row.own_ns)[:LINES]
     counts = [count(row.hits) for row in shown]
     width = max(len("hits"), *map(len, counts)) if counts else 4
     if shown:
@@ -51,12 +59,27 @@ def _lines(recording: Recording, signs: Signs) -> list[str]:
         name = printable(functions["qualname"][row.function])
         room = WIDTH - cells(head) - cells(place) - 2
         lines.append(head + place + (f"  {name}" if cells(name) <= room else ""))
+    lines += _indented(f"besides, {hidden}") if hidden else []
     filtered = filter_words(recording)
     lines += _indented(f"filter: {filtered}") if filtered else []
     lost = [line for sentence in losses(recording, signs) for line in _indented(f"lost: {sentence}")]
     if len(lost) > LOST_LINES:
         lost[LOST_LINES - 1 :] = [f"{signs.cut} more was lost: see the report"]
     return lines + lost
+
+
+def _libraries(recording: Recording, ran: set[int]) -> dict[int, str]:
+    """Each function's library; none of what was chosen is any's."""
+    if filter_words(recording):
+        return dict.fromkeys(ran, "")
+    names, modules = recording.functions["file"], recording.functions["module"]
+    paths = {row.file: row.path for row in recording.sources}
+    keys = {function: file_key(names[function], modules[function]) for function in ran}
+    files: dict[str, tuple[str, set[str]]] = {}
+    for function, key in keys.items():
+        files.setdefault(key, (paths.get(names[function], ""), set()))[1].add(modules[function])
+    whose = libraries((key, path, members) for key, (path, members) in files.items())
+    return {function: whose[key] for function, key in keys.items()}
 
 
 def _indented(sentence: str) -> list[str]:

@@ -14,10 +14,13 @@ import io
 import linecache
 import math
 import tokenize
+import zipfile
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from seismo.report.libraries import file_key, libraries
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -102,12 +105,16 @@ class Source:
 
 @dataclass
 class TimedFile:
-    """A file with its functions in the order of their lines. name: as the functions have it."""
+    """A file with its functions in the order of their lines. name: as the functions have it.
+
+    library: whose file it is, as words; "": the program's own.
+    """
 
     name: str
     path: str
     functions: list[TimedFunction]
     source: Source
+    library: str = ""
 
     @property
     def own_ns(self) -> float:
@@ -124,6 +131,21 @@ class TimedProgram:
     whole_ns: float
     elsewhere_ns: float
 
+    def own_files(self) -> TimedProgram:
+        """The same without libraries' files; the whole is still the whole."""
+        files = [file for file in self.files if not file.library]
+        ids = {one.id for file in files for function in file.functions for one in (function, *function.small)}
+        lines = [line for line in self.lines if line.function.id in ids]
+        return TimedProgram(files, lines, self.whole_ns, self.elsewhere_ns)
+
+    def library_times(self) -> dict[str, float]:
+        """What the lines of libraries took themselves, in ns, by library."""
+        times: dict[str, float] = {}
+        for file in self.files:
+            if file.library:
+                times[file.library] = times.get(file.library, 0.0) + file.own_ns
+        return times
+
 
 def timed_program(recording: Recording, left_out: Container[int] = ()) -> TimedProgram:
     """The recording's lines by file and function, files with the most time first. left_out: functions not to show."""
@@ -132,7 +154,7 @@ def timed_program(recording: Recording, left_out: Container[int] = ()) -> TimedP
     table = recording.functions
     kinds, modules, names, files, first = (table[name] for name in ("kind", "module", "qualname", "file", "line"))
     for row in recording.lines:
-        if kinds[row.function] != PYTHON:
+        if kinds[row.function] != PYTHON or row.line < 1:  # an empty module's only line is 0
             program.elsewhere_ns += row.own_ns
             continue
         program.whole_ns += row.own_ns
@@ -173,16 +195,21 @@ def _placed(functions: list[TimedFunction]) -> list[TimedFunction]:
 def _files(recording: Recording, functions: list[TimedFunction]) -> list[TimedFile]:
     by_file: dict[str, list[TimedFunction]] = {}
     for function in functions:
-        by_file.setdefault(function.file, []).append(function)
+        by_file.setdefault(file_key(function.file, function.module), []).append(function)
     known: dict[str, list[tuple[str, int, int]]] = {}
     for row in recording.sources:
         known.setdefault(row.file, []).append((row.path, row.size, row.crc))
-    files = []
-    for name, members in by_file.items():
+    keys = {}
+    for key, members in by_file.items():
+        name = members[0].file
         members.sort(key=lambda function: (function.span(), function.qualname))
         paths = known.get(name, [])
         path = paths[0][0] if paths else name
-        files.append(TimedFile(name, path, members, read_source(name, paths)))
+        keys[key] = TimedFile(name, path, members, read_source(name, paths))
+    whose = libraries((key, file.path, (one.module for one in file.functions)) for key, file in keys.items())
+    for key, file in keys.items():
+        file.library = whose[key]
+    files = list(keys.values())
     return sorted(files, key=lambda file: (-file.own_ns, file.name))
 
 
@@ -191,6 +218,8 @@ def read_source(name: str, known: list[tuple[str, int, int]]) -> Source:
     shell = linecache.cache.get(name)
     if shell is not None and len(shell) == 4 and shell[1] is None:  # of this process, told by an interactive shell
         return Source([line.rstrip("\n") for line in shell[2]])
+    if name.startswith("<frozen "):
+        return Source([], "a part of the interpreter itself: its source is not beside it")
     if name.startswith("<"):
         return Source([], "the code was made while the program ran: it has no file")
     path = known[0][0] if known else name
@@ -200,7 +229,9 @@ def read_source(name: str, known: list[tuple[str, int, int]]) -> Source:
         with Path(path).open("rb") as stream:
             data = stream.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:
-        return Source([], f"the file cannot be read: {getattr(error, 'strerror', None) or error}")
+        data = _archived(path)
+        if not data:
+            return Source([], f"the file cannot be read: {getattr(error, 'strerror', None) or error}")
     if len(data) > MOST_BYTES:
         return Source([], "the file is too large to be a source")
     problem = ""
@@ -216,3 +247,18 @@ def read_source(name: str, known: list[tuple[str, int, int]]) -> Source:
         text = data.decode("utf-8", "replace")
         problem = problem or "the file says no encoding that there is: shown as UTF-8"
     return Source(text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", " ").split("\n"), problem)
+
+
+def _archived(path: str) -> bytes:
+    """The bytes of a file in a zip archive, whose path goes through it; empty: there is none."""
+    for archive in Path(path).parents:
+        if archive.is_file():
+            try:
+                with (
+                    zipfile.ZipFile(archive) as opened,
+                    opened.open(Path(path).relative_to(archive).as_posix()) as file,
+                ):
+                    return file.read(MOST_BYTES + 1)
+            except (OSError, KeyError, ValueError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error):
+                return b""
+    return b""

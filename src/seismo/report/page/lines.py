@@ -11,6 +11,7 @@ import os
 from typing import TYPE_CHECKING
 
 from seismo.report import facts
+from seismo.report.libraries import library_words
 from seismo.report.page.document import bar, count, document, filter_box, footer, plural, save, text
 from seismo.report.page.highlight import highlighted
 from seismo.report.text import Signs, duration, error, function_name, location, percent
@@ -38,17 +39,23 @@ def write_lines(recording: Recording, path: str | os.PathLike[str], *, title: st
 def lines_page(recording: Recording, title: str = "") -> str:
     """The page as text."""
     program = timed_program(recording)
-    functions = [(function, file.source) for file in program.files for function in file.functions]
-    functions.sort(key=lambda one: (-one[0].whole_ns, one[0].file, one[0].line, one[0].qualname))
+    chosen = bool(facts.filter_words(recording))
+    functions = [
+        (bool(file.library) and not chosen, function, file.source)
+        for file in program.files
+        for function in file.functions
+    ]
+    functions.sort(key=lambda one: (one[0], -one[1].whole_ns, one[1].file, one[1].line, one[1].qualname))
+    libraries = any(library for library, _, _ in functions)
     title = title or facts.command_line(recording) or "Lines"
-    rows = "\n".join(_row(number, function, program.whole_ns) for number, (function, _) in enumerate(functions))
+    rows = "\n".join(_row(number, function, program.whole_ns) for number, (_, function, _) in enumerate(functions))
     parts = _Sections(program)
-    sections = "".join(parts.section(number, *one) for number, one in enumerate(functions[:_SHOWN]))
+    sections = "".join(parts.section(number, *one[1:]) for number, one in enumerate(functions[:_SHOWN]))
     left = len(functions) - _SHOWN
     more = f'<p class="quiet">{plural(left, "colder function")} without source here.</p>' if left > 0 else ""
     body = f"""<header>
 <h1>{text(title)}: <b>{text(duration(program.whole_ns, _SIGNS))}</b></h1>
-<p class="facts">{_facts(recording, program, len(functions))}</p>
+<p class="facts">{_facts(recording, program, len(functions), libraries)}</p>
 </header>
 <main>
 <p class="tools">{filter_box("part of a name")}
@@ -67,14 +74,18 @@ def lines_page(recording: Recording, title: str = "") -> str:
     return document(title, "lines", body)
 
 
-def _facts(recording: Recording, program: TimedProgram, functions: int) -> str:
+def _facts(recording: Recording, program: TimedProgram, functions: int, libraries: bool) -> str:
     said = f"own time of {plural(len(program.lines), 'line')} in {plural(functions, 'function')}"
     if program.elsewhere_ns > 0:
         said += f"; {text(duration(program.elsewhere_ns, _SIGNS))} belong to no line"
     lost = sum(loss.kind not in facts.NOTES for loss in recording.losses) + len(recording.problems)
     if lost:
         said += f'; <span class="warn">{plural(lost, "loss", "losses")} (see seismo info)</span>'
-    return f"{said}. <i>Inner</i> is the time of the Python functions that a line called."
+    said += ". <i>Inner</i> is the time of the Python functions that a line called."
+    if libraries:
+        hidden = text(library_words(program.library_times(), program.whole_ns, _SIGNS))
+        said += f" The program's own functions come first, then those of libraries: {hidden}."
+    return said
 
 
 def _heads(*names: str) -> str:

@@ -1,0 +1,91 @@
+"""Which files of a program are its own, and which are libraries'.
+
+Who times a script of a few milliseconds would otherwise see little but the interpreter's import machinery.
+
+A recording may come from another machine, so paths decide, not this interpreter's settings alone: the standard library
+is below a folder lib/python3.N (or is frozen), what is installed below site-packages. A program that is itself there
+(`seismo lines -m json.tool`) owns its whole package. Code that was made while the program ran has no path: it belongs
+to the module whose globals it has. Where nothing is the program's own, everything is.
+
+Imported by the summary: no regular expressions.
+"""
+
+from __future__ import annotations
+
+import os
+
+from seismo.report.text import Signs, duration, percent
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+STANDARD = "the standard library"
+INSTALLED = "installed packages"
+
+_FROZEN = "<frozen "
+
+
+def _is_version(name: str) -> bool:
+    """True for python3.12 and the like."""
+    return name.startswith("python3.") and name[8:].rstrip("t").isdigit()
+
+
+def library_of(path: str) -> tuple[str, str]:
+    """The library that a file belongs to, "" for none, and the package or module of it that holds the file."""
+    if path.startswith(_FROZEN):
+        return STANDARD, path
+    parts = path.replace("\\", "/").split("/")
+    for at in range(len(parts) - 2, 0, -1):
+        if parts[at] in ("site-packages", "dist-packages"):
+            return INSTALLED, "/".join(parts[: at + 2])
+        if _is_version(parts[at]) and parts[at - 1] in ("lib", "lib64"):
+            return STANDARD, "/".join(parts[: at + 2])
+    here = os.path.dirname(os.__file__ or "")
+    if here and path.startswith(here + os.sep):
+        return STANDARD, here + os.sep + path[len(here) + 1 :].partition(os.sep)[0]
+    # What an installed package puts into bin/ only calls it.
+    return (INSTALLED if len(parts) > 1 and parts[-2] in ("bin", "Scripts") else ""), path
+
+
+def file_key(name: str, module: str) -> str:
+    """What tells files apart: of code that was made while the program ran, each module's is one."""
+    return f"{name}\0{module}" if name.startswith("<") and not name.startswith(_FROZEN) else name
+
+
+def libraries(files: Iterable[tuple[str, str, Iterable[str]]]) -> dict[str, str]:
+    """For each file its library; "": it is the program's own.
+
+    files: what tells it apart (file_key), the path where it is known, the modules of its functions.
+    """
+    known: dict[str, tuple[str, str]] = {}
+    made: dict[str, set[str]] = {}
+    modules_of = {}
+    mains = set()
+    for name, path, modules in files:
+        modules_of[name] = set(modules)
+        if name.startswith("<") and not name.startswith(_FROZEN):
+            made[name] = modules_of[name]
+            continue
+        kind, package = known[name] = library_of(path or name)
+        if "__main__" in modules_of[name] and package != (path or name).replace("\\", "/"):
+            mains.add(package)
+        elif "__main__" in modules_of[name] and kind == STANDARD:
+            mains.add(package)  # a module that is no package, such as timeit.py
+    result = {name: "" if package in mains else kind for name, (kind, package) in known.items()}
+    kinds = {module: kind for name, kind in result.items() for module in modules_of[name]}
+    for name, modules in made.items():
+        made_by = {STANDARD if module.startswith("namedtuple_") else kinds.get(module, "") for module in modules}
+        result[name] = "" if "" in made_by else made_by.pop()
+    own = any(not kind for name, kind in result.items() if name in known or "__main__" in made[name])
+    return result if own else dict.fromkeys(result, "")
+
+
+def library_words(times: Mapping[str, float], whole_ns: float, signs: Signs) -> str:
+    """How much time the libraries' lines took themselves, in a few words; "": there are none."""
+    parts = [
+        f"{duration(ns, signs)} ({percent(ns, whole_ns) or '0 %'}) in lines of {kind}"
+        for kind, ns in sorted(times.items(), key=lambda item: -item[1])
+        if kind
+    ]
+    return ", ".join(parts)

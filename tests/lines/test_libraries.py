@@ -1,0 +1,106 @@
+"""Which lines a newcomer sees first: the program's own, not those of the modules that it imports."""
+
+import io
+
+import pytest
+
+from seismo.model import Builder
+from seismo.report.libraries import INSTALLED, STANDARD, libraries, library_of
+from seismo.report.lines import LinesView, write_report
+from seismo.report.lines_summary import write as write_summary
+from seismo.report.page.lines import lines_page
+from seismo.report.paper import Paper
+from seismo.report.text import Signs
+
+LIB = "/opt/python/lib/python3.14/"
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("<frozen importlib._bootstrap>", STANDARD),
+        (LIB + "json/decoder.py", STANDARD),
+        ("/usr/lib64/python3.14t/ast.py", STANDARD),
+        (LIB + "site-packages/attr/_make.py", INSTALLED),
+        ("/usr/lib/python3/dist-packages/six.py", INSTALLED),
+        ("C:\\py\\Lib\\site-packages\\six.py", INSTALLED),
+        ("/home/me/.venv/bin/black", INSTALLED),
+        ("/home/me/lib/python3.x/app.py", ""),
+        ("/home/me/app/bin.py", ""),
+        ("app.py", ""),
+        (io.__file__, STANDARD),
+    ],
+)
+def test_whose_a_file_is(path, kind):
+    assert library_of(path)[0] == kind
+
+
+def test_a_library_that_is_the_program_is_its_own():
+    found = libraries(
+        [
+            (LIB + "json/tool.py", LIB + "json/tool.py", ["__main__"]),
+            (LIB + "json/decoder.py", LIB + "json/decoder.py", ["json.decoder"]),
+            (LIB + "re/_parser.py", LIB + "re/_parser.py", ["re._parser"]),
+        ]
+    )
+    assert list(found.values()) == ["", "", STANDARD]
+    found = libraries([(LIB + "timeit.py", "", ["__main__"]), (LIB + "re.py", "", ["re"])])
+    assert list(found.values()) == ["", STANDARD]
+
+
+def test_made_code_is_its_modules_and_nothing_is_hidden_where_nothing_is_own():
+    made = ("<attrs generated>", "", ["attr"])
+    library = (LIB + "site-packages/attr/_make.py", "", ["attr"])
+    assert libraries([library, made, ("app.py", "/app.py", ["app"])]) == {
+        library[0]: INSTALLED,
+        made[0]: INSTALLED,
+        "app.py": "",
+    }
+    assert set(libraries([library, made]).values()) == {""}
+    assert list(libraries([("app.py", "", ["app"]), ("<string>", "", ["namedtuple_P"])]).values()) == ["", STANDARD]
+    assert libraries([library, ("<string>", "", ["__main__"])]) == {library[0]: INSTALLED, "<string>": ""}
+    assert set(libraries([library, ("/venv/bin/tool", "/venv/bin/tool", ["__main__"])]).values()) == {""}
+
+
+def recording(settings=None):
+    b = Builder()
+    process = b.process(pid=7, start_ns=1, end_ns=100, source="monitoring", clock="tsc: x", clock_ns=8.0)
+    b.thread(process, name="MainThread", wall_ns=100, cpu_ns=90, main=1)
+    functions = [
+        b.function("importlib._bootstrap", "find", "<frozen importlib._bootstrap>", 3),
+        b.function("json", "slow", LIB + "json/__init__.py", 3),
+        b.function("__main__", "mine", "/home/me/app.py", 3),
+    ]
+    for function, ms in zip(functions, (50, 30, 20), strict=True):
+        b.line(function, 4, hits=1, segments=1, timed=1, timed_ns=ms * 1_000_000, timed_sq=0.0)
+    built = b.build()
+    built.meta.update(recorder="linetimes", settings=settings or {})
+    return built
+
+
+def test_libraries_are_left_out_and_named():
+    for libraries_too in (False, True):
+        stream = io.StringIO()
+        write_report(Paper(stream, 100, Signs()), recording(), LinesView(libraries=libraries_too))
+        shown = stream.getvalue()
+        assert "app.py:4" in shown
+        assert ("json/__init__.py" in shown) == libraries_too
+        assert ("80.0 ms (80.0 %) in lines of the standard library" in shown) == (not libraries_too)
+        assert "100 % is 100 ms" in shown
+
+
+def test_the_summary_leaves_them_out_unless_chosen():
+    for settings, hidden in (({}, True), ({"where": 'module("*")'}, False)):
+        stream = io.StringIO()
+        write_summary(recording(settings), stream)
+        shown = stream.getvalue()
+        assert ("_bootstrap" not in shown) == hidden
+        assert ("80.0 ms (80.0 %) in lines of the standard library" in shown) == hidden
+
+
+def test_the_page_puts_them_last():
+    page = lines_page(recording())
+    assert page.index("mine") < page.index("find")
+    assert "own functions come first" in page
+    page = lines_page(recording({"where": 'module("*")'}))
+    assert page.index("find") < page.index("mine")
