@@ -299,17 +299,22 @@ void sm_cover_new_stamp(void) {
         sm_cover.stamp = SM_COVER_FIRST_STAMP;
 }
 
-static void switch_context(const char *name) {
-    sm_cover_store_state *store = &sm_cover_store;
-    const char *now = store->context_name != NULL ? store->context_name : "";
-    if (strcmp(now, name) == 0)
-        return;
+static char *copied(const char *name) { /* NULL: of an empty name, or out of memory */
     size_t size = strlen(name) + 1;
     char *copy = *name != '\0' ? sm_malloc(size) : NULL;
     if (copy != NULL)
         memcpy(copy, name, size);
     else if (*name != '\0')
         sm_cover.lost_memory++;
+    return copy;
+}
+
+static void switch_context(const char *name) {
+    sm_cover_store_state *store = &sm_cover_store;
+    const char *now = store->context_name != NULL ? store->context_name : "";
+    if (strcmp(now, name) == 0)
+        return;
+    char *copy = copied(name);
     sm_cover_lock();
     sm_cover_end_context();
     sm_free(store->context_name);
@@ -330,22 +335,37 @@ void sm_cover_context(const char *name) {
     if (!sm_cover.running)
         return;
     sm_cover.test = NULL;
+    sm_free(sm_cover_store.given_name);
+    sm_cover_store.given_name = copied(name);
     switch_context(name);
 }
 
+/* GIVEN|MODULE.QUALNAME, as coverage.py joins a run's name and a test's; NULL: out of memory. */
+static char *name_of_test(const sm_function *function) {
+    const char *given = sm_cover_store.given_name != NULL ? sm_cover_store.given_name : "";
+    const char *parts[] = {given, *given != '\0' ? "|" : "", function->module, *function->module != '\0' ? "." : "",
+                           function->qualname};
+    size_t size = 1, count = sizeof parts / sizeof *parts;
+    for (size_t i = 0; i < count; i++)
+        size += strlen(parts[i]);
+    char *name = sm_malloc(size);
+    char *end = name;
+    for (size_t i = 0; name != NULL && i < count; i++) {
+        size_t length = strlen(parts[i]);
+        memcpy(end, parts[i], length + 1);
+        end += length;
+    }
+    return name;
+}
+
 void sm_cover_enter(sm_cover_code *code, const void *frame) {
-    if (sm_cover.test != NULL || sm_cover_store.context_name != NULL)
+    if (sm_cover.test != NULL)
         return;
-    const sm_function *function = sm_code_entry_of(code->code)->function;
-    size_t module = strlen(function->module), rest = strlen(function->qualname) + 1;
-    char *name = sm_malloc(module + 1 + rest);
+    char *name = name_of_test(sm_code_entry_of(code->code)->function);
     if (name == NULL) {
         sm_cover.lost_memory++;
         return;
     }
-    memcpy(name, function->module, module);
-    name[module] = '.';
-    memcpy(name + module + (module != 0), function->qualname, rest);
     sm_cover.test = frame;
     switch_context(name);
     sm_free(name);
@@ -356,7 +376,7 @@ void sm_cover_leave(sm_cover_code *code, const void *frame) {
     if (sm_cover.test != frame)
         return;
     sm_cover.test = NULL;
-    switch_context("");
+    switch_context(sm_cover_store.given_name != NULL ? sm_cover_store.given_name : "");
 }
 
 /* ---- consistency ---- */

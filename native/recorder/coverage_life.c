@@ -132,7 +132,8 @@ static void take_settings(const sm_cover_settings *settings) {
     life.end_ns = 0;
     life.flush_ns = settings->flush_ns;
     sm_free(sm_cover_store.context_name);
-    sm_cover_store.context_name = NULL;
+    sm_free(sm_cover_store.given_name);
+    sm_cover_store.context_name = sm_cover_store.given_name = NULL;
     sm_cover_store.rearmed = 0;
 }
 

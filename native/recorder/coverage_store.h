@@ -22,6 +22,7 @@ typedef struct {
     uint32_t branch_rows, context_rows, hit_rows;
     uint32_t context; /* the present one's number, from 1; 0: none, or nothing was hit in it yet */
     char *context_name;
+    char *given_name; /* what the context was called from outside; a test's own name follows it. NULL: nothing */
     sm_cover_hits hits[SM_COVER_KINDS];
     bool changed; /* since the last flush */
     uint64_t rearmed;

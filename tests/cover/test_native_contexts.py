@@ -217,17 +217,6 @@ def test_tests_that_are_left_out_of_the_report_are_contexts_all_the_same():
     }
 
 
-def test_a_context_by_hand_goes_before_test_functions():
-    def tests(names):
-        _core.cover_context("mine")
-        names["test_it"]()
-        _core.cover_context("")
-        names["test_it"]()
-
-    found = cover("def test_it():\n    return 1\n", tests, tests=True)
-    assert found.contexts() == {"mine": {2}, "program.test_it": {2}}
-
-
 def test_all_threads_belong_to_the_context():
     found = cover(
         """
@@ -270,3 +259,22 @@ def test_nothing_of_it_is_python_memory():
         _core.cover_stop()
         tracemalloc.stop()
     assert after - before < 2000
+
+
+def test_a_tests_name_follows_the_given_one():
+    text = """
+        def lib():
+            return 1
+        def test_it():
+            lib()
+    """
+
+    def run(names):
+        for given in ("nightly", ""):
+            _core.cover_context(given)
+            names["lib"]()
+            names["test_it"]()
+            names["lib"]()
+
+    found = cover(text, run, tests=True)
+    assert found.contexts() == {"nightly": {2}, "nightly|program.test_it": {2, 4}, "program.test_it": {2, 4}}

@@ -30,7 +30,7 @@ def open_recording(path: str) -> Recording:
         return model.read(sys.stdin.buffer.read())
     try:
         with open(path, "rb") as file:
-            start = file.read(16)
+            start = file.read(512)
     except IsADirectoryError:
         raise RecordingError("this is a folder, not a recording", path, _recordings_in(path)) from None
     except FileNotFoundError:

@@ -97,7 +97,9 @@ def by_path(path: str) -> Format | None:
 
 def by_start(start: bytes) -> Format | None:
     """The format whose files begin so, whatever they are called; None where that says nothing."""
-    return coverage_data.FORMAT if start.startswith(coverage_data.MAGIC) else None
+    if start.startswith(coverage_data.MAGIC):
+        return coverage_data.FORMAT
+    return cobertura.FORMAT if start.lstrip().startswith(b"<") and b"<coverage" in start else None
 
 
 def for_path(path: str) -> Format:

@@ -75,7 +75,11 @@ def read(source: str | os.PathLike[str] | bytes | bytearray | memoryview) -> Rec
         raw = _core.read(data)
     except ValueError as error:
         future = "version" in str(error)
-        hint = "install a newer seismo" if future else "give a file that `seismo profile` or `seismo merge` has written"
+        hint = (
+            "install a newer seismo"
+            if future
+            else "give a file that `seismo profile`, `lines`, `cover` or `merge` has written"
+        )
         raise RecordingError(str(error), where, hint) from None
     except MemoryError:
         raise RecordingError("the recording does not fit into memory", where, "read it on a larger machine") from None

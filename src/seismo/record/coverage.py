@@ -358,7 +358,7 @@ def end_part(number: int) -> None:
 def is_of_part(name: str, number: int) -> bool:
     """Whether a context of this name belongs to the part."""
     _, sign, numbers = name.rpartition(_PART)
-    return bool(sign) and str(number) in numbers.split(",")
+    return bool(sign) and str(number) in numbers.partition("|")[0].split(",")  # then, a test's name
 
 
 def _switch() -> None:
