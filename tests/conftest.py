@@ -20,7 +20,7 @@ RECORDING = {"capi", "cover", "cprofile", "hooks", "lines", "native", "parity", 
 
 @pytest.fixture(autouse=True)
 def _collected_between_tests(request):
-    """What the collector runs is no part of a test: Hypothesis has a function in gc.callbacks, others have finalizers."""
+    """What the collector runs is no part of a test, such as the function that Hypothesis has in gc.callbacks."""
     here = request.path.parent.name in RECORDING
     if here:
         gc.disable()
