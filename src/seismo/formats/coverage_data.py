@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from seismo.errors import FormatError, SeismoError
 from seismo.formats.base import COVERAGE, MAX_LINE, MAX_NODES, Format
-from seismo.formats.covered import Covered, Ran, has_arcs, numbers_in, report_of
+from seismo.formats.covered import Covered, Ran, has_arcs, numbers_in, report_of, resolved
 
 if TYPE_CHECKING:
     import sqlite3
@@ -104,12 +104,12 @@ def _analyzed(recording: Recording) -> list[FileCoverage]:
 def _without_context(analyzed: list[FileCoverage], files: list[RanFile]) -> dict[str, set[Arc]]:
     """By path, the branches that the analysis holds for taken and the recording has not."""
     taken = {file.absolute: file.executed_branches for file in analyzed}
-    return {ran.path: set(taken.get(os.path.realpath(ran.path), ())) - ran.arcs.keys() for ran in files}
+    return {ran.path: set(taken.get(resolved(ran.path), ())) - ran.arcs.keys() for ran in files}
 
 
 def _idle(analyzed: list[FileCoverage], files: list[RanFile]) -> list[str]:
     """Files of the source of which nothing ran: coverage.py's reports count those that it has been told of."""
-    known = {os.path.realpath(ran.path) for ran in files}
+    known = {resolved(ran.path) for ran in files}
     return [file.absolute for file in analyzed if file.absolute not in known]
 
 

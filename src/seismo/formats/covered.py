@@ -33,6 +33,14 @@ _OUTSIDE = ""  # the context of what ran in none
 _NOT_XML = re.compile("[\ufffe\uffff]")
 
 
+def resolved(path: str) -> str:
+    """The path as the analysis names it: without links; as it is if it is none, as with a zero byte."""
+    try:
+        return os.path.realpath(path)
+    except ValueError:
+        return path
+
+
 @dataclass(slots=True)
 class RanFile:
     """What ran of one file. `path` is absolute where it is known. Lines are as they were reported."""

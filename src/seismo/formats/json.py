@@ -221,7 +221,7 @@ class _Document:
                 row.text("file"),
                 row.integer("line"),
                 kind=kinds.get(row.text("kind"), PYTHON),
-                flags=row.integer("flags"),
+                flags=row.count("flags"),
             )
             for row in self._rows("functions")
         }
@@ -239,7 +239,7 @@ class _Document:
                 awaits=row.count("awaits"),
                 own_ns=row.count("own_ns"),
                 await_ns=row.count("await_ns"),
-                flags=row.integer("flags"),
+                flags=row.count("flags"),
             )
 
 

@@ -13,13 +13,12 @@ is found by its name there. Otherwise FN says where functions begin.
 
 from __future__ import annotations
 
-import os
 import re
 from typing import TYPE_CHECKING
 
 from seismo.errors import SeismoError
 from seismo.formats.base import COVERAGE, MAX_LINE, MAX_VALUE, Format, TextSink
-from seismo.formats.covered import Covered, field_path, field_text, files_of, report_of
+from seismo.formats.covered import Covered, field_path, field_text, files_of, report_of, resolved
 
 if TYPE_CHECKING:
     from seismo.coverage.result import FileCoverage
@@ -41,7 +40,7 @@ def _write(recording: Recording, file: ByteSink) -> None:
     report = report_of(recording)
     arcs: dict[str, dict[Arc, int]] = {}
     if report.counts and report.branch:
-        arcs = {os.path.realpath(ran.path): ran.arcs for ran in files_of(recording)}
+        arcs = {resolved(ran.path): ran.arcs for ran in files_of(recording)}
     with TextSink(file) as out:
         for covered in sorted(report.files, key=lambda one: one.path):
             out.write(f"SF:{field_text(covered.path)}\n")
