@@ -26,6 +26,7 @@ static struct {
     uint32_t buckets_size;
     c_entry *c_table; /* open addressing, size c_size, a power of two */
     uint32_t c_count, c_size;
+    PyObject *dunder_name; /* owned: "__name__" */
 } functions;
 
 Py_ssize_t sm_code_slot = -1;
@@ -44,6 +45,9 @@ int sm_functions_init(void (*code_died)(sm_function *function, const void *code)
     if (sm_code_slot >= 0)
         return 0;
     functions.code_died = code_died;
+    functions.dunder_name = PyUnicode_InternFromString("__name__");
+    if (functions.dunder_name == NULL)
+        return -1;
     PyObject *object_new = PyObject_GetAttrString((PyObject *)&PyBaseObject_Type, "__new__");
     if (object_new != NULL && PyCFunction_CheckExact(object_new))
         sm_shared_new = ((PyCFunctionObject *)object_new)->m_ml;
@@ -123,6 +127,14 @@ static char *copy_text(PyObject *text) {
     return copy;
 }
 
+/* The module's name in a frame's globals, borrowed; NULL: there is none, or they are not known. */
+static PyObject *module_of(PyObject *globals) {
+    if (globals == NULL || !PyDict_Check(globals))
+        return NULL;
+    PyObject *module = PyDict_GetItemWithError(globals, functions.dunder_name);
+    return module != NULL && PyUnicode_Check(module) ? module : NULL;
+}
+
 static char *copy_chars(const char *text) {
     size_t size = strlen(text) + 1;
     char *copy = sm_malloc(size);
@@ -157,6 +169,13 @@ static bool grow_tables(void) {
     return true;
 }
 
+/* What was first seen where its globals are not known. Takes the name over. */
+static void name_module(sm_function *function, char *module) {
+    sm_free(function->module);
+    function->module = module;
+    function->left_out = is_left_out(function);
+}
+
 /* Finds or makes the function of this content. Takes module, qualname and file over (each may be NULL: out of memory).
  */
 static sm_function *intern(sm_function_kind kind, char *module, char *qualname, char *file, int line, uint64_t extra) {
@@ -176,10 +195,8 @@ static sm_function *intern(sm_function_kind kind, char *module, char *qualname, 
     }
     if (function != NULL) {
         if (*function->module == '\0' && *module != '\0') {
-            char *unknown = function->module;
-            function->module = module;
-            module = unknown;
-            function->left_out = is_left_out(function);
+            name_module(function, module);
+            module = NULL;
         }
         goto done;
     }
@@ -231,12 +248,15 @@ sm_function *sm_function_of_code(PyCodeObject *code, PyObject *globals) {
     sm_function *function = NULL;
     if (sm_code_get(code, sm_code_slot, &extra) == 0 && extra != NULL) {
         function = ((sm_code_entry *)extra)->function;
+        PyObject *known = SM_UNLIKELY(*function->module == '\0') ? module_of(globals) : NULL;
+        char *name = known != NULL ? copy_text(known) : NULL;
+        if (name != NULL)
+            name_module(function, name);
         goto done;
     }
     sm_code_entry *entry = sm_malloc(sizeof *entry);
     if (entry == NULL)
         goto done;
-    PyObject *module = globals != NULL && PyDict_Check(globals) ? PyDict_GetItemString(globals, "__name__") : NULL;
     PyObject *table = code->co_linetable;
     uint64_t extra_hash =
         PyBytes_Check(table) ? hash_bytes(0, PyBytes_AS_STRING(table), (size_t)PyBytes_GET_SIZE(table)) : 0;
@@ -246,8 +266,8 @@ sm_function *sm_function_of_code(PyCodeObject *code, PyObject *globals) {
             PyErr_Clear();
         extra_hash ^= (uint64_t)content;
     }
-    function = intern(SM_PYTHON, copy_text(module), copy_text(code->co_qualname), copy_text(code->co_filename),
-                      code->co_firstlineno, extra_hash);
+    function = intern(SM_PYTHON, copy_text(module_of(globals)), copy_text(code->co_qualname),
+                      copy_text(code->co_filename), code->co_firstlineno, extra_hash);
     if (function == NULL) {
         sm_free(entry);
         goto done;

@@ -3,6 +3,7 @@
 #define PY_SSIZE_T_CLEAN
 #include "module/filter.h"
 
+#include "event/engine.h"
 #include "module/module.h"
 
 typedef struct {
@@ -23,6 +24,10 @@ static PyObject *filter_new(PyTypeObject *type, PyObject *arguments, PyObject *k
     Py_buffer program;
     if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "y*:Filter", names, &program))
         return NULL;
+    if (sm_engine_init() < 0) { /* functions are named through it, and a filter is asked about them */
+        PyBuffer_Release(&program);
+        return NULL;
+    }
     const char *error;
     sm_filter *filter = sm_filter_new(program.buf, (size_t)program.len, &error);
     PyBuffer_Release(&program);

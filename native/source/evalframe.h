@@ -20,6 +20,13 @@ bool sm_evalframe_is_deep(const char *here);    /* is the C stack nearly used up
 bool sm_evalframe_deep(char *here);             /* is the C stack nearly used up? Then the source has changed. */
 bool sm_evalframe_fresh(const sm_frame *frame); /* a generator's first entry? */
 
+/* A function is named after its frame's globals, at first sight. Here the running frame is still the caller, so that
+ * whoever asks for "the" globals gets the wrong ones, and the function another module's name for good. */
+static inline void sm_evalframe_name(PyCodeObject *code, const sm_frame *frame) {
+    if (SM_UNLIKELY(sm_code_entry_of(code) == NULL))
+        (void)sm_function_of_code(code, sm_frame_globals(frame));
+}
+
 #define SM_EVALFRAME_SOURCE(name, RECORDER)                                                                            \
     /* The frame is unlinked already. Where this event has to walk the stack, the path is right afterwards. */         \
     static inline void name##_left(PyCodeObject *code, sm_leaving how) {                                               \
@@ -34,6 +41,7 @@ bool sm_evalframe_fresh(const sm_frame *frame); /* a generator's first entry? */
         PyCodeObject *code = (PyCodeObject *)Py_NewRef(sm_frame_code(frame));                                          \
         const sm_frame *caller = sm_frame_running(tstate);                                                             \
         sm_thread *thread = sm_event_thread(false);                                                                    \
+        sm_evalframe_name(code, frame);                                                                                \
         if (thread != NULL && caller != NULL)                                                                          \
             (void)RECORDER##_calls_from(thread, sm_frame_code(caller));                                                \
         if (thread != NULL && !throwing && sm_evalframe_fresh(frame))                                                  \
@@ -60,6 +68,7 @@ bool sm_evalframe_fresh(const sm_frame *frame); /* a generator's first entry? */
             return sm_evalframe_below(tstate, frame, throwing);                                                        \
         if (SM_UNLIKELY(thread->nameless))                                                                             \
             sm_engine_name(thread);                                                                                    \
+        sm_evalframe_name(code, frame);                                                                                \
         if (SM_LIKELY(caller != NULL))                                                                                 \
             (void)RECORDER##_calls_from(thread, sm_frame_code(caller));                                                \
         (void)RECORDER##_call(thread, code, SM_PYTHON, (PyObject *)code);                                              \

@@ -57,6 +57,14 @@ def test_a_code_object_decides_for_good(text):
     assert verdict(text.replace("outer", "other").replace("app", "lib"), OUTER, NAMED) == (set(), set())
 
 
+def test_a_module_that_was_not_known_at_first_is_learnt():
+    code = next(c for c in compile("def late(): pass", "/src/app/late.py", "exec").co_consts if hasattr(c, "co_name"))
+    assert verdict('call("app.late.late")', code) == (set(), set())
+    assert verdict('call("app.late.late")', code, {}) == (set(), set())
+    assert verdict('call("app.late.late")', code, {"__name__": "app.late"}) == ({"call"}, set())
+    assert verdict('call("app.late.late")', code, {"__name__": "other"}) == ({"call"}, set())
+
+
 def test_a_name_is_that_of_the_function_its_path_or_all_of_it():
     for pattern in ("inner", "outer.<locals>.inner", "app.pay.outer.*", "app.pay.*"):
         assert verdict(f'return("{pattern}")', INNER, NAMED) == ({"return"}, set())

@@ -6,6 +6,7 @@ import pytest
 from program import MODES, SOURCES, WAYS
 from recorded import RUNNING, SEEDED, image, merged, shown, without
 
+import seismo
 from seismo import _core
 
 pytestmark = pytest.mark.parametrize("source", SOURCES)
@@ -263,3 +264,19 @@ def test_quietly(source):
     assert calls["leaf"] == 2
     assert not any("noisy" in name for name in calls)
     assert _core.quietly(noisy, 2) == [1, 0]
+
+
+def test_a_function_has_its_own_module_s_name(source):
+    """Not its caller's, whoever calls it first; and so it can be chosen by it, in this recording and all later ones."""
+    there = {"__name__": "there"}
+    made = "\n" * len(source) + "def {0}():\n    pass\ndef {0}_steps():\n    yield 1"
+    exec(compile(made.format("elsewhere"), f"/nowhere/{source}.py", "exec"), there)
+    start(source)
+    there["elsewhere"]()
+    list(there["elsewhere_steps"]())
+    _core.stop()
+    assert find("elsewhere").facts["module"] == "there"
+    assert find("elsewhere_steps").facts["module"] == "there"
+    with seismo.profile(where='module("there")', source=source, c_functions="none") as session:
+        there["elsewhere"]()
+    assert [function.qualname for function in session.recording.functions if function.calls] == ["elsewhere"]
