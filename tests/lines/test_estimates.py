@@ -27,7 +27,9 @@ def estimated(source, program):
 
 
 def test_stated_errors_hold(source):
-    """Of 60 runs 51 or fewer would happen to a true interval once in 300 times."""
+    """19 in 20 is what is stated. Less than 166 of 200 runs happens to an interval that holds the truth in 93 of 100
+    once in 2 million times, and 166 or more to one that is half as wide as it should be (67 of 100) as rarely.
+    """
     held = {"even": 0, "skewed": 0, "inner": 0}
     true = {}
 
@@ -46,7 +48,7 @@ def test_stated_errors_hold(source):
             even()
             skewed()
 
-    for _ in range(60):
+    for _ in range(200):
         true.update(even=0, skewed=0)
         found = estimated(source, program)
         for name in ("even", "skewed"):
@@ -55,7 +57,7 @@ def test_stated_errors_hold(source):
             held[name] += abs(own - true[name]) <= error
         _, _, inner, error, _ = found["program", 3]
         held["inner"] += abs(inner - true["skewed"]) <= error
-    assert min(held.values()) >= 52, held
+    assert min(held.values()) >= 166, held
 
 
 def test_inner_time_of_a_deep_stack_is_unbiased(source):
@@ -78,7 +80,9 @@ def test_inner_time_of_a_deep_stack_is_unbiased(source):
 
 
 def test_long_segments_of_short_lines(source):
-    """A line that has proved short and then takes long is seen to."""
+    """A line that has proved short and then takes long is seen to, at the latest where a sample falls on it: here there
+    is no ticker. Without one in all of 4,000 it would be wrong: once in 10^13 times.
+    """
 
     def f(ns):
         tick(ns)
@@ -86,11 +90,11 @@ def test_long_segments_of_short_lines(source):
     def program():
         for _ in range(500):
             f(10)
-        for _ in range(500):
+        for _ in range(4000):
             f(100_000)
 
     own, error, _, _, _ = estimated(source, program)["f", 1]
-    assert abs(own - 50_005_000) <= max(3 * error, 5_000_000)
+    assert abs(own - 400_005_000) <= max(3 * error, 40_000_000)
 
 
 def test_merged_recordings_add_up(source):
