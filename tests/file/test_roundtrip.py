@@ -98,7 +98,7 @@ def rows_of(data):
     return result
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(files(), st.booleans())
 def test_both_readers_read_what_was_written(decoder, tables, duplicate):
     data = write(tables, duplicate)
@@ -110,7 +110,7 @@ def test_both_readers_read_what_was_written(decoder, tables, duplicate):
     assert read(data).meta == decoded["meta"]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(files(), files(), st.sampled_from(["calltree", "coverage", "linetimes"]))
 def test_whatever_numbers_a_file_has_the_model_can_work_with_it(first, second, recorder):
     """Sums of numbers that a file may have do not fit in it: they saturate and are no error."""
