@@ -144,7 +144,7 @@ def test_control_c_is_130(tmp_path):
     child = subprocess.Popen([sys.executable, "-m", "seismo", "report", fifo], stderr=subprocess.PIPE, text=True)
     writer = os.open(fifo, os.O_WRONLY)  # returns once the child is reading
     child.send_signal(signal.SIGINT)
-    _, said = child.communicate(timeout=30)
+    _, said = child.communicate(timeout=60)
     os.close(writer)
     assert (child.returncode, said) == (130, "")
 

@@ -55,8 +55,9 @@ ENDS = {
     "g = os.open('mine2.txt', os.O_CREAT | os.O_WRONLY)\nprint(g)\nos._exit(0)",
     "has threads and atexit handlers": "import atexit, threading, time\n"
     "atexit.register(lambda: print('atexit', '__file__' in globals(), threading.main_thread().is_alive()))\n"
-    "def t(): time.sleep(0.05); print('thread', threading.current_thread().name)\n"
-    "threading.Thread(target=t).start()\nprint('main')",
+    "said = threading.Event()\n"
+    "def t(): said.wait(); time.sleep(0.05); print('thread', threading.current_thread().name)\n"
+    "threading.Thread(target=t).start()\nprint('main')\nsaid.set()",
     "raises in a thread": "import threading\ndef t(): 1/0\nx = threading.Thread(target=t)\nx.start(); x.join()",
     "raises in an atexit handler": "import atexit\n@atexit.register\ndef f(): 1/0",
     "empties the atexit handlers": "import atexit\natexit.register(print, 'never')\natexit._clear()",

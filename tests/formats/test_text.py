@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from seismo.formats.text import PYTHON, SYNTHETIC, C, Frame, escape, json_text, parse, unescape, word
 
 
-@settings(max_examples=500)
+@settings(max_examples=500, deadline=None)
 @given(texts)
 @example("%3B")
 @example("%253B")
@@ -17,7 +17,7 @@ def test_what_is_escaped_comes_back(text):
     assert unescape(escape(text)) == text
 
 
-@settings(max_examples=500)
+@settings(max_examples=500, deadline=None)
 @given(texts, texts, texts, st.integers(0, 10**9))
 def test_a_word_comes_back_and_breaks_no_line(module, qualname, file, line):
     written = word(Frame(PYTHON, module, qualname, file, line))

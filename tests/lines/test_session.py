@@ -104,12 +104,14 @@ def simple(n):
 
 
 def test_a_clock_read_at_every_line_is_not_taken_off_twice():
-    """What lies between the two reads of the clock is in no line: preemption can only make the lines longer."""
+    """What lies between the two reads of the clock is in no line: preemption can only make the lines longer. What it
+    takes without us is the processor's time, which preemption leaves alone.
+    """
 
     def bare():
-        start = time.perf_counter_ns()
+        start = time.thread_time_ns()
         simple(20_000)
-        return time.perf_counter_ns() - start
+        return time.thread_time_ns() - start
 
     least = min(bare() for _ in range(5))
     with seismo.lines(only=f"{__name__}.simple", timing="every") as session:
