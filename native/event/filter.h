@@ -106,11 +106,8 @@ sm_filter *sm_filter_hold(sm_filter *filter); /* NULL-safe, as the next */
 void sm_filter_release(sm_filter *filter);
 
 /* Does any kind at all pass? And what it asks for. */
-uint32_t sm_filter_kinds(const sm_filter *filter);                   /* SM_EVENT_BIT()s that can be SM_YES */
-bool sm_filter_needs(const sm_filter *filter, sm_fact fact);         /* is there a term about this? */
-static inline bool sm_filter_needs_python(const sm_filter *filter) { /* may only Python decide? */
-    return sm_filter_needs(filter, SM_FACT_ARG) || sm_filter_needs(filter, SM_FACT_VALUE);
-}
+uint32_t sm_filter_kinds(const sm_filter *filter);           /* SM_EVENT_BIT()s that can be SM_YES */
+bool sm_filter_needs(const sm_filter *filter, sm_fact fact); /* is there a term about this? */
 
 /* function: the code object's (sm_function_of_code) or a C function. code: for the lines and names of its variables;
  * NULL: not at hand, what depends on them is a maybe. */

@@ -9,8 +9,6 @@
  * Frames that run when the recording starts may never begin anything: those of all threads are looked at then. */
 #include "source/monitoring.h"
 
-#include "event/linewalk.h"
-
 #if SM_HAS_MONITORING
 
 #include "base/alloc.h"
