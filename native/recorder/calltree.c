@@ -354,63 +354,23 @@ bool sm_tree_is_trivial(const sm_node *node) {
 
 /* ---- suspended coroutines ---- */
 
-static sm_await *await_slot(sm_tree_thread *tree, const void *frame) {
-    uint64_t hash = ((uintptr_t)frame >> 4) * 0x9E3779B97F4A7C15u;
-    for (uint32_t i = (uint32_t)(hash >> 32);; i++) {
-        sm_await *await = &tree->awaits[i & (tree->await_size - 1)];
-        if (await->frame == frame || await->frame == NULL)
-            return await;
-    }
-}
-
-static bool grow_awaits(sm_tree_thread *tree) {
-    if (tree->await_count * 2 < tree->await_size)
-        return true;
-    sm_await *old = tree->awaits;
-    uint32_t old_size = tree->await_size, size = old_size ? old_size * 2 : 64;
-    sm_await *table = sm_calloc(size, sizeof *table);
-    if (table == NULL)
-        return false;
-    tree->awaits = table;
-    tree->await_size = size;
-    tree->await_count = 0;
-    for (uint32_t i = 0; i < old_size; i++) {
-        if (old[i].frame != NULL && old[i].since != 0) { /* entries of finished coroutines are dropped */
-            *await_slot(tree, old[i].frame) = old[i];
-            tree->await_count++;
-        }
-    }
-    sm_free(old);
-    return true;
-}
-
 void sm_tree_raised(sm_node *node) {
     sm_node_rest *rest = sm_rest(node);
     rest->exceptions += rest->exceptions != UINT32_MAX;
 }
 
 void sm_tree_suspended(sm_thread *thread, sm_node *node) {
-    sm_tree_thread *tree = sm_tree_of(thread);
-    if (!grow_awaits(tree)) {
+    uint64_t now = sm_clock_read(&sm_engine.clock);
+    if (!sm_awaits_begin(&sm_tree_of(thread)->awaits, sm_tstate_frame(thread->tstate), node->key, now))
         sm_engine.lost_memory++;
-        return;
-    }
-    const void *frame = sm_tstate_frame(thread->tstate);
-    sm_await *await = await_slot(tree, frame);
-    tree->await_count += await->frame == NULL;
-    *await = (sm_await){frame, node->key, sm_clock_read(&sm_engine.clock)};
 }
 
 void sm_tree_awaited(sm_thread *thread, sm_node *node) {
-    sm_tree_thread *tree = sm_tree_of(thread);
-    if (tree->await_size == 0)
-        return;
-    sm_await *await = await_slot(tree, sm_tstate_frame(thread->tstate));
-    if (await->frame == NULL || await->since == 0 || await->key != node->key)
+    uint64_t since = sm_awaits_end(&sm_tree_of(thread)->awaits, sm_tstate_frame(thread->tstate), node->key);
+    if (since == 0)
         return;
     sm_rest(node)->awaits++;
-    sm_rest(node)->await_ticks += sm_clock_read(&sm_engine.clock) - await->since;
-    await->since = 0;
+    sm_rest(node)->await_ticks += sm_clock_read(&sm_engine.clock) - since;
 }
 
 /* ---- the recorder's interface ---- */

@@ -32,6 +32,7 @@
 #ifndef SM_CALLTREE_H
 #define SM_CALLTREE_H
 
+#include "event/awaits.h"
 #include "event/engine.h"
 
 #define SM_TREE_FIRST 64
@@ -67,8 +68,7 @@ typedef struct { /* of the current thread only, but read by a flush */
     uint32_t block_left;
     struct sm_fold *fold; /* while folded: the frames since */
     uint32_t fold_count, fold_size;
-    struct sm_await *awaits; /* suspended coroutines: open addressing */
-    uint32_t await_count, await_size;
+    sm_awaits awaits; /* suspended coroutines, of their codes */
 } sm_tree_thread;
 
 extern const sm_recorder sm_calltree;

@@ -213,7 +213,7 @@ static void free_thread(sm_tree_thread *tree) {
             free(chunk);
     }
     sm_free(tree->fold);
-    sm_free(tree->awaits);
+    sm_awaits_free(&tree->awaits);
     memset(tree, 0, sizeof *tree);
 }
 

@@ -51,12 +51,6 @@ typedef struct sm_fold { /* a frame entered while folded */
     sm_node *bucket;
 } sm_fold;
 
-typedef struct sm_await { /* a suspended coroutine */
-    const void *frame;    /* NULL: free */
-    const void *key;
-    uint64_t since; /* ticks; 0: running */
-} sm_await;
-
 typedef struct {
     sm_tree_function **functions; /* by sm_function.id */
     uint32_t functions_size;

@@ -289,56 +289,17 @@ bool sm_lines_leave_slow(sm_thread *thread, const void *code, const void *frame,
 
 /* ---- suspended coroutines ---- */
 
-static sm_line_await *await_slot(sm_lines_thread *state, const void *frame) {
-    uint64_t hash = ((uintptr_t)frame >> 4) * 0x9E3779B97F4A7C15u;
-    for (uint32_t i = (uint32_t)(hash >> 32);; i++) {
-        sm_line_await *await = &state->awaits[i & (state->await_size - 1)];
-        if (await->frame == frame || await->frame == NULL)
-            return await;
-    }
-}
-
-static bool grow_awaits(sm_lines_thread *state) {
-    if (state->await_count * 2 < state->await_size)
-        return true;
-    sm_line_await *old = state->awaits;
-    uint32_t old_size = state->await_size, size = old_size ? old_size * 2 : 64;
-    sm_line_await *table = sm_calloc(size, sizeof *table);
-    if (table == NULL)
-        return false;
-    state->awaits = table;
-    state->await_size = size;
-    state->await_count = 0;
-    for (uint32_t i = 0; i < old_size; i++) {
-        if (old[i].frame != NULL && old[i].since != 0) { /* entries of finished coroutines are dropped */
-            *await_slot(state, old[i].frame) = old[i];
-            state->await_count++;
-        }
-    }
-    sm_free(old);
-    return true;
-}
-
 void sm_lines_suspended(sm_thread *thread, const void *frame, sm_line *line) {
-    sm_lines_thread *state = sm_lines_of(thread);
-    if (!grow_awaits(state)) {
+    if (!sm_awaits_begin(&sm_lines_of(thread)->awaits, frame, line, sm_clock_read(&sm_engine.clock)))
         sm_engine.lost_memory++;
-        return;
-    }
-    sm_line_await *await = await_slot(state, frame);
-    state->await_count += await->frame == NULL;
-    *await = (sm_line_await){frame, line, sm_clock_read(&sm_engine.clock)};
 }
 
 static void awaited(sm_lines_thread *state, const void *frame, sm_line *line) {
-    if (state->await_size == 0)
-        return;
-    sm_line_await *await = await_slot(state, frame);
-    if (await->frame == NULL || await->since == 0 || await->line != line)
+    uint64_t since = sm_awaits_end(&state->awaits, frame, line);
+    if (since == 0)
         return;
     line->times.awaits++;
-    line->times.await_ticks += sm_clock_read(&sm_engine.clock) - await->since;
-    await->since = 0;
+    line->times.await_ticks += sm_clock_read(&sm_engine.clock) - since;
 }
 
 bool sm_lines_resume(sm_thread *thread, const void *code, const void *frame, int offset) {
@@ -389,7 +350,7 @@ static bool thread_start(sm_thread *thread) {
     sm_lines_thread *state = sm_lines_of(thread);
     sm_free(state->stack);
     sm_free(state->innermost);
-    sm_free(state->awaits);
+    sm_awaits_free(&state->awaits);
     memset(state, 0, sizeof *state);
     if (!make_elsewhere() || !sm_lines_push(state, NULL, NULL, &sm_lines_nobodys, sm_lines.elsewhere))
         return false;

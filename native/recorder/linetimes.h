@@ -38,6 +38,7 @@
 #ifndef SM_LINETIMES_H
 #define SM_LINETIMES_H
 
+#include "event/awaits.h"
 #include "event/engine.h"
 
 #define SM_LINES_FIRST 32
@@ -104,8 +105,7 @@ typedef struct { /* of the current thread only, but read by a flush */
     sm_line_entry *stack, *end; /* owned; one past its last place */
     uint32_t *innermost;        /* owned: by table id, the index of the innermost entry; 0: none */
     uint32_t innermost_size;
-    struct sm_line_await *awaits; /* owned: suspended coroutines: open addressing */
-    uint32_t await_count, await_size;
+    sm_awaits awaits; /* suspended coroutines, of the lines that they wait in */
 } sm_lines_thread;
 
 extern const sm_recorder sm_linetimes;

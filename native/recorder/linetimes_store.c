@@ -237,7 +237,7 @@ void sm_lines_free(void) {
         sm_lines_thread *state = sm_lines_of(thread);
         sm_free(state->stack);
         sm_free(state->innermost);
-        sm_free(state->awaits);
+        sm_awaits_free(&state->awaits);
         memset(state, 0, sizeof *state);
     }
     for (uint32_t i = 0; i < sm_lines.tables_size; i++) {

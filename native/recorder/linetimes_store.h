@@ -9,12 +9,6 @@ typedef struct sm_line_place { /* an instruction at which frames were found */
     sm_line *line;
 } sm_line_place;
 
-typedef struct sm_line_await { /* a suspended coroutine */
-    const void *frame;         /* NULL: free */
-    const sm_line *line;
-    uint64_t since; /* ticks; 0: running */
-} sm_line_await;
-
 typedef struct sm_line_instructions {
     PyCodeObject *code; /* held: what the texts are made from */
     uint32_t count;     /* in units of two bytes */
