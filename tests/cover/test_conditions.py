@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from seismo import _core
-from seismo.coverage.conditions import Decision, Row, decisions_of
+from seismo.coverage.conditions import Decision, decisions_of
+from seismo.model.table import BranchRow
 from seismo.report import conditions as report
 from seismo.report.text import Signs
 
@@ -58,7 +59,7 @@ def recorded(source: str, calls: list[tuple[Any, ...]]) -> list[Decision]:
             offsets = {branch["offset"], *branch["also"]}
             fell, jumped = (sum(hits.get((where, at, to), 0) for at in offsets) for to in branch["to"])
             place = (branch["line"], branch["column"], branch["end_line"], branch["end_column"])
-            rows.append(Row(function, branch["offset"], branch["kind"], *place, fell, jumped, 0))
+            rows.append(BranchRow(-1, function, branch["offset"], branch["kind"], *place, fell, jumped, 0))
     return decisions_of(rows, source)
 
 
@@ -209,8 +210,8 @@ def test_what_is_said_of_independence_is_true(expression: str) -> None:
             assert said == "unknown" or (said == "shown") == truth[name], (expression, calls, name, said)
 
 
-def row(kind: int, place: tuple[int, int, int, int], fell: int, jumped: int, flags: int = 0) -> Row:
-    return Row(0, place[1] * 2, kind, *place, fell, jumped, flags)
+def row(kind: int, place: tuple[int, int, int, int], fell: int, jumped: int, flags: int = 0) -> BranchRow:
+    return BranchRow(-1, 0, place[1] * 2, kind, *place, fell, jumped, flags)
 
 
 def test_what_may_be_missing_is_not_said_to_be() -> None:

@@ -33,10 +33,12 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from seismo.model.table import BranchRow
 
 FALSE, TRUE, NONE, NOT_NONE = range(4)  # kinds of branches that decide by a value
 RAN_ONLY, MAY_MISS = 1, 2  # flags of branches
@@ -46,21 +48,6 @@ CHOOSES = "chooses which operand is asked: what the other would have been is not
 SHOWN, REFUTED, UNKNOWN = "shown", "refuted", "unknown"
 
 Position: TypeAlias = tuple[int, int, int, int]  # line, column, end line, end column; columns in bytes, from 0
-
-
-class Row(NamedTuple):
-    """A row of table `branches` without its id, in the order of the file's columns."""
-
-    function: int
-    offset: int
-    kind: int
-    line: int
-    column: int
-    end_line: int
-    end_column: int
-    fell: int
-    jumped: int
-    flags: int
 
 
 @dataclass
@@ -228,10 +215,10 @@ def _position(node: ast.expr) -> Position:
 class _Finder(ast.NodeVisitor):
     """Finds the decisions of a source and fills in what the rows of branches say."""
 
-    def __init__(self, text: str, rows: Iterable[Any]) -> None:
+    def __init__(self, text: str, rows: Iterable[BranchRow]) -> None:
         self.text = text
         self.lines = text.encode().splitlines()
-        self.rows: dict[Position, list[Any]] = defaultdict(list)
+        self.rows: dict[Position, list[BranchRow]] = defaultdict(list)
         self.unplaced: set[int] = set()  # lines with branches that do not say where on them they stand
         for row in sorted(rows, key=lambda row: (row.function, row.offset)):
             if row.kind > NOT_NONE:
@@ -342,7 +329,7 @@ class _Finder(ast.NodeVisitor):
 
     # ---- what was recorded ----
 
-    def _at(self, node: ast.expr) -> list[Any]:
+    def _at(self, node: ast.expr) -> list[BranchRow]:
         rows = self.rows.get(_position(node), [])
         if isinstance(node, ast.Compare) and self._tests_none(node):
             rows = rows + [row for row in self.rows.get(_position(node.left), []) if row.kind in (NONE, NOT_NONE)]
@@ -352,7 +339,7 @@ class _Finder(ast.NodeVisitor):
     def _tests_none(node: ast.expr | None) -> bool:
         return isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot)
 
-    def _fill(self, operand: Operand, node: ast.expr | None, rows: list[Any], decision: Decision) -> None:
+    def _fill(self, operand: Operand, node: ast.expr | None, rows: list[BranchRow], decision: Decision) -> None:
         if isinstance(node, ast.Constant) or (isinstance(node, ast.Name) and node.id == "__debug__"):
             truth = bool(node.value) if isinstance(node, ast.Constant) else True
             operand.true, operand.false, operand.constant = int(truth), int(not truth), True
@@ -415,8 +402,8 @@ _SIGNS: dict[type[ast.cmpop], str] = {
 }
 
 
-def decisions_of(rows: Iterable[Any], source: str) -> list[Decision]:
-    """The decisions of a source by line, with what rows of branches (BranchRow or Row, of its functions) say of them.
+def decisions_of(rows: Iterable[BranchRow], source: str) -> list[Decision]:
+    """The decisions of a source by line, with what the rows of branches of its functions say of them.
 
     SyntaxError, ValueError: it cannot be parsed.
     """
@@ -426,13 +413,3 @@ def decisions_of(rows: Iterable[Any], source: str) -> list[Decision]:
     except RecursionError as error:
         raise ValueError("it is nested too deeply to be parsed") from error
     return sorted(finder.decisions, key=lambda decision: (decision.line, decision.operands[0].column))
-
-
-def conditions_of(recording: Any, functions: Iterable[int], source: str) -> list[Decision]:
-    """The decisions of a file: `functions` are the ids of those functions of the recording that are in it.
-
-    Empty if the recording has no branches: those of 3.11 have none, nor have those without branch coverage.
-    """
-    wanted = set(functions)
-    rows = [row for row in recording.branches if row.function in wanted]
-    return decisions_of(rows, source) if rows else []

@@ -91,10 +91,12 @@ class FileCoverage:
     @functools.cached_property
     def conditions(self) -> list[Decision]:
         """The conditions of several operands, with the outcomes that were seen; none without branches."""
-        from seismo.coverage.conditions import Row, decisions_of
+        from seismo.coverage.conditions import decisions_of
+        from seismo.model.table import BranchRow
 
         try:
-            return decisions_of([Row(*jump) for jump in self.jumps], "\n".join(self.source_lines)) if self.jumps else []
+            rows = [BranchRow(-1, *jump) for jump in self.jumps]
+            return decisions_of(rows, "\n".join(self.source_lines)) if rows else []
         except (SyntaxError, ValueError):  # the analysis has said so
             return []
 
