@@ -14,14 +14,16 @@ from __future__ import annotations
 
 import os
 
-from seismo.cli.program import CHILDREN, FORESEEN, OUTPUT, QUIET, Option, Recording, Verb, failed, milliseconds
+from seismo.cli.program import CHILDREN, OUTPUT, QUIET, Option, Recording, Verb, milliseconds
 from seismo.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from seismo.cli.program import Given
     from seismo.coverage.settings import Settings
+    from seismo.record.run import Program
 
 ROWS = 40  # of the table at the end
 
@@ -91,22 +93,19 @@ VERB = Verb(
 
 def main(words: list[str]) -> int:
     """Runs the program. Returns only when there is none to run or the program ran to its end; raises what it raises."""
-    try:
-        given, program = VERB.read(words)
-        if program is None:
-            return VERB.help()
-        from seismo.record import coverage
+    return VERB.main(words, _make)
 
-        settings = wanted(given)
-        options = coverage.options(settings)
-        if "flush_ms" in given:
-            options["flush_ms"] = given["flush_ms"]
-        given["children"] = given.get("children") or settings.children
-        end = _End(settings)
-        recording = Recording(VERB, given, program, coverage.Life(), options, end.tell, settings.fail_under > 0)
-    except FORESEEN as error:
-        return failed(error)
-    return recording.go()
+
+def _make(given: Given, program: Program) -> Recording:
+    from seismo.record import coverage
+
+    settings = wanted(given)
+    options = coverage.options(settings)
+    if "flush_ms" in given:
+        options["flush_ms"] = given["flush_ms"]
+    given["children"] = given.get("children") or settings.children
+    end = _End(settings)
+    return Recording(VERB, given, program, coverage.Life(), options, end.tell, settings.fail_under > 0)
 
 
 def wanted(given: dict[str, Any]) -> Settings:

@@ -10,16 +10,19 @@ from __future__ import annotations
 
 from seismo.cli.program import (
     CHILDREN,
-    FORESEEN,
     OUTPUT,
     QUIET,
     Option,
     Recording,
     Verb,
-    failed,
     milliseconds,
-    shown_path,
+    write_summary,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from seismo.cli.program import Given
+    from seismo.record.run import Program
 
 _SETTINGS = ("source", "clock", "timing", "where", "opcodes", "flush_ms")
 
@@ -71,30 +74,25 @@ VERB = Verb(
 
 def main(words: list[str]) -> int:
     """Runs the program. Returns only when there is none to run or the program ran to its end; raises what it raises."""
-    try:
-        given, program = VERB.read(words)
-        if program is None:
-            return VERB.help()
-        from seismo.record import engine
+    return VERB.main(words, _make)
 
-        if given.get("clock") == "every":
-            given["timing"] = given.pop("clock")
-        if given.get("opcodes"):
-            given["opcodes"] = 1
-        if "only" in given or "where" in given:
-            from seismo.record.lines import chosen
 
-            given["where"] = chosen(given.get("only", ()), given.get("where"))
-        settings = {name: given[name] for name in given if name in _SETTINGS}
-        recording = Recording(VERB, given, program, engine.Life("linetimes"), settings, _summary)
-    except FORESEEN as error:
-        return failed(error)
-    return recording.go()
+def _make(given: Given, program: Program) -> Recording:
+    from seismo.record import engine
+
+    if given.get("clock") == "every":
+        given["timing"] = given.pop("clock")
+    if given.get("opcodes"):
+        given["opcodes"] = 1
+    if "only" in given or "where" in given:
+        from seismo.record.lines import chosen
+
+        given["where"] = chosen(given.get("only", ()), given.get("where"))
+    settings = {name: given[name] for name in given if name in _SETTINGS}
+    return Recording(VERB, given, program, engine.Life("linetimes"), settings, _summary)
 
 
 def _summary(path: str, fd: int) -> None:
-    from seismo.model import read
     from seismo.report.lines_summary import write
 
-    with open(fd, "w", encoding="utf-8", errors="backslashreplace", closefd=False) as stream:
-        write(read(path), stream, shown_path(path))
+    write_summary(path, fd, write)

@@ -9,17 +9,20 @@ from __future__ import annotations
 
 from seismo.cli.program import (
     CHILDREN,
-    FORESEEN,
     OUTPUT,
     QUIET,
     Option,
     Recording,
     Verb,
-    failed,
     milliseconds,
     number,
-    shown_path,
+    write_summary,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from seismo.cli.program import Given
+    from seismo.record.run import Program
 
 _SETTINGS = ("source", "c_functions", "clock", "timing", "where", "max_paths", "flush_ms")
 
@@ -84,24 +87,19 @@ VERB = Verb(
 
 def main(words: list[str]) -> int:
     """Runs the program. Returns only when there is none to run or the program ran to its end; raises what it raises."""
-    try:
-        given, program = VERB.read(words)
-        if program is None:
-            return VERB.help()
-        from seismo.record import engine
+    return VERB.main(words, _make)
 
-        if given.get("clock") == "every":
-            given["timing"] = given.pop("clock")
-        settings = {name: given[name] for name in given if name in _SETTINGS}
-        recording = Recording(VERB, given, program, engine.Life(), settings, _summary)
-    except FORESEEN as error:
-        return failed(error)
-    return recording.go()
+
+def _make(given: Given, program: Program) -> Recording:
+    from seismo.record import engine
+
+    if given.get("clock") == "every":
+        given["timing"] = given.pop("clock")
+    settings = {name: given[name] for name in given if name in _SETTINGS}
+    return Recording(VERB, given, program, engine.Life(), settings, _summary)
 
 
 def _summary(path: str, fd: int) -> None:
-    from seismo.model import read
     from seismo.report.summary import write
 
-    with open(fd, "w", encoding="utf-8", errors="backslashreplace", closefd=False) as stream:
-        write(read(path), stream, shown_path(path))
+    write_summary(path, fd, write)

@@ -1,8 +1,12 @@
 """What the verbs that run a program share: their command line, the program's start, the recording's end.
 
     VERB = Verb("profile", USAGE, __doc__, (Option("-q --quiet", "quiet", "print nothing of seismo's own"), ...))
-    given, program = VERB.read(words)               {"quiet": True, ...}; program None: help is wanted
-    return Recording(VERB, given, program, life, settings, summary).go()
+
+    def main(words):
+        return VERB.main(words, make)
+
+    def make(given, program):                       {"quiet": True, ...}
+        return Recording(VERB, given, program, life, settings, summary)
 
 A verb says its options as a table. The table is read by hand here, because argparse would take longer than all the
 rest of the start; only --help hands it to argparse.
@@ -19,13 +23,21 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, Protocol, TextIO
 
+    from seismo import model
     from seismo.record.children import Life
     from seismo.record.output import Output
     from seismo.record.run import Program
 
     Given = dict[str, Any]
+
+    class Run(Protocol):
+        """What a verb makes of its words."""
+
+        def go(self) -> int:
+            """Runs the program. Returns only when there is none or it ran to its end; raises what it raises."""
+
 
 # What may go wrong before the program begins. Later, what goes wrong is the program's.
 FORESEEN = (SeismoError, OSError, MemoryError)
@@ -123,6 +135,20 @@ class Verb:
         self.options = options
         self.before = before
         self.hint = hint
+
+    def main(self, words: list[str], make: Callable[[Given, Program], Run]) -> int:
+        """Runs what make(given, program) gives; what that raises is said here, as are bad words, and help.
+
+        Returns only when there is no program to run or it ran to its end; raises what it raises.
+        """
+        try:
+            given, program = self.read(words)
+            if program is None:
+                return self.help()
+            made = make(given, program)
+        except FORESEEN as error:
+            return failed(error)
+        return made.go()
 
     def read(self, words: list[str]) -> tuple[Given, Program | None]:
         """What the options say, by their keys, and the program; None: help is wanted. Raises UsageError.
@@ -299,6 +325,14 @@ def shown_path(path: str) -> str:
 
 
 # ---- a program's recording ----
+
+
+def write_summary(path: str, fd: int, write: Callable[[model.Recording, TextIO, str], None]) -> None:
+    """Has the summary of the recording at the path written to the descriptor."""
+    from seismo.model import read
+
+    with open(fd, "w", encoding="utf-8", errors="backslashreplace", closefd=False) as stream:
+        write(read(path), stream, shown_path(path))
 
 
 class Recording:

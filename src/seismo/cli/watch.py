@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import sys
 
-from seismo.cli.program import FORESEEN, Option, Verb, failed, run, stderr_is_open, whole
+from seismo.cli.program import Option, Verb, run, stderr_is_open, whole
 from seismo.errors import SeismoError, UsageError
 from seismo.escape import printable
 
@@ -82,14 +82,7 @@ VERB = Verb(
 
 def main(words: list[str]) -> int:
     """Runs the program. Returns only when there is none to run or the program ran to its end; raises what it raises."""
-    try:
-        given, program = VERB.read(words)
-        if program is None:
-            return VERB.help()
-        watched = _Run(given, program)
-    except FORESEEN as error:
-        return failed(error)
-    return watched.go()
+    return VERB.main(words, _Run)
 
 
 # ---- running, and the end ----
