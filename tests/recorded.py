@@ -45,6 +45,7 @@ class Image:
         offsets, texts = memoryview(raw["string_offsets"]), bytes(raw["string_data"])
         strings = [texts[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(offsets)]
         self.tables = {name: self._rows(name, table, strings) for name, table in raw["tables"].items()}
+        self._leave_out_the_runner()
         self.losses = {row["kind"]: row["count"] for row in self.tables["losses"]}
 
     @staticmethod
@@ -57,6 +58,14 @@ class Image:
             cells = memoryview(values).tolist()
             columns[column] = [strings[i] for i in cells] if kinds[column] == "s" else cells
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+    def _leave_out_the_runner(self) -> None:
+        """pytest-xdist's workers have a thread that may take an order at any time, and is recorded like others."""
+        functions = {row["id"] for row in self.tables["functions"] if "/execnet/" in row["file"]}
+        main = {row["id"] for row in self.tables["threads"] if row["main"]}  # the runner calls the tests there
+        runner = {row["thread"] for row in self.tables["nodes"] if row["function"] in functions} - main
+        self.tables["nodes"] = [row for row in self.tables["nodes"] if row["thread"] not in runner]
+        self.tables["threads"] = [row for row in self.tables["threads"] if row["id"] not in runner]
 
     def functions(self) -> list[dict[str, Any]]:
         return self.tables["functions"]
