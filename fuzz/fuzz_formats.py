@@ -2,9 +2,9 @@
 
     python fuzz/fuzz_formats.py --seconds 60 [--seed N] [--format NAME]
 
-The files are those that seismo itself writes, of calls and of coverage, for each format that it also reads. What is
-read from damage must be a whole recording: it is saved, read again and written in its own format once more. A find is
-saved as find-SEED.NAME, and `--seed SEED --seconds 0` makes it again.
+The files are those that seismo itself writes, of calls, of coverage and of objects, for each format that it also
+reads. What is read from damage must be a whole recording: it is saved, read again and written in its own format once
+more. A find is saved as find-SEED.NAME, and `--seed SEED --seconds 0` makes it again.
 """
 
 import argparse
@@ -20,7 +20,7 @@ import traceback
 import zlib
 from pathlib import Path
 
-from fuzz_reader import SOURCE, mutate_bytes
+from fuzz_reader import SOURCE, mutate_bytes, objects
 
 from seismo import formats
 from seismo.errors import SeismoError
@@ -65,7 +65,7 @@ def written(recording: Recording, format_: formats.Format) -> bytes:
 
 def corpus(wanted: str) -> list[tuple[formats.Format, bytes]]:
     """Whole files of each format."""
-    recordings = [calls(), coverage(()), coverage(("", "a|run", "b"))]
+    recordings = [calls(), coverage(()), coverage(("", "a|run", "b")), read(objects(20))]
     return [
         (format_, written(recording, format_))
         for format_ in READ

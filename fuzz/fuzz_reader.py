@@ -20,7 +20,9 @@ from pathlib import Path
 from seismo.coverage.analysis import analyze
 from seismo.coverage.settings import Settings
 from seismo.errors import RecordingError
-from seismo.model import Builder, merge, read
+from seismo.model import Builder, diff_objects, merge, read
+from seismo.model.leaks import leaks, spans
+from seismo.model.objects import by_line, by_path, by_type, by_type_and_line, totals
 
 HEADER = 16
 INTERESTING = [0, 1, 0x7F, 0x80, 0xFF, 0x100, 2**31 - 1, 2**31, 2**32 - 1, 2**53, 2**63 - 1, 2**63, 2**64 - 1]
@@ -48,9 +50,33 @@ def add_lines(b: Builder, functions: list[int], count: int, recorder: str) -> No
         b.context(f"test_{i % 4}", lines[i::5], arcs[:i])
 
 
+TABLES_OF_OBJECTS = (
+    *("types", "objects", "lifetimes", "object_times"),
+    *("object_spans", "object_survivors", "holders", "marks"),
+)
+
+
+def objects(size: int) -> bytes:
+    """A recording of births and deaths with rows of all its tables, some of them on call paths."""
+    b = Builder()
+    b.process(pid=1)
+    thread = b.thread(0, "main")
+    functions = [b.function(f"m{i % 3}", f"f{i}", "x.py", i) for i in range(9)]
+    nodes = [b.node(i - 2 if i > 3 else -1, thread, functions[i % 9], calls=i) for i in range(size // 2)]
+    for i in range(size):
+        type_ = b.type(f"m{i % 3}", f"T{i}", born=i * i, died=i, died_by_gc=i // 2, flags=i % 64, size=16, item_bytes=i)
+        row = b.object(type_, functions[i % 9] if i % 4 else -1, i, (nodes[:i] or [-1])[-1], born=i * i, died=i)
+        b.lifetime(row, i % 2, i % 33, i)
+        b.object_survivor(b.object_span(functions[i % 9], i, 1, start_ns=i, end_ns=i % 5, born=i), row, i % 3)
+        b.holder(row, b.holder(row, -1, "dict", f"x{i}", flags=i % 16), "module m")
+        b.object_time(i * 10, i * 3, i * 2)
+        b.mark(f"mark {i}", i)
+    return b.build({"recorder": "lifetimes"}).to_bytes()
+
+
 def corpus(folder: Path | None) -> list[bytes]:
     """Recordings to start from: some made here, of each recorder, and those of a folder."""
-    seeds = []
+    seeds = [objects(size) for size in (1, 5, 60)]
     for recorder in ("coverage", "linetimes"):
         for size in (0, 3, 200):
             b = Builder()
@@ -160,6 +186,14 @@ def use(data: bytes) -> None:
         table = getattr(recording, name)
         list(table)
         table.__arrow_c_stream__()
+    for name in TABLES_OF_OBJECTS:
+        table = getattr(recording, name)
+        list(table)
+        table.__arrow_c_stream__()
+    born = [sum(group.born for group in by(recording)) for by in (by_line, by_type_and_line, by_path)]
+    assert len(set(born)) == 1
+    assert sum(group.born for group in by_type(recording)) == totals(recording).born
+    leaks(recording), spans(recording), diff_objects(recording, recording, "line")
     list(recording.context_rows())
     list(recording.combined().functions)
     analyze(recording, Settings()).totals  # noqa: B018
@@ -167,6 +201,7 @@ def use(data: bytes) -> None:
     again = read(merge([recording, recording]).to_bytes())
     assert not again.problems, again.problems
     assert len(again.tree) == 2 * len(recording.tree)
+    assert len(again.object_spans) == 2 * len(recording.object_spans)
     assert {row.name for row in again.contexts} == {row.name for row in recording.contexts}
 
 

@@ -223,7 +223,7 @@ static result place_rows(reader *r, sm_read_table *table, int columns, size_t ro
         table->row_of[table->rows + run] = (uint32_t)(table->rows + run) + 1;
         run++;
     }
-    for (int c = 0; c < columns; c++) {
+    for (int c = 0; run && c < columns; c++) { /* without rows there may be no memory yet */
         memcpy(table->column[c] + table->rows, r->values + (size_t)c * r->room, run * sizeof(int64_t));
     }
     table->rows += run;

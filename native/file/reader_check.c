@@ -6,6 +6,12 @@
  * node whose parent is missing, comes later, or is on another thread has no place in the tree and is dropped, with what
  * is below it. Since a parent's id is smaller than its children's, one pass in the order of ids finds them all, and no
  * cycle can remain.
+ *
+ * With births and deaths it is the same: types have stand-ins, what is said of objects that are missing is dropped, and
+ * who holds survivors makes trees like the nodes'. Objects whose node was dropped have no known path any more.
+ *
+ * A writer can replace a row but not take it back. Where it has to, it makes the count 0 that says what the row is
+ * worth (of losses, survivors, the calls of a span), and such rows are left out.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -122,17 +128,20 @@ static int64_t stand_in(sm_read_data *data, sm_table_kind kind) {
     }
     table->rows = table->room = row + 1;
     table->column[0][row] = (int64_t)row;
-    if (kind != SM_FUNCTIONS) {
+    if (kind != SM_FUNCTIONS && kind != SM_TYPES) {
         return (int64_t)row;
     }
     int64_t name = sm_read_add_string(data, "<missing>");
-    table->column[SM_FUNCTIONS_KIND][row] = 2;
-    table->column[SM_FUNCTIONS_QUALNAME][row] = name;
+    if (kind == SM_FUNCTIONS) {
+        table->column[SM_FUNCTIONS_KIND][row] = 2;
+    }
+    table->column[kind == SM_FUNCTIONS ? (int)SM_FUNCTIONS_QUALNAME : (int)SM_TYPES_NAME][row] = name;
     return name < 0 ? -1 : (int64_t)row;
 }
 
-/* Turns the references in `values` from written ids into dense ones. */
-static bool check_references(checker *check, int64_t *values, size_t rows, const char *what, sm_table_kind to) {
+/* Turns the references in `values` from written ids into dense ones. optional: -1, and all below, is none. */
+static bool check_references(checker *check, int64_t *values, size_t rows, const char *what, sm_table_kind to,
+                             bool optional) {
     sm_read_table *target = &check->data->table[to];
     uint64_t missing = 0;
     int64_t other = -1;
@@ -140,6 +149,10 @@ static bool check_references(checker *check, int64_t *values, size_t rows, const
         uint64_t id = (uint64_t)values[i];
         if (id < target->ids && target->row_of[id]) {
             values[i] = target->row_of[id] - 1;
+            continue;
+        }
+        if (optional && values[i] < 0) {
+            values[i] = -1;
             continue;
         }
         if (other < 0 && (other = stand_in(check->data, to)) < 0) {
@@ -197,20 +210,26 @@ static void check_parents(checker *check) {
     }
 }
 
-/* Which column refers to which table, but for the tree's own parents. */
+/* Which column refers to which table, where a stand-in takes the place of what is missing. */
 static const struct {
     sm_table_kind table;
     int column;
     sm_table_kind to;
+    bool optional; /* -1: none */
 } references[] = {
-    {SM_NODES, SM_NODES_THREAD, SM_THREADS},
-    {SM_NODES, SM_NODES_FUNCTION, SM_FUNCTIONS},
-    {SM_THREADS, SM_THREADS_PROCESS, SM_PROCESSES},
-    {SM_LINES, SM_LINES_FUNCTION, SM_FUNCTIONS},
-    {SM_ARCS, SM_ARCS_FUNCTION, SM_FUNCTIONS},
-    {SM_BRANCHES, SM_BRANCHES_FUNCTION, SM_FUNCTIONS},
-    {SM_CONTEXT_HITS, SM_CONTEXT_HITS_CONTEXT, SM_CONTEXTS},
-    {SM_INSTRUCTIONS, SM_INSTRUCTIONS_FUNCTION, SM_FUNCTIONS},
+    {SM_NODES, SM_NODES_THREAD, SM_THREADS, false},
+    {SM_NODES, SM_NODES_FUNCTION, SM_FUNCTIONS, false},
+    {SM_THREADS, SM_THREADS_PROCESS, SM_PROCESSES, false},
+    {SM_LINES, SM_LINES_FUNCTION, SM_FUNCTIONS, false},
+    {SM_ARCS, SM_ARCS_FUNCTION, SM_FUNCTIONS, false},
+    {SM_BRANCHES, SM_BRANCHES_FUNCTION, SM_FUNCTIONS, false},
+    {SM_CONTEXT_HITS, SM_CONTEXT_HITS_CONTEXT, SM_CONTEXTS, false},
+    {SM_INSTRUCTIONS, SM_INSTRUCTIONS_FUNCTION, SM_FUNCTIONS, false},
+    {SM_OBJECTS, SM_OBJECTS_TYPE, SM_TYPES, false},
+    {SM_OBJECTS, SM_OBJECTS_FUNCTION, SM_FUNCTIONS, true},
+    {SM_OBJECT_SPANS, SM_OBJECT_SPANS_FUNCTION, SM_FUNCTIONS, true},
+    {SM_OBJECT_SPANS, SM_OBJECT_SPANS_PROCESS, SM_PROCESSES, false},
+    {SM_MARKS, SM_MARKS_PROCESS, SM_PROCESSES, false},
 };
 
 /* What ran in a context names lines and arcs by blocks of 64 ids: with gaps among those it would name others. */
@@ -237,6 +256,119 @@ static void check_contexts(checker *check) {
     }
 }
 
+/* Drops the rows with 0 in this column: the writer took them back. Comes before what names them is checked, while rows
+ * are in the order of their ids. */
+static void drop_taken_back(checker *check, sm_table_kind kind, int column) {
+    sm_read_table *table = &check->data->table[kind];
+    size_t row = 0, kept = 0;
+    for (size_t id = 0; id < table->ids; id++) {
+        if (table->row_of[id] == 0) {
+            continue;
+        }
+        bool used = table->column[column][row] != 0;
+        for (int c = 1; used && c < sm_tables[kind].columns; c++) {
+            table->column[c][kept] = table->column[c][row];
+        }
+        kept += used;
+        table->row_of[id] = used ? (uint32_t)kept : 0;
+        row++;
+    }
+    table->rows = kept;
+}
+
+/* ---- objects ---- */
+
+/* The row that an id stands for now, or -1. */
+static int64_t row_of(const sm_read_data *data, sm_table_kind kind, int64_t id) {
+    const sm_read_table *table = &data->table[kind];
+    return id >= 0 && (uint64_t)id < table->ids ? (int64_t)table->row_of[id] - 1 : -1;
+}
+
+/* Drops the rows that were marked by an id of -1; the others get new ids. */
+static void drop_marked(checker *check, sm_table_kind kind, const char *why) {
+    sm_read_table *table = &check->data->table[kind];
+    size_t kept = 0;
+    for (size_t row = 0; row < table->rows; row++) {
+        if (table->column[0][row] < 0) {
+            continue;
+        }
+        for (int c = 1; c < sm_tables[kind].columns; c++) {
+            table->column[c][kept] = table->column[c][row];
+        }
+        table->column[0][kept] = (int64_t)kept;
+        kept++;
+    }
+    if (kept < table->rows) {
+        sm_read_problem(check->data, check->size, "%s: %zu rows were dropped: %s", sm_tables[kind].name,
+                        table->rows - kept, why);
+    }
+    table->rows = kept;
+}
+
+/* Drops the rows of a table that say something of a row that is missing. The column is translated. */
+static void drop_orphans(checker *check, sm_table_kind kind, int column, sm_table_kind to) {
+    sm_read_table *table = &check->data->table[kind];
+    for (size_t row = 0; row < table->rows; row++) {
+        int64_t *id = &table->column[column][row];
+        *id = row_of(check->data, to, *id);
+        if (*id < 0) {
+            table->column[0][row] = -1;
+        }
+    }
+    drop_marked(check, kind, "they name rows that are missing");
+}
+
+/* Drops those that hold nothing that is there, or something of another row of objects. As in check_parents one pass
+ * finds them all. Comes before drop_orphans() on the same table, so that rows are still those of row_of. */
+static void check_holders(checker *check) {
+    sm_read_table *holders = &check->data->table[SM_HOLDERS];
+    int64_t *ids = holders->column[0], *parents = holders->column[SM_HOLDERS_PARENT];
+    int64_t *objects = holders->column[SM_HOLDERS_OBJECT];
+    int64_t kept = 0;
+    for (size_t row = 0; row < holders->rows; row++) {
+        int64_t parent = parents[row] < 0 ? -1 : row_of(check->data, SM_HOLDERS, parents[row]);
+        bool is_held = parents[row] == -1;
+        if (parent >= 0 && parent < (int64_t)row && ids[parent] >= 0) {
+            is_held = objects[parent] == objects[row];
+            parent = ids[parent];
+        }
+        if (!is_held || row_of(check->data, SM_OBJECTS, objects[row]) < 0) {
+            ids[row] = -1;
+            continue;
+        }
+        parents[row] = parent;
+        ids[row] = kept++; /* its new id, which drop_marked() will give it */
+    }
+    drop_marked(check, SM_HOLDERS, "what they hold is missing");
+    drop_orphans(check, SM_HOLDERS, SM_HOLDERS_OBJECT, SM_OBJECTS); /* only translates: none is left */
+}
+
+/* After the nodes are those that stay. */
+static void check_objects(checker *check) {
+    sm_read_table *objects = &check->data->table[SM_OBJECTS], *lifetimes = &check->data->table[SM_LIFETIMES];
+    int64_t *nodes = objects->column[SM_OBJECTS_NODE];
+    size_t lost = 0;
+    for (size_t row = 0; row < objects->rows; row++) {
+        int64_t node = nodes[row] < 0 ? -1 : row_of(check->data, SM_NODES, nodes[row]);
+        lost += nodes[row] >= 0 && node < 0;
+        nodes[row] = node;
+    }
+    if (lost) {
+        sm_read_problem(check->data, check->size, "objects: the call paths of %zu rows are missing", lost);
+    }
+    for (size_t row = 0; row < lifetimes->rows; row++) {
+        if (lifetimes->column[SM_LIFETIMES_UNIT][row] > 1 ||
+            lifetimes->column[SM_LIFETIMES_BUCKET][row] > SM_LIFETIMES_LAST_BUCKET) {
+            lifetimes->column[0][row] = -1;
+        }
+    }
+    drop_marked(check, SM_LIFETIMES, "nothing lives that long");
+    drop_orphans(check, SM_LIFETIMES, SM_LIFETIMES_OBJECT, SM_OBJECTS);
+    drop_orphans(check, SM_OBJECT_SURVIVORS, SM_OBJECT_SURVIVORS_SPAN, SM_OBJECT_SPANS);
+    drop_orphans(check, SM_OBJECT_SURVIVORS, SM_OBJECT_SURVIVORS_OBJECT, SM_OBJECTS);
+    check_holders(check);
+}
+
 int sm_read_check(sm_read_data *data, uint64_t size) {
     checker check = {.data = data, .size = size};
     for (int t = 0; t < SM_TABLES; t++) {
@@ -248,12 +380,16 @@ int sm_read_check(sm_read_data *data, uint64_t size) {
     for (size_t i = 0; i < sizeof references / sizeof *references; i++) {
         sm_read_table *table = &data->table[references[i].table];
         if (!check_references(&check, table->column[references[i].column], table->rows,
-                              sm_tables[references[i].table].name, references[i].to)) {
+                              sm_tables[references[i].table].name, references[i].to, references[i].optional)) {
             return 0;
         }
     }
+    drop_taken_back(&check, SM_LOSSES, SM_LOSSES_COUNT);
+    drop_taken_back(&check, SM_OBJECT_SPANS, SM_OBJECT_SPANS_CALLS);
+    drop_taken_back(&check, SM_OBJECT_SURVIVORS, SM_OBJECT_SURVIVORS_COUNT);
     check_contexts(&check);
     check_parents(&check);
+    check_objects(&check);
     for (int t = 0; t < SM_TABLES; t++) {
         sm_free(data->table[t].row_of);
         data->table[t].row_of = NULL;

@@ -150,6 +150,97 @@
     X(SOURCES, MTIME_NS, "mtime_ns", INT)                                                                              \
     X(SOURCES, CRC, "crc", INT) /* CRC-32 of its content; -1: unknown */
 
+/* Python types whose objects were born or died. The counts are of all objects, whatever objects knows of them. */
+#define SM_COLUMNS_TYPES(X)                                                                                            \
+    X(TYPES, ID, "id", COUNT)                                                                                          \
+    X(TYPES, MODULE, "module", STR)                                                                                    \
+    X(TYPES, NAME, "name", STR)                 /* qualified, without the module */                                    \
+    X(TYPES, FLAGS, "flags", COUNT)             /* see SM_TYPE_FLAG_ */                                                \
+    X(TYPES, SIZE, "size", COUNT)               /* bytes that every object of it has, headers included */              \
+    X(TYPES, ITEM_SIZE, "item_size", COUNT)     /* bytes of each item of one of variable size, in its own block */     \
+    X(TYPES, BORN, "born", COUNT)               /* created while recorded */                                           \
+    X(TYPES, DIED, "died", COUNT)               /* of those: destroyed */                                              \
+    X(TYPES, DIED_BY_GC, "died_by_gc", COUNT)   /* of those: by the cycle collector */                                 \
+    X(TYPES, LIVE, "live", COUNT)               /* of those born: not known to have died */                            \
+    X(TYPES, PEAK, "peak", COUNT)               /* the most that were alive at once */                                 \
+    X(TYPES, BEFORE, "before", COUNT)           /* destroyed, but their birth was not seen */                          \
+    X(TYPES, UNSEEN, "unseen", COUNT)           /* died unseen: another object was born at the address */              \
+    X(TYPES, RESURRECTED, "resurrected", COUNT) /* destroyed twice: the first time they lived on */                    \
+    X(TYPES, ITEM_BYTES, "item_bytes", COUNT)   /* bytes of the items of those that died */
+
+/* Objects of one type made by one line, and by one call path if the call tree was recorded beside. */
+#define SM_COLUMNS_OBJECTS(X)                                                                                          \
+    X(OBJECTS, ID, "id", COUNT)                                                                                        \
+    X(OBJECTS, TYPE, "type", COUNT)                                                                                    \
+    X(OBJECTS, FUNCTION, "function", INT) /* -1: made by no Python function */                                         \
+    X(OBJECTS, LINE, "line", INT)         /* 0: unknown */                                                             \
+    X(OBJECTS, NODE, "node", INT)         /* -1: call paths were not recorded, or not this one */                      \
+    X(OBJECTS, FLAGS, "flags", COUNT)     /* see SM_OBJECT_FLAG_ */                                                    \
+    X(OBJECTS, BORN, "born", COUNT)                                                                                    \
+    X(OBJECTS, DIED, "died", COUNT)                                                                                    \
+    X(OBJECTS, DIED_BY_GC, "died_by_gc", COUNT)                                                                        \
+    X(OBJECTS, LIVE, "live", COUNT)                                                                                    \
+    X(OBJECTS, PEAK, "peak", COUNT)                                                                                    \
+    X(OBJECTS, UNSEEN, "unseen", COUNT)                                                                                \
+    X(OBJECTS, ITEM_BYTES, "item_bytes", COUNT) /* of those that died */                                               \
+    X(OBJECTS, SPAN_BORN, "span_born", COUNT)   /* born inside a span */                                               \
+    X(OBJECTS, SPAN_DIED, "span_died", COUNT)   /* of those: died inside the same span */                              \
+    X(OBJECTS, SPAN_LIVE, "span_live", COUNT)   /* of those: alive at the end of the recording */
+
+/* How long objects lived. Bucket 0 is 0, bucket b from 4^(b-1) to 4^b - 1. */
+#define SM_COLUMNS_LIFETIMES(X)                                                                                        \
+    X(LIFETIMES, ID, "id", COUNT)                                                                                      \
+    X(LIFETIMES, OBJECT, "object", COUNT)                                                                              \
+    X(LIFETIMES, UNIT, "unit", COUNT) /* 0 objects born meanwhile, 1 ns */                                             \
+    X(LIFETIMES, BUCKET, "bucket", COUNT)                                                                              \
+    X(LIFETIMES, COUNT, "count", COUNT)
+
+/* The objects born and died until a time, of all types. */
+#define SM_COLUMNS_OBJECT_TIMES(X)                                                                                     \
+    X(OBJECT_TIMES, ID, "id", COUNT)                                                                                   \
+    X(OBJECT_TIMES, TIME_NS, "time_ns", INT) /* Unix time */                                                           \
+    X(OBJECT_TIMES, BORN, "born", COUNT)                                                                               \
+    X(OBJECT_TIMES, DIED, "died", COUNT) /* of those born while recorded */
+
+/* Calls of the functions that were asked for, from the first to the last instruction; when there are very many, a row
+ * is several that followed each other. */
+#define SM_COLUMNS_OBJECT_SPANS(X)                                                                                     \
+    X(OBJECT_SPANS, ID, "id", COUNT)                                                                                   \
+    X(OBJECT_SPANS, FUNCTION, "function", INT) /* of the first; -1: unknown */                                         \
+    X(OBJECT_SPANS, FIRST, "first", COUNT)     /* its number among all calls, from 0 */                                \
+    X(OBJECT_SPANS, CALLS, "calls", COUNT)     /* 0: taken back */                                                     \
+    X(OBJECT_SPANS, START_NS, "start_ns", INT) /* Unix time */                                                         \
+    X(OBJECT_SPANS, END_NS, "end_ns", INT)     /* 0: still ran */                                                      \
+    X(OBJECT_SPANS, BORN, "born", COUNT)                                                                               \
+    X(OBJECT_SPANS, DIED, "died", COUNT) /* of those, inside */                                                        \
+    X(OBJECT_SPANS, LIVE, "live", COUNT) /* of those, alive at the end of the recording or its last flush */           \
+    X(OBJECT_SPANS, PROCESS, "process", COUNT)
+
+/* What was born in a span and was alive at the end of the recording, or at its last flush. */
+#define SM_COLUMNS_OBJECT_SURVIVORS(X)                                                                                 \
+    X(OBJECT_SURVIVORS, ID, "id", COUNT)                                                                               \
+    X(OBJECT_SURVIVORS, SPAN, "span", COUNT)                                                                           \
+    X(OBJECT_SURVIVORS, OBJECT, "object", COUNT)                                                                       \
+    X(OBJECT_SURVIVORS, COUNT, "count", COUNT) /* 0: taken back */
+
+/* Who holds survivors: a tree for each row of objects that was asked about, from the survivors to the roots. */
+#define SM_COLUMNS_HOLDERS(X)                                                                                          \
+    X(HOLDERS, ID, "id", COUNT)                                                                                        \
+    X(HOLDERS, OBJECT, "object", COUNT)                                                                                \
+    X(HOLDERS, PARENT, "parent", INT) /* the holder that this one holds; -1: the survivors themselves */               \
+    X(HOLDERS, FLAGS, "flags", COUNT) /* 1 root, 2 on the path already, 4 too far to go on, 8 nobody was found */      \
+    X(HOLDERS, COUNT, "count", COUNT) /* survivors that are held this way */                                           \
+    X(HOLDERS, ASKED, "asked", COUNT) /* survivors of this row of objects that were asked about */                     \
+    X(HOLDERS, HOLDER, "holder", STR) /* what holds: a type, "module app", "frame app:main" */                         \
+    X(HOLDERS, BY, "by", STR)         /* by which attribute, key, variable; "": unknown */
+
+#define SM_COLUMNS_MARKS(X)                                                                                            \
+    X(MARKS, ID, "id", COUNT)                                                                                          \
+    X(MARKS, NAME, "name", STR)                                                                                        \
+    X(MARKS, TIME_NS, "time_ns", INT)                                                                                  \
+    X(MARKS, BORN, "born", COUNT) /* objects until then */                                                             \
+    X(MARKS, PROCESS, "process", COUNT)
+
 /* Y(TABLE, "name"): the position is the table's number in the file. Tables refer only to tables before them. */
 #define SM_TABLE_LIST(Y)                                                                                               \
     Y(PROCESSES, "processes")                                                                                          \
@@ -163,7 +254,15 @@
     Y(CONTEXTS, "contexts")                                                                                            \
     Y(CONTEXT_HITS, "context_hits")                                                                                    \
     Y(INSTRUCTIONS, "instructions")                                                                                    \
-    Y(SOURCES, "sources")
+    Y(SOURCES, "sources")                                                                                              \
+    Y(TYPES, "types")                                                                                                  \
+    Y(OBJECTS, "objects")                                                                                              \
+    Y(LIFETIMES, "lifetimes")                                                                                          \
+    Y(OBJECT_TIMES, "object_times")                                                                                    \
+    Y(OBJECT_SPANS, "object_spans")                                                                                    \
+    Y(OBJECT_SURVIVORS, "object_survivors")                                                                            \
+    Y(HOLDERS, "holders")                                                                                              \
+    Y(MARKS, "marks")
 
 typedef enum {
 #define SM_TABLE_NUMBER(TABLE, name) SM_##TABLE,
@@ -185,8 +284,30 @@ enum { SM_COLUMNS_CONTEXTS(SM_COLUMN_NUMBER) SM_CONTEXTS_COLUMNS };
 enum { SM_COLUMNS_CONTEXT_HITS(SM_COLUMN_NUMBER) SM_CONTEXT_HITS_COLUMNS };
 enum { SM_COLUMNS_INSTRUCTIONS(SM_COLUMN_NUMBER) SM_INSTRUCTIONS_COLUMNS };
 enum { SM_COLUMNS_SOURCES(SM_COLUMN_NUMBER) SM_SOURCES_COLUMNS };
+enum { SM_COLUMNS_TYPES(SM_COLUMN_NUMBER) SM_TYPES_COLUMNS };
+enum { SM_COLUMNS_OBJECTS(SM_COLUMN_NUMBER) SM_OBJECTS_COLUMNS };
+enum { SM_COLUMNS_LIFETIMES(SM_COLUMN_NUMBER) SM_LIFETIMES_COLUMNS };
+enum { SM_COLUMNS_OBJECT_TIMES(SM_COLUMN_NUMBER) SM_OBJECT_TIMES_COLUMNS };
+enum { SM_COLUMNS_OBJECT_SPANS(SM_COLUMN_NUMBER) SM_OBJECT_SPANS_COLUMNS };
+enum { SM_COLUMNS_OBJECT_SURVIVORS(SM_COLUMN_NUMBER) SM_OBJECT_SURVIVORS_COLUMNS };
+enum { SM_COLUMNS_HOLDERS(SM_COLUMN_NUMBER) SM_HOLDERS_COLUMNS };
+enum { SM_COLUMNS_MARKS(SM_COLUMN_NUMBER) SM_MARKS_COLUMNS };
 #undef SM_COLUMN_NUMBER
-#define SM_MAX_COLUMNS 32 /* no table has more; room for sm_writer_row's arrays */
+enum { /* types.flags */
+       SM_TYPE_FLAG_HEAP = 1,
+       SM_TYPE_FLAG_GC = 2,       /* its objects may be part of cycles */
+       SM_TYPE_FLAG_VARIABLE = 4, /* has items in its own block */
+       SM_TYPE_FLAG_OUTSIDE = 8,  /* keeps memory elsewhere, which size does not count */
+       SM_TYPE_FLAG_FINALIZER = 16,
+       SM_TYPE_FLAG_ESTIMATED = 32, /* died_by_gc is an estimate */
+       SM_TYPE_FLAG_AT_MOST = 64,   /* no more than peak were alive at once; after a merge or a subtraction */
+};
+enum {                               /* objects.flags */
+       SM_OBJECT_FLAG_ESTIMATED = 1, /* died, died_by_gc, live, peak are estimates */
+       SM_OBJECT_FLAG_AT_MOST = 2,   /* as that of types */
+};
+enum { SM_LIFETIMES_LAST_BUCKET = 32 }; /* 2^62 to 2^64 - 1 */
+#define SM_MAX_COLUMNS 32               /* no table has more; room for sm_writer_row's arrays */
 
 typedef enum { SM_TYPE_INT, SM_TYPE_COUNT, SM_TYPE_STR, SM_TYPE_REAL } sm_column_type;
 

@@ -46,6 +46,26 @@ TABLES = {
     9: ("context_hits", "id:i context:i kind:i base:i bits:i"),
     10: ("instructions", "id:i function:i offset:i line:i text:s hits:i"),
     11: ("sources", "id:i file:s path:s size:i mtime_ns:i crc:i"),
+    12: (
+        "types",
+        (
+            "id:i module:s name:s flags:i size:i item_size:i born:i died:i died_by_gc:i live:i peak:i before:i"
+            " unseen:i resurrected:i item_bytes:i"
+        ),
+    ),
+    13: (
+        "objects",
+        (
+            "id:i type:i function:i line:i node:i flags:i born:i died:i died_by_gc:i live:i peak:i unseen:i"
+            " item_bytes:i span_born:i span_died:i span_live:i"
+        ),
+    ),
+    14: ("lifetimes", "id:i object:i unit:i bucket:i count:i"),
+    15: ("object_times", "id:i time_ns:i born:i died:i"),
+    16: ("object_spans", "id:i function:i first:i calls:i start_ns:i end_ns:i born:i died:i live:i process:i"),
+    17: ("object_survivors", "id:i span:i object:i count:i"),
+    18: ("holders", "id:i object:i parent:i flags:i count:i asked:i holder:s by:s"),
+    19: ("marks", "id:i name:s time_ns:i born:i process:i"),
 }
 
 

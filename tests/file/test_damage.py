@@ -5,10 +5,13 @@ import struct
 import zlib
 
 import pytest
+from objects_made import drawn, told
 
 from seismo import _core
 from seismo.errors import RecordingError
 from seismo.model import Builder, Recording, merge, read
+from seismo.model.leaks import leaks, spans
+from seismo.model.objects import by_line, by_path, by_type, by_type_and_line
 
 MAGIC = b"\x8fseismo\n\x01\0\0\0\0\0\0\0"
 
@@ -78,6 +81,31 @@ def everything(recording: Recording):
     recording.combined().functions  # noqa: B018
     again = merge([read(recording.to_bytes())])
     assert len(again.tree) == len(recording.tree)
+
+
+OBJECTS = ("types", "objects", "lifetimes", "object_times", "object_spans", "object_survivors", "holders", "marks")
+
+
+def all_of_objects(recording: Recording):
+    """everything() of a recording of births and deaths."""
+    everything(recording)
+    for name in OBJECTS:
+        for column, code in _core.schema()[name]:
+            if code == "q" and column not in ("function", "node", "line", "parent", "time_ns", "start_ns", "end_ns"):
+                assert min(getattr(recording, name)[column], default=0) >= 0
+        getattr(recording, name).__arrow_c_stream__()
+    assert max(recording.objects["node"], default=-1) < len(recording.tree)
+    for row in recording.holders:
+        assert -1 <= row.parent < row.id
+        assert row.parent < 0 or recording.holders[row.parent].object == row.object
+    for group_by in (by_type, by_line, by_type_and_line, by_path):
+        assert sum(group.unseen for group in group_by(recording)) >= 0
+    leaks(recording), spans(recording)
+    combined = recording.combined()
+    assert sum(combined.lifetimes["count"]) == sum(recording.lifetimes["count"])
+    recording.subtract(recording)
+    again = merge([read(recording.to_bytes()), told()])
+    assert len(again.object_spans) == len(recording.object_spans) + 20
 
 
 # ---- cut and flipped ----
@@ -152,7 +180,112 @@ def test_a_lost_chunk_of_strings_shifts_no_name():
     assert read(data).functions["qualname"] == ["", "second"]
 
 
+def test_births_and_deaths_cut_or_flipped():
+    data = drawn(3, growth=2).to_bytes()
+    for size in range(16, len(data), 7):
+        all_of_objects(read(data[:size]))
+    rnd = random.Random(4)
+    for bit in rnd.sample(range(16 * 8, len(data) * 8), 150):
+        damaged = bytearray(data)
+        damaged[bit // 8] ^= 1 << bit % 8
+        recording = read(bytes(damaged))
+        assert recording.problems
+        all_of_objects(recording)
+
+
 # ---- hostile ----
+
+
+def objects(**tables):
+    """Rows of the tables about objects: for each a dict of columns."""
+    data = MAGIC + BASE + strings(1, b"T")
+    for name, columns in tables.items():
+        number = list(_core.schema()).index(name)
+        numbers = {column: i for i, (column, _) in enumerate(_core.schema()[name])}
+        rows = len(next(iter(columns.values())))
+        data += table(number, rows, {numbers[column]: values for column, values in columns.items()})
+    return read(data)
+
+
+SOUND = {"types": {"name": [1], "born": [9]}, "objects": {"function": [-1], "node": [-1], "born": [9]}}
+
+
+@pytest.mark.parametrize(
+    ("tables", "kind", "left", "problem"),
+    [
+        ({"lifetimes": {"id": [0, 1], "object": [0, 5], "count": [1, 1]}}, "lifetimes", 1, "lifetimes: 1 rows"),
+        ({"lifetimes": {"id": [0, 1], "bucket": [64, 32], "count": [1, 1]}}, "lifetimes", 1, "lives that long"),
+        ({"lifetimes": {"unit": [2], "count": [1]}}, "lifetimes", 0, "lives that long"),
+        ({"object_survivors": {"span": [0], "count": [1]}}, "object_survivors", 0, "object_survivors: 1 rows"),
+        (
+            {"object_spans": {"calls": [1]}, "object_survivors": {"object": [7], "count": [1]}},
+            "object_survivors",
+            0,
+            "object_survivors: 1 rows",
+        ),
+        ({"holders": {"id": [0, 1, 2], "parent": [-1, 0, 1]}}, "holders", 3, ""),
+        ({"holders": {"id": [0, 1, 2, 3], "parent": [-1, 2, 1, 3]}}, "holders", 1, "holders: 3 rows"),
+        ({"holders": {"id": [0, 1, 2], "parent": [-7, -1, 9]}}, "holders", 1, "holders: 2 rows"),
+        ({"holders": {"object": [4], "parent": [-1]}}, "holders", 0, "holders: 1 rows"),
+    ],
+)
+def test_what_is_said_of_missing_objects_is_dropped(tables, kind, left, problem):
+    recording = objects(**SOUND, **tables)
+    assert len(getattr(recording, kind)) == left
+    assert [problem in text for text in recording.problems] == ([True] if problem else [])
+    all_of_objects(recording)
+
+
+def test_holders_are_of_one_row_of_objects():
+    recording = objects(
+        types=SOUND["types"],
+        objects={"id": [0, 1], "node": [-1, -1]},
+        holders={"id": [0, 1, 2, 3], "object": [1, 0, 1, 1], "parent": [-1, 0, 0, 2], "count": [1, 2, 3, 4]},
+    )
+    assert [(row.object, row.parent, row.count) for row in recording.holders] == [(1, -1, 1), (1, 0, 3), (1, 1, 4)]
+    all_of_objects(recording)
+
+
+def test_objects_of_what_is_missing():
+    recording = objects(
+        types=SOUND["types"],
+        objects={"id": [0, 1, 2], "type": [0, 5, 0], "function": [-1, 7, -9], "node": [-1, 3, -8], "born": [1, 2, 3]},
+        object_spans={"function": [8], "process": [4]},
+        marks={"process": [2], "born": [-5], "time_ns": [-(2**63)]},
+    )
+    assert [recording.types[row.type].full_name for row in recording.objects] == ["T", "<missing>", "T"]
+    assert [row.node for row in recording.objects] == [-1, -1, -1]
+    assert [row.function for row in recording.objects][::2] == [-1, -1]
+    assert recording.functions[recording.objects[1].function].qualname == "<missing>"
+    assert recording.marks["born"].tolist() == [0]
+    assert len(recording.problems) == 7
+    all_of_objects(recording)
+
+
+def test_the_nodes_of_objects_have_their_new_ids():
+    nodes_of = {"id": [0, 10, 20], "parent": [-1, 99, 0], "calls": [1, 2, 3]}
+    recording = objects(
+        nodes=nodes_of, types=SOUND["types"], objects={"id": [0, 1, 2], "node": [20, 10, 0], "function": [-1] * 3}
+    )
+    assert [row.node for row in recording.objects] == [1, -1, 0]
+    all_of_objects(recording)
+
+
+@pytest.mark.parametrize("huge", [2**63 - 1, -(2**63), -1])
+def test_absurd_numbers_of_objects(huge):
+    columns = {name: [huge] for name, code in _core.schema()["objects"] if code == "q" and name != "id"}
+    of_types = {name: [huge] for name, code in _core.schema()["types"] if code == "q" and name != "id"}
+    of_spans = {name: [huge] for name, code in _core.schema()["object_spans"] if code == "q" and name != "id"}
+    recording = objects(
+        types=of_types,
+        objects=columns,
+        lifetimes={"object": [0], "count": [huge]},
+        object_times={"time_ns": [huge], "born": [huge], "died": [huge]},
+        object_spans=of_spans,
+        object_survivors={"count": [huge]},
+        holders={"parent": [-1], "count": [huge], "asked": [huge]},
+    )
+    all_of_objects(recording)
 
 
 def nodes(**columns):
@@ -229,6 +362,7 @@ def test_strings_out_of_range_and_bad_utf8():
         b"\x03\x01\x01\x0b\x00\x01\x00",  # and the reverse
         b"\x03\x01\x00rest",
         b"\x03\x01" + uvarint(2**63),
+        b"\x0d\x00\x01\x00\x00\x00",  # no rows
     ],
 )
 def test_tables_that_make_no_sense(payload):

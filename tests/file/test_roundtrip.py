@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from seismo import _core
 from seismo.model import Builder, read
+from seismo.model.leaks import leaks
+from seismo.model.objects import by_line, by_path, by_type
 
 SCHEMA = _core.schema()
 INT = st.one_of(st.integers(-(2**63), 2**63 - 1), st.integers(-3, 300), st.just(0))
@@ -18,7 +20,26 @@ TEXT = st.text(st.characters(), max_size=20)
 COUNTS = {"id", "kind", "process", "thread", "function", "flags", "calls", "resumes", "exceptions", "timed", "timed_ns"}
 COUNTS |= {"rest_ns", "sampled", "sampled_ns", "ticked", "ticked_ns", "awaits", "await_ns"}
 COUNTS |= {"hits", "segments", "offset", "fell", "jumped", "context", "base"}
+COUNTS |= {
+    "type",
+    "born",
+    "died",
+    "died_by_gc",
+    "live",
+    "peak",
+    "unseen",
+    "item_bytes",
+    "before",
+    "resurrected",
+    "size",
+}
+COUNTS |= {"item_size", "span_born", "span_died", "span_live", "object", "unit", "bucket", "span", "first", "asked"}
+COUNTS |= {"count"}
 REFERENCES = {"context": "contexts", "function": "functions"}  # of the tables about lines
+OF_OBJECTS = {"type": "types", "object": "objects", "span": "object_spans", "process": "processes"}
+OF_OBJECTS |= {"function": "functions", "node": "nodes"}  # in these two -1 is none
+TAKEN_BACK = {"losses": "count", "object_spans": "calls", "object_survivors": "count"}  # where these are 0
+TABLES_OF_OBJECTS = ("objects", "lifetimes", "object_spans", "object_survivors", "holders", "marks")
 
 
 @st.composite
@@ -39,12 +60,13 @@ def files(draw):
                 elif code == "d":
                     row[column] = draw(REAL)
                 else:
-                    row[column] = draw(COUNT if column in COUNTS and name != "losses" else INT)
+                    row[column] = draw(COUNT if _is_count(name, column) else INT)
             row["id"] = i
             if name == "threads":
                 row["process"] %= sizes["processes"]
-            if name == "losses":
-                row["count"] = abs(row["count"]) % 2**63
+            if name in TAKEN_BACK:
+                column = TAKEN_BACK[name]
+                row[column] = max(1, abs(row[column]) % 2**63)
             if name == "nodes":
                 row["parent"] = draw(st.integers(-1, i - 1))
                 row["thread"] %= sizes["threads"]
@@ -55,8 +77,31 @@ def files(draw):
             if name in ("lines", "arcs", "branches", "context_hits", "instructions"):
                 for column in row.keys() & REFERENCES:
                     row[column] %= sizes[REFERENCES[column]]
+            if name in TABLES_OF_OBJECTS:
+                _refer(draw, name, row, sizes)
             rows[name].append(row)
+    for row in rows["holders"]:
+        if row["parent"] >= 0:
+            row["object"] = rows["holders"][row["parent"]]["object"]
     return rows
+
+
+def _is_count(table, column):
+    if table == "losses" or (table == "sources" and column == "size"):
+        return False
+    return column in COUNTS and not (column == "function" and table in TABLES_OF_OBJECTS)
+
+
+def _refer(draw, name, row, sizes):
+    """Makes what a row of the tables about objects refers to something that is there."""
+    for column in row.keys() & OF_OBJECTS:
+        count = sizes[OF_OBJECTS[column]]
+        row[column] = draw(st.integers(-1, count - 1)) if column in ("function", "node") else row[column] % count
+    if name == "holders":
+        row["parent"] = draw(st.integers(-1, row["id"] - 1))
+    if name == "lifetimes":
+        row["unit"] %= 2
+        row["bucket"] %= 33
 
 
 def write(tables, duplicate=False, recorder=""):
@@ -111,16 +156,39 @@ def test_both_readers_read_what_was_written(decoder, tables, duplicate):
 
 
 @settings(max_examples=40, deadline=None)
-@given(files(), files(), st.sampled_from(["calltree", "coverage", "linetimes"]))
+@given(files(), files(), st.sampled_from(["calltree", "coverage", "linetimes", "lifetimes"]))
 def test_whatever_numbers_a_file_has_the_model_can_work_with_it(first, second, recorder):
     """Sums of numbers that a file may have do not fit in it: they saturate and are no error."""
     one, two = read(write(first, recorder=recorder)), read(write(second, recorder=recorder))
     merged = one.merge(two)
-    assert merged.subtract(merged).tree["calls"].tolist() == []
+    nothing = merged.subtract(merged)
+    assert not any(nothing.tree["calls"])
+    assert not any(nothing.objects["born"])
     assert sum(one.combined().tree["calls"]) >= max(one.tree["calls"], default=0)
     for recording in (merged, merged.combined(), one.combined([0])):
         recording.functions.sort("own_ns")
         assert read(recording.to_bytes()).tree.columns == recording.tree.columns
+        for group_by in (by_type, by_line, by_path):
+            assert sum(group.born for group in group_by(recording)) >= 0
+        leaks(recording)
+
+
+def test_rows_that_were_taken_back_are_left_out():
+    tables = {
+        "types": [{"id": 0, "name": "T"}],
+        "objects": [{"id": 0, "function": -1, "node": -1}],
+        "object_spans": [{"id": i, "function": -1, "first": i, "calls": calls} for i, calls in enumerate((1, 0, 2))],
+        "object_survivors": [{"id": i, "span": span, "count": 3 * i} for i, span in enumerate((0, 0, 2))],
+        "losses": [{"id": 0, "kind": "over", "count": 0}, {"id": 1, "kind": "still", "count": 1}],
+    }
+    every = {
+        name: [{**{c: "" if code == "s" else 0 for c, code in SCHEMA[name]}, **row} for row in rows]
+        for name, rows in {**dict.fromkeys(SCHEMA, ()), **tables, "processes": [{"id": 0}]}.items()
+    }
+    found = rows_of(write({name: every[name] for name in SCHEMA}))
+    assert [(row["id"], row["first"], row["calls"]) for row in found["object_spans"]] == [(0, 0, 1), (1, 2, 2)]
+    assert [(row["id"], row["span"], row["count"]) for row in found["object_survivors"]] == [(0, 0, 3), (1, 1, 6)]
+    assert [(row["id"], row["kind"]) for row in found["losses"]] == [(0, "still")]
 
 
 def test_rows_in_many_chunks(decoder):
