@@ -139,6 +139,11 @@ static inline const char *sm_reftracer_objection(void) {
                "destroyed (gh-130382)";
     return NULL;
 }
+/* Are containers that the trashcan puts off destroyed without a word (gh-156371)? */
+static inline bool sm_reftracer_trashcan(void) {
+    return (Py_Version >= 0x030E0000 && Py_Version < 0x030E0800) ||
+           (Py_Version >= 0x030F0000 && Py_Version < 0x030F0100);
+}
 /* Does whoever holds the tracer hear of its removal? Then it may give up what it hangs on, and cannot be chained. */
 static inline int sm_reftracer_tells(void) {
     return Py_Version >= 0x030F0000;
@@ -176,6 +181,39 @@ static inline PyObject *sm_call(PyObject *function, PyObject *const *arguments, 
     return Py_TYPE(function) == &PyFunction_Type
                ? ((PyFunctionObject *)function)->vectorcall(function, arguments, count, NULL)
                : PyObject_Vectorcall(function, arguments, count, NULL);
+#endif
+}
+
+/* Has it its characters at hand? Strings of the old C functions had not, until 3.12. */
+static inline bool sm_str_is_ready(PyObject *text) {
+#if PY_VERSION_HEX < 0x030C0000
+    return PyUnicode_IS_READY(text);
+#else
+    (void)text;
+    return true;
+#endif
+}
+
+/* A type's own dict, borrowed; NULL: none yet. Makes no object. */
+static inline PyObject *sm_type_dict(PyTypeObject *type) {
+#if PY_VERSION_HEX >= 0x030C0000
+    PyObject *dict = PyType_GetDict(type); /* built-in types have one in each interpreter */
+    Py_XDECREF(dict);
+    return dict;
+#else
+    return type->tp_dict;
+#endif
+}
+
+/* Is it never destroyed? Then nobody made it while we looked. */
+static inline bool sm_is_immortal(const PyObject *object) {
+#if PY_VERSION_HEX >= 0x030E0000
+    return PyUnstable_IsImmortal((PyObject *)(uintptr_t)object);
+#elif PY_VERSION_HEX >= 0x030C0000
+    return _Py_IsImmortal((PyObject *)(uintptr_t)object);
+#else
+    (void)object;
+    return false;
 #endif
 }
 

@@ -39,6 +39,46 @@ static inline const void *sm_frame_behind(const PyFrameObject *frame) {
     return ((const sm_frame_object *)frame)->frame;
 }
 
+/* The head of _PyInterpreterFrame, the same from 3.12 to 3.15 (not asked on 3.11). tests/lines holds it against f_back,
+ * tests/refs against the lines of objects. */
+typedef struct sm_frame_head {
+    uintptr_t executable; /* with tag bits since 3.14 */
+    const struct sm_frame_head *previous;
+    PyObject *function, *globals, *builtins, *locals;
+    PyFrameObject *object;
+    const unsigned char *instruction; /* that runs, from 3.13 on */
+} sm_frame_head;
+
+/* A frame's code; NULL: it is not a Python function's. Some stand for a stretch of C stack. And the call of a class,
+ * specialised, has one behind __init__, of a code object that is the interpreter's own and with globals that are none.
+ */
+static inline PyCodeObject *sm_frame_code_of(const sm_frame_head *frame) {
+    PyObject *executable = (PyObject *)(frame->executable & ~(uintptr_t)7);
+    if (executable == NULL || !PyCode_Check(executable))
+        return NULL;
+    PyCodeObject *code = (PyCodeObject *)executable;
+#ifdef CO_NO_MONITORING_EVENTS
+    if ((code->co_flags & CO_NO_MONITORING_EVENTS) != 0)
+        return NULL;
+#endif
+    return code;
+}
+
+/* From 3.14 on, interpreters with a JIT in them, switched on or not, make and drop a list whenever they instrument
+ * code: to hold the compiled pieces that have to go. When code begins or goes on after the events of sys.monitoring
+ * were changed, that happens in its name. */
+#define SM_INSTRUMENTING_MAKES_LISTS (PY_VERSION_HEX >= 0x030E0000 && !SM_FREE_THREADED)
+#if SM_INSTRUMENTING_MAKES_LISTS
+/* How often those events were changed, times 256; 0: nobody has used them. */
+static inline uintptr_t sm_tstate_events_version(const PyThreadState *tstate) {
+    return tstate->eval_breaker & ~(uintptr_t)255;
+}
+#endif
+
+static inline const unsigned char *sm_code_instructions(const void *code) {
+    return (const unsigned char *)((const PyCodeObject *)code)->co_code_adaptive;
+}
+
 #if SM_HAS_EVALFRAME
 #define Py_BUILD_CORE 1
 #include "internal/pycore_frame.h"
@@ -151,12 +191,6 @@ static inline PyObject *sm_frame_variable(PyFrameObject *frame, PyCodeObject *co
 }
 
 #else
-
-/* The head of _PyInterpreterFrame, the same from 3.12 to 3.15. tests/lines holds it against f_back. */
-typedef struct sm_frame_head {
-    void *executable;
-    const struct sm_frame_head *previous;
-} sm_frame_head;
 
 static inline const void *sm_frame_below(const void *frame) {
     return ((const sm_frame_head *)frame)->previous;

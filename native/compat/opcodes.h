@@ -129,6 +129,20 @@ static inline bool sm_op_decides(uint8_t opcode) {
 #endif
 }
 
+#if SM_HAS_MONITORING
+/* Is this byte, as it is in code that runs, a RESUME, specialised or instrumented? */
+static inline bool sm_op_resumes(uint8_t opcode) {
+    return opcode == RESUME || opcode == INSTRUMENTED_RESUME
+#ifdef RESUME_CHECK
+           || opcode == RESUME_CHECK
+#endif
+#ifdef RESUME_CHECK_JIT
+           || opcode == RESUME_CHECK_JIT
+#endif
+        ;
+}
+#endif
+
 /* One BRANCH event for both ways (3.12, 3.13), or one for each (3.13 and later). */
 #define SM_ONE_BRANCH_EVENT (PY_VERSION_HEX < 0x030E0000)
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "hook/reftracer.h"
+#include "event/reftracer.h"
 
 #define SM_REF_MORE 512 /* types that are counted when there is no more room; a power of two */
 

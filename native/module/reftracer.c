@@ -6,8 +6,8 @@
 #include <structmember.h>
 
 #include "event/function.h"
+#include "event/reftracer.h"
 #include "hook/refbatch.h"
-#include "hook/reftracer.h"
 #include "module/module.h"
 
 typedef struct {

@@ -12,6 +12,8 @@
 #include <stdint.h>
 
 #include "compat/compat.h"
+#include "compat/runtime.h"
+#include "event/function.h"
 
 typedef enum { /* PyRefTracerEvent's numbers */
                SM_REF_CREATE = 0,
@@ -27,6 +29,11 @@ struct sm_ref_tool {
      * type and address, and must make no Python object, run no Python code, take no lock. What happens inside is not
      * reported to anybody. -1: the tool is removed; an exception that it set is told as unraisable, later. */
     int (*call)(sm_ref_tool *tool, PyObject *object, sm_ref_event event);
+    /* What stands in the slot itself while this tool is the only one and nobody is chained; NULL: nothing does. It does
+     * what `call` does, and begins with: if sm_ref_is_rare(), return sm_ref_shared(its arguments). */
+    PyRefTracer direct;
+    bool stays;                         /* at exit it is not removed: its owner does that, later, or never */
+    void (*poked)(sm_ref_tool *tool);   /* in the middle of anything, like call: at the first event after sm_ref_poke */
     void (*safe)(sm_ref_tool *tool);    /* Python code may run: on the main thread, now and then; NULL: no need */
     void (*forked)(sm_ref_tool *tool);  /* in the child; NULL: nothing to do */
     void (*exiting)(sm_ref_tool *tool); /* the last moment for Python code, still active; NULL: nothing to do */
@@ -52,6 +59,46 @@ int sm_ref_add(sm_ref_tool *tool);
  * and from inside any callback. Leaves a pending exception alone. */
 void sm_ref_remove(sm_ref_tool *tool);
 
+/* ---- the direct path ---- */
+
+enum {                       /* sm_ref_direct.rare */
+       SM_REF_SHARED = 1,    /* there are other tools, or none: the direct function was left in somebody's chain */
+       SM_REF_LISTENING = 2, /* somebody is asking whether events come */
+       SM_REF_POKED = 4,
+       SM_REF_QUIET = 8, /* the tool's own: some thread's events are not wanted */
+};
+
+typedef struct {
+    uint32_t rare; /* atomic: the ticker's thread pokes */
+    sm_runtime_places places;
+    PyInterpreterState *main;
+} sm_ref_direct_state;
+
+extern sm_ref_direct_state sm_ref_direct;
+
+/* Must this event take the long way? One branch for all that is rare: other tools, other interpreters (whose events
+ * come here, too, maybe without our GIL), a collection. */
+static inline bool sm_ref_is_rare(void) {
+    const sm_ref_direct_state *direct = &sm_ref_direct;
+    uintptr_t others = (uintptr_t)*direct->places.newest ^ (uintptr_t)direct->main;
+    uint32_t rare = __atomic_load_n(&direct->rare, __ATOMIC_RELAXED) | (uint32_t)*direct->places.collecting;
+    return SM_UNLIKELY((others | rare) != 0);
+}
+
+/* The function that serves any number of tools. */
+int sm_ref_shared(PyObject *object, PyRefTracerEvent event, void *data);
+
+/* From any thread, without the GIL: the next event calls `poked` first. */
+void sm_ref_poke(void);
+
+/* With the GIL: direct functions are not called while on. */
+void sm_ref_set_quiet(bool on);
+
+/* Does a collection run that began on this thread's stack, as far as that can be told? Asked at an event. */
+static inline bool sm_ref_is_collecting(void) {
+    return sm_ref_direct.places.collecting != NULL && *sm_ref_direct.places.collecting != 0;
+}
+
 /* From `call`: let `safe` be called soon. */
 void sm_ref_ask(void);
 
@@ -60,6 +107,15 @@ void sm_ref_poll(void);
 
 sm_ref_tool *sm_ref_newest(int (*call)(sm_ref_tool *, PyObject *, sm_ref_event)); /* NULL: none is active */
 
+typedef struct {
+    bool holding, chained;
+    uint64_t taken;
+    int64_t blind_ns;
+} sm_ref_facts;
+
+/* How the slot fared since the first tool came; looks first. */
+sm_ref_facts sm_ref_ask_facts(void);
+
 /* A new dict: tools, holding, chained, taken, blind_ns, failed. */
 PyObject *sm_ref_status(void);
 
@@ -67,6 +123,6 @@ PyObject *sm_ref_status(void);
 const char *sm_ref_objection(void);
 
 void sm_ref_forked(void); /* from os.register_at_fork */
-void sm_ref_exit(void);   /* from atexit: removes all tools */
+void sm_ref_exit(void);   /* from atexit: removes all tools that do not stay; no more safe points */
 
 #endif

@@ -13,7 +13,7 @@
  * Ownership and threads: `want`, `started` and the thread belong to the GIL; `asked` and `outstanding` are atomic. The
  * thread blocks all signals. It is joined before a fork (a second thread would be a warning of os.fork) and begins
  * again, by a pending call, when the fork is over. */
-#include "hook/safepoint.h"
+#include "event/safepoint.h"
 
 #include <Python.h>
 #include <errno.h>

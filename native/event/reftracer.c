@@ -20,16 +20,25 @@
  * process's, not the interpreter's: events of subinterpreters, which may run without our GIL, are passed on to the
  * chained tracer and to nobody else.
  *
+ * The direct path. A tool that must cost next to nothing brings a function of its own for the slot, without the loop
+ * over tools, the calls through pointers and the marks. It stands there while its tool is alone, for all threads, and
+ * nobody is chained; `arrange` puts there what should be, whenever a tool comes or goes. All that the shared function
+ * looks after is folded into one test in front of the direct one, which sends anything rare to the shared one. So the
+ * direct function may be called though it should not be (another tracer has it in its chain, from the time when it was
+ * in the slot): the bit SM_REF_SHARED is set whenever it does not belong there.
+ *
  * Going. A tool may be removed anywhere, its own callback included; `removed`, which releases Python objects, waits for
  * a safe point if that is inside an event. Tools live in a fixed array with holes, so that an event in progress may go
  * on whatever is removed or added meanwhile. */
-#include "hook/reftracer.h"
+#include "event/reftracer.h"
 
 #include "base/clock.h"
-#include "event/function.h"
-#include "hook/safepoint.h"
+#include "event/safepoint.h"
+
+sm_ref_direct_state sm_ref_direct = {.rare = SM_REF_SHARED};
 
 static struct {
+    PyRefTracer ours; /* which of our functions stands in the slot, or stood there last */
     sm_ref_tool *tools[SM_REF_TOOLS];
     uint32_t end;    /* one past the last that may be there */
     uint32_t active; /* how many hear */
@@ -94,7 +103,15 @@ static void lost(int64_t since) {
     here.inside = was_inside;
 }
 
-static int on_event(PyObject *object, PyRefTracerEvent event, void *Py_UNUSED(data)) {
+static void hear_poke(void) {
+    __atomic_fetch_and(&sm_ref_direct.rare, ~(uint32_t)SM_REF_POKED, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < slot.end; i++) {
+        if (slot.tools[i] != NULL && slot.tools[i]->active && slot.tools[i]->poked != NULL)
+            slot.tools[i]->poked(slot.tools[i]);
+    }
+}
+
+int sm_ref_shared(PyObject *object, PyRefTracerEvent event, void *Py_UNUSED(data)) {
     PyRefTracer chained = slot.chained;
     if (chained != NULL && !slot.switching)
         chained(object, event, slot.chained_data);
@@ -111,6 +128,8 @@ static int on_event(PyObject *object, PyRefTracerEvent event, void *Py_UNUSED(da
     if (SM_UNLIKELY(!ours(tstate)))
         return 0;
     here.inside = true;
+    if (SM_UNLIKELY((__atomic_load_n(&sm_ref_direct.rare, __ATOMIC_RELAXED) & SM_REF_POKED) != 0))
+        hear_poke();
     for (uint32_t i = 0; i < slot.end; i++) {
         sm_ref_tool *tool = slot.tools[i];
         if (tool != NULL && tool->active && (tool->only == NULL || tool->only_id == sm_tstate_id(tstate)))
@@ -120,15 +139,32 @@ static int on_event(PyObject *object, PyRefTracerEvent event, void *Py_UNUSED(da
     return 0;
 }
 
+void sm_ref_poke(void) {
+    __atomic_fetch_or(&sm_ref_direct.rare, SM_REF_POKED, __ATOMIC_RELEASE);
+}
+
+static void set_rare(uint32_t bit, bool on) {
+    if (on)
+        __atomic_fetch_or(&sm_ref_direct.rare, bit, __ATOMIC_RELAXED);
+    else
+        __atomic_fetch_and(&sm_ref_direct.rare, ~bit, __ATOMIC_RELAXED);
+}
+
+void sm_ref_set_quiet(bool on) {
+    set_rare(SM_REF_QUIET, on);
+}
+
 /* Are we called, whoever is in the slot? */
 static bool hears(void) {
     bool was_inside = here.inside;
     here.inside = true;
     here.heard = false;
+    set_rare(SM_REF_LISTENING, true);
     PyObject *object = PyList_New(0);
     if (object == NULL)
         PyErr_Clear();
     Py_XDECREF(object);
+    set_rare(SM_REF_LISTENING, false);
     here.inside = was_inside;
     return here.heard;
 }
@@ -141,6 +177,33 @@ static void set(PyRefTracer tracer, void *data) {
         PyErr_Clear();
     slot.switching = false;
     PyErr_Restore(type, value, traceback);
+}
+
+static bool is_ours(PyRefTracer tracer) {
+    return tracer != NULL && (tracer == sm_ref_shared || tracer == slot.ours);
+}
+
+/* Which of our functions should stand in the slot. */
+static PyRefTracer fitting(void) {
+    sm_ref_tool *only = NULL;
+    for (uint32_t i = 0; i < slot.end && slot.active == 1; i++) {
+        if (slot.tools[i] != NULL && slot.tools[i]->active)
+            only = slot.tools[i];
+    }
+    bool direct = only != NULL && only->direct != NULL && only->only == NULL && slot.chained == NULL &&
+                  sm_ref_direct.places.newest != NULL;
+    set_rare(SM_REF_SHARED, !direct);
+    return direct ? only->direct : sm_ref_shared;
+}
+
+/* Tools came or went. If the slot is another's, who may lead here by the function that was there, nothing is set. */
+static void arrange(void) {
+    void *data;
+    PyRefTracer wanted = fitting(), there = PyRefTracer_GetTracer(&data);
+    if (is_ours(there) && there != wanted) {
+        set(wanted, NULL);
+        slot.ours = wanted;
+    }
 }
 
 /* tracemalloc's tracer needs no data, and is_tracing() says that it is installed. */
@@ -158,20 +221,21 @@ static bool is_tracemalloc(const void *data) {
 static bool take(bool first) {
     void *data;
     PyRefTracer tracer = PyRefTracer_GetTracer(&data);
-    if (tracer == on_event)
+    if (is_ours(tracer))
         tracer = NULL, data = NULL;
     else if (tracer != NULL && !(first && !sm_reftracer_tells()) && !is_tracemalloc(data))
         return false;
-    set(on_event, NULL);
     slot.chained_data = data;
     slot.chained = tracer;
-    slot.holding = PyRefTracer_GetTracer(&data) == on_event;
+    slot.ours = fitting();
+    set(slot.ours, NULL);
+    slot.holding = PyRefTracer_GetTracer(&data) == slot.ours;
     return slot.holding;
 }
 
 static void give_back(void) {
     void *data;
-    if (PyRefTracer_GetTracer(&data) == on_event)
+    if (is_ours(PyRefTracer_GetTracer(&data)))
         set(slot.chained, slot.chained_data);
     else if (hears())
         return; /* somebody's chain leads here: then it goes on to whom we chain */
@@ -186,7 +250,7 @@ void sm_ref_poll(void) {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     void *data;
-    bool hear = PyRefTracer_GetTracer(&data) == on_event || hears();
+    bool hear = is_ours(PyRefTracer_GetTracer(&data)) || hears();
     if (!hear && slot.holding)
         lost(slot.seen_ns);
     bool was_blind = !slot.holding;
@@ -228,10 +292,13 @@ static void bury(void) {
 /* Outside events: all that had to wait for that. */
 static void settle(void) {
     bury();
-    if (slot.active == 0 && !here.inside) {
+    if (here.inside)
+        return;
+    if (slot.active == 0) {
         give_back();
         sm_safepoint_stop();
     }
+    arrange();
 }
 
 static void safe_point(void) {
@@ -270,7 +337,9 @@ int sm_ref_add(sm_ref_tool *tool) {
         return refuse("too many tools trace references at once: 32 is the limit");
     if (sm_safepoint_start(safe_point) < 0)
         return -1;
-    slot.interpreter = PyInterpreterState_Get();
+    slot.interpreter = sm_ref_direct.main = PyInterpreterState_Get();
+    if (sm_ref_direct.places.newest == NULL && !sm_runtime_find(&sm_ref_direct.places))
+        sm_ref_direct.places = (sm_runtime_places){0};
     if (slot.active > 0) {
         sm_ref_poll();
     } else if (!hears() && !take(true)) { /* heard with no tool: an old chain leads here still */
@@ -293,6 +362,7 @@ int sm_ref_add(sm_ref_tool *tool) {
     slot.tools[i] = tool;
     if (i >= slot.end)
         slot.end = i + 1;
+    arrange();
     return 0;
 }
 
@@ -304,6 +374,7 @@ void sm_ref_remove(sm_ref_tool *tool) {
     tool->active = false;
     tool->leaving = true;
     slot.active--;
+    set_rare(SM_REF_SHARED, true); /* nothing goes directly to it any more; `arrange` may have to wait */
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     tell(tool, PyThreadState_Get(), NULL, SM_REF_REMOVED);
@@ -330,6 +401,11 @@ sm_ref_tool *sm_ref_newest(int (*call)(sm_ref_tool *, PyObject *, sm_ref_event))
     return newest;
 }
 
+sm_ref_facts sm_ref_ask_facts(void) {
+    sm_ref_poll();
+    return (sm_ref_facts){slot.active > 0 && slot.holding, slot.chained != NULL, slot.taken, slot.blind_ns};
+}
+
 PyObject *sm_ref_status(void) {
     sm_ref_poll();
     return Py_BuildValue("{sIsOsOsKsLsK}", "tools", (unsigned)slot.active, "holding",
@@ -350,7 +426,7 @@ void sm_ref_forked(void) {
 void sm_ref_exit(void) {
     for (uint32_t i = 0; i < slot.end; i++) {
         sm_ref_tool *tool = slot.tools[i];
-        if (tool == NULL || !tool->active)
+        if (tool == NULL || !tool->active || tool->stays)
             continue;
         if (tool->exiting != NULL) {
             tool->inside++;
@@ -360,4 +436,5 @@ void sm_ref_exit(void) {
         sm_ref_remove(tool);
     }
     settle();
+    sm_safepoint_stop(); /* who stays is at the end alone */
 }
