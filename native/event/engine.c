@@ -22,6 +22,11 @@ static void code_died(sm_function *function, const void *code) {
     sm_engine.recorder->code_died(function, code);
     if (sm_engine.source->code_died != NULL)
         sm_engine.source->code_died(code);
+    if (sm_engine.beside.recorder == NULL)
+        return;
+    sm_engine.beside.recorder->code_died(function, code);
+    if (sm_engine.beside.source->code_died != NULL)
+        sm_engine.beside.source->code_died(code);
 }
 
 /* Between fork and sm_engine_after_fork the child shares its parent's file: nothing may be written. */
@@ -74,6 +79,8 @@ static void plan_flush(uint64_t took) {
 static void begin(void) {
     sm_ticker_stop();
     sm_engine.recorder->start(&sm_engine.settings); /* frees the last tree, which hangs on the threads */
+    if (sm_engine.beside.recorder != NULL)
+        sm_engine.beside.recorder->start(&sm_engine.settings);
     sm_threads_forget();
     sm_engine.session++;
     sm_engine.repaired = sm_engine.lost_memory = sm_engine.late_threads = sm_engine.hook_lost = sm_engine.sites_off = 0;
@@ -97,6 +104,21 @@ static int open_output(int fd) {
     return 0;
 }
 
+static void stop_sources(void) {
+    if (sm_engine.beside.source != NULL)
+        sm_engine.beside.source->stop();
+    sm_engine.source->stop();
+}
+
+/* Puts the exception aside: a source's stop may lead to Python code. */
+static void undo_main(void) {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    sm_engine.source->stop();
+    sm_engine.running = false;
+    PyErr_Restore(type, value, traceback);
+}
+
 static int turn_on(void) {
     begin();
     sm_engine.running = true;
@@ -105,6 +127,10 @@ static int turn_on(void) {
         return -1;
     }
     (void)sm_engine_settle(false); /* the thread that starts is met at once */
+    if (sm_engine.beside.source != NULL && sm_engine.beside.source->start(&sm_engine.settings) < 0) {
+        undo_main();
+        return -1;
+    }
     sm_engine.from_here = false;
     return 0;
 }
@@ -152,14 +178,21 @@ static int find_costs(void) {
     return 0;
 }
 
-int sm_engine_start(const sm_recorder *recorder, const sm_source *source, const sm_settings *settings, bool calibrate,
-                    bool running, int fd, const char *meta) {
-    if (sm_engine.recorder != NULL && sm_engine.recorder != recorder) {
-        sm_ticker_stop();
+/* What the last recording kept is given up where its recorder is not to begin anew in the same place. */
+static void forget_last(const sm_recorder *recorder, const sm_recorder *beside) {
+    sm_ticker_stop();
+    if (sm_engine.recorder != NULL && sm_engine.recorder != recorder)
         sm_engine.recorder->forget();
-    }
-    sm_engine.recorder = recorder;
-    sm_engine.source = source;
+    if (sm_engine.beside.recorder != NULL && sm_engine.beside.recorder != beside)
+        sm_engine.beside.recorder->forget();
+}
+
+int sm_engine_start(const sm_pair *main, const sm_pair *beside, const sm_settings *settings, bool calibrate,
+                    bool running, int fd, const char *meta) {
+    forget_last(main->recorder, beside != NULL ? beside->recorder : NULL);
+    sm_engine.recorder = main->recorder;
+    sm_engine.source = main->source;
+    sm_engine.beside = (sm_pair){NULL, NULL}; /* what the main pair costs is measured without it */
     sm_engine.settings = *settings;
     if (!sm_clock_choose(&sm_engine.clock, settings->clock)) {
         PyErr_Format(PyExc_RuntimeError, "the clock %s cannot be used here: %s", settings->clock,
@@ -178,6 +211,8 @@ int sm_engine_start(const sm_recorder *recorder, const sm_source *source, const 
     replace_text(&sm_engine.exit, "");
     if (open_output(fd) < 0)
         return -1;
+    if (beside != NULL)
+        sm_engine.beside = *beside;
     sm_engine.from_here = !running;
     if (turn_on() < 0) {
         sm_output_close(&sm_engine.output);
@@ -190,8 +225,8 @@ void sm_engine_stop(const char *exit) {
     if (!sm_engine.running)
         return;
     sm_ticker_stop();
-    sm_engine.source->stop();
-    if (sm_this_thread->session == sm_engine.session)
+    stop_sources();
+    if (sm_this_thread->session == sm_engine.session && !sm_engine.recorder->threadless)
         sm_engine.recorder->pause(sm_this_thread); /* closes its last segment */
     sm_engine.end_ns = unix_ns();
     replace_text(&sm_engine.exit, exit);
@@ -205,6 +240,8 @@ void sm_engine_stop(const char *exit) {
         thread->end_ticks = sm_clock_read(&sm_engine.clock);
     }
     sm_engine.recorder->stop();
+    if (sm_engine.beside.recorder != NULL)
+        sm_engine.beside.recorder->stop();
     if (sm_engine.output.writer != NULL && !sm_engine.forked)
         sm_engine_save(&sm_engine.output, true);
     sm_engine.running = false;
@@ -222,8 +259,7 @@ void sm_engine_flush(void) {
     plan_flush(sm_clock_read(&sm_engine.clock) - before);
 }
 
-void sm_engine_tick(sm_thread *thread) {
-    (void)thread;
+void sm_engine_tick(sm_thread *Py_UNUSED(thread)) {
     if (sm_engine.forked) {
         sm_engine.next_flush = UINT64_MAX; /* until the child has said how it goes on */
         return;
@@ -231,9 +267,13 @@ void sm_engine_tick(sm_thread *thread) {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     int saved_errno = errno;
+    sm_engine_look_away();
     if (sm_engine.source->poll != NULL)
         sm_engine.source->poll();
+    if (sm_engine.beside.source != NULL && sm_engine.beside.source->poll != NULL)
+        sm_engine.beside.source->poll();
     sm_engine_flush();
+    sm_engine_look_again();
     errno = saved_errno;
     PyErr_Restore(type, value, traceback);
 }
@@ -243,9 +283,10 @@ PyObject *sm_engine_snapshot(void) {
         PyErr_SetString(PyExc_RuntimeError, "nothing has been recorded yet");
         return NULL;
     }
-    bool ours = sm_engine.running && sm_this_thread->session == sm_engine.session;
-    if (ours)
-        sm_engine.recorder->pause(sm_this_thread);
+    sm_thread *thread = sm_this_thread->session == sm_engine.session ? sm_this_thread : NULL;
+    bool running = sm_engine.running;
+    if (running)
+        sm_engine_pause(thread);
     sm_output output;
     PyObject *image = NULL;
     if (!sm_engine_open(&output, sm_writer_new(-1), true)) {
@@ -260,8 +301,8 @@ PyObject *sm_engine_snapshot(void) {
             image = PyBytes_FromStringAndSize((const char *)bytes, (Py_ssize_t)size);
     }
     sm_output_close(&output);
-    if (ours)
-        sm_engine.recorder->go_on(sm_this_thread);
+    if (running)
+        sm_engine_go_on(thread);
     return image;
 }
 
@@ -270,7 +311,7 @@ int sm_engine_after_fork(int fd, const char *meta) {
     if (!sm_engine.running)
         return 0;
     if (fd == -2) {
-        sm_engine.source->stop();
+        stop_sources();
         sm_engine.running = sm_engine.forked = false;
         return 0;
     }

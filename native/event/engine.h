@@ -59,6 +59,8 @@ typedef struct {
     bool narrow;  /* where= leaves functions out: ask for no events of theirs */
     uint64_t flush_ns;
     uint64_t max_paths;
+    bool lines;        /* of lifetimes: which line made an object, not only its type */
+    uint64_t max_live; /* of lifetimes: objects that are kept track of at once; more are sampled */
 } sm_settings;
 
 typedef struct { /* a frame that was found running */
@@ -73,6 +75,7 @@ typedef struct { /* a frame that was found running */
 /* What a recorder is to the engine. None of these is on the way of an event; all are called with the GIL. */
 typedef struct sm_recorder {
     const char *name;
+    bool threadless;                            /* keeps nothing of a thread: poke, pause and go_on are given NULL */
     void (*start)(const sm_settings *settings); /* a new recording: forget everything */
     bool (*thread_start)(sm_thread *thread);    /* false: out of memory */
     void (*thread_end)(sm_thread *thread);
@@ -104,11 +107,21 @@ typedef struct sm_source {
     void (*code_died)(const void *code); /* its address may be used again. May be NULL. */
 } sm_source;
 
+/* What records: a recorder and the source of its events. */
+typedef struct {
+    const sm_recorder *recorder; /* NULL: none */
+    const sm_source *source;
+} sm_pair;
+
 typedef struct {
     bool running, forked; /* forked: a child that has not said yet how it goes on */
     uint32_t session;
     const sm_recorder *recorder;
     const sm_source *source;
+    /* A second one beside them, with the same life and the same file: it starts after them and stops before them, its
+     * rows may refer to theirs. Threads are met, timed and walked for the main recorder only: it is threadless,
+     * and of the functions for threads nothing but poke, pause and go_on is called. */
+    sm_pair beside;
     sm_settings settings;
     sm_clock clock;
     uint64_t threshold_ticks; /* a segment that is longer is worth its clock reads */
@@ -154,8 +167,37 @@ static inline bool sm_engine_due(uint64_t now) {
     return SM_UNLIKELY(now >= sm_engine.next_flush);
 }
 
+/* Around work of ours that is no part of the program: the threadless recorders look away. */
+static inline void sm_engine_look_away(void) {
+    if (sm_engine.recorder != NULL && sm_engine.recorder->threadless)
+        sm_engine.recorder->pause(NULL);
+    if (sm_engine.beside.recorder != NULL)
+        sm_engine.beside.recorder->pause(NULL);
+}
+
+static inline void sm_engine_look_again(void) {
+    if (sm_engine.beside.recorder != NULL)
+        sm_engine.beside.recorder->go_on(NULL);
+    if (sm_engine.recorder != NULL && sm_engine.recorder->threadless)
+        sm_engine.recorder->go_on(NULL);
+}
+
+/* All of them do. thread: the running one; NULL if it has not been met. */
+static inline void sm_engine_pause(sm_thread *thread) {
+    if (thread != NULL && !sm_engine.recorder->threadless)
+        sm_engine.recorder->pause(thread);
+    sm_engine_look_away();
+}
+
+static inline void sm_engine_go_on(sm_thread *thread) {
+    sm_engine_look_again();
+    if (thread != NULL && !sm_engine.recorder->threadless)
+        sm_engine.recorder->go_on(thread);
+}
+
 int sm_engine_init(void); /* once per process; -1 with an exception */
-int sm_engine_start(const sm_recorder *recorder, const sm_source *source, const sm_settings *settings, bool calibrate,
+/* beside: NULL for none. If it cannot be started, nothing is. */
+int sm_engine_start(const sm_pair *main, const sm_pair *beside, const sm_settings *settings, bool calibrate,
                     bool running, int fd, const char *meta);
 void sm_engine_stop(const char *exit);
 void sm_engine_flush(void);

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "compat/compat.h"
 #include "event/filter.h"
+#include "event/text.h"
 
 typedef struct {
     const void *key;
@@ -31,6 +32,8 @@ static struct {
 
 Py_ssize_t sm_code_slot = -1;
 
+static PyObject *name_of_module; /* owned: "__name__", made before the first code object is met, maybe inside a hook */
+
 static void release_code(void *extra) {
     sm_code_entry *entry = extra; /* NULL: gh-122491 calls this for empty slots too */
     if (entry == NULL)
@@ -53,6 +56,8 @@ int sm_functions_init(void (*code_died)(sm_function *function, const void *code)
         sm_shared_new = ((PyCFunctionObject *)object_new)->m_ml;
     Py_XDECREF(object_new);
     PyErr_Clear();
+    if (name_of_module == NULL && (name_of_module = PyUnicode_InternFromString("__name__")) == NULL)
+        return -1;
     sm_code_slot = sm_code_request_slot(release_code);
     if (sm_code_slot < 0) {
         PyErr_SetString(PyExc_RuntimeError, "no slot left on code objects (254 tools hold one)");
@@ -65,15 +70,11 @@ void sm_functions_tell_coverage(void (*code_died)(sm_code_entry *entry)) {
     functions.coverage_died = code_died;
 }
 
-void sm_functions_hide(const char *prefix) {
-    sm_free(functions.hide);
-    functions.hide = NULL;
-    if (prefix == NULL || *prefix == '\0')
-        return;
-    size_t size = strlen(prefix) + 1;
-    functions.hide = sm_malloc(size);
-    if (functions.hide != NULL)
-        memcpy(functions.hide, prefix, size);
+static bool is_hidden(const sm_function *function) {
+    if (function->kind == SM_C)
+        return strcmp(function->module, "seismo._core") == 0;
+    return function->kind == SM_PYTHON && functions.hide != NULL &&
+           strncmp(function->file, functions.hide, strlen(functions.hide)) == 0;
 }
 
 static bool is_left_out(const sm_function *function) {
@@ -81,6 +82,17 @@ static bool is_left_out(const sm_function *function) {
         return function->hidden;
     sm_event_kind kind = function->kind == SM_C ? SM_EVENT_C_CALL : SM_EVENT_CALL;
     return (sm_filter_of_code(functions.where, function, NULL).yes & SM_EVENT_BIT(kind)) == 0;
+}
+
+void sm_functions_hide(const char *prefix) {
+    char *hide = prefix != NULL && *prefix != '\0' ? sm_copy_chars(prefix) : NULL;
+    bool same = hide != NULL && functions.hide != NULL && strcmp(hide, functions.hide) == 0;
+    sm_free(functions.hide);
+    functions.hide = hide;
+    for (uint32_t i = 0; !same && i < functions.count; i++) {
+        functions.by_id[i]->hidden = is_hidden(functions.by_id[i]);
+        functions.by_id[i]->left_out = is_left_out(functions.by_id[i]);
+    }
 }
 
 void sm_functions_where(sm_filter *filter) {
@@ -98,49 +110,12 @@ bool sm_functions_narrowed(void) {
     return functions.narrowed;
 }
 
-static uint64_t hash_bytes(uint64_t hash, const char *data, size_t size) { /* FNV-1a, with the length mixed in */
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ (unsigned char)data[i]) * 0x100000001b3u;
-    return (hash ^ size) * 0x9E3779B97F4A7C15u;
-}
-
-/* A copy of a str as UTF-8; "" for what is no str. NULL: out of memory. Lone surrogates pass through. */
-static char *copy_text(PyObject *text) {
-    PyObject *bytes = NULL;
-    const char *data = "";
-    size_t size = 0;
-    if (text != NULL && PyUnicode_Check(text)) {
-        bytes = PyUnicode_AsEncodedString(text, "utf-8", "surrogatepass");
-        if (bytes == NULL) {
-            PyErr_Clear();
-        } else {
-            data = PyBytes_AS_STRING(bytes);
-            size = (size_t)PyBytes_GET_SIZE(bytes);
-        }
-    }
-    char *copy = sm_malloc(size + 1);
-    if (copy != NULL) {
-        memcpy(copy, data, size);
-        copy[size] = '\0';
-    }
-    Py_XDECREF(bytes);
-    return copy;
-}
-
 /* The module's name in a frame's globals, borrowed; NULL: there is none, or they are not known. */
 static PyObject *module_of(PyObject *globals) {
     if (globals == NULL || !PyDict_Check(globals))
         return NULL;
-    PyObject *module = PyDict_GetItemWithError(globals, functions.dunder_name);
+    PyObject *module = PyDict_GetItemWithError(globals, name_of_module);
     return module != NULL && PyUnicode_Check(module) ? module : NULL;
-}
-
-static char *copy_chars(const char *text) {
-    size_t size = strlen(text) + 1;
-    char *copy = sm_malloc(size);
-    if (copy != NULL)
-        memcpy(copy, text, size);
-    return copy;
 }
 
 static bool grow_tables(void) {
@@ -182,10 +157,10 @@ static sm_function *intern(sm_function_kind kind, char *module, char *qualname, 
     sm_function *function = NULL;
     if (module == NULL || qualname == NULL || file == NULL || !grow_tables())
         goto done;
-    uint64_t hash = hash_bytes(0xcbf29ce484222325u ^ extra ^ (uint64_t)line, qualname, strlen(qualname));
-    hash = hash_bytes(hash ^ (uint64_t)kind, file, strlen(file));
+    uint64_t hash = sm_hash_bytes(0xcbf29ce484222325u ^ extra ^ (uint64_t)line, qualname, strlen(qualname));
+    hash = sm_hash_bytes(hash ^ (uint64_t)kind, file, strlen(file));
     if (kind != SM_PYTHON) /* a Python function's module may be unknown at first */
-        hash = hash_bytes(hash, module, strlen(module));
+        hash = sm_hash_bytes(hash, module, strlen(module));
     hash ^= hash >> 29;
     sm_function **bucket = &functions.buckets[hash & (functions.buckets_size - 1)];
     for (function = *bucket; function != NULL; function = function->next) {
@@ -211,10 +186,7 @@ static sm_function *intern(sm_function_kind kind, char *module, char *qualname, 
                               .file = file,
                               .hash = hash,
                               .next = *bucket};
-    if (kind == SM_PYTHON)
-        function->hidden = functions.hide != NULL && strncmp(file, functions.hide, strlen(functions.hide)) == 0;
-    else
-        function->hidden = kind == SM_C && strcmp(module, "seismo._core") == 0;
+    function->hidden = is_hidden(function);
     function->left_out = is_left_out(function);
     *bucket = function;
     functions.by_id[functions.count++] = function;
@@ -245,11 +217,11 @@ sm_function *sm_function_of_code(PyCodeObject *code, PyObject *globals) {
     void *extra = NULL;
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback); /* events of an unwinding frame come with an exception in flight */
-    sm_function *function = NULL;
+    sm_function *function = NULL; /* nothing below makes a Python object: this is called in the middle of making one */
     if (sm_code_get(code, sm_code_slot, &extra) == 0 && extra != NULL) {
         function = ((sm_code_entry *)extra)->function;
         PyObject *known = SM_UNLIKELY(*function->module == '\0') ? module_of(globals) : NULL;
-        char *name = known != NULL ? copy_text(known) : NULL;
+        char *name = known != NULL ? sm_copy_text(known) : NULL;
         if (name != NULL)
             name_module(function, name);
         goto done;
@@ -259,15 +231,15 @@ sm_function *sm_function_of_code(PyCodeObject *code, PyObject *globals) {
         goto done;
     PyObject *table = code->co_linetable;
     uint64_t extra_hash =
-        PyBytes_Check(table) ? hash_bytes(0, PyBytes_AS_STRING(table), (size_t)PyBytes_GET_SIZE(table)) : 0;
+        PyBytes_Check(table) ? sm_hash_bytes(0, PyBytes_AS_STRING(table), (size_t)PyBytes_GET_SIZE(table)) : 0;
     if (is_plain_lambda(code)) { /* several may stand in one line with equal line tables */
         Py_hash_t content = PyObject_Hash((PyObject *)code);
         if (content == -1)
             PyErr_Clear();
         extra_hash ^= (uint64_t)content;
     }
-    function = intern(SM_PYTHON, copy_text(module_of(globals)), copy_text(code->co_qualname),
-                      copy_text(code->co_filename), code->co_firstlineno, extra_hash);
+    function = intern(SM_PYTHON, sm_copy_text(module_of(globals)), sm_copy_text(code->co_qualname),
+                      sm_copy_text(code->co_filename), code->co_firstlineno, extra_hash);
     if (function == NULL) {
         sm_free(entry);
         goto done;
@@ -310,7 +282,7 @@ static sm_function *intern_c(PyMethodDef *method, PyObject *callable) {
         PyCFunctionObject *bound = (PyCFunctionObject *)callable;
         PyObject *self = PyCFunction_GET_SELF(callable);
         if (bound->m_module != NULL && PyUnicode_Check(bound->m_module))
-            module = copy_text(bound->m_module);
+            module = sm_copy_text(bound->m_module);
         if (method == sm_shared_new && self != NULL && PyType_Check(self))
             owner = ((PyTypeObject *)self)->tp_name;
         else if (self != NULL && PyType_Check(self))
@@ -331,7 +303,7 @@ static sm_function *intern_c(PyMethodDef *method, PyObject *callable) {
     } else {
         snprintf(qualified, sizeof qualified, "%s", method->ml_name);
     }
-    return intern(SM_C, module ? module : copy_chars("builtins"), copy_chars(qualified), copy_chars(""), 0, 0);
+    return intern(SM_C, module ? module : sm_copy_chars("builtins"), sm_copy_chars(qualified), sm_copy_chars(""), 0, 0);
 }
 
 static c_entry *c_slot(const void *key) {
@@ -392,7 +364,7 @@ sm_function *sm_function_of_c(const void *key, PyObject *callable) {
 }
 
 sm_function *sm_function_synthetic(const char *name) {
-    return intern(SM_SYNTHETIC, copy_chars(""), copy_chars(name), copy_chars(""), 0, 0);
+    return intern(SM_SYNTHETIC, sm_copy_chars(""), sm_copy_chars(name), sm_copy_chars(""), 0, 0);
 }
 
 uint32_t sm_functions_count(void) {

@@ -62,8 +62,8 @@ int sm_functions_init(void (*code_died)(sm_function *function, const void *code)
 /* Called like code_died, for entries with something of coverage's. */
 void sm_functions_tell_coverage(void (*code_died)(sm_code_entry *entry));
 
-/* Code whose file name starts with prefix is hidden. NULL or "" hides nothing. Counts for functions seen from now on.
- */
+/* Code whose file name starts with prefix is hidden. NULL or "" hides nothing. Counts for functions that
+ * have been seen before, too. */
 void sm_functions_hide(const char *prefix);
 
 /* Functions that the filter does not want are left out of the recording, those seen before included. NULL: none is.

@@ -76,8 +76,10 @@ uint32_t sm_output_function_number(sm_output *output, const sm_function *functio
 
 void sm_output_loss(sm_output *output, const char *kind, uint64_t count, int64_t thread, const char *detail) {
     uint32_t id = output->losses++; /* always the same order, so that a later flush replaces the row */
-    if (count == 0)
+    uint64_t bit = id < 64 ? (uint64_t)1 << id : 0;
+    if (count == 0 && (output->told & bit) == 0)
         return;
+    output->told = count == 0 ? output->told & ~bit : output->told | bit; /* 0 takes it back */
     int64_t row[SM_MAX_COLUMNS] = {0};
     row[SM_LOSSES_ID] = id;
     row[SM_LOSSES_KIND] = (int64_t)put_text(output, kind);

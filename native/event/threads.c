@@ -281,7 +281,9 @@ sm_thread *sm_engine_settle(bool entering) {
         return NULL;
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
+    sm_engine_look_away();
     sm_thread *thread = settle(entering);
+    sm_engine_look_again();
     PyErr_Restore(type, value, traceback);
     return thread;
 }
@@ -290,7 +292,9 @@ void sm_engine_name(sm_thread *thread) {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     thread->nameless--;
+    sm_engine_look_away();
     find_name(thread);
+    sm_engine_look_again();
     if (thread->name[0] != '\0')
         thread->nameless = 0;
     PyErr_Restore(type, value, traceback);
@@ -299,10 +303,10 @@ void sm_engine_name(sm_thread *thread) {
 void sm_engine_repair(sm_thread *thread, bool entering) {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    sm_engine.recorder->pause(thread);
+    sm_engine_pause(thread);
     if (!walk(thread, entering, false))
         sm_engine.repaired++;
-    sm_engine.recorder->go_on(thread);
+    sm_engine_go_on(thread);
     PyErr_Restore(type, value, traceback);
 }
 

@@ -48,6 +48,8 @@ static void tick(void) {
         if (thread->session == sm_engine.session)
             sm_engine.recorder->poke(thread);
     }
+    if (sm_engine.beside.recorder != NULL)
+        sm_engine.beside.recorder->poke(NULL);
 }
 
 static void *run(void *unused) {

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "event/engine.h"
 #include "hook/backend.h"
 
 #define CAPSULE "seismo.hooks.thread"
@@ -128,7 +129,9 @@ sm_hook_thread *sm_hub_thread(void) {
             return NULL;
         PyObject *type, *value, *traceback;
         PyErr_Fetch(&type, &value, &traceback);
+        sm_engine_look_away();
         thread = new_thread(tstate);
+        sm_engine_look_again();
         PyErr_Restore(type, value, traceback);
         if (thread == NULL) {
             sm_hub.lost++;
@@ -216,6 +219,7 @@ static int give(sm_hook_code *known) {
 sm_hook_code *sm_hub_decide(PyCodeObject *code, PyObject *globals) {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
+    sm_engine_look_away();
     sm_hook_code *known = code_record(code);
     if (known != NULL && known->decided != sm_hub.changes) {
         uint64_t before = known->decided;
@@ -237,6 +241,7 @@ sm_hook_code *sm_hub_decide(PyCodeObject *code, PyObject *globals) {
             sm_hub.lost++;
         }
     }
+    sm_engine_look_again();
     PyErr_Restore(type, value, traceback);
     return known;
 }

@@ -54,6 +54,7 @@ typedef struct {
     PyObject *self; /* C events: what the method descriptor `arg` is called on, else NULL; 3.11 binds it itself */
     int line;       /* SM_HOOK_LINE; else 0 */
     int offset;     /* of the instruction, in bytes; -1: not known */
+    PyObject *made; /* by the interpreter to report this event: the program has nothing to do with it; NULL: nothing */
 } sm_hook_event;
 
 struct sm_tool {

@@ -43,7 +43,7 @@ SM_INLINE PyObject *tell(uint64_t listeners, sm_hook_kind kind, PyObject *const 
     sm_hook_thread *thread = sm_hub_event_thread();
     if (SM_UNLIKELY(thread == NULL) || (listeners &= thread->tools) == 0)
         return Py_None;
-    sm_hook_event event = {kind, (PyCodeObject *)args[0], arg, NULL, 0, offset_of(args[1])};
+    sm_hook_event event = {kind, (PyCodeObject *)args[0], arg, NULL, 0, offset_of(args[1]), args[1]};
     return SM_LIKELY(sm_hub_tell(thread, listeners, &event) == 0) ? Py_None : NULL;
 }
 
@@ -123,7 +123,8 @@ SM_INLINE PyObject *c_event(sm_hook_kind kind, PyObject *const *args) {
     sm_hook_thread *thread = sm_hub_event_thread();
     if (SM_UNLIKELY(thread == NULL) || (listeners &= thread->tools) == 0)
         return Py_None;
-    sm_hook_event event = {kind, (PyCodeObject *)args[0], callable, unbound ? args[3] : NULL, 0, offset_of(args[1])};
+    sm_hook_event event = {kind, (PyCodeObject *)args[0], callable, unbound ? args[3] : NULL,
+                           0,    offset_of(args[1]),      args[1]};
     return SM_LIKELY(sm_hub_tell(thread, listeners, &event) == 0) ? Py_None : NULL;
 }
 
@@ -141,7 +142,7 @@ static PyObject *line(uint64_t listeners, PyCodeObject *code, int number) {
     sm_hook_thread *thread = sm_hub_event_thread();
     if (SM_UNLIKELY(thread == NULL) || (listeners &= thread->tools) == 0)
         return Py_None;
-    sm_hook_event event = {SM_HOOK_LINE, code, NULL, NULL, number, -1};
+    sm_hook_event event = {SM_HOOK_LINE, code, NULL, NULL, number, -1, NULL};
     return SM_LIKELY(sm_hub_tell(thread, listeners, &event) == 0) ? Py_None : NULL;
 }
 

@@ -204,7 +204,7 @@ static __attribute__((noinline)) int hand_out(PyFrameObject *frame, int what, Py
         return 0;
     PyObject *exception = take_raised(frame);
     const sm_frame *own = sm_frame_of(frame);
-    sm_hook_event event = {SM_HOOK_START, sm_frame_code(own), arg, NULL, 0, offset_of(own)};
+    sm_hook_event event = {SM_HOOK_START, sm_frame_code(own), arg, NULL, 0, offset_of(own), NULL};
     bool by_trace = false; /* tools that hear it by the trace slot */
     if (what == PyTrace_CALL) {
         event.kind = call_kind(frame, event.code, event.offset);
@@ -261,7 +261,7 @@ static int on_trace(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, Py
     }
     const sm_frame *own = sm_frame_of(frame);
     PyCodeObject *code = sm_frame_code(own);
-    sm_hook_event event = {SM_HOOK_LINE, code, NULL, NULL, 0, offset_of(own)};
+    sm_hook_event event = {SM_HOOK_LINE, code, NULL, NULL, 0, offset_of(own), NULL};
     bool all_lines = unfiltered_tracing(thread) != 0;
     if (!all_lines && (what == PyTrace_CALL || what == PyTrace_RETURN))
         return 0; /* the profile slot reports it */

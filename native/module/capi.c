@@ -9,9 +9,9 @@
 
 #include "base/alloc.h"
 #include "compat/frame.h"
+#include "event/reftracer.h"
 #include "hook/backend.h"
 #include "hook/choice.h"
-#include "hook/reftracer.h"
 #include "hook/tracefunc.h"
 #include "module/filter.h"
 #include "module/module.h"

@@ -5,15 +5,18 @@
 #include "base/alloc.h"
 #include "event/engine.h"
 #include "module/filter.h"
+#include "module/lifetimes.h"
 #include "module/module.h"
 #include "module/wiring.h"
 #include "recorder/calltree.h"
+#include "recorder/lifetimes.h"
 #include "recorder/linetimes.h"
 #include "source/sources.h"
 
 static const char *const choices_c[] = {"auto", "all", "none", NULL};
 static const char *const choices_clock[] = {"auto", "tsc", "monotonic", "simulated", NULL};
 static const char *const choices_timing[] = {"frugal", "every", NULL};
+static const char *const choices_objects[] = {"lines", "types", NULL};
 
 /* The static string that equals the given one, so that settings need not own it; NULL with ValueError. */
 static const char *choose(const char *what, const char *given, const char *const *choices) {
@@ -50,7 +53,7 @@ static const sm_source *choose_source(const sm_recorder *recorder, const char *n
         const char *objection = (*source)->objection(settings);
         if (objection == NULL)
             return *source;
-        if (name != NULL)
+        if (name != NULL || sm_sources_of(recorder)[1] == NULL)
             why_not = objection;
     }
     if (why_not == NULL && name != NULL)
@@ -71,51 +74,118 @@ static void replace(char **target, PyObject *text) {
     PyErr_Clear();
 }
 
+/* What start() was asked for, as far as it needs checking. */
+typedef struct {
+    const char *source, *c_functions, *clock, *timing, *recorder, *objects;
+    int opcodes, paths;
+    unsigned long flush_ms;
+    unsigned long long max_paths, max_live;
+    PyObject *where, *span;
+} start_options;
+
+/* -1 with an exception. The settings' texts are static. */
+static int settle_options(const start_options *given, sm_settings *settings) {
+    settings->flush_ns = given->flush_ms * 1000000ull;
+    settings->max_paths = given->max_paths;
+    settings->max_live = given->max_live;
+    settings->c_functions = choose("c_functions", given->c_functions, choices_c);
+    settings->clock = settings->c_functions ? choose("clock", given->clock, choices_clock) : NULL;
+    const char *timing = settings->clock ? choose("timing", given->timing, choices_timing) : NULL;
+    const char *objects = timing ? choose("objects", given->objects, choices_objects) : NULL;
+    if (objects == NULL)
+        return -1;
+    settings->time_every = strcmp(timing, "every") == 0;
+    settings->lines = strcmp(objects, "lines") == 0;
+    settings->narrow = given->where != Py_None;
+    settings->opcodes = given->opcodes != 0 && strcmp(given->recorder, sm_linetimes.name) == 0;
+    if ((given->paths || given->span != Py_None) && !settings->lines) {
+        PyErr_SetString(PyExc_ValueError,
+                        "call paths and spans of objects are recorded with their lines, not with types only");
+        return -1;
+    }
+    return 0;
+}
+
+/* Who records: the one that was asked for, or for call paths of objects the call tree with that beside it. -1 with an
+ * exception. */
+static int choose_pairs(const start_options *given, const sm_settings *settings, sm_pair *main, sm_pair *beside) {
+    main->recorder = choose_recorder(given->recorder);
+    bool paths = given->paths && main->recorder == &sm_lifetimes;
+    if (paths) {
+        *beside = (sm_pair){&sm_lifetimes, choose_source(&sm_lifetimes, NULL, settings)};
+        if (beside->source == NULL)
+            return -1;
+        main->recorder = &sm_calltree;
+    }
+    main->source = main->recorder ? choose_source(main->recorder, given->source, settings) : NULL;
+    return main->source != NULL ? 0 : -1;
+}
+
+/* The filter of start()'s argument, NULL for None. -1 with an exception. */
+static int filter_from(PyObject *given, sm_filter **filter) {
+    *filter = given == Py_None ? NULL : sm_filter_from(given);
+    return *filter == NULL && given != Py_None ? -1 : 0;
+}
+
 static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords) {
     static char *names[] = {"source",    "c_functions", "clock", "timing",    "fd",          "flush_ms",
                             "max_paths", "hide",        "meta",  "calibrate", "interpreter", "host",
-                            "argv",      "running",     "where", "recorder",  "opcodes",     NULL};
-    const char *source_name = NULL, *c_functions = "auto", *clock = "auto", *timing = "frugal", *hide = "";
-    const char *recorder_name = "calltree";
-    PyObject *meta = NULL, *interpreter = NULL, *host = NULL, *argv = NULL, *where = Py_None;
-    int fd = -1, calibrate = 1, running = 1, opcodes = 0;
-    unsigned long flush_ms = 1000;
-    unsigned long long max_paths = 1000000;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$zsssikKsUpUUUpOsp:start", names, &source_name, &c_functions,
-                                     &clock, &timing, &fd, &flush_ms, &max_paths, &hide, &meta, &calibrate,
-                                     &interpreter, &host, &argv, &running, &where, &recorder_name, &opcodes))
+                            "argv",      "running",     "where", "recorder",  "opcodes",     "objects",
+                            "paths",     "max_live",    "span",  NULL};
+    start_options given = {.c_functions = "auto",
+                           .clock = "auto",
+                           .timing = "frugal",
+                           .recorder = "calltree",
+                           .objects = "lines",
+                           .flush_ms = 1000,
+                           .max_paths = 1000000,
+                           .max_live = 16000000,
+                           .where = Py_None,
+                           .span = Py_None};
+    const char *hide = "";
+    PyObject *meta = NULL, *interpreter = NULL, *host = NULL, *argv = NULL;
+    int fd = -1, calibrate = 1, running = 1;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$zsssikKsUpUUUpOspspKO:start", names, &given.source,
+                                     &given.c_functions, &given.clock, &given.timing, &fd, &given.flush_ms,
+                                     &given.max_paths, &hide, &meta, &calibrate, &interpreter, &host, &argv, &running,
+                                     &given.where, &given.recorder, &given.opcodes, &given.objects, &given.paths,
+                                     &given.max_live, &given.span))
         return NULL;
-    sm_filter *filter = where == Py_None ? NULL : sm_filter_from(where);
-    if (filter == NULL && where != Py_None)
+    sm_filter *where, *span;
+    if (filter_from(given.where, &where) < 0 || filter_from(given.span, &span) < 0)
         return NULL;
     if (sm_interpreter_objection() == NULL && sm_engine.running) {
         PyErr_SetString(PyExc_RuntimeError, "a recording is running already");
         return NULL;
     }
-    sm_settings settings = {.flush_ns = flush_ms * 1000000ull, .max_paths = max_paths};
-    settings.c_functions = choose("c_functions", c_functions, choices_c);
-    settings.clock = settings.c_functions ? choose("clock", clock, choices_clock) : NULL;
-    timing = settings.clock ? choose("timing", timing, choices_timing) : NULL;
-    if (timing == NULL)
+    sm_settings settings = {0};
+    sm_pair main, beside = {NULL, NULL};
+    if (settle_options(&given, &settings) < 0 || choose_pairs(&given, &settings, &main, &beside) < 0 ||
+        sm_engine_init() < 0)
         return NULL;
-    settings.time_every = strcmp(timing, "every") == 0;
-    settings.narrow = filter != NULL;
-    const sm_recorder *recorder = choose_recorder(recorder_name);
-    settings.opcodes = opcodes != 0 && recorder == &sm_linetimes;
-    const sm_source *source = recorder ? choose_source(recorder, source_name, &settings) : NULL;
-    if (source == NULL || sm_engine_init() < 0)
+    bool lifetimes = main.recorder == &sm_lifetimes || beside.recorder == &sm_lifetimes;
+    if (lifetimes && sm_lifetimes_prepare(span) < 0)
         return NULL;
     sm_functions_hide(hide);
-    sm_functions_where(filter);
+    sm_functions_where(where);
     replace(&sm_engine.interpreter, interpreter);
     replace(&sm_engine.host, host);
     replace(&sm_engine.argv, argv);
     const char *meta_text = meta ? PyUnicode_AsUTF8(meta) : "{}";
     if (meta_text == NULL)
         return NULL;
-    sm_wire(recorder);
-    if (sm_engine_start(recorder, source, &settings, calibrate, running, fd, meta_text) < 0)
+    sm_wire(main.recorder, beside.recorder, &settings);
+    if (main.recorder == &sm_lifetimes)
+        calibrate = 0; /* no times are kept that the hook could be in */
+    if (sm_engine_start(&main, beside.recorder ? &beside : NULL, &settings, calibrate, running, fd, meta_text) < 0)
         return NULL;
+    if (lifetimes && span != NULL && sm_lifetimes_spans_start(span) < 0) {
+        PyObject *type, *value, *traceback;
+        PyErr_Fetch(&type, &value, &traceback);
+        sm_engine_stop("");
+        PyErr_Restore(type, value, traceback);
+        return NULL;
+    }
     Py_RETURN_NONE;
 }
 
@@ -124,6 +194,7 @@ static PyObject *engine_stop(PyObject *Py_UNUSED(module), PyObject *args, PyObje
     const char *exit = "";
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "|s:stop", names, &exit))
         return NULL;
+    sm_lifetimes_spans_stop();
     sm_engine_stop(exit);
     Py_RETURN_NONE;
 }
@@ -144,14 +215,15 @@ static PyObject *engine_quietly(PyObject *Py_UNUSED(module), PyObject *const *ar
         return NULL;
     }
     PyThreadState *tstate = PyThreadState_Get();
-    sm_thread *thread = sm_engine.running && sm_this_thread->session == sm_engine.session ? sm_this_thread : NULL;
+    bool running = sm_engine.running;
+    sm_thread *thread = running && sm_this_thread->session == sm_engine.session ? sm_this_thread : NULL;
     uint32_t session = sm_engine.session;
     PyThreadState_EnterTracing(tstate);
-    if (thread != NULL)
-        sm_engine.recorder->pause(thread);
+    if (running)
+        sm_engine_pause(thread);
     PyObject *result = PyObject_Vectorcall(args[0], args + 1, (size_t)(count - 1), NULL);
-    if (thread != NULL && sm_engine.running && sm_engine.session == session)
-        sm_engine.recorder->go_on(thread);
+    if (running && sm_engine.running && sm_engine.session == session)
+        sm_engine_go_on(thread);
     PyThreadState_LeaveTracing(tstate);
     return result;
 }
@@ -159,8 +231,13 @@ static PyObject *engine_quietly(PyObject *Py_UNUSED(module), PyObject *const *ar
 static PyObject *engine_after_fork(PyObject *Py_UNUSED(module), PyObject *args) {
     int fd;
     const char *meta;
-    if (!PyArg_ParseTuple(args, "is:after_fork", &fd, &meta) || sm_engine_after_fork(fd, meta) < 0)
+    if (!PyArg_ParseTuple(args, "is:after_fork", &fd, &meta))
         return NULL;
+    if (fd == -2)
+        sm_lifetimes_spans_stop();
+    if (sm_engine_after_fork(fd, meta) < 0)
+        return NULL;
+    sm_lifetimes_spans_forked();
     Py_RETURN_NONE;
 }
 
@@ -172,9 +249,11 @@ static PyObject *clock_facts(const sm_clock *clock) {
 
 static PyObject *engine_status(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
     bool started = sm_engine.recorder != NULL;
-    return Py_BuildValue(
+    const sm_recorder *recorder = sm_engine.beside.recorder ? sm_engine.beside.recorder : sm_engine.recorder;
+    sm_life_quiet(true);
+    PyObject *status = Py_BuildValue(
         "{sOsssssssOsisKsKsKsKsisNsdsdsdsdsdsdsd}", "running", sm_engine.running ? Py_True : Py_False, "source",
-        started ? sm_engine.source->name : "", "recorder", started ? sm_engine.recorder->name : "", "c_functions",
+        started ? sm_engine.source->name : "", "recorder", started ? recorder->name : "", "c_functions",
         started ? sm_engine.settings.c_functions : "", "forked", sm_engine.forked ? Py_True : Py_False, "tool_id",
         sm_monitoring_tool_id(), "paths", (unsigned long long)sm_calltree_paths(), "path_bytes",
         (unsigned long long)sm_calltree_bytes(), "repaired", (unsigned long long)sm_engine.repaired, "hook_lost",
@@ -186,6 +265,10 @@ static PyObject *engine_status(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(
         sm_clock_ns(&sm_engine.clock, sm_engine.c.outside), "resume_inside",
         sm_clock_ns(&sm_engine.clock, sm_engine.resume.inside), "resume_outside",
         sm_clock_ns(&sm_engine.clock, sm_engine.resume.outside), "cost_error", sm_engine.cost_error);
+    if (status != NULL && sm_lifetimes_status(status) < 0)
+        Py_CLEAR(status);
+    sm_life_quiet(false);
+    return status;
 }
 
 static PyObject *engine_sources(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
@@ -215,7 +298,8 @@ static PyObject *engine_clock_info(PyObject *Py_UNUSED(module), PyObject *Py_UNU
 }
 
 static PyObject *engine_check(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
-    return PyBool_FromLong(sm_engine.recorder == NULL || sm_engine.recorder->check());
+    bool right = sm_engine.recorder == NULL || sm_engine.recorder->check();
+    return PyBool_FromLong(right && (sm_engine.beside.recorder == NULL || sm_engine.beside.recorder->check()));
 }
 
 static PyObject *advance_clock(PyObject *Py_UNUSED(module), PyObject *ns) {

@@ -3,10 +3,13 @@
 #include "module/wiring.h"
 
 #include "recorder/calltree.h"
+#include "recorder/lifetimes_hot.h"
+#include "recorder/lifetimes_spans.h"
 #include "recorder/linetimes.h"
 #include "source/evalframe.h"
 #include "source/monitoring.h"
 #include "source/profilefunc.h"
+#include "source/reftracer.h"
 #include "source/tracefunc.h"
 
 #define calltree_call sm_tree_call
@@ -26,6 +29,28 @@ static inline bool calltree_may_disable(sm_thread *thread, const void *key, PyOb
 
 SM_MONITORING_SOURCE(calltree_monitoring, calltree);
 SM_PROFILEFUNC_SOURCE(calltree_profilefunc, calltree)
+
+#if SM_HAS_MONITORING
+/* The same with lifetimes beside: an int that the interpreter made to say where the event is was not the program's. */
+#define WITHOUT_PLACE(event)                                                                                           \
+    static PyObject *paths_##event(PyObject *self, PyObject *const *args, size_t count, PyObject *names) {             \
+        sm_life_unborn(args[1]);                                                                                       \
+        return calltree_monitoring_##event(self, args, count, names);                                                  \
+    }
+WITHOUT_PLACE(start)
+WITHOUT_PLACE(resume)
+WITHOUT_PLACE(throw)
+WITHOUT_PLACE(return)
+WITHOUT_PLACE(yield)
+WITHOUT_PLACE(unwind)
+WITHOUT_PLACE(call)
+WITHOUT_PLACE(c_return)
+WITHOUT_PLACE(c_raise)
+static const sm_monitoring_callbacks paths_monitoring_callbacks = {{paths_start, paths_resume, paths_throw,
+                                                                    paths_return, paths_yield, paths_unwind, paths_call,
+                                                                    paths_c_return, paths_c_raise, NULL, NULL},
+                                                                   NULL};
+#endif
 
 static inline void calltree_calls_from(sm_thread *thread, const void *caller) {
     if (SM_UNLIKELY(sm_tree_of(thread)->node->key != caller))
@@ -48,22 +73,78 @@ SM_MONITORING_LINES(linetimes_monitoring, linetimes);
 SM_TRACEFUNC_SOURCE(linetimes_tracefunc, linetimes)
 #endif
 
-const sm_recorder *const sm_recorders[] = {&sm_calltree, &sm_linetimes, NULL};
+/* Births and deaths: by type; by line; by line and call path, with the call tree beside. */
+
+/* On the direct path there is the main interpreter alone, so what runs is what holds its lock: a load instead of a
+ * call. */
+static inline PyThreadState *direct_tstate(void) {
+    return *sm_ref_direct.places.holder;
+}
+
+#define types_born(object) sm_life_born_by_type(object, direct_tstate())
+#define types_died(object) sm_life_died_by_type(object)
+#define types_rare(object, event) sm_life_rare(object, event, sm_tstate_unchecked(), NULL)
+#define types_poked sm_life_poked
+#define types_blind sm_life_blind
+
+#define lines_born(object) sm_life_born_by_line(object, direct_tstate(), NULL)
+#define lines_died(object) sm_life_died_by_line(object)
+#define lines_rare(object, event) sm_life_rare(object, event, sm_tstate_unchecked(), NULL)
+#define lines_poked sm_life_poked
+#define lines_blind sm_life_blind
+
+/* The node that the thread is at; NULL: it was not met yet, or its stack was exchanged since. */
+static inline const void *path_here(const PyThreadState *tstate) {
+    sm_thread *thread = sm_this_thread;
+    bool known = thread->tstate == tstate && thread->session == sm_engine.session &&
+                 thread->chunk == sm_tstate_chunk(thread->tstate);
+    return SM_LIKELY(known) ? sm_tree_of(thread)->node : NULL;
+}
+
+static inline void paths_born(PyObject *object) {
+    PyThreadState *tstate = direct_tstate();
+    sm_life_born_by_line(object, tstate, path_here(tstate));
+}
+#define paths_died(object) sm_life_died_by_line(object)
+static inline void paths_rare(PyObject *object, sm_ref_event event) {
+    PyThreadState *tstate = sm_tstate_unchecked();
+    sm_life_rare(object, event, tstate, path_here(tstate));
+}
+#define paths_poked sm_life_poked
+#define paths_blind sm_life_blind
+
+SM_REFTRACER_SOURCE(lifetimes_types, types);
+SM_REFTRACER_SOURCE(lifetimes_lines, lines);
+SM_REFTRACER_SOURCE(lifetimes_paths, paths);
+
+const sm_recorder *const sm_recorders[] = {&sm_calltree, &sm_linetimes, &sm_lifetimes, NULL};
 
 static const sm_source *const calltree_sources[] = {&sm_source_monitoring, &sm_source_evalframe, &sm_source_profilefunc,
                                                     NULL};
 static const sm_source *const linetimes_sources[] = {&sm_source_monitoring, &sm_source_tracefunc, NULL};
 
+static const sm_source *const lifetimes_sources[] = {&sm_source_reftracer, NULL};
+
+const sm_span_hearer sm_lifetimes_hearer = {sm_life_span_open, sm_life_span_close, sm_life_span_run, sm_life_quiet,
+                                            sm_life_unborn};
+
 const sm_source *const *sm_sources_of(const sm_recorder *recorder) {
+    if (recorder == &sm_lifetimes)
+        return lifetimes_sources;
     return recorder == &sm_linetimes ? linetimes_sources : calltree_sources;
 }
 
-void sm_wire(const sm_recorder *recorder) {
+void sm_wire(const sm_recorder *recorder, const sm_recorder *beside, const sm_settings *settings) {
+    sm_reftracer_in_use = beside == &sm_lifetimes ? &lifetimes_paths_functions
+                          : settings->lines       ? &lifetimes_lines_functions
+                                                  : &lifetimes_types_functions;
     /* evalframe may have to fall back on profilefunc, so all are made ready */
     sm_monitoring_callbacks_in_use = &calltree_monitoring_callbacks;
 #if SM_HAS_MONITORING
     if (recorder == &sm_linetimes)
         sm_monitoring_callbacks_in_use = &linetimes_monitoring_callbacks;
+    else if (beside == &sm_lifetimes)
+        sm_monitoring_callbacks_in_use = &paths_monitoring_callbacks;
 #else
     (void)recorder;
     sm_tracefunc_in_use = linetimes_tracefunc_hook;

@@ -223,7 +223,9 @@ sm_node *sm_tree_find(sm_thread *thread, const void *key, sm_function_kind kind,
     }
     if (kind == SM_PYTHON && !PyCode_Check(object))
         return NULL;
+    sm_engine_look_away(); /* naming a function may take objects */
     sm_tree_function *function = function_of(key, kind, object, kind == SM_PYTHON ? PyEval_GetGlobals() : NULL);
+    sm_engine_look_again();
     if (function == NULL)
         return NULL;
     if (tree->fold_count > 0 || sm_tree.nodes >= sm_engine.settings.max_paths)
@@ -487,7 +489,7 @@ static bool check(void) {
             if (node != tree->root)
                 return false;
         }
-        if ((tree->open != NULL) != (tree->countdown <= 0))
+        if (tree->open != NULL ? tree->countdown > 0 : tree->countdown < 0)
             return false;
     }
     return true;

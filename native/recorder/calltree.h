@@ -24,7 +24,8 @@
  *
  * Invariants (sm_tree_check): thread.node is reached from its root; a child's parent is the node that holds it; a
  * node's key is its code object (or PyMethodDef), NULL for a root, and never an address that has died; countdown <= 0
- * iff a segment is open.
+ * while a segment is open, else >= 0, and 0 only from the ticker's visit to the next step. (Without memory for a single
+ * node there is none.)
  *
  * Bounds. Past max_paths no node is made: calls whose path is new are counted flat, one bucket per function under
  * "<folded paths>", and the recording says how many. Cold data of a node lies apart from the line that events touch: a
@@ -74,7 +75,8 @@ typedef struct { /* of the current thread only, but read by a flush */
 extern const sm_recorder sm_calltree;
 
 uint64_t sm_calltree_paths(void);
-uint64_t sm_calltree_bytes(void); /* of nodes and child tables: what a path costs */
+int64_t sm_calltree_number(const sm_node *node); /* of its row in a recording; -1: it has none */
+uint64_t sm_calltree_bytes(void);                /* of nodes and child tables: what a path costs */
 
 static inline sm_tree_thread *sm_tree_of(sm_thread *thread) {
     return (sm_tree_thread *)__builtin_assume_aligned(thread->recorder, 64);

@@ -42,6 +42,11 @@ static void save_node(sm_output *output, const sm_thread *thread, const sm_node 
     sm_writer_row(output->writer, SM_NODES, row, reals);
 }
 
+int64_t sm_calltree_number(const sm_node *node) {
+    const sm_node_rest *rest = sm_rest(node);
+    return (rest->flags & SM_NODE_ROOT) == 0 ? (int64_t)rest->id : -1;
+}
+
 /* What a node's counters add up to: it grows with every change, so an equal sum means an unchanged node. */
 static uint32_t changes(const sm_node *node, const sm_node_rest *rest) {
     return node->calls + node->resumes + rest->exceptions + (uint32_t)rest->timed + rest->sampled + rest->ticked +

@@ -27,7 +27,8 @@ typedef struct {
     bool (*wants)(PyObject *code, PyObject *globals); /* of a recorder of lines: with where=, whose events to ask for */
 } sm_monitoring_callbacks;
 
-extern const sm_source sm_source_monitoring, sm_source_profilefunc, sm_source_evalframe, sm_source_tracefunc;
+extern const sm_source sm_source_monitoring, sm_source_profilefunc, sm_source_evalframe, sm_source_tracefunc,
+    sm_source_reftracer;
 
 /* Set by wiring.c before a start. */
 extern const sm_monitoring_callbacks *sm_monitoring_callbacks_in_use;

@@ -1,0 +1,17 @@
+/* Text of the recorded program, copied into memory of ours: what functions and types are known by. */
+#ifndef SM_TEXT_H
+#define SM_TEXT_H
+
+#include <Python.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A str as UTF-8, to be freed; "" for what is no str or NULL. NULL: no memory. Lone surrogates pass through. Makes no
+ * Python object and sets no exception: it is called inside hooks that report every object. */
+char *sm_copy_text(PyObject *text);
+
+char *sm_copy_chars(const char *text); /* NULL: no memory */
+
+uint64_t sm_hash_bytes(uint64_t hash, const char *data, size_t size); /* goes on from a hash */
+
+#endif
