@@ -9,6 +9,7 @@ import sys
 import weakref
 
 import pytest
+from objects_made import told
 
 from seismo import _core
 
@@ -18,6 +19,7 @@ def library(name):
 
 
 TABLES = ["functions", "tree", "threads", "processes", "losses"]
+OBJECTS = ["types", "objects", "lifetimes", "object_times", "object_spans", "object_survivors", "holders", "marks"]
 
 
 def expected(table):
@@ -37,6 +39,16 @@ def test_pyarrow_takes_a_table(make, name):
     assert taken.column_names == table.columns
     assert [tuple(row.values()) for row in taken.to_pylist()] == expected(table)
     assert pa.RecordBatchReader.from_stream(table).read_all() == taken
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_pyarrow_takes_the_tables_about_objects(name):
+    pa = library("pyarrow")
+    table = getattr(told(), name)
+    taken = pa.table(table)
+    taken.validate(full=True)
+    assert taken.num_rows == len(table) > 0
+    assert [tuple(row.values()) for row in taken.to_pylist()] == expected(table)
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -177,6 +189,25 @@ def test_the_stream_has_the_specified_shape():
     assert not schema.release
     batch.release(batch)
     assert not batch.release
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_the_tables_about_objects_are_streams(name):
+    table = getattr(told(), name)
+    capsule = table.__arrow_c_stream__()
+    stream = stream_of(capsule)
+    schema, batch = Schema(), Array()
+    assert stream.get_schema(stream, schema) == 0
+    assert stream.get_next(stream, batch) == 0
+    names = [schema.children[i].contents.name.decode() for i in range(schema.n_children)]
+    assert names == table.columns
+    assert (batch.length, batch.n_children) == (len(table), len(names))
+    for i, column in enumerate(names):
+        if schema.children[i].contents.format == b"l":
+            values = ctypes.cast(batch.children[i].contents.buffers[1], P(ctypes.c_int64))
+            assert values[: len(table)] == table[column].tolist()
+    for part in (batch, schema, stream):
+        part.release(part)
 
 
 def test_everything_is_kept_until_all_is_released_in_any_order():

@@ -8,6 +8,17 @@ rows are asked for.
 from seismo.model.builder import Builder
 from seismo.model.combine import merge
 from seismo.model.difference import DiffRow, FunctionKey, diff
+from seismo.model.object_difference import ObjectCounts, ObjectDiffRow, ObjectKey, diff_objects
+from seismo.model.object_rows import (
+    HolderRow,
+    LifetimeRow,
+    MarkRow,
+    ObjectRow,
+    ObjectSpanRow,
+    ObjectSurvivorRow,
+    ObjectTimeRow,
+    TypeRow,
+)
 from seismo.model.recording import Recording, read
 from seismo.model.table import FunctionRow, LossRow, NodeRow, ProcessRow, Table, ThreadRow
 
@@ -16,13 +27,25 @@ __all__ = [
     "DiffRow",
     "FunctionKey",
     "FunctionRow",
+    "HolderRow",
+    "LifetimeRow",
     "LossRow",
+    "MarkRow",
     "NodeRow",
+    "ObjectCounts",
+    "ObjectDiffRow",
+    "ObjectKey",
+    "ObjectRow",
+    "ObjectSpanRow",
+    "ObjectSurvivorRow",
+    "ObjectTimeRow",
     "ProcessRow",
     "Recording",
     "Table",
     "ThreadRow",
+    "TypeRow",
     "diff",
+    "diff_objects",
     "merge",
     "read",
 ]

@@ -137,6 +137,59 @@ class Builder:
         """Adds a source file as it was when the recording ended. path: absolute; "" for what is no file."""
         return self._add("sources", file=file, path=path, size=size, mtime_ns=mtime_ns, crc=crc)
 
+    def type(self, module: str, name: str, *, born: int = 0, died: int = 0, **columns: Any) -> int:
+        """Adds a type; other columns of the table by name. Not given, `live` is what is left and `peak` as large."""
+        return self._add("types", module=module, name=name, **_counted(born, died, columns))
+
+    def object(
+        self,
+        type: int,  # noqa: A002 - the column's name
+        function: int = -1,
+        line: int = 0,
+        node: int = -1,
+        *,
+        born: int = 0,
+        died: int = 0,
+        **columns: Any,
+    ) -> int:
+        """Adds objects of a type that a line made; other columns by name, `live` and `peak` as in type()."""
+        _below("type", type, len(self._rows["types"]["id"]))
+        _below("function", function, len(self._rows["functions"]["id"]), -1)
+        _below("node", node, len(self._rows["nodes"]["id"]), -1)
+        values = _counted(born, died, columns)
+        return self._add("objects", type=type, function=function, line=line, node=node, **values)
+
+    def lifetime(self, object: int, unit: int, bucket: int, count: int) -> int:  # noqa: A002
+        """Adds how many objects lived how long. unit: 0 births meanwhile, 1 ns; bucket b: 4^(b-1) to 4^b - 1."""
+        _below("object", object, len(self._rows["objects"]["id"]))
+        return self._add("lifetimes", object=object, unit=unit, bucket=bucket, count=count)
+
+    def object_time(self, time_ns: int, born: int, died: int) -> int:
+        """Adds the objects born and died until a time (unix ns)."""
+        return self._add("object_times", time_ns=time_ns, born=born, died=died)
+
+    def object_span(self, function: int = -1, first: int = 0, calls: int = 1, **columns: Any) -> int:
+        """Adds a call that was asked for, or several that followed each other; other columns by name."""
+        _below("function", function, len(self._rows["functions"]["id"]), -1)
+        return self._add("object_spans", function=function, first=first, calls=calls, **columns)
+
+    def object_survivor(self, span: int, object: int, count: int) -> int:  # noqa: A002
+        """Adds objects that were born in a span and live on."""
+        _below("span", span, len(self._rows["object_spans"]["id"]))
+        _below("object", object, len(self._rows["objects"]["id"]))
+        return self._add("object_survivors", span=span, object=object, count=count)
+
+    def holder(self, object: int, parent: int = -1, holder: str = "", by: str = "", **columns: Any) -> int:  # noqa: A002
+        """Adds who holds survivors (parent -1), or who holds a holder; other columns by name."""
+        _below("object", object, len(self._rows["objects"]["id"]))
+        _below("parent", parent, len(self._rows["holders"]["id"]), -1)
+        columns = {"count": 1, "asked": 1, **columns}
+        return self._add("holders", object=object, parent=parent, holder=holder, by=by, **columns)
+
+    def mark(self, name: str, born: int, time_ns: int = 0, process: int = 0) -> int:
+        """Adds a moment that the program named: objects born until then."""
+        return self._add("marks", name=name, born=born, time_ns=time_ns, process=process)
+
     def build(self, meta: Mapping[str, Any] | None = None) -> Recording:
         """The recording so far; the builder may go on."""
         tables: Tables = {}
@@ -159,6 +212,12 @@ class Builder:
         return segments
 
 
-def _below(what: str, number: int, count: int) -> None:
-    if not 0 <= number < count:
+def _counted(born: int, died: int, columns: dict[str, Any]) -> dict[str, Any]:
+    """The counts of objects, with those that follow from others."""
+    live = columns.get("live", max(0, born - died - columns.get("unseen", 0)))
+    return {"peak": max(live, min(born, 1)), **columns, "born": born, "died": died, "live": live}
+
+
+def _below(what: str, number: int, count: int, lowest: int = 0) -> None:
+    if not lowest <= number < count:
         raise ValueError(f"no {what} {number}: there are {count}")

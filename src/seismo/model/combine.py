@@ -11,13 +11,14 @@ from __future__ import annotations
 import array
 import json
 import zlib
-from itertools import compress
+from itertools import accumulate, compress, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from seismo import _core
 from seismo.errors import RecordingError
-from seismo.model import lines
+from seismo.model import lines, object_snapshots, object_tables
+from seismo.model.lines import ints
 from seismo.model.recording import KEY, SCHEMA, Columns, Recording, Tables
 from seismo.model.table import Strings
 
@@ -26,10 +27,6 @@ if TYPE_CHECKING:
 
 
 _LARGEST = 2**63 - 1  # damaged files have such counts
-
-
-def _ints(values: Iterable[int]) -> memoryview:
-    return memoryview(array.array("q", values))
 
 
 def _held(total: int) -> int:
@@ -73,9 +70,9 @@ def _table(kind: str, rows: Sequence[dict[str, Any]], texts: _Texts) -> Columns:
     table: Columns = {}
     for name, code in SCHEMA[kind]:
         if name == "id":
-            table[name] = _ints(range(len(rows)))
+            table[name] = ints(range(len(rows)))
         elif code == "s":
-            table[name] = _ints(texts.add(row[name]) for row in rows)
+            table[name] = ints(texts.add(row[name]) for row in rows)
         else:
             table[name] = memoryview(array.array(code, [row[name] for row in rows]))
     return table
@@ -103,18 +100,22 @@ def merge(recordings: Iterable[Recording]) -> Recording:
     process_rows: list[dict[str, Any]] = []
     thread_rows: list[dict[str, Any]] = []
     thread_maps: list[dict[int, int]] = [{} for _ in parts]
+    process_maps: list[dict[int, int]] = [{0: 0} for _ in parts]  # what has no process is of the first
     threads_of = [_threads_by_process(part) for part in parts]
     processes = [_rows(part, "processes") for part in parts]
     for number, (part, process) in enumerate(order):
+        process_maps[part][process] = number
         process_rows.append(processes[part][process])
         for row in threads_of[part].get(process, ()):
             thread_maps[part][row["id"]] = len(thread_rows)
             thread_rows.append({**row, "process": number})
     tables["processes"] = _table("processes", process_rows, texts)
     tables["threads"] = _table("threads", thread_rows, texts)
-    tables["nodes"] = _merge_nodes(parts, thread_maps, function_maps)
+    tables["nodes"], node_maps = _merge_nodes(parts, thread_maps, function_maps)
     tables["losses"] = _table("losses", _merge_losses(parts, thread_maps), texts)
     tables |= lines.merged(parts, function_maps, texts)
+    maps = map(object_tables.Maps, function_maps, node_maps, process_maps)
+    tables |= object_tables.merged(parts, list(maps), texts)
     ordered = {kind: tables[kind] for kind in SCHEMA}
     return Recording(ordered, Strings.of(list(texts.index)), _merge_meta([part.meta for part in parts]))
 
@@ -127,7 +128,13 @@ def _check_kinds(parts: Sequence[Recording]) -> None:
         raise RecordingError(f"recordings of {words} cannot be made one", hint="merge those of a kind: see seismo info")
 
 
-_WORDS = {"calltree": "calls", "watch": "calls", "coverage": "coverage", "linetimes": "times of lines"}
+_WORDS = {
+    "calltree": "calls",
+    "watch": "calls",
+    "coverage": "coverage",
+    "linetimes": "times of lines",
+    "lifetimes": "births and deaths of objects",
+}
 
 
 def with_files(
@@ -142,7 +149,7 @@ def with_files(
         texts.index.setdefault(recording._strings[i], len(texts.index))
     tables: Tables = {
         kind: {
-            name: _ints(texts.column(recording._strings, table[name])) if code == "s" else table[name]
+            name: ints(texts.column(recording._strings, table[name])) if code == "s" else table[name]
             for name, code in SCHEMA[kind]
         }
         for kind, table in recording._raw.items()
@@ -151,7 +158,7 @@ def with_files(
         values = [
             names.get(text, text) for text in (recording._strings[i] for i in recording._raw[kind][column].tolist())
         ]
-        tables[kind][column] = _ints(map(texts.add, values))
+        tables[kind][column] = ints(map(texts.add, values))
     return merge([Recording(tables, Strings.of(list(texts.index)), meta, recording.problems)])
 
 
@@ -184,11 +191,14 @@ def _process_order(parts: Sequence[Recording]) -> list[tuple[int, int]]:
 
 
 def _tree_marks(part: Recording, processes: int) -> list[int]:
-    """A number for each process that two different trees rarely share; needed only where rows are equal in all else."""
+    """A number for each process that two different ones rarely share; needed only where rows are equal in all else."""
     nodes, of_thread = part._raw["nodes"], part._raw["threads"]["process"].tolist()
+    spans = part._raw["object_spans"]
     marks = [0] * processes
     if processes == 1:
-        return [zlib.crc32(nodes["calls"], zlib.crc32(nodes["timed_ns"]))]
+        return [zlib.crc32(nodes["calls"], zlib.crc32(nodes["timed_ns"], zlib.crc32(spans["born"])))]
+    for process, born in zip(spans["process"].tolist(), spans["born"].tolist(), strict=True):
+        marks[process] = (marks[process] * 1000003 + born) & 0xFFFFFFFF
     for thread, calls, timed in zip(
         nodes["thread"].tolist(), nodes["calls"].tolist(), nodes["timed_ns"].tolist(), strict=True
     ):
@@ -206,8 +216,8 @@ def _threads_by_process(part: Recording) -> dict[int, list[dict[str, Any]]]:
 
 def _merge_nodes(
     parts: Sequence[Recording], thread_maps: list[dict[int, int]], function_maps: list[list[int]]
-) -> Columns:
-    """The nodes of all, those of a thread together, in the order of the threads' new ids."""
+) -> tuple[Columns, list[Sequence[int]]]:
+    """The nodes of all, those of a thread together, in the order of the threads' new ids; each part's ids' new ones."""
     joined: dict[str, array.array[Any]] = {name: array.array(code) for name, code in SCHEMA["nodes"]}
     for part, threads, functions in zip(parts, thread_maps, function_maps, strict=True):
         nodes, base = part._raw["nodes"], len(joined["id"])
@@ -220,27 +230,26 @@ def _merge_nodes(
                 column.extend(map(functions.__getitem__, nodes[name].tolist()))
             else:
                 column.frombytes(nodes[name].cast("B"))
-    columns = {name: memoryview(column) for name, column in joined.items()}
-    return _reordered(columns)
-
-
-def _reordered(columns: Columns) -> Columns:
-    """Node columns sorted by thread (stable, so parents stay first), with new ids."""
-    threads = columns["thread"].tolist()
-    rows = sorted(range(len(threads)), key=threads.__getitem__)
-    return _chosen_nodes(columns, rows)
+    of = joined["thread"]
+    rows = sorted(range(len(of)), key=of.__getitem__)  # stable, so parents stay first
+    new_ids = array.array("q", bytes(8 * len(rows)))
+    for new, row in enumerate(rows):
+        new_ids[row] = new
+    ends = [0, *accumulate(len(part._raw["nodes"]["id"]) for part in parts)]
+    maps: list[Sequence[int]] = [new_ids[start:end] for start, end in pairwise(ends)]
+    return _chosen_nodes({name: memoryview(column) for name, column in joined.items()}, rows), maps
 
 
 def _chosen_nodes(columns: Columns, rows: Sequence[int]) -> Columns:
     """The given rows of node columns, with new ids; every row's parent must be among them, before it."""
     if len(rows) == len(columns["id"]) and all(map(int.__eq__, rows, range(len(rows)))):
-        return {**columns, "id": _ints(range(len(rows)))}
-    chosen = _ints(rows)
+        return {**columns, "id": ints(range(len(rows)))}
+    chosen = ints(rows)
     new_ids = dict(zip(rows, range(len(rows)), strict=True))
     new_ids[-1] = -1
     result = {name: _taken(column, chosen) for name, column in columns.items()}
-    result["parent"] = _ints(map(new_ids.__getitem__, result["parent"].tolist()))
-    result["id"] = _ints(range(len(rows)))
+    result["parent"] = ints(map(new_ids.__getitem__, result["parent"].tolist()))
+    result["id"] = ints(range(len(rows)))
     return result
 
 
@@ -283,7 +292,7 @@ def problem_losses(recording: Recording) -> Recording:
         texts.index.setdefault(recording._strings[i], len(texts.index))
     tables = {
         kind: {
-            name: _ints(texts.column(recording._strings, table[name])) if code == "s" else table[name]
+            name: ints(texts.column(recording._strings, table[name])) if code == "s" else table[name]
             for name, code in SCHEMA[kind]
         }
         for kind, table in recording._raw.items()
@@ -318,12 +327,18 @@ def subtract(later: Recording, earlier: Recording) -> Recording:
         nodes[name] = memoryview(array.array(now[name].format, values))
         for row in compress(range(len(values)), values):
             busy[row] = 1
+    objects = object_snapshots.subtracted(later, earlier)
+    for row in objects["objects"]["node"].tolist():
+        if row >= 0:
+            busy[row] = 1
     parents = now["parent"].tolist()
     for row in range(len(parents) - 1, -1, -1):
         if busy[row] and parents[row] >= 0:
             busy[parents[row]] = 1
-    chosen = _chosen_nodes(nodes, list(compress(range(len(busy)), busy)))
-    tables = {**later._raw, **lines.subtracted(later, earlier)}
+    kept = list(compress(range(len(busy)), busy))
+    chosen = _chosen_nodes(nodes, kept)
+    objects |= object_tables.with_nodes(objects, {row: number for number, row in enumerate(kept)})
+    tables = {**later._raw, **lines.subtracted(later, earlier), **objects}
     tables |= _without_idle_functions(Recording(tables, later._strings, later.meta), chosen)
     tables["threads"] = _subtract_times(later._raw["threads"], earlier._raw["threads"])
     strings = [later._strings[i] for i in range(len(later._strings))]
@@ -345,15 +360,17 @@ def _continues(later: Recording, earlier: Recording) -> bool:
 
 
 def _without_idle_functions(recording: Recording, nodes: Columns) -> Tables:
-    """The nodes and the tables about lines, and those functions of the recording that they name."""
-    named = {"nodes": nodes, **{kind: recording._raw[kind] for kind in lines.OF_FUNCTIONS}}
-    used = sorted({number for table in named.values() for number in table["function"].tolist()})
+    """The nodes and the tables about lines and objects, and those functions of the recording that they name."""
+    kinds = (*lines.OF_FUNCTIONS, *object_tables.OF_FUNCTIONS)
+    named = {"nodes": nodes, **{kind: recording._raw[kind] for kind in kinds}}
+    used = sorted({number for table in named.values() for number in table["function"].tolist()} - {-1})
     new_ids = dict(zip(used, range(len(used)), strict=True))
-    rows = _ints(used)
+    new_ids[-1] = -1
+    rows = ints(used)
     functions = {name: _taken(column, rows) for name, column in recording._raw["functions"].items()}
-    functions["id"] = _ints(range(len(used)))
+    functions["id"] = ints(range(len(used)))
     tables: Tables = {
-        kind: {**table, "function": _ints(map(new_ids.__getitem__, table["function"].tolist()))}
+        kind: {**table, "function": ints(map(new_ids.__getitem__, table["function"].tolist()))}
         for kind, table in named.items()
     }
     return {"functions": functions, **tables}
@@ -366,17 +383,17 @@ def _subtract_times(now: Columns, before: Columns) -> Columns:
         for row, old in enumerate(before[name].tolist()[: len(values)]):
             if old >= 0 and values[row] >= 0:
                 values[row] = max(0, values[row] - old)
-        result[name] = _ints(values)
+        result[name] = ints(values)
     return result
 
 
 def _subtract_losses(later: Recording, earlier: Recording) -> Columns:
     known = {(row.kind, row.thread, row.detail): row.count for row in earlier.losses}
     counts = [max(0, row.count - known.get((row.kind, row.thread, row.detail), 0)) for row in later.losses]
-    kept = _ints(compress(range(len(counts)), counts))
-    table = {**later._raw["losses"], "count": _ints(counts)}
+    kept = ints(compress(range(len(counts)), counts))
+    table = {**later._raw["losses"], "count": ints(counts)}
     result = {name: _taken(column, kept) for name, column in table.items()}
-    result["id"] = _ints(range(len(kept)))
+    result["id"] = ints(range(len(kept)))
     return result
 
 
@@ -411,16 +428,18 @@ def combined(recording: Recording, threads: Iterable[int] | None = None) -> Reco
     for name in ("function_own_ns", "function_own_error_ns"):
         times[name] = estimated[name]
     table = {name: summed(nodes[name], name == "flags") for name, _ in SCHEMA["nodes"]}
-    table.update(id=_ints(range(rows)), parent=laid["parent"], function=laid["function"])
+    table.update(id=ints(range(rows)), parent=laid["parent"], function=laid["function"])
     table["thread"] = memoryview(array.array("q", bytes(8 * rows)))
     # Estimated anew from a file, the sums give the same own times: exact, without an error
-    table["timed_ns"] = _ints(min(round(own), _LARGEST) for own in times["own_ns"].tolist())
+    table["timed_ns"] = ints(min(round(own), _LARGEST) for own in times["own_ns"].tolist())
     table["timed"] = _segments(table)
     for name, code in SCHEMA["nodes"]:
         if name.startswith(("sampled", "ticked")) or name == "timed_sq":
             table[name] = memoryview(array.array(code, bytes(8 * rows)))
-    losses = {**source._raw["losses"], "thread": _ints([-1] * len(source._raw["losses"]["id"]))}
-    return _Combined(source, {**source._raw, **_one_thread(source), "nodes": table, "losses": losses}, times)
+    losses = {**source._raw["losses"], "thread": ints([-1] * len(source._raw["losses"]["id"]))}
+    tables = {**source._raw, **_one_thread(source), "nodes": table, "losses": losses}
+    tables |= object_tables.with_nodes(object_tables.of_one_process(tables), to.tolist())
+    return _Combined(source, tables, times)
 
 
 def _segments(table: Columns) -> memoryview:
@@ -429,7 +448,7 @@ def _segments(table: Columns) -> memoryview:
     for entry, parent in zip(entries, table["parent"].tolist(), strict=True):
         if parent >= 0:
             segments[parent] += entry
-    return _ints(map(_held, segments))
+    return ints(map(_held, segments))
 
 
 def _one_thread(source: Recording) -> Tables:
@@ -439,14 +458,14 @@ def _one_thread(source: Recording) -> Tables:
     def reduced(values: memoryview, by: Any) -> int:
         return int(by(values.tolist())) if len(values) else 0
 
-    thread = {name: _ints([0]) for name, _ in SCHEMA["threads"]}
+    thread = {name: ints([0]) for name, _ in SCHEMA["threads"]}
     process = {name: memoryview(array.array("d" if code == "d" else "q", [0])) for name, code in SCHEMA["processes"]}
     for table, of in ((thread, threads), (process, processes)):
-        table["start_ns"] = _ints([reduced(of["start_ns"], min)])
-        table["end_ns"] = _ints([reduced(of["end_ns"], max)])
-    thread["wall_ns"] = _ints([_held(reduced(threads["wall_ns"], sum))])
+        table["start_ns"] = ints([reduced(of["start_ns"], min)])
+        table["end_ns"] = ints([reduced(of["end_ns"], max)])
+    thread["wall_ns"] = ints([_held(reduced(threads["wall_ns"], sum))])
     known = [cpu for cpu in threads["cpu_ns"].tolist() if cpu >= 0]
-    thread["cpu_ns"] = _ints([_held(sum(known)) if len(known) == len(threads["cpu_ns"]) else -1])
+    thread["cpu_ns"] = ints([_held(sum(known)) if len(known) == len(threads["cpu_ns"]) else -1])
     if len(processes["id"]) == 1:
         for name, code in SCHEMA["processes"]:
             if code != "d" and name != "id":
@@ -462,12 +481,15 @@ def _restricted(recording: Recording, threads: set[int]) -> Recording:
             raise ValueError(f"no thread {thread}: there are {count}")
     order = sorted(threads)
     new_ids = {old: new for new, old in enumerate(order)}
-    table = {name: _taken(column, _ints(order)) for name, column in recording._raw["threads"].items()}
-    table["id"] = _ints(range(len(order)))
+    table = {name: _taken(column, ints(order)) for name, column in recording._raw["threads"].items()}
+    table["id"] = ints(range(len(order)))
     nodes = recording._raw["nodes"]
     of = nodes["thread"].tolist()
-    kept = _chosen_nodes(nodes, [row for row, thread in enumerate(of) if thread in new_ids])
-    kept["thread"] = _ints(map(new_ids.__getitem__, kept["thread"].tolist()))
-    return Recording(
-        {**recording._raw, "threads": table, "nodes": kept}, recording._strings, recording.meta, recording.problems
-    )
+    rows = [row for row, thread in enumerate(of) if thread in new_ids]
+    kept = _chosen_nodes(nodes, rows)
+    kept["thread"] = ints(map(new_ids.__getitem__, kept["thread"].tolist()))
+    new_nodes = dict.fromkeys(range(len(of)), -1)
+    new_nodes |= {row: number for number, row in enumerate(rows)}
+    tables = {**recording._raw, "threads": table, "nodes": kept}
+    tables |= object_tables.with_nodes(tables, new_nodes)
+    return Recording(tables, recording._strings, recording.meta, recording.problems)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from seismo import _core
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from seismo.model.recording import Columns, Recording, Tables
 
@@ -31,6 +31,11 @@ PLACES = {
 OF_FUNCTIONS = ("lines", "arcs", "branches", "instructions")  # tables with a column `function`
 _LARGEST = 2**63 - 1
 _MASK = 2**64 - 1
+
+
+def ints(values: Iterable[int]) -> memoryview:
+    """A column."""
+    return memoryview(array.array("q", values))
 
 
 def rows_of(recording: Recording, kind: str) -> Iterator[tuple[Any, ...]]:
@@ -56,7 +61,7 @@ def merged(parts: Sequence[Recording], function_maps: Sequence[Sequence[int]], t
     for kind in PLACES:
         tables[kind], row_maps[kind] = _merged_places(kind, parts, function_maps, texts)
     names = sorted({name for part in parts for (name,) in rows_of(part, "contexts")})
-    tables["contexts"] = _columns("contexts", [(name,) for name in names], texts)
+    tables["contexts"] = columns_of("contexts", [(name,) for name in names], texts)
     numbers = {name: number for number, name in enumerate(names)}
     tables["context_hits"] = _merged_contexts(parts, numbers, row_maps)
     return tables
@@ -84,18 +89,20 @@ def _merged_places(
                 known[key] = row
                 continue
             for i, is_flags in rest:
-                have[i] = have[i] | row[i] if is_flags else _held(have[i] + row[i])
+                have[i] = have[i] | row[i] if is_flags else held(have[i] + row[i])
         keys_of.append(keys)
     order = {key: number for number, key in enumerate(sorted(known))}
-    table = _columns(kind, [known[key] for key in order], texts)
+    table = columns_of(kind, [known[key] for key in order], texts)
     return table, [[order[key] for key in keys] for keys in keys_of]
 
 
-def _held(total: Any) -> Any:
+def held(total: Any) -> Any:
+    """A sum of what is not negative as a column can hold it."""
     return min(total, _LARGEST)
 
 
-def _columns(kind: str, rows: Sequence[Sequence[Any]], texts: Any) -> Columns:
+def columns_of(kind: str, rows: Sequence[Sequence[Any]], texts: Any) -> Columns:
+    """A table of rows without ids. texts: the strings, with add(); not asked for a table that has none."""
     table: Columns = {"id": memoryview(array.array("q", range(len(rows))))}
     for i, (name, code) in enumerate(SCHEMA[kind][1:]):
         values = [row[i] for row in rows]
@@ -129,7 +136,7 @@ def _merged_contexts(
             key = (contexts[context], kind, row & ~63)
             blocks[key] = blocks.get(key, 0) | 1 << (row & 63)
     rows = [(*key, bits - (1 << 64) if bits >> 63 else bits) for key, bits in sorted(blocks.items())]
-    return _columns("context_hits", rows, None)
+    return columns_of("context_hits", rows, None)
 
 
 def within(recording: Recording, contexts: set[int]) -> Tables:
@@ -147,11 +154,11 @@ def within(recording: Recording, contexts: set[int]) -> Tables:
     for name, rows in zip(("lines", "arcs"), wanted, strict=True):
         kept = [row for row in sorted(rows) if row < len(recording._raw[name]["id"])]
         new_rows.append({row: number for number, row in enumerate(kept)})
-        tables[name] = _taken(recording._raw[name], kept)
+        tables[name] = taken(recording._raw[name], kept)
         flags = [flags | RAN_ONLY for flags in tables[name]["flags"].tolist()]
         tables[name]["flags"] = memoryview(array.array("q", flags))
     kept = sorted(contexts)
-    tables["contexts"] = _taken(recording._raw["contexts"], kept)
+    tables["contexts"] = taken(recording._raw["contexts"], kept)
     new_names = {context: number for number, context in enumerate(kept)}
     blocks: dict[tuple[int, int, int], int] = {}
     for context, kind, row in hits:
@@ -160,11 +167,11 @@ def within(recording: Recording, contexts: set[int]) -> Tables:
             key = (new_names[context], kind, number & ~63)
             blocks[key] = blocks.get(key, 0) | 1 << (number & 63)
     rows_of_blocks = [(*key, bits - (1 << 64) if bits >> 63 else bits) for key, bits in sorted(blocks.items())]
-    tables["context_hits"] = _columns("context_hits", rows_of_blocks, None)
+    tables["context_hits"] = columns_of("context_hits", rows_of_blocks, None)
     return tables
 
 
-def _taken(table: Columns, rows: Sequence[int]) -> Columns:
+def taken(table: Columns, rows: Sequence[int]) -> Columns:
     """The given rows of a table, with new ids."""
     taken = {}
     for name, column in table.items():

@@ -11,6 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from seismo import _core
 from seismo.errors import RecordingError
+from seismo.model.object_rows import (
+    HolderRow,
+    LifetimeRow,
+    MarkRow,
+    ObjectRow,
+    ObjectSpanRow,
+    ObjectSurvivorRow,
+    ObjectTimeRow,
+    TypeRow,
+)
 from seismo.model.table import (
     ArcRow,
     BranchRow,
@@ -78,7 +88,7 @@ def read(source: str | os.PathLike[str] | bytes | bytearray | memoryview) -> Rec
         hint = (
             "install a newer seismo"
             if future
-            else "give a file that `seismo profile`, `lines`, `cover` or `merge` has written"
+            else "give a file that `seismo profile`, `lines`, `cover`, `refs` or `merge` has written"
         )
         raise RecordingError(str(error), where, hint) from None
     except MemoryError:
@@ -123,11 +133,11 @@ class Recording:
 
     @property
     def kind(self) -> str:
-        """What it is a recording of: "calltree", "watch", "coverage", "linetimes"; "" for nothing at all."""
+        """What it is a recording of: "calltree", "watch", "coverage", "linetimes", "lifetimes"; "" for nothing."""
         named = self.meta.get("recorder")
         if isinstance(named, str) and named:
             return named
-        for table, kind in (("nodes", "calltree"), ("instructions", "linetimes")):
+        for table, kind in (("types", "lifetimes"), ("nodes", "calltree"), ("instructions", "linetimes")):
             if len(self._raw[table]["id"]):
                 return kind
         if any(self._raw["lines"]["segments"]):
@@ -218,6 +228,48 @@ class Recording:
         """The files that functions name, as they were when the recording ended."""
         return self._plain(SourceRow, "sources")
 
+    # ---- tables about objects: what lifetimes record ----
+
+    @functools.cached_property
+    def types(self) -> Table[TypeRow]:
+        """The types whose objects were born or died, with the counts of all their objects."""
+        return self._plain(TypeRow, "types")
+
+    @functools.cached_property
+    def objects(self) -> Table[ObjectRow]:
+        """The objects by type, line that made them and call path; the groups of seismo.model.objects sum them."""
+        return self._plain(ObjectRow, "objects")
+
+    @functools.cached_property
+    def lifetimes(self) -> Table[LifetimeRow]:
+        """How long the objects of each row of `objects` lived, as a histogram."""
+        return self._plain(LifetimeRow, "lifetimes")
+
+    @functools.cached_property
+    def object_times(self) -> Table[ObjectTimeRow]:
+        """The objects born and died over time, in sums since the start."""
+        return self._plain(ObjectTimeRow, "object_times")
+
+    @functools.cached_property
+    def object_spans(self) -> Table[ObjectSpanRow]:
+        """The calls that were asked for, with what was born in each and became of it."""
+        return self._plain(ObjectSpanRow, "object_spans")
+
+    @functools.cached_property
+    def object_survivors(self) -> Table[ObjectSurvivorRow]:
+        """What was born in a span and was alive at the end of the recording."""
+        return self._plain(ObjectSurvivorRow, "object_survivors")
+
+    @functools.cached_property
+    def holders(self) -> Table[HolderRow]:
+        """Who holds survivors, holders after what they hold."""
+        return self._plain(HolderRow, "holders")
+
+    @functools.cached_property
+    def marks(self) -> Table[MarkRow]:
+        """The moments that the program named."""
+        return self._plain(MarkRow, "marks")
+
     def context_rows(self) -> Iterator[tuple[int, int, int]]:
         """(context, kind, row) for all that ran in a context: rows of lines (kind 0) and of arcs (1)."""
         from seismo.model.lines import context_rows
@@ -232,13 +284,16 @@ class Recording:
 
     def of_first_process(self) -> Recording:
         """The recording with all its processes as one, the first: for stretches of one and the same process."""
+        from seismo.model.object_tables import of_one_process
+
         processes = self._raw["processes"]
         if len(processes["id"]) < 2:
             return self
         first = {name: column[:1] for name, column in processes.items()}
         first["end_ns"] = memoryview(array.array("q", [max(processes["end_ns"])]))
         threads = {name: column[:0] for name, column in self._raw["threads"].items()}
-        return Recording({**self._raw, "processes": first, "threads": threads}, self._strings, self.meta, self.problems)
+        tables = {**self._raw, "processes": first, "threads": threads}
+        return Recording({**tables, **of_one_process(tables)}, self._strings, self.meta, self.problems)
 
     def _plain(self, row: type[Any], kind: str) -> Table[Any]:
         raw = self._table(kind)
