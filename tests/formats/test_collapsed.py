@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from seismo import formats
 from seismo.errors import FormatError
 from seismo.formats import paths
-from seismo.formats.collapsed import MAX_DEPTH
+from seismo.formats.base import MAX_DEPTH
 
 FORMAT = formats.by_name("collapsed")
 

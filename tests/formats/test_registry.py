@@ -8,6 +8,7 @@ import threading
 
 import format_samples as samples
 import pytest
+from objects_made import told
 
 from seismo import formats
 from seismo.errors import FormatError, SeismoError
@@ -77,6 +78,32 @@ def test_calls_are_calls_whoever_recorded_them(recorder):
     with pytest.raises(FormatError, match="a recording of times of lines"):
         formats.write(recording, io.BytesIO(), "pstats")
     assert formats.names("linetimes") == ["seismo"]
+
+
+def test_objects_have_formats_of_their_own(tmp_path):
+    fitting = formats.names("lifetimes")
+    assert fitting == ["collapsed", "speedscope", "json", "seismo"]
+    for format_ in formats.FORMATS:
+        if format_.name in fitting:
+            formats.write(told(), tmp_path / "x", format_.name)
+            assert (tmp_path / "x").stat().st_size > 500 or format_.name == "collapsed"
+            continue
+        with pytest.raises(FormatError, match="a recording of births and deaths of objects") as error:
+            formats.write(told(), tmp_path / "refused", format_.name)
+        assert error.value.hint.endswith("formats for this recording: collapsed, speedscope, json, seismo")
+    assert not (tmp_path / "refused").exists()
+
+
+def test_only_stacks_of_objects_have_a_weight(tmp_path):
+    for recording, name, weight in (
+        (told(), "json", "bytes"),
+        (told(), "collapsed", "time"),
+        (samples.typical(), "collapsed", "births"),
+    ):
+        with pytest.raises(FormatError, match=f"cannot be weighted by {weight}") as error:
+            formats.write(recording, tmp_path / "x", name, weight)
+        assert "births, bytes, survivors" in error.value.hint
+    assert not (tmp_path / "x").exists()
 
 
 def test_a_path_is_written_and_read(tmp_path):

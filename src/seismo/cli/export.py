@@ -24,13 +24,19 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("-f", "--format", metavar="FORMAT", help="the format, by name (see --list)")
     parser.add_argument("-o", "--output", metavar="OUT", help="the file to write (default: standard output)")
     parser.add_argument(
+        "--weight",
+        metavar="WHAT",
+        help="weight the stacks of a recording of objects by births (the default), bytes or survivors",
+    )
+    parser.add_argument(
         "--list", action="store_true", help="list the formats, their suffixes and what they cannot hold"
     )
     parser.epilog = (
         "examples:\n"
         "  seismo export app-123.seismo -o app.pstats\n"
         "  seismo export app-123.seismo -f collapsed | flamegraph.pl > app.svg\n"
-        "  seismo export tests-123.seismo -o coverage.xml"
+        "  seismo export tests-123.seismo -o coverage.xml\n"
+        "  seismo export refs-123.seismo -f collapsed --weight survivors"
     )
 
 
@@ -48,7 +54,7 @@ def run(args: Namespace) -> int:
         raise UsageError("which format is to be written?", hint=f"give -f FORMAT: {', '.join(fitting)}")
     entry = formats.by_name(args.format) if args.format else formats.for_path(args.output)
     recording = open_recording(args.file)
-    formats.write(recording, args.output, entry.name)
+    formats.write(recording, args.output, entry.name, args.weight or "")
     if entry.needs_sources:
         _say_problems(recording)
     return 0
@@ -74,7 +80,7 @@ def _list() -> int:
     for entry in entries:
         way = "read and written" if entry.reader else "written"
         facts = [
-            *(["of coverage"] if entry.of == "coverage" else []),
+            *(["of coverage"] if entry.of == ("coverage",) else []),
             way,
             *([f"suffixes {' '.join(entry.suffixes)}"] if entry.suffixes else []),
         ]

@@ -30,7 +30,7 @@ from seismo.formats import (
     seismo,
     speedscope,
 )
-from seismo.formats.base import Format, kind_of
+from seismo.formats.base import WEIGHTS, Format, kind_of
 
 if TYPE_CHECKING:
     from seismo.formats.base import ByteSink
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORMATS",
+    "WEIGHTS",
     "Format",
     "FormatError",
     "by_name",
@@ -121,26 +122,28 @@ def write(
     recording: Recording,
     target: str | os.PathLike[str] | ByteSink | None,
     format: str | None = None,  # noqa: A002
+    weight: str = "",
 ) -> None:
     """Writes a recording in another tool's format.
 
     target: a path; "-" or None for standard output; or an open file (of text as well, unless the format is binary).
     `format` is the name of a format; without it the path says it. A path gets the whole content or is left as it was.
+    `weight`: what stacks of objects are weighted by, one of WEIGHTS.
     FormatError: the format is unknown, or the target cannot be written.
     """
     if isinstance(target, str | os.PathLike) and os.fspath(target) != "-":
         path = os.fspath(target)
         chosen = by_name(format) if format else for_path(path)
         with output.into_path(path) as file:
-            chosen.write(recording, file)
+            chosen.write(recording, file, weight)
         return
     if format is None:
         raise FormatError("there is no file name that says the format", hint=f"name one of: {_known()}")
     chosen = by_name(format)
     if target is None or isinstance(target, str | os.PathLike):
-        chosen.write(recording, output.into_stdout(chosen.binary, chosen.name))
+        chosen.write(recording, output.into_stdout(chosen.binary, chosen.name), weight)
     else:
-        chosen.write(recording, output.into_file(target, chosen.binary, chosen.name))
+        chosen.write(recording, output.into_file(target, chosen.binary, chosen.name), weight)
 
 
 def read(path: str | os.PathLike[str], format: str | None = None) -> Recording:  # noqa: A002

@@ -97,6 +97,6 @@ FORMAT = Format(
     writer=_write,
     reader=None,
     lost="contexts, conditions, losses",
-    of=COVERAGE,
+    of=(COVERAGE,),
     needs_sources=True,
 )

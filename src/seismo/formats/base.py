@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, NoReturn, Protocol, Self
 
 from seismo.errors import FormatError, RecordingError
 
@@ -31,13 +31,20 @@ MAX_NODES = 1 << 22
 """The most nodes, pairs of caller and callee, or lines and arcs, that a file is turned into: parts of a file that refer
 to one another can stand for far more than the file is long."""
 
-CALLS, COVERAGE = "calltree", "coverage"
+MAX_DEPTH = 1024
+"""The most frames of a stack that are written out one by one."""
+
+CALLS, COVERAGE, OBJECTS = "calltree", "coverage", "lifetimes"
 """Kinds of recordings, by the recorder that made them. There are others, which only seismo's own file holds."""
+
+WEIGHTS = ("births", "bytes", "survivors")
+"""What stacks of objects can be weighted by: how many were born, their bytes, how many were alive at the end."""
 
 _KINDS = {
     CALLS: ("calls", "seismo profile"),
     COVERAGE: ("coverage", "seismo cover"),
     "linetimes": ("times of lines", "seismo lines"),
+    OBJECTS: ("births and deaths of objects", "seismo refs"),
 }
 
 
@@ -54,8 +61,9 @@ class Format:
 
     `suffixes` are what file names end with, in lower case and with their dot; `prefixes` what they begin with, for
     tools that put a number at the end. `lost` says what of a recording the format cannot hold, `kept` what reading
-    returns. `of` is the kind of recording that it is for; empty for one that holds all kinds.
-    `needs_sources`: writing reads the recorded program's sources as well.
+    returns. `of` are the kinds of recordings that it is for; empty for one that holds all kinds. `needs_sources`:
+    writing reads the recorded program's sources as well. `stacks` writes the stacks of a recording of objects instead
+    of `writer`, weighted by one of WEIGHTS.
     """
 
     name: str
@@ -67,26 +75,44 @@ class Format:
     lost: str
     kept: str = ""
     prefixes: tuple[str, ...] = ()
-    of: str = CALLS
+    of: tuple[str, ...] = (CALLS,)
     needs_sources: bool = False
+    stacks: Callable[[Recording, ByteSink, str], None] | None = None
 
-    def write(self, recording: Recording, file: ByteSink) -> None:
+    def write(self, recording: Recording, file: ByteSink, weight: str = "") -> None:
         """Writes all of the recording that the format can hold to a file that is open for bytes.
 
-        FormatError: the recording is of another kind, such as calls for a format of coverage.
+        weight: one of WEIGHTS, for stacks of objects; the first if none is given. FormatError: the recording is of
+        another kind, such as calls for a format of coverage, or there is nothing that could have such a weight.
         """
         kind = kind_of(recording)
         if not self.holds(kind):
-            wanted, verb = _KINDS[self.of]
+            self._refuse(kind)
+        has_weights = kind == OBJECTS and self.stacks is not None
+        if weight and (not has_weights or weight not in WEIGHTS):
             raise FormatError(
-                f"{self.name} files hold {wanted}, and this is a recording of {_KINDS.get(kind, (kind, ''))[0]}",
-                hint=f"{verb} records {wanted}; seismo export FILE shows the formats for this recording",
+                f"a {self.name} file of this recording cannot be weighted by {weight}",
+                hint=f"stacks of a recording of objects can, by {', '.join(WEIGHTS)}: collapsed, speedscope",
             )
-        self.writer(recording, file)
+        if has_weights and self.stacks is not None:
+            self.stacks(recording, file, weight or WEIGHTS[0])
+        else:
+            self.writer(recording, file)
+
+    def _refuse(self, kind: str) -> NoReturn:
+        """Says which formats there are instead."""
+        from seismo.formats import names
+
+        wanted, verb = _KINDS[self.of[0]]
+        what = _KINDS.get(kind, (kind, ""))[0]
+        raise FormatError(
+            f"{self.name} files hold {wanted}, and this is a recording of {what}",
+            hint=f"{verb} records {wanted}; formats for this recording: {', '.join(names(kind))}",
+        )
 
     def holds(self, kind: str) -> bool:
         """Whether recordings of this kind (kind_of()) can be written."""
-        return self.of in ("", kind)
+        return not self.of or kind in self.of
 
     def read(self, path: str) -> Recording:
         """Reads a file of this format. FormatError: it cannot be opened, is too large, or is not of this format.
@@ -105,7 +131,7 @@ class Format:
 
 
 def kind_of(recording: Recording) -> str:
-    """What the recording is of, as formats tell it apart: "calltree", "coverage", "linetimes".
+    """What the recording is of, as formats tell it apart: "calltree", "coverage", "linetimes", "lifetimes".
 
     What a watch recorded are calls too; and nothing at all may be written as calls.
     """

@@ -287,6 +287,6 @@ FORMAT = Format(
     reader=_read,
     lost="contexts, functions, excluded lines, losses",
     kept="lines with their counts; branches, of seismo's own files",
-    of=COVERAGE,
+    of=(COVERAGE,),
     needs_sources=True,
 )

@@ -8,6 +8,9 @@ PID>`.
 A path of n frames takes n frames of text, so a chain of n calls takes n²/2: ten thousand levels would be half a
 gigabyte. Beyond MAX_DEPTH, what a function did is written under `<deeper>` at the end of the first MAX_DEPTH frames,
 so every function keeps its weight.
+
+Of a recording of objects the stacks are those of object_stacks.py: the last frame is a type, and the weight what was
+asked for.
 """
 
 from __future__ import annotations
@@ -16,10 +19,12 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
-from seismo.formats.base import Format, number, whole
+from seismo.formats.base import CALLS as OF_CALLS
+from seismo.formats.base import MAX_DEPTH, OBJECTS, Format, TextSink, number, whole
 from seismo.formats.forest import Forest, frames, pids
+from seismo.formats.object_stacks import stacks
 from seismo.formats.paths import ROOT, Paths
-from seismo.formats.text import escape, parse, unescape, word
+from seismo.formats.text import Frame, escape, parse, unescape, word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,7 +32,6 @@ if TYPE_CHECKING:
     from seismo.formats.base import ByteSink
     from seismo.model import Recording
 
-MAX_DEPTH = 1024
 DEEPER = b"<deeper>"
 
 _PROCESS = re.compile(r"<process (-?[0-9]{1,18})>\Z")
@@ -82,6 +86,16 @@ def _lines(
         if depth <= MAX_DEPTH:
             del path[ends.pop() :]
         depth -= 1
+
+
+def _write_objects(recording: Recording, file: ByteSink, weight: str) -> None:
+    words: dict[Frame, str] = {}
+    with TextSink(file) as out:
+        for stack, amount in stacks(recording, weight).items():
+            for frame in stack:
+                if frame not in words:
+                    words[frame] = word(frame)
+            out.write(f"{';'.join(map(words.__getitem__, stack))} {amount}\n")
 
 
 def _beginnings(recording: Recording, forest: Forest) -> list[bytes]:
@@ -177,13 +191,15 @@ _SPLIT = "threads and processes where there are several, and functions, paths an
 
 FORMAT = Format(
     name="collapsed",
-    description="collapsed stacks, own time in ns: flamegraph.pl, inferno, speedscope",
+    description="collapsed stacks, own time in ns (or objects, --weight): flamegraph.pl, inferno, speedscope",
     suffixes=(".collapsed", ".folded", ".txt"),
     binary=False,
     writer=partial(_write, weigh=_nanoseconds),
     reader=partial(_read, source="collapsed", scale=1),
     lost=f"calls, {_LOST}",
     kept=_SPLIT,
+    of=(OF_CALLS, OBJECTS),
+    stacks=_write_objects,
 )
 
 MICROSECONDS = Format(

@@ -242,5 +242,5 @@ FORMAT = Format(
     reader=_read,
     lost="hit counts, functions, conditions, losses",
     kept="lines or arcs, contexts",
-    of=COVERAGE,
+    of=(COVERAGE,),
 )

@@ -201,6 +201,6 @@ FORMAT = Format(
     reader=_read,
     lost="hit counts, conditions, losses",
     kept="executed lines, taken branches, contexts",
-    of=COVERAGE,
+    of=(COVERAGE,),
     needs_sources=True,
 )

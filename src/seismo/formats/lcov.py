@@ -278,6 +278,6 @@ FORMAT = Format(
     reader=_read,
     lost="contexts, excluded lines, conditions, losses",
     kept="lines with their counts, test names as contexts; branches whose names say where they lead",
-    of=COVERAGE,
+    of=(COVERAGE,),
     needs_sources=True,
 )

@@ -16,8 +16,7 @@ from __future__ import annotations
 import zlib
 from typing import TYPE_CHECKING
 
-from seismo.formats.base import Format, number, unzip, whole
-from seismo.formats.collapsed import MAX_DEPTH
+from seismo.formats.base import MAX_DEPTH, Format, number, unzip, whole
 from seismo.formats.forest import LOWER_BOUND, Forest, frames, pids, program
 from seismo.formats.paths import ROOT, Paths
 from seismo.formats.protobuf import bytes_field, fields, number_field, numbers, packed_field, signed, varint

@@ -30,5 +30,5 @@ FORMAT = Format(
     reader=_read,
     lost="nothing",
     kept="everything",
-    of="",
+    of=(),
 )

@@ -5,6 +5,9 @@ closed. That takes two events a node however deep the tree is (stacks would take
 say how long things took, not when: a recording keeps no order of events, so "Left Heavy" is the view to look at, and
 "Time Order" shows the tree's order.
 
+Of a recording of objects it is one profile that is sampled: the stacks of object_stacks.py, whose last frame is a
+type, with what was asked for as their weights.
+
 Reading takes evented and sampled profiles, of any unit of time; weights without one are taken for nanoseconds.
 """
 
@@ -14,13 +17,14 @@ import json
 import math
 from typing import TYPE_CHECKING
 
-from seismo.formats.base import MAX_VALUE, Format, TextSink, number
+from seismo.formats.base import CALLS, MAX_VALUE, OBJECTS, Format, TextSink, number
 from seismo.formats.forest import Forest, frames, program, thread_names
+from seismo.formats.object_stacks import stacks
 from seismo.formats.paths import ROOT, Paths
-from seismo.formats.text import json_text, name, parse
+from seismo.formats.text import Frame, json_text, name, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from seismo.formats.base import ByteSink
     from seismo.model import Recording
@@ -40,10 +44,7 @@ def _write(recording: Recording, file: ByteSink) -> None:
     threads = forest.busy_threads()
     longest = max(range(len(threads)), key=lambda place: durations[threads[place]], default=0)
     with TextSink(file) as out:
-        out.write(f'{{"$schema":"{SCHEMA}","exporter":"seismo","name":{json_text(program(recording))},\n')
-        out.write(f'"activeProfileIndex":{longest},\n"shared":{{"frames":[\n')
-        out.write(",\n".join(_frames(recording)))
-        out.write(']},\n"profiles":[')
+        _begin(out, recording, longest, frames(recording))
         for place, thread in enumerate(threads):
             out.write(",\n" if place else "\n")
             _head(out, names[thread], durations[thread])
@@ -54,8 +55,38 @@ def _write(recording: Recording, file: ByteSink) -> None:
         out.write("]}\n")
 
 
-def _frames(recording: Recording) -> Iterator[str]:
-    for frame in frames(recording):
+_TITLES = {"births": "objects born", "bytes": "bytes of objects born", "survivors": "objects alive at the end"}
+
+
+def _write_objects(recording: Recording, file: ByteSink, weight: str) -> None:
+    found = stacks(recording, weight)
+    numbers: dict[Frame, int] = {}
+    for stack in found:
+        for frame in stack:
+            numbers.setdefault(frame, len(numbers))
+    unit = "bytes" if weight == "bytes" else "none"
+    with TextSink(file) as out:
+        _begin(out, recording, 0, list(numbers))
+        out.write(f'\n{{"type":"sampled","name":{json_text(_TITLES[weight])},"unit":"{unit}",')
+        out.write(f'"startValue":0,"endValue":{sum(found.values())},"samples":[')
+        for place, stack in enumerate(found):
+            out.write(f"{',' if place else ''}\n[{','.join(str(numbers[frame]) for frame in stack)}]")
+        out.write('],\n"weights":[')
+        for place, amount in enumerate(found.values()):
+            out.write(f"{',' if place else ''}{amount}")
+        out.write("]}]}\n")
+
+
+def _begin(out: TextSink, recording: Recording, active: int, shown: Sequence[Frame]) -> None:
+    """All up to the first profile."""
+    out.write(f'{{"$schema":"{SCHEMA}","exporter":"seismo","name":{json_text(program(recording))},\n')
+    out.write(f'"activeProfileIndex":{active},\n"shared":{{"frames":[\n')
+    out.write(",\n".join(_frames(shown)))
+    out.write(']},\n"profiles":[')
+
+
+def _frames(of: Sequence[Frame]) -> Iterator[str]:
+    for frame in of:
         shown: dict[str, object] = {"name": name(frame.module, frame.qualname)}
         if frame.file:
             shown["file"] = frame.file
@@ -207,4 +238,6 @@ FORMAT = Format(
     reader=_read,
     lost="calls, resumes, exceptions, awaits, errors, lower bounds, losses, ids of processes and threads",
     kept="threads, functions, paths and own times",
+    of=(CALLS, OBJECTS),
+    stacks=_write_objects,
 )

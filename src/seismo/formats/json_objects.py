@@ -1,0 +1,179 @@
+"""The lists in JSON that recordings of births and deaths have beside the others; the schema is docs/json-schema.json.
+
+`types`, `objects`, `lifetimes`, `spans`, `survivors`, `holders`, `marks` and `timeline` are the model's tables. So that
+a script need not join them, objects name their type, function, file and line in words as well, and both have bytes.
+`leaks` says what the calls that were asked for left behind; it follows from the others and is not read back.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from seismo.formats.json_rows import truth, write_table
+from seismo.formats.text import json_text
+from seismo.model.object_rows import IN_BIRTHS, IN_NS, OBJECT_ESTIMATED, TYPE_ESTIMATED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from seismo.formats.base import TextSink
+    from seismo.formats.json_rows import Row
+    from seismo.model import Builder, Recording
+
+UNITS = {IN_BIRTHS: "births", IN_NS: "ns"}
+
+_COUNTS = ("born", "died", "died_by_gc", "live", "peak", "unseen", "item_bytes")
+_BYTES = ("bytes", "at_least", "bytes_live", "live_at_least", "approximate")
+_TYPES = ("id", "type", "module", "name", "flags", "size", "item_size", *_COUNTS, "before", "resurrected", *_BYTES)
+_SPAN_COUNTS = ("span_born", "span_died", "span_live")
+_PLACE = ("type", "type_id", "function", "qualname", "file", "line")
+_OBJECTS = ("id", *_PLACE, "node", "flags", *_COUNTS, *_SPAN_COUNTS, *_BYTES)
+_LIFETIMES = ("object", "unit", "bucket", "count")
+_SPANS = ("id", "function", "first", "calls", "start_ns", "end_ns", "born", "died", "live", "process")
+_SURVIVORS = ("span", "object", "count")
+_HOLDERS = ("id", "object", "parent", "flags", "count", "asked", "holder", "by")
+_MARKS = ("name", "time_ns", "born", "process")
+_TIMELINE = ("time_ns", "born", "died")
+_LEAKS = ("type", "function", "qualname", "file", "line", "alive", "calls", "calls_with", "at_most", "per_call")
+_TRUTHS = dict.fromkeys(("at_least", "live_at_least", "approximate", "at_most"), truth)
+
+
+def write_objects(out: TextSink, recording: Recording) -> None:
+    """Writes the lists, each with a comma behind it."""
+    types = _with(recording.types, TYPE_ESTIMATED, [row.id for row in recording.types], recording)
+    write_table(out, "types", types, _TYPES, _TRUTHS)
+    functions = recording.functions
+    objects = _with(recording.objects, OBJECT_ESTIMATED, recording.objects["type"], recording)
+    of = recording.objects["function"].tolist()
+    for name in ("qualname", "file"):
+        texts = functions[name]
+        objects[name] = [texts[function] if function >= 0 else "" for function in of]
+    write_table(out, "objects", objects, _OBJECTS, _TRUTHS)
+    write_table(out, "lifetimes", recording.lifetimes, _LIFETIMES, {"unit": _unit})
+    write_table(out, "spans", recording.object_spans, _SPANS, {})
+    write_table(out, "survivors", recording.object_survivors, _SURVIVORS, {})
+    write_table(out, "holders", recording.holders, _HOLDERS, {})
+    write_table(out, "marks", recording.marks, _MARKS, {})
+    write_table(out, "timeline", recording.object_times, _TIMELINE, {})
+    _write_leaks(out, recording)
+
+
+def _with(table: Any, estimated: int, types: Iterable[int], recording: Recording) -> dict[str, Any]:
+    """The columns of types or objects with those that follow from them. types: of each row the type's row."""
+    from seismo.model.objects import sizes
+
+    columns: dict[str, Any] = {name: table[name] for name in table.columns}
+    rows = list(recording.types)
+    of = [rows[number] for number in types]
+    found = [sizes(row, type_) for row, type_ in zip(table, of, strict=True)]
+    for place, name in enumerate(_BYTES[:4]):
+        columns[name] = [row[place] for row in found]
+    columns["approximate"] = [bool(flags & estimated) for flags in table["flags"]]
+    columns["type"] = [type_.full_name for type_ in of]
+    columns["type_id"] = [type_.id for type_ in of]
+    return columns
+
+
+def _unit(value: object) -> str:
+    return f'"{UNITS[IN_NS if value == IN_NS else IN_BIRTHS]}"'
+
+
+def _write_leaks(out: TextSink, recording: Recording) -> None:
+    from seismo.model.leaks import leaks
+
+    found = leaks(recording)
+    columns: dict[str, list[Any]] = {
+        name: [getattr(leak if hasattr(leak, name) else leak.group, name) for leak in found] for name in _LEAKS
+    }
+    columns["bytes"] = [leak.bytes for leak in found]
+    columns["at_least"] = [leak.group.live_at_least for leak in found]
+    columns["parts"] = [list(leak.parts) for leak in found]
+    columns["objects"] = [list(leak.group.rows) for leak in found]
+    columns["verdict"] = [leak.verdict for leak in found]
+    names = (*_LEAKS, "bytes", "at_least", "parts", "objects", "verdict")
+    write_table(out, "leaks", columns, names, {**_TRUTHS, "parts": json_text, "objects": json_text})
+
+
+class Maps:
+    """Ids in the file, by list, and what the model knows them by."""
+
+    def __init__(self, processes: dict[int, int], functions: dict[int, int], nodes: dict[int, int]) -> None:
+        self.processes = processes
+        self.functions = {**functions, -1: -1}
+        self.nodes = {**nodes, -1: -1}
+
+
+def read_objects(rows: Callable[[str], Iterable[Row]], builder: Builder, maps: Maps) -> None:
+    """Adds the lists to a builder. ValueError: a row has not the types or references that the schema asks for."""
+    types = {
+        row.integer("id"): builder.type(
+            row.text("module"),
+            row.text("name"),
+            flags=row.count("flags"),
+            size=row.count("size"),
+            item_size=row.count("item_size"),
+            before=row.count("before"),
+            resurrected=row.count("resurrected"),
+            **{name: row.count(name) for name in _COUNTS},
+        )
+        for row in rows("types")
+    }
+    objects = {
+        row.integer("id"): builder.object(
+            row.id_in("type_id", types),
+            row.id_in("function", maps.functions),
+            row.integer("line"),
+            row.id_in("node", maps.nodes),
+            flags=row.count("flags"),
+            **{name: row.count(name) for name in (*_COUNTS, *_SPAN_COUNTS)},
+        )
+        for row in rows("objects")
+    }
+    _read_lifetimes(rows("lifetimes"), builder, objects)
+    spans = {
+        row.integer("id"): builder.object_span(
+            row.id_in("function", maps.functions),
+            process=row.id_in("process", maps.processes),
+            start_ns=row.integer("start_ns"),
+            end_ns=row.integer("end_ns"),
+            **{name: row.count(name) for name in ("first", "calls", "born", "died", "live")},
+        )
+        for row in rows("spans")
+    }
+    for row in rows("survivors"):
+        builder.object_survivor(row.id_in("span", spans), row.id_in("object", objects), row.count("count"))
+    _read_holders(rows("holders"), builder, objects)
+    for row in rows("marks"):
+        process = row.id_in("process", maps.processes)
+        builder.mark(row.text("name"), row.count("born"), row.integer("time_ns"), process=process)
+    for row in rows("timeline"):
+        builder.object_time(row.integer("time_ns"), row.count("born"), row.count("died"))
+
+
+def _read_lifetimes(rows: Iterable[Row], builder: Builder, objects: dict[int, int]) -> None:
+    from seismo.model.objects import LAST_BUCKET
+
+    units = {text: unit for unit, text in UNITS.items()}
+    for row in rows:
+        unit, bucket = units.get(row.text("unit")), row.count("bucket")
+        if unit is None or bucket > LAST_BUCKET:
+            raise ValueError(f"a lifetime is in an unknown unit or bucket: {row.text('unit')[:20]!r}, {bucket}")
+        builder.lifetime(row.id_in("object", objects), unit, bucket, row.count("count"))
+
+
+def _read_holders(rows: Iterable[Row], builder: Builder, objects: dict[int, int]) -> None:
+    holders = {-1: -1}
+    of: dict[int, int] = {}
+    for row in rows:
+        object_, parent = row.id_in("object", objects), row.id_in("parent", holders)
+        if of.get(parent, object_) != object_:
+            raise ValueError("a holder holds one of another row of objects")
+        number = builder.holder(
+            object_,
+            parent,
+            row.text("holder"),
+            row.text("by"),
+            **{name: row.count(name) for name in ("flags", "count", "asked")},
+        )
+        holders[row.integer("id")] = number
+        of[number] = object_

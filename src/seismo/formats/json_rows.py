@@ -1,0 +1,100 @@
+"""Lists of objects in JSON: tables written row by row, and rows of a file read with their types checked."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from seismo.formats.base import whole
+from seismo.formats.text import json_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from seismo.formats.base import TextSink
+    from seismo.model import Table
+
+
+def write_table(
+    out: TextSink,
+    title: str,
+    table: Table[Any] | Mapping[str, Sequence[Any]],
+    columns: Sequence[str],
+    special: Mapping[str, Callable[[object], str]],
+    last: bool = False,
+) -> None:
+    """Writes a list of objects, row by row; the columns stay what they are: no row is made before its turn."""
+    row_format = "{" + ",".join(f'"{column}":%s' for column in columns) + "}"
+    values = [map(special.get(column) or _printer(table[column]), table[column]) for column in columns]
+    comma = f'"{title}":[\n'
+    for row in zip(*values, strict=True):
+        out.write(comma + row_format % row)
+        comma = ",\n"
+    out.write("]" if comma == ",\n" else f'"{title}":[]')
+    out.write("\n" if last else ",\n")
+
+
+def _printer(column: Iterable[object]) -> Callable[[object], str]:
+    """How the values of a column are written; all of them are of the same type."""
+    first = next(iter(column), 0)
+    if isinstance(first, float):
+        return _float
+    return str if isinstance(first, int) else json_text
+
+
+def _float(value: object) -> str:
+    """A time to a thousandth of a nanosecond; JSON has no infinity."""
+    if not isinstance(value, float) or not math.isfinite(value):
+        return "null"
+    return str(int(value)) if value == int(value) else f"{value:.3f}"
+
+
+def truth(value: object) -> str:
+    """A number as true or false."""
+    return "true" if value else "false"
+
+
+class Row:
+    """An object of one of the lists, read with its types checked."""
+
+    def __init__(self, value: object, what: str) -> None:
+        if not isinstance(value, dict):
+            raise ValueError(f"{what} is no object")  # noqa: TRY004 - what is wrong is the file
+        self._value: dict[str, object] = value
+        self._what = what
+
+    def count(self, key: str) -> int:
+        """A count or a time; 0 where it is not given."""
+        return whole(self._value.get(key, 0), f"{self._what}: {key}")
+
+    def integer(self, key: str, default: int = 0) -> int:
+        """A number that may be negative."""
+        value = self._value.get(key, default)
+        if type(value) is not int or abs(value) >= 1 << 62:
+            raise ValueError(f"{self._what}: {key} is no whole number")
+        return value
+
+    def value(self, key: str) -> object:
+        """Whatever stands there; None where nothing does."""
+        return self._value.get(key)
+
+    def text(self, key: str) -> str:
+        """A text; empty where it is not given."""
+        value = self._value.get(key, "")
+        if not isinstance(value, str):
+            raise ValueError(f"{self._what}: {key} is no text")  # noqa: TRY004
+        return value
+
+    def texts(self, key: str) -> list[str]:
+        """A list of texts; empty where it is not given."""
+        value = self._value.get(key, [])
+        if not isinstance(value, list) or not all(isinstance(part, str) for part in value):
+            raise ValueError(f"{self._what}: {key} is no list of texts")
+        return value
+
+    def id_in(self, key: str, ids: dict[int, int]) -> int:
+        """What the model knows the id by that stands under `key`."""
+        value = self._value.get(key)
+        if type(value) is not int or value not in ids:
+            raise ValueError(f"{self._what}: {key} leads nowhere")
+        return ids[value]

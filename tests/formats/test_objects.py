@@ -1,0 +1,272 @@
+"""Births and deaths of objects in JSON, collapsed stacks and speedscope."""
+
+import contextlib
+import io
+import json
+import random
+import re
+from pathlib import Path
+
+import format_samples as samples
+import gprof2dot
+import jsonschema
+import pytest
+from objects_made import META, drawn, told
+
+from seismo import formats
+from seismo.errors import FormatError
+from seismo.formats.base import MAX_DEPTH
+from seismo.formats.text import escape
+from seismo.model import Builder
+from seismo.model.leaks import leaks
+from seismo.model.objects import by_path, by_type
+
+DOCS = Path(__file__).parents[2] / "docs"
+JSON = jsonschema.Draft202012Validator(json.loads((DOCS / "json-schema.json").read_text()))
+SPEEDSCOPE = jsonschema.Draft7Validator(
+    json.loads((Path(__file__).parent / "data" / "speedscope-schema.json").read_text())
+)
+KINDS = ("types", "objects", "lifetimes", "object_times", "object_spans", "object_survivors", "holders", "marks")
+SAMPLES = [told, *(lambda seed=seed: drawn(seed) for seed in range(8))]
+VALUES = {"births": "born", "bytes": "bytes", "survivors": "live"}
+
+
+def written(recording, name, weight=""):
+    out = io.BytesIO()
+    formats.write(recording, out, name, weight)
+    return out.getvalue().decode()
+
+
+def hostile():
+    """Every hostile text as a type, a module, a holder and a mark."""
+    b = Builder()
+    b.process()
+    for text in samples.HOSTILE:
+        function = b.function(text, text, text, 3)
+        row = b.object(b.type(text, text, born=3, size=1), function, 4, born=3)
+        b.holder(row, b.holder(row, -1, text, text), text, text)
+        b.mark(text, 1)
+    return b.build(META)
+
+
+# ---- JSON ----
+
+
+@pytest.mark.parametrize("make", [*SAMPLES, hostile, lambda: Builder().build(META)])
+def test_the_schema_holds(make):
+    JSON.validate(json.loads(written(make(), "json")))
+
+
+def test_the_lists_say_what_the_model_does():
+    document = json.loads(written(told(), "json"))
+    types = {row["type"]: row for row in document["types"]}
+    dicts = types["dict"]
+    assert (dicts["born"], dicts["died"], dicts["live"], dicts["died_by_gc"]) == (120, 110, 10, 40)
+    assert (dicts["bytes"], dicts["at_least"], dicts["bytes_live"], dicts["live_at_least"]) == (7680, True, 640, True)
+    assert types["float"]["before"] == 7
+    first = document["objects"][0]
+    assert (first["type"], first["qualname"], first["file"], first["line"]) == (
+        "app.Session",
+        "handle",
+        "/src/app.py",
+        12,
+    )
+    assert document["lifetimes"][0] == {"object": 4, "unit": "births", "bucket": 0, "count": 100}
+    assert len(document["spans"]) == 20
+    assert document["survivors"][0] == {"span": 0, "object": 0, "count": 1}
+    assert document["holders"][1]["holder"] == "module app"
+    assert document["marks"] == [{"name": "before", "time_ns": 1001, "born": 100, "process": 0}]
+    assert document["timeline"][-1] == {"time_ns": 1030, "born": 300, "died": 270}
+
+
+def test_leaks_are_listed():
+    listed = json.loads(written(told(), "json"))["leaks"]
+    assert [(row["type"], row["line"], row["verdict"], row["alive"]) for row in listed] == [
+        (leak.group.type, leak.group.line, leak.verdict, leak.alive) for leak in leaks(told())
+    ]
+    assert listed[0]["parts"] == [2] * 10
+    assert (listed[0]["per_call"], listed[0]["bytes"], listed[0]["objects"]) == (1, 960, [0])
+
+
+def test_calls_alone_have_no_lists_of_objects():
+    assert not json.loads(written(samples.typical(), "json")).keys() & {"types", "objects", "leaks"}
+
+
+@pytest.mark.parametrize("make", [*SAMPLES, hostile])
+def test_all_comes_back(make):
+    recording = make()
+    back = formats.by_name("json").reader(written(recording, "json").encode())
+    assert back.kind == "lifetimes"
+    for kind in KINDS:
+        assert list(getattr(back, kind)) == list(getattr(recording, kind)), kind
+    assert [row.function for row in back.tree] == [row.function for row in recording.tree]
+    assert list(back.losses["kind"]) == (["errors-dropped"] if len(recording.tree) else [])
+
+
+def changed(title, place=0, **changes):
+    document = json.loads(written(told(), "json"))
+    document[title][place].update(changes)
+    return document
+
+
+@pytest.mark.parametrize(
+    ("document", "reason"),
+    [
+        (changed("objects", type_id=9), "type_id leads nowhere"),
+        (changed("objects", function=7), "function leads nowhere"),
+        (changed("objects", node=0), "node leads nowhere"),
+        (changed("objects", born=-1), "born is not between"),
+        (changed("objects", line="x"), "line is no whole number"),
+        (changed("types", name=3), "name is no text"),
+        (changed("types", died=True), "died is no number"),
+        (changed("lifetimes", object=77), "object leads nowhere"),
+        (changed("lifetimes", unit="days"), "unknown unit or bucket"),
+        (changed("lifetimes", bucket=33), "unknown unit or bucket"),
+        (changed("spans", process=3), "process leads nowhere"),
+        (changed("survivors", span=99), "span leads nowhere"),
+        (changed("holders", 1, parent=1), "parent leads nowhere"),
+        (changed("holders", 1, object=1), "another row of objects"),
+        (changed("marks", time_ns=1.5), "time_ns is no whole number"),
+        (changed("timeline", born=2**70), "born is not between"),
+        ({**changed("types"), "types": {}}, "types is no list"),
+    ],
+)
+def test_what_breaks_the_schema_is_refused_with_the_reason(tmp_path, document, reason):
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps(document))
+    with pytest.raises(FormatError, match=reason):
+        formats.read(path)
+
+
+# ---- stacks ----
+
+
+def totals(recording, weight):
+    """What stacks add up to, by type."""
+    sums = {}
+    for group in by_path(recording) or by_type(recording):
+        value = getattr(group, VALUES[weight])
+        if value:
+            sums[escape(group.type)] = sums.get(escape(group.type), 0) + value
+    return sums
+
+
+@pytest.mark.parametrize("weight", formats.WEIGHTS)
+@pytest.mark.parametrize("make", SAMPLES)
+def test_stacks_have_the_weight_that_was_asked_for(make, weight):
+    recording = make()
+    sums = {}
+    stacks = []
+    for line in written(recording, "collapsed", weight).splitlines():
+        stack, amount = re.fullmatch(r"(.*) ([0-9]+)", line).groups()
+        stacks.append(stack)
+        leaf = stack.split(";")[-1]
+        sums[leaf] = sums.get(leaf, 0) + int(amount)
+    assert sums == totals(recording, weight)
+    assert len(set(stacks)) == len(stacks)
+    document = json.loads(written(recording, "speedscope", weight))
+    SPEEDSCOPE.validate(document)
+    (profile,) = document["profiles"]
+    names = [frame["name"] for frame in document["shared"]["frames"]]
+    again = {}
+    for sample, amount in zip(profile["samples"], profile["weights"], strict=True):
+        again[names[sample[-1]]] = again.get(names[sample[-1]], 0) + amount
+    assert again == sums
+    assert sum(profile["weights"]) == profile["endValue"]
+    assert profile["unit"] == ("bytes" if weight == "bytes" else "none")
+
+
+def test_without_paths_a_stack_is_the_line_and_the_type():
+    assert written(told(), "collapsed", "survivors").splitlines() == [
+        "app:handle (/src/app.py:12);app.Session 20",
+        "app:handle (/src/app.py:13);dict 10",
+        "app:handle (/src/app.py:15);tuple 2",
+    ]
+    assert written(told(), "collapsed") == written(told(), "collapsed", "births")
+
+
+def test_with_paths_the_maker_has_the_line_that_made_them():
+    b = Builder()
+    thread = b.thread(b.process(), "t")
+    main, make = b.function("app", "main", "a.py", 1), b.function("app", "make", "a.py", 5)
+    sort = b.function("builtins", "sorted", kind=1)
+    type_ = b.type("builtins", "list", born=9)
+    top = b.node(-1, thread, main, calls=1)
+    below = b.node(top, thread, make, calls=1)
+    b.object(type_, make, 7, below, born=4)
+    b.object(type_, make, 8, b.node(below, thread, sort, calls=1), born=3)
+    b.object(type_, -1, 0, top, born=1)
+    b.object(type_, born=1)
+    assert set(written(b.build(META), "collapsed").splitlines()) == {
+        "app:main (a.py:1);app:make (a.py:7);list 4",
+        "app:main (a.py:1);app:make (a.py:8);builtins:sorted;list 3",
+        "app:main (a.py:1);list 1",
+        "<no Python function>;list 1",
+    }
+
+
+def test_types_alone_are_stacks_of_one():
+    b = Builder()
+    b.type("app", "T", born=5, died=5, size=10)
+    b.type("", "U", born=2, size=8)
+    assert written(b.build(META), "collapsed", "bytes") == "U 16\napp.T 50\n"
+    assert written(b.build(META), "collapsed", "survivors") == "U 2\n"
+
+
+def test_a_deep_path_is_cut():
+    b = Builder()
+    thread = b.thread(b.process(), "t")
+    f, g = b.function("deep", "f", "d.py", 1), b.function("deep", "g", "d.py", 9)
+    node = -1
+    for _ in range(20_000):
+        node = b.node(node, thread, f, calls=1)
+    b.object(b.type("", "T", born=1), g, 11, b.node(node, thread, g, calls=1), born=1)
+    (line,) = written(b.build(META), "collapsed").splitlines()
+    assert line.count(";") == MAX_DEPTH + 2
+    assert line.endswith(";<deeper>;deep:g (d.py:11);T 1")
+
+
+def test_viewers_read_them():
+    text = written(told(), "collapsed")
+    profile = gprof2dot.CollapseParser(io.StringIO(text)).parse()
+    assert profile[gprof2dot.SAMPLES] == 1640
+    assert formats.by_name("collapsed").reader(text.encode()).functions
+    back = formats.by_name("speedscope").reader(written(told(), "speedscope", "bytes").encode())
+    assert sum(back.functions["own_ns"]) == sum(totals(told(), "bytes").values())
+
+
+def test_nothing_is_written():
+    nothing = Builder().build(META)
+    assert written(nothing, "collapsed") == ""
+    SPEEDSCOPE.validate(json.loads(written(nothing, "speedscope")))
+
+
+@pytest.mark.parametrize("name", ["collapsed", "speedscope", "json"])
+def test_hostile_names_do_no_harm(name):
+    text = written(hostile(), name)
+    assert not any((ord(char) < 32 and char != "\n") or 127 <= ord(char) < 160 for char in text)
+    assert "\u202e" not in text
+    assert "</script>" not in text or name == "collapsed"
+    if name == "collapsed":
+        assert all(re.fullmatch(r"[^;]+;[^;]+ 3", line) for line in text.splitlines())
+
+
+def test_damage_is_an_error_and_no_crash(tmp_path):
+    whole = written(drawn(5), "json").encode()
+    dice = random.Random(20)
+    path = tmp_path / "damaged.json"
+    for turn in range(200):
+        data = bytearray(whole)
+        at = dice.randrange(len(data))
+        if turn % 3 == 0:
+            data[at] = dice.randrange(256)
+        elif turn % 3 == 1:
+            del data[at : at + dice.randrange(1, 20)]
+        else:
+            numbers = list(re.finditer(rb"\d+", whole))
+            start, end = dice.choice(numbers).span()
+            data[start:end] = dice.choice([b"-1", b"1e400", b"18446744073709551616", b"null", b"99"])
+        path.write_bytes(data)
+        with contextlib.suppress(FormatError):
+            recording = formats.read(path)
+            by_path(recording), leaks(recording)
