@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ import pytest
 from seismo.model import Builder
 from seismo.report.paper import Paper
 from seismo.report.terminal import View, write_report
+
+sys.path.insert(0, str(Path(__file__).parent))  # the tests are imported by path, so their folder is on no path
 
 GOLDEN = Path(__file__).parent / "golden"
 LIBRARY = "/usr/lib/python3.12"

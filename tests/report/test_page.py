@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from made_objects import server
 
 from seismo.cli.main import main
 from seismo.coverage import analysis
@@ -16,7 +17,7 @@ from seismo.coverage.result import Problem
 from seismo.coverage.settings import Settings
 from seismo.errors import FormatError
 from seismo.model import Builder
-from seismo.report.page import write_coverage, write_lines
+from seismo.report.page import write_coverage, write_lines, write_objects
 from seismo.report.page.coverage import page_name
 from seismo.report.page.document import bar
 from seismo.report.page.highlight import highlighted
@@ -26,7 +27,7 @@ ALLOWED = set(
     re.findall(
         r"\w+",
         "html head meta title style script body header main footer nav section aside h1 h2 p b i s a span code kbd "
-        "label input button div table thead tbody tfoot tr th td ul ol li details summary svg rect",
+        "label input button div table thead tbody tfoot tr th td ul ol li details summary svg rect path text g h3 br",
     )
 )
 HOSTILE = '</code></script><script>alert(1)</script><img src=x onerror="alert(2)">\'&lt;\x1b[31m\u202e'
@@ -367,3 +368,96 @@ def test_an_empty_recording_has_a_page(tmp_path, monkeypatch):
     check(Page(tmp_path / "lines.html"), tmp_path)
     report = analysis.analyze(b.build({"recorder": "coverage"}), Settings(folder=str(tmp_path)))
     check(Page(write_coverage(report, tmp_path / "html")), tmp_path / "html")
+
+
+# ---- objects ----
+
+
+def rows(page, table):
+    """The cells of a table's body as text, row by row."""
+    (body,) = re.findall(rf'<table id="{table}-table".*?<tbody>(.*?)</tbody>', page.source, re.DOTALL)
+    cells = [
+        re.findall(r"<t[hd][ >].*?</t[hd]>", row, re.DOTALL) for row in re.findall(r"<tr>.*?</tr>", body, re.DOTALL)
+    ]
+    return [[re.sub(r"<[^>]+>", "", cell).replace("\u202f", ",") for cell in row] for row in cells]
+
+
+def test_objects_have_a_page(tmp_path):
+    write_objects(server(tmp_path / "app", paths=True), tmp_path / "refs.html")
+    page = Page(tmp_path / "refs.html")
+    check(page, tmp_path)
+    assert re.search("<h1>app.py --serve: <b>1\u202f113\u202f055 objects</b></h1>", page.source)
+    assert set(page.ids) >= {"time", "calls", "types", "lifetimes", "lines", "cycles", "holders"}
+    types = {row[0]: row for row in rows(page, "types")}
+    assert types["app.Token"][1] == "600,000"
+    assert types["app.Token"][-1] == "≈500 / 2 µs"
+    assert types["list"][7] == "≥56.0 kB"
+    assert types["app.Session"][-1] == "lives on"
+    (lines,) = (row for row in rows(page, "lines") if row[0].startswith("app.Token"))
+    assert "app.py:14" in lines[0]
+    assert "tokens = [Token(part)" in lines[0]
+    assert [row[0].split()[0] for row in rows(page, "cycles")] == ["app.Node"]
+    calls = {row[0].split()[0]: row[1] for row in rows(page, "calls") if row[0].startswith("app.")}
+    assert calls["app.Session"] == "leak: every call leaves some"
+    assert calls["app.Token"] == "nothing is left"
+
+
+def test_every_title_of_objects_can_be_sorted_by(tmp_path):
+    write_objects(server(tmp_path / "app"), tmp_path / "refs.html")
+    source = (tmp_path / "refs.html").read_text()
+    for table in re.findall(r'<table id="[^"]*" class="sortable">.*?</table>', source, re.DOTALL):
+        heads = re.findall(r"<th[ >]", table.partition("</thead>")[0])
+        body = re.findall(r"<tr>.*?</tr>", table.partition("</thead>")[2], re.DOTALL)
+        assert body
+        assert {len(re.findall(r"<t[hd][ >]", row)) for row in body} == {len(heads)}
+
+
+def test_the_graph_of_holders_goes_from_survivors_to_roots(tmp_path):
+    write_objects(server(tmp_path / "app"), tmp_path / "refs.html")
+    source = (tmp_path / "refs.html").read_text()
+    graph = source[source.index('<svg class="graph"') :]
+    boxes = re.findall(r'<g class="(\w+)"><title>(.*?)</title><rect x="(\d+)"', graph)
+    assert sum(name.startswith("module app") for _, name, _ in boxes) == 1  # three ways lead to one box
+    at = {name: int(x) for _, name, x in boxes}
+    kinds = {kind: {int(x) for of, _, x in boxes if of == kind} for kind, _, _ in boxes}
+    assert kinds["survivors"] == {min(at.values())}
+    assert kinds["root"] == {max(at.values())}
+    assert max(kinds["survivors"]) < min(kinds["holder"])
+    assert graph.count('class="edge"') == 10  # of nine ways one goes over two columns, in two pieces
+
+
+def test_hostile_names_of_objects_do_no_harm(tmp_path):
+    recording = server(tmp_path / "app", calls=100, hostile=HOSTILE, sampled=True)
+    write_objects(recording, tmp_path / "refs.html", title=HOSTILE)
+    page = Page(tmp_path / "refs.html")
+    check(page, tmp_path)
+    assert "alert" not in page.text("script")
+    assert page.source.count("alert(1)") > 5
+
+
+def test_objects_by_type_alone_and_none_at_all_have_a_page(tmp_path):
+    b = Builder()
+    b.process()
+    write_objects(b.build({"recorder": "lifetimes"}), tmp_path / "refs.html")
+    check(Page(tmp_path / "refs.html"), tmp_path)
+    b.type("builtins", "dict", born=5, died=2)
+    b.loss("refs-taken", 1, "tracemalloc")
+    write_objects(b.build({"recorder": "lifetimes"}), tmp_path / "refs.html")
+    page = Page(tmp_path / "refs.html")
+    check(page, tmp_path)
+    assert "another tool took the interpreter" in page.text("li")
+    assert [row[:2] for row in rows(page, "types")] == [["dict", "5"]]
+    assert "lines" not in page.ids
+
+
+def test_wide_graphs_of_holders_are_cut(tmp_path):
+    b = Builder()
+    b.process()
+    made = b.object(b.type("app", "Leaked", born=500), born=500)
+    for number in range(50):
+        b.holder(made, -1, f"app.Holder{number}", ".x", count=number, asked=500)
+    write_objects(b.build({"recorder": "lifetimes"}), tmp_path / "refs.html")
+    page = Page(tmp_path / "refs.html")
+    check(page, tmp_path)
+    assert "40 smaller holders are not drawn" in page.text("p")
+    assert "app.Holder49 holds 49" in page.text("title")

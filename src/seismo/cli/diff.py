@@ -3,6 +3,7 @@
 In time, with the error of the change: one within its error is said to be none.
 In calls, which are exact. And which functions came and went. A function is the
 same when its module, name and file's name are; it may move to other lines.
+Of recordings of objects: births, what is alive, bytes, by type and by line.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from seismo.errors import UsageError
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+
+    from seismo.model import Recording
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -39,10 +42,27 @@ def run(args: Namespace) -> int:
         if recording.kind == "coverage":
             hint = "for what changed and was not executed: seismo report FILE --changed-since REV"
             raise UsageError("a recording of coverage has no calls to compare", path, hint)
+    limit = args.limit if args.limit > 0 else None
+    if "lifetimes" in (old.kind, new.kind):
+        return _objects(args, old, new, limit)
     rows = list(model.diff(old, new))
     if args.json:
         sys.stdout.write(as_json(rows, args.old, args.new) + "\n")
     else:
         paper = paper_for(sys.stdout, color=not args.no_color)
-        write_changes(paper, old, new, rows, limit=args.limit if args.limit > 0 else None)
+        write_changes(paper, old, new, rows, limit=limit)
+    return 0
+
+
+def _objects(args: Namespace, old: Recording, new: Recording, limit: int | None) -> int:
+    from seismo.report.object_changes import as_json, write_changes
+    from seismo.report.paper import paper_for
+
+    for path, recording in ((args.old, old), (args.new, new)):
+        if recording.kind != "lifetimes":
+            raise UsageError("a recording of objects can only be compared with another", path, "see: seismo info FILE")
+    if args.json:
+        sys.stdout.write(as_json(old, new, (args.old, args.new)) + "\n")
+    else:
+        write_changes(paper_for(sys.stdout, color=not args.no_color), old, new, limit)
     return 0

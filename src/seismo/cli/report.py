@@ -11,6 +11,13 @@ lines these are. 12-15 never ran; 20->25 is a branch that was never taken. The
 exit status is 1 when coverage is less than --fail-under, or when a line that
 has changed since --changed-since was not executed.
 
+Of objects, what was born, what died young, what lives on and who holds it, by
+type and by the line that made it.
+
+  ≈      an estimate: the live objects were too many to follow each
+  ≤ ≥    an upper and a lower bound
+  short  died before 256 others were born, or within a millisecond
+
 The report is as wide as the terminal; on a pipe, as COLUMNS says, or 80.
 """
 
@@ -39,13 +46,14 @@ _EXAMPLES = (
     "  seismo report tests.seismo --skip-covered --show-missing\n"
     "  seismo report tests.seismo --changed-since main\n"
     "  seismo report tests.seismo --line app/core.py:12\n"
-    "  seismo report tests.seismo --html htmlcov"
+    "  seismo report tests.seismo --html htmlcov\n"
+    "  seismo report refs.seismo --by line --sort live --type 'app.*'"
 )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments of `seismo report`."""
-    from seismo.cli import report_coverage
+    from seismo.cli import report_coverage, report_objects
     from seismo.cli.files import add_file
 
     add_file(parser)
@@ -55,13 +63,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_order,
         help="of calls: own (default), total, calls, awaiting; of lines: own (default), inner, total, hits, awaiting; "
         "of coverage: name (default), statements, missing, branches, partial, percent, and --sort=-missing for the "
-        "largest first",
+        "largest first; of objects: born (default), died, gc, live, peak, bytes, live-bytes, short",
     )
     parser.add_argument("--all", action="store_true", help="everything: all functions, the whole tree, all contexts")
     parser.add_argument(
         "--html",
         metavar="OUT",
-        help="write HTML pages instead: of coverage into a folder, of lines into a file",
+        help="write HTML pages instead: of coverage into a folder, of lines or objects into a file",
     )
     parser.add_argument("--no-color", action="store_true", help="no colours on a terminal (so does NO_COLOR)")
     what = parser.add_argument_group("of calls: what to show")
@@ -116,10 +124,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     only.add_argument(
         "--libraries",
         action="store_true",
-        help="of lines: those of the standard library and of installed packages, too; they are left out unless "
+        help="of lines and objects: those of the standard library and of installed packages, too; left out unless "
         "something is chosen (--only, --module, --where, --all), here or when it was recorded",
     )
     report_coverage.add_arguments(parser)
+    report_objects.add_arguments(parser)
     parser.epilog = _EXAMPLES
 
 
@@ -127,8 +136,9 @@ def _order(word: str) -> str:
     from seismo.report.coverage import ORDERS as OF_COVERAGE
     from seismo.report.functions import ORDERS as OF_CALLS
     from seismo.report.lines import ORDERS as OF_LINES
+    from seismo.report.objects import ORDERS as OF_OBJECTS
 
-    orders = dict.fromkeys([*OF_CALLS, *OF_LINES, *OF_COVERAGE])
+    orders = dict.fromkeys([*OF_CALLS, *OF_LINES, *OF_COVERAGE, *OF_OBJECTS])
     if word.removeprefix("-") not in orders:
         raise argparse.ArgumentTypeError(f"{word!a} is none of {', '.join(orders)}")
     return word
@@ -181,7 +191,7 @@ def refuse(args: argparse.Namespace, options: Mapping[str, object], what: str) -
 
 def run(args: argparse.Namespace) -> int:
     """Shows the recording on standard output."""
-    from seismo.cli import report_coverage
+    from seismo.cli import report_coverage, report_objects
     from seismo.cli.files import open_recording
 
     if args.columns:
@@ -199,8 +209,14 @@ def run(args: argparse.Namespace) -> int:
     recording = open_recording(args.file)
     if recording.kind == "coverage":
         refuse(args, _OF_CALLS, "calls")
+        refuse(args, report_objects.OPTIONS, "objects")
         return report_coverage.run(args, recording)
     refuse(args, report_coverage.OPTIONS, "coverage")
+    about_calls = args.tree or args.callers or args.callees
+    if recording.kind == "lifetimes" and not (about_calls and len(recording.tree)):
+        refuse(args, {name: value for name, value in _OF_CALLS.items() if name not in ("limit", "libraries")}, "calls")
+        return report_objects.run(args, recording)
+    refuse(args, report_objects.OPTIONS, "objects")
     return (_lines if recording.kind == "linetimes" else _calls)(args, recording)
 
 

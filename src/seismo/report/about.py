@@ -34,7 +34,8 @@ def write_about(paper: Paper, recording: Recording, path: str) -> None:
     if made:
         facts.append(("made by", printable(made)))
     facts += header(recording, paper.signs)
-    sizes = (text.number_of(len(getattr(recording, name)), *words) for name, words in _ROWS.items())
+    rows = {**_ROWS, **(_OBJECT_ROWS if recording.kind == "lifetimes" else {})}
+    sizes = (text.number_of(len(getattr(recording, name)), *words) for name, words in rows.items())
     facts.append(("holds", ", ".join(sizes)))
     facts += [
         ("clock", printable(clock)) for clock in sorted({str(row.clock) for row in recording.processes if row.clock})
@@ -58,6 +59,13 @@ _ROWS = {
     "threads": ("thread",),
     "processes": ("process", "processes"),
     "losses": ("loss or note", "losses and notes"),
+}
+_OBJECT_ROWS = {
+    "types": ("type",),
+    "objects": ("creating line of a type", "creating lines of types"),
+    "object_spans": ("span",),
+    "holders": ("holder of survivors", "holders of survivors"),
+    "marks": ("mark",),
 }
 
 
@@ -104,7 +112,7 @@ def as_json(recording: Recording, path: str) -> str:
             "threads": _rows(recording.threads),
             "losses": _rows(recording.losses),
             "problems": list(recording.problems),
-            "rows": {name: len(getattr(recording, name)) for name in _ROWS},
+            "rows": {name: len(getattr(recording, name)) for name in {**_ROWS, **_OBJECT_ROWS}},
             "calls": sum(recording.functions["calls"]),
             "resumes": sum(recording.functions["resumes"]),
             "own_ns": round(sum(recording.functions["own_ns"])),

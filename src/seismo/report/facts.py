@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from seismo.escape import printable
+from seismo.report import object_facts
 from seismo.report.text import Signs, count, duration, number_of
 
 TYPE_CHECKING = False
@@ -30,6 +31,10 @@ NOTES = (
     "branches-unknown",
     "tracers-dropped",
     "calls-unended",
+    "objects-sampled",
+    "refs-trashcan",
+    "refs-unspecialised",
+    "survivors-old",
 )
 
 # For each kind the words for it; {n} is its count, {s} and {es} the plural's, {time} the count as a time, {detail} what
@@ -53,6 +58,18 @@ LOSSES = {
     "calls-unended": "{n} matched call{s} had not ended when the watch did: counted, without a time",
     "matches-lost": "{n} match{es} lost: no memory, no room on the stack, or an answer that failed",
     "limit-reached": "the watch stopped after {n} match{es}: later ones are missing",
+    "objects-sampled": "the table of live objects was full: of later ones 1 in {n} was followed, and what is marked "
+    "{about} is estimated from these",
+    "objects-lost": "{n} object{s} could not be followed for want of memory: their births are counted, no more",
+    "sites-full": "{n} birth{s} counted by type only: there was no room for more creating lines",
+    "spans-lost": "{n} call{s} of the functions that were asked for could not be followed",
+    "refs-taken": "another tool took the interpreter's hook {n} time{s}{detail}",
+    "refs-blind": "births and deaths within {time} are missing{detail}",
+    "refs-trashcan": "this version of Python does not tell when deeply nested containers die: some of what is shown as "
+    "live is not",
+    "refs-unspecialised": "with call paths the interpreter makes some objects for calls that it makes without any in "
+    "the bare program (tuples of arguments, bound methods, super objects)",
+    "survivors-old": "what the calls left alive was counted for the last time {time} before the last flush",
     "time-unexplained": "{time} of the threads' time belong to no recorded function",
 }
 
@@ -143,7 +160,9 @@ def header(recording: Recording, signs: Signs) -> list[tuple[str, str]]:
         facts.append(("took", _took(recording, signs)))
         if recording.kind == "linetimes":
             facts.append(("lines", _timed_lines(recording)))
-        else:
+        elif recording.kind == "lifetimes":
+            facts += object_facts.facts(recording, signs)
+        if recording.kind not in ("linetimes", "lifetimes") or any(recording.functions["calls"]):
             facts.append(("matches", _matches(recording)) if is_watch(recording) else ("calls", _calls(recording)))
         measured = how_measured(recording, signs)
     if measured:
@@ -153,6 +172,8 @@ def header(recording: Recording, signs: Signs) -> list[tuple[str, str]]:
         facts.append(("filter", filtered))
     facts += [("note", sentence) for sentence in notes(recording, signs)]
     facts += [("lost", sentence) for sentence in losses(recording, signs)] or [("lost", "nothing")]
+    if recording.kind == "lifetimes":
+        facts.append(("unseen", object_facts.UNTOLD))
     return facts
 
 
@@ -194,7 +215,8 @@ def _took(recording: Recording, signs: Signs) -> str:
     parts.append(f"{duration(wall, signs)} wall" if wall > 0 else f"{duration(own, signs)} in functions")
     if cpu >= 0:
         parts.append(f"{duration(cpu, signs)} CPU")
-    if not is_watch(recording):  # there, one thread stands for all
+    one_for_all = is_watch(recording) or (recording.kind == "lifetimes" and not len(recording.tree))
+    if not one_for_all:
         parts.append(number_of(max(1, len(recording.threads)), "thread"))
     return ", ".join(parts)
 
@@ -260,14 +282,16 @@ def how_measured(recording: Recording, signs: Signs) -> str:
     sources = sorted({str(row.source) for row in rows if row.source})
     clocks = sorted({str(row.clock).partition(":")[0] for row in rows if row.clock})  # without why it was chosen
     parts = []
-    if is_watch(recording):
+    if recording.kind == "lifetimes":
+        parts.append(object_facts.how_measured(recording, signs))
+    elif is_watch(recording):
         parts.append("every match counted, every matched call timed, the cost of watching included")
         parts.append("each function stands alone: own and total are its time without matched calls inside")
     elif sources and recording.kind == "linetimes":
         parts.append(f"every hit counted (source: {printable(' and '.join(sources))})")
     elif sources:
         parts.append(f"every call counted (source: {printable(' and '.join(sources))})")
-    if clocks:
+    if clocks and recording.kind != "lifetimes":
         read = max((row.clock_ns for row in rows), default=0)
         cost = f", {duration(read, signs)} a read" if read > 0 else ""
         parts.append(f"clock: {printable(' and '.join(clocks))}{cost}")
@@ -279,7 +303,8 @@ def how_measured(recording: Recording, signs: Signs) -> str:
 
 def notes(recording: Recording, signs: Signs) -> list[str]:
     """What was estimated or repaired, a sentence a kind."""
-    return [sentence for kind, sentence in _sentences(recording, signs) if kind in NOTES]
+    said = object_facts.notes(recording) if recording.kind == "lifetimes" else []
+    return said + [sentence for kind, sentence in _sentences(recording, signs) if kind in NOTES]
 
 
 def losses(recording: Recording, signs: Signs) -> list[str]:
@@ -314,6 +339,7 @@ def _loss(kind: str, number: int, details: list[str], signs: Signs) -> str:
             time=duration(number, signs),
             detail=f": {shown}" if shown else "",
             at_least=signs.at_least,
+            about=signs.about,
         )
     )
 

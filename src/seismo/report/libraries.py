@@ -20,6 +20,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from seismo.model import Recording
+
 STANDARD = "the standard library"
 INSTALLED = "installed packages"
 
@@ -79,6 +81,18 @@ def libraries(files: Iterable[tuple[str, str, Iterable[str]]]) -> dict[str, str]
         result[name] = "" if "" in made_by else made_by.pop()
     own = any(not kind for name, kind in result.items() if name in known or "__main__" in made[name])
     return result if own else dict.fromkeys(result, "")
+
+
+def of_functions(recording: Recording, ids: Iterable[int]) -> dict[int, str]:
+    """The library of each of these functions of a recording; "": the program's own."""
+    names, modules = recording.functions["file"], recording.functions["module"]
+    paths = {row.file: row.path for row in recording.sources}
+    keys = {function: file_key(names[function], modules[function]) for function in ids}
+    files: dict[str, tuple[str, set[str]]] = {}
+    for function, key in keys.items():
+        files.setdefault(key, (paths.get(names[function], ""), set()))[1].add(modules[function])
+    whose = libraries((key, path, members) for key, (path, members) in files.items())
+    return {function: whose[key] for function, key in keys.items()}
 
 
 def library_words(times: Mapping[str, float], whole_ns: float, signs: Signs) -> str:

@@ -160,7 +160,7 @@ def write_hottest(paper: Paper, program: TimedProgram, view: LinesView) -> None:
         room = width - text.cells(where) - 2
         if room < 8:
             return [(where, "name")]
-        return [(where, "name"), ("  " + _cut(source or name, room, signs), "quiet")]
+        return [(where, "name"), ("  " + text.beginning(source or name, room, signs), "quiet")]
 
     write_table(paper, headings, rows, last)
     _more(paper, len(lines) - len(shown), "line")
@@ -271,11 +271,11 @@ def _write_function(paper: Paper, file: TimedFile, function: TimedFunction, hott
         paper.line(
             (text.left(row[0], widths[0]), "hot" if hot else "time"),
             "  " + "  ".join(cells),
-            ("  " + _cut(source, room, signs), style),
+            ("  " + text.beginning(source, room, signs), style),
         )
         for offset, words, hits in [] if line is None else line.instructions:
             blank = " " * (widths[0] + 2)
-            what = _cut(f"{offset:>5} {printable(words) or '?'}", room, signs)
+            what = text.beginning(f"{offset:>5} {printable(words) or '?'}", room, signs)
             paper.line(
                 (blank + text.right(text.count(hits), widths[1]), "quiet"),
                 " " * (sum(widths[2:]) + 2 * len(widths[2:]) + 2),
@@ -307,12 +307,3 @@ def _cells(
 def _shown(source: str) -> str:
     """A source text as it can be shown: tabs as blanks, whatever is not plain text escaped."""
     return printable(source.expandtabs(TAB).rstrip())
-
-
-def _cut(words: str, width: int, signs: Signs) -> str:
-    """The text in at most `width` columns, its end cut off."""
-    if text.cells(words) <= width:
-        return words
-    while words and text.cells(words) > width - text.cells(signs.cut):
-        words = words[:-1]
-    return words + signs.cut

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from seismo.escape import printable
 from seismo.report.facts import cpu_ns, filter_words, losses, wall_ns
-from seismo.report.libraries import file_key, libraries, library_words
+from seismo.report.libraries import library_words, of_functions
 from seismo.report.text import Signs, aligned, cells, count, duration, error, left, location, percent, right, wrapped
 
 TYPE_CHECKING = False
@@ -75,14 +75,7 @@ def _libraries(recording: Recording, ran: set[int]) -> dict[int, str]:
     """Each function's library; none of what was chosen is any's."""
     if filter_words(recording):
         return dict.fromkeys(ran, "")
-    names, modules = recording.functions["file"], recording.functions["module"]
-    paths = {row.file: row.path for row in recording.sources}
-    keys = {function: file_key(names[function], modules[function]) for function in ran}
-    files: dict[str, tuple[str, set[str]]] = {}
-    for function, key in keys.items():
-        files.setdefault(key, (paths.get(names[function], ""), set()))[1].add(modules[function])
-    whose = libraries((key, path, members) for key, (path, members) in files.items())
-    return {function: whose[key] for function, key in keys.items()}
+    return of_functions(recording, ran)
 
 
 def _indented(sentence: str) -> list[str]:

@@ -30,13 +30,21 @@ class Signs:
         self.arrow = "->" if plain else "→"
         self.times = "x" if plain else "×"
         self.full, self.empty = ("#", ".") if plain else ("█", "░")
+        self.about = "~" if plain else "≈"
+        self.at_most = "<=" if plain else "≤"
+        self.held = "<-" if plain else "←"
+        self.steps = "_.-:=+*#" if plain else "▁▂▃▄▅▆▇█"  # for nothing, then by height
+        # What stands before a branch of a drawn tree, before its last one, and below each of the two.
+        self.fork, self.end, self.beside, self.below = (
+            ("|- ", "`- ", "|  ", "   ") if plain else ("├─ ", "└─ ", "│  ", "   ")
+        )
 
     @classmethod
     def of(cls, stream: TextIO) -> Signs:
         """The signs that the stream's encoding can carry."""
         encoding = getattr(stream, "encoding", None) or "utf-8"  # None: a StringIO, which carries anything
         try:
-            "µ±≥…▸→×█░".encode(encoding)
+            "µ±≥…▸→×█░≈≤←▁▂▃▄▅▆▇├─└│".encode(encoding)
         except (UnicodeError, LookupError):
             return cls(plain=True)
         return cls()
@@ -63,6 +71,28 @@ def three_digits(value: float) -> str:
     if value < 99.95:
         return f"{value:.1f}"
     return f"{value:.0f}" if value < 999.5 else "1000"
+
+
+def size(number: float) -> str:
+    """A number of bytes to three significant digits, exact below a thousand: `1.23 MB` (10^6), `456 B`."""
+    if number < 1_000:
+        return f"{number:.0f} B"
+    for unit in ("kB", "MB", "GB"):
+        number /= 1_000
+        digits = three_digits(number)
+        if digits != "1000":
+            return f"{digits} {unit}"
+    return f"{number / 1_000:,.2f} TB"
+
+
+def sparkline(values: Iterable[float], signs: Signs) -> str:
+    """A sign for each value by its share of the largest; nothing at all has a sign of its own."""
+    heights = list(values)
+    highest = max(heights, default=0) or 1
+    most = len(signs.steps) - 1
+    return "".join(
+        signs.steps[min(most, max(1, round(most * value / highest))) if value > 0 else 0] for value in heights
+    )
 
 
 def aligned(time: str) -> str:
@@ -128,6 +158,21 @@ def shorten(text: str, width: int, signs: Signs) -> str:
     head = _fitting(text, room // 3)
     tail = _fitting(text[::-1], room - cells(head))[::-1]
     return head + signs.cut + tail
+
+
+def line_and_type(place: str, type_: str, function: str, width: int, signs: Signs) -> str:
+    """`app.py:12  app.Session  handle` in at most `width` columns: the function goes first, then the type's middle."""
+    place = shorten(place, max(8, width - 10), signs)
+    room = width - cells(place) - 2
+    shown = place + "  " + shorten(type_, max(8, room), signs)
+    return f"{shown}  {function}" if function and cells(shown) + 2 + cells(function) <= width else shown
+
+
+def beginning(text: str, width: int, signs: Signs) -> str:
+    """The text in at most `width` columns: what is too long loses its end."""
+    if cells(text) <= width:
+        return text
+    return _fitting(text, max(0, width - len(signs.cut))) + signs.cut
 
 
 def _fitting(text: Iterable[str], width: int) -> str:

@@ -1,0 +1,385 @@
+"""What a reader sees of a recording of objects: the report, the summary, the differences."""
+
+import io
+import json
+import re
+
+import pytest
+from made_objects import SOURCE, server
+from rich.console import Console
+
+from seismo.cli.main import main
+from seismo.model import Builder
+from seismo.model.objects import Lifetimes
+from seismo.report import objects_summary
+from seismo.report.object_changes import write_changes
+from seismo.report.object_facts import Timeline
+from seismo.report.object_verdicts import each
+from seismo.report.object_words import median, one_digit, rough_duration
+from seismo.report.objects import ObjectsView, write_report
+from seismo.report.paper import ColourPaper, Paper
+from seismo.report.text import Signs, cells, line_and_type, size, sparkline
+
+HOSTILE = "</script><script>alert(1)</script>\x1b[31m\n\u202e"
+
+
+def told(recording, width=100, signs=None, **view):
+    out = io.StringIO()
+    write_report(Paper(out, width, signs), recording, ObjectsView(**view))
+    return out.getvalue().splitlines()
+
+
+TITLES = ("Alive", "Born in", "Types", "Lines", "Call paths", "Made and", "Cycles", "/")
+
+
+def section(lines, title):
+    """The lines under a heading, to the next heading."""
+    start = next(index for index, line in enumerate(lines) if line.startswith(title)) + 1
+    end = next((at for at in range(start, len(lines)) if lines[at].startswith(TITLES)), len(lines) + 1)
+    return lines[start : end - 1]
+
+
+def facts(lines):
+    """The facts at the top, by label."""
+    found = {}
+    label = ""
+    for line in lines[: lines.index("")]:
+        label = line[:10].strip() or label
+        found[label] = f"{found.get(label, '')} {line[10:]}".strip()
+    return found
+
+
+@pytest.fixture(scope="module")
+def leaking(tmp_path_factory):
+    return server(tmp_path_factory.mktemp("app"))
+
+
+@pytest.fixture(scope="module")
+def with_paths(tmp_path_factory):
+    return server(tmp_path_factory.mktemp("app"), paths=True, spans=False)
+
+
+def test_the_facts_come_first(leaking):
+    said = facts(told(leaking))
+    assert said["objects"] == (
+        "1,113,055 born, 1,110,985 died (of them 980 by the cycle collector), 2,070 live at the end, peak ≥2,895, of 9 "
+        "types"
+    )
+    assert said["live"].startswith("▂▂")
+    assert said["live"].endswith("most seen 2,895 after 1.78 s of 1.83 s")
+    assert said["spans"] == "1,000 calls of app:handle"
+    assert said["marks"] == "1 mark: warm"
+    assert said["lost"] == "nothing"
+    assert "small ints" in said["unseen"]
+
+
+def test_what_the_hook_did_not_see_is_told():
+    b = Builder()
+    b.process()
+    b.type("app", "Thing", born=9, died=4, unseen=2, before=3, resurrected=1, died_by_gc=1, flags=32)
+    b.loss("refs-taken", 2, "tracemalloc")
+    b.loss("refs-blind", 1_500_000, "")
+    b.loss("objects-sampled", 8)
+    said = facts(told(b.build({"recorder": "lifetimes"})))
+    assert "of them ≈1 by the cycle collector" in said["objects"]
+    assert "3 objects died that had been born before the recording" in said["note"]
+    assert "2 objects died unseen" in said["note"]
+    assert "1 object lived on after a first death" in said["note"]
+    assert "1 in 8 was followed, and what is marked ≈ is estimated" in said["note"]
+    assert "another tool took the interpreter's hook 2 times: tracemalloc" in said["lost"]
+    assert "births and deaths within 1.50 ms are missing" in said["lost"]
+
+
+def test_types_and_lines_by_births(leaking):
+    lines = told(leaking)
+    types = section(lines, "Types by births")
+    assert re.split(r"  +", types[1].strip()) == ["600,000", "33.6 MB", "≈500 / 2 µs", "app.Token"]
+    node = next(line for line in types if line.endswith("app.Node"))
+    assert node.split()[:3] == ["1,000", "980", "20"]
+    made = section(lines, "Lines by births")
+    assert made[1].split()[:3] == ["1,100,000", "100", "%"]
+    assert made[1].endswith("app.py:14  app.Token 55 %, str 45 %")
+    assert made[2].strip() == "tokens = [Token(part) for part in request.split()]"
+    assert any("no Python line  types.CodeType" in line for line in made)
+
+
+def test_what_calls_leave_is_judged_and_its_holders_drawn(leaking):
+    left = section(told(leaking), "Alive after the calls they were born in (1,000 calls of app:handle)")
+    text = "\n".join(left)
+    assert re.search(r"1,000 +1 +1,000  ██████████  leak: every call leaves some\n    app\.py:15  app\.Session", text)
+    assert re.search(r"12 +0\.012 +12  █▁▁▁▁▁▁▁▁▁  warm-up: re/__init__\.py:340  re\.Pattern\n", text)
+    assert re.search(r"1 +0\.001 +1  ▁▁▁▁▁▁▁▁▁█  last call: app\.py:17  app\.Answer\n", text)
+    assert re.search(r"20 +0\.02 +20  ▁▁▁▁▁▁▁▁▁█  the latest calls: a bounded cache", text)
+    start = left.index("    held by (100 of them asked):")
+    assert left[start + 1 : start + 5] == [
+        "    ├─ 90 ← ['…'] of dict ← SESSIONS of module app",
+        "    └─ 10 ← […] of list ← .items of app.Queue",
+        "       ├─ 7 ← backlog of module app",
+        "       └─ 3 ← queue of frame app:main",
+    ]
+    born = section(told(leaking), "Born in the calls")
+    assert re.search(r"600 +600,000 +600,000 +0 +0  app\.py:14  app\.Token", "\n".join(born))
+
+
+@pytest.mark.parametrize("exit_", ["", "0"])
+def test_nothing_left_is_good_news(exit_):
+    """Also of a process that was killed, whose last flush told."""
+    b = Builder()
+    b.process(exit=exit_)
+    handle = b.function("app", "handle", "app.py", 1)
+    b.object(b.type("app", "T", born=5, died=5), handle, 2, born=5, died=5, span_born=5, span_died=5)
+    b.object_span(handle, 0, 5, start_ns=1, end_ns=2, born=5, died=5)
+    recording = b.build({"recorder": "lifetimes"})
+    left = section(told(recording), "Alive after the calls")
+    assert left == ["  nothing: all that was born in a call was dead at the end"]
+    assert any("none alive at the end" in line for line in summed_up(recording))
+
+
+def test_call_paths_and_own_time_beside(with_paths):
+    lines = told(with_paths)
+    thrown = section(lines, "Made and thrown away")
+    assert re.search(r"600,000 +53\.9 % +49\.2 % .*app\.py:14  app\.Token", thrown[1])
+    alive = section(lines, "Alive at the end")
+    assert any("held by (100 of them asked)" in line for line in alive)
+    path = section(told(with_paths, by="path", types=("Token",)), "Call paths by births (types Token)")
+    assert path[2].strip() == "app:<module> → app:handle → app:handle.<locals>.<listcomp>"
+
+
+def test_the_programs_own_lines_come_before_libraries():
+    b = Builder()
+    b.process()
+    kind = b.type("builtins", "str", born=1_600, died=100)
+    places = (
+        ("app", "main", "/x/app.py", 100),
+        ("json", "loads", "/usr/lib/python3.14/json/__init__.py", 1_000),
+        ("importlib._bootstrap_external", "_compile_bytecode", "<frozen importlib._bootstrap_external>", 500),
+    )
+    for module, name, file, born in places:
+        b.object(kind, b.function(module, name, file, 1), 2, born=born, died=born // 10)
+    recording = b.build({"recorder": "lifetimes"})
+    besides = "besides, 1,000 by lines of the standard library, 500 by imports"
+    lines = section(told(recording), "Lines by births")
+    assert [line.split()[0] for line in lines[1::2]] == ["100", "besides,"]
+    assert lines[-1] == f"  {besides} (--libraries)"
+    assert "900 by lines of" in section(told(recording), "Alive at the end")[-1]
+    for more in ({"libraries": True}, {"everything": True}, {"types": ("str",)}):
+        assert len(section(told(recording, **more), "Lines by births")) == 7
+        assert any(" importlib._bootstrap_external:2  str" in line for line in told(recording, **more))
+    summary = summed_up(recording)
+    assert summary[-2].endswith("app.py:2  str  main")
+    assert summary[-1] == besides
+
+
+def test_cycles_and_their_lines(leaking):
+    cycles = section(told(leaking), "Cycles")
+    assert re.search(r"980 +100 % +1,000 +≈100,000 / 30 ms  app\.py:22  app\.Node", cycles[1])
+    assert "node.itself = node" in cycles[2]
+
+
+def test_one_table_sorted_and_cut(leaking):
+    lines = told(leaking, by="type", order="live", limit=2)
+    table = section(lines, "Types by objects alive at the end")
+    assert [row.split()[-1] for row in table[1:3]] == ["app.Session", "list"]
+    assert table[3] == "  … 5 more (--limit N, --all)"
+    assert not any(line.startswith("Lines") for line in lines)
+    only = section(told(leaking, by="line", types=("app.*",)), "Lines by births")
+    assert not any(row.endswith((" str", " list", "dict")) for row in only)
+
+
+def test_estimates_and_bounds_are_marked(tmp_path):
+    recording = server(tmp_path, sampled=True)
+    lines = told(recording, 120)
+    assert "≈ an estimate" in facts(lines)["measured"]
+    assert any("≈1,000" in line for line in section(lines, "Alive after"))
+    assert any("≈980" in line for line in section(lines, "Cycles"))
+    assert section(lines, "Lines by births")[1].split()[0] == "1,100,000"  # births are exact all the same
+
+
+@pytest.mark.parametrize("width", [72, 80, 100, 160])
+@pytest.mark.parametrize("plain", [False, True])
+def test_no_line_is_wider_than_the_paper(leaking, with_paths, tmp_path, width, plain):
+    hostile = server(tmp_path, calls=100, hostile=HOSTILE * 3, sampled=True)
+    for recording in (leaking, with_paths, hostile):
+        lines = told(recording, width, Signs(plain))
+        assert max(map(cells, lines)) <= width
+        assert all(line.isprintable() for line in lines)
+        assert not plain or all(line.isascii() for line in lines if "['…']" not in line and "[…]" not in line)
+
+
+def test_colour_changes_no_character(leaking):
+    out = io.StringIO()
+    console = Console(file=out, width=80, force_terminal=True, highlight=False, color_system="standard")
+    write_report(ColourPaper(console, 80, Signs()), leaking, ObjectsView())
+    assert "\x1b[" in out.getvalue()
+    assert [line.rstrip() for line in re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue()).splitlines()] == told(leaking, 80)
+
+
+def test_a_source_that_changed_is_not_shown(tmp_path):
+    recording = server(tmp_path)
+    (tmp_path / "app.py").write_text(f"# new\n{SOURCE}")
+    lines = told(recording)
+    assert not any("request.split()" in line for line in lines)
+    assert lines[-1].endswith("app.py has changed since it ran: its lines' texts are not shown")
+    (tmp_path / "app.py").unlink()
+    assert any("app:handle" in line for line in told(recording))
+
+
+def test_types_alone_and_nothing_at_all():
+    b = Builder()
+    b.process()
+    assert told(b.build({"recorder": "lifetimes"}))[-2:] == ["Types by births", "  none"]
+    b.type("builtins", "dict", born=5, died=2)
+    lines = told(b.build({"recorder": "lifetimes"}))
+    assert facts(lines)["measured"] == "births and deaths counted by type"
+    assert lines[-1].split() == ["5", "≤2", "≥3", "≥3", "dict"]
+    assert facts(lines)["objects"].startswith("5 born, ≤2 died, ≥3 live at the end, peak ≥3")
+    assert summed_up(b.build({"recorder": "lifetimes"}))[0] == "seismo: 5 objects born, ≤2 died, ≥3 live at the end"
+
+
+# ---- the summary ----
+
+
+def summed_up(recording, path=""):
+    out = io.StringIO()
+    objects_summary.write(recording, out, path)
+    return out.getvalue().splitlines()
+
+
+def test_the_summary_tells_leaks_with_their_holders(leaking):
+    lines = summed_up(leaking, "app-1.seismo")
+    assert len(lines) <= 20
+    assert lines[0].startswith("seismo: 1,113,055 objects born, 1,110,985 died (980 by the cycle collector)")
+    leak = next(index for index, line in enumerate(lines) if "leak: app.py:15  app.Session" in line)
+    assert "1,000 of 1,000 calls" in lines[leak]
+    assert lines[leak + 1].strip() == "← ['…'] of dict ← SESSIONS of module app"
+    assert lines[-1].startswith("seismo report app-1.seismo ")
+
+
+def test_the_summary_is_short_and_safe(with_paths, tmp_path):
+    hostile = server(tmp_path, calls=100, hostile=HOSTILE * 3)
+    hostile.problems += ["it is broken " * 30] * 9
+    for recording in (with_paths, hostile, Builder().build({"recorder": "lifetimes"})):
+        lines = summed_up(recording, "x\x1b.seismo")
+        assert len(lines) <= 24
+        assert max(map(cells, lines)) <= 80
+        assert all(line.isprintable() for line in lines)
+
+
+# ---- what changed ----
+
+
+def changes(old, new, width=100, limit=15):
+    out = io.StringIO()
+    write_changes(Paper(out, width, Signs()), old, new, limit)
+    return out.getvalue().splitlines()
+
+
+def test_changes_by_type_and_line(tmp_path):
+    old, new = server(tmp_path, calls=1_000, spans=False), server(tmp_path, calls=1_200, spans=False)
+    lines = changes(old, new)
+    assert "change    +222,600 born (+20 %), +200 freed by the cycle collector, +400 live at the end (+19 %)" in lines
+    types = section(lines, "Types that changed (3 of 9 are as they were)")
+    assert types[1].split() == ["600,000", "→", "720,000", "+20", "%", "33.6", "MB", "→", "40.3", "MB", "app.Token"]
+    made = section(lines, "Lines that changed")
+    assert any(line.endswith("app.py:15  app.Session  handle") and "1,000 → 1,200" in line for line in made)
+    assert sum("more (--limit N)" in line for line in changes(old, new, limit=2)) == 2
+    assert max(map(cells, changes(old, new, 80))) <= 80
+    same = changes(old, old)
+    assert "Types: none changed, of 9" in same
+    assert "Lines: none changed, of 10" in same
+
+
+# ---- the commands ----
+
+
+@pytest.fixture
+def files(leaking, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    leaking.save("refs.seismo")
+    b = Builder()
+    b.node(-1, b.thread(b.process()), b.function("app", "f", "app.py", 1), calls=1)
+    b.build({"recorder": "calltree"}).save("calls.seismo")
+    b = Builder()
+    b.type("builtins", "dict", born=5)
+    b.build({"recorder": "lifetimes"}).save("types.seismo")
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ("refs.seismo --sort own", "objects cannot be sorted by own"),
+        ("refs.seismo --columns own", "--columns is for recordings of calls"),
+        ("refs.seismo --tree", "--tree is for recordings of calls"),
+        ("refs.seismo --show-missing", "--show-missing is for recordings of coverage"),
+        ("refs.seismo --type nothing*", "there is no type 'nothing*'"),
+        ("refs.seismo --by path", "the recording has no call paths"),
+        ("refs.seismo --html out.html --by type", "--by is not for the HTML page"),
+        ("types.seismo --by line", "births and deaths by type only"),
+        ("calls.seismo --by type", "--by is for recordings of objects"),
+        ("calls.seismo --type dict", "--type is for recordings of objects"),
+    ],
+)
+def test_options_that_do_not_apply_are_refused(files, capsys, words, complaint):
+    assert main(["report", *words.split()]) == 2
+    assert complaint in capsys.readouterr().err
+
+
+def test_report_and_diff_are_commands(files, capsys):
+    assert main(["report", "refs.seismo", "--by", "all", "--sort", "live-bytes", "--limit", "3"]) == 0
+    assert "Types, lines and call paths by bytes alive at the end" in capsys.readouterr().out
+    assert main(["report", "refs.seismo", "--html", "refs.html"]) == 0
+    assert main(["info", "refs.seismo"]) == 0
+    assert "1,113,055 born" in capsys.readouterr().out
+    assert main(["diff", "refs.seismo", "types.seismo"]) == 0
+    assert "Types that changed" in capsys.readouterr().out
+    assert main(["diff", "refs.seismo", "types.seismo", "--json"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert {row["type"]: row["new"]["born"] for row in content["types"]}["dict"] == 5
+    assert main(["diff", "refs.seismo", "calls.seismo"]) == 2
+    assert "can only be compared with another" in capsys.readouterr().err
+
+
+# ---- pieces ----
+
+
+def test_the_timeline_keeps_peaks_and_births():
+    b = Builder()
+    b.process(start_ns=1_000)
+    for time, born, died in ((1_000, 0, 0), (1_100, 50, 0), (1_150, 50, 40), (1_900, 60, 60), (2_000, 60, 60)):
+        b.object_time(time, born, died)
+    timeline = Timeline(b.build({}), 4)
+    assert timeline.live == [50, 10, 10, 10]
+    assert timeline.highest == 50
+    assert timeline.took_ns == 1_000
+    assert sum(timeline.births) * 250e-9 == pytest.approx(60)
+    assert Timeline(Builder().build({})).live == []
+
+
+def test_medians_to_one_digit():
+    assert median(Lifetimes(())) is None
+    assert median(Lifetimes((5,))) == 0
+    assert 16 <= median(Lifetimes((0, 0, 0, 7, 1))) < 64
+    assert [one_digit(value) for value in (0, 0.4, 0.6, 4.4, 96, 1_234)] == [0, 0, 1, 4, 100, 1_000]
+    assert [rough_duration(ns, Signs()) for ns in (0, 7, 960, 2.6e3, 5e8, 3e9)] == [
+        "0 ns",
+        "7 ns",
+        "1 µs",
+        "3 µs",
+        "500 ms",
+        "3 s",
+    ]
+
+
+def test_small_words():
+    signs = Signs()
+    assert [size(number) for number in (0, 999, 1_000, 123_456, 999_999, 12e9, 5e15)] == [
+        "0 B", "999 B", "1.00 kB", "123 kB", "1.00 MB", "12.0 GB", "5,000.00 TB",
+    ]  # fmt: skip
+    assert sparkline([0, 0.01, 50, 100], signs) == "▁▂▅█"
+    assert sparkline([], signs) == ""
+    assert [each(*pair, False, signs) for pair in ((1_000, 1_000), (1, 1_000), (1, 3), (10**7, 3))] == [
+        "1", "0.001", "0.33", "≈3,333,333",
+    ]  # fmt: skip
+    assert line_and_type("a.py:1", "x.Y", "f", 20, signs) == "a.py:1  x.Y  f"
+    assert line_and_type("a.py:1", "x.Y", "function", 16, signs) == "a.py:1  x.Y"
