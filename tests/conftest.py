@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-# The tests are imported by path, so their folder is on no path: `recorded` can be imported by all of them.
+# The tests are imported by path, so their folder is on no path: `recorded` and others can be imported by all.
 sys.path.insert(0, str(Path(__file__).parent))
 
 # A shell starts what it runs in the background with Ctrl-C ignored, and children inherit that: programs would not stop.
@@ -15,7 +15,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # These record the test's own process.
-RECORDING = {"capi", "cover", "cprofile", "hooks", "lines", "native", "parity", "record", "watch"}
+RECORDING = {"capi", "cover", "cprofile", "hooks", "lines", "native", "parity", "record", "refs", "watch"}
 
 
 @pytest.fixture(autouse=True)

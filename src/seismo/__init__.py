@@ -16,6 +16,10 @@
         work()
     c.report()
 
+    with seismo.refs() as r:
+        work()
+    r.assert_objects(max_alive=0)
+
     seismo.open("app-12.seismo")
 
 Nothing is imported until it is used: `import seismo` in a program that never records costs next to nothing.
@@ -23,9 +27,9 @@ Nothing is imported until it is used: `import seismo` in a program that never re
 
 __version__ = "0.1.0"
 
+# RecordingError is to be had here, too: it is one of those that catching SeismoError catches.
 __all__ = [
     "Recording",
-    "RecordingError",
     "SeismoError",
     "__version__",
     "cover",
@@ -34,6 +38,7 @@ __all__ = [
     "merge",
     "open",
     "profile",
+    "refs",
     "start",
     "stop",
     "watch",
@@ -42,10 +47,12 @@ __all__ = [
 TYPE_CHECKING = False  # typing's own would import typing
 if TYPE_CHECKING:
     from seismo.covering import cover
-    from seismo.errors import RecordingError, SeismoError
+    from seismo.errors import RecordingError as RecordingError
+    from seismo.errors import SeismoError
     from seismo.model import Recording, merge
     from seismo.model import read as open  # noqa: A004  as in gzip.open
     from seismo.record.lines import lines
+    from seismo.record.refs import refs
     from seismo.record.session import profile, start, stop
     from seismo.watching.watch import watch
 
@@ -59,6 +66,7 @@ _HOMES = {
     "merge": ("seismo.model", "merge"),
     "open": ("seismo.model", "read"),
     "profile": ("seismo.record.session", "profile"),
+    "refs": ("seismo.record.refs", "refs"),
     "start": ("seismo.record.session", "start"),
     "stop": ("seismo.record.session", "stop"),
     "watch": ("seismo.watching.watch", "watch"),

@@ -84,8 +84,10 @@ def test_seismos_own_hooks(lab):
         ((3, 12, 5), {"110892"}, {"110514", "122029"}),
         ((3, 13, 0), {"140373", "122029", "120158", "130382"}, {"110892"}),
         ((3, 13, 18), {"122029"}, {"140373", "120158", "152375", "130382"}),
-        ((3, 14, 10), {"118327"}, {"140373", "152375"}),
-        ((3, 15, 2), {"118327", "122491"}, {"137400"}),
+        ((3, 14, 7), {"156371"}, {"130382"}),
+        ((3, 14, 10), {"118327"}, {"140373", "152375", "156371"}),
+        ((3, 15, 0), {"156371"}, set()),
+        ((3, 15, 2), {"118327", "122491"}, {"137400", "156371"}),
     ],
 )
 def test_bugs_by_version(version, there, not_there):
@@ -98,3 +100,22 @@ def test_what_coverage_would_take(lab):
     ended = lab.run(["-m", "seismo", "doctor"])
     (line,) = [line for line in ended.out.splitlines() if line.startswith("  seismo cover ")]
     assert ("tool id 5" in line) == (sys.version_info >= (3, 12))
+
+
+def test_what_refs_would_take(lab):
+    ended = lab.run(["-m", "seismo", "doctor", "--json"])
+    objects = json.loads(ended.out)["hooks"]["objects"]
+    if sys.version_info >= (3, 13, 3):
+        assert objects == "would take the reference tracer"
+    else:
+        assert objects.startswith("cannot run: reference tracing needs Python 3.13.3 or newer")
+
+
+@pytest.mark.skipif(sys.version_info < (3, 13, 3), reason="reference tracing needs Python 3.13.3")
+def test_refs_beside_tracemalloc(lab):
+    lab.write(
+        "x.py",
+        "import tracemalloc\nfrom seismo.cli import doctor\ntracemalloc.start()\n"
+        "print(doctor.examine()['hooks']['objects'])\n",
+    )
+    assert lab.bare("x.py").out == "would share the reference tracer with tracemalloc\n"

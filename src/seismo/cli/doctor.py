@@ -128,6 +128,12 @@ BUGS = (
         "refuses to trace references here",
     ),
     Bug(
+        "156371",
+        _in(((3, 14, 0), (3, 14, 7)), ((3, 15, 0), (3, 15, 0))),
+        "the reference tracer is not told when deeply nested containers are destroyed",
+        "says so in every recording of objects",
+    ),
+    Bug(
         "144981",
         lambda v: _free_threaded() and v < (3, 14, 4),
         "data attached to code objects races on free-threaded builds",
@@ -168,6 +174,7 @@ def examine() -> dict[str, Any]:
     facts["sources"] = [dict(source) for source in _core.sources()]
     facts["hooks"] = {**_hooks(_core.slots_taken()), "seismo": dict(_core.hub_status())}
     facts["hooks"]["coverage"] = _coverage(_core.cover_status(), facts["hooks"].get("tool_ids", {}))
+    facts["hooks"]["objects"] = _objects(_core.ref_objection(), _core.status(), facts["hooks"].get("references", ""))
     facts["clock"] = dict(_core.clock_info())
     facts["bugs"] = _bugs()
     facts["start"] = _start_up(any(source["chosen"] for source in facts["sources"]))
@@ -239,6 +246,19 @@ def _coverage(status: dict[str, Any], tool_ids: dict[str, dict[str, str]]) -> st
         return "would take no hook that others want: it puts marks into bytecode, and removes them"
     free = [number for number in ("5", "4", "3", "2", "0", "1") if not tool_ids[number]["holder"]]
     return f"would take tool id {free[0]}" if free else "cannot run: other tools have all tool ids"
+
+
+def _objects(why_not: str | None, status: dict[str, Any], holder: str) -> str:
+    """What `seismo refs` takes, or would take. holder: of the reference tracer's slot, "" if it is free."""
+    if why_not:
+        return f"cannot run: {why_not}"
+    if status["running"] and status["recorder"] == "lifetimes":
+        return "records births and deaths of objects"
+    if not holder:
+        return "would take the reference tracer"
+    if holder == _SOME_C and sys.version_info >= (3, 15):  # it would be told, and may drop what its tracer needs
+        return "cannot run: another tool has the reference tracer, and would take harm from sharing it"
+    return f"would share the reference tracer with {'another tool' if holder == _SOME_C else holder}"
 
 
 def _callable(hook: object) -> str:
@@ -351,6 +371,8 @@ def _show_hooks(hooks: dict[str, Any], lines: list[str], width: int) -> None:
         _row(lines, "seismo's hooks", _hub(hooks["seismo"]), width)
     if "coverage" in hooks:
         _row(lines, "seismo cover", hooks["coverage"], width)
+    if "objects" in hooks:
+        _row(lines, "seismo refs", hooks["objects"], width)
 
 
 def _hub(status: dict[str, Any]) -> str:

@@ -13,7 +13,7 @@ from seismo.errors import UsageError
 from seismo.expression.lexer import fail
 from seismo.expression.parser import read
 from seismo.expression.program import Program
-from seismo.expression.terms import BITS, KINDS, Kind, Variable
+from seismo.expression.terms import BITS, KINDS, Kind, Text, Variable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,6 +93,19 @@ class Expression:
             if word:
                 fail(self.source, term.column, f"{word} cannot be used here", why)
         return self
+
+    def with_main(self, module: str) -> Expression:
+        """The same, where the module of this name runs as the main program: what is said of it holds for __main__."""
+        root = read(self.source)
+        for term in root.terms():
+            for part in term.parts if isinstance(term, Kind) else (term,):
+                if isinstance(part, Text) and part.fact in ("name", "module"):
+                    part.patterns += tuple(
+                        "__main__" + pattern[len(module) :]
+                        for pattern in part.patterns
+                        if pattern.startswith(module + ".") or (pattern == module and part.fact == "module")
+                    )
+        return Expression(root, root.text())
 
     def __str__(self) -> str:
         return self._canonical

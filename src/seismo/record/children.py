@@ -431,6 +431,10 @@ def _life(name: str) -> Life:
         from seismo.record import coverage
 
         return coverage.Life()
+    if name == "lifetimes":
+        from seismo.record import refs
+
+        return refs.Life()
     return engine.Life(name or "calltree")
 
 

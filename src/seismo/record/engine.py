@@ -40,17 +40,29 @@ SETTINGS = {
     "c_functions": ("auto", "all", "none"),
     "clock": ("auto", "tsc", "monotonic"),
     "timing": ("frugal", "every"),
-    "recorder": ("calltree", "linetimes"),
+    "recorder": ("calltree", "linetimes", "lifetimes"),
     "opcodes": (0, 1),
+    "objects": ("lines", "types"),
+    "paths": (0, 1),
 }
 
-_RECORDS = {"calltree": "calls are recorded", "linetimes": "lines are timed"}
+# What is recorded, and how to have both.
+_RECORDS = {
+    "calltree": ("calls are recorded", "profile"),
+    "linetimes": ("lines are timed", "time lines"),
+    "lifetimes": ("objects are recorded", "record objects"),
+}
 
 # What `where` of a recording can be about.
 _STATIC = ("module", "function", "qualname", "file", "line")
 _STATIC_WHY = (
     "a function is recorded or left out as a whole, before it runs: only module, function, qualname, file, line, "
     "call and c_call can say so; what it did is for seismo report --where"
+)
+
+_SPAN_WHY = (
+    "a span is the call of a function, chosen before it runs: only module, function, qualname, file, line and call "
+    "can say which"
 )
 
 lock = RLock()  # held while users come and go; re-entrant because a signal handler may open a session in the middle
@@ -104,11 +116,19 @@ def running() -> bool:
     return _users > 0
 
 
+def setting(name: str) -> object:
+    """What a setting is in the recording that runs or ran last."""
+    return _settings.get(name, SETTINGS[name][0])
+
+
 def check(settings: dict[str, object]) -> None:
     """Raises UsageError for a value that a setting cannot have."""
     for name, value in settings.items():
         if name == "where":
             narrowed(value)
+            continue
+        if name == "span":
+            spanned(value)
             continue
         allowed = SETTINGS.get(name)
         if allowed is not None and value not in allowed:
@@ -126,17 +146,31 @@ def narrowed(where: object) -> Expression:
     return expression.only(_STATIC, ("call", "c_call"), _STATIC_WHY)
 
 
+def spanned(span: object) -> Expression:
+    """The checked expression of a `span`: about functions that are called. A bare name stands for call("NAME").
+
+    Raises UsageError.
+    """
+    from seismo.expression import KINDS, Expression, parse
+
+    if isinstance(span, str) and span not in KINDS and all(part.isidentifier() for part in span.split(".")):
+        span = f'call("{span}")'
+    expression = span if isinstance(span, Expression) else parse(span)  # type: ignore[arg-type]
+    return expression.only(_STATIC, ("call",), _SPAN_WHY)
+
+
 def _agree(wanted: dict[str, object]) -> None:
     defaults: dict[str, object] = {name: allowed[0] for name, allowed in SETTINGS.items()}
     has, wants = str(_settings["recorder"]), str(wanted["recorder"])
     if wants != has:
+        (running, one), (wish, other) = _RECORDS[has], _RECORDS[wants]
         raise UsageError(
-            f"{_RECORDS[has]} in this process already: {_RECORDS[wants]} by the same engine, not at the same time",
-            hint="there is one engine in a process: profile in one run, and time lines in another",
+            f"{running} in this process already: {wish} by the same engine, not at the same time",
+            hint=f"there is one engine in a process: {one} in one run, and {other} in another",
         )
     for name, value in wanted.items():
         set_ = _settings.get(name, defaults.get(name))
-        if (name in SETTINGS or name == "where") and value != set_:
+        if (name in SETTINGS or name in ("where", "span")) and value != set_:
             raise UsageError(
                 f"a recording with {name}={set_!r} is running in this process: another cannot have {name}={value!r}",
                 hint=f"there is one engine in a process; leave {name} out, or ask for it where the first one starts",
@@ -155,6 +189,8 @@ def _start(settings: dict[str, object], fd: int, meta: str, frames: bool) -> Non
         import dis  # noqa: F401  what names instructions at the end, when nothing may be imported any more
     if "where" in options:
         options["where"] = _core.Filter(narrowed(options["where"]).program)
+    if "span" in options:
+        options["span"] = _core.Filter(spanned(options["span"]).program)
     try:
         _core.start(fd=fd, meta=meta, hide=HIDE, **options, **about_process())  # type: ignore[arg-type]
     except (RuntimeError, ValueError) as reason:
@@ -202,11 +238,15 @@ class Life:
         forked_hook = forked
         try:
             start(
-                {**settings, "recorder": self.name}, fd, self.meta(settings), frames=False
+                {**self.start_settings(settings), "recorder": self.name}, fd, self.meta(settings), frames=False
             )  # those are ours, and the interpreter's own
         except BaseException:
             forked_hook = None
             raise
+
+    def start_settings(self, settings: dict[str, object]) -> dict[str, object]:
+        """Those of a life's settings that are the engine's."""
+        return settings
 
     def stop(self, exit_: str = "") -> None:
         """Stops, saving how the program ended."""
@@ -245,6 +285,15 @@ def quietly(function: Callable[[*Ts], T], *args: *Ts) -> T:
     Not for what starts the engine: that measures what events cost, and there would be none.
     """
     return _core.quietly(function, *args)
+
+
+def hushed(function: Callable[[*Ts], T], *args: *Ts) -> T:
+    """As quietly(); the objects that this thread makes meanwhile are not recorded either."""
+    _core.refs_quiet(True)
+    try:
+        return _core.quietly(function, *args)
+    finally:
+        _core.refs_quiet(False)
 
 
 def printable(text: str) -> str:

@@ -1,0 +1,134 @@
+"""What the tests of births and deaths share: recordings of a block, and their tables joined."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from recorded import Image
+
+import seismo
+from seismo import _core
+from seismo.expression import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+WHY_NOT = _core.ref_objection()
+needs_tracer = pytest.mark.skipif(WHY_NOT is not None, reason=WHY_NOT or "")
+
+TRASHCAN = (3, 14) <= sys.version_info[:3] < (3, 14, 8) or sys.version_info[:3] == (3, 15, 0)
+
+
+def calls_of(*names: str) -> Any:
+    """A filter for the calls of functions."""
+    return _core.Filter(parse(" or ".join(f'call("{name}")' for name in names)).program)
+
+
+def start(**options: Any) -> None:
+    _core.start(**{"recorder": "lifetimes", "calibrate": False, "running": False, **options})
+
+
+class Births(Image):
+    """A recording of births and deaths."""
+
+    def types(self) -> dict[str, dict[str, Any]]:
+        """The rows of types by their names without the module."""
+        return {row["name"]: row for row in self.tables["types"]}
+
+    def objects(self) -> list[dict[str, Any]]:
+        """The rows of objects, with the names of their types and functions in the place of numbers."""
+        types = {row["id"]: row["name"] for row in self.tables["types"]}
+        functions = {row["id"]: row["qualname"] for row in self.tables["functions"]}
+        return [
+            row | {"type": types[row["type"]], "function": functions.get(row["function"], "")}
+            for row in self.tables["objects"]
+        ]
+
+    def total(self, type_: str, column: str, function: str | None = None) -> int:
+        """The sum of a column over a type's rows of objects."""
+        return sum(
+            row[column]
+            for row in self.objects()
+            if row["type"] == type_ and (function is None or row["function"] == function)
+        )
+
+    def spans(self) -> list[dict[str, Any]]:
+        functions = {row["id"]: row["qualname"] for row in self.tables["functions"]}
+        return [
+            row | {"function": functions.get(row["function"], "")}
+            for row in self.tables["object_spans"]
+            if row["calls"] > 0
+        ]
+
+    def survivors(self, *types: str) -> dict[tuple[int, str], int]:
+        """{(row of spans, type): count}"""
+        objects = {row["id"]: row["type"] for row in self.objects()}
+        found: dict[tuple[int, str], int] = {}
+        for row in self.tables["object_survivors"]:
+            key = (row["span"], objects[row["object"]])
+            if key[1] in types:
+                found[key] = found.get(key, 0) + row["count"]
+        return found
+
+
+class Block:
+    """What `with recorded()` gives: `births`, once it is over."""
+
+    births: Births
+
+
+@contextmanager
+def recorded(**options: Any) -> Iterator[Block]:
+    """Records the block."""
+    block = Block()
+    start(**options)
+    try:
+        yield block
+    finally:
+        _core.stop()
+    assert _core.check()
+    block.births = Births(_core.snapshot())
+    assert block.births.problems == []
+
+
+# ---- programs in processes of their own ----
+
+PRELUDE = """
+import os, sys
+from seismo import _core
+from births import Births, calls_of, start
+class Thing:
+    pass
+def image():
+    return Births(_core.snapshot())
+"""
+
+
+def environment(**more: str) -> dict[str, str]:
+    paths = [str(Path(seismo.__file__).parents[1]), str(Path(__file__).parents[1]), str(Path(__file__).parent)]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONFAULTHANDLER": "1", **more}
+
+
+def run(program: str, *arguments: str, status: int = 0) -> str:
+    """What a program prints. It must end with this status, and must say nothing on stderr when that is 0."""
+    child = subprocess.run(
+        [sys.executable, "-c", PRELUDE + program, *arguments],
+        env=environment(),
+        text=True,
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    assert child.returncode == status, f"ended with {child.returncode}\n{child.stdout}\n{child.stderr}"
+    assert status != 0 or child.stderr == ""
+    return child.stdout
+
+
+def load(path: Path) -> Births:
+    return Births(path.read_bytes())

@@ -1,0 +1,555 @@
+"""A recording of births and deaths beside all that can happen to a process: forks, threads, exits, other tracers."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+import tracemalloc
+
+import pytest
+from births import PRELUDE, WHY_NOT, Births, calls_of, environment, load, needs_tracer, recorded, run, start
+
+import seismo.hooks
+from seismo import _core
+
+needs = needs_tracer
+
+
+class Thing:
+    pass
+
+
+def make(count):
+    return [Thing() for _ in range(count)]
+
+
+# ---- start and stop ----
+
+
+@pytest.mark.skipif(WHY_NOT is None, reason="references can be traced here")
+def test_refused_where_the_hook_cannot_be_trusted():
+    for options in ({}, {"paths": True}, {"objects": "types"}):
+        with pytest.raises(RuntimeError) as refused:
+            start(**options)
+        assert str(refused.value) == WHY_NOT
+    assert "3.13.3" in str(WHY_NOT)
+    assert not _core.status()["running"]
+    _core.refs_quiet(True)
+    _core.refs_quiet(False)
+    assert _core.refs_alive() == {}
+    assert _core.refs_addresses() == []
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"objects": "all"}, "objects cannot be 'all'"),
+        ({"objects": "types", "paths": True}, "not with types only"),
+        ({"objects": "types", "span": calls_of("f")}, "not with types only"),
+    ],
+)
+def test_wrong_settings(options, why):
+    with pytest.raises(ValueError, match=why):
+        start(**options)
+
+
+@needs
+@pytest.mark.parametrize("options", [{}, {"paths": True}, {"objects": "types"}])
+def test_one_recording_after_another(options):
+    kept = []
+    for count in (3, 5):
+        with recorded(**options) as block:
+            kept += make(count)
+            make(2)
+        row = block.births.types()["Thing"]
+        assert (row["born"], row["died"], row["live"], row["peak"]) == (count + 2, 2, count, count + 2)
+        assert "objects" not in options or block.births.tables["objects"] == []
+    with recorded(**options) as block:
+        del kept[:]
+    row = block.births.types()["Thing"]
+    assert (row["born"], row["died"], row["before"]) == (0, 0, 8)
+
+
+@needs
+def test_after_a_profile_and_before_one():
+    for _ in range(2):
+        with recorded(paths=True):
+            make(1)
+        _core.start(calibrate=False, c_functions="none", running=False)
+        make(1)
+        _core.stop()
+        assert Births(_core.snapshot()).calls()["make"] == 1
+        with recorded() as block:
+            make(1)
+        assert block.births.total("Thing", "born", "make") == 1
+        assert block.births.tables["nodes"] == []
+
+
+@needs
+def test_call_paths_tell_who_called():
+    def left():
+        return make(2)
+
+    def right():
+        return make(3)
+
+    with recorded(paths=True) as block:
+        kept = left() + right()
+    births = block.births
+    functions = {row["id"]: row["qualname"].rpartition(".")[2] for row in births.functions()}
+    nodes = {row["id"]: row for row in births.tables["nodes"]}
+    made = {}
+    for row in births.objects():
+        if row["type"] == "Thing":
+            callers = nodes[nodes[row["node"]]["parent"]]
+            made[functions[callers["function"]]] = made.get(functions[callers["function"]], 0) + row["born"]
+    assert made == {"left": 2, "right": 3}
+    assert len(kept) == 5
+
+
+@needs
+def test_call_paths_make_no_objects():
+    """The tracer hears what the interpreter makes to tell of calls; that is not the program's."""
+    names = {"Thing": Thing}
+    exec("def long_one():\n    a = b = 0\n" + "    a += b\n" * 400 + "    return Thing()\n", names)
+    long_one = names["long_one"]
+    counts = []
+    for options in ({}, {"paths": True}, {"paths": True, "c_functions": "all"}):
+        with recorded(**options) as block:
+            for _ in range(5):
+                long_one()
+                len([])
+        # one for each code object is the interpreter's own, when it begins to tell of its calls (3.14)
+        counts.append(
+            {name: row["born"] for name, row in block.births.types().items() if row["born"] and name != "list"}
+        )
+    assert counts[0] == counts[1] == counts[2]
+
+
+@needs
+def test_stop_from_another_thread():
+    start()
+    kept = make(3)
+    thread = threading.Thread(target=_core.stop)
+    thread.start()
+    thread.join()
+    kept += make(4)
+    assert _core.check()
+    assert Births(_core.snapshot()).total("Thing", "born") == 3
+    with recorded() as block:
+        kept += make(1)
+    assert block.births.total("Thing", "live") == 1
+
+
+@needs
+def test_threads_that_end():
+    def work():
+        kept.extend(make(10))
+        make(5)
+
+    kept: list[Thing] = []
+    with recorded() as block:
+        threads = [threading.Thread(target=work) for _ in range(5)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    row = block.births.types()["Thing"]
+    assert (row["born"], row["died"], row["live"]) == (75, 25, 50)
+
+
+# ---- quiet ----
+
+
+@needs
+@pytest.mark.parametrize("objects", ["lines", "types"])
+def test_nothing_is_recorded_while_quiet(objects):
+    start(objects=objects)
+    kept = make(4)
+    _core.refs_quiet(True)
+    _core.refs_quiet(True)
+    ours = make(7)
+    _core.refs_quiet(False)
+    ours += make(1)
+    _core.refs_quiet(False)
+    kept += make(1)
+    before = _core.status()
+    del ours
+    _core.stop()
+    births = Births(_core.snapshot())
+    row = births.types()["Thing"]
+    assert row["born"] == 5
+    if objects == "lines":
+        assert (row["live"], row["before"]) == (5, 0)
+    assert before["births"] >= before["deaths"]
+    assert len(kept) == 5
+
+
+@needs
+def test_what_dies_while_quiet_has_died():
+    with recorded() as block:
+        kept = make(4)
+        _core.refs_quiet(True)
+        del kept[1:]
+        gc.collect()
+        _core.refs_quiet(False)
+    row = block.births.types()["Thing"]
+    assert (row["born"], row["died"], row["live"]) == (4, 3, 1)
+
+
+@needs
+def test_an_empty_block_makes_nothing():
+    quiet = _core.refs_quiet
+    quiet(True)
+    start()
+    quiet(False)
+    quiet(True)
+    status = _core.status()
+    _core.stop()
+    quiet(False)
+    assert (status["births"], status["deaths"]) == (0, 0)
+    assert Births(_core.snapshot()).tables["objects"] == []
+
+
+@needs
+def test_quietly_called_functions_are_not_seen():
+    with recorded() as block:
+        _core.quietly(make, 5)
+        make(2)
+    assert block.births.types()["Thing"]["born"] == 2
+
+
+# ---- questions ----
+
+
+@needs
+def test_marks_and_what_is_alive_since():
+    start()
+    kept = make(3)
+    first = _core.refs_mark("first")
+    kept += make(4)
+    second = _core.refs_mark("second")
+    kept += make(5)
+    del kept[0], kept[3], kept[-1]
+
+    def alive(*bounds):
+        things = {site for site in _core.refs_alive() if _core.refs_site(site)[1] == "Thing"}
+        return sum(count for site, count in _core.refs_alive(*bounds).items() if site in things)
+
+    assert (alive(), alive(first), alive(0, first), alive(first, second), alive(second)) == (9, 7, 2, 3, 4)
+    (site,) = (site for site in _core.refs_alive() if _core.refs_site(site)[1] == "Thing")
+    assert _core.refs_site(site)[:5] == (__name__, "Thing", __name__, "make", __file__)
+    things = {address for where, address, _ in _core.refs_addresses() if where == site}
+    assert things == {id(thing) for thing in kept}
+    assert len([row for row in _core.refs_addresses(limit=2) if row[0] == site]) == 2
+    _core.stop()
+    births = Births(_core.snapshot())
+    assert [(row["name"], row["born"]) for row in births.tables["marks"]] == [("first", first), ("second", second)]
+    assert sum(row["live"] for row in births.objects() if row["type"] == "Thing") == 9
+    with pytest.raises(IndexError):
+        _core.refs_site(10**6)
+    with pytest.raises(TypeError, match="str"):
+        _core.refs_mark(3)
+
+
+@needs
+def test_questions_leave_no_trace():
+    start()
+    kept = make(3)
+    before = _core.status()["births"]
+    for _ in range(5):
+        _core.refs_alive()
+        _core.refs_addresses()
+        _core.refs_site(0)
+    after = _core.status()["births"]
+    _core.stop()
+    assert after - before <= 2  # the range
+    assert len(kept) == 3
+
+
+@needs
+def test_holders_are_rows():
+    with recorded():
+        kept = make(1)
+        (site,) = (site for site in _core.refs_alive() if _core.refs_site(site)[1] == "Thing")
+        _core.refs_add_holders([(site, -1, 8, 1, 1, "wrong", "")])
+        _core.refs_add_holders([(site, -1, 0, 3, 3, "list", "[0]"), (site, 0, 1, 3, 3, "module app", "kept")])
+        with pytest.raises(IndexError):
+            _core.refs_add_holders([(site, 5, 0, 1, 1, "list", "")])
+        with pytest.raises(TypeError):
+            _core.refs_add_holders([None])
+    rows = Births(_core.snapshot()).tables["holders"]
+    assert rows == [] or all(row["object"] == site for row in rows)
+    with recorded() as block:
+        kept += make(1)
+        (site,) = (site for site in _core.refs_alive() if _core.refs_site(site)[1] == "Thing")
+        _core.refs_add_holders([(site, -1, 0, 3, 3, "list", "[0]"), (site, 0, 1, 3, 3, "module app", "kept")])
+    assert [(row["parent"], row["flags"], row["holder"], row["by"]) for row in block.births.tables["holders"]] == [
+        (-1, 0, "list", "[0]"),
+        (0, 1, "module app", "kept"),
+    ]
+
+
+# ---- other tracers ----
+
+
+@needs
+@pytest.mark.parametrize("options", [{}, {"paths": True}])
+def test_tracemalloc_was_there_first(options):
+    tracemalloc.start()
+    try:
+        with recorded(**options) as block:
+            kept = make(100)
+        traced = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert traced > 100 * 16
+    assert block.births.total("Thing", "live") == len(kept)
+    assert "refs-taken" not in block.births.losses
+
+
+@needs
+def test_tracemalloc_starts_midway():
+    """It takes the slot without a word: what is missing is said, and who died meanwhile is found out."""
+    with recorded() as block:
+        kept = make(200)
+        _core.status()  # the last look that found us there
+        tracemalloc.start()
+        unheard = make(5)
+        gone = {id(thing) for thing in kept[100:]}
+        del kept[100:]
+        tracemalloc.stop()
+        status = _core.status()  # looks, and takes the slot again
+        kept += make(300)  # some of them at addresses of those that died
+        del unheard
+    births = block.births
+    row = births.types()["Thing"]
+    assert status["taken"] == 1
+    assert status["blind_ns"] > 0
+    assert births.losses["refs-taken"] == 1
+    assert births.losses["refs-blind"] >= status["blind_ns"]
+    assert row["born"] == 500
+    assert row["before"] <= 5
+    assert row["unseen"] >= len(gone & {id(thing) for thing in kept})  # an allocator need not use addresses again
+    assert row["born"] == row["died"] + row["unseen"] + row["live"]
+
+
+@needs
+def test_beside_a_reference_tracer_of_our_own():
+    heard = []
+    with seismo.hooks.set_ref_tracer(heard.append), recorded() as block:
+        kept = make(50)
+    assert block.births.total("Thing", "live") == len(kept)
+
+
+# ---- processes ----
+
+
+@needs
+def test_a_forked_child_counts_anew():
+    out = run("""
+kept = [Thing() for _ in range(10)]
+start()
+kept += [Thing() for _ in range(5)]
+pid = os.fork()
+if pid == 0:
+    _core.after_fork(-1, "{}")
+    kept += [Thing() for _ in range(3)]
+    del kept[:12]
+if pid: os.waitpid(pid, 0)
+_core.stop()
+row = image().types()["Thing"]
+print(_core.check(), row["born"], row["died"], row["live"], row["before"])
+    """)
+    assert out.splitlines() == ["True 3 0 3 12", "True 5 0 5 0"]
+
+
+@needs
+def test_a_forked_child_that_records_no_more():
+    out = run("""
+start(span=calls_of("f"))
+def f():
+    pid = os.fork()
+    if pid == 0:
+        _core.after_fork(-2, "{}")
+        kept = [Thing() for _ in range(3)]
+        print(_core.status()["running"], flush=True)
+        os._exit(0)
+    os.waitpid(pid, 0)
+f()
+_core.stop()
+print(image().problems)
+    """)
+    assert out.splitlines() == ["False", "[]"]
+
+
+@needs
+def test_forks_in_the_middle_of_a_collection_and_in_threads():
+    """Children of all kinds that just go on, and end: with the recorder's own memory in whatever state."""
+    out = run("""
+import gc, threading, time
+class Forks:
+    def __del__(self):
+        pid = os.fork()
+        if pid == 0: os._exit(0)
+        os.waitpid(pid, 0)
+def work(until):
+    while not until.is_set(): [Thing() for _ in range(100)]
+import warnings
+warnings.simplefilter("ignore", DeprecationWarning)
+start(paths=True)
+until = threading.Event()
+threads = [threading.Thread(target=work, args=(until,)) for _ in range(2)]
+for thread in threads: thread.start()
+for _ in range(5):
+    forks = Forks(); forks.me = forks; del forks
+    gc.collect()
+until.set()
+for thread in threads: thread.join()
+_core.stop()
+print(_core.check(), image().problems)
+    """)
+    assert out == "True []\n"
+
+
+@needs
+@pytest.mark.parametrize(
+    ("end", "status"),
+    [
+        ("os._exit(3)", 3),
+        ("os.kill(os.getpid(), 9)", -signal.SIGKILL),
+        ("os.execv(sys.executable, [sys.executable, '-c', 'raise SystemExit(4)'])", 4),
+    ],
+)
+def test_what_was_flushed_is_in_the_file(tmp_path, end, status):
+    path = tmp_path / "r.seismo"
+    run(
+        "fd = os.open(sys.argv[1], os.O_CREAT | os.O_RDWR | os.O_TRUNC | os.O_CLOEXEC)\n"
+        "start(fd=fd, span=calls_of('f'))\n"
+        "def f(): return [Thing() for _ in range(7)]\n"
+        f"kept = f()\n_core.flush()\nkept += f()\n{end}\n",
+        str(path),
+        status=status,
+    )
+    births = load(path)
+    assert [problem for problem in births.problems if "end" not in problem] == []
+    assert births.total("Thing", "live") == 7
+    assert births.types()["Thing"]["born"] == 7
+    assert [row["calls"] for row in births.spans()] == [1]
+
+
+@needs
+def test_it_is_flushed_now_and_then_by_itself(tmp_path):
+    path = tmp_path / "r.seismo"
+    child = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            PRELUDE + "import time\nfd = os.open(sys.argv[1], os.O_CREAT | os.O_RDWR)\nstart(fd=fd, flush_ms=10)\n"
+            "kept = [Thing() for _ in range(7)]\nprint(flush=True)\nwhile True: time.sleep(0.01)\n",
+            str(path),
+        ],
+        env=environment(),
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert child.stdout is not None
+    child.stdout.readline()
+    try:
+        for _ in range(600):
+            if path.stat().st_size > 0 and load(path).types().get("Thing", {}).get("born") == 7:
+                break
+            threading.Event().wait(0.05)
+        else:
+            pytest.fail("nothing came into the file")
+    finally:
+        child.kill()
+        child.communicate()
+
+
+@needs
+@pytest.mark.parametrize("options", ["", "paths=True", "objects='types'", "span=calls_of('*')"])
+def test_the_interpreter_ends_while_it_records(options):
+    out = run(f"""
+import atexit, threading, time
+class Ends:
+    def __del__(self): [Thing() for _ in range(10)]
+start({options})
+kept = Ends()
+sys.kept = Ends()
+atexit.register(lambda: [Thing() for _ in range(10)])
+threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+def spin():
+    while True: [Thing() for _ in range(100)]
+threading.Thread(target=spin, daemon=True).start()
+threading.Thread(target=lambda: [Thing() for _ in range(1000)]).start()
+time.sleep(0.05)
+print("done")
+    """)
+    assert out == "done\n"
+
+
+@needs
+def test_stop_in_atexit_and_in_a_finalizer(tmp_path):
+    path = tmp_path / "r.seismo"
+    run(
+        """
+import atexit
+fd = os.open(sys.argv[1], os.O_CREAT | os.O_RDWR)
+start(fd=fd)
+class Stops:
+    def __del__(self): _core.stop()
+kept = [Stops(), Thing()]
+atexit.register(_core.stop)
+""",
+        str(path),
+    )
+    births = load(path)
+    assert births.problems == []
+    assert births.types()["Thing"]["born"] == 1
+
+
+@needs
+def test_subinterpreters_are_not_recorded():
+    interpreters = pytest.importorskip("_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters")
+    with recorded() as block:
+        other = interpreters.create()
+        interpreters.run_string(other, "class Foreign: pass\nkept = [Foreign() for _ in range(50)]\ndel kept\n")
+        interpreters.destroy(other)
+        kept = make(3)
+    assert "Foreign" not in block.births.types()
+    assert block.births.total("Thing", "live") == len(kept)
+    assert _core.check()
+
+
+@needs
+def test_a_session_of_os_fork_and_memory_that_grows():
+    """A live table that has been grown many times over is the child's, too, and both go their own ways."""
+    out = run("""
+start(max_live=20000)
+kept = [Thing() for _ in range(50000)]
+pid = os.fork()
+if pid == 0:
+    _core.after_fork(-1, "{}")
+    kept += [Thing() for _ in range(30000)]
+    del kept[::2]
+    ok = _core.check()
+    os._exit(0 if ok else 1)
+print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+del kept[::3]
+_core.stop()
+births = image()
+row = births.types()["Thing"]
+print(_core.check(), births.problems, row["born"], row["died"], births.losses["objects-sampled"] > 1)
+    """)
+    assert out.splitlines() == ["0", "True [] 50000 16667 True"]
+
+
+def test_doctor_and_status_before_anything_was_recorded():
+    out = run("print(_core.status()['running'], _core.refs_alive(), _core.check())")
+    assert out == "False {} True\n"
+    assert os.getpid() > 0

@@ -1,0 +1,173 @@
+"""What the interpreter makes to instrument code is nobody's: counts are the same whoever asked for events before."""
+
+import sys
+
+import pytest
+from births import calls_of, needs_tracer, recorded, run
+
+import seismo
+
+pytestmark = needs_tracer
+
+PROGRAM = """
+def leaf():
+    return [1, 2]
+
+def steps():
+    for _ in range(3):
+        yield [leaf()]
+
+def program():
+    kept = [leaf(), list(steps())]
+    kept.append([leaf() for _ in range(4)])
+    return kept
+"""
+LISTS = 2 + 1 + 3 * 2 + 1 + 4  # of them, leaf makes 8
+
+
+def change_events():
+    """From here on, all code has to be instrumented anew before it goes on."""
+    monitoring = sys.monitoring
+    tool = next(number for number in (3, 4) if monitoring.get_tool(number) is None)
+    monitoring.use_tool_id(tool, "test")
+    try:
+        monitoring.set_events(tool, monitoring.events.PY_START | monitoring.events.LINE)
+    finally:
+        monitoring.set_events(tool, 0)
+        monitoring.free_tool_id(tool)
+
+
+def fresh(name="program"):
+    """Functions that never ran."""
+    names = {"__name__": __name__}
+    exec(PROGRAM, names)
+    return names[name]
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["first-run", "after-a-change"])
+def test_lists_by_line(again):
+    program = fresh()
+    if again:
+        program()
+    change_events()
+    with recorded() as block:
+        kept = program()
+    births = block.births
+    assert births.types()["list"]["born"] == births.total("list", "born") == LISTS
+    assert births.total("list", "born", "leaf") == 8
+    assert births.types()["list"]["died"] == births.total("list", "died") == 0
+    del kept
+
+
+def test_lists_by_type():
+    program = fresh()
+    change_events()
+    with recorded(objects="types") as block:
+        kept = program()
+    row = block.births.types()["list"]
+    assert (row["born"], row["died"], row["before"], row["peak"]) == (LISTS, 0, 0, LISTS)
+    change_events()
+    with recorded(objects="types") as after:
+        kept.clear()
+        again = program()
+    row = after.births.types()["list"]
+    assert (row["born"], row["died"], row["before"]) == (LISTS, 0, LISTS - 1)
+    del again, block
+
+
+def test_nothing_but_lists_is_left_out():
+    program = fresh("leaf")
+    change_events()
+    with seismo.refs() as r:
+        program()
+    assert (r.born, r.died) == (1, 1)
+    program = fresh("leaf")
+    change_events()
+    with seismo.refs(objects="types") as r:
+        program()
+    assert (r.born, r.died) == (1, 1)
+
+
+def test_a_generator_that_goes_on_after_a_change():
+    steps = fresh("steps")()
+    next(steps)
+    change_events()
+    with recorded() as block:
+        kept = next(steps)
+    assert block.births.total("list", "born") == block.births.types()["list"]["born"] == 2
+    change_events()
+    with recorded(objects="types") as block:
+        more = next(steps)
+    row = block.births.types()["list"]
+    assert (row["born"], row["died"]) == (2, 0)
+    del kept, more
+
+
+def test_code_whose_instructions_are_told():
+    """Another opcode covers the RESUME then."""
+    program = fresh("leaf")
+    monitoring = sys.monitoring
+    tool = next(number for number in (3, 4) if monitoring.get_tool(number) is None)
+    monitoring.use_tool_id(tool, "test")
+    try:
+        monitoring.set_local_events(tool, program.__code__, monitoring.events.INSTRUCTION)
+        program()
+        change_events()
+        with recorded() as block:
+            program()
+        assert block.births.total("list", "born") == 1
+        change_events()
+        with recorded(objects="types") as block:
+            program()
+        assert block.births.types()["list"]["born"] == 1
+    finally:
+        monitoring.set_local_events(tool, program.__code__, 0)
+        monitoring.free_tool_id(tool)
+
+
+def test_code_that_makes_lists_while_it_is_behind():
+    """What a callback runs is not instrumented, so it stays behind; its lists are its own."""
+    program = fresh("leaf")
+    monitoring = sys.monitoring
+    tool = next(number for number in (3, 4) if monitoring.get_tool(number) is None)
+    monitoring.use_tool_id(tool, "test")
+    told = fresh("leaf")
+    try:
+        monitoring.register_callback(tool, monitoring.events.PY_START, lambda *_: program())
+        monitoring.set_local_events(tool, told.__code__, monitoring.events.PY_START)
+        with recorded() as block:
+            told()
+        assert block.births.total("list", "born", "leaf") == 2
+    finally:
+        monitoring.set_local_events(tool, told.__code__, 0)
+        monitoring.register_callback(tool, monitoring.events.PY_START, None)
+        monitoring.free_tool_id(tool)
+
+
+@pytest.mark.parametrize("how", ["paths", "span", "both"])
+def test_the_recorder_s_own_hooks(how):
+    options = {"paths": how != "span", "span": None if how == "paths" else calls_of("leaf")}
+    program = fresh()
+    with recorded(**options) as block:
+        kept = program()
+    assert block.births.total("list", "born") == block.births.types()["list"]["born"] == LISTS
+    if how != "paths":
+        assert block.births.total("list", "span_born") == 8
+        assert [row["born"] for row in block.births.spans()] == [1] * 8
+    del kept
+
+
+def test_a_process_that_never_asked_for_events():
+    told = run(
+        """
+program = {}
+exec(sys.argv[1], program)
+for objects in "lines", "types":
+    start(objects=objects)
+    kept = program["program"]()
+    _core.stop()
+    print(image().types()["list"]["born"])
+""",
+        PROGRAM,
+    )
+    assert told.split() == [str(LISTS)] * 2

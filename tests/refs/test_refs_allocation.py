@@ -1,0 +1,111 @@
+"""Out of memory at each of the recorder's allocations in turn: never a crash, never an exception in the program.
+
+Needs the development build (SEISMO_TESTING=1), which can make an allocation fail."""
+
+import pytest
+from births import needs_tracer, run
+
+from seismo import _core
+
+pytestmark = [
+    needs_tracer,
+    pytest.mark.skipif(not hasattr(_core, "_fail_allocation"), reason="needs a build with SEISMO_TESTING=1"),
+]
+
+# A program with something of everything, whose own result shows whether it was disturbed.
+PROGRAM = """
+import gc
+options, forever, step = eval(sys.argv[1]), sys.argv[2] == "forever", int(sys.argv[3])
+class Dies:
+    def __del__(self): self.me = None
+def numbers(n):
+    for i in range(n):
+        yield [Thing(), i]
+def handle(n):
+    kept = [Thing() for _ in range(n)]
+    kept += numbers(3)
+    Dies()
+    return len(kept) + len({type(f"Made{i}", (), {})() for i in range(3)})
+def program():
+    total = 0
+    for n in range(3): total += handle(n)
+    waiting = [numbers(2) for _ in range(3)]
+    for generator in waiting: next(generator)
+    [Thing() for _ in range(4000)]
+    gc.collect()
+    return total
+truth = program()
+failed = started = 0
+def attempt(n):
+    global failed, started
+    _core._fail_allocation(n, forever)
+    try: start(**options)
+    except (RuntimeError, MemoryError):
+        failed += 1
+        _core._fail_allocation(0)
+        assert program() == truth and not _core.status()["running"]
+        return False
+    started += 1
+    assert program() == truth, n
+    for question in (_core.refs_alive, _core.refs_addresses, lambda: _core.refs_mark("m"), _core.snapshot):
+        try: question()
+        except MemoryError: pass
+    _core.flush()
+    _core.stop()
+    made = _core._fail_allocation(0)
+    try: _core.read(_core.snapshot())
+    except MemoryError: pass
+    assert _core.check(), n
+    return made < n
+n = 1
+while not attempt(n) and n < 4000:
+    n += step
+_core._fail_allocation(0)
+start(**options)
+kept = [Thing() for _ in range(5)]
+_core.stop()
+assert image().types()["Thing"]["born"] == 5
+print(n, failed, started)
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "how"),
+    [
+        ("{'span': calls_of('handle', 'numbers'), 'max_live': 1000}", "once"),
+        ("{'span': calls_of('handle', 'numbers'), 'max_live': 1000}", "forever"),
+        ("{'paths': True, 'c_functions': 'none'}", "once"),
+        ("{'paths': True, 'c_functions': 'none'}", "forever"),
+        ("{'objects': 'types'}", "once"),
+        ("{'objects': 'types'}", "forever"),
+    ],
+)
+def test_each_allocation_fails(options, how):
+    step = 4 if how == "once" else 9
+    last, _failed, started = map(int, run(PROGRAM, options, how, str(step)).split())
+    assert started > 0
+    assert last > 20
+
+
+def test_with_a_file(tmp_path):
+    """The same for what writes: the file stays whole."""
+    out = run("""
+path = sys.argv[1]
+problems = 0
+def handle(): return [Thing() for _ in range(5)]
+for n in range(1, 120, 7):
+    fd = os.open(path, os.O_CREAT | os.O_RDWR | os.O_TRUNC)
+    _core._fail_allocation(n, True)
+    try: start(fd=fd, span=calls_of("handle"))
+    except (RuntimeError, MemoryError):
+        _core._fail_allocation(0); os.close(fd); continue
+    kept = handle(); _core.flush(); kept += handle()
+    _core._fail_allocation(0)
+    kept += handle(); _core.flush()
+    _core.stop()
+    os.close(fd)
+    with open(path, "rb") as file: recorded = _core.read(file.read())
+    problems += len(recorded["problems"])
+print(problems)
+    """, str(tmp_path / "r"))  # fmt: skip
+    assert out == "0\n"
