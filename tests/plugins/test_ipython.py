@@ -16,6 +16,11 @@ import seismo
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+recorded = pytest.mark.skipif(
+    sys.version_info < (3, 13, 3) or not getattr(sys, "_is_gil_enabled", bool)(),
+    reason="births and deaths of objects are told since CPython 3.13.3",
+)
+
 DEFINITION = """\
 def sign(n):
     if n < 0:
@@ -123,7 +128,18 @@ def test_what_a_cell_covers_elsewhere(notebook, tmp_path, monkeypatch):
     assert re.search(r"covered_elsewhere.py +4 +1 +75 %", notebook.text)
 
 
-@pytest.mark.parametrize("verb", ["profile", "lines", "cover"])
+@recorded
+def test_the_objects_of_a_cell(notebook):
+    cell = "class Order:\n    pass\norders = [Order() for _ in range(1234)]\nlen(orders)"
+    assert notebook.run(f"%%seismo refs --type '*Order' -r\n{cell}").success
+    assert re.search(r"1,234 .*Order", notebook.text)
+    assert re.search(r"cell\d+\.py:3", notebook.text)
+    assert notebook.run(f"%%seismo refs --types --sort live\n{cell.replace('Order', 'Item')}").result == 1234
+    assert re.search(r"1,234 .*Item", notebook.text)
+    assert "cell" not in notebook.text
+
+
+@pytest.mark.parametrize("verb", ["profile", "lines", "cover", pytest.param("refs", marks=recorded)])
 def test_an_error_is_shown_and_ends_the_cell(notebook, verb):
     result = notebook.run(f"%%seismo {verb}\nbefore = 1\nbefore / 0\nafter = 1")
     assert not result.success
@@ -166,6 +182,7 @@ def test_the_recording_can_be_kept(notebook, tmp_path):
         ("%seismo lines -f", "-f needs a value"),
         ("%seismo lines -f missing 1", "-f missing: NameError"),
         ("%seismo lines -f len 1", "-f len is no Python function"),
+        ("%seismo refs --sort size 1", "--sort cannot be 'size'"),
         ("%%seismo cover 1 + 1\n2", "has no meaning on a cell"),
     ],
 )
@@ -178,7 +195,7 @@ def test_mistakes_are_said_in_a_line(notebook, line, words):
 
 def test_help(notebook):
     notebook.run("%seismo --help")
-    assert "profile|lines|cover" in notebook.printed
+    assert "profile|lines|cover|refs" in notebook.printed
 
 
 def test_unload(shell):

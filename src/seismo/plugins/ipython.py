@@ -1,4 +1,4 @@
-"""IPython and Jupyter: `%load_ext seismo`, then `%%seismo profile|lines|cover` on a cell, `%seismo ...` on a statement.
+"""IPython and Jupyter: `%load_ext seismo`, then `%%seismo profile|lines|cover|refs` on a cell, `%seismo ...` on a line.
 
 The statements are compiled as IPython compiles a cell, but under the name of a file that holds their text until the
 interpreter ends: so tracebacks and reports find it, as they find that of any other file. They are run here and not by
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from seismo.model import Recording
 
-USAGE = """seismo profile|lines|cover [options] [STATEMENT]
+USAGE = """seismo profile|lines|cover|refs [options] [STATEMENT]
 
 %%seismo VERB [options] records the rest of the cell, %seismo VERB [options] STATEMENT the statement.
 
@@ -43,6 +43,10 @@ USAGE = """seismo profile|lines|cover [options] [STATEMENT]
     --source SOURCE    these packages or folders (several times)
     --branch           branches, too
     --counts           how often each line ran
+  refs               births and deaths of objects: of which types, made by which lines
+    --sort KEY         born (default), died, gc, live, peak, bytes, live-bytes, short
+    --type GLOB        only objects of these types, such as dict or app.* (several times)
+    --types            types only, not the lines that made them: costs less
   all of them
     -o FILE            keep the recording, for `seismo report` and `seismo export`
     -l N               rows of the table at most (default: 20)
@@ -56,8 +60,9 @@ VERBS: dict[str, dict[str, bool]] = {
     "profile": COMMON | {"--sort": True, "--where": True, "--c-functions": True},
     "lines": COMMON | {"-f": True, "-m": True},
     "cover": COMMON | {"--source": True, "--branch": False, "--counts": False},
+    "refs": COMMON | {"--sort": True, "--type": True, "--types": False},
 }
-SEVERAL = ("-f", "-m", "--source")
+SEVERAL = ("-f", "-m", "--source", "--type")
 _OPTION = re.compile(r"\s*(--?[a-z][a-z-]*)(=)?")
 _VALUE = re.compile(r"\s*(\"[^\"]*\"|'[^']*'|\S+)")
 
@@ -111,7 +116,7 @@ def _magic(shell: Any, line: str, cell: str | None) -> object:
     except (SyntaxError, ValueError, OverflowError) as error:  # what compiling raises
         shell.showsyntaxerror()
         raise Shown.like(error) from None
-    recorder = {"profile": shown.Profiled, "lines": shown.Timed, "cover": shown.Covered}[verb](
+    recorder = {"profile": shown.Profiled, "lines": shown.Timed, "cover": shown.Covered, "refs": shown.Counted}[verb](
         options, int(limit), run.file, [_function(shell, text) for text in options.get("-f", ())]
     )
     return _record(run, recorder, options)

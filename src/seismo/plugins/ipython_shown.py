@@ -200,6 +200,29 @@ class Covered(Recorded):
                 paper.line((f"     ~ {printable(why)}", "warning"))
 
 
+class Counted(Recorded):
+    """Objects."""
+
+    def begin(self) -> None:
+        """A session of seismo.refs."""
+        import seismo
+        from seismo.report.objects import ORDERS
+
+        self.order = self.options.get("--sort", "born")
+        if self.order not in ORDERS:
+            raise UsageError(f"--sort cannot be {self.order!a}", hint=f"it is one of {', '.join(ORDERS)}")
+        self.session = seismo.refs(objects="types" if "--types" in self.options else "lines")
+
+    def write(self, paper: Paper) -> None:
+        """The types, then the lines."""
+        from seismo.report.object_words import ObjectWords
+        from seismo.report.objects import ObjectsView, write_one
+
+        words = ObjectWords(self.recording, paper.signs)
+        for by in ("type", "line") if len(self.recording.objects) else ("type",):
+            write_one(paper, words, ObjectsView(by, self.order, self.limit, types=self.options.get("--type", ())))
+
+
 def _quoted(text: str) -> str:
     """The text inside a quoted pattern that matches nothing else."""
     return "".join(f"[{char}]" if char in "*?[" else char for char in text).replace("\\", "\\\\").replace('"', '\\"')

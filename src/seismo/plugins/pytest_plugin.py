@@ -1,7 +1,9 @@
-"""The options of `pytest --seismo-cover`, and its start; pytest loads this file in every run (entry point pytest11).
+"""What seismo gives to pytest: --seismo-cover, the marker seismo_no_leaks, the fixture seismo_refs.
 
-So nothing more than the options is here. What covers is in pytest_cover and is imported only when asked for, in
-pytest_load_initial_conftests: before the conftest files and most plugins, so that what they import is covered too.
+Pytest loads this file in every run (entry point pytest11), so nothing more than their names is here. What covers is in
+pytest_cover and is imported only when asked for, in pytest_load_initial_conftests: before the conftest files and most
+plugins, so that what they import is covered too. What counts objects is in pytest_leaks and pytest_refs, imported by
+the first test that is marked or takes the fixture.
 """
 
 from __future__ import annotations
@@ -11,6 +13,9 @@ import pytest
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Generator
+
+    from seismo.plugins.pytest_refs import ObjectCounts
 
 PLUGIN = "seismo-cover"  # the name under which the running coverage is registered
 
@@ -85,6 +90,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=None,
         help="cover the processes that tests start or fork, too",
     )
+    parser.addini(
+        "seismo_refs_unavailable",
+        "what becomes of tests with seismo_refs or seismo_no_leaks where births and deaths of objects cannot be "
+        "recorded: skip (default), fail, or run, unchecked",
+        default="skip",
+    )
 
 
 def _percent(text: str) -> float:
@@ -113,3 +124,36 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     except SeismoError as error:
         raise pytest.UsageError("\n".join(["--seismo-cover: " + error.what, *error.lines()[1:]])) from None
     early_config.pluginmanager.register(cover, PLUGIN)
+
+
+# ---- births and deaths of objects ----
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Says which markers there are."""
+    config.addinivalue_line(
+        "markers",
+        "seismo_no_leaks(warmup=1, runs=3, of=None, allow=()): run the test warmup + runs times; it fails if objects "
+        "that every counted run made are still alive. of: only these types; allow: all but these (types, functions, "
+        "FILE:LINE); runs=0: do not check. Needs Python 3.13.3",
+    )
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)  # the innermost: logs and output of all runs are captured
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Runs a marked test several times."""
+    __tracebackhide__ = True
+    mark = item.get_closest_marker("seismo_no_leaks")
+    if mark is None:
+        return (yield)
+    from seismo.plugins.pytest_leaks import checked
+
+    return (yield from checked(item, mark))
+
+
+@pytest.fixture
+def seismo_refs(pytestconfig: pytest.Config) -> ObjectCounts:
+    """Counts objects: with seismo_refs: ..., then seismo_refs.assert_objects(max_born=, max_alive=, of=)."""
+    from seismo.plugins.pytest_refs import ObjectCounts
+
+    return ObjectCounts(pytestconfig)
