@@ -49,13 +49,16 @@ def script_of(program: str, repeats: int) -> list[str]:
     return [str(programs.script(program)), str(repeats)]
 
 
-def compare(readings: dict[str, dict[str, list[Reading]]]) -> dict[str, Any]:
-    """{program: {tool: {best, median, spread, n, times, added, to_floor (nan: unknown), cpu, peak, output}}}."""
+def compare(readings: dict[str, dict[str, list[Reading]]], floor: str = FLOOR) -> dict[str, Any]:
+    """{program: {tool: {best, median, spread, n, times, added, to_floor (nan: unknown), cpu, peak, output}}}.
+
+    floor: the tool whose added time the others' are divided by.
+    """
     results: dict[str, Any] = {}
     for program, by_tool in readings.items():
         best = {name: min(r.wall for r in taken) for name, taken in by_tool.items() if taken}
         bare = best["bare"]
-        least = best.get(FLOOR, math.nan) - bare
+        least = best.get(floor, math.nan) - bare
         results[program] = {
             name: {
                 **summary([r.wall for r in taken]),

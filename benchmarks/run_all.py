@@ -41,6 +41,7 @@ NAMES = [
     "cprofile",
     "coverage",
     "lines",
+    "refs",
 ]
 RESULTS = BUILD / "results"
 PAGE = ROOT / "docs" / "performance.md"
@@ -137,6 +138,7 @@ def dig(document: dict[str, Any] | None, *keys: str) -> float:
 
 
 _NOTHING, _RELATIONS = ("totals", "filters"), ("relations",)
+_DELTABLUE = ("whole", "deltablue")
 # What the project promises: label, target, benchmark, way to the number, digits.
 TARGETS: list[tuple[str, str, str, tuple[str, ...], int]] = [
     ("micro programs, Python functions: worst", "≤ 1.15", "overhead", ("totals", "micro", "seismo none", "worst"), 2),
@@ -221,6 +223,15 @@ TARGETS: list[tuple[str, str, str, tuple[str, ...], int]] = [
     ("line_profiler, × bare", "", "lines", ("slow_totals", "line_profiler", "times"), 1),
     ("start-up of seismo cover more than bare, ms", "≤ 25", "coverage", ("startup", "seismo lines", "added_median"), 1),
     ("start-up of seismo lines more than bare, ms", "≤ 25", "lines", ("startup", "seismo lines", "added_median"), 1),
+    ("refs by type: ns an event", "≤ 5", "refs", ("totals", "seismo types", "ns"), 1),
+    ("refs by line: ns an event", "≤ 35", "refs", ("totals", "seismo lines", "ns"), 1),
+    ("the empty tracer: ns an event", "", "refs", ("totals", "floor references", "ns"), 1),
+    ("memray's object lifetimes: ns an event", "", "refs", ("totals", "memray", "ns"), 0),
+    ("deltablue under refs by line, × bare", "≤ 1.6", "refs", (*_DELTABLUE, "seismo lines", "times"), 2),
+    ("deltablue under tracemalloc, × bare", "", "refs", (*_DELTABLUE, "tracemalloc", "times"), 2),
+    ("deltablue under memray's object lifetimes, × bare", "", "refs", (*_DELTABLUE, "memray", "times"), 2),
+    ("refs: table, bytes a live object, at its worst", "≤ 40", "refs", ("memory", "seismo lines", "worst"), 1),
+    ("start-up of seismo refs more than bare, ms", "≤ 25", "refs", ("startup", "seismo lines", "added_median"), 1),
     ("a C callback beside a Python one ÷ alone", "≤ 0.3", "hooks", (*_RELATIONS, "python, c", "geomean"), 2),
 ]
 
@@ -302,10 +313,17 @@ def truth_table(labels: list[str], page: str) -> str:
 
 
 def replace_section(page: str, name: str, text: str) -> str:
-    """The page with what stands between the markers of `name` replaced; new markers at the end if there are none."""
+    """The page with what stands between the markers of `name` replaced.
+
+    Where there are none, new ones come at the end of the interpreter's section, whose label is the name's last word, or
+    of the page.
+    """
     begin, end = f"<!-- begin: {name} -->", f"<!-- end: {name} -->"
     if begin not in page or end not in page:
-        return f"{page.rstrip()}\n\n{begin}\n{text}\n{end}\n"
+        above, heading, section = page.partition(f"\n## Python {name.rpartition(' ')[2]}\n")
+        section, following, below = section.partition("\n## ")
+        page = f"{above}{heading}{section}".rstrip()
+        return f"{page}\n\n{begin}\n{text}\n{end}\n{following}{below}"
     head, rest = page.split(begin, 1)
     _, tail = rest.split(end, 1)
     return f"{head}{begin}\n{text}\n{end}{tail}"

@@ -9,6 +9,7 @@
  *   monitoring-c  the same and CALL C_RETURN C_RAISE
  *   line          LINE of sys.monitoring in all code, on 3.11 PyEval_SetTrace: lines, this thread
  *   references    PyRefTracer: objects made and destroyed (3.13 and later)
+ *   count         the same, and counts them: what a time is divided by to be one of an event
  *
  * The callbacks of sys.monitoring are instances of a static type with vectorcall, the cheapest callable there is: no
  * argument tuple, no method object. They are called through the same few instructions as any recorder's.
@@ -28,13 +29,21 @@ static int empty_reference(PyObject *object, PyRefTracerEvent event, void *data)
     (void)object, (void)event, (void)data;
     return 0;
 }
+
+static unsigned long long born, died; /* only the holder of the GIL counts */
+
+static int count_reference(PyObject *object, PyRefTracerEvent event, void *data) {
+    (void)object, (void)data;
+    born += event == PyRefTracer_CREATE;
+    died += event == PyRefTracer_DESTROY;
+    return 0;
+}
 #endif
 
 #if PY_VERSION_HEX >= 0x030C0000
 
 typedef struct {
-    PyObject_HEAD
-    vectorcallfunc call;
+    PyObject_HEAD vectorcallfunc call;
 } callback;
 
 static PyObject *empty_callback(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {
@@ -71,7 +80,8 @@ static PyObject *monitoring_module(void) {
     return module;
 }
 
-/* The bit of one event, or -1 with an exception. Their numbers differ between versions, so they are asked for by name. */
+/* The bit of one event, or -1 with an exception. Their numbers differ between versions, so they are asked for by name.
+ */
 static long event_bit(PyObject *monitoring, const char *name) {
     PyObject *events = PyObject_GetAttrString(monitoring, "events");
     PyObject *value = events ? PyObject_GetAttrString(events, name) : NULL;
@@ -157,6 +167,9 @@ static PyObject *start(PyObject *module, PyObject *arg) {
     if (strcmp(hook, "references") == 0) {
         return PyRefTracer_SetTracer(empty_reference, NULL) < 0 ? NULL : Py_NewRef(Py_None);
     }
+    if (strcmp(hook, "count") == 0) {
+        return PyRefTracer_SetTracer(count_reference, NULL) < 0 ? NULL : Py_NewRef(Py_None);
+    }
 #endif
 #if PY_VERSION_HEX >= 0x030C0000
     for (size_t i = 0; i < Py_ARRAY_LENGTH(selections); i++) {
@@ -189,7 +202,8 @@ static PyObject *stop(PyObject *module, PyObject *unused) {
     PyEval_SetProfile(NULL, NULL);
 #if PY_VERSION_HEX >= 0x030D0000
     void *data;
-    if (PyRefTracer_GetTracer(&data) == empty_reference && PyRefTracer_SetTracer(NULL, NULL) < 0) {
+    PyRefTracer tracer = PyRefTracer_GetTracer(&data);
+    if ((tracer == empty_reference || tracer == count_reference) && PyRefTracer_SetTracer(NULL, NULL) < 0) {
         return NULL;
     }
 #endif
@@ -209,9 +223,20 @@ static PyObject *stop(PyObject *module, PyObject *unused) {
     Py_RETURN_NONE;
 }
 
+static PyObject *counted(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+#if PY_VERSION_HEX >= 0x030D0000
+    unsigned long long births = born, deaths = died; /* before the result is born */
+    return Py_BuildValue("KK", births, deaths);
+#else
+    return Py_BuildValue("ii", 0, 0);
+#endif
+}
+
 static PyMethodDef functions[] = {
     {"start", start, METH_O, "start(hook): put the empty hook in place. ValueError when this interpreter lacks it."},
     {"stop", stop, METH_NOARGS, "stop(): take away whatever start() put in place."},
+    {"counted", counted, METH_NOARGS, "counted(): objects born and died so far while the hook `count` was in place."},
     {NULL, NULL, 0, NULL},
 };
 

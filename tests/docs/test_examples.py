@@ -7,6 +7,7 @@ A page is one story: its examples run one after the other in one empty folder. F
     python file=NAME  is written to NAME, for the examples that follow
     output            what the python block before it prints
     WHAT needs=NAME   only where the module NAME can be imported (NAME,NAME: all of them)
+    WHAT since=3.13.3 only on this Python and later ones
 """
 
 import importlib.util
@@ -127,11 +128,16 @@ def missing(block: Block) -> list[str]:
     return [name for name in names if importlib.util.find_spec(name) is None]
 
 
+def too_new(block: Block) -> bool:
+    since = block.options.get("since", "0")
+    return sys.version_info < tuple(map(int, since.split(".")))
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_examples(page, tmp_path):
     story = Story(page, tmp_path)
     for block in blocks(page):
-        if not missing(block):
+        if not missing(block) and not too_new(block):
             story.tell(block)
 
 
@@ -162,4 +168,6 @@ def test_the_runner_would_notice():
     """A page that says something else than what is printed does not pass."""
     assert matches("a...b\n", "a1\n2b  \n")
     assert not matches("a...b\n", "a1\n2c\n")
+    assert too_new(Block(1, "python", {"since": "99.1"}, ""))
+    assert not too_new(Block(1, "python", {"since": "3.11"}, ""))
     assert commands("$ one \\\n> two\nout\n$ three\n") == [("one \\\ntwo", "out\n"), ("three", "")]
