@@ -219,6 +219,23 @@ def test_only_some_terms():
         assert caught.value.hint == "only what a function is decides here"
 
 
+def test_the_main_program_by_its_modules_name():
+    """A script app.py runs as __main__; who says app means it."""
+    expression = parse(
+        'call("app.handle", "other.*", "save") and not module("app", "app.db", "apple") or function("app")'
+    )
+    assert str(expression.with_main("app")) == (
+        'call("app.handle", "other.*", "save", "__main__.handle") '
+        'and not module("app", "app.db", "apple", "__main__", "__main__.db") or function("app")'
+    )
+    assert (
+        parse('call("app.handle")')
+        .with_main("app")
+        .evaluate({"kind": "call", "module": "__main__", "qualname": "handle"})
+    )
+    assert expression.with_main("nosuch") == expression
+
+
 def test_reading_takes_linear_time():
     """A word of ten thousand letters and a string of a thousand are no harder than their length."""
     assert len(tokens("é" * 9000)) == 2

@@ -25,7 +25,24 @@ def generator(number: int) -> Iterator[int]:
     yield number
 
 
+def objects() -> None:
+    with seismo.refs(collect=True, output="part.seismo") as r:
+        r.mark("before")
+    assert_type(r.born, int)
+    assert_type(r.recording, seismo.Recording)
+    for row in r.since("before"):
+        assert_type(row.type, str)
+        assert_type(row.count, int)
+    r.assert_objects(max_born=3, of=[dict, "app.*"])
+
+
+@seismo.refs
+def counted(number: int) -> str:
+    return str(number)
+
+
 def decorators_keep_types() -> None:
+    assert_type(counted(3), str)
     assert_type(decorated(3), str)
     assert_type(generator(3), Iterator[int])
 
