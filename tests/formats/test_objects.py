@@ -123,6 +123,7 @@ def changed(title, place=0, **changes):
         (changed("lifetimes", unit="days"), "unknown unit or bucket"),
         (changed("lifetimes", bucket=33), "unknown unit or bucket"),
         (changed("spans", process=3), "process leads nowhere"),
+        (changed("spans", calls=0), "calls has to be above 0"),
         (changed("survivors", span=99), "span leads nowhere"),
         (changed("holders", 1, parent=1), "parent leads nowhere"),
         (changed("holders", 1, object=1), "another row of objects"),

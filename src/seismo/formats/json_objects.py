@@ -136,7 +136,8 @@ def read_objects(rows: Callable[[str], Iterable[Row]], builder: Builder, maps: M
             process=row.id_in("process", maps.processes),
             start_ns=row.integer("start_ns"),
             end_ns=row.integer("end_ns"),
-            **{name: row.count(name) for name in ("first", "calls", "born", "died", "live")},
+            calls=row.number_of("calls"),
+            **{name: row.count(name) for name in ("first", "born", "died", "live")},
         )
         for row in rows("spans")
     }

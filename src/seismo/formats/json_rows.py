@@ -67,6 +67,13 @@ class Row:
         """A count or a time; 0 where it is not given."""
         return whole(self._value.get(key, 0), f"{self._what}: {key}")
 
+    def number_of(self, key: str) -> int:
+        """A count of what the row stands for: without any there is no row."""
+        value = self.count(key)
+        if value == 0:
+            raise ValueError(f"{self._what}: {key} has to be above 0")
+        return value
+
     def integer(self, key: str, default: int = 0) -> int:
         """A number that may be negative."""
         value = self._value.get(key, default)
