@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 
-from seismo.cli.program import CHILDREN, OUTPUT, QUIET, Option, Recording, Verb, milliseconds
+from seismo.cli.program import CHILDREN, FLUSH, OUTPUT, QUIET, Option, Recording, Verb
 from seismo.errors import UsageError
 
 TYPE_CHECKING = False
@@ -80,13 +80,7 @@ VERB = Verb(
         ),
         Option("--rcfile", "rcfile", "the settings file to read instead of the project's", metavar="FILE"),
         Option("--no-config", "no_config", "read no settings file"),
-        Option(
-            "--flush",
-            "flush_ms",
-            "how often the file is brought up to date (default: 1)",
-            metavar="SECONDS",
-            read=milliseconds,
-        ),
+        FLUSH,
     ),
 )
 

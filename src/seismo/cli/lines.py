@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from seismo.cli.program import (
     CHILDREN,
+    FLUSH,
     OUTPUT,
     QUIET,
     Option,
     Recording,
     Verb,
-    milliseconds,
     write_summary,
 )
 
@@ -61,13 +61,7 @@ VERB = Verb(
             "the interpreter's hook to use (default: see seismo doctor)",
             choices=("monitoring", "tracefunc"),
         ),
-        Option(
-            "--flush",
-            "flush_ms",
-            "how often the file is brought up to date (default: 1)",
-            metavar="SECONDS",
-            read=milliseconds,
-        ),
+        FLUSH,
     ),
 )
 

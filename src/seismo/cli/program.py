@@ -120,6 +120,15 @@ def milliseconds(name: str, text: str) -> int:
     return max(1, round(number(name, text) * 1000))
 
 
+FLUSH = Option(
+    "--flush",
+    "flush_ms",
+    "how often the file is brought up to date (default: 1)",
+    metavar="SECONDS",
+    read=milliseconds,
+)
+
+
 class Verb:
     """A verb that runs a program. text: what --help says of it. before: what stands before the program, if anything.
 

@@ -16,12 +16,12 @@ from __future__ import annotations
 
 from seismo.cli.program import (
     CHILDREN,
+    FLUSH,
     OUTPUT,
     QUIET,
     Option,
     Recording,
     Verb,
-    milliseconds,
     number,
     whole,
     write_summary,
@@ -78,13 +78,7 @@ VERB = Verb(
             metavar="N",
             read=lambda name, text: int(number(name, text)),
         ),
-        Option(
-            "--flush",
-            "flush_ms",
-            "how often the file is brought up to date (default: 1)",
-            metavar="SECONDS",
-            read=milliseconds,
-        ),
+        FLUSH,
     ),
 )
 
