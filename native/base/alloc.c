@@ -25,6 +25,11 @@ void *sm_realloc(void *memory, size_t size) {
     return strikes() ? NULL : realloc(memory, size ? size : 1);
 }
 
+void *sm_aligned(size_t alignment, size_t size) {
+    void *memory = NULL;
+    return !strikes() && posix_memalign(&memory, alignment, size ? size : 1) == 0 ? memory : NULL;
+}
+
 long sm_alloc_fail(long n, int forever) {
     long made = atomic_exchange(&calls, 0);
     atomic_store(&fail_on, forever);

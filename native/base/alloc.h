@@ -14,6 +14,7 @@
 void *sm_malloc(size_t size);
 void *sm_calloc(size_t count, size_t size);
 void *sm_realloc(void *memory, size_t size);
+void *sm_aligned(size_t alignment, size_t size);
 /* The n-th allocation from now on (1: the next) fails, once; 0: none. `forever`: all from then on fail. Returns how
  * many allocations were made since the last call. */
 long sm_alloc_fail(long n, int forever);
@@ -26,6 +27,11 @@ static inline void *sm_calloc(size_t count, size_t size) {
 }
 static inline void *sm_realloc(void *memory, size_t size) {
     return realloc(memory, size ? size : 1);
+}
+/* At a multiple of the alignment, a power of two; not cleared. */
+static inline void *sm_aligned(size_t alignment, size_t size) {
+    void *memory = NULL;
+    return posix_memalign(&memory, alignment, size ? size : 1) == 0 ? memory : NULL;
 }
 #endif
 

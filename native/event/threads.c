@@ -224,8 +224,8 @@ static bool begin_thread(sm_thread *thread, bool entering) {
 
 static sm_thread *new_thread(PyThreadState *tstate) {
     PyObject *dict = PyThreadState_GetDict(); /* borrowed */
-    sm_thread *thread = NULL;
-    if (dict == NULL || posix_memalign((void **)&thread, 64, sizeof *thread + SM_RECORDER_ROOM) != 0)
+    sm_thread *thread = dict != NULL ? sm_aligned(64, sizeof *thread + SM_RECORDER_ROOM) : NULL;
+    if (thread == NULL)
         return NULL;
     memset(thread, 0, sizeof *thread + SM_RECORDER_ROOM);
     thread->tstate = tstate;

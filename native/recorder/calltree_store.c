@@ -122,8 +122,8 @@ static sm_tree_chunk *room(sm_tree_thread *tree) {
         return chunk;
     bool first = tree->block_left == 0;
     if (first) {
-        void *block = NULL;
-        if (posix_memalign(&block, SM_TREE_CHUNK, SM_TREE_BLOCK * SM_TREE_CHUNK) != 0)
+        void *block = sm_aligned(SM_TREE_CHUNK, SM_TREE_BLOCK * SM_TREE_CHUNK);
+        if (block == NULL)
             return NULL;
         tree->block = block;
         tree->block_left = SM_TREE_BLOCK;

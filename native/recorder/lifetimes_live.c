@@ -32,16 +32,8 @@
 #define SPARE 32   /* places behind the last line, for those that are at home there */
 
 static sm_live_entry *new_entries(uint32_t size) {
-    void *memory = NULL;
-#ifdef SM_TESTING
-    void *ticket = sm_malloc(1); /* so that this allocation can be made to fail, too */
-    sm_free(ticket);
-    if (ticket == NULL)
-        return NULL;
-#endif
-    if (posix_memalign(&memory, 64, size * sizeof(sm_live_entry)) != 0)
-        return NULL;
-    return memset(memory, 0, size * sizeof(sm_live_entry));
+    sm_live_entry *entries = sm_aligned(64, size * sizeof *entries);
+    return entries != NULL ? memset(entries, 0, size * sizeof *entries) : NULL;
 }
 
 static uintptr_t address_of(const sm_live_entry *entry) {

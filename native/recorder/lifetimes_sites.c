@@ -62,12 +62,12 @@ static bool grow_sites(void) {
     if (sm_life.sites_count < sites.sites_size)
         return true;
     uint32_t size = sites.sites_size ? sites.sites_size * 2 : 512, count = sm_life.sites_count;
-    void *hot = NULL;
     uint32_t *buckets = sm_malloc(size * sizeof *buckets);
     sm_life_rest *rests = buckets != NULL ? sm_realloc(sm_life.rests, size * sizeof *rests) : NULL;
     if (rests != NULL)
         sm_life.rests = rests;
-    if (rests == NULL || posix_memalign(&hot, 64, size * sizeof(sm_life_site)) != 0) {
+    sm_life_site *hot = rests != NULL ? sm_aligned(64, size * sizeof *hot) : NULL;
+    if (hot == NULL) {
         sm_free(buckets);
         return false;
     }

@@ -132,16 +132,9 @@ static bool grow_types(void) {
 
 /* Takes the names over. */
 static sm_life_type *new_type(const sm_life_type *facts) {
-    void *memory = NULL;
-#ifdef SM_TESTING
-    void *ticket = sm_malloc(1); /* so that this allocation can be made to fail, too */
-    sm_free(ticket);
-    if (ticket == NULL)
+    sm_life_type *type = sm_aligned(64, sizeof *type);
+    if (type == NULL)
         return NULL;
-#endif
-    if (posix_memalign(&memory, 64, sizeof *facts) != 0)
-        return NULL;
-    sm_life_type *type = memory;
     *type = *facts;
     type->id = sm_life.types_count;
     sm_life.types[sm_life.types_count++] = type;

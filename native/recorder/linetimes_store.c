@@ -109,18 +109,11 @@ bool sm_lines_wants(PyObject *code, PyObject *globals) {
 sm_line *sm_line_new(sm_line_table *table, int number) {
     sm_line_block *block = sm_lines.blocks;
     if (block == NULL || block->used == SM_LINES_BLOCK) {
-        void *memory = NULL;
         size_t size = sizeof *block + SM_LINES_BLOCK * sizeof block->lines[0];
-#ifdef SM_TESTING
-        void *ticket = sm_malloc(1); /* so that this allocation can be made to fail, too */
-        sm_free(ticket);
-        if (ticket == NULL)
+        block = sm_aligned(64, size);
+        if (block == NULL)
             return NULL;
-#endif
-        if (posix_memalign(&memory, 64, size) != 0)
-            return NULL;
-        memset(memory, 0, size);
-        block = memory;
+        memset(block, 0, size);
         block->next = sm_lines.blocks;
         sm_lines.blocks = block;
     }
