@@ -11,7 +11,7 @@ import pytest
 
 import seismo
 from seismo.coverage.analysis import analyze
-from seismo.coverage.settings import for_recording
+from seismo.coverage.carried import for_recording
 
 HOME = str(Path(seismo.__file__).parents[1])
 CORE = """\

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: ArgumentParser) -> None:
     """Declares the arguments of `seismo export`."""
     from seismo.cli.files import FILE_HELP
+    from seismo.cli.report_coverage import add_settings
 
     parser.add_argument("file", metavar="FILE", nargs="?", help=FILE_HELP)
     parser.add_argument("-f", "--format", metavar="FORMAT", help="the format, by name (see --list)")
@@ -31,6 +32,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--list", action="store_true", help="list the formats, their suffixes and what they cannot hold"
     )
+    add_settings(parser.add_argument_group("of coverage").add_argument)
     parser.epilog = (
         "examples:\n"
         "  seismo export app-123.seismo -o app.pstats\n"
@@ -48,14 +50,26 @@ def run(args: Namespace) -> int:
         raise UsageError("which recording is to be exported?", hint="seismo export FILE -f FORMAT [-o OUT]")
     from seismo import formats
     from seismo.cli.files import open_recording
+    from seismo.cli.report_coverage import rcfile_of, say_settings
+    from seismo.coverage.carried import for_recording
+    from seismo.formats.covered import settings_of, use
 
     if not args.format and not args.output:
         fitting = formats.names(formats.kind_of(open_recording(args.file)))
         raise UsageError("which format is to be written?", hint=f"give -f FORMAT: {', '.join(fitting)}")
     entry = formats.by_name(args.format) if args.format else formats.for_path(args.output)
+    rcfile = rcfile_of(args)
     recording = open_recording(args.file)
+    if rcfile is not None and formats.kind_of(recording) != "coverage":
+        option = "--rcfile" if args.rcfile else "--no-config"
+        raise UsageError(
+            f"{option} is for recordings of coverage, and this is none", args.file, "see: seismo info FILE"
+        )
+    if entry.needs_sources and entry.holds(formats.kind_of(recording)):
+        use(recording, for_recording(recording, rcfile=rcfile))
     formats.write(recording, args.output, entry.name, args.weight or "")
     if entry.needs_sources:
+        say_settings(settings_of(recording))
         _say_problems(recording)
     return 0
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: ArgumentParser) -> None:
     """Declares the arguments of `seismo merge`."""
     from seismo.cli.files import FILE_HELP
+    from seismo.cli.report_coverage import add_settings
 
     parser.add_argument("output", metavar="OUT", help="the recording to write")
     parser.add_argument("files", metavar="FILE", nargs="+", help=FILE_HELP)
@@ -32,6 +33,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         default=[],
         help="where source is here, and what it is called elsewhere, such as src=/ci/*/src",
     )
+    add_settings(parser.add_argument)
     parser.add_argument("--force", action="store_true", help="write OUT even if it is there already")
 
 
@@ -39,6 +41,7 @@ def run(args: Namespace) -> int:
     """Reads all files, then writes the merged recording."""
     from seismo import model
     from seismo.cli.files import open_recording
+    from seismo.cli.report_coverage import rcfile_of, say_settings
 
     if os.path.isdir(args.output):
         raise UsageError("the output is a folder", args.output, "name a file: seismo merge OUT FILE...")
@@ -50,10 +53,12 @@ def run(args: Namespace) -> int:
         )
     recordings = [open_recording(path) for path in args.files]
     if args.paths or any(recording.kind == "coverage" for recording in recordings):
+        from seismo.coverage.carried import for_recordings
         from seismo.coverage.paths import aliases_of, mapped
-        from seismo.coverage.settings import load
 
-        settings = load(os.getcwd())
+        settings = for_recordings(recordings, rcfile=rcfile_of(args))
+        if settings.paths or settings.relative_files:
+            say_settings(settings)
         aliases = aliases_of(settings.paths, args.paths)
         if settings.relative_files:
             for folder in {str(recording.meta.get("folder") or "") for recording in recordings} - {"", os.getcwd()}:

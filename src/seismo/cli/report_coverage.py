@@ -11,6 +11,7 @@ from seismo.escape import printable
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Callable
 
     from seismo.coverage.result import CoverageReport
     from seismo.coverage.settings import Settings
@@ -53,17 +54,38 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--changed-since", metavar="REV", help="which lines that changed since the git revision were not executed")
     add("--fail-under", metavar="N", type=float, help="exit with 1 when less than N percent were executed")
     add("--precision", metavar="N", type=int, help="decimals of percentages (default: 0)")
-    add("--rcfile", metavar="FILE", help="the settings file to read instead of the project's")
-    add("--no-config", action="store_true", help="read no settings file")
+    add_settings(add)
+
+
+def add_settings(add: Callable[..., object]) -> None:
+    """Declares the options for the settings of a recording of coverage. add: a parser's, or a group's, add_argument."""
+    said = "the settings file to read, instead of those that the recording was made with"
+    add("--rcfile", metavar="FILE", help=said)
+    add("--no-config", action="store_true", help="no settings of any file, and none that the recording was made with")
+
+
+def rcfile_of(args: Namespace) -> str | None:
+    """The settings file that the options name, "" for none at all, None if they say nothing. Raises UsageError."""
+    if args.rcfile and args.no_config:
+        raise UsageError("--rcfile and --no-config cannot both be", hint="leave one of them out")
+    return "" if args.no_config else args.rcfile
+
+
+def say_settings(settings: Settings) -> None:
+    """Says on stderr which settings are used, if a file says any."""
+    from seismo.coverage.carried import said
+
+    words = said(settings)
+    if words:
+        print(f"seismo: settings: {printable(words)}", file=sys.stderr)
 
 
 def settings_of(args: Namespace, recording: Recording) -> Settings:
-    """The project's settings with those of the recording and the options over them. Raises UsageError."""
-    from seismo.coverage.settings import for_recording
+    """The settings for the recording, and the options over them. Raises UsageError."""
+    from seismo.coverage.carried import for_recording
+    from seismo.record.coverage import absolute
 
-    if args.rcfile and args.no_config:
-        raise UsageError("--rcfile and --no-config cannot both be", hint="leave one of them out")
-    found = for_recording(recording, os.getcwd(), "" if args.no_config else args.rcfile)
+    found = for_recording(recording, os.getcwd(), rcfile_of(args))
     over: dict[str, object] = {}
     for name in ("show_missing", "skip_covered", "skip_empty", "sort"):
         if getattr(args, name):
@@ -73,7 +95,8 @@ def settings_of(args: Namespace, recording: Recording) -> Settings:
             over[name] = getattr(args, name)
     for name in ("include", "omit"):
         if getattr(args, name):
-            over[f"report_{name}"] = tuple(part for given in getattr(args, name) for part in given.split(",") if part)
+            given = [part for words in getattr(args, name) for part in words.split(",") if part]
+            over[f"report_{name}"] = tuple(absolute(given, os.getcwd()))
     settings = found.replace(**over)
     if args.contexts:
         settings = _in_contexts(settings, recording, args.contexts)
@@ -117,6 +140,7 @@ def run(args: Namespace, recording: Recording) -> int:
     if args.conditions:
         _conditions(paper, report, args.all)
     elif args.html:
+        say_settings(settings)
         _pages(args.html, report, settings)
     else:
         view = View.of(settings)

@@ -124,4 +124,7 @@ def _mapped_meta(meta: dict[str, Any], aliases: Aliases) -> dict[str, Any]:
         found["settings"] = {**settings, "source_dirs": list(dict.fromkeys(folders))}
     if isinstance(meta.get("folder"), str):
         found["folder"] = aliases.map(meta["folder"] + "/").rstrip("/") or "/"
+    config = meta.get("config")
+    if isinstance(config, dict) and isinstance(config.get("folder"), str):
+        found["config"] = {**config, "folder": aliases.map(config["folder"] + "/").rstrip("/") or "/"}
     return found

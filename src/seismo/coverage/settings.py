@@ -56,6 +56,8 @@ class Settings:
 
     folder = ""  # where the settings were looked for; absolute
     file = ""  # the file they are from; "": none was found
+    carried = False  # they are those that the recording carries, of the file as it was then
+    changed = False  # and the file is another one now
     notes: tuple[str, ...] = ()  # what was not taken over, a sentence each
 
     # What is recorded
@@ -263,11 +265,6 @@ def load(folder: str, rcfile: str | None = None) -> Settings:
         if also:
             found[name] = (*found.get(name, getattr(Settings, name)), *also)
     return Settings(folder=folder, file=used, notes=tuple(notes), **found)
-
-
-def for_recording(recording: Recording, folder: str | None = None, rcfile: str | None = None) -> Settings:
-    """The settings for looking at a recording from the folder (the current one): see `load` and `of_recording`."""
-    return load(os.getcwd() if folder is None else folder, rcfile).of_recording(recording)
 
 
 def _strings(settings: object, name: str) -> list[str]:

@@ -148,7 +148,7 @@ _reports: WeakKeyDictionary[Recording, tuple[Settings, CoverageReport]] = WeakKe
 
 
 def settings_of(recording: Recording) -> Settings:
-    """The settings that the recording was made with."""
+    """The settings by which the recording is written: see `use`."""
     return _joined(recording)[0]
 
 
@@ -169,15 +169,20 @@ def problems_of(recording: Recording) -> list[Problem]:
     return [problem for problem in _joined(recording)[1].problems if not problem.minor]
 
 
+def use(recording: Recording, settings: Settings, report: CoverageReport | None = None) -> None:
+    """From now on, the recording is written by these settings. report: what it comes to by them, if that is known."""
+    from seismo.coverage.analysis import analyze
+
+    _reports[recording] = settings, report or analyze(recording, settings)
+
+
 def _joined(recording: Recording) -> tuple[Settings, CoverageReport]:
     """Done once for a recording: a writer asks for several things of it."""
-    found = _reports.get(recording)
-    if found is None:
-        from seismo.coverage import analysis, settings
+    if recording not in _reports:
+        from seismo.coverage.carried import for_recording
 
-        chosen = settings.for_recording(recording)
-        found = _reports[recording] = (chosen, analysis.analyze(recording, chosen))
-    return found
+        use(recording, for_recording(recording))
+    return _reports[recording]
 
 
 class Covered:

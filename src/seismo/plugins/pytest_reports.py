@@ -116,6 +116,7 @@ def write(result: Result, reports: Sequence[Wanted], terminal: TerminalReporter)
             else:
                 from seismo import formats
 
+                formats.covered.use(result.recording, result.settings, result.report)
                 name, setting, told = FILES[report.kind]
                 path = report.destination or getattr(result.settings, setting)
                 formats.write(result.recording, path, name)

@@ -62,13 +62,23 @@ def options(settings: Settings) -> dict[str, object]:
         "pylib": int(settings.cover_pylib),
         "source_dirs": _joined(os.path.join(settings.folder, name) for name in folders),
         "source_pkgs": _joined(packages),
-        "include": _joined(_absolute(settings.include, settings.folder)),
-        "omit": _joined(_absolute(settings.omit, settings.folder)),
+        "include": _joined(absolute(settings.include, settings.folder)),
+        "omit": _joined(absolute(settings.omit, settings.folder)),
+        "config": _config(settings),
     }
     return {name: value for name, value in found.items() if value}
 
 
-def _absolute(patterns: Iterable[str], folder: str) -> list[str]:
+def _config(settings: Settings) -> str:
+    """What the settings file says, for who looks at the recording; as JSON."""
+    if not settings.file:
+        return ""
+    from seismo.coverage.carried import packed
+
+    return packed(settings)
+
+
+def absolute(patterns: Iterable[str], folder: str) -> list[str]:
     """The patterns; those that begin with no wildcard at the folder, but for names alone."""
     found = []
     for pattern in patterns:
@@ -421,12 +431,14 @@ def meta(settings: dict[str, object]) -> str:
         folder = os.getcwd()
     except OSError:
         folder = ""
+    config = settings.get("config")
     return engine.meta(
         {**how, "context": str(settings.get("context") or ""), **{name: tuple(of) for name, of in lists.items() if of}},
         "coverage",
         branch=how["branch"],
         counts=how["counts"],
         folder=folder,
+        **({"config": engine.Json(str(config))} if config else {}),
     )
 
 

@@ -317,7 +317,15 @@ def meta(settings: dict[str, object], recorder: str = "calltree", **more: object
     return "{" + ", ".join(f"{quote(name)}: {value}" for name, value in fields.items()) + "}"
 
 
+class Json(str):
+    """A value that is JSON already."""
+
+    __slots__ = ()
+
+
 def _value(value: object) -> str:
+    if isinstance(value, Json):
+        return str(value)
     if isinstance(value, (tuple, list)):
         return f"[{', '.join(map(_value, value))}]"
     if isinstance(value, bool):

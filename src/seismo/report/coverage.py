@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from seismo.coverage.carried import said
 from seismo.coverage.numbers import Numbers, percent_text, ranges
 from seismo.coverage.result import common_folder
 from seismo.errors import UsageError
@@ -97,6 +98,8 @@ def _ranges(file: FileCoverage) -> list[tuple[int, int]]:
 def write_report(paper: Paper, recording: Recording, report: CoverageReport, settings: Settings, view: View) -> None:
     """Writes what the recording is, the table, and what was wrong."""
     facts = header(recording, paper.signs)
+    words = said(settings)
+    facts += [("settings", printable(words))] if words else []
     facts += [("note", printable(note)) for note in settings.notes]
     write_facts(paper, facts)
     paper.line()
