@@ -4,57 +4,24 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/random.h"
-#include "event/ticker.h"
 #include "recorder/calltree_store.h"
 
 /* ---- the clock ---- */
 
 /* A function is timed always while little is known of it, or while its mean segment is worth the clock. */
 static int32_t step_for(const sm_tree_function *function) {
-    if (sm_engine.settings.time_every || function->function->kind == SM_SYNTHETIC ||
-        function->timed + function->sampled < SM_TREE_FIRST)
-        return SM_TREE_ALWAYS;
     double ticks = function->timed_ticks + function->sampled_ticks * SM_SAMPLE_PERIOD;
     double count = (double)function->timed + (double)function->sampled * SM_SAMPLE_PERIOD;
-    return ticks >= count * (double)sm_engine.threshold_ticks ? SM_TREE_ALWAYS : 1;
+    bool few = function->function->kind == SM_SYNTHETIC || function->timed + function->sampled < SM_TREE_FIRST;
+    return sm_segments_step(few, ticks, count);
 }
 
-/* The clock ticks from which on a segment is long. There is no ticker beside a simulated clock. */
-static uint64_t long_ticks(void) {
-    if (sm_engine.clock.kind == SM_CLOCK_SIMULATED)
-        return UINT64_MAX;
-    return (uint64_t)(SM_LONG_NS / sm_engine.clock.ns_per_tick);
-}
-
-/* A long segment of a function that is not timed always; or the share of such ones that it stands for. */
-static void account_long(sm_node *node, uint64_t ticks) {
-    sm_node_rest *rest = sm_rest(node);
-    rest->ticked++;
-    rest->ticked_ticks += ticks;
-    rest->function->timed++;
-    rest->function->timed_ticks += (double)ticks;
-    if (ticks > rest->function->longest)
-        rest->function->longest = ticks;
-    node->step = rest->function->step = step_for(rest->function);
-}
-
-/* A timed segment of a node has ended. */
-static void account(sm_node *node, uint64_t ticks, bool always) {
+/* A segment of a node has ended. */
+static void account(sm_node *node, const sm_segment *ended) {
     sm_node_rest *rest = sm_rest(node);
     sm_tree_function *function = rest->function;
-    if (always) {
-        rest->timed++;
-        rest->timed_ticks += ticks;
-        rest->timed_sq += (double)ticks * (double)ticks;
-        function->timed++;
-        function->timed_ticks += (double)ticks;
-    } else {
-        if (ticks >= long_ticks()) {
-            account_long(node, ticks);
-            return;
-        }
-        ticks = ticks > sm_engine.sampled_extra ? ticks - sm_engine.sampled_extra : 0;
+    uint64_t ticks = ended->ticks;
+    if (ended->kind == SM_SEGMENT_SAMPLED) {
         if (rest->sampled < UINT32_MAX / 2) { /* by then the mean is known well enough */
             rest->sampled++;
             rest->sampled_ticks += ticks;
@@ -62,85 +29,46 @@ static void account(sm_node *node, uint64_t ticks, bool always) {
         }
         function->sampled++;
         function->sampled_ticks += (double)ticks;
+    } else if (ended->kind == SM_SEGMENT_TIMED) {
+        rest->timed++;
+        rest->timed_ticks += ticks;
+        rest->timed_sq += (double)ticks * (double)ticks;
+    } else {
+        rest->ticked++;
+        rest->ticked_ticks += ticks;
+    }
+    if (ended->kind != SM_SEGMENT_SAMPLED) {
+        function->timed++;
+        function->timed_ticks += (double)ticks;
     }
     if (ticks > function->longest)
         function->longest = ticks;
-    function->step = step_for(function);
-    node->step = function->step;
+    node->step = function->step = step_for(function);
     if (function->step == 1)
         sm_ticker_want();
-}
-
-/* The ticker asked this event to look at the clock. Where the last look was long ago, the segment that ends here is a
- * long one: see ticker.c. */
-static void look_for_long(const sm_tree_thread *tree, sm_node *node, uint64_t now) {
-    uint64_t ticks = now > tree->seen ? now - tree->seen : 0,
-             tick = (uint64_t)(SM_TICK_NS / sm_engine.clock.ns_per_tick);
-    if (ticks >= long_ticks() && node->parent != NULL)
-        account_long(node, ticks > tick ? ticks : tick);
 }
 
 void sm_tree_clock(sm_thread *thread, sm_node *from, uint64_t now) {
     sm_tree_thread *tree = sm_tree_of(thread);
     sm_node *node = tree->node;
-    int32_t left;
-    bool was_open = tree->open != NULL;
-    if (was_open) {
-        /* The counter of another processor may lag by a few ticks: never let a segment become huge. */
-        uint64_t ticks = now > tree->opened ? now - tree->opened : 0;
-        account(tree->open, ticks, tree->open_always);
-        thread->rest_ticks += tree->open_always ? 0 : ticks;
-        tree->open = NULL;
-        tree->seen = now;
-        left = tree->left;
-        if (sm_engine_due(now)) {
-            sm_engine_tick(thread);
-            tree->seen = sm_clock_read(&sm_engine.clock);
-        }
-    } else {
-        left = tree->countdown + node->step; /* before this event */
-        if (left == 0) {                     /* the ticker's doing; gaps have no memory, so another is as good */
-            look_for_long(tree, from, now);
-            left = sm_gap(&tree->random) + 1;
-        }
-        thread->rest_ticks += now > tree->seen ? now - tree->seen : 0;
-        tree->seen = now;
-    }
+    sm_segment ended = sm_segments_end(thread, &tree->segments, node->step, now);
+    sm_node *of = ended.owner != NULL ? ended.owner : from;
+    if (ended.kind != SM_SEGMENT_UNTIMED && (ended.owner != NULL || of->parent != NULL))
+        account(of, &ended);
     node->step = sm_rest(node)->function->step;
-    bool always = node->step == SM_TREE_ALWAYS;
-    if (!always && --left > 0) {
-        tree->countdown = left;
-        return;
-    }
-    tree->left = always ? left : sm_gap(&tree->random);
-    tree->countdown = 0;
-    tree->open_always = always;
-    tree->open = node;
-    tree->seen = tree->opened = sm_clock_read(&sm_engine.clock);
+    (void)sm_segments_begin(thread, &tree->segments, &ended, node, node->step);
 }
 
 static void poke(sm_thread *thread) {
-    __atomic_store_n(&sm_tree_of(thread)->countdown, 0, __ATOMIC_RELAXED);
+    sm_segments_poke(&sm_tree_of(thread)->segments);
 }
 
 static void hold(sm_thread *thread) {
-    sm_tree_thread *tree = sm_tree_of(thread);
-    if (tree->pauses++ > 0)
-        return;
-    tree->paused = sm_clock_read(&sm_engine.clock);
-    if (tree->open == NULL && tree->paused > tree->seen) {
-        thread->rest_ticks += tree->paused - tree->seen;
-        tree->seen = tree->paused;
-    }
+    sm_segments_hold(thread, &sm_tree_of(thread)->segments);
 }
 
 static void go_on(sm_thread *thread) {
-    sm_tree_thread *tree = sm_tree_of(thread);
-    if (tree->pauses == 0 || --tree->pauses > 0)
-        return;
-    uint64_t away = sm_clock_read(&sm_engine.clock) - tree->paused;
-    tree->opened += away;
-    tree->seen += away;
+    sm_segments_go_on(&sm_tree_of(thread)->segments);
 }
 
 void sm_tree_carry(sm_node *node, bool calls) {
@@ -380,8 +308,7 @@ void sm_tree_awaited(sm_thread *thread, sm_node *node) {
 static void start(const sm_settings *settings) {
     (void)settings;
     sm_tree_free();
-    bool simulated = sm_engine.clock.kind == SM_CLOCK_SIMULATED; /* then tests want the same gaps every time */
-    sm_tree.gaps = (simulated ? sm_simulated_ticks : sm_monotonic_ns()) ^ 0x9E3779B97F4A7C15u;
+    sm_tree.gaps = sm_segments_seed();
 }
 
 static bool thread_start(sm_thread *thread) {
@@ -393,18 +320,19 @@ static bool thread_start(sm_thread *thread) {
     if (tree->root == NULL)
         return false;
     tree->node = tree->root;
-    tree->random = sm_tree.gaps += 0x9E3779B97F4A7C15u;
-    tree->countdown = sm_gap(&tree->random);
-    tree->seen = sm_clock_read(&sm_engine.clock);
+    sm_segments_start(&tree->segments, sm_tree.gaps += SM_SEED_STEP);
     return true;
 }
 
 static void thread_end(sm_thread *thread) {
     hold(thread);
     sm_tree_thread *tree = sm_tree_of(thread);
-    if (tree->open != NULL && tree->open_always && tree->open != tree->root)
-        account(tree->open, tree->paused > tree->opened ? tree->paused - tree->opened : 0, true);
-    tree->open = NULL;
+    sm_node *open = tree->segments.open;
+    if (open != NULL && tree->segments.open_always && open != tree->root) {
+        sm_segment ended = sm_segments_close(thread, &tree->segments);
+        account(open, &ended);
+    }
+    tree->segments.open = NULL;
     tree->node = tree->root;
 }
 
@@ -489,7 +417,7 @@ static bool check(void) {
             if (node != tree->root)
                 return false;
         }
-        if (tree->open != NULL ? tree->countdown > 0 : tree->countdown < 0)
+        if (tree->segments.open != NULL ? tree->segments.countdown > 0 : tree->segments.countdown < 0)
             return false;
     }
     return true;

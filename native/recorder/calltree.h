@@ -7,25 +7,12 @@
  *
  * Time. A *segment* is the time between two consecutive events of a thread; it belongs to the node that was current. A
  * function's own time is the sum of its segments, so own times are measured directly and totals are sums over the tree:
- * no difference of two large estimates, no negative time. Whether a segment is timed is decided when it begins: always,
- * while its function has had fewer than SM_TREE_FIRST of them or its mean segment is worth a hundred reads of the
- * clock; otherwise with probability 1 in SM_SAMPLE_PERIOD (base/random.h). The mean is over the function's life with
- * samples weighted by the period, so a function whose rare long segments make up its time is timed always as soon as
- * one of them is seen, and the clock's price stays below 2 % of the time it measures.
- *
- * Long segments. One that is longer than SM_LONG_NS in a function that is not timed always is found by the ticker
- * (event/ticker.h), which sets the countdown to 0 from outside now and then; the event that ends the segment then sees
- * that the tick was long ago.
- *
- * The countdown. Both decisions are one subtraction on the way of an event: each node carries the *step* that entering
- * one of its segments takes from the thread's countdown: 1 for a short function, SM_TREE_ALWAYS for one that is always
- * timed. At 0 or below, the slow path reads the clock. While a timed segment is open the countdown is 0, so that the
- * event that ends it takes the slow path too.
+ * no difference of two large estimates, no negative time. Which segments are timed is decided by function
+ * (event/segments.h): always, while it has had fewer than SM_TREE_FIRST of them or its mean segment is worth the clock.
  *
  * Invariants (sm_tree_check): thread.node is reached from its root; a child's parent is the node that holds it; a
- * node's key is its code object (or PyMethodDef), NULL for a root, and never an address that has died; countdown <= 0
- * while a segment is open, else >= 0, and 0 only from the ticker's visit to the next step. (Without memory for a single
- * node there is none.)
+ * node's key is its code object (or PyMethodDef), NULL for a root, and never an address that has died; and that of
+ * segments. (Without memory for a single node there is none.)
  *
  * Bounds. Past max_paths no node is made: calls whose path is new are counted flat, one bucket per function under
  * "<folded paths>", and the recording says how many. Cold data of a node lies apart from the line that events touch: a
@@ -34,10 +21,9 @@
 #define SM_CALLTREE_H
 
 #include "event/awaits.h"
-#include "event/engine.h"
+#include "event/segments.h"
 
 #define SM_TREE_FIRST 64
-#define SM_TREE_ALWAYS 16384 /* more than any gap */
 
 typedef struct sm_node sm_node;
 
@@ -54,15 +40,7 @@ struct sm_node { /* one cache line: all that an event touches */
 
 typedef struct { /* of the current thread only, but read by a flush */
     sm_node *node;
-    int32_t countdown;
-    int32_t left;     /* segments to the next sampled one, while a segment is open */
-    sm_node *open;    /* whose segment is being timed, or NULL */
-    uint64_t opened;  /* ticks */
-    uint64_t paused;  /* ticks, while pauses > 0 */
-    uint32_t pauses;  /* they nest */
-    uint64_t seen;    /* ticks: when the clock was read last */
-    bool open_always; /* timed as all of its function's, not as a sample */
-    uint64_t random;
+    sm_segments segments;
     sm_node *root, *folded;
     struct sm_tree_chunk *chunks;
     unsigned char *block; /* what is left of the newest block of chunks */
@@ -113,7 +91,7 @@ static inline sm_node *sm_tree_child(sm_thread *thread, const void *key, sm_func
 static inline void sm_tree_step(sm_thread *thread, sm_node *from, sm_node *to) {
     sm_tree_thread *tree = sm_tree_of(thread);
     tree->node = to;
-    if (SM_UNLIKELY((tree->countdown -= to->step) <= 0))
+    if (SM_UNLIKELY((tree->segments.countdown -= to->step) <= 0))
         sm_tree_clock(thread, from, sm_clock_read(&sm_engine.clock)); /* read here: before cold code and data */
 }
 

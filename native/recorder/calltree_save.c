@@ -72,11 +72,7 @@ static void save_thread(sm_output *output, sm_thread *thread, uint64_t now) {
             sm_node_rest *rest = &chunk->rest[i];
             if (rest->flags & SM_NODE_ROOT)
                 continue;
-            uint64_t extra = 0;
-            if (tree->open == node && tree->open_always) {
-                uint64_t until = tree->pauses ? tree->paused : now;
-                extra = until > tree->opened ? until - tree->opened : 0;
-            }
+            uint64_t extra = tree->segments.open == node ? sm_segments_so_far(&tree->segments, now) : 0;
             uint32_t sum = changes(node, rest);
             if (output->whole || extra != 0 || sum != rest->saved) {
                 save_node(output, thread, node, extra);

@@ -20,7 +20,7 @@ sm_tree_function *sm_tree_function_of(sm_function *function) {
     if (*place == NULL) {
         *place = sm_calloc(1, sizeof **place);
         if (*place != NULL)
-            **place = (sm_tree_function){.function = function, .step = SM_TREE_ALWAYS};
+            **place = (sm_tree_function){.function = function, .step = SM_SEGMENT_ALWAYS};
     }
     return *place;
 }

@@ -5,9 +5,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/random.h"
 #include "compat/frame.h"
-#include "event/ticker.h"
 #include "recorder/linetimes_store.h"
 
 /* ---- the clock ---- */
@@ -15,19 +13,10 @@
 /* A line is timed always while little is known of it, or while its mean segment is worth the clock. */
 static int32_t step_for(const sm_line *line) {
     const sm_line_times *times = &line->times;
-    if (sm_engine.settings.time_every || times->timed + times->sampled < SM_LINES_FIRST)
-        return SM_LINES_ALWAYS;
     double samples = (double)times->sampled * SM_SAMPLE_PERIOD;
     double ticks = (double)(times->timed_ticks + times->ticked_ticks) + (double)times->sampled_ticks * SM_SAMPLE_PERIOD;
     double count = (double)(times->timed + times->ticked) + samples;
-    return ticks >= count * (double)sm_engine.threshold_ticks ? SM_LINES_ALWAYS : 1;
-}
-
-/* The clock ticks from which on a segment is long. There is no ticker beside a simulated clock. */
-static uint64_t long_ticks(void) {
-    if (sm_engine.clock.kind == SM_CLOCK_SIMULATED)
-        return UINT64_MAX;
-    return (uint64_t)(SM_LONG_NS / sm_engine.clock.ns_per_tick);
+    return sm_segments_step(times->timed + times->sampled < SM_LINES_FIRST, ticks, count);
 }
 
 /* Is an entry further out at this line, too? */
@@ -64,122 +53,62 @@ void sm_lines_give_total(sm_lines_thread *state, sm_line_entry *left) {
     left->total = left->total_var = 0.0;
 }
 
-/* A long segment of a line that is not timed always; or the share of such ones that it stands for. */
-static void account_long(sm_lines_thread *state, sm_line *line, uint64_t ticks, double cost) {
-    double tick = SM_TICK_NS / sm_engine.clock.ns_per_tick, doubt = (double)ticks < tick ? (double)ticks : tick;
-    line->times.ticked++;
-    line->times.ticked_ticks += ticks;
-    line->step = step_for(line);
-    add_worth(state, line, (double)ticks - cost, doubt * doubt);
-}
-
-/* The timed segment that is open ends, so long after its beginning. */
-static void account(sm_lines_thread *state, uint64_t ticks) {
-    sm_line *line = state->open;
+/* A segment of a line has ended. cost: ticks of the probes in it. */
+static void account(sm_lines_thread *state, sm_line *line, const sm_segment *ended, double cost) {
     sm_line_times *times = &line->times;
-    double worth = (double)ticks - state->open_cost;
-    if (state->open_always) {
+    uint64_t ticks = ended->ticks;
+    double worth = (double)ticks - cost, tick = SM_TICK_NS / sm_engine.clock.ns_per_tick;
+    if (ended->kind == SM_SEGMENT_TIMED) {
         times->timed++;
         times->timed_ticks += ticks;
         times->timed_sq += (double)ticks * (double)ticks;
         add_worth(state, line, worth, 0.0);
-    } else if (ticks >= long_ticks()) {
-        account_long(state, line, ticks, state->open_cost);
-    } else {
-        uint64_t extra = sm_engine.sampled_extra < ticks ? sm_engine.sampled_extra : ticks;
-        ticks -= extra;
-        worth -= (double)extra;
+    } else if (ended->kind == SM_SEGMENT_SAMPLED) {
         times->sampled++;
         times->sampled_ticks += ticks;
         times->sampled_sq += (double)ticks * (double)ticks;
         add_worth(state, line, SM_SAMPLE_PERIOD * worth, SM_SAMPLE_PERIOD * (SM_SAMPLE_PERIOD - 1.0) * worth * worth);
+    } else {
+        double doubt = (double)ticks < tick ? (double)ticks : tick;
+        times->ticked++;
+        times->ticked_ticks += ticks;
+        add_worth(state, line, worth, doubt * doubt);
     }
     line->step = step_for(line);
     if (line->step == 1)
         sm_ticker_want();
 }
 
-/* The ticker asked this event to look at the clock. Where the last look was long ago, the segment that ends here is a
- * long one: see ticker.c. */
-static void look_for_long(sm_lines_thread *state, uint64_t now) {
-    uint64_t ticks = now > state->seen ? now - state->seen : 0,
-             tick = (uint64_t)(SM_TICK_NS / sm_engine.clock.ns_per_tick);
-    if (ticks >= long_ticks())
-        account_long(state, state->top->line, ticks > tick ? ticks : tick, 0.0);
-}
-
 void sm_lines_clock(sm_thread *thread, sm_line *to, sm_beginning how, uint64_t now) {
     sm_lines_thread *state = sm_lines_of(thread);
-    int32_t left;
-    if (state->open != NULL) {
-        /* The counter of another processor may lag by a few ticks: never let a segment become huge. */
-        uint64_t ticks = now > state->opened ? now - state->opened : 0;
-        thread->rest_ticks += state->open_always ? 0 : ticks;
-        account(state, ticks);
-        state->open = NULL;
-        state->seen = now;
-        left = state->left;
-        if (sm_engine_due(now)) {
-            sm_engine_tick(thread);
-            state->seen = sm_clock_read(&sm_engine.clock);
-        }
-    } else {
-        left = state->countdown + to->step; /* before this event */
-        if (left == 0) {                    /* the ticker's doing; gaps have no memory, so another is as good */
-            look_for_long(state, now);
-            left = sm_gap(&state->random) + 1;
-        }
-        thread->rest_ticks += now > state->seen ? now - state->seen : 0;
-        state->seen = now;
-    }
-    bool always = to->step == SM_LINES_ALWAYS;
-    if (!always && --left > 0) {
-        state->countdown = left;
-        return;
-    }
-    state->left = always ? left : sm_gap(&state->random);
-    state->countdown = 0;
-    state->open_always = always;
-    state->open_cost = sm_lines.cost[how];
-    state->open = to;
-    state->seen = state->opened = sm_clock_read(&sm_engine.clock);
+    sm_segment ended = sm_segments_end(thread, &state->segments, to->step, now);
+    if (ended.owner != NULL)
+        account(state, ended.owner, &ended, state->open_cost);
+    else if (ended.kind == SM_SEGMENT_LONG)
+        account(state, state->top->line, &ended, 0.0);
+    if (sm_segments_begin(thread, &state->segments, &ended, to, to->step))
+        state->open_cost = sm_lines.cost[how];
 }
 
 static void poke(sm_thread *thread) {
-    __atomic_store_n(&sm_lines_of(thread)->countdown, 0, __ATOMIC_RELAXED);
+    sm_segments_poke(&sm_lines_of(thread)->segments);
 }
 
 static void hold(sm_thread *thread) {
-    sm_lines_thread *state = sm_lines_of(thread);
-    if (state->pauses++ > 0)
-        return;
-    state->paused = sm_clock_read(&sm_engine.clock);
-    if (state->open == NULL && state->paused > state->seen) {
-        thread->rest_ticks += state->paused - state->seen;
-        state->seen = state->paused;
-    }
+    sm_segments_hold(thread, &sm_lines_of(thread)->segments);
 }
 
 static void go_on(sm_thread *thread) {
-    sm_lines_thread *state = sm_lines_of(thread);
-    if (state->pauses == 0 || --state->pauses > 0)
-        return;
-    uint64_t away = sm_clock_read(&sm_engine.clock) - state->paused;
-    state->opened += away;
-    state->seen += away;
+    sm_segments_go_on(&sm_lines_of(thread)->segments);
 }
 
 /* Ends the open segment without an event, while the thread is held: its stack is about to be another one. */
 static void close_segment(sm_thread *thread) {
     sm_lines_thread *state = sm_lines_of(thread);
-    if (state->open == NULL || state->pauses == 0)
+    if (state->segments.open == NULL || state->segments.pauses == 0)
         return;
-    uint64_t ticks = state->paused > state->opened ? state->paused - state->opened : 0;
-    thread->rest_ticks += state->open_always ? 0 : ticks;
-    account(state, ticks);
-    state->open = NULL;
-    state->seen = state->paused;
-    state->countdown = state->left > 0 ? state->left : sm_gap(&state->random);
+    sm_segment ended = sm_segments_close(thread, &state->segments);
+    account(state, ended.owner, &ended, state->open_cost);
 }
 
 void sm_lines_tell_pending(sm_lines_thread *state) {
@@ -329,8 +258,7 @@ static void start(const sm_settings *settings) {
     (void)settings;
     double cost[2] = {sm_engine.python.inside, sm_engine.resume.inside};
     sm_lines_free();
-    bool simulated = sm_engine.clock.kind == SM_CLOCK_SIMULATED; /* then tests want the same gaps every time */
-    sm_lines.gaps = (simulated ? sm_simulated_ticks : sm_monotonic_ns()) ^ 0x9E3779B97F4A7C15u;
+    sm_lines.gaps = sm_segments_seed();
     memcpy(sm_lines.cost, cost, sizeof cost);
     if (getcwd(sm_lines.folder, sizeof sm_lines.folder) == NULL)
         sm_lines.folder[0] = '\0';
@@ -354,17 +282,15 @@ static bool thread_start(sm_thread *thread) {
     memset(state, 0, sizeof *state);
     if (!make_elsewhere() || !sm_lines_push(state, NULL, NULL, &sm_lines_nobodys, sm_lines.elsewhere))
         return false;
-    state->random = sm_lines.gaps += 0x9E3779B97F4A7C15u;
-    state->countdown = sm_gap(&state->random);
-    state->seen = sm_clock_read(&sm_engine.clock);
+    sm_segments_start(&state->segments, sm_lines.gaps += SM_SEED_STEP);
     return true;
 }
 
 static void thread_end(sm_thread *thread) {
     sm_lines_thread *state = sm_lines_of(thread);
     hold(thread);
-    if (state->open != NULL && !state->open_always)
-        state->open = NULL;
+    if (!state->segments.open_always)
+        state->segments.open = NULL;
     close_segment(thread);
     sm_lines_tell_pending(state);
     while (state->top > state->stack)
@@ -444,7 +370,8 @@ static bool check_thread(const sm_lines_thread *state) {
         if (id != 0 && state->innermost[id] < index)
             return false;
     }
-    return state->stack->line == sm_lines.elsewhere && (state->open != NULL) == (state->countdown <= 0);
+    return state->stack->line == sm_lines.elsewhere &&
+           (state->segments.open != NULL) == (state->segments.countdown <= 0);
 }
 
 static bool check(void) {

@@ -9,11 +9,8 @@
  *
  * Own time. A *segment* is the time between two consecutive events of a thread; it belongs to the line that was
  * current. A line has a segment for each hit, and one more each time that a function it called returns to it, or that
- * it goes on after a yield (`more`). Which segments are timed is decided as in the calltree, by line: always, while a
- * line has had fewer than SM_LINES_FIRST of them or its mean segment is worth a hundred reads of the clock; otherwise
- * with probability 1 in SM_SAMPLE_PERIOD. Both decisions are one subtraction: entering a segment takes the line's
- * *step* from the thread's countdown, at 0 or below the slow path reads the clock. The ticker finds long segments of
- * lines that have proved short (event/ticker.c).
+ * it goes on after a yield (`more`). Which segments are timed is decided by line (event/segments.h): always, while it
+ * has had fewer than SM_LINES_FIRST of them or its mean segment is worth the clock.
  *
  * Inner time: that a line spent in the Python functions it called, to any depth. A timed segment stands for its time
  * once (timed always) or SM_SAMPLE_PERIOD times (a sample); that, less the probes' cost, is added to its entry's
@@ -26,8 +23,8 @@
  * search. Variances take the same way: a sample stands for period * (period - 1) times its square.
  *
  * Invariants (check): entry 0 is nobody's frame, at the line `elsewhere`; the topmost entry's line is current; `same`
- * leads to a smaller index and the same table, and the thread's `innermost` of a table is the largest such index;
- * countdown <= 0 iff a segment is open.
+ * leads to a smaller index and the same table, and the thread's `innermost` of a table is the largest such index; and
+ * that of segments.
  *
  * Loss and repair. A leaving of a frame that is not topmost takes off what lies above it (a leaving that was not
  * reported, counted as a repair). A line of a frame that is neither topmost nor called from below the topmost one is on
@@ -39,10 +36,9 @@
 #define SM_LINETIMES_H
 
 #include "event/awaits.h"
-#include "event/engine.h"
+#include "event/segments.h"
 
 #define SM_LINES_FIRST 32
-#define SM_LINES_ALWAYS 16384 /* more than any gap */
 
 typedef struct sm_line_table sm_line_table;
 
@@ -92,16 +88,8 @@ typedef struct {
 
 typedef struct { /* of the current thread only, but read by a flush */
     sm_line_entry *top;
-    int32_t countdown;
-    int32_t left;     /* segments to the next sampled one, while a segment is open */
-    sm_line *open;    /* whose segment is being timed, or NULL */
-    uint64_t opened;  /* ticks */
-    double open_cost; /* ticks of the probes in it */
-    bool open_always;
-    uint64_t paused; /* ticks, while pauses > 0 */
-    uint32_t pauses; /* they nest */
-    uint64_t seen;   /* ticks: when the clock was read last */
-    uint64_t random;
+    sm_segments segments;
+    double open_cost;           /* ticks of the probes in the open segment */
     sm_line_entry *stack, *end; /* owned; one past its last place */
     uint32_t *innermost;        /* owned: by table id, the index of the innermost entry; 0: none */
     uint32_t innermost_size;
@@ -132,7 +120,7 @@ bool sm_lines_count_instruction(sm_thread *thread, const void *code, uint32_t of
 /* The current segment ends, and one of this line begins. The stack is still as it was. */
 static inline void sm_lines_step(sm_thread *thread, sm_line *to, sm_beginning how) {
     sm_lines_thread *state = sm_lines_of(thread);
-    if (SM_UNLIKELY((state->countdown -= to->step) <= 0))
+    if (SM_UNLIKELY((state->segments.countdown -= to->step) <= 0))
         sm_lines_clock(thread, to, how, sm_clock_read(&sm_engine.clock));
 }
 

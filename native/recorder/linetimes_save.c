@@ -47,10 +47,8 @@ static uint64_t open_ticks(const sm_line *line, uint64_t now) {
     uint64_t ticks = 0;
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
         const sm_lines_thread *state = sm_lines_of(thread);
-        if (thread->session != sm_engine.session || state->open != line || !state->open_always)
-            continue;
-        uint64_t until = state->pauses ? state->paused : now;
-        ticks += until > state->opened ? until - state->opened : 0;
+        if (thread->session == sm_engine.session && state->segments.open == line)
+            ticks += sm_segments_so_far(&state->segments, now);
     }
     return ticks;
 }
@@ -59,8 +57,9 @@ static uint64_t open_ticks(const sm_line *line, uint64_t now) {
 static void mark_open(bool open) {
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
         sm_lines_thread *state = sm_lines_of(thread);
-        if (thread->session == sm_engine.session && state->open != NULL && state->open_always)
-            state->open->is_open = open;
+        sm_line *line = state->segments.open;
+        if (thread->session == sm_engine.session && line != NULL && state->segments.open_always)
+            line->is_open = open;
     }
 }
 

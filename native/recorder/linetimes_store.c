@@ -120,7 +120,7 @@ sm_line *sm_line_new(sm_line_table *table, int number) {
     sm_line *line = &block->lines[block->used++];
     line->table = table;
     line->number = number;
-    line->step = SM_LINES_ALWAYS;
+    line->step = SM_SEGMENT_ALWAYS;
     line->id = sm_lines.lines_count++;
     return line;
 }
