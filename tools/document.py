@@ -9,9 +9,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+from seismo.cli import main as command
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "cli.md"
-VERBS = ["profile", "cover", "lines", "watch", "report", "export", "info", "merge", "diff", "doctor"]
+VERBS = list(command.VERBS)
 
 HEAD = """# Commands
 

@@ -6,6 +6,12 @@ On a command line the three parts are three plain lines on stderr and the proces
 `str(error)` gives the same lines, and the parts are attributes.
 """
 
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 
 class SeismoError(Exception):
     """The root of all errors that seismo raises on purpose.
@@ -55,3 +61,14 @@ class ExpressionError(UsageError):
     def lines(self) -> list[str]:
         """As the base class; the expression and its mark are two lines."""
         return [line for part in super().lines() for line in part.split("\n")]
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The known word that is nearly this one, as the beginning of a hint ("did you mean --sort? "); "": none is.
+
+    Only for the way to an error: difflib takes long to import.
+    """
+    from difflib import get_close_matches
+
+    close = get_close_matches(word[:100], list(known), 1)  # longer ones would take time, and are no slips
+    return f"did you mean {close[0]}? " if close else ""

@@ -19,3 +19,25 @@ def printable(text: str) -> str:
 
 def _escaped(char: str) -> str:
     return char.encode("unicode_escape").decode("ascii")
+
+
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_")
+
+
+def shell_word(text: str) -> str:
+    r"""The text as a word to be typed into a shell, made harmless to show: `a b` in quotes, `$'a\nb'`.
+
+    shlex would import re, in a process that is recorded. $'...' is of bash, zsh and newer POSIX shells.
+    """
+    if text and _PLAIN.issuperset(text) and not text.startswith(("-", "=", "%")):
+        return text
+    if text.isprintable():
+        return "'" + text.replace("'", "'\"'\"'") + "'"
+    escaped = "".join(
+        f"\\{char}" if char in "\\'" else char if char.isprintable() else _as_bytes(char) for char in text
+    )
+    return f"$'{escaped}'"
+
+
+def _as_bytes(char: str) -> str:
+    return "".join(f"\\{byte:03o}" for byte in char.encode("utf-8", "surrogateescape"))

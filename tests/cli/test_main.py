@@ -58,12 +58,14 @@ def test_an_unknown_verb(seismo, word, hint):
 
 
 @pytest.mark.parametrize(
-    "words", [["report"], ["report", "--sort", "x", "f"], ["report", "--limit", "0", "f"], ["diff", "f"]]
+    "words", [["report"], ["report", "--sort", "x", "f"], ["report", "--limit", "0", "f"], ["merge", "f"]]
 )
 def test_usage_errors_are_two(seismo, words):
     done = seismo(*words)
     assert done.returncode == 2
-    assert done.stderr.startswith("usage: seismo ")
+    assert done.stdout == ""
+    assert done.stderr.startswith("seismo: ")
+    assert len(done.stderr.splitlines()) == 2
     assert "Traceback" not in done.stderr
 
 

@@ -206,7 +206,6 @@ def test_export_lists_the_formats(seismo):
 
 
 def test_export_errors(seismo, recording, tmp_path):
-    assert "which recording is to be exported?" in seismo("export").stderr
     assert "give -f FORMAT" in seismo("export", recording).stderr
     for words in (["-f", "nonsense"], ["-o", "x.nonsense"]):
         done = seismo("export", recording, *words)

@@ -112,7 +112,7 @@ def test_names_and_places(lab):
     ended = lab.run(["-m", "seismo", "profile", "sub/app.py"])
     assert ended.status == 0
     (path,) = lab.folder.glob("app-*.seismo")  # where the program began, not where it went
-    assert str(path) in ended.err
+    assert f"seismo report {path.name}   " in ended.err, "as the user types it, who went nowhere"
     lab.run(["-m", "seismo", "profile", "-q", "-c", "pass"])
     assert len(list(lab.folder.glob("command-*.seismo"))) == 1
     lab.run(["-m", "seismo", "profile", "-q", "-m", "sub.app"])
@@ -126,6 +126,23 @@ def test_summary(lab):
     assert "1,0" in ended.err
     assert "r.seismo" in ended.err
     assert len(ended.err.splitlines()) <= 15
+
+
+@pytest.mark.parametrize("name", ["r.seismo", "a b/it's.seismo", "-r.seismo", "line\nend.seismo", "é$HOME.seismo"])
+def test_the_closing_hint_can_be_pasted_into_the_shell(lab, tmp_path, name):
+    """Wherever the program went, and whatever the file is called."""
+    work = lab.write("x.py", "import os\ndef f(): os.chdir('/')\nf()\n")
+    for folder in ("a b", "b"):
+        (lab.folder / folder).mkdir(exist_ok=True)
+    for path in (f"./{name}", str(tmp_path / "b" / os.path.basename(name))):
+        ended = lab.run(["-m", "seismo", "profile", "-o", path, str(work)])
+        hint = ended.err.splitlines()[-1].removesuffix("   shows the rest")
+        command = hint.replace("seismo", f"'{sys.executable}' -m seismo", 1)
+        shown = subprocess.run(
+            ["bash", "-c", command], cwd=lab.folder, env=lab.environment, capture_output=True, text=True, check=False
+        )
+        assert (shown.returncode, shown.stderr) == (0, "")
+        assert "__main__:f" in shown.stdout
 
 
 def test_summary_does_not_import_the_programs_modules(lab):

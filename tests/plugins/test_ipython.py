@@ -177,7 +177,7 @@ def test_the_recording_can_be_kept(notebook, tmp_path):
         ("%seismo profile", "record what?"),
         ("%seismo profile --tree 1", "%seismo profile has no option --tree"),
         ("%seismo profile -l x 1", "-l cannot be 'x'"),
-        ("%seismo profile --sort size 1", "--sort cannot be 'size'"),
+        ("%seismo profile --sort size 1", "functions cannot be sorted by 'size'"),
         ("%seismo profile --where 'x(' 1", "--where"),
         ("%seismo lines -f", "-f needs a value"),
         ("%seismo lines -f missing 1", "-f missing: NameError"),

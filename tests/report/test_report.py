@@ -14,6 +14,7 @@ from seismo.model import Builder
 from seismo.report.calltree import Limits
 from seismo.report.facts import header
 from seismo.report.functions import Modules, chosen_columns
+from seismo.report.orders import in_order, primitive_calls
 from seismo.report.paper import ColourPaper, Paper, paper_for
 from seismo.report.relatives import callers_and_callees, find_functions
 from seismo.report.terminal import View, write_report
@@ -357,3 +358,20 @@ def test_a_million_paths_show_their_first_line_within_two_seconds(tmp_path):
     write_report(Paper(out, 80, Signs()), read(path), View())
     assert out.at - start < 2
     assert time.process_time() - start < 10
+
+
+def test_calls_from_outside_of_a_recursion():
+    """f calls itself and, through g, itself again; h calls f once more beside."""
+    b = Builder()
+    thread = b.thread(b.process())
+    f, g, h = (b.function("m", name) for name in "fgh")
+    top = b.node(-1, thread, f, calls=2)
+    b.node(b.node(top, thread, f, calls=10), thread, g, calls=3)
+    below = b.node(top, thread, g, calls=5)
+    b.node(b.node(below, thread, f, calls=7), thread, h, calls=1)
+    beside = b.node(-1, thread, h, calls=1)
+    b.node(beside, thread, f, calls=4)
+    recording = b.build({})
+    assert primitive_calls(recording.tree, 3) == [6, 8, 2]
+    assert in_order(recording.functions, "primitive", recording.tree) == [1, 0, 2]
+    assert primitive_calls(Builder().build({}).tree, 0) == []

@@ -1,12 +1,14 @@
 """Numbers and names as text."""
 
 import io
+import os
+import subprocess
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seismo.escape import printable
+from seismo.escape import printable, shell_word
 from seismo.report import text
 
 SIGNS = text.Signs()
@@ -129,3 +131,21 @@ def test_names_and_places():
 @given(st.text(alphabet="ab ", max_size=60), st.integers(1, 20))
 def test_wrapped_loses_no_word(words, width):
     assert " ".join(text.wrapped(words, width)) == words
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("app-1.seismo", "app-1.seismo"),
+        ("a b", "'a b'"),
+        ("it's", "'it'\"'\"'s'"),
+        ("", "''"),
+        ("-x", "'-x'"),
+        ("é", "'é'"),
+        ("a\nb'\\\udcff\x1b", r"$'a\012b\'\\\377\033'"),
+    ],
+)
+def test_a_word_for_the_shell(text, word):
+    assert shell_word(text) == word
+    printf = subprocess.run(["bash", "-c", f"printf %s {word}"], stdout=subprocess.PIPE, check=True).stdout
+    assert printf == os.fsencode(text)

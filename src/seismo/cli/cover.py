@@ -130,9 +130,8 @@ class _End:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
 
-    def tell(self, path: str, fd: int) -> int:
+    def tell(self, path: str, fd: int, shown: str) -> int:
         """Writes the table to the descriptor (-1: nowhere). Returns the exit status."""
-        from seismo.cli.program import shown_path
         from seismo.coverage.analysis import analyze
         from seismo.coverage.numbers import too_little
         from seismo.model import read
@@ -143,5 +142,5 @@ class _End:
         report = analyze(recording, settings)
         if fd >= 0:
             with open(fd, "w", encoding="utf-8", errors="backslashreplace", closefd=False) as stream:
-                write_end(stream, recording, report, settings, shown_path(path), ROWS)
+                write_end(stream, recording, report, settings, shown, ROWS)
         return int(too_little(report.totals, settings.fail_under, settings.precision)) if settings.fail_under else 0

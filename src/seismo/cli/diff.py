@@ -4,6 +4,9 @@ In time, with the error of the change: one within its error is said to be none.
 In calls, which are exact. And which functions came and went. A function is the
 same when its module, name and file's name are; it may move to other lines.
 Of recordings of objects: births, what is alive, bytes, by type and by line.
+
+With one FILE it is compared with the newest recording here; with none, the
+newest here is compared with the one before it.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declares the arguments of `seismo diff`."""
     from seismo.cli.files import add_file
 
-    add_file(parser, "old")
+    add_file(parser, "old", "the newest but one")
     add_file(parser, "new")
     parser.add_argument("--limit", metavar="N", type=int, default=15, help="rows of each table (default: 15; 0: all)")
     parser.add_argument("--json", action="store_true", help="all functions as one JSON object, for programs")
@@ -33,10 +36,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Compares the two on standard output."""
     from seismo import model
-    from seismo.cli.files import open_recording
+    from seismo.cli.files import open_recording, or_newest_two
     from seismo.report.changes import as_json, write_changes
     from seismo.report.paper import paper_for
 
+    args.old, args.new = or_newest_two(args.old, args.new)
     old, new = open_recording(args.old), open_recording(args.new)
     for path, recording in ((args.old, old), (args.new, new)):
         if recording.kind == "coverage":

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declares the arguments of `seismo export`."""
-    from seismo.cli.files import FILE_HELP
+    from seismo.cli.files import add_file
     from seismo.cli.report_coverage import add_settings
 
-    parser.add_argument("file", metavar="FILE", nargs="?", help=FILE_HELP)
+    add_file(parser)
     parser.add_argument("-f", "--format", metavar="FORMAT", help="the format, by name (see --list)")
     parser.add_argument("-o", "--output", metavar="OUT", help="the file to write (default: standard output)")
     parser.add_argument(
@@ -46,14 +46,13 @@ def run(args: Namespace) -> int:
     """Writes the file, or lists the formats."""
     if args.list:
         return _list()
-    if not args.file:
-        raise UsageError("which recording is to be exported?", hint="seismo export FILE -f FORMAT [-o OUT]")
     from seismo import formats
-    from seismo.cli.files import open_recording
+    from seismo.cli.files import open_recording, or_newest
     from seismo.cli.report_coverage import rcfile_of, say_settings
     from seismo.coverage.carried import for_recording
     from seismo.formats.covered import settings_of, use
 
+    args.file = or_newest(args.file)
     if not args.format and not args.output:
         fitting = formats.names(formats.kind_of(open_recording(args.file)))
         raise UsageError("which format is to be written?", hint=f"give -f FORMAT: {', '.join(fitting)}")

@@ -6,20 +6,78 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from seismo.errors import RecordingError
+from seismo.errors import RecordingError, UsageError
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
     from seismo.model import Recording
 
+SUFFIX = ".seismo"
+MAKE_ONE = "make one: seismo profile SCRIPT"
 MAGIC = b"\x8fseismo\n"
 FILE_HELP = "a recording (.seismo), or a profile of another tool (see seismo export --list); - reads standard input"
 
 
-def add_file(parser: ArgumentParser, name: str = "file") -> None:
-    """The positional argument for a file to read."""
-    parser.add_argument(name, metavar=name.upper(), help=FILE_HELP)
+def add_file(parser: ArgumentParser, name: str = "file", default: str = "the newest") -> None:
+    """The positional argument for a file to read, which may be left out. default: which recording is taken then."""
+    text = f"{FILE_HELP} (default: {default} *{SUFFIX} here)"
+    parser.add_argument(name, metavar=name.upper(), nargs="?", help=text)
+
+
+def or_newest(path: str | None) -> str:
+    """The path, or that of the newest recording of the current folder, which is said. Raises UsageError: none."""
+    if path is not None:
+        return path
+    found = newest(os.curdir)
+    if not found:
+        raise UsageError("which recording? There is none in this folder", hint=f"name one, or {MAKE_ONE}")
+    _say(f"{found[0]}, the newest recording here")
+    return found[0]
+
+
+def or_newest_two(old: str | None, new: str | None) -> tuple[str, str]:
+    """Two paths: what is not given is the newest recording of the current folder, and the one before it as the old."""
+    if old is not None and new is not None:
+        return old, new
+    found = newest(os.curdir)
+    if old is not None:
+        found = [path for path in found if not _same(path, old)]
+    if len(found) < (1 if old is not None else 2):
+        there = "is no other" if old is not None else "are no two"
+        raise UsageError(f"compare which recordings? There {there} in this folder", hint="seismo diff OLD NEW")
+    new, old = found[0], found[1] if old is None else old
+    _say(f"{old} against {new}, the newest recording here")
+    return old, new
+
+
+def newest(folder: str) -> list[str]:
+    """The recordings of the folder, the newest first; none where it cannot be read."""
+    try:
+        with os.scandir(folder) as entries:
+            found = [
+                (entry.stat().st_mtime_ns, os.path.normpath(entry.path))
+                for entry in entries
+                if entry.name.endswith(SUFFIX) and entry.is_file()
+            ]
+    except OSError:
+        return []
+    return [path for _, path in sorted(found, reverse=True)]
+
+
+def _same(path: str, other: str) -> bool:
+    try:
+        return os.path.samefile(path, other)
+    except OSError:
+        return False
+
+
+def _say(text: str) -> None:
+    """On stderr, so that what is piped on stays clean."""
+    from seismo.escape import printable
+
+    if sys.stderr is not None:
+        print(f"seismo: {printable(text)}", file=sys.stderr)
 
 
 def open_recording(path: str) -> Recording:
@@ -48,10 +106,5 @@ def open_recording(path: str) -> Recording:
 
 def _recordings_in(folder: str) -> str:
     """A hint: the newest recordings of the folder."""
-    try:
-        with os.scandir(folder) as entries:
-            found = [(entry.stat().st_mtime, entry.path) for entry in entries if entry.name.endswith(".seismo")]
-    except OSError:
-        return ""
-    newest = [os.path.normpath(path) for _, path in sorted(found, reverse=True)[:3]]
-    return f"the newest recordings there: {', '.join(newest)}" if newest else "to make one: seismo profile SCRIPT"
+    found = newest(folder)[:3]
+    return f"the newest recordings there: {', '.join(found)}" if found else f"to {MAKE_ONE}"

@@ -24,10 +24,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Describes the file on standard output."""
-    from seismo.cli.files import open_recording
+    from seismo.cli.files import open_recording, or_newest
     from seismo.report.about import as_json, write_about
     from seismo.report.paper import paper_for
 
+    args.file = or_newest(args.file)
     recording = open_recording(args.file)
     if args.json:
         sys.stdout.write(as_json(recording, args.file) + "\n")

@@ -86,7 +86,7 @@ def _make(given: Given, program: Program) -> Recording:
     return Recording(VERB, given, program, engine.Life("linetimes"), settings, _summary)
 
 
-def _summary(path: str, fd: int) -> None:
+def _summary(path: str, fd: int, shown: str) -> None:
     from seismo.report.lines_summary import write
 
-    write_summary(path, fd, write)
+    write_summary(path, fd, shown, write)

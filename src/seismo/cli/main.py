@@ -20,9 +20,11 @@ from seismo.errors import SeismoError, UsageError
 
 TYPE_CHECKING = False  # typing's own would import typing
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import Namespace
     from types import ModuleType
     from typing import TextIO
+
+    from seismo.cli.parsing import Parser
 
 # The order is that of a day's work: make a recording, look at it, hand it on.
 VERBS = {
@@ -73,11 +75,11 @@ def _run(verb: str, words: list[str]) -> int:
         sys.stdout = _NoOutput()
     try:
         parser = _parser(verb, module)
-        args: Namespace = parser.parse_args(words)
+        args: Namespace = parser.read(words)
         status = int(module.run(args))
         sys.stdout.flush()  # a full disk or a closed pipe must show here, where it can be reported
         return status
-    except SystemExit as stop:  # argparse's way to end: 0 after --help, 2 after a usage error
+    except SystemExit as stop:  # argparse's way to end after --help
         return stop.code if isinstance(stop.code, int) else 2
     except FORESEEN as error:
         return failed(error)
@@ -101,10 +103,12 @@ class _NoOutput:
         raise SeismoError("there is no standard output", hint="it was closed when the command began")
 
 
-def _parser(verb: str, module: ModuleType) -> ArgumentParser:
+def _parser(verb: str, module: ModuleType) -> Parser:
     import argparse
 
-    parser = argparse.ArgumentParser(
+    from seismo.cli.parsing import Parser
+
+    parser = Parser(
         prog=f"seismo {verb}",
         description=(module.__doc__ or VERBS[verb]).strip(),
         formatter_class=argparse.RawDescriptionHelpFormatter,

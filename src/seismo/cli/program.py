@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 import sys
 
-from seismo.errors import RecordingError, SeismoError, UsageError
+from seismo.errors import RecordingError, SeismoError, UsageError, did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -214,14 +214,19 @@ class Verb:
             else:
                 continue
             if option.choices and value not in option.choices:
-                raise UsageError(f"{name} cannot be {value!a}", hint=f"it is one of {', '.join(option.choices)}")
+                hint = did_you_mean(value, option.choices) + f"it is one of {', '.join(option.choices)}"
+                raise UsageError(f"{name} cannot be {value!a}", hint=hint)
             known: object = value if option.read is None else option.read(name, value)
             if option.many:
                 given.setdefault(option.key, []).append(known)
             else:
                 given[option.key] = known
             return
-        hint = "the program's own options come after it: --help"
+        known = [name for option in self.options for name in option.names if name.startswith("--")]
+        hint = (
+            did_you_mean(name, [*known, "--help"])
+            + f"the program's own options come after it; see: seismo {self.name} --help"
+        )
         raise UsageError(f"seismo {self.name} has no option {name}", hint=hint)
 
     def _value(self, name: str, text: str | None, rest: list[str], empty: bool = False) -> str:
@@ -324,33 +329,42 @@ def stderr_is_open() -> bool:
         return False
 
 
-def shown_path(path: str) -> str:
-    """The path as the user would type it from here."""
+def current_folder() -> str:
+    """Where the user is: to be asked before the program runs, which may go elsewhere. "": it is not there any more."""
     try:
-        folder = os.getcwd()
+        return os.getcwd()
     except OSError:
-        return path
-    return path[len(folder) + 1 :] if path.startswith(folder + "/") else path
+        return ""
+
+
+def shown_path(path: str, folder: str) -> str:
+    """The path as the user would type it in the folder, for a shell."""
+    from seismo.escape import shell_word
+
+    if folder and path.startswith(folder.rstrip("/") + "/"):
+        path = path[len(folder.rstrip("/")) + 1 :]
+        path = f"./{path}" if path.startswith("-") else path
+    return shell_word(path)
 
 
 # ---- a program's recording ----
 
 
-def write_summary(path: str, fd: int, write: Callable[[model.Recording, TextIO, str], None]) -> None:
-    """Has the summary of the recording at the path written to the descriptor."""
+def write_summary(path: str, fd: int, shown: str, write: Callable[[model.Recording, TextIO, str], None]) -> None:
+    """Has the summary of the recording at the path written to the descriptor. shown: the path for the user's shell."""
     from seismo.model import read
 
     with open(fd, "w", encoding="utf-8", errors="backslashreplace", closefd=False) as stream:
-        write(read(path), stream, shown_path(path))
+        write(read(path), stream, shown)
 
 
 class Recording:
     """A program that is recorded into a file: all that can be checked is checked before it runs.
 
     given: what the options say; of it output, quiet and children are used here. life: the recorder's. settings: what it
-    is started with. summary(path, fd): writes about the recording at the path to the descriptor when all has ended; it
-    is called even when there is nowhere to write (fd -1) if `always` is set. It may return an exit status, which the
-    process has if the program itself ends with 0.
+    is started with. summary(path, fd, shown): writes about the recording at the path, which the user's shell knows as
+    `shown`, to the descriptor when all has ended; it is called even when there is nowhere to write (fd -1) if `always`
+    is set. It may return an exit status, which the process has if the program itself ends with 0.
     """
 
     def __init__(
@@ -360,7 +374,7 @@ class Recording:
         program: Program,
         life: Life,
         settings: dict[str, object],
-        summary: Callable[[str, int], int | None],
+        summary: Callable[[str, int, str], int | None],
         always: bool = False,
     ) -> None:
         """Raises SeismoError."""
@@ -369,6 +383,7 @@ class Recording:
 
         self.program, self.summary, self.always = program, summary, always
         self.life = life
+        self.folder = current_folder()
         children.abandon()
         verb.check(program)
         output = Output(given.get("output") or f"{program.name}-{os.getpid()}{SUFFIX}")
@@ -433,7 +448,7 @@ class Recording:
                 if line and stderr >= 0:
                     say(line, stderr)
             if stderr >= 0 or self.always:
-                return self.summary(output.path, stderr) or 0
+                return self.summary(output.path, stderr, shown_path(output.path, self.folder)) or 0
         except Exception as error:  # noqa: BLE001  the program has ended well: so do we
             if stderr >= 0:
                 say(f"no summary: {type(error).__name__}: {error}", stderr)

@@ -129,7 +129,7 @@ def _span(text: str, program: Program) -> str:
     return str(expression.with_main(name))
 
 
-def _summary(path: str, fd: int) -> None:
+def _summary(path: str, fd: int, shown: str) -> None:
     from seismo.report.objects_summary import write
 
-    write_summary(path, fd, write)
+    write_summary(path, fd, shown, write)

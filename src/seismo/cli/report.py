@@ -27,7 +27,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from seismo.errors import UsageError
+from seismo.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -40,6 +40,7 @@ _EXAMPLES = (
     "FUNC is module:qualname, a name alone, or a glob such as 'json.*:*decode*'.\n"
     "FUNC, GLOB and thread options may be given several times.\n\n"
     "examples:\n"
+    "  seismo report --sort cumulative\n"
     "  seismo report app-123.seismo --sort calls --limit 50\n"
     "  seismo report app-123.seismo --tree --module 'app*'\n"
     "  seismo report app-123.seismo --callers parse\n"
@@ -61,7 +62,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--sort",
         metavar="ORDER",
         type=_order,
-        help="of calls: own (default), total, calls, awaiting; of lines: own (default), inner, total, hits, awaiting; "
+        help="of calls: own (default), total, calls, primitive, awaiting, name, file, line, or a word of cProfile's "
+        "(cumulative, tottime, ncalls ...); of lines: own (default), inner, total, hits, awaiting; "
         "of coverage: name (default), statements, missing, branches, partial, percent, and --sort=-missing for the "
         "largest first; of objects: born (default), died, gc, live, peak, bytes, live-bytes, short",
     )
@@ -134,14 +136,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _order(word: str) -> str:
     from seismo.report.coverage import ORDERS as OF_COVERAGE
-    from seismo.report.functions import ORDERS as OF_CALLS
     from seismo.report.lines import ORDERS as OF_LINES
     from seismo.report.objects import ORDERS as OF_OBJECTS
+    from seismo.report.orders import OF_PSTATS
+    from seismo.report.orders import ORDERS as OF_CALLS
 
     orders = dict.fromkeys([*OF_CALLS, *OF_LINES, *OF_COVERAGE, *OF_OBJECTS])
-    if word.removeprefix("-") not in orders:
-        raise argparse.ArgumentTypeError(f"{word!a} is none of {', '.join(orders)}")
-    return word
+    if word.removeprefix("-") not in orders and word not in OF_PSTATS:
+        hint = did_you_mean(word, [*orders, *OF_PSTATS]) + f"it is one of {', '.join(orders)}"
+        raise UsageError(f"--sort cannot be {word!a}", hint=hint)
+    return OF_PSTATS.get(word, word)
 
 
 def _number(least: int) -> Callable[[str], int]:
@@ -192,7 +196,7 @@ def refuse(args: argparse.Namespace, options: Mapping[str, object], what: str) -
 def run(args: argparse.Namespace) -> int:
     """Shows the recording on standard output."""
     from seismo.cli import report_coverage, report_objects
-    from seismo.cli.files import open_recording
+    from seismo.cli.files import open_recording, or_newest
 
     if args.columns:
         from seismo.report.functions import chosen_columns
@@ -206,6 +210,7 @@ def run(args: argparse.Namespace) -> int:
         from seismo.record.lines import chosen
 
         args.where = chosen(args.only, args.where)
+    args.file = or_newest(args.file)
     recording = open_recording(args.file)
     if recording.kind == "coverage":
         refuse(args, _OF_CALLS, "calls")
@@ -224,14 +229,13 @@ def _calls(args: argparse.Namespace, recording: Recording) -> int:
     if args.html:
         raise UsageError("there are no HTML pages of calls", f"--html {args.html}", "see: seismo export --list")
     from seismo.report.calltree import Limits
-    from seismo.report.functions import ORDERS, Modules, chosen_columns
+    from seismo.report.functions import Modules, chosen_columns
+    from seismo.report.orders import order_of
     from seismo.report.paper import paper_for
     from seismo.report.terminal import View, write_report
     from seismo.report.where import about_functions
 
-    if args.sort and args.sort not in ORDERS:
-        hint = f"it is one of {', '.join(ORDERS)}"
-        raise UsageError(f"functions cannot be sorted by {args.sort}", hint=hint)
+    order = order_of(args.sort or "own")
     limits = Limits(lines=args.limit or (200 if args.tree else 40), depth=args.depth)
     if args.min is not None:
         limits.share = args.min / 100
@@ -241,7 +245,7 @@ def _calls(args: argparse.Namespace, recording: Recording) -> int:
         limits.lines, limits.share, limits.fold = None, (args.min or 0) / 100, False
     where = about_functions(args.where) if args.where else None
     view = View(
-        order=args.sort or "own",
+        order=order,
         limit=None if args.all and not args.limit else args.limit or 20,
         columns=chosen_columns(args.columns) if args.columns else None,
         functions=not args.tree,

@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import sys
 
-from seismo.cli.program import Option, Verb, run, stderr_is_open, whole
+from seismo.cli.program import Option, Verb, current_folder, run, shown_path, stderr_is_open, whole
 from seismo.errors import SeismoError, UsageError
 from seismo.escape import printable
 
@@ -98,7 +98,7 @@ class _Run:
 
         self.hints = hints  # now: the program may have modules of the same names
         self.program, self.quiet, self.call = program, bool(given.get("quiet")), str(given.get("call", ""))
-        self.pid = os.getpid()
+        self.pid, self.folder = os.getpid(), current_folder()
         self.done = self.began = False
         VERB.check(program)
         self.stderr = _private(2)
@@ -166,7 +166,8 @@ class _Run:
         if self.watch.unwritten:
             lines.append(f"seismo: {printable(self.watch.unwritten)}")
         elif self.watch.file is not None and not self.quiet:
-            lines.append(f"seismo report {printable(os.path.relpath(self.watch.file.path))}   shows the recording")
+            shown = shown_path(self.watch.file.path, self.folder)
+            lines.append(f"seismo report {shown}   shows the recording")
         self.stderr.write("".join(line + "\n" for line in lines))
 
 

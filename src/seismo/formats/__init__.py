@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from seismo.errors import FormatError
+from seismo.errors import FormatError, did_you_mean
 from seismo.formats import (
     annotate,
     callgrind,
@@ -75,7 +75,8 @@ def by_name(name: str) -> Format:
     for format_ in FORMATS:
         if format_.name == wanted or f".{wanted}" in format_.suffixes:
             return format_
-    raise FormatError(f"there is no format {name!r}", hint=f"known are: {_known()}")
+    hint = did_you_mean(wanted, [format_.name for format_ in FORMATS]) + f"known are: {_known()}"
+    raise FormatError(f"there is no format {name!r}", hint=hint)
 
 
 def by_path(path: str) -> Format | None:

@@ -11,7 +11,7 @@ import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn, Protocol, Self
 
-from seismo.errors import FormatError, RecordingError
+from seismo.errors import FormatError, RecordingError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,7 +92,8 @@ class Format:
         if weight and (not has_weights or weight not in WEIGHTS):
             raise FormatError(
                 f"a {self.name} file of this recording cannot be weighted by {weight}",
-                hint=f"stacks of a recording of objects can, by {', '.join(WEIGHTS)}: collapsed, speedscope",
+                hint=did_you_mean(weight, WEIGHTS)
+                + f"stacks of a recording of objects can, by {', '.join(WEIGHTS)}: collapsed, speedscope",
             )
         if has_weights and self.stacks is not None:
             self.stacks(recording, file, weight or WEIGHTS[0])

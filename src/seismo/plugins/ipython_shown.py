@@ -109,11 +109,9 @@ class Profiled(Recorded):
     def begin(self) -> None:
         """A session of seismo.profile."""
         import seismo
-        from seismo.report.functions import ORDERS
+        from seismo.report.orders import order_of
 
-        self.order = self.options.get("--sort", "own")
-        if self.order not in ORDERS:
-            raise UsageError(f"--sort cannot be {self.order!a}", hint=f"it is one of {', '.join(ORDERS)}")
+        self.order = order_of(self.options.get("--sort", "own"))
         settings = {key: self.options.get(f"--{key.replace('_', '-')}") for key in ("where", "c_functions")}
         self.session = seismo.profile(**settings)
 

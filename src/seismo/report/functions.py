@@ -11,27 +11,20 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from seismo.errors import UsageError
+from seismo.errors import UsageError, did_you_mean
 from seismo.escape import printable
 from seismo.report import text
+from seismo.report.orders import ORDERS, in_order
 from seismo.report.where import verdicts
 
 if TYPE_CHECKING:
     from seismo.expression import Expression
-    from seismo.model import FunctionRow, Table
+    from seismo.model import FunctionRow, NodeRow, Table
     from seismo.report.paper import Paper, Span
 
 ROOMY = 100  # columns of a terminal: the usual ones of the table and more
 DROPPED_FIRST = ("percent", "resumes", "total")  # where the width is short; the error never
 NARROWEST_NAME = 24  # a name in less says nothing: rather let the line be too long
-
-# What --sort takes: the column to sort by, and the words for it.
-ORDERS = {
-    "own": ("own_ns", "own time"),
-    "total": ("total_ns", "total time"),
-    "calls": ("calls", "calls"),
-    "awaiting": ("await_ns", "time awaiting"),
-}
 
 
 @dataclass
@@ -150,7 +143,7 @@ def chosen_columns(words: str) -> list[str]:
             raise UsageError(
                 f"there is no column {name!a}",
                 "--columns",
-                f"the columns are {', '.join(COLUMNS)}, and always function",
+                did_you_mean(name, COLUMNS) + f"the columns are {', '.join(COLUMNS)}, and always function",
             )
     return names
 
@@ -170,13 +163,15 @@ def usual_columns(cells: FunctionCells, rows: Sequence[int], order: str, roomy: 
     return names
 
 
-def selected_rows(functions: Table[FunctionRow], order: str, modules: Modules) -> list[int]:
-    """The rows to show, all of them, in order."""
+def selected_rows(
+    functions: Table[FunctionRow], order: str, modules: Modules, tree: Table[NodeRow] | None = None
+) -> list[int]:
+    """The rows to show, all of them, in one of ORDERS. tree: as in_order() takes it."""
     calls, resumes, own = (functions[name] for name in ("calls", "resumes", "own_ns"))
     left_out = modules.left_out(functions)
     return [
         row
-        for row in functions.sort(ORDERS[order][0])
+        for row in in_order(functions, order, tree)
         if (calls[row] or resumes[row] or own[row])  # the chosen threads may know functions that never ran on them
         and row not in left_out
     ]
@@ -189,9 +184,13 @@ def write_functions(
     modules: Modules,
     limit: int | None,
     columns: list[str] | None,
+    tree: Table[NodeRow] | None = None,
 ) -> None:
-    """Writes the table with its heading. limit: how many rows, None for all. columns: names, None for the usual."""
-    rows = selected_rows(functions, order, modules)
+    """Writes the table with its heading. limit: how many rows, None for all. columns: names, None for the usual.
+
+    tree: that of the functions, for an order that needs it.
+    """
+    rows = selected_rows(functions, order, modules, tree)
     shown = rows if limit is None else rows[:limit]
     whole = f"100 % is {text.duration(sum(functions['own_ns']), paper.signs)} in functions"
     remark = f" ({'; '.join(words for words in (modules.words(), whole) if words)})"

@@ -56,7 +56,8 @@ def write_report(paper: Paper, recording: Recording, view: View) -> None:
         recording = recording.combined(chosen)
     if view.functions and not (view.callers or view.callees):
         paper.line()
-        write_functions(paper, recording.functions, view.order, view.modules, view.limit, view.columns)
+        tree = recording.tree if view.order == "primitive" else None
+        write_functions(paper, recording.functions, view.order, view.modules, view.limit, view.columns, tree)
         paper.flush()
     # Only now, because a reader of the functions need not wait for it.
     together = len(recording.threads) if chosen is None else len(chosen)

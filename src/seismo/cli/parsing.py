@@ -1,0 +1,56 @@
+"""The command line of the verbs that argparse reads. Mistakes are said as all other errors are, with suggestions."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from seismo.errors import UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ONE_LINE = 150  # characters of a usage that helps in an error; a longer one buries it
+
+
+class Parser(argparse.ArgumentParser):
+    """Raises UsageError for what cannot be read."""
+
+    def read(self, words: Sequence[str]) -> argparse.Namespace:
+        """The arguments. Raises UsageError; --help ends with SystemExit."""
+        for word in words:
+            if word == "--":
+                break
+            if word.startswith("--"):  # now, or a missing argument would hide the mistake
+                self._check_option(word.partition("=")[0])
+        args, rest = self.parse_known_args(words)
+        for word in rest:
+            if word.startswith("-") and word != "-":
+                self._check_option(word)
+        if rest:
+            raise UsageError(f"{rest[0]!a} is one word too many", hint=self._usage)
+        return args
+
+    def _check_option(self, name: str) -> None:
+        """Raises UsageError unless there is an option of that name, or of its first letter."""
+        known = self._option_string_actions
+        if name in known or (not name.startswith("--") and name[:2] in known):
+            return
+        hint = did_you_mean(name, [option for option in known if option.startswith("--")])
+        raise UsageError(f"{self.prog} has no option {name}", hint=hint + f"see: {self.prog} --help")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            name = action.option_strings[-1] if action.option_strings else action.metavar or action.dest
+            known = [str(choice) for choice in action.choices]
+            hint = did_you_mean(str(value), known) + f"it is one of {', '.join(known)}"
+            raise UsageError(f"{name} cannot be {value!a}", hint=hint)
+
+    def error(self, message: str) -> NoReturn:
+        """What argparse calls for its own findings."""
+        raise UsageError(message.removeprefix("argument "), hint=self._usage)
+
+    @property
+    def _usage(self) -> str:
+        usage = " ".join(self.format_usage().split())
+        return usage if len(usage) <= ONE_LINE else f"see: {self.prog} --help"

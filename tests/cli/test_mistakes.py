@@ -1,0 +1,99 @@
+"""What a slip of the hand gets: a suggestion, of every verb, whichever way its command line is read."""
+
+import pstats
+
+import pytest
+
+from seismo.cli import main as command
+from seismo.cli.parsing import Parser
+from seismo.errors import did_you_mean
+from seismo.report.orders import OF_PSTATS, ORDERS
+
+
+def options(verb):
+    """The long options of a verb, by asking it."""
+    module = __import__(f"seismo.cli.{verb}", fromlist=["_"])
+    if hasattr(module, "VERB"):
+        return [name for option in module.VERB.options for name in option.names if name.startswith("--")]
+    parser = Parser()
+    module.add_arguments(parser)
+    return [name for name in parser._option_string_actions if name.startswith("--")]
+
+
+@pytest.mark.parametrize("verb", command.VERBS)
+def test_a_mistyped_option_of_every_verb(capsys, verb):
+    for option in options(verb):
+        slip = f"{option[:4]}{option[5:]}" if len(option) > 6 else f"{option}x"
+        if slip in options(verb):
+            continue
+        before = ["call"] if verb == "watch" else []
+        assert command.main([verb, *before, slip, "script.py"]) == 2
+        what, hint = capsys.readouterr().err.splitlines()
+        assert what == f"seismo: seismo {verb} has no option {slip}"
+        assert "did you mean --" in hint
+        assert f"seismo {verb} --help" in hint
+
+
+@pytest.mark.parametrize(
+    ("words", "what", "hint"),
+    [
+        (["report", "--by", "typ"], "--by cannot be 'typ'", "did you mean type? it is one of type, line, path, all"),
+        (
+            ["report", "--sort", "cumulativ"],
+            "--sort cannot be 'cumulativ'",
+            "did you mean cumulative? it is one of own",
+        ),
+        (["report", "--columns", "onw"], "there is no column 'onw'", "did you mean own? the columns are own"),
+        (["profile", "--clock", "evry", "x.py"], "--clock cannot be 'evry'", "did you mean every? it is one of auto"),
+        (["lines", "--source=monitorin", "x.py"], "--source cannot be 'monitorin'", "did you mean monitoring?"),
+        (["watch", "call", "--color", "allways", "x.py"], "--color cannot be 'allways'", "did you mean always?"),
+        (["export", "-f", "speedscop", "RECORDING"], "there is no format 'speedscop'", "did you mean speedscope?"),
+        (
+            ["export", "-f", "json", "--weight", "byte", "RECORDING"],
+            "cannot be weighted by byte",
+            "did you mean bytes?",
+        ),
+    ],
+)
+def test_a_mistyped_value(seismo, recording, words, what, hint):
+    done = seismo(*(recording if word == "RECORDING" else word for word in words))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert what in done.stderr
+    assert hint in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_what_is_nothing_like_an_option_gets_no_suggestion(capsys):
+    assert command.main(["report", "--xyzzy"]) == 2
+    assert "did you mean" not in capsys.readouterr().err
+    assert did_you_mean("x" * 100_000, ["--sort"]) == ""
+
+
+def test_words_too_many_and_too_few(seismo, recording):
+    done = seismo("info", recording, "more")
+    assert done.stderr.startswith("seismo: 'more' is one word too many\n        usage: seismo info [-h] ")
+    done = seismo("merge", "out.seismo")
+    assert done.stderr.startswith("seismo: the following arguments are required: FILE\n        usage: seismo merge ")
+    assert "see: seismo report --help" in seismo("report", recording, "--limit").stderr
+
+
+def test_what_stands_after_two_dashes_is_no_option(seismo, recording, tmp_path):
+    recording.rename(tmp_path / "--srot.seismo")
+    assert seismo("info", "--", "--srot.seismo").returncode == 0
+
+
+def test_every_word_that_cprofile_sorts_by(seismo, recording):
+    words = pstats.Stats.sort_arg_dict_default
+    assert set(words) <= {*ORDERS, *OF_PSTATS}
+    assert set(OF_PSTATS.values()) <= set(ORDERS)
+    reports = {}
+    for word in words:
+        done = seismo("report", recording, "--sort", word)
+        assert (done.returncode, done.stderr) == (0, "")
+        reports[word] = done.stdout
+    assert reports["cumulative"] == reports["cumtime"] == seismo("report", recording, "--sort", "total").stdout
+    assert reports["tottime"] == reports["time"] == seismo("report", recording).stdout
+    assert "Functions by calls (" in reports["ncalls"]
+    rows = [line.split()[-1] for line in reports["name"].split("Call tree")[0].splitlines() if "  __main__:" in line]
+    assert rows == ["app.py:1", "app.py:3"], "<module> comes before work"
+    assert "functions cannot be sorted by 'born'" in seismo("report", recording, "--sort", "born").stderr
