@@ -1,5 +1,6 @@
 /* The coroutines that wait, by the address of their frame, and since when: for recorders that tell awaiting from
- * running. Open addressing; what came back keeps its place, with the time 0, until the table grows.
+ * running. Open addressing; what came back is taken out, so the table is as large as so many have ever waited at a
+ * time.
  *
  * A table belongs to a thread's state in a recorder and is touched with the GIL; all zero is an empty one. A coroutine
  * that is dropped while it waits leaves its entry behind, and its frame's address may become another's: so each entry
@@ -13,7 +14,7 @@
 typedef struct {
     const void *frame; /* NULL: a free place */
     const void *of;    /* the recorder's: what waits */
-    uint64_t since;    /* ticks; 0: came back */
+    uint64_t since;    /* ticks */
 } sm_await;
 
 typedef struct {

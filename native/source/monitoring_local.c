@@ -17,49 +17,54 @@
 static struct {
     int tool_id;
     long events;        /* to be asked for on each wanted code object; 0: all are the interpreter's */
-    const void **codes; /* owned; open addressing; NULL: free, DEAD: taken away */
-    uint32_t size, used;
+    const void **codes; /* owned; open addressing; NULL: free */
+    uint32_t size, count;
 } local;
 
-#define DEAD ((const void *)1)
+static uint32_t home_of(const void *code) {
+    return (uint32_t)((((uintptr_t)code >> 4) * 0x9E3779B97F4A7C15u) >> 32) & (local.size - 1);
+}
 
 static const void **slot_of(const void *code) {
-    uint64_t hash = ((uintptr_t)code >> 4) * 0x9E3779B97F4A7C15u;
-    for (uint32_t i = (uint32_t)(hash >> 32);; i++) {
-        const void **slot = &local.codes[i & (local.size - 1)];
-        if (*slot == code || *slot == NULL)
-            return slot;
+    for (uint32_t i = home_of(code);; i = (i + 1) & (local.size - 1)) {
+        if (local.codes[i] == code || local.codes[i] == NULL)
+            return &local.codes[i];
     }
 }
 
 static bool remember(const void *code) {
-    if (local.used * 2 >= local.size) {
+    if (local.count * 2 >= local.size) {
         const void **old = local.codes;
         uint32_t old_size = local.size, size = old_size ? old_size * 2 : 1024;
         const void **codes = sm_calloc(size, sizeof *codes);
         if (codes == NULL)
             return false;
-        local.codes = codes, local.size = size, local.used = 0;
+        local.codes = codes, local.size = size;
         for (uint32_t i = 0; i < old_size; i++) {
-            if (old[i] != NULL && old[i] != DEAD) {
+            if (old[i] != NULL)
                 *slot_of(old[i]) = old[i];
-                local.used++;
-            }
         }
         sm_free(old);
     }
     const void **slot = slot_of(code);
-    local.used += *slot == NULL;
+    local.count += *slot == NULL;
     *slot = code;
     return true;
 }
 
+/* Takes it out of the table: those behind it move up, unless they would come to stand before their home. */
 void sm_monitoring_local_forget(const void *code) {
-    if (local.size == 0)
+    if (local.size == 0 || *slot_of(code) == NULL)
         return;
-    const void **slot = slot_of(code);
-    if (*slot == code)
-        *slot = DEAD;
+    uint32_t mask = local.size - 1, hole = (uint32_t)(slot_of(code) - local.codes);
+    for (uint32_t i = (hole + 1) & mask; local.codes[i] != NULL; i = (i + 1) & mask) {
+        if (((i - home_of(local.codes[i])) & mask) < ((i - hole) & mask))
+            continue;
+        local.codes[hole] = local.codes[i];
+        hole = i;
+    }
+    local.codes[hole] = NULL;
+    local.count--;
 }
 
 long sm_monitoring_local_start(int tool_id, long events) {
@@ -114,7 +119,7 @@ void sm_monitoring_local_running(void) {
 void sm_monitoring_local_stop(int tool_id) {
     for (uint32_t i = 0; i < local.size; i++) {
         PyObject *code = (PyObject *)(uintptr_t)local.codes[i];
-        if (code == NULL || local.codes[i] == DEAD)
+        if (code == NULL)
             continue;
         Py_INCREF(code);
         if (sm_monitoring_set_local(tool_id, (PyCodeObject *)code, 0) < 0)
@@ -123,7 +128,7 @@ void sm_monitoring_local_stop(int tool_id) {
     }
     sm_free(local.codes);
     local.codes = NULL;
-    local.size = local.used = 0;
+    local.size = local.count = 0;
     local.events = 0;
 }
 

@@ -48,9 +48,13 @@ class Cover(Session):
         if self.output is not None:
             self._sum, self._stretches = None, []
             file = Output(self.output)
+        _active[id(self)] = self  # before it uses the recorder: a fork on another thread may come at any time
+        if _after_fork not in coverage.in_child:
+            coverage.in_child.append(_after_fork)
         try:
-            started = coverage.start(self._settings, -1 if file is None else file.fd)
+            started = coverage.start(self._settings, -1 if file is None else file.fd, self)
         except BaseException:
+            _active.pop(id(self), None)
             if file is not None:
                 file.discard()
             raise
@@ -60,15 +64,12 @@ class Cover(Session):
         self._part = 0 if started else next(_numbers)
         if self._part:
             coverage.begin_part(self._part)
-        _active[id(self)] = self
-        if _after_fork not in coverage.in_child:
-            coverage.in_child.append(_after_fork)
 
     def _end(self) -> None:
-        _active.pop(id(self), None)
         if self._part:
             coverage.end_part(self._part)
-        last = coverage.stop()
+        last = coverage.stop(user=self)
+        _active.pop(id(self), None)
         now = engine.quietly(self._now)
         self._sum = now if self._sum is None else engine.quietly(_added, self._sum, now)
         file, self._file = self._file, None
@@ -81,6 +82,13 @@ class Cover(Session):
             if file is not None:
                 file.close()
             engine.quietly(self._write)
+
+    def _gone(self) -> None:
+        _active.pop(id(self), None)
+        coverage.gone(self)
+        if self._part:
+            coverage.end_part(self._part)
+            self._part = 0
 
     def _now(self) -> Recording:
         """What this use has recorded up to now."""

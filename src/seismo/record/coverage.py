@@ -18,6 +18,7 @@ import sys
 
 from seismo.errors import RecordingError, UsageError
 from seismo.record import engine
+from seismo.record.forks import new_lock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,9 +35,9 @@ _BETWEEN = "\x1f"
 LISTS = ("source_dirs", "source_pkgs", "include", "omit")
 _HOW = ("branch", "counts", "tests")
 
-lock = engine.new_lock()  # held while users come and go
+lock = new_lock()  # held while users come and go
 forked_hook: Callable[[], None] | None = None  # as engine's
-_users = 0
+_users: list[object] = []  # as engine's
 _settings: dict[str, object] = {}
 _context = ""
 _fd = -1  # what is recorded into
@@ -273,17 +274,17 @@ def places_of(package: str) -> list[str]:
 # ---- start and stop ----
 
 
-def start(settings: dict[str, object], fd: int = -1) -> bool:
+def start(settings: dict[str, object], fd: int = -1, user: object = None) -> bool:
     """Starts the recorder, or joins it when it runs. True: started, and fd is taken.
 
-    settings: see `options`. Raises UsageError for a conflict with the running one, RecordingError when there is none
-    to be had.
+    settings: see `options`. user: the session that asks. Raises UsageError for a conflict with the running one,
+    RecordingError when there is none to be had.
     """
-    global _users, _settings, _watching, _fd
+    global _settings, _watching, _fd
     with lock:
         if _users:
             _agree(settings)
-            _users += 1
+            _users.append(user)
             return False
         if not _watching:
             os.register_at_fork(after_in_child=_after_fork)  # cannot be taken back: it looks itself
@@ -300,7 +301,7 @@ def start(settings: dict[str, object], fd: int = -1) -> bool:
         except (RuntimeError, ValueError) as reason:
             raise RecordingError("coverage cannot be recorded", str(reason), "see: seismo doctor") from None
         _settings = settings
-        _users = 1
+        _users.append(user)
         _fd = fd
         if settings.get("context"):
             context(str(settings["context"]))
@@ -318,13 +319,13 @@ def _agree(settings: dict[str, object]) -> None:
             )
 
 
-def stop(exit_: str = "") -> bool:
+def stop(exit_: str = "", user: object = None) -> bool:
     """One user less. True: it was the last, and the recorder has stopped."""
-    global _users, _context
+    global _context
     with lock:
-        if _users == 0:
+        if user not in _users:
             return False
-        _users -= 1
+        _users.remove(user)
         if _users:
             return False
         _core.cover_stop(exit_)
@@ -335,7 +336,7 @@ def stop(exit_: str = "") -> bool:
 
 def running() -> bool:
     """Whether anybody uses the recorder."""
-    return _users > 0
+    return bool(_users)
 
 
 def context(name: str) -> str:
@@ -392,26 +393,32 @@ def so_far() -> bytes:
 
 
 def _after_fork() -> None:
-    global lock
-    lock = engine.new_lock()  # another thread may have held it when the process was forked
+    for hook in in_child:
+        hook()
     if _users and forked_hook is not None:
         forked_hook()
     elif _users:
         after_fork(-1, meta(_settings))
-    for hook in in_child:
-        hook()
+    else:
+        after_fork(-2)  # another thread was about to start or to stop it
 
 
-in_child: list[Callable[[], None]] = []  # called in a forked child after that
+in_child: list[Callable[[], None]] = []  # called in a forked child before that
+
+
+def gone(user: object) -> None:
+    """As the engine's."""
+    if user in _users:
+        _users.remove(user)
 
 
 def after_fork(fd: int, about: str = "{}") -> None:
     """In a forked child: forgets what the parent ran and goes on into fd (-1: memory; -2: stops, saying nothing)."""
-    global _users, _fd
+    global _fd
     _core.cover_after_fork(fd, about)
     _fd = fd
     if fd == -2:
-        _users = 0
+        _users.clear()
     elif _context or _parts:
         _switch()
 
@@ -459,8 +466,7 @@ class Life:
 
     def stop(self, exit_: str = "") -> None:
         """Stops, saving how the program ended."""
-        global _users
-        _users = min(_users, 1)  # those inside of it that have not ended, end with it
+        _users[:] = [None] * bool(_users)  # sessions inside of it that have not ended, end with it
         stop(exit_)
 
     def abandon(self) -> None:

@@ -11,10 +11,10 @@ from __future__ import annotations
 import os
 import sys
 from _json import encode_basestring_ascii as quote  # json itself would import re and a dozen more
-from _thread import RLock
 
 from seismo import __version__
 from seismo.errors import RecordingError, UsageError
+from seismo.record.forks import new_lock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,46 +65,47 @@ _SPAN_WHY = (
     "can say which"
 )
 
-lock = RLock()  # held while users come and go; re-entrant because a signal handler may open a session in the middle
-new_lock = RLock  # for those who need one of their own
-_users = 0
+lock = new_lock()  # held while users come and go; re-entrant because a signal handler may open a session in the middle
+_users: list[object] = []  # who uses the engine: a session, or None for who records the whole process
 _settings: dict[str, object] = {}
 
 # Called in a forked child while the engine is in use: must end in after_fork().
 forked_hook: Callable[[], None] | None = None
-in_child: list[Callable[[], None]] = []  # called in a forked child after that
+in_child: list[Callable[[], None]] = []  # called in a forked child before that
 _watching = False
 
 
-def start(settings: dict[str, object], fd: int = -1, meta: str = "{}", frames: bool = True) -> bool:
+def start(
+    settings: dict[str, object], fd: int = -1, meta: str = "{}", frames: bool = True, user: object = None
+) -> bool:
     """Starts the engine, or joins it when it runs. True: started, and fd, meta and frames are taken.
 
     settings: names and values of SETTINGS, max_paths, flush_ms; None and missing ones mean the default, or whatever the
-    running engine has. frames: record the calls that this thread is in the middle of, too. Raises UsageError for values
-    that are none and for a conflict with the running engine, RecordingError when this interpreter cannot be recorded.
+    running engine has. frames: record the calls that this thread is in the middle of, too. user: the session that asks.
+    Raises UsageError for values that are none and for a conflict with the running engine, RecordingError when this
+    interpreter cannot be recorded.
     """
-    global _users, _settings
+    global _settings
     wanted = {name: value for name, value in settings.items() if value is not None}
     wanted.setdefault("recorder", "calltree")
     check(wanted)
     with lock:
         if _users:
             _agree(wanted)
-            _users += 1
+            _users.append(user)
             return False
         _start(wanted, fd, meta, frames)
         _settings = wanted
-        _users = 1
+        _users.append(user)
         return True
 
 
-def stop(exit_: str = "") -> bool:
+def stop(exit_: str = "", user: object = None) -> bool:
     """One user less. True: it was the last, and the engine has stopped."""
-    global _users
     with lock:
-        if _users == 0:
+        if user not in _users:
             return False
-        _users -= 1
+        _users.remove(user)
         if _users:
             return False
         _core.stop(exit_)
@@ -113,7 +114,7 @@ def stop(exit_: str = "") -> bool:
 
 def running() -> bool:
     """Whether anybody uses the engine."""
-    return _users > 0
+    return bool(_users)
 
 
 def setting(name: str) -> object:
@@ -207,22 +208,25 @@ def about_process() -> dict[str, str]:
 
 
 def _after_fork() -> None:
-    global lock
-    lock = RLock()  # another thread may have held it when the process was forked
-    if _users and forked_hook is not None:
-        forked_hook()
-    elif _users:
-        after_fork(-1)
     for hook in in_child:
         hook()
+    if _users and forked_hook is not None:
+        forked_hook()
+    else:
+        after_fork(-1 if _users else -2)  # nobody: another thread was about to start or to stop it
 
 
 def after_fork(fd: int, meta: str = "{}") -> None:
     """In a forked child: forgets the parent's counts and goes on into fd (-1: memory; -2: stops, saying nothing)."""
-    global _users
     _core.after_fork(fd, meta)
     if fd == -2:
-        _users = 0
+        _users.clear()
+
+
+def gone(user: object) -> None:
+    """In a forked child: a session leaves that only threads used which are not there."""
+    if user in _users:
+        _users.remove(user)
 
 
 class Life:

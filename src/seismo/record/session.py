@@ -12,7 +12,7 @@ import os
 from _thread import get_ident
 
 from seismo.errors import RecordingError, UsageError
-from seismo.record import engine
+from seismo.record import engine, forks
 from seismo.record.output import Output, beside
 
 TYPE_CHECKING = False
@@ -50,25 +50,32 @@ class Session:
     def __init__(self, output: str | os.PathLike[str] | None, settings: dict[str, object]) -> None:
         self.output = None if output is None else os.path.abspath(os.fspath(output))
         self._settings = settings
-        self._lock = engine.new_lock()
-        self._depth = 0  # how many calls or with blocks are inside it now
+        self._lock = forks.new_lock()
+        self._inside = forks.Inside()
         self._pid = os.getpid()
         self._before: bytes | None = None  # the engine's state at the beginning; None: it had nothing
         self._file: Output | None = None  # the engine writes into it
         self._stretches: list[tuple[bytes | None, bytes]] = []  # not added up yet
         self._sum: Recording | None = None
 
+    @property
+    def _depth(self) -> int:
+        """How many calls or with blocks are inside of it now."""
+        return int(self._inside)
+
     def __enter__(self) -> Self:
-        with self._lock:
-            if self._depth == 0:
-                self._begin()
-            self._depth += 1
+        self._enter()
         return self
+
+    def _enter(self, thread: int | None = None) -> None:
+        with self._lock:
+            if not self._inside:
+                self._begin()
+            self._inside.enter(thread)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         with self._lock:
-            self._depth -= 1
-            if self._depth == 0:
+            if self._inside.leave():
                 self._end()
 
     def _begin(self) -> None:
@@ -76,25 +83,26 @@ class Session:
         if self.output is not None:
             self._sum, self._stretches = None, []  # the file holds what this use records, and so does the recording
             file = Output(self.output)
+        _active[id(self)] = self  # before it uses the engine: a fork on another thread may come at any time
+        if _after_fork not in engine.in_child:
+            engine.in_child.append(_after_fork)
         try:
             settings: dict[str, object] = {**self._settings, "recorder": self.recorder}
             meta = engine.meta(self._settings, self.recorder)
-            started = engine.start(settings, -1 if file is None else file.fd, meta)
+            started = engine.start(settings, -1 if file is None else file.fd, meta, user=self)
             self._before = None if started else _core.snapshot()
         except BaseException:
+            _active.pop(id(self), None)
             if file is not None:
                 file.discard()
             raise
         self._file = file if started else None
         if file is not None and not started:
             file.close()  # that it can be written is known; what goes in is known at the end
-        _active[id(self)] = self
-        if _after_fork not in engine.in_child:
-            engine.in_child.append(_after_fork)
 
     def _end(self) -> None:
+        last = engine.stop(user=self)
         _active.pop(id(self), None)
-        last = engine.stop()
         after = _core.snapshot()
         self._stretches.append((self._before, after))
         self._before = None
@@ -143,8 +151,9 @@ class Session:
 
     def _forked(self) -> None:
         """In a forked child: what the parent recorded is the parent's, and so is its file."""
+        if self._inside.forked():
+            self._gone()
         parent, self._pid = self._pid, os.getpid()
-        self._lock = engine.new_lock()
         self._before = None
         self._stretches, self._sum = [], None
         if self._file is not None:
@@ -152,6 +161,11 @@ class Session:
             self._file = None
         if self.output is not None:
             self.output = beside(self.output, parent, self._pid)
+
+    def _gone(self) -> None:
+        """In a forked child: only threads that are not there were inside of it."""
+        _active.pop(id(self), None)
+        engine.gone(self)
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         """The function, recorded whenever it runs; its attribute of the session's name is this session."""
@@ -262,7 +276,7 @@ _started: list[tuple[int, Profile]] = []  # by start(), with the thread that cal
 def start(**settings: Any) -> Profile:
     """Begins a session that stop() ends; takes what `profile` takes. Starts may nest."""
     session: Profile = profile(**settings)
-    session.__enter__()
+    session._enter(forks.Inside.NOBODY)  # another thread may call stop()
     _started.append((get_ident(), session))
     return session
 

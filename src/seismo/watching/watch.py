@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 import sys
-from _thread import RLock
 from time import monotonic, time_ns
 
 from seismo.errors import SeismoError, UsageError
 from seismo.expression import KINDS, parse
+from seismo.record.forks import Inside, new_lock
 from seismo.watching import actions as _actions
 from seismo.watching import match as _match
 from seismo.watching import source, text
@@ -104,8 +104,8 @@ class Watch:
         self.limit, self._output, self._json = limit, output, json
         self._color, self._this_thread = color, threads == "current"
         self._shower = Shower(secrets=show_secrets, own_repr=repr)
-        self._lock = RLock()
-        self._depth = 0
+        self._lock = new_lock()
+        self._inside = Inside()
         self._native: _core.Watch | None = None
         self._before: tuple[int, int, dict[tuple[str, str, str, int], _actions.Row]] = (0, 0, {})
         self._stream: Any = None
@@ -127,15 +127,14 @@ class Watch:
 
     def __enter__(self) -> Self:
         with self._lock:
-            if self._depth == 0:
+            if not self._inside:
                 self._begin()
-            self._depth += 1
+            self._inside.enter()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         with self._lock:
-            self._depth -= 1
-            if self._depth == 0:
+            if self._inside.leave():
                 self.stop()
                 self._end()
 
@@ -441,7 +440,11 @@ class Watch:
                 flush()
 
     def _forked(self) -> None:
-        self._lock = RLock()
+        """In a forked child: it is taken out if only threads that are not there were inside of it."""
+        if self._inside.forked():
+            self.stop()
+            _running.pop(id(self), None)
+            self._native = None
 
 
 def _parameters(code: CodeType) -> list[tuple[str, str]]:
