@@ -85,6 +85,11 @@ def _json_tool():
     return b.build({"implementation": "CPython", "python": "3.12.1", "platform": "linux", "seismo": "0.1.0"})
 
 
+@pytest.fixture(autouse=True)
+def _no_columns(monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)  # those of who runs the tests
+
+
 @pytest.fixture(scope="session")
 def json_tool():
     """The recording of a run of json.tool, always the same."""

@@ -301,6 +301,8 @@ def test_functions_are_found_by_name(json_tool):
     assert found("load") == ["load"]
     assert found("raw_decode") == ["raw_decode"]
     assert sorted(found("json.decoder:*")) == ["decode", "raw_decode"]
+    assert found("…decoder:JSONDecoder.raw_decode") == ["raw_decode"], "as it is printed in little room"
+    assert found("…encoder:_make_iterencode…_iterencode_dict") == ["_iterencode_dict"]
     with pytest.raises(UsageError) as raised:
         find_functions(functions, "raw_decoder")
     assert "raw_decode" in raised.value.hint

@@ -46,7 +46,7 @@ def test_without_unicode_signs_are_ascii():
     assert text.duration(1500, PLAIN) == "1.50 us"
     assert text.calls(7, True, PLAIN) == ">=7"
     assert text.error(3, 100, PLAIN) == "+-3 %"
-    assert text.shorten("abcdefghijkl", 6, PLAIN) == "a~ijkl"
+    assert text.shorten("abcdefghijkl", 6, PLAIN) == "~hijkl"
 
 
 def test_signs_follow_the_encoding():
@@ -75,7 +75,11 @@ def test_shorten_keeps_the_end():
     name = "json.encoder:_make_iterencode.<locals>._iterencode_dict"
     assert text.shorten(name, 80, SIGNS) == name
     assert text.shorten(name, 48, SIGNS) == "json.encoder:_make_iterencode…_iterencode_dict"
-    assert text.shorten(name, 30, SIGNS) == "json.enco…ode._iterencode_dict"
+    assert text.shorten(name, 30, SIGNS) == "…_iterencode_dict"
+    assert text.shorten(name, 12, SIGNS) == "…encode_dict"
+    assert text.shorten("flask.json.tag:TagDict.check", 20, SIGNS) == "…tag:TagDict.check"
+    assert text.shorten("flask.json.tag:<module>", 20, SIGNS) == "…json.tag:<module>"
+    assert text.shorten("/home/me/shop/orders.py", 20, SIGNS) == "…me/shop/orders.py"
     assert text.shorten(name, 1, SIGNS) == "…"
 
 

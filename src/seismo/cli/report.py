@@ -126,8 +126,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     only.add_argument(
         "--libraries",
         action="store_true",
-        help="of lines and objects: those of the standard library and of installed packages, too; left out unless "
-        "something is chosen (--only, --module, --where, --all), here or when it was recorded",
+        help="what the standard library and installed packages do inside: the call tree folds it, tables of lines and "
+        "objects leave it out, unless something is chosen (--only, --module, --where, --all), here or when it was "
+        "recorded",
     )
     report_coverage.add_arguments(parser)
     report_objects.add_arguments(parser)
@@ -236,7 +237,7 @@ def _calls(args: argparse.Namespace, recording: Recording) -> int:
     from seismo.report.where import about_functions
 
     order = order_of(args.sort or "own")
-    limits = Limits(lines=args.limit or (200 if args.tree else 40), depth=args.depth)
+    limits = Limits(lines=args.limit or (200 if args.tree else 40), depth=args.depth, libraries=args.libraries)
     if args.min is not None:
         limits.share = args.min / 100
     elif args.tree:

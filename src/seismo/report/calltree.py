@@ -29,21 +29,25 @@ from typing import TYPE_CHECKING
 
 from seismo.escape import printable
 from seismo.report import text
+from seismo.report.facts import filter_words
+from seismo.report.folds import Folds, waiting_functions
 from seismo.report.functions import ROOMY, FunctionCells, Modules, name_spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from seismo.model import Recording
-    from seismo.report.paper import Paper
+    from seismo.report.paper import Paper, Span
 
 LOWER_BOUND, RUNNING_AT_START = 1, 4  # flags of a node
 CALLS_ON = 0.98  # a branch whose only child has this share of its total merely calls on
 TWICE_AROUND = 2  # a function that is on its own path so often is not opened again
 LOOK_BACK = 100  # frames: a longer circle is not noticed
 LONG_RUN = 3  # so many of them in a row become one line
+LONG_RUN_OF_OWN = 8  # where all are the program's own, because libraries are folded
 MACHINERY = ("importlib._bootstrap", "importlib._bootstrap_external", "runpy", "zipimport")  # modules; their files:
 FROZEN = tuple(f"<frozen {module}>" for module in MACHINERY)
+MOST_PACKAGES = 6  # that the line of a fold names
 RUNNING = " (already running)"  # when the recording began
 OPENED_AT_MOST = 100_000  # branches: those that merely call on are free, and --all counts no lines
 
@@ -56,11 +60,12 @@ class Limits:
     depth: int | None = None
     share: float = 0.01
     fold: bool = True  # leave out what says little: see 4 above
+    libraries: bool = False  # show what libraries do inside
 
 
 @dataclass(eq=False, slots=True)
 class Branch:
-    """One line of the tree: nodes of one function reached in one way."""
+    """One line of the tree: nodes of one function reached in one way. `inside`: the nodes of a fold, else nothing."""
 
     function: int
     depth: int
@@ -76,6 +81,7 @@ class Branch:
     opened: bool = False
     hot: bool = False
     children: list[Branch] = field(default_factory=list)
+    inside: list[int] = field(default_factory=list)
 
     def calls_on(self) -> bool:
         """True when the branch does nothing but call its only child."""
@@ -95,7 +101,8 @@ class Branch:
 class CallTree:
     """The branches of a recording's tree, made as they are asked for."""
 
-    def __init__(self, recording: Recording, modules: Modules, fold: bool = True) -> None:
+    def __init__(self, recording: Recording, modules: Modules, fold: bool = True, libraries: bool = True) -> None:
+        """fold: leave frames of imports out. libraries: show what libraries do inside."""
         tree = recording.tree
         self._parents: Sequence[int] = tree["parent"]
         self._functions: Sequence[int] = tree["function"]
@@ -108,6 +115,13 @@ class CallTree:
         self._machinery, self._exec = _machinery(recording) if fold else (set(), set())
         self._first, self._next, roots = _links(self._parents)
         self.whole_ns = sum(recording.functions["own_ns"])
+        # A server waits nearly all the time: what is large enough to be shown is a matter of the rest.
+        own_ns = recording.functions["own_ns"]
+        self.busy_ns = self.whole_ns - sum(own_ns[row] for row in waiting_functions(recording.functions))
+        # What a filter chose is not to be folded, neither here nor where it chose what was recorded.
+        fold_libraries = fold and not (libraries or self._hidden or modules or filter_words(recording))
+        folds = Folds(recording, self._machinery | self._exec) if fold_libraries else None
+        self.folds = folds if folds and folds.any else None
         self.left_out = bool(self._machinery)
         self.roots = self._branches(roots, None)
         if self._machinery and not self.roots:  # the program did nothing else
@@ -117,6 +131,8 @@ class CallTree:
     def open(self, branch: Branch) -> None:
         """Finds the branch's children and adds up its own figures."""
         branch.opened = True
+        if self.folds and self.folds.inside[branch.nodes[0]] and self._open_fold(branch, self.folds.inside):
+            return
         below: list[int] = []
         level = branch.nodes
         inside: list[int] = []
@@ -128,11 +144,32 @@ class CallTree:
             branch.levels += bool(deeper)
             level = deeper
         branch.own_ns = sum(self._owns[node] for node in inside)
-        branch.calls = sum(self._calls[node] for node in inside)
-        branch.resumes = sum(self._resumes[node] for node in inside)
-        branch.lower_bound = any(self._flags[node] & LOWER_BOUND for node in inside)
-        branch.running = any(self._flags[node] & RUNNING_AT_START for node in inside)
+        self._count(branch, inside)
         branch.children = self._branches(below, branch)
+
+    def _open_fold(self, branch: Branch, inside: bytearray) -> bool:
+        """The same for a library's frame and those of libraries below it. False: there are none."""
+        nodes: list[int] = []
+        below: list[int] = []
+        waiting = list(branch.nodes)
+        while waiting:
+            node = waiting.pop()
+            nodes.append(node)
+            for child in self._children([node]):
+                (waiting if inside[child] else below).append(child)
+        if all(self._functions[node] == branch.function for node in nodes):
+            return False
+        branch.inside = nodes
+        branch.own_ns = sum(self._owns[node] for node in nodes)
+        self._count(branch, branch.nodes)
+        branch.children = self._branches(below, branch)
+        return True
+
+    def _count(self, branch: Branch, nodes: Sequence[int]) -> None:
+        branch.calls = sum(self._calls[node] for node in nodes)
+        branch.resumes = sum(self._resumes[node] for node in nodes)
+        branch.lower_bound = any(self._flags[node] & LOWER_BOUND for node in nodes)
+        branch.running = any(self._flags[node] & RUNNING_AT_START for node in nodes)
 
     def _branches(self, nodes: Iterable[int], parent: Branch | None) -> list[Branch]:
         """The nodes as branches, largest total first."""
@@ -213,7 +250,7 @@ def open_tree(tree: CallTree, limits: Limits) -> None:
 
     def wait(branches: Iterable[Branch]) -> None:
         for branch in branches:
-            large = branch.total_ns >= limits.share * tree.whole_ns
+            large = branch.total_ns >= limits.share * tree.busy_ns
             if large and not _too_deep(branch, limits) and not (limits.fold and branch.goes_in_circles()):
                 heapq.heappush(heap, (-branch.total_ns, next(order), branch))
 
@@ -222,7 +259,7 @@ def open_tree(tree: CallTree, limits: Limits) -> None:
         branch = heapq.heappop(heap)[2]
         tree.open(branch)
         opened += 1
-        lines += not (limits.fold and branch.calls_on())
+        lines += not (limits.fold and branch.calls_on() and not branch.inside)
         wait(branch.children)
     _mark_hot(tree.roots)
 
@@ -241,13 +278,15 @@ def _mark_hot(roots: list[Branch]) -> None:
 
 def write_tree(paper: Paper, recording: Recording, modules: Modules, limits: Limits, all_threads: int = 1) -> None:
     """Writes the call tree of the recording (its threads already combined: so many) with its heading."""
-    tree = CallTree(recording, modules, limits.fold)
+    tree = CallTree(recording, modules, limits.fold, limits.libraries)
     open_tree(tree, limits)
     remarks = [f"{paper.signs.hot} hot path"]
     if modules:
         remarks.append(f"{modules.words()}; others' time is in their callers' total")
     if all_threads > 1:
         remarks.append(f"{all_threads:,} threads together")
+    if tree.folds:
+        remarks.append("libraries folded, --libraries opens them")
     if tree.left_out:
         remarks.append("without import frames")
     lines = text.wrapped(f"Call tree by total time ({printable('; '.join(remarks))})", paper.width)
@@ -283,6 +322,10 @@ class _TreeWriter:
         self._calls_width = max([len("calls"), *(text.cells(self._count(branch)) for branch in opened)])
         self._time_width = 2 + max([len("total"), *(text.cells(self._time(time)) for time in times)])
         self._head_width = 2 + 7 + 2 * self._time_width + 2 + self._calls_width + 2
+        # However deep a branch is, its name has room: half of the width, or what the longest takes if that is less.
+        width = max(24, paper.width - self._head_width)
+        longest = max((text.cells(cells.name(branch.function)) for branch in opened), default=0)
+        self._deepest = max(4, (width - max(26, min(width // 2, longest))) // self._indent)
         self._blank = " " * (self._time_width + 2 + self._calls_width + 2)
 
     def _opened(self) -> list[Branch]:
@@ -309,7 +352,7 @@ class _TreeWriter:
                 self._write_rest(item, indent)
                 continue
             run = self._run(item) if self._limits.fold and item.depth > 1 else []
-            if len(run) >= LONG_RUN:
+            if len(run) >= (LONG_RUN_OF_OWN if self._tree.folds else LONG_RUN):
                 self._write_run(run, indent)
                 waiting.append((run[-1].children[0], indent + 1))
                 continue
@@ -319,7 +362,7 @@ class _TreeWriter:
     def _run(self, branch: Branch) -> list[Branch]:
         """The branch and those under it that merely call on, as far as the next one is shown too."""
         run: list[Branch] = []
-        while branch.opened and branch.calls_on() and branch.children[0].opened:
+        while branch.opened and branch.calls_on() and branch.children[0].opened and not branch.inside:
             run.append(branch)
             branch = branch.children[0]
         return run
@@ -327,7 +370,7 @@ class _TreeWriter:
     def _push(self, waiting: list[tuple[Branch | _Rest, int]], branches: list[Branch], indent: int) -> None:
         rest = [branch for branch in branches if not branch.opened]
         rest_ns = sum(branch.total_ns for branch in rest)
-        if rest and rest_ns >= (0.01 if self._limits.share else 0) * self._tree.whole_ns:
+        if rest and rest_ns >= (0.01 if self._limits.share else 0) * self._tree.busy_ns:
             why = ""
             if _too_deep(rest[0], self._limits):
                 why = " (deeper: --depth)"
@@ -354,12 +397,34 @@ class _TreeWriter:
         mark = (signs.hot + " ", "hot") if branch.hot else ("  ", "")
         extra = f" ({branch.levels:,} deep)" if branch.levels > 1 else ""
         lead, room = self._indented(indent)
-        if branch.running and text.cells(self._cells.name(branch.function) + extra + RUNNING) <= room:
+        if branch.running and not branch.inside and text.cells(self._cells.name(branch.function) + RUNNING) <= room:
             extra += RUNNING
-        name = name_spans(self._cells, branch.function, max(8, room - len(extra)), style)
+        name = (
+            self._fold_spans(branch, room - len(extra), style)
+            if branch.inside
+            else name_spans(self._cells, branch.function, max(8, room - len(extra)), style)
+        )
         self._paper.line(
             mark, (head, "strong" if branch.hot else ""), (own, "time"), count, lead, *name, (extra, "quiet")
         )
+
+    def _fold_spans(self, branch: Branch, room: int, style: str) -> list[Span | str]:
+        """The frame that leads into a library, how many frames are folded, and of which libraries, as far as it fits.
+
+        At the bottom of a thread's stack the libraries say more than that frame, which nobody has called.
+        """
+        assert self._tree.folds
+        signs = self._paper.signs
+        frames = f"{signs.cut} {len(branch.inside):,} frames"
+        packages = list(map(printable, self._tree.folds.libraries(branch.inside)))
+        name = self._cells.name(branch.function)
+        for before in (name,) if branch.parent else (name, ""):
+            for shown in range(min(len(packages), MOST_PACKAGES), 0, -1):
+                words = f"{frames} of {', '.join(packages[:shown])}"
+                words += f" and {len(packages) - shown:,} more" if shown < len(packages) else ""
+                if (text.cells(before) + 2 if before else 0) + text.cells(words) <= room:
+                    return [(before, style), "  ", (words, "quiet")] if before else [(words, "quiet")]
+        return [(text.shorten(name, max(8, room - 1 - len(frames)), signs), style), " ", (frames, "quiet")]
 
     def _write_run(self, run: list[Branch], indent: int) -> None:
         signs = self._paper.signs
@@ -382,8 +447,7 @@ class _TreeWriter:
     def _indented(self, indent: int) -> tuple[str, int]:
         """The blanks before a name and the room after them. What is too deep for the width says its level instead."""
         width = max(24, self._paper.width - self._head_width)
-        most = max(4, (width - 26) // self._indent)
         lead = " " * (self._indent * indent)
-        if indent > most:
-            lead = " " * (self._indent * most - 2) + f"[{indent + 1}] "
+        if indent > self._deepest:
+            lead = " " * (self._indent * self._deepest - 2) + f"[{indent + 1}] "
         return lead, width - len(lead)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from seismo.escape import printable
-from seismo.report.text import number_of, shorten
+from seismo.report.text import beginning, number_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -46,13 +46,13 @@ def lines_of(decisions: Sequence[Decision], width: int, signs: Signs, everything
     for decision in decisions:
         if decision.seen == decision.needed and not everything:
             continue
-        yield shorten(f"{decision.line:>6}  {decision.kind}: {printable(decision.text)}", width, signs)
+        yield beginning(f"{decision.line:>6}  {decision.kind}: {printable(decision.text)}", width, signs)
         for operand in decision.operands:
             facts = "constant" if operand.constant else seen_text(operand, decision.exact)
             if len(decision.operands) > 1 and not operand.constant:
                 facts += f"; {INDEPENDENCE[operand.independence]}"
             note = f" ({operand.note})" if operand.note and not operand.constant else ""
-            yield shorten(f"          {printable(operand.text)}: {facts}{note}", width, signs)
+            yield beginning(f"          {printable(operand.text)}: {facts}{note}", width, signs)
 
 
 def write(

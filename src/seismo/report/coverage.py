@@ -18,7 +18,7 @@ from seismo.escape import printable
 from seismo.report.facts import header, losses
 from seismo.report.paper import Paper
 from seismo.report.terminal import write_facts
-from seismo.report.text import cells, count, left, number_of, right, shorten, wrapped
+from seismo.report.text import beginning, cells, count, left, number_of, right, shorten, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -428,4 +428,4 @@ def _write_missed(
         shown = printable(source.expandtabs(4))
         note = f"  ({printable(notes[line])})" if notes[line] else ""
         room = paper.width - 9 - cells(note)
-        paper.line((f"{line:>7}  ", "quiet"), (shorten(shown, max(20, room), paper.signs), style), (note, "quiet"))
+        paper.line((f"{line:>7}  ", "quiet"), (beginning(shown, max(20, room), paper.signs), style), (note, "quiet"))

@@ -159,7 +159,7 @@ def _chain(holder: Holder) -> list[Holder]:
 
 def _wrapped(chain: list[Holder], width: int, signs: Signs) -> list[str]:
     """The chain on lines, broken before an arrow."""
-    pieces = [text.shorten(f"{signs.held} {holder.words()}", max(24, width), signs) for holder in chain]
+    pieces = [text.beginning(f"{signs.held} {holder.words()}", max(24, width), signs) for holder in chain]
     ending = chain[-1].ending()
     if ending:
         pieces.append(f"({ending})")

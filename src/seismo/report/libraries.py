@@ -55,10 +55,11 @@ def file_key(name: str, module: str) -> str:
     return f"{name}\0{module}" if name.startswith("<") and not name.startswith(_FROZEN) else name
 
 
-def libraries(files: Iterable[tuple[str, str, Iterable[str]]]) -> dict[str, str]:
+def libraries(files: Iterable[tuple[str, str, Iterable[str]]], installed: bool = False) -> dict[str, str]:
     """For each file its library; "": it is the program's own.
 
-    files: what tells it apart (file_key), the path where it is known, the modules of its functions.
+    files: what tells it apart (file_key), the path where it is known, the modules of its functions. installed: a
+    program that is installed itself is a library, too.
     """
     known: dict[str, tuple[str, str]] = {}
     made: dict[str, set[str]] = {}
@@ -70,6 +71,8 @@ def libraries(files: Iterable[tuple[str, str, Iterable[str]]]) -> dict[str, str]
             made[name] = modules_of[name]
             continue
         kind, package = known[name] = library_of(path or name)
+        if installed:
+            continue
         if "__main__" in modules_of[name] and package != (path or name).replace("\\", "/"):
             mains.add(package)
         elif "__main__" in modules_of[name] and kind == STANDARD:
@@ -83,15 +86,15 @@ def libraries(files: Iterable[tuple[str, str, Iterable[str]]]) -> dict[str, str]
     return result if own else dict.fromkeys(result, "")
 
 
-def of_functions(recording: Recording, ids: Iterable[int]) -> dict[int, str]:
-    """The library of each of these functions of a recording; "": the program's own."""
+def of_functions(recording: Recording, ids: Iterable[int], installed: bool = False) -> dict[int, str]:
+    """The library of each of these functions of a recording; "": the program's own. installed: as in libraries()."""
     names, modules = recording.functions["file"], recording.functions["module"]
     paths = {row.file: row.path for row in recording.sources}
     keys = {function: file_key(names[function], modules[function]) for function in ids}
     files: dict[str, tuple[str, set[str]]] = {}
     for function, key in keys.items():
         files.setdefault(key, (paths.get(names[function], ""), set()))[1].add(modules[function])
-    whose = libraries((key, path, members) for key, (path, members) in files.items())
+    whose = libraries(((key, path, members) for key, (path, members) in files.items()), installed)
     return {function: whose[key] for function, key in keys.items()}
 
 

@@ -5,7 +5,20 @@ from __future__ import annotations
 from seismo.escape import printable
 from seismo.report.facts import cpu_ns, filter_words, losses, wall_ns
 from seismo.report.libraries import library_words, of_functions
-from seismo.report.text import Signs, aligned, cells, count, duration, error, left, location, percent, right, wrapped
+from seismo.report.text import (
+    Signs,
+    aligned,
+    cells,
+    count,
+    duration,
+    error,
+    left,
+    location,
+    percent,
+    right,
+    width_of,
+    wrapped,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,19 +28,19 @@ if TYPE_CHECKING:
 
 LINES = 8
 LOST_LINES = 4
-WIDTH = 80
+_HINT = "hint: no function that ran is one of these; names are as the report has them: module:name"
 
 
 def write(recording: Recording, stream: TextIO, path: str = "") -> None:
     """Writes the summary of the recording on the stream, at most 15 lines. path: where the recording was saved."""
     signs = Signs.of(stream)
-    lines = _lines(recording, signs)
+    lines = _lines(recording, signs, width_of(stream))
     if path:
         lines.append(f"seismo report {printable(path)}   shows the sources with their times")
     stream.write("\n".join(lines) + "\n")
 
 
-def _lines(recording: Recording, signs: Signs) -> list[str]:
+def _lines(recording: Recording, signs: Signs, width: int) -> list[str]:
     table, functions = recording.lines, recording.functions
     python = [kind == 0 for kind in functions["kind"]]
     rows = [row for row in table if python[row.function]]
@@ -48,24 +61,24 @@ def _lines(recording: Recording, signs: Signs) -> list[str]:
     inner = times.get("", 0.0) < 0.5 * whole  # mostly libraries: what was called is the news
     shown = sorted(own, key=lambda row: -(row.own_ns + row.inner_ns if inner else row.own_ns))[:LINES]
     counts = [count(row.hits) for row in shown]
-    width = max(len("hits"), *map(len, counts)) if counts else 4
+    widest = max(len("hits"), *map(len, counts)) if counts else 4
     if shown:
-        lines.append(f"{'own  ':>8} {'':7}{'own %':>7}  {'inner  ':>10}  {'hits':>{width}}  line")
+        lines.append(f"{'own  ':>8} {'':7}{'own %':>7}  {'inner  ':>10}  {'hits':>{widest}}  line")
     for row, hits in zip(shown, counts, strict=True):
         head = f"{right(aligned(duration(row.own_ns, signs)), 8)} "
         head += left(error(row.own_error_ns, row.own_ns, signs), 7) + right(percent(row.own_ns, whole), 7)
         head += "  " + right(aligned(duration(row.inner_ns, signs)) if row.inner_ns else "", 10)
-        head += f"  {hits:>{width}}  "
+        head += f"  {hits:>{widest}}  "
         place = location(0, functions["file"][row.function], row.line)
         name = printable(functions["qualname"][row.function])
-        room = WIDTH - cells(head) - cells(place) - 2
+        room = width - cells(head) - cells(place) - 2
         lines.append(head + place + (f"  {name}" if cells(name) <= room else ""))
-    lines += _indented(f"besides, {hidden}") if hidden else []
+    lines += _indented(f"besides, {hidden}", width) if hidden else []
     filtered = filter_words(recording)
-    lines += _indented(f"filter: {filtered}") if filtered else []
+    lines += _indented(f"filter: {filtered}", width) if filtered else []
     if filtered and not rows:
-        lines += _indented("hint: no function that ran is one of these; names are as the report has them: module:name")
-    lost = [line for sentence in losses(recording, signs) for line in _indented(f"lost: {sentence}")]
+        lines += _indented(_HINT, width)
+    lost = [line for sentence in losses(recording, signs) for line in _indented(f"lost: {sentence}", width)]
     if len(lost) > LOST_LINES:
         lost[LOST_LINES - 1 :] = [f"{signs.cut} more was lost: see the report"]
     return lines + lost
@@ -78,6 +91,6 @@ def _libraries(recording: Recording, ran: set[int]) -> dict[int, str]:
     return of_functions(recording, ran)
 
 
-def _indented(sentence: str) -> list[str]:
-    first, *more = wrapped(sentence, WIDTH - 6)
+def _indented(sentence: str, width: int) -> list[str]:
+    first, *more = wrapped(sentence, width - 6)
     return [first, *("      " + line for line in more)]

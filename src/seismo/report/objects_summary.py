@@ -16,6 +16,7 @@ from seismo.report.text import (
     percent,
     right,
     shorten,
+    width_of,
     wrapped,
 )
 from seismo.report.text import size as bytes_of
@@ -31,19 +32,18 @@ if TYPE_CHECKING:
 
 TYPES, LINES, LEAKS = 5, 5, 4
 LOST_LINES = 4
-WIDTH = 80
 
 
 def write(recording: Recording, stream: TextIO, path: str = "") -> None:
     """Writes the summary of the recording on the stream, at most some 20 lines. path: where the recording was saved."""
     signs = Signs.of(stream)
-    lines = _lines(recording, signs)
+    lines = _lines(recording, signs, width_of(stream))
     if path:
         lines.append(f"seismo report {printable(path)}   shows the rest; --html OUT.html draws it")
     stream.write("\n".join(lines) + "\n")
 
 
-def _lines(recording: Recording, signs: Signs) -> list[str]:
+def _lines(recording: Recording, signs: Signs, width: int) -> list[str]:
     from seismo.model import objects
 
     types = recording.types
@@ -54,7 +54,7 @@ def _lines(recording: Recording, signs: Signs) -> list[str]:
     words += f" ({about}{by_gc:,} by the cycle collector)" if by_gc else ""
     wall = wall_ns(recording)
     words += f", {live_words} live at the end" + (f"; {duration(wall, signs)}" if wall > 0 else "")
-    lines = _indented(words, 2)
+    lines = _indented(words, 2, width)
     if len(types):
         groups = objects.by_type(recording)[:TYPES]
         rows = [
@@ -68,19 +68,19 @@ def _lines(recording: Recording, signs: Signs) -> list[str]:
             )
             for group in groups
         ]
-        lines += _table(("born", "live", "bytes", "type"), rows, signs)
+        lines += _table(("born", "live", "bytes", "type"), rows, signs, width)
     if len(recording.object_spans):
-        lines += _calls(recording, signs)
+        lines += _calls(recording, signs, width)
     elif len(recording.objects):
         whose = Libraries(recording)
         both = objects.by_type_and_line(recording)
         groups = whose.own(both)[:LINES]
         if groups:
             rows = [((f"{group.born:,}", _short(group), _live(group, signs)), group) for group in groups]
-            lines += _table(("born", "short", "live", "line and type"), rows, signs)
+            lines += _table(("born", "short", "live", "line and type"), rows, signs, width)
         others = others_in_words(whose.others(both, lambda group: group.born))
-        lines += _indented(f"besides, {others}", 2) if others else []
-    lost = [line for sentence in losses(recording, signs) for line in _indented(f"lost: {sentence}", 6)]
+        lines += _indented(f"besides, {others}", 2, width) if others else []
+    lost = [line for sentence in losses(recording, signs) for line in _indented(f"lost: {sentence}", 6, width)]
     if len(lost) > LOST_LINES:
         lost[LOST_LINES - 1 :] = [f"{signs.cut} more was lost: see the report"]
     return lines + lost
@@ -103,7 +103,9 @@ def _what(group: ObjectGroup, width: int, signs: Signs) -> str:
     return line_and_type(place(group.file, group.line), printable(group.type), printable(group.qualname), width, signs)
 
 
-def _table(heads: Sequence[str], rows: Sequence[tuple[Sequence[str], ObjectGroup]], signs: Signs) -> list[str]:
+def _table(
+    heads: Sequence[str], rows: Sequence[tuple[Sequence[str], ObjectGroup]], signs: Signs, width: int
+) -> list[str]:
     """Right-aligned columns and what they are about; heads: of the columns and of that."""
     *heads, last = heads
     widths = [max(cells(cell) for cell in column) for column in zip(heads, *(row for row, _ in rows), strict=True)]
@@ -114,13 +116,13 @@ def _table(heads: Sequence[str], rows: Sequence[tuple[Sequence[str], ObjectGroup
 
     lines = [padded(heads) + last]
     for row, group in rows:
-        room = max(24, WIDTH - cells(padded(row)))
+        room = max(24, width - cells(padded(row)))
         name = shorten(printable(group.type), room, signs) if last == "type" else _what(group, room, signs)
         lines.append(padded(row) + name)
     return lines
 
 
-def _calls(recording: Recording, signs: Signs) -> list[str]:
+def _calls(recording: Recording, signs: Signs, width: int) -> list[str]:
     """What the calls left that were asked for."""
     from seismo.model import leaks
     from seismo.report.object_verdicts import told
@@ -132,18 +134,18 @@ def _calls(recording: Recording, signs: Signs) -> list[str]:
         shorten(printable(names[one.function]), 24, signs) if one.function >= 0 else "?" for one in spans[:2]
     )
     words = f"{number_of(calls, 'call')} of {shown}: {sum(one.born for one in spans):,} born inside, "
-    lines = _indented(words + (f"{left:,} alive at the end" if left else "none alive at the end"), 2)
+    lines = _indented(words + (f"{left:,} alive at the end" if left else "none alive at the end"), 2, width)
     for leak in leaks.leaks(recording)[:LEAKS]:
         at_most = signs.at_most if leak.at_most else ""
         about = signs.about if leak.group.approximate else ""
         head = f"{about}{leak.alive:,}".rjust(10) + f"  {at_most}{leak.calls_with:,} of {leak.calls:,} calls  "
         head += f"{told(leak)[0]}: "
-        lines.append(head + _what(leak.group, max(24, WIDTH - cells(head)), signs))
-        lines += _held(recording, leak, signs)
+        lines.append(head + _what(leak.group, max(24, width - cells(head)), signs))
+        lines += _held(recording, leak, signs, width)
     return lines
 
 
-def _held(recording: Recording, leak: Leak, signs: Signs) -> list[str]:
+def _held(recording: Recording, leak: Leak, signs: Signs, width: int) -> list[str]:
     """The way to a root that most of the survivors are held by."""
     from seismo.report.holders import Holders
 
@@ -153,9 +155,9 @@ def _held(recording: Recording, leak: Leak, signs: Signs) -> list[str]:
     while ranked and len(chain) < 8:
         chain.append(f"{signs.held} {ranked[0].words()}")
         ranked = ranked[0].ranked()
-    return ["            " + beginning(" ".join(chain), WIDTH - 12, signs)] if chain else []
+    return ["            " + beginning(" ".join(chain), width - 12, signs)] if chain else []
 
 
-def _indented(sentence: str, by: int) -> list[str]:
-    first, *more = wrapped(sentence, WIDTH - by)
+def _indented(sentence: str, by: int, width: int) -> list[str]:
+    first, *more = wrapped(sentence, width - by)
     return [first, *(" " * by + line for line in more)]

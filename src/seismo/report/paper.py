@@ -8,10 +8,9 @@ ready to fit: a paper neither wraps nor cuts, so that what a test sees on a pipe
 from __future__ import annotations
 
 import os
-import shutil
 from typing import TYPE_CHECKING, TextIO, cast
 
-from seismo.report.text import Signs
+from seismo.report.text import NARROWEST, WIDEST, Signs, width_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,8 +30,6 @@ STYLES = {
     "good": "green",
     "bad": "red",
 }
-
-NARROWEST, WIDEST = 72, 240  # below this a table makes no sense; above, lines are hard to follow
 
 
 class Paper:
@@ -83,7 +80,7 @@ def paper_for(stream: TextIO, color: bool = True) -> Paper:
 
     The width is the terminal's, or that in COLUMNS, or 80. FORCE_COLOR colours a pipe too, for `less -R`.
     """
-    width = shutil.get_terminal_size((80, 24)).columns
+    width = width_of(stream)
     terminal = stream.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "unknown")
     if not color or os.environ.get("NO_COLOR") or not (terminal or os.environ.get("FORCE_COLOR")):
         return Paper(stream, width)

@@ -99,17 +99,19 @@ def _add(shares: dict[int, Share], function: int, calls: int, total_ns: float, f
 def find_functions(functions: Table[FunctionRow], pattern: str) -> list[int]:
     """Rows of the functions that the pattern names, by own time: module:qualname, qualname, its last part, or a glob.
 
-    The most exact reading that names anything is taken. Raises UsageError when none does, with names that are close.
+    A name may stand as the report prints it where it is cut. The most exact reading that names anything is taken.
+    Raises UsageError when none does, with names that are close.
     """
     modules, qualnames = functions["module"], functions["qualname"]
     order = list(functions.sort("own_ns"))
     full = {row: f"{modules[row]}:{qualnames[row]}" if modules[row] else qualnames[row] for row in order}
+    glob = pattern.replace("…", "*")
     readings: tuple[Callable[[int], bool], ...] = (
         lambda row: full[row] == pattern,
         lambda row: qualnames[row] == pattern,
         lambda row: full[row].replace(":", ".") == pattern.replace(":", "."),
         lambda row: qualnames[row].rsplit(".", 1)[-1] == pattern,
-        lambda row: fnmatchcase(full[row], pattern) or fnmatchcase(qualnames[row], pattern),
+        lambda row: fnmatchcase(full[row], glob) or fnmatchcase(qualnames[row], glob),
     )
     for reading in readings:
         found = [row for row in order if reading(row)]

@@ -7,7 +7,21 @@ from __future__ import annotations
 
 from seismo.escape import printable
 from seismo.report.facts import cpu_ns, filter_words, losses, wall_ns
-from seismo.report.text import Signs, aligned, calls, duration, error, function_name, percent, right, shorten, wrapped
+from seismo.report.text import (
+    Signs,
+    aligned,
+    calls,
+    cells,
+    duration,
+    error,
+    function_name,
+    location,
+    percent,
+    right,
+    shorten,
+    width_of,
+    wrapped,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,16 +31,15 @@ if TYPE_CHECKING:
 
 FUNCTIONS = 8
 LOST_LINES = 4  # with the functions and the lines around them: 15
-WIDTH = 80
 
 
 def write(recording: Recording, stream: TextIO, path: str = "") -> None:
     """Writes the summary of the recording on the stream, at most 15 lines. path: where the recording was saved."""
     signs = Signs.of(stream)
-    stream.write("\n".join(_lines(recording, path, signs)) + "\n")
+    stream.write("\n".join(_lines(recording, path, signs, width_of(stream))) + "\n")
 
 
-def _lines(recording: Recording, path: str, signs: Signs) -> list[str]:
+def _lines(recording: Recording, path: str, signs: Signs, width: int) -> list[str]:
     functions = recording.functions
     cpu = cpu_ns(recording)
     at_least = signs.at_least if any(functions["lower_bound"]) else ""
@@ -37,10 +50,10 @@ def _lines(recording: Recording, path: str, signs: Signs) -> list[str]:
     first += f" on {threads:,} threads" if threads > 1 else ""
     lines = [first]
     if len(functions):
-        lines += _table(recording, signs)
+        lines += _table(recording, signs, width)
     filtered = filter_words(recording)
-    lines += _indented(f"filter: {filtered}") if filtered else []
-    lost = [line for sentence in losses(recording, signs) for line in _indented(f"lost: {sentence}")]
+    lines += _indented(f"filter: {filtered}", width) if filtered else []
+    lost = [line for sentence in losses(recording, signs) for line in _indented(f"lost: {sentence}", width)]
     if len(lost) > LOST_LINES:
         lost[LOST_LINES - 1 :] = [f"{signs.cut} more was lost: see the report"]
     lines += lost
@@ -49,24 +62,27 @@ def _lines(recording: Recording, path: str, signs: Signs) -> list[str]:
     return lines
 
 
-def _indented(sentence: str) -> list[str]:
-    first, *more = wrapped(sentence, WIDTH - 6)
+def _indented(sentence: str, width: int) -> list[str]:
+    first, *more = wrapped(sentence, width - 6)
     return [first, *("      " + line for line in more)]
 
 
-def _table(recording: Recording, signs: Signs) -> list[str]:
+def _table(recording: Recording, signs: Signs, width: int) -> list[str]:
     functions = recording.functions
     own, errors, all_calls = functions["own_ns"], functions["own_error_ns"], functions["calls"]
     whole = sum(own)
     shown = functions.sort("own_ns")[:FUNCTIONS]
     counts = [calls(all_calls[row], bool(functions["lower_bound"][row]), signs) for row in shown]
-    width = max(len("calls"), *map(len, counts))
+    widest = max(len("calls"), *map(len, counts))
     apart = 7 if any(errors[row] for row in shown) else 0
-    lines = [f"{'own  ':>8} {'':{apart}}{'own %':>7}  {'calls':>{width}}  function"]
+    lines = [f"{'own  ':>8} {'':{apart}}{'own %':>7}  {'calls':>{widest}}  function"]
     for row, number in zip(shown, counts, strict=True):
         time = aligned(duration(own[row], signs))
         head = f"{right(time, 8)} {error(errors[row], own[row], signs):<{apart}}{percent(own[row], whole):>7}  "
-        head += f"{number:>{width}}  "
+        head += f"{number:>{widest}}  "
         name = function_name(functions["kind"][row], functions["module"][row], functions["qualname"][row])
-        lines.append(head + shorten(name, WIDTH - len(head), signs))
+        where = location(functions["kind"][row], functions["file"][row], functions["line"][row])
+        room = width - len(head)
+        fits = where and width > 80 and cells(name) + 2 + cells(where) <= room
+        lines.append(head + (f"{name}  {where}" if fits else shorten(name, room, signs)))
     return lines

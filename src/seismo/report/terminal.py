@@ -80,9 +80,10 @@ def write_facts(paper: Paper, facts: list[tuple[str, str]]) -> None:
     before = ""
     for label, sentence in facts:
         style = "warning" if label == "lost" and sentence != "nothing" else ""
-        for index, line in enumerate(text.wrapped(sentence, paper.width - LABEL)):
+        room = paper.width - LABEL
+        lines = [part for line in text.wrapped(sentence, room) for part in text.pieces(line, room, paper.signs)]
+        for index, line in enumerate(lines):
             shown = label if index == 0 and label != before else ""
-            line = text.shorten(line, paper.width - LABEL, paper.signs)
             paper.line((f"{shown:<{LABEL}}", "label"), (line, style))
         before = label
 

@@ -1,4 +1,4 @@
-"""Numbers and names as short text: three significant digits with a unit, thousands separators, names cut in the middle.
+"""Numbers and names as short text: three significant digits with a unit, thousands separators, names by their ends.
 
 Everything here is plain strings and fast to import, because the summary after a recording uses it too. `Signs` are the
 few characters beyond ASCII that a report uses, and what stands for them where the output cannot carry them.
@@ -6,6 +6,7 @@ few characters beyond ASCII that a report uses, and what stands for them where t
 
 from __future__ import annotations
 
+import os
 from unicodedata import combining, east_asian_width
 
 from seismo.escape import printable
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 MINUTE = 60
+NARROWEST, WIDEST = 72, 240  # columns: in fewer a table makes no sense; in more, lines are hard to follow
+PIECES = 20  # lines that a single word may take
 
 
 class Signs:
@@ -145,23 +148,28 @@ def cells(text: str) -> int:
 
 
 def shorten(text: str, width: int, signs: Signs) -> str:
-    """The text in at most `width` columns: what is too long loses its middle, the end keeping more than the start."""
+    """The name or path in at most `width` columns: what is too long loses its beginning, whole parts of it if possible.
+
+    The end tells names apart. `<locals>` goes first; `<module>` says nothing without the module.
+    """
     if cells(text) <= width:
         return text
-    local = text.replace(".<locals>.", signs.cut)  # says little, takes much
-    if cells(local) <= width:
-        return local
-    text = text.replace(".<locals>.", ".")
+    text = text.replace(".<locals>.", signs.cut)  # says little, takes much
+    if cells(text) <= width:
+        return text
     if width <= len(signs.cut):
         return signs.cut[:width]
     room = width - len(signs.cut)
-    head = _fitting(text, room // 3)
-    tail = _fitting(text[::-1], room - cells(head))[::-1]
-    return head + signs.cut + tail
+    tail = _fitting(text[::-1], room)[::-1]
+    for at in range(len(tail)):  # a part that is whole begins after what stands between two parts
+        before = text[len(text) - len(tail) + at - 1]
+        if (before in "./:\\" or before in signs.cut) and not tail[at:].startswith("<"):
+            return signs.cut + tail[at:]
+    return signs.cut + tail
 
 
 def line_and_type(place: str, type_: str, function: str, width: int, signs: Signs) -> str:
-    """`app.py:12  app.Session  handle` in at most `width` columns: the function goes first, then the type's middle."""
+    """`app.py:12  app.Session  handle` in at most `width` columns: the function goes first, then the type's modules."""
     place = shorten(place, max(8, width - 10), signs)
     room = width - cells(place) - 2
     shown = place + "  " + shorten(type_, max(8, room), signs)
@@ -184,6 +192,29 @@ def _fitting(text: Iterable[str], width: int) -> str:
             break
         taken.append(char)
     return "".join(taken)
+
+
+def width_of(stream: TextIO) -> int:
+    """The columns of the terminal that the stream is, or those in COLUMNS, or 80: NARROWEST to WIDEST of them."""
+    try:
+        columns = int(os.environ.get("COLUMNS", ""))
+    except ValueError:
+        columns = 0
+    if columns <= 0:
+        try:
+            columns = os.get_terminal_size(stream.fileno()).columns
+        except (OSError, ValueError, AttributeError):
+            columns = 0
+    return max(NARROWEST, min(WIDEST, columns or 80))
+
+
+def pieces(text: str, width: int, signs: Signs) -> list[str]:
+    """The text in pieces of `width` columns at most, so that a long path is shown whole; a very long one is cut."""
+    found: list[str] = []
+    while cells(text[: width + 1]) > width and len(found) < PIECES:
+        found.append(_fitting(text, width) or text[0])
+        text = text[len(found[-1]) :]
+    return [*found, beginning(text, width, signs)]
 
 
 def left(text: str, width: int) -> str:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from seismo.report.object_words import rough_duration
 from seismo.report.page.document import count, text
-from seismo.report.text import Signs, duration, shorten
+from seismo.report.text import Signs, beginning, duration, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,7 +87,7 @@ def _moment(name: str, share: float) -> str:
     at = x + (4 if share < 0.85 else -4)
     return (
         f'<path class="mark" d="M{x:.1f} {_TOP} L{x:.1f} {_HIGH - _BOTTOM}"><title>{text(name)}</title></path>'
-        f'<text class="mark {place}" x="{at:.1f}" y="{_TOP + 12}">{text(shorten(name, _LABEL, _SIGNS))}</text>'
+        f'<text class="mark {place}" x="{at:.1f}" y="{_TOP + 12}">{text(beginning(name, _LABEL, _SIGNS))}</text>'
     )
 
 
@@ -269,7 +269,7 @@ def _box(box: _Box) -> str:
     kind = "survivors" if box.survivors else "root" if box.root else "holder"
     words = f"{box.count:,} {box.name}" if box.survivors else f"{box.name} holds {box.count:,}"
     under = "".join(f" · {part}" for part in (box.where, box.ending) if part)
-    under = count(box.count) + text(shorten(under, _FITS_UNDER - len(count(box.count)), _SIGNS))
+    under = count(box.count) + text(beginning(under, _FITS_UNDER - len(count(box.count)), _SIGNS))
     return (
         f'<g class="{kind}"><title>{text(f"{words} {box.where} {box.ending}".strip())}</title>'
         f'<rect x="{x:.0f}" y="{y:.0f}" width="{_BOX}" height="{_BOX_HEIGHT}" rx="6"/>'
@@ -290,5 +290,5 @@ def _line(held: _Box, box: _Box, number: int) -> str:
 def _label(held: _Box, box: _Box, by: str) -> str:
     (x1, y1), (x2, y2) = _place(held), _place(box)
     x, y = (x1 + _BOX + x2) / 2, (y1 + y2 + _BOX_HEIGHT) / 2 + 4
-    name = text(shorten(by, _LABEL, _SIGNS))
+    name = text(beginning(by, _LABEL, _SIGNS))
     return f'<text class="middle by" x="{x:.0f}" y="{y:.1f}">{name}<title>{text(by)}</title></text>'

@@ -1,0 +1,290 @@
+"""Libraries in the call tree: what one line stands for, that its figures are exact, and where nothing is folded."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from seismo.model import Builder
+from seismo.report.calltree import CallTree, Limits
+from seismo.report.functions import Modules
+
+STANDARD = "/usr/lib/python3.12"
+INSTALLED = f"{STANDARD}/site-packages"
+FILES = {
+    "app": "/home/me/app.py",
+    "__main__": "/home/me/main.py",
+    "tool.__main__": f"{INSTALLED}/tool/__main__.py",
+    "threading": f"{STANDARD}/threading.py",
+    "json.encoder": f"{STANDARD}/json/encoder.py",
+    "importlib._bootstrap": "<frozen importlib._bootstrap>",
+    "flask.app": f"{INSTALLED}/flask/app.py",
+    "flask.views": f"{INSTALLED}/flask/views.py",
+    "jinja2.environment": f"{INSTALLED}/jinja2/environment.py",
+}
+MS = 10**6
+
+
+def tree(text, meta=None):
+    """A recording from its tree as text: a line a node, indented: `module:name own_ms [calls]`, (C) before C ones."""
+    b = Builder()
+    thread = b.thread(b.process(pid=1), name="MainThread")
+    path = []
+    for line in text.strip("\n").splitlines():
+        depth = (len(line) - len(line.lstrip())) // 2
+        name, own, *calls = line.replace("(C) ", "").split()
+        module, qualname = name.split(":")
+        c = "(C)" in line
+        shown = "__main__" if module == "tool.__main__" else module
+        function = b.function(shown, qualname, "" if c else FILES[module], 0 if c else 1, kind=1 if c else 0)
+        parent = path[depth - 1] if depth else -1
+        node = b.node(parent, thread, function, calls=int(*calls or [1]), own_ns=float(own) * MS)
+        path[depth:] = [node]
+    return b.build(meta or {})
+
+
+REQUEST = """
+threading:Thread._bootstrap 1
+  threading:Thread.run 1
+    flask.app:Flask.__call__ 2 10
+      flask.views:dispatch 2 10
+        app:page 30 10
+          (C) builtins:sorted 7 10
+          app:price 3 90
+          jinja2.environment:Template.render 20 10
+            jinja2.environment:Template.root 10 10
+              (C) builtins:sorted 4 20
+              json.encoder:encode 6 10
+              app:as_text 5 40
+      (C) builtins:sorted 3 10
+"""
+
+
+def rows(lines):
+    """What stands behind the figures of the tree's rows, without its blanks."""
+    at = next(number for number, line in enumerate(lines) if "total %" in line)
+    return [
+        re.sub(r"^(▸| )( +(<1|[0-9.]+) %)( +[0-9.]+ [nµm]?s)( +(0|[0-9.]+ [nµm]?s))?( +[0-9,]+)? +", "", line)
+        for line in lines[at + 1 :]
+    ]
+
+
+@pytest.mark.parametrize("width", [120, 200])
+def test_a_request_is_as_long_as_the_programs_own_code(report, width):
+    lines = report(tree(REQUEST), width, functions=False)
+    assert rows(lines) == [
+        "threading:Thread._bootstrap  … 5 frames of threading, flask",
+        "app:page  app.py:1",
+        "jinja2.environment:Template.render  … 4 frames of jinja2, json",
+        "app:as_text  app.py:1",
+        "builtins:sorted  (C)",
+        "app:price  app.py:1",
+    ]
+    assert "libraries folded, --libraries opens them" in " ".join(lines)
+
+
+def test_in_little_room_a_fold_still_says_how_many_frames_and_of_what(report):
+    shown = rows(report(tree(REQUEST), 72, functions=False))
+    assert shown[0] == "… 5 frames of threading, flask"
+    assert shown[2] == "…Template.render … 4 frames"
+
+
+def test_the_figures_of_a_fold_are_exact(report):
+    recording = tree(REQUEST)
+    folded = CallTree(recording, Modules(), libraries=False)
+    (root,) = folded.roots
+    folded.open(root)
+    assert (root.total_ns, root.own_ns, root.calls) == (94 * MS, 9 * MS, 1)
+    (page,) = root.children
+    folded.open(page)
+    assert (page.total_ns, page.own_ns, page.calls) == (85 * MS, 30 * MS, 10)
+    template = page.children[0]
+    folded.open(template)
+    assert (template.total_ns, template.own_ns, template.calls) == (45 * MS, 40 * MS, 10)
+    for branch in (root, page, template):
+        assert branch.own_ns + sum(child.total_ns for child in branch.children) == branch.total_ns
+
+
+def test_only_the_tree_folds(report):
+    recording = tree(REQUEST)
+    folded, opened = (
+        report(recording, 200, limits=Limits(libraries=libraries), tree=False) for libraries in (False, True)
+    )
+    assert folded == opened
+    assert any("json.encoder:encode" in line for line in folded)
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        {"limits": Limits(libraries=True)},
+        {"limits": Limits(fold=False, share=0, lines=None)},
+        {"modules": Modules(only=["*"])},
+    ],
+    ids=["--libraries", "--all", "--module"],
+)
+def test_what_was_asked_for_is_open(report, view):
+    lines = report(tree(REQUEST), 200, functions=False, **view)
+    assert "folded" not in " ".join(lines)
+    assert any("flask.views:dispatch" in line for line in lines)
+
+
+def test_a_recording_of_chosen_functions_is_open(report):
+    recording = tree(REQUEST, {"settings": {"where": 'module("flask.*") or module("app")'}})
+    assert any("flask.views:dispatch" in line for line in report(recording, 200, functions=False))
+
+
+def test_nothing_is_folded_where_the_program_itself_is_installed(report):
+    recording = tree("""
+tool.__main__:<module> 1
+  flask.app:main 50
+    jinja2.environment:Template.render 49
+""")
+    assert rows(report(recording, 120, functions=False)) == [
+        "__main__:<module>  tool/__main__.py:1",
+        "flask.app:main  app.py:1",
+        "jinja2.environment:Template.render  environment.py:1",
+    ]
+
+
+def test_an_installed_launcher_of_own_code_is_folded(report):
+    recording = tree("""
+tool.__main__:<module> 1
+  flask.app:main 40
+    app:page 50
+""")
+    assert rows(report(recording, 120, functions=False)) == [
+        "__main__:<module>  … 2 frames of __main__, flask",
+        "app:page  app.py:1",
+    ]
+
+
+@pytest.mark.parametrize(("own", "folded"), [(9, False), (11, True)])
+def test_nothing_is_folded_where_own_code_has_under_a_tenth_of_the_time(report, own, folded):
+    called_back = tree(f"""
+flask.app:main {100 - own}
+  json.encoder:encode 0
+    app:page {own}
+""")
+    calls = tree(f"""
+__main__:<module> {own}
+  flask.app:main {50 - own}
+    json.encoder:encode 50
+""")
+    for recording in (called_back, calls):
+        lines = report(recording, 120, functions=False)
+        assert any("json.encoder:encode" in line for line in lines) != folded
+        assert ("libraries folded" in " ".join(lines)) == folded
+
+
+def test_waiting_counts_for_nothing(report):
+    """A server that waited nearly all of the time still shows its requests."""
+    lines = report(
+        tree("""
+threading:Thread._bootstrap 1
+  threading:Thread.run 1
+    (C) select:epoll.poll 100000
+    flask.app:Flask.__call__ 20
+      app:page 30
+        app:price 1
+"""),
+        120,
+        functions=False,
+    )
+    assert rows(lines) == [
+        "threading:Thread._bootstrap  … 4 frames of threading, flask",
+        "app:page  app.py:1",
+        "app:price  app.py:1",
+    ]
+
+
+def test_imports_are_as_if_own_code_had_called_the_module(report):
+    recording = tree("""
+__main__:<module> 30
+  (C) builtins:__import__ 1
+    importlib._bootstrap:_find_and_load 1
+      (C) builtins:exec 1
+        flask.app:<module> 20
+          (C) builtins:__import__ 1
+            importlib._bootstrap:_find_and_load 1
+              jinja2.environment:<module> 10
+      (C) marshal:loads 15
+""")
+    assert rows(report(recording, 120, functions=False)) == [
+        "__main__:<module>  main.py:1",
+        "flask.app:<module>  … 4 frames of flask, jinja2",
+        "marshal:loads  (C)",
+    ]
+
+
+def test_recursion_through_a_library_ends(report):
+    recording = tree("\n".join("  " * depth + ("app:f 2", "flask.app:g 1")[depth % 2] for depth in range(2000)))
+    shown = rows(report(recording, 120, functions=False))
+    assert shown[:2] == ["app:f  app.py:1", "flask.app:g  app.py:1"], "a frame alone is no fold"
+    assert len(shown) <= 45
+
+
+SERVER = '''
+"""A service of the standard library alone, and its client."""
+import http.server
+import threading
+import urllib.request
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        body = page(self.path)
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *words):
+        pass
+
+
+def page(path):
+    return "".join(row(number) for number in range(20_000)).encode()
+
+
+def row(number):
+    return f"{number}: {price(number)}"
+
+
+def price(number):
+    return number * 7 % 1000 / 100
+
+
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+threading.Thread(target=server.serve_forever).start()
+for _ in range(20):
+    urllib.request.urlopen(f"http://127.0.0.1:{server.server_port}/").read()
+server.shutdown()
+server.server_close()
+'''
+
+
+def test_a_web_request_reads_in_fifteen_lines(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    Path(tmp_path, "serve.py").write_text(SERVER)
+    seismo = [sys.executable, "-m", "seismo"]
+
+    def run(*words):
+        return subprocess.run([*seismo, *words], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+
+    run("profile", "-q", "-o", "serve.seismo", "serve.py")
+    lines = run("report", "serve.seismo", "--tree").splitlines()
+    text = "\n".join(lines)
+    assert re.search(r"frames of threading, socketserver(,| and)", text), text
+    request = next(number for number, line in enumerate(lines) if "__main__:Handler.do_GET" in line)
+    end = next(
+        (number for number, line in enumerate(lines) if number > request and "__main__:<module>" in line), len(lines)
+    )
+    assert any("__main__:price" in line for line in lines[request:end])
+    assert end - request <= 15, text
+    assert "socketserver:ThreadingMixIn.process_request_thread" not in text
+    opened = run("report", "serve.seismo", "--tree", "--libraries")
+    assert "socketserver:ThreadingMixIn.process_request_thread" in opened
+    assert json.loads(run("info", "--json", "serve.seismo"))["calls"] > 20_000 * 20
