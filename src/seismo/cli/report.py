@@ -94,7 +94,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--depth", metavar="N", type=_number(1), help="levels of the call tree (default: as many as matter)"
     )
     how.add_argument("--min", metavar="PERCENT", type=_percent, help="the smallest share of time in the call tree (1)")
-    only = parser.add_argument_group("of calls: of what")
+    _add_what(parser.add_argument_group("of calls: of what"))
+    report_coverage.add_arguments(parser)
+    report_objects.add_arguments(parser)
+    parser.epilog = _EXAMPLES
+
+
+def _add_what(only: argparse._ArgumentGroup) -> None:
     only.add_argument(
         "--module",
         metavar="GLOB",
@@ -130,9 +136,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "objects leave it out, unless something is chosen (--only, --module, --where, --all), here or when it was "
         "recorded",
     )
-    report_coverage.add_arguments(parser)
-    report_objects.add_arguments(parser)
-    parser.epilog = _EXAMPLES
 
 
 def _order(word: str) -> str:
