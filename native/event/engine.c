@@ -83,8 +83,8 @@ static void begin(void) {
         sm_engine.beside.recorder->start(&sm_engine.settings);
     sm_threads_forget();
     sm_engine.session++;
-    sm_engine.repaired = sm_engine.lost_memory = sm_engine.late_threads = sm_engine.hook_lost = sm_engine.sites_off = 0;
-    sm_engine.source_changes = 0;
+    sm_engine.repaired = sm_engine.lost_memory = sm_engine.late_threads = sm_engine.hook_lost = 0;
+    sm_engine.sites_off = sm_engine.source_changes = 0;
     sm_engine.end_ns = 0;
     replace_text(&sm_engine.exit, "");
     sm_engine.start_ns = unix_ns();
@@ -329,6 +329,8 @@ int sm_engine_after_fork(int fd, const char *meta) {
         }
     }
     begin();
+    if (sm_engine.source->begin_again != NULL)
+        sm_engine.source->begin_again();
     sm_engine.same_frames = true;
     (void)sm_engine_settle(false);
     sm_engine.same_frames = false;

@@ -105,6 +105,7 @@ typedef struct sm_source {
     void (*stop)(void);
     void (*poll)(void); /* now and then, from any thread: look after what the interpreter does not tell. May be NULL. */
     void (*code_died)(const void *code); /* its address may be used again. May be NULL. */
+    void (*begin_again)(void);           /* a forked child records anew, under the same hook. May be NULL. */
 } sm_source;
 
 /* What records: a recorder and the source of its events. */

@@ -17,7 +17,7 @@
 #define calltree_leave sm_tree_leave
 #define calltree_c_call sm_tree_c_call
 #define calltree_c_leave sm_tree_c_leave
-#define calltree_count_only sm_tree_count_only
+#define calltree_site_off sm_tree_site_off
 
 static inline bool calltree_may_disable(sm_thread *thread, const void *key, PyObject *callable) {
     sm_node *child = sm_tree_known(thread, key);

@@ -260,18 +260,24 @@ sm_node *sm_tree_known(sm_thread *thread, const void *key) {
     return sm_node_child(sm_tree_of(thread)->node, key);
 }
 
-void sm_tree_count_only(sm_thread *thread, const void *key, PyObject *callable) {
-    sm_node *child = sm_tree_child(thread, key, SM_C, callable);
+void sm_tree_site_off(sm_thread *thread, const void *caller, const void *key, PyObject *callable) {
+    sm_function *function = sm_function_of_c(key, callable);
+    if (function != NULL && function->left_out)
+        return;
+    sm_tree_note_site(sm_function_of_code((PyCodeObject *)(uintptr_t)caller, NULL), function);
     sm_tree_thread *tree = sm_tree_of(thread);
+    if (tree->node->key != caller && !sm_tree_calls_from(thread, caller))
+        return;
+    sm_node *child = sm_tree_child(thread, key, SM_C, callable);
     if (child == NULL || tree->fold_count > 0)
         return;
     if (++child->calls == 0)
         sm_tree_carry(child, true);
     /* With an event less, the caller's segments are other ones from now on: learn anew how long they are. */
-    sm_tree_function *caller = sm_rest(tree->node)->function;
-    caller->timed = caller->sampled = 0;
-    caller->timed_ticks = caller->sampled_ticks = 0.0;
-    caller->step = tree->node->step = step_for(caller);
+    sm_tree_function *known = sm_rest(tree->node)->function;
+    known->timed = known->sampled = 0;
+    known->timed_ticks = known->sampled_ticks = 0.0;
+    known->step = tree->node->step = step_for(known);
 }
 
 bool sm_tree_is_trivial(const sm_node *node) {
@@ -308,6 +314,8 @@ void sm_tree_awaited(sm_thread *thread, sm_node *node) {
 static void start(const sm_settings *settings) {
     (void)settings;
     sm_tree_free();
+    for (uint32_t i = 0; i < sm_functions_count(); i++)
+        sm_function_by_id(i)->flags &= ~(uint32_t)SM_FUNCTION_SITES_OFF;
     sm_tree.gaps = sm_segments_seed();
 }
 

@@ -76,8 +76,9 @@ void sm_tree_carry(sm_node *node, bool calls);
 bool sm_tree_is_trivial(const sm_node *node);
 /* The child of the node that the thread is at, if there is one; none is made. */
 sm_node *sm_tree_known(sm_thread *thread, const void *key);
-/* Counts a call without stepping into it. */
-void sm_tree_count_only(sm_thread *thread, const void *key, PyObject *callable);
+/* A place in this code object, which has called this C function for long, tells of no call after this one: which is
+ * counted without stepping into it. What is missing from now on is marked (calltree_bounds.c). */
+void sm_tree_site_off(sm_thread *thread, const void *caller, const void *key, PyObject *callable);
 
 static inline sm_node *sm_tree_child(sm_thread *thread, const void *key, sm_function_kind kind, PyObject *object) {
     sm_node *node = sm_tree_of(thread)->node;

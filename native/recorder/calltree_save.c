@@ -3,7 +3,7 @@
 
 #include "recorder/calltree_store.h"
 
-enum { FLAG_LOWER_BOUND = 1, FLAGS_KEPT = SM_NODE_FOLDED | SM_NODE_SEEDED | SM_NODE_RUNNING }; /* as in the file */
+enum { FLAGS_KEPT = SM_NODE_LOWER_BOUND | SM_NODE_FOLDED | SM_NODE_SEEDED | SM_NODE_RUNNING }; /* as in the file */
 
 static double to_ns(double ticks) {
     return sm_clock_ns(&sm_engine.clock, ticks);
@@ -12,13 +12,10 @@ static double to_ns(double ticks) {
 static void save_node(sm_output *output, const sm_thread *thread, const sm_node *node, uint64_t extra) {
     const sm_node_rest *rest = sm_rest(node);
     const sm_function *function = rest->function->function;
-    uint32_t flags = rest->flags & FLAGS_KEPT;
     const sm_node_rest *above = node->parent->parent ? sm_rest(node->parent) : NULL;
     uint32_t number = sm_output_function_number(output, function);
     if (number == UINT32_MAX)
         return;
-    if (function->kind == SM_C && above && (above->function->function->flags & SM_FUNCTION_SITES_OFF))
-        flags |= FLAG_LOWER_BOUND;
     int64_t row[SM_MAX_COLUMNS] = {0};
     double reals[SM_MAX_COLUMNS] = {0};
     row[SM_NODES_ID] = rest->id;
@@ -38,7 +35,7 @@ static void save_node(sm_output *output, const sm_thread *thread, const sm_node 
     row[SM_NODES_TICKED_NS] = (int64_t)to_ns((double)rest->ticked_ticks);
     row[SM_NODES_AWAITS] = rest->awaits;
     row[SM_NODES_AWAIT_NS] = (int64_t)to_ns((double)rest->await_ticks);
-    row[SM_NODES_FLAGS] = flags;
+    row[SM_NODES_FLAGS] = rest->flags & FLAGS_KEPT;
     sm_writer_row(output->writer, SM_NODES, row, reals);
 }
 
@@ -53,9 +50,8 @@ static uint32_t changes(const sm_node *node, const sm_node_rest *rest) {
            rest->awaits + (rest->flags << 24) + 1;
 }
 
-/* Marks, or unmarks, the nodes of the frames that run now. */
-static void mark_running(sm_thread *thread, bool running) {
-    for (sm_node *node = sm_tree_of(thread)->node; !thread->ended && node->parent != NULL; node = node->parent) {
+static void mark(sm_node *node, bool running) {
+    for (; node->parent != NULL; node = node->parent) {
         if (running)
             sm_rest(node)->flags |= SM_NODE_RUNNING;
         else
@@ -63,9 +59,18 @@ static void mark_running(sm_thread *thread, bool running) {
     }
 }
 
+void sm_tree_mark_running(sm_thread *thread, bool running) {
+    const sm_tree_thread *tree = sm_tree_of(thread);
+    if (thread->ended)
+        return;
+    mark(tree->node, running);
+    if (tree->fold_count > 0)
+        mark(tree->fold[0].bucket, running); /* where the fold began */
+}
+
 static void save_thread(sm_output *output, sm_thread *thread, uint64_t now) {
     sm_tree_thread *tree = sm_tree_of(thread);
-    mark_running(thread, true);
+    sm_tree_mark_running(thread, true);
     for (sm_tree_chunk *chunk = tree->chunks; chunk != NULL; chunk = chunk->next) {
         for (uint32_t i = 0; i < chunk->used; i++) {
             sm_node *node = &chunk->nodes[i];
@@ -73,6 +78,8 @@ static void save_thread(sm_output *output, sm_thread *thread, uint64_t now) {
             if (rest->flags & SM_NODE_ROOT)
                 continue;
             uint64_t extra = tree->segments.open == node ? sm_segments_so_far(&tree->segments, now) : 0;
+            if (sm_tree_is_bound(node)) /* and stays one */
+                rest->flags |= SM_NODE_LOWER_BOUND;
             uint32_t sum = changes(node, rest);
             if (output->whole || extra != 0 || sum != rest->saved) {
                 save_node(output, thread, node, extra);
@@ -81,7 +88,7 @@ static void save_thread(sm_output *output, sm_thread *thread, uint64_t now) {
             }
         }
     }
-    mark_running(thread, false);
+    sm_tree_mark_running(thread, false);
 }
 
 void sm_calltree_save(sm_output *output) {
@@ -94,7 +101,7 @@ void sm_calltree_save(sm_output *output) {
     snprintf(detail, sizeof detail, "calls on paths past the limit of %llu, counted flat under <folded paths>",
              (unsigned long long)sm_engine.settings.max_paths);
     sm_output_loss(output, "paths-folded", sm_tree.folded, -1, detail);
-    sm_output_loss(
-        output, "sites-off", sm_engine.sites_off, -1,
-        "call sites that proved trivial and no longer report C functions; counts marked >= are lower bounds");
+    sm_output_loss(output, "sites-off", sm_engine.sites_off, -1,
+                   "call sites that had called the same function for long and no longer report C functions; counts "
+                   "marked >= are lower bounds");
 }

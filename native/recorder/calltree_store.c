@@ -226,6 +226,7 @@ void sm_tree_free(void) {
     for (uint32_t i = 1; i <= sm_tree.tables_count; i++)
         sm_free(sm_tree.tables[i]);
     sm_free(sm_tree.tables);
+    sm_tree_bounds_free();
     memset(&sm_tree, 0, sizeof sm_tree);
 }
 

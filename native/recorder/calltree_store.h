@@ -11,9 +11,17 @@ typedef struct sm_tree_function { /* what the recorder knows of a function; shar
     uint64_t timed, sampled;
     double timed_ticks, sampled_ticks;
     uint64_t longest; /* ticks */
+    bool sites_off;   /* it has a place that no longer tells which C function it calls: see calltree_bounds.c */
 } sm_tree_function;
 
-enum { SM_NODE_FOLDED = 2, SM_NODE_SEEDED = 4, SM_NODE_RUNNING = 8, SM_NODE_ROOT = 64 }; /* the first as in the file */
+enum { /* the first as in the file */
+       SM_NODE_LOWER_BOUND = 1,
+       SM_NODE_FOLDED = 2,
+       SM_NODE_SEEDED = 4,
+       SM_NODE_RUNNING = 8,
+       SM_NODE_BEFORE = 32, /* sm_node_rest.before holds */
+       SM_NODE_ROOT = 64,
+};
 
 typedef struct { /* a node's cold part */
     sm_tree_function *function;
@@ -22,6 +30,7 @@ typedef struct { /* a node's cold part */
     double timed_sq, sampled_sq;       /* ticks squared */
     uint32_t calls_high, resumes_high; /* sm_node's are modulo 2^32 */
     uint32_t exceptions, sampled, ticked, awaits, id, saved, flags;
+    uint32_t before; /* entries, modulo 2^32, before its function had a place switched off */
 } sm_node_rest;
 
 #define SM_TREE_CHUNK 65536
@@ -82,5 +91,12 @@ void sm_node_forget_key(sm_node *node);
 void sm_tree_free(void);
 
 void sm_calltree_save(sm_output *output);
+/* Marks, or unmarks, the nodes of the frames that run now. */
+void sm_tree_mark_running(sm_thread *thread, bool running);
+
+/* calltree_bounds.c. A place in caller that has called callee is switched off; NULL: not known, for want of memory. */
+void sm_tree_note_site(sm_function *caller, sm_function *callee);
+bool sm_tree_is_bound(const sm_node *node); /* may calls be missing from this node? */
+void sm_tree_bounds_free(void);
 
 #endif

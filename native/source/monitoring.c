@@ -7,7 +7,7 @@
 
 const sm_monitoring_callbacks *sm_monitoring_callbacks_in_use = NULL;
 bool sm_sites_on = false;
-uint32_t sm_site_turn = 0;
+uint32_t sm_sites_to_go = SM_SITES_EVERY;
 
 #if SM_HAS_MONITORING
 
@@ -31,8 +31,8 @@ static const struct {
 };
 
 static int tool_id = -1;
-static bool sites_were_off = false;  /* in this process, some call site has been switched off */
-static bool places_were_off = false; /* ... beginnings of functions have */
+static long events_set = 0;
+static bool places_were_off = false; /* in this process, some place has been switched off, and was not given back */
 
 int sm_monitoring_tool_id(void) {
     return tool_id;
@@ -77,19 +77,18 @@ static void stop(void) {
         sm_monitoring_free(tool_id);
     } else if (tool_id >= 0) {
         sm_engine.hook_lost++;
+        places_were_off = places_were_off || sm_sites_on;
     }
     tool_id = -1;
     places_were_off = places_were_off || sm_monitoring_callbacks_in_use->wants != NULL;
-    sites_were_off = sites_were_off || sm_sites_on;
-    sm_sites_on = false;
+    sm_sites_start(false);
     PyErr_Restore(type, value, traceback);
 }
 
 static int start(const sm_settings *settings) {
     if (sm_monitoring_find() < 0 || (tool_id = sm_monitoring_take(TOOL_NAME, order)) < 0)
         return -1;
-    bool all = strcmp(settings->c_functions, "all") == 0;
-    sm_sites_on = strcmp(settings->c_functions, "auto") == 0;
+    sm_sites_start(strcmp(settings->c_functions, "auto") == 0);
     long set = event_set(settings, true);
     bool local = settings->narrow && sm_monitoring_callbacks_in_use->wants != NULL;
     if (set >= 0 && local)
@@ -101,17 +100,29 @@ static int start(const sm_settings *settings) {
         PyErr_Restore(type, value, traceback);
         return -1;
     }
+    events_set = set;
     /* An earlier recording switched places off. Other tools answer DISABLE once more. */
-    if (sm_functions_narrowed() || (all && sites_were_off) || places_were_off) {
+    if (sm_functions_narrowed() || places_were_off) {
         if (sm_monitoring_restart() < 0)
             PyErr_Clear();
-        sites_were_off = places_were_off = false;
-        for (uint32_t i = 0; i < sm_functions_count(); i++)
-            sm_function_by_id(i)->flags &= ~(uint32_t)SM_FUNCTION_SITES_OFF;
+        places_were_off = false;
     }
     if (local)
         sm_monitoring_local_running();
     return 0;
+}
+
+static void begin_again(void) {
+    if (!sm_sites_on || tool_id < 0 || !still_ours())
+        return;
+    sm_sites_start(true);
+    (void)sm_monitoring_set(tool_id, 0);
+    PyErr_Clear();
+    sm_monitoring_local_stop(tool_id);
+    if (sm_monitoring_set(tool_id, events_set) < 0) {
+        PyErr_Clear();
+        sm_engine.hook_lost++;
+    }
 }
 
 /* Somebody may have freed our id by force, or taken it over. */
@@ -125,7 +136,8 @@ static const char *objection(const sm_settings *settings) {
     return NULL;
 }
 
-const sm_source sm_source_monitoring = {"monitoring", objection, start, stop, poll, sm_monitoring_local_forget};
+const sm_source sm_source_monitoring = {"monitoring", objection, start, stop, poll, sm_monitoring_local_forget,
+                                        begin_again};
 
 #else
 
@@ -145,6 +157,6 @@ static int start(const sm_settings *settings) {
 
 static void stop(void) {}
 
-const sm_source sm_source_monitoring = {"monitoring", objection, start, stop, NULL, NULL};
+const sm_source sm_source_monitoring = {"monitoring", objection, start, stop, NULL, NULL, NULL};
 
 #endif

@@ -5,7 +5,7 @@
  * lock or can raise.
  *
  *   SM_MONITORING_SOURCE(name, RECORDER)   defines name##_callbacks, from RECORDER_call, _resume, _leave, _c_call,
- *                                          _c_leave, _count_only and _may_disable */
+ *                                          _c_leave, _site_off and _may_disable */
 #ifndef SM_MONITORING_H
 #define SM_MONITORING_H
 
@@ -17,11 +17,13 @@
     static PyObject *name(PyObject *Py_UNUSED(self), PyObject *const *args, size_t Py_UNUSED(nargs),                   \
                           PyObject *Py_UNUSED(names))
 
-/* monitoring_local.c: events of single code objects, those that where= wants. Of all the events to ask for, the ones
+/* monitoring_local.c: what was asked of single code objects. Of all the events to ask for, the ones
  * that cannot be local, or tell of code not met yet. */
 long sm_monitoring_local_start(int tool_id, long events);
 void sm_monitoring_local_running(void); /* the frames that run already */
+/* Gives all code objects back that something was asked of, or switched off in, while the tool wants nothing. */
 void sm_monitoring_local_stop(int tool_id);
+bool sm_monitoring_remember(const void *code); /* until then, or its death. False: out of memory */
 void sm_monitoring_local_forget(const void *code);
 /* A code object begins or goes on. False: nobody wants its events. */
 bool sm_monitoring_meet(PyObject *code);
@@ -33,10 +35,20 @@ static inline PyObject *sm_answer(bool wanted) {
     return SM_LIKELY(wanted) ? Py_None : sm_monitoring_disable;
 }
 
-/* Should this place stop reporting its calls? Asked of one in eight of them; see monitoring_sites.c. */
+/* Should this place stop reporting its calls? Asked of one in eight of them, at random; see monitoring_sites.c. */
 bool sm_site_is_done(PyObject *code, PyObject *offset, const void *callee);
-extern bool sm_sites_on; /* c_functions="auto" */
-extern uint32_t sm_site_turn;
+#define SM_SITES_EVERY 8
+extern bool sm_sites_on;        /* c_functions="auto" */
+extern uint32_t sm_sites_to_go; /* calls to the next look */
+uint32_t sm_sites_gap(void);    /* from a look to the next */
+void sm_sites_start(bool on);   /* a recording begins, or ends */
+
+static inline bool sm_sites_look(void) {
+    if (SM_LIKELY(!sm_sites_on || --sm_sites_to_go != 0))
+        return false;
+    sm_sites_to_go = sm_sites_gap();
+    return true;
+}
 
 #define SM_MONITORING_SOURCE(name, RECORDER)                                                                           \
     SM_MONITORING_CALLBACK(name##_start) {                                                                             \
@@ -72,16 +84,17 @@ extern uint32_t sm_site_turn;
         const void *method = sm_c_function(callable, callable != args[2] || args[3] != sm_monitoring_missing);         \
         sm_thread *thread;                                                                                             \
         if (method == NULL) { /* not ours: but does this place ever call a C function? */                              \
-            if (sm_sites_on && (++sm_site_turn & 7) == 0 && Py_TYPE(callable) == &PyFunction_Type &&                   \
-                sm_site_is_done(args[0], args[1], NULL))                                                               \
+            if (sm_sites_look() && Py_TYPE(callable) == &PyFunction_Type && sm_site_is_done(args[0], args[1], NULL)) { \
+                sm_engine.sites_off++;                                                                                 \
                 return sm_monitoring_disable;                                                                          \
+            }                                                                                                          \
             return Py_None;                                                                                            \
         }                                                                                                              \
         if (SM_UNLIKELY((thread = sm_event_thread(false)) == NULL))                                                    \
             return Py_None;                                                                                            \
-        if (sm_sites_on && (++sm_site_turn & 7) == 0 && RECORDER##_may_disable(thread, method, callable) &&            \
+        if (sm_sites_look() && RECORDER##_may_disable(thread, method, callable) &&                                     \
             sm_site_is_done(args[0], args[1], method)) {                                                               \
-            RECORDER##_count_only(thread, method, callable);                                                           \
+            RECORDER##_site_off(thread, args[0], method, callable);                                                    \
             return sm_monitoring_disable;                                                                              \
         }                                                                                                              \
         (void)RECORDER##_c_call(thread, args[0], method, callable);                                                    \

@@ -6,7 +6,9 @@
  * asked for are known by address until they die, and given back at the end: until 3.14, nobody else would do it
  * (gh-111963).
  *
- * Frames that run when the recording starts may never begin anything: those of all threads are looked at then. */
+ * Frames that run when the recording starts may never begin anything: those of all threads are looked at then.
+ *
+ * The same table has the code objects in which places were switched off (monitoring_sites.c). */
 #include "source/monitoring.h"
 
 #if SM_HAS_MONITORING
@@ -32,7 +34,7 @@ static const void **slot_of(const void *code) {
     }
 }
 
-static bool remember(const void *code) {
+bool sm_monitoring_remember(const void *code) {
     if (local.count * 2 >= local.size) {
         const void **old = local.codes;
         uint32_t old_size = local.size, size = old_size ? old_size * 2 : 1024;
@@ -87,8 +89,8 @@ bool sm_monitoring_meet(PyObject *code) {
     sm_code_entry *entry = wanted ? sm_code_entry_of_any(code) : NULL;
     if (entry != NULL && sm_engine.running) {
         entry->session = sm_engine.session;
-        if (local.events != 0 &&
-            (!remember(code) || sm_monitoring_set_local(local.tool_id, (PyCodeObject *)code, local.events) < 0))
+        if (local.events != 0 && (!sm_monitoring_remember(code) ||
+                                  sm_monitoring_set_local(local.tool_id, (PyCodeObject *)code, local.events) < 0))
             sm_engine.lost_memory++;
         PyErr_Clear();
     }
@@ -101,7 +103,7 @@ static void meet_frames(PyFrameObject *frame) { /* steals it; NULL is none */
         PyCodeObject *code = PyFrame_GetCode(frame);
         PyObject *globals = PyFrame_GetGlobals(frame);
         if (sm_monitoring_callbacks_in_use->wants((PyObject *)code, globals) &&
-            (!remember(code) || sm_monitoring_set_local(local.tool_id, code, local.events) < 0))
+            (!sm_monitoring_remember(code) || sm_monitoring_set_local(local.tool_id, code, local.events) < 0))
             sm_engine.lost_memory++;
         PyErr_Clear();
         Py_DECREF(code);
@@ -116,15 +118,23 @@ void sm_monitoring_local_running(void) {
         meet_frames(PyThreadState_GetFrame(tstate));
 }
 
+/* A code object's events are only gone through when another set is wanted than before: the rarest event is, then none.
+ */
+static void give_back(int tool_id, PyCodeObject *code, long rarest) {
+    Py_INCREF(code);
+    if (rarest > 0 && sm_monitoring_set_local(tool_id, code, rarest) < 0)
+        PyErr_Clear();
+    if (sm_monitoring_set_local(tool_id, code, 0) < 0)
+        PyErr_Clear();
+    Py_DECREF(code);
+}
+
 void sm_monitoring_local_stop(int tool_id) {
+    long rarest = local.events == 0 && local.count > 0 ? sm_monitoring_number("PY_YIELD") : 0;
+    PyErr_Clear();
     for (uint32_t i = 0; i < local.size; i++) {
-        PyObject *code = (PyObject *)(uintptr_t)local.codes[i];
-        if (code == NULL)
-            continue;
-        Py_INCREF(code);
-        if (sm_monitoring_set_local(tool_id, (PyCodeObject *)code, 0) < 0)
-            PyErr_Clear();
-        Py_DECREF(code);
+        if (local.codes[i] != NULL)
+            give_back(tool_id, (PyCodeObject *)(uintptr_t)local.codes[i], rarest);
     }
     sm_free(local.codes);
     local.codes = NULL;

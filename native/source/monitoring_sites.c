@@ -2,15 +2,23 @@
  *
  * sys.monitoring can switch its CALL event off place by place. Two kinds of place are worth it: those that call a C
  * function that has proved trivial, and those that call Python functions, whose own START event says all. A place may
- * call something else another time, so it must first have called the same thing eight times that we looked, and we look
- * at one CALL in eight: some 64 calls. From then on the C functions called from that code object are lower bounds, and
- * marked so: the function gets SM_FUNCTION_SITES_OFF. Python functions are counted exactly whatever happens here.
+ * call something else another time, so it must first have called the same thing eight times that we looked, at random
+ * one CALL in eight: some 64 calls. (At random, since programs that take turns among eight functions are common.) The
+ * recorder is told of each place of the first kind, and marks what can be missing from then on. Python functions are
+ * counted exactly whatever happens here.
  *
- * The table is keyed by code object and offset. A code object may die and another take its address: the worst that
- * comes of it is a place that is looked at once more or fewer before it is switched off, and its function is marked
- * anyway. */
+ * What is off is on again when the recording ends, and in a forked child, which begins another one: the next recording,
+ * and whoever has our tool id next, hear of every place. restart_events() would do it for all tools, whose places
+ * would all tell once more. So the code objects that have such places are known by address until they die, and each is
+ * made to want something else and then nothing, while the tool wants nothing: that takes all of its events off, those
+ * that were switched off included, and the next recording sets all of them.
+ *
+ * The table of places is keyed by code object and offset. A code object may die and another take its address: the worst
+ * that comes of it is a place that is looked at once more or fewer before it is switched off. */
 #include "base/alloc.h"
 #include "source/monitoring.h"
+
+#if SM_HAS_MONITORING
 
 #define LOOKS 8
 #define MAX_SITES (1u << 20)
@@ -25,6 +33,7 @@ typedef struct {
 static struct {
     site *slots;
     uint32_t size, count;
+    uint64_t random;
 } sites;
 
 static site *find(const void *code, uint32_t offset) {
@@ -56,6 +65,18 @@ static bool grow(void) {
     return true;
 }
 
+uint32_t sm_sites_gap(void) {
+    sites.random = sites.random * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(sites.random >> 33) % (2 * SM_SITES_EVERY - 1) + 1;
+}
+
+void sm_sites_start(bool on) {
+    sm_free(sites.slots);
+    sites.slots = NULL;
+    sites.size = sites.count = 0;
+    sm_sites_on = on;
+}
+
 bool sm_site_is_done(PyObject *code, PyObject *offset, const void *callee) {
     if (!PyCode_Check(code) || !grow())
         return false;
@@ -75,9 +96,21 @@ bool sm_site_is_done(PyObject *code, PyObject *offset, const void *callee) {
     if (++seen->looks < LOOKS)
         return false;
     sm_function *function = sm_function_of_code((PyCodeObject *)code, NULL);
-    if (function == NULL)
+    if (function == NULL || !sm_monitoring_remember(code))
         return false;
     function->flags |= SM_FUNCTION_SITES_OFF;
-    sm_engine.sites_off++;
     return true;
 }
+
+#else
+
+uint32_t sm_sites_gap(void) {
+    return SM_SITES_EVERY;
+}
+
+bool sm_site_is_done(PyObject *code, PyObject *offset, const void *callee) {
+    (void)code, (void)offset, (void)callee;
+    return false;
+}
+
+#endif

@@ -47,7 +47,8 @@ LOSSES = {
     "tool-id-lost": "another tool took the interpreter's hook {n} time{s}: what ran meanwhile is missing{detail}",
     "clock-drift": "the processor's counter ran off the monotonic clock {n} time{s} by more than 1 in 1,000",
     "write-failed": "the file could not be written {n} time{s}{detail}",
-    "sites-off": "{n} call site{s} of trivial C functions switched off: their calls are lower bounds ({at_least})",
+    "sites-off": "{n} call site{s} that had long called one function switched off: C functions called there since are "
+    "not counted ({at_least} where they are known)",
     "truncated": "the file is cut short: only what was flushed before its end is here{detail}",
     "chunk-bad": "{n} damaged piece{s} of the file left out{detail}",
     "out-of-memory": "memory ran out {n} time{s}: some calls are missing",
@@ -290,7 +291,7 @@ def how_measured(recording: Recording, signs: Signs) -> str:
     elif sources and recording.kind == "linetimes":
         parts.append(f"every hit counted (source: {printable(' and '.join(sources))})")
     elif sources:
-        parts.append(f"every call counted (source: {printable(' and '.join(sources))})")
+        parts.append(f"every call counted{_exceptions(recording, signs)} (source: {printable(' and '.join(sources))})")
     if clocks and recording.kind != "lifetimes":
         read = max((row.clock_ns for row in rows), default=0)
         cost = f", {duration(read, signs)} a read" if read > 0 else ""
@@ -299,6 +300,13 @@ def how_measured(recording: Recording, signs: Signs) -> str:
     if any(error > 0 for error in timed["own_error_ns"]):
         parts.append(f"times less the cost of measuring, {signs.error} in 19 of 20 cases")
     return "; ".join(parts)
+
+
+def _exceptions(recording: Recording, signs: Signs) -> str:
+    """Which calls were not counted, in a few words: the notes and losses have more."""
+    words = [f"where {signs.at_least} stands"] if any(recording.functions["lower_bound"]) else []
+    words += ["what was lost"] if losses(recording, signs) else []
+    return f" except {' and '.join(words)}" if words else ""
 
 
 def notes(recording: Recording, signs: Signs) -> list[str]:

@@ -1,0 +1,234 @@
+"""Call sites that were switched off (c_functions="auto"): what can be missing is marked, the rest is not, and the next
+recording knows them again."""
+
+import pytest
+from lab import MONITORING, run
+
+pytestmark = pytest.mark.skipif(not MONITORING, reason="sys.monitoring came with 3.12")
+
+# The clock is simulated, so that a C function is trivial however busy the machine is.
+SITES = """
+import os
+from recorded import LOWER_BOUND, C, image
+def auto(**options):
+    start(c_functions="auto", clock="simulated", **options)
+def bounds(recorded, name):
+    "Of each path of this name: its caller and whether it is a lower bound."
+    nodes = [node for root in recorded.forests()["MainThread"] for node in root.walk()]
+    return sorted((node.name, bool(child.flags & LOWER_BOUND)) for node in nodes for child in node.children
+                  if child.name == name)
+def measure(text):
+    return len(text)
+def often(): # until the place in measure is off
+    for _ in range(2000): measure("abc")
+def early():
+    measure("abc")
+"""
+
+
+def test_every_recording_knows_its_callees():
+    out = run(
+        SITES
+        + """
+for _ in range(3):
+    auto()
+    often()
+    _core.stop()
+    recorded = image()
+    print(recorded.calls()["measure"], 8 <= recorded.calls(C)["len"] < 2000, bounds(recorded, "len"), recorded.losses)
+"""
+    )
+    assert out == "2000 True [('measure', True)] {'sites-off': 2}\n" * 3  # and often's calls of measure
+
+
+def test_a_recording_after_one_of_another_kind_knows_its_callees():
+    out = run(
+        SITES
+        + """
+auto()
+often()
+_core.stop()
+start(c_functions="all", clock="simulated")
+often()
+_core.stop()
+recorded = image()
+print(recorded.calls(C)["len"], bounds(recorded, "len"), recorded.losses)
+"""
+    )
+    assert out == "2000 [('measure', False)] {}\n"
+
+
+def test_a_forked_child_knows_its_callees():
+    out = run(
+        SITES
+        + """
+auto()
+often()
+child = os.fork()
+if child == 0:
+    _core.after_fork(-1, "{}")
+    often()
+_core.stop()
+recorded = image()
+if child != 0: os.waitpid(child, 0)
+print(recorded.calls()["measure"], 8 <= recorded.calls(C)["len"] < 2000, recorded.losses, flush=True)
+"""
+    )
+    assert out == "2000 True {'sites-off': 2}\n" * 2
+
+
+def test_only_calls_that_can_be_missing_are_marked():
+    """Not those from elsewhere, not those of other functions, not on a path that was not taken again."""
+    out = run(
+        SITES
+        + """
+def elsewhere():
+    return len("abc"), abs(-1)
+auto()
+early()
+elsewhere()
+often()
+elsewhere()
+_core.stop()
+recorded = image()
+print(bounds(recorded, "abs"))
+paths = {}
+for root in recorded.forests()["MainThread"]:
+    for child in root.walk():
+        paths.update({(root.name, node.name): (node.calls, node.flags) for node in child.walk()})
+print(paths["elsewhere", "len"], paths["early", "len"], paths["often", "len"][1])
+"""
+    )
+    assert out == "[('elsewhere', False)]\n(2, 0) (1, 0) 1\n"
+
+
+def test_a_path_that_is_taken_again_is_marked():
+    out = run(
+        SITES
+        + """
+auto()
+early()
+often()
+early()
+_core.stop()
+print(bounds(image(), "len"), image().calls()["measure"])
+"""
+    )
+    assert out == "[('measure', True), ('measure', True)] 2002\n"
+
+
+def test_a_path_that_was_running_is_marked():
+    """Its caller goes on after the place was switched off, without being entered again."""
+    out = run(
+        SITES
+        + """
+def loop(n, inner):
+    for i in range(n):
+        len("abc")
+        if i == 0 and inner: inner()
+auto()
+loop(3, lambda: loop(2000, None))
+_core.stop()
+recorded = image()
+print(bounds(recorded, "len"), recorded.losses)
+"""
+    )
+    assert out == "[('loop', True), ('loop', True)] {'sites-off': 1}\n"
+
+
+def test_marks_reach_a_file_that_had_the_row_before(tmp_path):
+    """A row is written again when its count becomes a lower bound, though nothing in it has changed."""
+    out = run(
+        SITES
+        + """
+descriptor = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY, 0o600)
+auto(fd=descriptor)
+early()
+_core.flush()
+often()
+_core.flush()
+early()
+_core.stop()
+from recorded import Image
+recorded = Image(open(sys.argv[1], "rb").read())
+print(bounds(recorded, "len"))
+""",
+        str(tmp_path / "recording"),
+    )
+    assert out == "[('measure', True), ('measure', True)]\n"
+
+
+def test_calls_of_python_functions_leave_c_functions_exact():
+    out = run(
+        SITES
+        + """
+def both(i):
+    leaf()
+    if i % 100 == 0: abs(i)
+auto()
+for i in range(2000): both(i)
+_core.stop()
+recorded = image()
+print(recorded.calls()["leaf"], recorded.calls(C)["abs"], bounds(recorded, "abs"), recorded.losses)
+"""
+    )
+    assert out == "2000 20 [('both', False)] {'sites-off': 2}\n"
+
+
+def test_left_out_callers_mark_what_they_call():
+    """What a function that where= leaves out calls counts for the caller that is kept, and so do its places."""
+    out = run(
+        SITES
+        + """
+import seismo
+with seismo.profile(c_functions="auto", where='c_call or function("often")') as p:
+    often()
+rows = {row.qualname: (row.calls < 2000) == bool(row.lower_bound) for row in p.recording.functions}
+print(rows.get("len"), "measure" in rows)
+"""
+    )
+    assert out == "True False\n"
+
+
+def test_the_next_holder_of_the_tool_id_hears_of_every_place():
+    out = run(
+        SITES
+        + """
+auto()
+ours = next(i for i in range(6) if sys.monitoring.get_tool(i) == "seismo")
+often()
+_core.stop()
+events = sys.monitoring.events
+heard = []
+sys.monitoring.use_tool_id(ours, "another")
+sys.monitoring.register_callback(ours, events.CALL, lambda code, offset, callee, arg: heard.append(callee))
+sys.monitoring.set_events(ours, events.CALL)
+early()
+sys.monitoring.set_events(ours, 0)
+print(len in heard)
+"""
+    )
+    assert out == "True\n"
+
+
+def test_other_tools_places_stay_off():
+    """Nothing is restarted for our sake."""
+    out = run(
+        SITES
+        + """
+events = sys.monitoring.events
+heard = []
+def once(code, line):
+    heard.append(line)
+    return sys.monitoring.DISABLE
+sys.monitoring.use_tool_id(0, "another")
+sys.monitoring.register_callback(0, events.LINE, once)
+sys.monitoring.set_local_events(0, measure.__code__, events.LINE)
+for _ in range(2):
+    auto()
+    often()
+    _core.stop()
+print(len(heard))
+"""
+    )
+    assert out == "1\n"
