@@ -54,7 +54,8 @@ bool sm_filter_any(const sm_filter_node *node, const char *const *texts, int cou
     return false;
 }
 
-/* Does a pattern match "module.qualname"? Without a copy where that fits the stack, and cut off where it does not. */
+/* Does a pattern match "module.qualname", or "module:qualname" as reports have it? Without a copy where that fits the
+ * stack, and cut off where it does not. */
 static bool any_full(const sm_filter_node *node, const char *module, const char *qualname) {
     char full[2048];
     size_t head = strlen(module), tail = strlen(qualname);
@@ -67,6 +68,9 @@ static bool any_full(const sm_filter_node *node, const char *module, const char 
     memcpy(full + head + 1, qualname, tail);
     full[head + 1 + tail] = '\0';
     const char *text = full;
+    if (sm_filter_any(node, &text, 1))
+        return true;
+    full[head] = ':';
     return sm_filter_any(node, &text, 1);
 }
 

@@ -61,11 +61,12 @@ PyObject *sm_fact_thread_name(void) {
 /* The running task of the running loop. Up to 3.11 only a dictionary has it. */
 static PyObject *running_task(void) {
     PyObject *get_loop = from_module("_asyncio", "_get_running_loop");
-    PyObject *loop = get_loop ? PyObject_CallNoArgs(get_loop) : NULL;
+    /* not what the program may have put there */
+    PyObject *loop = get_loop != NULL && PyCFunction_Check(get_loop) ? PyObject_CallNoArgs(get_loop) : NULL;
     PyObject *task = NULL;
     if (loop != NULL && loop != Py_None) {
         PyObject *current = from_module("_asyncio", "current_task");
-        if (current != NULL) {
+        if (current != NULL && PyCFunction_Check(current)) {
             task = PyObject_CallOneArg(current, loop);
         } else {
             PyObject *tasks = from_module("_asyncio", "_current_tasks");

@@ -20,21 +20,26 @@ static watch_object *object_of(sm_watch *watch) {
     return (watch_object *)((char *)watch - offsetof(watch_object, watch));
 }
 
-/* What evaluate raised is no answer, and no business of the program's, except for the user's own Ctrl-C. */
+/* What failed in Python code of ours is no business of the program's, except for the user's own Ctrl-C: whether the
+ * exception that is set is one. Any other is cleared and counts as lost. */
+static bool is_interrupt(sm_watch *watch) {
+    if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt))
+        return true;
+    PyErr_Clear();
+    watch->lost++;
+    return false;
+}
+
 static sm_verdict ask_python(sm_watch *watch, uint32_t term) {
     watch_object *self = object_of(watch);
     PyFrameObject *frame = self->evaluate ? sm_hub_frame() : NULL;
     PyObject *answer = frame ? PyObject_CallFunction(self->evaluate, "IO", term, frame) : NULL;
     sm_verdict verdict = answer == Py_True ? SM_YES : answer == Py_False ? SM_NO : SM_UNKNOWN;
     Py_XDECREF(answer);
-    if (PyErr_Occurred()) {
-        bool keep = PyErr_ExceptionMatches(PyExc_KeyboardInterrupt);
+    if (PyErr_Occurred() && is_interrupt(watch)) {
         PyObject *type, *value, *traceback;
         PyErr_Fetch(&type, &value, &traceback);
-        if (keep)
-            Py_XSETREF(watch->raised, Py_NewRef(type));
-        else
-            watch->lost++;
+        Py_XSETREF(watch->raised, Py_NewRef(type));
         Py_XDECREF(type);
         Py_XDECREF(value);
         Py_XDECREF(traceback);
@@ -63,7 +68,7 @@ static int hand_to_python(sm_watch *watch, const sm_match *match) {
         (long long)sm_watch_depth(watch), text_of(match->function->module), text_of(match->function->qualname));
     Py_DECREF(report);
     Py_XDECREF(done);
-    return done == NULL ? -1 : 0;
+    return done == NULL && is_interrupt(watch) ? -1 : 0;
 }
 
 static void done(sm_watch *watch) {

@@ -5,6 +5,8 @@ or retitle a terminal, newlines that forge lines of a report, or marks that turn
 name that is shown passes through printable().
 """
 
+from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+
 
 def printable(text: str) -> str:
     r"""The text with every character that is not plainly visible written as a Python escape (`\x1b`, `\u202e`).
@@ -18,7 +20,7 @@ def printable(text: str) -> str:
 
 
 def _escaped(char: str) -> str:
-    return char.encode("unicode_escape").decode("ascii")
+    return ascii(char)[1:-1]  # no codec, which would be imported into the program
 
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_")

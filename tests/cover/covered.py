@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recorded import Image
+from waiting import Bounded, ended
 
 from seismo import _core
 
@@ -137,13 +138,14 @@ def file(name):
 def popen(program: str, *arguments: str, **options: Any) -> subprocess.Popen[str]:
     """A process that runs the program, a text whose own lines are in no file that counts."""
     paths = [str(Path(_core.__file__).parents[1]), str(Path(__file__).parents[1]), str(Path(__file__).parent)]
-    return subprocess.Popen(
+    return Bounded(
         [sys.executable, "-c", PRELUDE + textwrap.dedent(program), *arguments],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONFAULTHANDLER": "1"},
         text=True,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        start_new_session=True,
         **options,
     )
 
@@ -151,7 +153,7 @@ def popen(program: str, *arguments: str, **options: Any) -> subprocess.Popen[str
 def run(program: str, *arguments: str, status: int = 0, **options: Any) -> str:
     """What a program prints. It must end with this status, and must say nothing on stderr when that is 0."""
     with popen(program, *arguments, **options) as child:
-        out, err = child.communicate(timeout=120)
+        out, err = ended(child)
     assert child.returncode == status, f"ended with {child.returncode}\n{out}\n{err}"
     assert status != 0 or err == ""
     return out

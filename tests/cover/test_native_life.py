@@ -9,6 +9,7 @@ import zlib
 import pytest
 from covered import Covered, compiled, cover, popen, run
 from recorded import Image
+from waiting import ended
 
 from seismo import _core
 
@@ -69,7 +70,7 @@ def test_a_killed_process_has_written_what_it_had_seen(tmp_path, counts):
             assert time.monotonic() < until
             time.sleep(0.05)
         child.send_signal(signal.SIGKILL)
-        child.communicate()
+        ended(child)
     assert lines(tmp_path / "out", program) == want
     assert Covered((tmp_path / "out").read_bytes(), str(program)).steps_from(4).keys() == {(4, 5), (4, 6)}
 

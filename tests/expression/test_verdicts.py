@@ -1,6 +1,7 @@
 """The native evaluator and the one in Python agree; patterns are fnmatch's; facts that are not known stay so."""
 
 import fnmatch
+import os
 import re
 
 import pytest
@@ -79,7 +80,10 @@ def test_patterns_of_any_bytes_end(pattern, text):
     [
         ("app/pay.py", "/src/app/pay.py", True),
         ("pay.py", "/src/app/pay.py", True),
-        ("./app/pay.py", "/src/app/pay.py", True),
+        ("./app/pay.py", "/src/app/pay.py", False),
+        ("./app/pay.py", f"{os.getcwd()}/app/pay.py", True),
+        ("./app/pay.py", "app/pay.py", True),
+        (".//pay.py", f"{os.getcwd()}/pay.py", True),
         ("app/pay.py", "app/pay.py", True),
         ("ay.py", "/src/app/pay.py", False),
         ("app/*", "/src/app/deep/x.py", True),

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from recorded import Image, sources
+from waiting import ended
 
 import seismo
 from seismo import _core
@@ -51,6 +52,7 @@ def popen(program: str, *arguments: str, **options: Any) -> subprocess.Popen[str
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        start_new_session=True,
         **options,
     )
 
@@ -58,7 +60,7 @@ def popen(program: str, *arguments: str, **options: Any) -> subprocess.Popen[str
 def run(program: str, *arguments: str, status: int = 0, **options: Any) -> str:
     """What a program prints. It must end with this status, and must say nothing on stderr when that is 0."""
     child = popen(program, *arguments, **options)
-    out, err = child.communicate(timeout=120)
+    out, err = ended(child)
     assert child.returncode == status, f"ended with {child.returncode}\n{out}\n{err}"
     assert status != 0 or err == ""
     return out

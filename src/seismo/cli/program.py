@@ -18,6 +18,7 @@ import os
 import sys
 
 from seismo.errors import RecordingError, SeismoError, UsageError, did_you_mean
+from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ import sys
 from seismo.cli.program import Option, Verb, current_folder, run, shown_path, stderr_is_open, whole
 from seismo.errors import SeismoError, UsageError
 from seismo.escape import printable
+from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,6 +110,7 @@ class _Run:
         action = _Late() if self.call else None
         settings = {name: given[name] for name in given if name not in _NOT_SETTINGS}
         settings |= {"output": self.stream, "json": "json" in given}
+        settings["script"] = program.full if program.kind == "script" and not program.importable else ""
         if settings.get("color", "auto") == "auto" and not output and _is_terminal(2):
             settings["color"] = "never" if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else "always"
         self.action = action

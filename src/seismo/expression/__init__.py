@@ -14,6 +14,7 @@ from seismo.expression.lexer import fail
 from seismo.expression.parser import read
 from seismo.expression.program import Program
 from seismo.expression.terms import BITS, KINDS, Kind, Text, Variable
+from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -106,6 +107,15 @@ class Expression:
                         if pattern.startswith(module + ".") or (pattern == module and part.fact == "module")
                     )
         return Expression(root, root.text())
+
+    def with_script(self, path: str) -> Expression:
+        """The same, where the program is a script of this path: a file that may be it, is it, and no other."""
+        root = read(self.source)
+        for term in root.terms():
+            for part in term.parts if isinstance(term, Kind) else (term,):
+                if isinstance(part, Text) and part.fact == "file":
+                    part.script = path
+        return Expression(root, self.source)
 
     def __str__(self) -> str:
         return self._canonical

@@ -7,9 +7,12 @@ bits of those where it certainly is, and of those where it may be).
 
 from __future__ import annotations
 
+import os
+
 from seismo.expression.glob import matches
 from seismo.expression.lexer import quoted
 from seismo.expression.program import AND, LEAST, MOST, NOT, OR
+from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,12 +99,18 @@ class Term:
 
 
 class Text(Term):
-    """`module("app.*", "lib")`: a pattern matches."""
+    """`module("app.*", "lib")`: a pattern matches. `script`: of files, the path of the program's own (`paths_of`)."""
 
-    __slots__ = ("fact", "patterns")
+    __slots__ = ("fact", "patterns", "script")
 
     def __init__(self, column: int, fact: str, patterns: tuple[str, ...]) -> None:
-        self.column, self.fact, self.patterns = column, fact, patterns
+        self.column, self.fact, self.patterns, self.script = column, fact, patterns, ""
+
+    def _held(self) -> tuple[str, ...]:
+        """The patterns that are held against the fact."""
+        if self.fact != "file":
+            return self.patterns
+        return tuple(path for pattern in self.patterns for path in paths_of(pattern, self.script))
 
     def text(self) -> str:
         return f"{self.fact}({', '.join(map(quoted, self.patterns))})"
@@ -110,7 +119,7 @@ class Text(Term):
         return (self.fact,)
 
     def emit(self, program: Program) -> None:
-        program.text(self.fact, _suffixes(self.patterns) if self.fact == "file" else self.patterns)
+        program.text(self.fact, self._held())
 
     def possible(self) -> tuple[int, int]:
         return 0, AVAILABLE.get(self.fact, ALL)
@@ -118,17 +127,52 @@ class Text(Term):
     def decide(self, facts: Facts) -> bool | None:
         if lacks(self.fact, facts):
             return False
-        patterns = _suffixes(self.patterns) if self.fact == "file" else self.patterns
+        patterns = self._held()
         names, whole = _texts(self.fact, facts)
         if any(matches(pattern, name) for pattern in patterns for name in names):
             return True
         return False if whole else None
 
 
-def _suffixes(patterns: tuple[str, ...]) -> tuple[str, ...]:
-    """A file's patterns and, for those that do not begin at the root, the same behind any slash."""
-    plain = tuple(pattern.removeprefix("./") for pattern in patterns)
-    return plain + tuple("*/" + pattern for pattern in plain if not pattern.startswith("/"))
+def paths_of(pattern: str, script: str) -> tuple[str, ...]:
+    """What a file's pattern is held as, to match whole paths. script: that of the program's own, or "".
+
+    From the root it is held as it is. What begins with ./ begins in the current folder. What can be said of the
+    program's own script is said of that alone: others of its name are meant by a longer path. All else matches behind
+    any slash, too.
+    """
+    if pattern.startswith("/"):
+        return (pattern,)
+    if pattern.startswith("./"):
+        rest = _trimmed(pattern)
+        here = _literal(_folder()) + rest
+        own = (_literal(script),) if script and matches(here, _flat(script)) else ()
+        return (rest, "./" + rest, here, *own)
+    if script and not any(char in pattern for char in "*?[") and _flat(script).endswith("/" + pattern):
+        return (_literal(script),)
+    return (pattern, "*/" + pattern)
+
+
+def _trimmed(path: str) -> str:
+    while path.startswith("./"):
+        path = path[2:].lstrip("/")
+    return path
+
+
+def _folder() -> str:
+    try:
+        return os.getcwd().rstrip("/") + "/"
+    except OSError:
+        return "./"
+
+
+def _flat(path: str) -> str:
+    """The path without folders that are named `.`, as a script's has them that was called ./app.py."""
+    return path.replace("/./", "/")
+
+
+def _literal(path: str) -> str:
+    return "".join(f"[{char}]" if char in "*?[" else char for char in path)
 
 
 def _texts(fact: str, facts: Facts) -> tuple[tuple[str, ...], bool]:
@@ -142,7 +186,8 @@ def _texts(fact: str, facts: Facts) -> tuple[tuple[str, ...], bool]:
         if not isinstance(qualname, str):
             return (), False
         names = (qualname, qualname.rpartition(".")[2])
-        return (*names, f"{module}.{qualname}") if module else names, module is not None
+        full = (f"{module}.{qualname}", f"{module}:{qualname}") if module else ()
+        return (*names, *full), module is not None
     if fact == "exception":
         return _exception_names(facts.get("exception"))
     found = facts.get("qualname" if fact == "function" else fact)
@@ -274,13 +319,16 @@ class Kind(Term):
 class Variable(Term):
     """`arg("user").id == 7`: what Python looks at. `number`: of those in the expression, from 0."""
 
-    __slots__ = ("fact", "literals", "name", "number", "operator", "path")
+    __slots__ = ("fact", "literals", "lookup", "name", "number", "operator", "path")
 
     def __init__(self, column: int, fact: str, name: str, path: tuple[tuple[str, str | int], ...]) -> None:
         self.column, self.fact, self.name, self.path = column, fact, name, path
         self.operator = "=="
         self.literals: tuple[Literal, ...] = ()
         self.number = 0
+        from seismo.expression import lookup  # now: nothing is imported in the middle of a program
+
+        self.lookup = lookup
 
     def text(self) -> str:
         path = "".join(f".{key}" if how == "." else f"[{literal_text(key)}]" for how, key in self.path)
@@ -302,10 +350,8 @@ class Variable(Term):
         variables = facts.get(self.fact)
         if variables is None:
             return None
-        from seismo.expression.lookup import MISSING, compares, follow
-
-        value = variables.get(self.name, MISSING)  # type: ignore[attr-defined]
-        return compares(follow(value, self.path), self.operator, self.literals)
+        value = variables.get(self.name, self.lookup.MISSING)  # type: ignore[attr-defined]
+        return self.lookup.compares(self.lookup.follow(value, self.path), self.operator, self.literals)
 
 
 def literal_text(value: Literal) -> str:

@@ -22,6 +22,7 @@ from seismo._core import (
     settrace,
 )
 from seismo.hooks.references import get_ref_tracer, set_ref_tracer
+from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

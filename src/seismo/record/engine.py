@@ -14,6 +14,7 @@ from _json import encode_basestring_ascii as quote  # json itself would import r
 
 from seismo import __version__
 from seismo.errors import RecordingError, UsageError
+from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.record.forks import new_lock
 
 TYPE_CHECKING = False

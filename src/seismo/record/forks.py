@@ -6,6 +6,8 @@ import os
 from _thread import RLock, get_ident
 from _weakref import ref
 
+from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+
 _locks: set[ref[RLock]] = set()
 
 

@@ -26,6 +26,8 @@ from types import (
     ModuleType,
 )
 
+from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator

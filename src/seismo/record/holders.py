@@ -34,6 +34,7 @@ import gc
 import sys
 from time import monotonic
 
+from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.record import engine, held_by
 
 TYPE_CHECKING = False

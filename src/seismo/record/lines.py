@@ -7,6 +7,7 @@ lines are not recorded at the same time.
 from __future__ import annotations
 
 from seismo.errors import UsageError
+from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.record import engine
 from seismo.record.session import Session
 

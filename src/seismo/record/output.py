@@ -13,6 +13,7 @@ import os
 import sys
 
 from seismo.errors import RecordingError
+from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

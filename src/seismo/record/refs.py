@@ -17,6 +17,7 @@ import os
 import sys
 
 from seismo.errors import RecordingError, UsageError
+from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.record import engine
 from seismo.record.session import Session
 

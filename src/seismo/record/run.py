@@ -18,6 +18,8 @@ from __future__ import annotations
 import os
 import sys
 
+from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,6 +12,7 @@ import os
 from _thread import get_ident
 
 from seismo.errors import RecordingError, UsageError
+from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.record import engine, forks
 from seismo.record.output import Output, beside
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
+from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.record import engine
 
 TYPE_CHECKING = False

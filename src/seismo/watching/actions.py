@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from seismo.escape import printable
+from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.watching.text import duration
 
 TYPE_CHECKING = False

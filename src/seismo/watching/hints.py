@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 
 from seismo.escape import printable
+from seismo.expression.glob import matches
+from seismo.expression.terms import paths_of
+from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.watching import source
 from seismo.watching.actions import full_name
 
@@ -40,7 +43,7 @@ def summary(watch: Watch) -> list[str]:
 
 def _library(watch: Watch, matched: list[Row]) -> list[str]:
     """Where the matches come from, if more of them are in the standard library than in the program: seldom meant."""
-    folder = os.path.dirname(os.__file__)
+    folder = os.__file__.rpartition("/")[0]
     modules: dict[str, int] = {}
     patterns: dict[str, None] = {}
     for row in matched:
@@ -70,7 +73,7 @@ def _why_not(watch: Watch, rows: list[Row]) -> list[str]:
     lines: list[str] = []
     for word, arguments in terms:
         if word in ("line", "file") and arguments:
-            lines += _about_file(arguments[0], arguments[1] if len(arguments) > 1 else "", rows)
+            lines += _about_file(arguments[0], arguments[1] if len(arguments) > 1 else "", rows, watch.script)
         elif word in ("call", "return", "yield", "resume", "raise", "function", "qualname", "module") and arguments:
             lines += _about_name(word, arguments[0], rows)
         if lines:
@@ -117,8 +120,6 @@ def _terms(text: str) -> list[tuple[str, list[str]]]:
 
 def _about_name(word: str, pattern: str, rows: list[Row]) -> list[str]:
     """Says it if no function, or module, of this name ran."""
-    from fnmatch import fnmatchcase
-
     names: set[str] = set()
     for row in rows:
         if word == "module":
@@ -126,7 +127,7 @@ def _about_name(word: str, pattern: str, rows: list[Row]) -> list[str]:
         else:
             names |= {row.function, row.qualname, full_name(row.module, row.qualname), row.qualname.rpartition(".")[2]}
             names.add(f"{row.module}.{row.qualname}")
-    if any(fnmatchcase(name, pattern) for name in names):
+    if any(matches(pattern, name) for name in names):
         return []
     what = "module" if word == "module" else "function"
     near = _near(pattern, names)
@@ -135,28 +136,37 @@ def _about_name(word: str, pattern: str, rows: list[Row]) -> list[str]:
 
 
 def _near(pattern: str, names: set[str]) -> str:
-    from difflib import get_close_matches
-
     shown = sorted(name for name in names if name and "<module>" not in name)[:20000]
-    found = get_close_matches(pattern, shown, 3, 0.6)
+    found = _close(pattern, shown, 3, 0.6)
     if not found:
         last = pattern.strip("*").rpartition(".")[2]
-        found = get_close_matches(last, shown, 3, 0.7) if last else []
+        found = _close(last, shown, 3, 0.7) if last else []
     return " or ".join(map(printable, found[:2]))
 
 
-def _about_file(pattern: str, line: str, rows: list[Row]) -> list[str]:
-    """Says it if nothing of the file ran, or the line has no code."""
-    from fnmatch import fnmatchcase
+def _name_of(path: str) -> str:
+    return path.rpartition("/")[2]  # os.path is Python code, which looks up built-in names of the program's
 
-    files = {row.file for row in rows}
-    mine = [file for file in files if fnmatchcase(file, pattern) or fnmatchcase(file, f"*/{pattern}")]
-    if not mine:
-        names = {os.path.basename(file): file for file in sorted(files) if not file.startswith("<")}
+
+def _close(word: str, among: list[str], most: int, least: float) -> list[str]:
+    """Those of some words that are near to one; none if the program has broken what it takes to tell."""
+    try:
         from difflib import get_close_matches
 
-        near = get_close_matches(os.path.basename(pattern), list(names), 1, 0.6)
-        hint = f"; did you mean {printable(names[near[0]])}?" if near and os.path.basename(pattern) not in names else ""
+        return get_close_matches(word, among, most, least)
+    except Exception:  # noqa: BLE001  it is a hint, and the program may have replaced built-in names for good
+        return []
+
+
+def _about_file(pattern: str, line: str, rows: list[Row], script: str) -> list[str]:
+    """Says it if nothing of the file ran, or the line has no code."""
+    files = {row.file for row in rows}
+    paths = paths_of(pattern, script)
+    mine = [file for file in files if any(matches(path, file) for path in paths)]
+    if not mine:
+        names = {_name_of(file): file for file in sorted(files) if not file.startswith("<")}
+        near = _close(_name_of(pattern), list(names), 1, 0.6)
+        hint = f"; did you mean {printable(names[near[0]])}?" if near and _name_of(pattern) not in names else ""
         return [f"nothing in {printable(pattern)} ever ran{hint}"]
     if not line.isdecimal():
         return []

@@ -6,6 +6,8 @@ keeps none of the program's objects alive; all that is shown of them is text.
 
 from __future__ import annotations
 
+from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import FrameType

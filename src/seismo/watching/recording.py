@@ -14,6 +14,7 @@ import sys
 from _json import encode_basestring_ascii as quote
 from array import array
 
+from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.record import engine
 from seismo.record.output import Output, replace
 

@@ -5,6 +5,8 @@ Read by ourselves: linecache would be imported into the program, and might be th
 
 from __future__ import annotations
 
+from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+
 _LARGEST = 4 << 20  # bytes of a file that is still read
 _MOST = 256  # files that are kept
 
@@ -43,7 +45,7 @@ def _read(file: str) -> list[str]:
     if len(data) > _LARGEST:
         return []
     try:
-        text = data.decode("utf-8-sig")
+        text = data.removeprefix(b"\xef\xbb\xbf").decode()  # no codec that would be imported
     except UnicodeDecodeError:
         text = data.decode("latin-1")
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")

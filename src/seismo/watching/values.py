@@ -31,6 +31,7 @@ from types import (
 )
 
 from seismo.escape import printable
+from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -294,10 +295,16 @@ def _fields(value: object, mro: tuple[type, ...]) -> Iterator[tuple[str, object]
                     continue  # empty
 
 
+def _loaded(module: str, name: str) -> object:
+    """What a module of the standard library has by this name, if the program has loaded it; else a new object."""
+    modules = sys.__dict__.get("modules")  # the program may have taken it away
+    there = modules.get(module) if type(modules) is dict else None
+    return there.__dict__.get(name) if type(there) is ModuleType else object()
+
+
 def _member(value: object, kind: type) -> str:
     """'.NAME' of an enum's member; else ''."""
-    enum = sys.modules.get("enum")
-    if enum is None or type(kind) is not enum.__dict__.get("EnumType"):
+    if type(kind) is not _loaded("enum", "EnumType"):
         return ""
     name = entry(_core.instance_dict(value), "_name_")
     return f".{name[:100]}" if type(name) is str else ""
@@ -461,13 +468,12 @@ def _is_of(module: str, name: str) -> Callable[[object, type], bool]:
     """A check that the class really is that one, and that an instance has nothing of the program's inside."""
 
     def check(value: object, kind: type) -> bool:
-        there = sys.modules.get(module)
-        if there is None or there.__dict__.get(name) is not kind:
+        if _loaded(module, name) is not kind:
             return False
         if module == "_datetime" and _type_flags(kind) & _HEAP_TYPE:
             return False
         zone = getattr(value, "tzinfo", None) if name in ("datetime", "time") else None
-        return zone is None or type(zone) is there.__dict__.get("timezone")
+        return zone is None or type(zone) is _loaded(module, "timezone")
 
     return check
 

@@ -13,6 +13,7 @@ from time import monotonic, time_ns
 
 from seismo.errors import SeismoError, UsageError
 from seismo.expression import KINDS, parse
+from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.record.forks import Inside, new_lock
 from seismo.watching import actions as _actions
 from seismo.watching import match as _match
@@ -74,8 +75,10 @@ class Watch:
         repr: bool = False,  # noqa: A002  as the option
         show_secrets: bool = False,
         threads: str = "all",
+        script: str = "",
     ) -> None:
-        self.expression = parse(expression)
+        self.script = script  # the path of the program's own, if that is what runs
+        self.expression = parse(expression).with_script(script)
         kinds = self.expression.kinds if self.expression.names_kind else frozenset(["call"])
         self.only_calls = kinds == {"call"}
         self._kinds = sum(1 << KINDS.index(kind) for kind in kinds)
@@ -228,8 +231,17 @@ class Watch:
         """The tables of the count and histogram actions, as lines."""
         lines = _actions.counts(self.functions) if "count" in self._names else []
         if "histogram" in self._names:
-            lines += _actions.histograms(self.functions, self._writer.ascii_only)
+            rows = self.functions
+            lines += _actions.histograms(rows, self._writer.ascii_only) or [self._no_histogram(rows)]
         return lines
+
+    def _no_histogram(self, rows: list[_actions.Row]) -> str:
+        """Why there is no duration to show."""
+        if "call" not in self.expression.kinds or not self._kinds & 1 << KINDS.index("call"):
+            return "histogram: empty, for only calls have a duration, and the expression is about none"
+        if not any(row.matches for row in rows):
+            return "histogram: empty, for nothing matched"
+        return "histogram: empty, for no call that matched has ended"
 
     def __repr__(self) -> str:
         state = "running" if self._native is not None else "ended"

@@ -1,0 +1,101 @@
+"""Which function and which file an expression means: as reports print it, the program's own, the current folder's."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from seismo.expression import parse
+
+MAIN = """\
+import lib.main
+from lib.main import run
+
+def work():
+    return run()
+
+work()
+"""
+LIBRARY = """\
+# as long as the other
+
+def run():
+
+    return 1
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "main.py").write_text(MAIN)
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "__init__.py").write_text("")
+    (tmp_path / "lib" / "main.py").write_text(LIBRARY)
+    return tmp_path
+
+
+def watch(folder, *words):
+    command = [sys.executable, "-m", "seismo", "watch", *words]
+    environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, encoding="utf-8", timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+@pytest.mark.parametrize(
+    ("expression", "matches"),
+    [
+        ('call("lib.main:run")', "1 match"),
+        ('call("*:run")', "1 match"),
+        ('call("__main__:work")', "1 match"),
+        ('call("lib:main.run")', "nothing"),
+        # both files have a line 5 that runs
+        ('line("main.py", 5)', "1 match"),
+        ('line("lib/main.py", 5)', "1 match"),
+        ('line("*/main.py", 5)', "2 matches"),
+        ('line("./main.py", 5)', "1 match"),
+        ('line("./lib/main.py", 5)', "1 match"),
+        ('line("./*.py", 5)', "2 matches"),
+        ('line("./other.py", 5)', "nothing"),
+        ('line("././main.py", 5)', "1 match"),
+    ],
+)
+@pytest.mark.parametrize("script", ["main.py", "./main.py"])
+def test_what_is_meant(folder, expression, matches, script):
+    assert (
+        watch(folder, expression, script).splitlines()[-1 if matches[0] != "n" else 0].startswith(f"seismo: {matches}")
+    )
+
+
+def test_the_script_of_another_folder_is_the_program_s_own_too(folder):
+    shown = watch(folder / "lib", 'line("main.py", 5)', "../main.py")
+    assert "│ return run()" in shown
+    assert "seismo: 1 match" in shown
+
+
+def test_a_module_that_runs_has_no_file_before_others(folder):
+    assert "seismo: 2 matches in 2 functions" in watch(folder, 'line("main.py", 5)', "-m", "main")
+
+
+def test_a_name_with_its_module_is_decided_alike_everywhere():
+    expression = parse('call("app.core:Store.save")')
+    facts = {"kind": "call", "module": "app.core", "qualname": "Store.save"}
+    assert expression.evaluate(facts) is True
+    assert expression.evaluate({**facts, "module": "app", "qualname": "core.Store.save"}) is False
+    assert parse('c_call("posix:stat")').evaluate({"kind": "c_call", "callee": ("posix", "stat")}) is True
+
+
+@pytest.mark.parametrize(
+    ("expression", "why"),
+    [
+        ('call("nosuch")', "histogram: empty, for nothing matched"),
+        ('line("main.py", 5)', "histogram: empty, for only calls have a duration, and the expression is about none"),
+        ('call("last")', "histogram: empty, for no call that matched has ended"),
+    ],
+)
+def test_a_histogram_says_why_it_is_empty(folder, expression, why):
+    (folder / "main.py").write_text(MAIN + "\nimport os\ndef last():\n    os._exit(0)\nlast()\n")
+    assert why in watch(folder, expression, "--histogram", "main.py").splitlines()
