@@ -19,15 +19,16 @@ from seismo.errors import FormatError
 from seismo.model import Builder
 from seismo.report.page import write_coverage, write_lines, write_objects
 from seismo.report.page.coverage import page_name
-from seismo.report.page.document import bar
+from seismo.report.page.document import bar, breakable, share_bar
 from seismo.report.page.highlight import highlighted
 
-VOID = {"meta", "input", "br", "link", "img"}
+VOID = {"meta", "input", "br", "wbr", "link", "img"}
 ALLOWED = set(
     re.findall(
         r"\w+",
         "html head meta title style script body header main footer nav section aside h1 h2 p b i s a span code kbd "
-        "label input button div table thead tbody tfoot tr th td ul ol li details summary svg rect path text g h3 br",
+        "label input button div table thead tbody tfoot tr th td ul ol li details summary svg rect path text g h3 br "
+        "wbr",
     )
 )
 HOSTILE = '</code></script><script>alert(1)</script><img src=x onerror="alert(2)">\'&lt;\x1b[31m\u202e'
@@ -310,6 +311,37 @@ def test_bars_stay_within_their_width():
     assert widths == [70, 30]
 
 
+def test_bars_of_a_table_are_as_long_as_the_part_is_of_the_largest():
+    def lengths(part):
+        cell = share_bar("hot", part, largest=40, whole=4_000)
+        return [float(width) for width in re.findall(r'class="hot" x="0.00" width="([\d.]+)"', cell)]
+
+    assert (lengths(40), lengths(10), lengths(0)) == ([100], [25], [])
+    assert lengths(0.01) == [1], "what is there is seen"
+    assert 'title="1.0 % of all"' in share_bar("hot", 40, 40, 4_000)
+    assert "<rect" in share_bar("hot", 0, 0, 0), "of nothing"
+
+
+def test_names_may_be_broken_behind_separators_only():
+    assert breakable("a_b.c:<x>") == "a_<wbr>b.<wbr>c:&lt;x&gt;"
+    assert breakable("/lib/__init__.py") == "/<wbr>lib/<wbr>__init__.py"
+    assert breakable(HOSTILE).count("<") == breakable(HOSTILE).count("<wbr>")
+
+
+def test_what_is_wider_than_the_window_says_so(report, tmp_path):
+    """Its frame scrolls, also by the keyboard, and no column is left out where the window is narrow."""
+    write_lines(timed(tmp_path), tmp_path / "lines.html")
+    for path in (write_coverage(report, tmp_path / "html"), tmp_path / "lines.html"):
+        page = Page(path)
+        frames = [given for tag, given in page.elements if tag == "div" and given.get("class") == "scroll"]
+        assert frames == [{"class": "scroll", "tabindex": "0"}]
+        style = re.search("<style>(.*?)</style>", page.source, re.DOTALL)[1]
+        assert ".scroll.wide::before" in style
+        assert ".minor" not in style
+        assert "nth-child" not in style
+        assert 'classList.toggle("wide"' in page.source
+
+
 # ---- lines ----
 
 
@@ -340,7 +372,7 @@ def test_lines_are_shown_hottest_function_first(tmp_path):
     assert page.text("h1").startswith("app.py ")
     order = [link for link in page.links if re.fullmatch(r"#f\d+", link)]
     assert order[:3] == ["#f0", "#f1", "#f2"]
-    assert "app:choose" in re.search(r'<section id="f0">.*?</h2>', page.source)[0]
+    assert "app:<wbr>choose" in re.search(r'<section id="f0">.*?</h2>', page.source)[0]
     heats = dict(re.findall(r'<p id="(f\d+L\d+)" class="heat t(\d)', page.source))
     assert heats["f0L6"] == "9"
     assert 1 <= int(heats["f0L5"]) < 9

@@ -209,10 +209,12 @@ def width_of(stream: TextIO) -> int:
 
 
 def pieces(text: str, width: int, signs: Signs) -> list[str]:
-    """The text in pieces of `width` columns at most, so that a long path is shown whole; a very long one is cut."""
+    """The text in pieces of `width` columns at most, broken before a slash: a long path is shown whole."""
     found: list[str] = []
     while cells(text[: width + 1]) > width and len(found) < PIECES:
-        found.append(_fitting(text, width) or text[0])
+        piece = _fitting(text, width) or text[0]
+        folder = piece.rfind("/")
+        found.append(piece[:folder] if folder > width // 2 else piece)
         text = text[len(found[-1]) :]
     return [*found, beginning(text, width, signs)]
 

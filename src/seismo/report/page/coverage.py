@@ -13,7 +13,18 @@ from typing import TYPE_CHECKING
 
 from seismo.coverage.result import common_folder
 from seismo.errors import FormatError
-from seismo.report.page.document import bar, count, document, filter_box, footer, plural, save, text
+from seismo.report.page.document import (
+    SCROLLS,
+    bar,
+    breakable,
+    count,
+    document,
+    filter_box,
+    footer,
+    plural,
+    save,
+    text,
+)
 from seismo.report.page.highlight import highlighted
 
 if TYPE_CHECKING:
@@ -25,7 +36,6 @@ if TYPE_CHECKING:
 INDEX = "index.html"
 _BLOCK = 200  # lines that a browser lays out together when they come into sight
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
-_MINOR = dict.fromkeys(("Statements", "Branches", "Excluded"), ' class="minor"')  # not on a narrow screen
 _LONGEST = 100  # characters of the name of a page
 
 
@@ -97,7 +107,7 @@ def index_page(report: CoverageReport, files: Sequence[FileCoverage], title: str
 <p class="tools">{filter_box("part of a path, or *.py")}
 <label><input id="hide" type="checkbox"> only files with something missing</label>
 <span id="shown" role="status"></span></p>
-{all_below}<div class="scroll"><table id="files" class="sortable">
+{all_below}{SCROLLS}<table id="files" class="sortable">
 <thead><tr>{_heads(branches)}</tr></thead>
 <tbody>
 {rows}
@@ -111,16 +121,15 @@ def index_page(report: CoverageReport, files: Sequence[FileCoverage], title: str
 
 def _heads(branches: bool) -> str:
     names = ["Statements", "Missing", *(["Partial", "Branches"] if branches else []), "Excluded"]
-    heads = "".join(
-        f'<th scope="col"{_MINOR.get(name, "")}><button type="button">{name}</button></th>' for name in names
-    )
+    heads = "".join(f'<th scope="col"><button type="button">{name}</button></th>' for name in names)
     file, covered = (f'<button type="button">{name}</button>' for name in ("File", "Covered"))
     return f'<th scope="col">{file}</th><th scope="col">{covered}</th><th class="bars"></th>{heads}'
 
 
 def _row(file: FileCoverage, below: str, branches: bool, precision: int) -> str:
     folder, slash, name = file.path[len(below) :].rpartition("/")
-    link = f'<a href="{page_name(file.path, below)}"><span class="folder">{text(folder + slash)}</span>{text(name)}</a>'
+    shown = f'<span class="folder">{breakable(folder + slash)}</span>{breakable(name)}'
+    link = f'<a href="{page_name(file.path, below)}">{shown}</a>'
     whole = ' class="whole"' if _is_whole(file) else ""
     changed = (
         ' <span class="tag warn" title="the source has changed since it ran">changed</span>' if file.changed else ""
@@ -133,13 +142,10 @@ def _is_whole(file: FileCoverage) -> bool:
 
 
 def _cells(numbers: Numbers, branches: bool, precision: int) -> str:
-    values = [("Statements", numbers.statements), ("Missing", numbers.missing)]
-    values += [("Partial", numbers.partial_branches), ("Branches", numbers.branches)] if branches else []
-    values += [("Excluded", numbers.excluded)]
-    cells = "".join(
-        f'<td data-v="{value}"{_MINOR.get(name, "")}>{count(value) if value else "<s>0</s>"}</td>'
-        for name, value in values
-    )
+    values = [numbers.statements, numbers.missing]
+    values += [numbers.partial_branches, numbers.branches] if branches else []
+    values += [numbers.excluded]
+    cells = "".join(f'<td data-v="{value}">{count(value) if value else "<s>0</s>"}</td>' for value in values)
     percent = f'<td class="{_grade(numbers)}" data-v="{numbers.percent:.6f}">{numbers.percent_text(precision)}%</td>'
     return f'{percent}<td class="bars">{_coverage_bar(numbers)}</td>{cells}'
 

@@ -12,12 +12,16 @@ import functools
 import hashlib
 import html
 import os
+import re
 from importlib import resources
 
 from seismo.errors import FormatError
 from seismo.escape import printable
+from seismo.report.text import percent
 
 _TAB = 8
+SCROLLS = '<div class="scroll" tabindex="0">'  # what is wider than the window scrolls in it, by the keyboard too
+_SEPARATORS = re.compile(r"(?<=[a-z0-9])_(?=[a-z0-9])|[.:/](?=\w)(?!py\b)")
 
 
 def text(value: str) -> str:
@@ -52,6 +56,22 @@ def bar(*parts: tuple[str, float]) -> str:
         '<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">'
         f'<rect class="none" width="100" height="8"/>{"".join(shapes)}</svg>'
     )
+
+
+def share_bar(name: str, part: float, largest: float, whole: float) -> str:
+    """A table's cell with a bar as long as the part is of the largest, and its share of the whole beside the pointer.
+
+    What is there is never too small to be seen. If bars were shares, nearly all of a long table would be empty.
+    """
+    length = max(1.0, 100 * part / largest) if part > 0 and largest > 0 else 0.0
+    said = percent(part, whole)
+    title = f' title="{said} of all"' if said else ""
+    return f'<td class="bars"{title}>{bar((name, length))}</td>'
+
+
+def breakable(value: str) -> str:
+    """A name or a path as text that may be broken behind its separators, rather than anywhere."""
+    return _SEPARATORS.sub(r"\g<0><wbr>", text(value))
 
 
 @functools.cache

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from seismo.report.object_words import rough_duration
-from seismo.report.page.document import count, text
+from seismo.report.page.document import SCROLLS, count, text
 from seismo.report.text import Signs, beginning, duration, shorten
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def area(timeline: Timeline, marks: Sequence[tuple[str, int]] = ()) -> str:
     moments = "".join(_moment(name, (time - timeline.start_ns) / timeline.took_ns) for name, time in marks[:_MARKS])
     label = f"live objects over {duration(timeline.took_ns, _SIGNS)}, at most {timeline.highest:,}"
     return (
-        f'<svg class="chart" viewBox="0 0 {_WIDE} {_HIGH}" role="img" aria-label="{text(label)}">'
+        f'{SCROLLS}<svg class="chart" viewBox="0 0 {_WIDE} {_HIGH}" role="img" aria-label="{text(label)}">'
         f'<path class="grid" d="{grid}"/>'
         f'<path class="live" d="M{at(0, 0)} L{live} L{at(parts, 0)} Z"/>'
         f'<path class="births" d="M{births}"/>'
@@ -74,7 +74,7 @@ def area(timeline: Timeline, marks: Sequence[tuple[str, int]] = ()) -> str:
         f'<text x="{_LEFT - 8}" y="{_TOP + height + 4}" class="end live">0</text>'
         f'<text x="{_WIDE - _RIGHT + 8}" y="{_TOP + 4}" class="start births">{rate}/s</text>'
         f'<text x="{_WIDE - _RIGHT + 8}" y="{_TOP + height + 4}" class="start births">0</text>'
-        f"{moments}{x_words}</svg>"
+        f"{moments}{x_words}</svg></div>"
     )
 
 
@@ -254,7 +254,7 @@ def _drawn(columns: Sequence[Sequence[_Box]]) -> str:
                 lines.append(_line(held, box, number))
                 labels += [_label(held, box, by)] if by else []
     return (
-        f'<div class="scroll"><svg class="graph" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        f'{SCROLLS}<svg class="graph" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
         'role="img" aria-label="who holds what is alive">'
         f"{''.join(lines)}{''.join(labels)}{''.join(shapes)}</svg></div>"
     )

@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING
 
 from seismo.report import facts
 from seismo.report.libraries import library_words
-from seismo.report.page.document import bar, count, document, filter_box, footer, plural, save, text
+from seismo.report.page.document import (
+    SCROLLS,
+    breakable,
+    count,
+    document,
+    filter_box,
+    footer,
+    plural,
+    save,
+    share_bar,
+    text,
+)
 from seismo.report.page.highlight import highlighted
 from seismo.report.text import Signs, duration, error, function_name, location, percent
 from seismo.report.timed_source import PYTHON, timed_program
@@ -26,7 +37,7 @@ _GAP = 8  # lines of a function in a row that did not run and are still shown
 _EDGE = 2  # lines kept at either end of a longer stretch
 _LONGEST = 5_000  # lines of one function that are shown
 _HEATS = 9  # classes t1 to t9 of the style
-_BLANKS = "".join(f'<span class="{name}"></span>' for name in "htett")
+_BLANKS = "".join(f'<span class="{kind}"></span>' for kind in "htett")
 
 _SIGNS = Signs()
 
@@ -48,7 +59,10 @@ def lines_page(recording: Recording, title: str = "") -> str:
     functions.sort(key=lambda one: (one[0], -one[1].whole_ns, one[1].file, one[1].line, one[1].qualname))
     libraries = any(library for library, _, _ in functions)
     title = title or facts.command_line(recording) or "Lines"
-    rows = "\n".join(_row(number, function, program.whole_ns) for number, (_, function, _) in enumerate(functions))
+    largest_ns = max((function.whole_ns for _, function, _ in functions), default=0.0)
+    rows = "\n".join(
+        _row(number, function, largest_ns, program.whole_ns) for number, (_, function, _) in enumerate(functions)
+    )
     parts = _Sections(program)
     sections = "".join(parts.section(number, *one[1:]) for number, one in enumerate(functions[:_SHOWN]))
     left = len(functions) - _SHOWN
@@ -62,7 +76,7 @@ def lines_page(recording: Recording, title: str = "") -> str:
 <span id="shown" role="status"></span>
 <span class="step"><button type="button" id="back" title="previous (p)">↑</button>
 <button type="button" id="forth" title="next (n)">↓</button> <span id="place" role="status"></span></span></p>
-<div class="scroll"><table id="functions" class="sortable">
+{SCROLLS}<table id="functions" class="sortable">
 <thead><tr>{_heads("Function", "Own", "", "±", "Inner", "Lines run", "Place")}</tr></thead>
 <tbody>
 {rows}
@@ -88,10 +102,10 @@ def _facts(recording: Recording, program: TimedProgram, functions: int, librarie
     return said
 
 
-def _heads(*names: str) -> str:
+def _heads(*titles: str) -> str:
     return "".join(
-        f'<th scope="col"><button type="button">{name}</button></th>' if name else '<th class="bars"></th>'
-        for name in names
+        f'<th scope="col"><button type="button">{title}</button></th>' if title else '<th class="bars"></th>'
+        for title in titles
     )
 
 
@@ -100,10 +114,10 @@ def _time(ns: float) -> str:
 
 
 def _name(function: TimedFunction) -> str:
-    return text(function_name(PYTHON, function.module, function.qualname))
+    return breakable(function_name(PYTHON, function.module, function.qualname))
 
 
-def _row(number: int, function: TimedFunction, whole_ns: float) -> str:
+def _row(number: int, function: TimedFunction, largest_ns: float, whole_ns: float) -> str:
     shown = f'<a href="#f{number}">{_name(function)}</a>' if number < _SHOWN else _name(function)
     own = function.whole_ns
     lines = function.lines.values()
@@ -111,7 +125,7 @@ def _row(number: int, function: TimedFunction, whole_ns: float) -> str:
     hits = sum(line.hits for line in lines)
     return (
         f'<tr><th scope="row">{shown}</th><td data-v="{own:.0f}">{text(duration(own, _SIGNS))}</td>'
-        f'<td class="bars">{bar(("hot", own / whole_ns * 100 if whole_ns > 0 else 0.0))}</td>'
+        f"{share_bar('hot', own, largest_ns, whole_ns)}"
         f'<td data-v="{function.own_error_ns:.0f}">{text(error(function.own_error_ns, own, _SIGNS))}</td>'
         f'<td data-v="{inner:.0f}">{_time(inner)}</td><td data-v="{hits}">{count(hits)}</td>'
         f'<td class="place">{text(location(PYTHON, function.file, function.line))}</td></tr>'
@@ -132,8 +146,8 @@ class _Sections:
         times = f"{text(duration(function.whole_ns, _SIGNS))}, {text(percent(function.whole_ns, self._whole_ns))}"
         doubt = f'<p class="warn">{text(source.problem)}</p>' if source.problem else ""
         titles = "".join(
-            f'<span class="{name}">{title}</span>'
-            for name, title in zip("nhtett", ("line", "hits", "own", "±", "each", "inner"), strict=True)
+            f'<span class="{kind}">{title}</span>'
+            for kind, title in zip("nhtett", ("line", "hits", "own", "±", "each", "inner"), strict=True)
         )
         return (
             f'<section id="f{number}"><h2><a href="#f{number}">{_name(function)}</a> '
@@ -175,8 +189,8 @@ class _Sections:
             return f'<p id="{anchor}">{link}{_BLANKS}<code>{shown}</code></p>'
         pieces = [f'<p id="{anchor}"{self._kind(ran[0])}>{link}{_cells(ran[0])}<code>{shown}</code></p>']
         for small in ran[1:]:
-            name = text(small.function.qualname.rpartition(".")[2])
-            code = f'<code class="quiet">    ↳ {name}</code>'
+            called = text(small.function.qualname.rpartition(".")[2])
+            code = f'<code class="quiet">    ↳ {called}</code>'
             pieces.append(f'<p{self._kind(small)}><span class="n"></span>{_cells(small)}{code}</p>')
         instructions = [instruction for one in ran for instruction in one.instructions]
         if instructions:

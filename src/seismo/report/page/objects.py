@@ -17,7 +17,19 @@ from seismo.report.object_libraries import others_in_words
 from seismo.report.object_verdicts import each, told
 from seismo.report.object_words import ObjectWords, median
 from seismo.report.page import drawing
-from seismo.report.page.document import bar, code, count, document, filter_box, footer, plural, save, text
+from seismo.report.page.document import (
+    SCROLLS,
+    breakable,
+    code,
+    count,
+    document,
+    filter_box,
+    footer,
+    plural,
+    save,
+    share_bar,
+    text,
+)
 from seismo.report.text import Signs, percent, shorten, size
 
 if TYPE_CHECKING:
@@ -86,7 +98,7 @@ def _facts(recording: Recording, totals: ObjectTotals) -> str:
         ("bytes live", text(_size(totals.bytes_live, totals.live_at_least))),
         ("types", count(totals.types)),
     ]
-    tiles = "".join(f"<div><b>{value}</b><span>{name}</span></div>" for name, value in shown)
+    tiles = "".join(f"<div><b>{value}</b><span>{label}</span></div>" for label, value in shown)
     said = [sentence for label, sentence in facts.header(recording, _SIGNS) if label in ("ran", "measured")]
     return f'<div class="tiles">{tiles}</div><p class="facts">{text("; ".join(said))}</p>'
 
@@ -141,7 +153,7 @@ def _name(words: ObjectWords, group: ObjectGroup) -> str:
     place = " ".join(part for part in (words.place(group), words.function(group.function)) if part)
     source = words.source(group)
     shown = f"<br><code>{code(source)}</code>" if source else ""
-    return f'<th scope="row">{text(group.type)} <span class="quiet">{text(place)}</span>{shown}</th>'
+    return f'<th scope="row">{breakable(group.type)} <span class="quiet">{breakable(place)}</span>{shown}</th>'
 
 
 def _table(anchor: str, heads: Sequence[str], rows: Sequence[str], more: int) -> str:
@@ -152,7 +164,7 @@ def _table(anchor: str, heads: Sequence[str], rows: Sequence[str], more: int) ->
     body = "\n".join(rows)
     left = f'<p class="quiet">{plural(more, "more row")} with less.</p>' if more > 0 else ""
     return (
-        f'<div class="scroll"><table id="{anchor}-table" class="sortable">\n<thead><tr>{titles}</tr></thead>\n'
+        f'{SCROLLS}<table id="{anchor}-table" class="sortable">\n<thead><tr>{titles}</tr></thead>\n'
         f"<tbody>\n{body}\n</tbody>\n</table></div>{left}"
     )
 
@@ -176,12 +188,14 @@ def _timeline(recording: Recording) -> str:
 def _types(words: ObjectWords, groups: Sequence[ObjectGroup], totals: ObjectTotals) -> str:
     at_most, at_least = _bounds(words.recording)
 
+    most = max((group.born for group in groups), default=0)
+
     def row(group: ObjectGroup) -> str:
         about = _SIGNS.about if group.approximate else ""
         peak = at_least or (_SIGNS.at_most if group.peak_at_most else "")
         return (
-            f'<tr><th scope="row">{text(group.type)}</th>{_number(group.born)}'
-            f'<td class="bars">{bar(("ran", 100 * group.born / totals.born if totals.born else 0.0))}</td>'
+            f'<tr><th scope="row">{breakable(group.type)}</th>{_number(group.born)}'
+            f"{share_bar('ran', group.born, most, totals.born)}"
             f"{_number(group.died, at_most)}{_number(group.died_by_gc, about)}{_number(group.live, at_least)}"
             f"{_number(group.peak, peak)}"
             f"{_bytes(group.bytes, group.at_least)}{_bytes(group.bytes_live, group.live_at_least)}"
@@ -218,13 +232,14 @@ def _lines(words: ObjectWords, groups: Sequence[ObjectGroup], totals: ObjectTota
         return ""
     own_ns = words.recording.functions["own_ns"]
     whole_ns = sum(own_ns)
+    most = max(group.born for group in groups)
 
     def row(group: ObjectGroup) -> str:
         about = _SIGNS.about if group.approximate else ""
         own = _share(own_ns[group.function] if group.function >= 0 else 0, whole_ns) if whole_ns > 0 else ""
         return (
             f"<tr>{_name(words, group)}{_number(group.born)}"
-            f'<td class="bars">{bar(("ran", 100 * group.born / totals.born if totals.born else 0.0))}</td>'
+            f"{share_bar('ran', group.born, most, totals.born)}"
             f"{_share(group.short, group.born)}{own}{_number(group.live, about)}"
             f"{_bytes(group.bytes, group.at_least)}{_bytes(group.bytes_live, group.live_at_least)}"
             f"{_life(words, group)}</tr>"
@@ -247,9 +262,11 @@ def _paths(words: ObjectWords) -> str:
     def row(group: ObjectGroup) -> str:
         about = _SIGNS.about if group.approximate else ""
         path = f" {_SIGNS.arrow} ".join(words.path(group)[-_FUNCTIONS:])
-        name = f'{text(group.type)} <span class="quiet">{text(words.place(group))}<br>{text(path)}</span>'
+        title = (
+            f'{breakable(group.type)} <span class="quiet">{breakable(words.place(group))}<br>{breakable(path)}</span>'
+        )
         return (
-            f'<tr><th scope="row">{name}</th>{_number(group.born)}{_share(group.short, group.born)}'
+            f'<tr><th scope="row">{title}</th>{_number(group.born)}{_share(group.short, group.born)}'
             f"{_number(group.live, about)}{_bytes(group.bytes, group.at_least)}{_life(words, group)}</tr>"
         )
 
@@ -286,7 +303,7 @@ def _leaks(words: ObjectWords) -> str:
     alive = {leak.group.rows for leak in found}
     rest = [group for group in words.lines if group.span_born and group.rows not in alive]
     named = ", ".join(f"{plural(one.calls, 'call')} of {text(words.function(one.function) or '?')}" for one in spans)
-    born, died, live = (sum(getattr(one, name) for one in spans) for name in ("born", "died", "alive"))
+    born, died, live = (sum(getattr(one, figure) for one in spans) for figure in ("born", "died", "alive"))
     remark = f"{named}: {count(born)} born inside, {count(died)} died inside, {count(live)} alive at the end"
     rows = [_leak(words, leak) for leak in found[:_ROWS]]
     rows += [

@@ -3,6 +3,24 @@
   const all = (query, root = document) => Array.from(root.querySelectorAll(query));
   const one = (id) => document.getElementById(id);
 
+  // What is wider than its frame says so, as long as there is more to the right. Blocks of source are laid out, and so
+  // have a width, only when they come into sight.
+  const frames = all(".scroll, .source");
+  let waiting = false;
+  const hint = () => {
+    waiting = false;
+    const more = frames.map((frame) => frame.scrollLeft + frame.clientWidth + 2 < frame.scrollWidth);
+    frames.forEach((frame, at) => frame.classList.toggle("wide", more[at]));
+  };
+  const look = () => {
+    if (!waiting) requestAnimationFrame(hint);
+    waiting = true;
+  };
+  for (const frame of frames) frame.addEventListener("scroll", look, { passive: true });
+  addEventListener("resize", look);
+  addEventListener("scroll", look, { passive: true });
+  look();
+
   // Tables: a click on a title sorts by its column, the largest numbers first, then the other way round.
   for (const table of all("table.sortable")) {
     const body = table.tBodies[0];
