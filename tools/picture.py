@@ -41,11 +41,13 @@ def drawn(console: Console, title: str) -> str:
 def picture(words: list[str], width: int, title: str) -> str:
     """The SVG of what `seismo WORDS` prints on a terminal so many columns wide."""
     console = terminal(width)
-    paper = ColourPaper(console, width, Signs())
+    written = io.StringIO()
+    paper = ColourPaper(written, width, Signs())
     with mock.patch("seismo.report.paper.paper_for", return_value=paper):
         status = seismo(words)
     if status:
         sys.exit(status)
+    console.print(Text.from_ansi(written.getvalue()), soft_wrap=True, no_wrap=True, overflow="ellipsis")
     return drawn(console, title)
 
 

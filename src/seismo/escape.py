@@ -5,7 +5,25 @@ or retitle a terminal, newlines that forge lines of a report, or marks that turn
 name that is shown passes through printable().
 """
 
+import os
+
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+
+COLOURS = ("auto", "always", "never")
+
+
+def wants_colour(choice: str, terminal: bool) -> bool:
+    """Whether to colour what is shown. choice: one of COLOURS. terminal: whether it goes to one.
+
+    "auto": not where NO_COLOR is set, else where FORCE_COLOR is (`less -R`), else on a terminal that is not dumb.
+    """
+    if choice != "auto":
+        return choice == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return terminal and os.environ.get("TERM", "dumb") not in ("dumb", "unknown")
 
 
 def printable(text: str) -> str:

@@ -151,12 +151,6 @@ def test_control_c_is_130(tmp_path):
     assert (child.returncode, said) == (130, "")
 
 
-def test_a_pipe_needs_no_rich(recording):
-    code = "import sys; sys.modules['rich'] = None; from seismo.cli.main import main; sys.exit(main(sys.argv[1:]))"
-    done = subprocess.run([sys.executable, "-c", code, "report", recording], capture_output=True, text=True, check=True)
-    assert "Functions by own time" in done.stdout
-
-
 def test_errors_can_be_pickled():
     import pickle
 

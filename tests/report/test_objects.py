@@ -6,7 +6,6 @@ import re
 
 import pytest
 from made_objects import SOURCE, server
-from rich.console import Console
 
 from seismo.cli.main import main
 from seismo.model import Builder
@@ -208,8 +207,7 @@ def test_no_line_is_wider_than_the_paper(leaking, with_paths, tmp_path, width, p
 
 def test_colour_changes_no_character(leaking):
     out = io.StringIO()
-    console = Console(file=out, width=80, force_terminal=True, highlight=False, color_system="standard")
-    write_report(ColourPaper(console, 80, Signs()), leaking, ObjectsView())
+    write_report(ColourPaper(out, 80, Signs()), leaking, ObjectsView())
     assert "\x1b[" in out.getvalue()
     assert [line.rstrip() for line in re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue()).splitlines()] == told(leaking, 80)
 

@@ -7,7 +7,6 @@ import re
 import time
 
 import pytest
-from rich.console import Console
 
 from seismo.errors import UsageError
 from seismo.model import Builder
@@ -57,8 +56,7 @@ def test_no_line_is_wider_than_the_paper(json_tool, report, width):
 
 def test_colour_changes_no_character(json_tool, report):
     out = io.StringIO()
-    console = Console(file=out, width=80, force_terminal=True, highlight=False, color_system="standard")
-    write_report(ColourPaper(console, 80, Signs()), json_tool, View())
+    write_report(ColourPaper(out, 80, Signs()), json_tool, View())
     coloured = out.getvalue()
     assert "\x1b[" in coloured
     assert [line.rstrip() for line in re.sub(r"\x1b\[[0-9;]*m", "", coloured).splitlines()] == report(json_tool)
@@ -72,11 +70,17 @@ def test_a_terminal_gets_colour_and_a_pipe_does_not(monkeypatch):
     reader, writer = os.pipe()
     with os.fdopen(follower, "w", encoding="utf-8") as terminal, os.fdopen(writer, "w", encoding="utf-8") as pipe:
         assert isinstance(paper_for(terminal), ColourPaper)
-        assert type(paper_for(terminal, color=False)) is Paper
+        assert type(paper_for(terminal, "never")) is Paper
+        assert type(paper_for(pipe, "always")) is ColourPaper
         assert type(paper_for(pipe)) is Paper
         monkeypatch.setenv("FORCE_COLOR", "1")
         assert isinstance(paper_for(pipe), ColourPaper)
         monkeypatch.setenv("NO_COLOR", "1")
+        assert type(paper_for(terminal)) is Paper
+        assert type(paper_for(terminal, "always")) is ColourPaper
+        for name in ("NO_COLOR", "FORCE_COLOR"):
+            monkeypatch.delenv(name)
+        monkeypatch.setenv("TERM", "dumb")
         assert type(paper_for(terminal)) is Paper
     os.close(leader)
     os.close(reader)

@@ -14,14 +14,14 @@ from __future__ import annotations
 
 import os
 
-from seismo.cli.program import CHILDREN, FLUSH, OUTPUT, QUIET, Option, Recording, Verb
+from seismo.cli.program import CHILDREN, COLOR, FLUSH, OUTPUT, QUIET, Option, Recording, Verb
 from seismo.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from seismo.cli.program import Given
+    from seismo.cli.program import Given, Screen
     from seismo.coverage.settings import Settings
     from seismo.record.run import Program
 
@@ -81,6 +81,7 @@ VERB = Verb(
         Option("--rcfile", "rcfile", "the settings file to read instead of the project's", metavar="FILE"),
         Option("--no-config", "no_config", "read no settings file"),
         FLUSH,
+        COLOR,
     ),
 )
 
@@ -130,8 +131,8 @@ class _End:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
 
-    def tell(self, path: str, fd: int, shown: str) -> int:
-        """Writes the table to the descriptor (-1: nowhere). Returns the exit status."""
+    def tell(self, path: str, screen: Screen) -> int:
+        """Writes the table. Returns the exit status."""
         from seismo.coverage.analysis import analyze
         from seismo.coverage.numbers import too_little
         from seismo.model import read
@@ -140,7 +141,7 @@ class _End:
         recording = read(path)
         settings = self.settings.of_recording(recording)
         report = analyze(recording, settings)
-        if fd >= 0:
-            with open(fd, "w", encoding="utf-8", errors="backslashreplace", closefd=False) as stream:
-                write_end(stream, recording, report, settings, shown, ROWS)
+        if screen.fd >= 0:
+            with screen.open() as stream:
+                write_end(stream, recording, report, settings, screen.path, ROWS, screen.coloured)
         return int(too_little(report.totals, settings.fail_under, settings.precision)) if settings.fail_under else 0

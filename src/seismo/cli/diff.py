@@ -25,12 +25,13 @@ if TYPE_CHECKING:
 def add_arguments(parser: ArgumentParser) -> None:
     """Declares the arguments of `seismo diff`."""
     from seismo.cli.files import add_file
+    from seismo.cli.parsing import add_color
 
     add_file(parser, "old", "the newest but one")
     add_file(parser, "new")
     parser.add_argument("--limit", metavar="N", type=int, default=15, help="rows of each table (default: 15; 0: all)")
     parser.add_argument("--json", action="store_true", help="all functions as one JSON object, for programs")
-    parser.add_argument("--no-color", action="store_true", help="no colours on a terminal (so does NO_COLOR)")
+    add_color(parser)
 
 
 def run(args: Namespace) -> int:
@@ -53,7 +54,7 @@ def run(args: Namespace) -> int:
     if args.json:
         sys.stdout.write(as_json(rows, args.old, args.new) + "\n")
     else:
-        paper = paper_for(sys.stdout, color=not args.no_color)
+        paper = paper_for(sys.stdout, args.color)
         write_changes(paper, old, new, rows, limit=limit)
     return 0
 
@@ -68,5 +69,5 @@ def _objects(args: Namespace, old: Recording, new: Recording, limit: int | None)
     if args.json:
         sys.stdout.write(as_json(old, new, (args.old, args.new)) + "\n")
     else:
-        write_changes(paper_for(sys.stdout, color=not args.no_color), old, new, limit)
+        write_changes(paper_for(sys.stdout, args.color), old, new, limit)
     return 0

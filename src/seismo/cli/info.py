@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 def add_arguments(parser: ArgumentParser) -> None:
     """Declares the arguments of `seismo info`."""
     from seismo.cli.files import add_file
+    from seismo.cli.parsing import add_color
 
     add_file(parser)
     parser.add_argument("--json", action="store_true", help="as one JSON object, for programs")
-    parser.add_argument("--no-color", action="store_true", help="no colours on a terminal (so does NO_COLOR)")
+    add_color(parser)
 
 
 def run(args: Namespace) -> int:
@@ -33,5 +34,5 @@ def run(args: Namespace) -> int:
     if args.json:
         sys.stdout.write(as_json(recording, args.file) + "\n")
     else:
-        write_about(paper_for(sys.stdout, color=not args.no_color), recording, args.file)
+        write_about(paper_for(sys.stdout, args.color), recording, args.file)
     return 0

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from seismo.cli.program import (
     CHILDREN,
+    COLOR,
     FLUSH,
     OUTPUT,
     QUIET,
@@ -21,7 +22,7 @@ from seismo.cli.program import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from seismo.cli.program import Given
+    from seismo.cli.program import Given, Screen
     from seismo.record.run import Program
 
 _SETTINGS = ("source", "clock", "timing", "where", "opcodes", "flush_ms")
@@ -62,6 +63,7 @@ VERB = Verb(
             choices=("monitoring", "tracefunc"),
         ),
         FLUSH,
+        COLOR,
     ),
 )
 
@@ -86,7 +88,7 @@ def _make(given: Given, program: Program) -> Recording:
     return Recording(VERB, given, program, engine.Life("linetimes"), settings, _summary)
 
 
-def _summary(path: str, fd: int, shown: str) -> None:
+def _summary(path: str, screen: Screen) -> None:
     from seismo.report.lines_summary import write
 
-    write_summary(path, fd, shown, write)
+    write_summary(path, screen, write)

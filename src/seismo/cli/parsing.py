@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from seismo.errors import UsageError, did_you_mean
+from seismo.escape import COLOURS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,3 +55,10 @@ class Parser(argparse.ArgumentParser):
     def _usage(self) -> str:
         usage = " ".join(self.format_usage().split())
         return usage if len(usage) <= ONE_LINE else f"see: {self.prog} --help"
+
+
+def add_color(parser: argparse.ArgumentParser) -> None:
+    """The options about colours: args.color is one of COLOURS."""
+    text = "colours: auto (default; on a terminal, unless NO_COLOR is set, or where FORCE_COLOR is), always, never"
+    parser.add_argument("--color", choices=COLOURS, default="auto", metavar="WHEN", help=text)
+    parser.add_argument("--no-color", dest="color", action="store_const", const="never", help="--color never")

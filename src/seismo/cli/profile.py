@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from seismo.cli.program import (
     CHILDREN,
+    COLOR,
     FLUSH,
     OUTPUT,
     QUIET,
@@ -21,7 +22,7 @@ from seismo.cli.program import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from seismo.cli.program import Given
+    from seismo.cli.program import Given, Screen
     from seismo.record.run import Program
 
 _SETTINGS = ("source", "c_functions", "clock", "timing", "where", "max_paths", "flush_ms")
@@ -75,6 +76,7 @@ VERB = Verb(
             read=lambda name, text: int(number(name, text)),
         ),
         FLUSH,
+        COLOR,
     ),
 )
 
@@ -93,7 +95,7 @@ def _make(given: Given, program: Program) -> Recording:
     return Recording(VERB, given, program, engine.Life(), settings, _summary)
 
 
-def _summary(path: str, fd: int, shown: str) -> None:
+def _summary(path: str, screen: Screen) -> None:
     from seismo.report.summary import write
 
-    write_summary(path, fd, shown, write)
+    write_summary(path, screen, write)

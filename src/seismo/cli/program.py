@@ -18,6 +18,7 @@ import os
 import sys
 
 from seismo.errors import RecordingError, SeismoError, UsageError, did_you_mean
+from seismo.escape import COLOURS, wants_colour
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False
@@ -93,6 +94,13 @@ OUTPUT = Option(
     "output",
     "the recording; forked children's are beside it (default: NAME-PID.seismo)",
     metavar="FILE",
+)
+COLOR = Option(
+    "--color",
+    "color",
+    "colours of what seismo prints: auto (default; on a terminal, as NO_COLOR and FORCE_COLOR say), always, never",
+    metavar="WHEN",
+    choices=COLOURS,
 )
 QUIET = Option("-q --quiet", "quiet", "print nothing of seismo's own")
 CHILDREN = Option("--children", "children", "record the processes that the program starts too, all in one file")
@@ -330,6 +338,14 @@ def stderr_is_open() -> bool:
         return False
 
 
+def is_terminal(fd: int) -> bool:
+    """Whether the descriptor is a terminal's."""
+    try:
+        return os.isatty(fd)
+    except OSError:
+        return False
+
+
 def current_folder() -> str:
     """Where the user is: to be asked before the program runs, which may go elsewhere. "": it is not there any more."""
     try:
@@ -351,21 +367,35 @@ def shown_path(path: str, folder: str) -> str:
 # ---- a program's recording ----
 
 
-def write_summary(path: str, fd: int, shown: str, write: Callable[[model.Recording, TextIO, str], None]) -> None:
-    """Has the summary of the recording at the path written to the descriptor. shown: the path for the user's shell."""
+class Screen:
+    """Where the user reads what is said at the end.
+
+    fd: -1: nowhere. path: of the recording, for the user's shell. coloured: whether to write in colours.
+    """
+
+    def __init__(self, fd: int, path: str, coloured: bool) -> None:
+        self.fd, self.path, self.coloured = fd, path, coloured
+
+    def open(self) -> TextIO:
+        """A stream of it."""
+        return open(self.fd, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
+
+
+def write_summary(path: str, screen: Screen, write: Callable[[model.Recording, TextIO, str, bool], None]) -> None:
+    """Has the summary of the recording at the path written."""
     from seismo.model import read
 
-    with open(fd, "w", encoding="utf-8", errors="backslashreplace", closefd=False) as stream:
-        write(read(path), stream, shown)
+    with screen.open() as stream:
+        write(read(path), stream, screen.path, screen.coloured)
 
 
 class Recording:
     """A program that is recorded into a file: all that can be checked is checked before it runs.
 
     given: what the options say; of it output, quiet and children are used here. life: the recorder's. settings: what it
-    is started with. summary(path, fd, shown): writes about the recording at the path, which the user's shell knows as
-    `shown`, to the descriptor when all has ended; it is called even when there is nowhere to write (fd -1) if `always`
-    is set. It may return an exit status, which the process has if the program itself ends with 0.
+    is started with. summary(path, screen): writes about the recording at the path when all has ended; it is called even
+    when there is nowhere to write (screen.fd -1) if `always` is set. It may return an exit status, which the process
+    has if the program itself ends with 0.
     """
 
     def __init__(
@@ -375,7 +405,7 @@ class Recording:
         program: Program,
         life: Life,
         settings: dict[str, object],
-        summary: Callable[[str, int, str], int | None],
+        summary: Callable[[str, Screen], int | None],
         always: bool = False,
     ) -> None:
         """Raises SeismoError."""
@@ -385,6 +415,7 @@ class Recording:
         self.program, self.summary, self.always = program, summary, always
         self.life = life
         self.folder = current_folder()
+        self.coloured = wants_colour(given.get("color", "auto"), is_terminal(2))
         children.abandon()
         verb.check(program)
         output = Output(given.get("output") or f"{program.name}-{os.getpid()}{SUFFIX}")
@@ -449,7 +480,8 @@ class Recording:
                 if line and stderr >= 0:
                     say(line, stderr)
             if stderr >= 0 or self.always:
-                return self.summary(output.path, stderr, shown_path(output.path, self.folder)) or 0
+                screen = Screen(stderr, shown_path(output.path, self.folder), self.coloured)
+                return self.summary(output.path, screen) or 0
         except Exception as error:  # noqa: BLE001  the program has ended well: so do we
             if stderr >= 0:
                 say(f"no summary: {type(error).__name__}: {error}", stderr)

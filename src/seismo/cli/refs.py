@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from seismo.cli.program import (
     CHILDREN,
+    COLOR,
     FLUSH,
     OUTPUT,
     QUIET,
@@ -30,7 +31,7 @@ from seismo.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from seismo.cli.program import Given
+    from seismo.cli.program import Given, Screen
     from seismo.record.run import Program
 
 HOLDERS, HOLDERS_OF_LEAKS = 3, 5
@@ -79,6 +80,7 @@ VERB = Verb(
             read=lambda name, text: int(number(name, text)),
         ),
         FLUSH,
+        COLOR,
     ),
 )
 
@@ -129,7 +131,7 @@ def _span(text: str, program: Program) -> str:
     return str(expression.with_main(name))
 
 
-def _summary(path: str, fd: int, shown: str) -> None:
+def _summary(path: str, screen: Screen) -> None:
     from seismo.report.objects_summary import write
 
-    write_summary(path, fd, shown, write)
+    write_summary(path, screen, write)

@@ -56,6 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments of `seismo report`."""
     from seismo.cli import report_coverage, report_objects
     from seismo.cli.files import add_file
+    from seismo.cli.parsing import add_color
 
     add_file(parser)
     parser.add_argument(
@@ -68,12 +69,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "largest first; of objects: born (default), died, gc, live, peak, bytes, live-bytes, short",
     )
     parser.add_argument("--all", action="store_true", help="everything: all functions, the whole tree, all contexts")
-    parser.add_argument(
-        "--html",
-        metavar="OUT",
-        help="write HTML pages instead: of coverage into a folder, of lines or objects into a file",
-    )
-    parser.add_argument("--no-color", action="store_true", help="no colours on a terminal (so does NO_COLOR)")
+    pages = "write HTML pages instead: of coverage into a folder, of lines or objects into a file"
+    parser.add_argument("--html", metavar="OUT", help=pages)
+    add_color(parser)
     what = parser.add_argument_group("of calls: what to show")
     what.add_argument("--tree", action="store_true", help="the call tree only, and more of it")
     what.add_argument("--callers", metavar="FUNC", action="append", default=[], help="who calls FUNC, and how much")
@@ -259,7 +257,7 @@ def _calls(args: argparse.Namespace, recording: Recording) -> int:
         callers=args.callers,
         callees=args.callees,
     )
-    write_report(paper_for(sys.stdout, color=not args.no_color), recording, view)
+    write_report(paper_for(sys.stdout, args.color), recording, view)
     return 0
 
 
@@ -287,5 +285,5 @@ def _lines(args: argparse.Namespace, recording: Recording) -> int:
         libraries=args.libraries or args.all or bool(modules) or bool(filter_words(recording)),
         modules=modules,
     )
-    write_report(paper_for(sys.stdout, color=not args.no_color), recording, view)
+    write_report(paper_for(sys.stdout, args.color), recording, view)
     return 0

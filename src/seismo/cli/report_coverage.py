@@ -130,7 +130,7 @@ def run(args: Namespace, recording: Recording) -> int:
         different = "--line, --changed-since, --conditions and --html are different reports"
         raise UsageError(different, hint="ask for one")
     settings = settings_of(args, recording)
-    paper = paper_for(sys.stdout, color=not args.no_color)
+    paper = paper_for(sys.stdout, args.color)
     if args.changed_since:
         return _changes(paper, recording, settings, args)
     report = analyze(recording, settings)

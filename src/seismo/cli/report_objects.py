@@ -64,7 +64,7 @@ def run(args: Namespace, recording: Recording) -> int:
         types=tuple(args.type),
         libraries=args.libraries,
     )
-    write_report(paper_for(sys.stdout, color=not args.no_color), recording, view)
+    write_report(paper_for(sys.stdout, args.color), recording, view)
     return 0
 
 

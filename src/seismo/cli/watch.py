@@ -15,9 +15,9 @@ from __future__ import annotations
 import os
 import sys
 
-from seismo.cli.program import Option, Verb, current_folder, run, shown_path, stderr_is_open, whole
+from seismo.cli.program import COLOR, Option, Verb, current_folder, is_terminal, run, shown_path, stderr_is_open, whole
 from seismo.errors import SeismoError, UsageError
-from seismo.escape import printable
+from seismo.escape import printable, wants_colour
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False
@@ -68,12 +68,7 @@ VERB = Verb(
         ),
         Option("--repr", "repr", "show objects by the program's own __repr__: runs its code"),
         Option("--show-secrets", "show_secrets", "show values whose names look secret (password, token ...)"),
-        Option(
-            "--color",
-            "color",
-            "colours: auto (default) is on a terminal only",
-            choices=("auto", "always", "never"),
-        ),
+        COLOR,
         Option("-q --quiet", "quiet", "no summary at the end"),
     ),
     before="An expression",
@@ -111,8 +106,8 @@ class _Run:
         settings = {name: given[name] for name in given if name not in _NOT_SETTINGS}
         settings |= {"output": self.stream, "json": "json" in given}
         settings["script"] = program.full if program.kind == "script" and not program.importable else ""
-        if settings.get("color", "auto") == "auto" and not output and _is_terminal(2):
-            settings["color"] = "never" if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else "always"
+        if not output:
+            settings["color"] = "always" if wants_colour(given.get("color", "auto"), is_terminal(2)) else "never"
         self.action = action
         actions: Any = [action] if action is not None else []
         if output and (actions or "record" in settings):
@@ -233,10 +228,3 @@ def _open(name: str) -> TextIO | None:
     except OSError as error:
         raise SeismoError(f"cannot write the output: {error.strerror or error}", name) from None
     return open(fd, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
-
-
-def _is_terminal(fd: int) -> bool:
-    try:
-        return os.isatty(fd)
-    except OSError:
-        return False

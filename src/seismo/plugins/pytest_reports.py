@@ -134,12 +134,7 @@ def _paper(terminal: TerminalReporter) -> Paper:
     writer = terminal._tw
     terminal.ensure_newline()
     writer.flush()
-    if not writer.hasmarkup:
-        return Paper(writer._file, writer.fullwidth)
-    from rich.console import Console
-
-    console = Console(file=writer._file, width=writer.fullwidth, highlight=False, force_terminal=True)
-    return ColourPaper(console, writer.fullwidth)
+    return (ColourPaper if writer.hasmarkup else Paper)(writer._file, writer.fullwidth)
 
 
 def _table(paper: Paper, result: Result, report: Wanted) -> None:

@@ -16,7 +16,7 @@ from seismo.coverage.result import common_folder
 from seismo.errors import UsageError
 from seismo.escape import printable
 from seismo.report.facts import header, losses
-from seismo.report.paper import Paper
+from seismo.report.paper import ColourPaper, Paper
 from seismo.report.terminal import write_facts
 from seismo.report.text import beginning, cells, count, left, number_of, right, shorten, wrapped
 
@@ -109,26 +109,32 @@ def write_report(paper: Paper, recording: Recording, report: CoverageReport, set
 
 
 def write_end(
-    stream: TextIO, recording: Recording, report: CoverageReport, settings: Settings, path: str, rows: int
+    stream: TextIO,
+    recording: Recording,
+    report: CoverageReport,
+    settings: Settings,
+    path: str,
+    rows: int,
+    coloured: bool = False,
 ) -> None:
-    """Writes what is said after the program ended. Plain: it runs in the process that was recorded."""
+    """Writes what is said after the program ended. It runs in the process that was recorded. path: for a shell."""
     import shutil
 
-    paper = Paper(stream, min(120, shutil.get_terminal_size((80, 24)).columns))
+    paper = (ColourPaper if coloured else Paper)(stream, min(120, shutil.get_terminal_size((80, 24)).columns))
     view = View.of(settings)
     view.rows = rows
     totals = report.totals
     what = total_text(totals, view.precision) if report.files else "no line of any file that was to be recorded ran"
-    paper.line(f"seismo: {what}")
+    paper.line((f"seismo: {what}", "strong"))
     if report.files:
         write_table(paper, report, view)
     for note in settings.notes:
         _write_wrapped(paper, f"note: {printable(note)}")
     write_problems(paper, report, 4)
     for loss in losses(recording, paper.signs)[:4]:
-        _write_wrapped(paper, f"lost: {loss}")
+        _write_wrapped(paper, f"lost: {loss}", "warning")
     if settings.fail_under:
-        paper.line(_verdict(totals, settings))
+        write_verdict(paper, totals, settings)
     paper.line(f"seismo report {printable(path)}   shows the rest")
     paper.flush()
 

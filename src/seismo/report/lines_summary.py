@@ -1,8 +1,9 @@
-"""The few lines on stderr after a program whose lines were timed. As seismo.report.summary: no rich, no argparse."""
+"""The few lines on stderr after a program whose lines were timed. As seismo.report.summary: no argparse."""
 
 from __future__ import annotations
 
 from seismo.escape import printable
+from seismo.report.colours import written
 from seismo.report.facts import cpu_ns, filter_words, losses, wall_ns
 from seismo.report.libraries import library_words, of_functions
 from seismo.report.text import (
@@ -26,21 +27,23 @@ if TYPE_CHECKING:
 
     from seismo.model import Recording
 
+    Styled = tuple[str, str]  # a line, and the style that it is in
+
 LINES = 8
 LOST_LINES = 4
 _HINT = "hint: no function that ran is one of these; names are as the report has them: module:name"
 
 
-def write(recording: Recording, stream: TextIO, path: str = "") -> None:
-    """Writes the summary of the recording on the stream, at most 15 lines. path: where the recording was saved."""
+def write(recording: Recording, stream: TextIO, path: str = "", coloured: bool = False) -> None:
+    """Writes the summary of the recording on the stream, at most 15 lines. path: of the recording, for a shell."""
     signs = Signs.of(stream)
     lines = _lines(recording, signs, width_of(stream))
     if path:
-        lines.append(f"seismo report {printable(path)}   shows the sources with their times")
-    stream.write("\n".join(lines) + "\n")
+        lines.append((f"seismo report {printable(path)}   shows the sources with their times", "quiet"))
+    stream.write(written(lines, coloured))
 
 
-def _lines(recording: Recording, signs: Signs, width: int) -> list[str]:
+def _lines(recording: Recording, signs: Signs, width: int) -> list[Styled]:
     table, functions = recording.lines, recording.functions
     python = [kind == 0 for kind in functions["kind"]]
     rows = [row for row in table if python[row.function]]
@@ -49,7 +52,7 @@ def _lines(recording: Recording, signs: Signs, width: int) -> list[str]:
     words += duration(wall_ns(recording), signs) + (f" ({duration(cpu, signs)} CPU)" if cpu >= 0 else "")
     threads = len(recording.threads)
     words += f" on {threads:,} threads" if threads > 1 else ""
-    lines = [words]
+    lines = [(words, "strong")]
     whole = sum(row.own_ns for row in rows)
     whose = _libraries(recording, {row.function for row in rows})
     times: dict[str, float] = {}
@@ -63,7 +66,7 @@ def _lines(recording: Recording, signs: Signs, width: int) -> list[str]:
     counts = [count(row.hits) for row in shown]
     widest = max(len("hits"), *map(len, counts)) if counts else 4
     if shown:
-        lines.append(f"{'own  ':>8} {'':7}{'own %':>7}  {'inner  ':>10}  {'hits':>{widest}}  line")
+        lines.append((f"{'own  ':>8} {'':7}{'own %':>7}  {'inner  ':>10}  {'hits':>{widest}}  line", "quiet"))
     for row, hits in zip(shown, counts, strict=True):
         head = f"{right(aligned(duration(row.own_ns, signs)), 8)} "
         head += left(error(row.own_error_ns, row.own_ns, signs), 7) + right(percent(row.own_ns, whole), 7)
@@ -72,15 +75,15 @@ def _lines(recording: Recording, signs: Signs, width: int) -> list[str]:
         place = location(0, functions["file"][row.function], row.line)
         name = printable(functions["qualname"][row.function])
         room = width - cells(head) - cells(place) - 2
-        lines.append(head + place + (f"  {name}" if cells(name) <= room else ""))
-    lines += _indented(f"besides, {hidden}", width) if hidden else []
+        lines.append((head + place + (f"  {name}" if cells(name) <= room else ""), ""))
+    lines += _indented(f"besides, {hidden}", width, "quiet") if hidden else []
     filtered = filter_words(recording)
-    lines += _indented(f"filter: {filtered}", width) if filtered else []
+    lines += _indented(f"filter: {filtered}", width, "quiet") if filtered else []
     if filtered and not rows:
         lines += _indented(_HINT, width)
-    lost = [line for sentence in losses(recording, signs) for line in _indented(f"lost: {sentence}", width)]
+    lost = [line for sentence in losses(recording, signs) for line in _indented(f"lost: {sentence}", width, "warning")]
     if len(lost) > LOST_LINES:
-        lost[LOST_LINES - 1 :] = [f"{signs.cut} more was lost: see the report"]
+        lost[LOST_LINES - 1 :] = [(f"{signs.cut} more was lost: see the report", "warning")]
     return lines + lost
 
 
@@ -91,6 +94,6 @@ def _libraries(recording: Recording, ran: set[int]) -> dict[int, str]:
     return of_functions(recording, ran)
 
 
-def _indented(sentence: str, width: int) -> list[str]:
+def _indented(sentence: str, width: int, style: str = "") -> list[Styled]:
     first, *more = wrapped(sentence, width - 6)
-    return [first, *("      " + line for line in more)]
+    return [(first, style), *(("      " + line, style) for line in more)]

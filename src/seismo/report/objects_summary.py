@@ -1,9 +1,10 @@
-"""The few lines on stderr after a program whose objects were recorded. As seismo.report.summary: no rich."""
+"""The few lines on stderr after a program whose objects were recorded. As seismo.report.summary: no argparse."""
 
 from __future__ import annotations
 
 from seismo.escape import printable
 from seismo.report import object_facts
+from seismo.report.colours import written
 from seismo.report.facts import losses, wall_ns
 from seismo.report.object_libraries import Libraries, others_in_words, place
 from seismo.report.text import (
@@ -30,20 +31,22 @@ if TYPE_CHECKING:
     from seismo.model.leaks import Leak
     from seismo.model.objects import ObjectGroup
 
+    Styled = tuple[str, str]  # a line, and the style that it is in
+
 TYPES, LINES, LEAKS = 5, 5, 4
 LOST_LINES = 4
 
 
-def write(recording: Recording, stream: TextIO, path: str = "") -> None:
-    """Writes the summary of the recording on the stream, at most some 20 lines. path: where the recording was saved."""
+def write(recording: Recording, stream: TextIO, path: str = "", coloured: bool = False) -> None:
+    """Writes the summary of the recording on the stream, at most some 20 lines. path: of the recording, for a shell."""
     signs = Signs.of(stream)
     lines = _lines(recording, signs, width_of(stream))
     if path:
-        lines.append(f"seismo report {printable(path)}   shows the rest; --html OUT.html draws it")
-    stream.write("\n".join(lines) + "\n")
+        lines.append((f"seismo report {printable(path)}   shows the rest; --html OUT.html draws it", "quiet"))
+    stream.write(written(lines, coloured))
 
 
-def _lines(recording: Recording, signs: Signs, width: int) -> list[str]:
+def _lines(recording: Recording, signs: Signs, width: int) -> list[Styled]:
     from seismo.model import objects
 
     types = recording.types
@@ -54,7 +57,7 @@ def _lines(recording: Recording, signs: Signs, width: int) -> list[str]:
     words += f" ({about}{by_gc:,} by the cycle collector)" if by_gc else ""
     wall = wall_ns(recording)
     words += f", {live_words} live at the end" + (f"; {duration(wall, signs)}" if wall > 0 else "")
-    lines = _indented(words, 2, width)
+    lines = _indented(words, 2, width, "strong")
     if len(types):
         groups = objects.by_type(recording)[:TYPES]
         rows = [
@@ -79,10 +82,12 @@ def _lines(recording: Recording, signs: Signs, width: int) -> list[str]:
             rows = [((f"{group.born:,}", _short(group), _live(group, signs)), group) for group in groups]
             lines += _table(("born", "short", "live", "line and type"), rows, signs, width)
         others = others_in_words(whose.others(both, lambda group: group.born))
-        lines += _indented(f"besides, {others}", 2, width) if others else []
-    lost = [line for sentence in losses(recording, signs) for line in _indented(f"lost: {sentence}", 6, width)]
+        lines += _indented(f"besides, {others}", 2, width, "quiet") if others else []
+    lost = [
+        line for sentence in losses(recording, signs) for line in _indented(f"lost: {sentence}", 6, width, "warning")
+    ]
     if len(lost) > LOST_LINES:
-        lost[LOST_LINES - 1 :] = [f"{signs.cut} more was lost: see the report"]
+        lost[LOST_LINES - 1 :] = [(f"{signs.cut} more was lost: see the report", "warning")]
     return lines + lost
 
 
@@ -105,7 +110,7 @@ def _what(group: ObjectGroup, width: int, signs: Signs) -> str:
 
 def _table(
     heads: Sequence[str], rows: Sequence[tuple[Sequence[str], ObjectGroup]], signs: Signs, width: int
-) -> list[str]:
+) -> list[Styled]:
     """Right-aligned columns and what they are about; heads: of the columns and of that."""
     *heads, last = heads
     widths = [max(cells(cell) for cell in column) for column in zip(heads, *(row for row, _ in rows), strict=True)]
@@ -114,15 +119,15 @@ def _table(
     def padded(row: Sequence[str]) -> str:
         return "".join(right(cell, width) + "  " for cell, width in zip(row, widths, strict=True))
 
-    lines = [padded(heads) + last]
+    lines = [(padded(heads) + last, "quiet")]
     for row, group in rows:
         room = max(24, width - cells(padded(row)))
         name = shorten(printable(group.type), room, signs) if last == "type" else _what(group, room, signs)
-        lines.append(padded(row) + name)
+        lines.append((padded(row) + name, ""))
     return lines
 
 
-def _calls(recording: Recording, signs: Signs, width: int) -> list[str]:
+def _calls(recording: Recording, signs: Signs, width: int) -> list[Styled]:
     """What the calls left that were asked for."""
     from seismo.model import leaks
     from seismo.report.object_verdicts import told
@@ -140,12 +145,12 @@ def _calls(recording: Recording, signs: Signs, width: int) -> list[str]:
         about = signs.about if leak.group.approximate else ""
         head = f"{about}{leak.alive:,}".rjust(10) + f"  {at_most}{leak.calls_with:,} of {leak.calls:,} calls  "
         head += f"{told(leak)[0]}: "
-        lines.append(head + _what(leak.group, max(24, width - cells(head)), signs))
+        lines.append((head + _what(leak.group, max(24, width - cells(head)), signs), ""))
         lines += _held(recording, leak, signs, width)
     return lines
 
 
-def _held(recording: Recording, leak: Leak, signs: Signs, width: int) -> list[str]:
+def _held(recording: Recording, leak: Leak, signs: Signs, width: int) -> list[Styled]:
     """The way to a root that most of the survivors are held by."""
     from seismo.report.holders import Holders
 
@@ -155,9 +160,9 @@ def _held(recording: Recording, leak: Leak, signs: Signs, width: int) -> list[st
     while ranked and len(chain) < 8:
         chain.append(f"{signs.held} {ranked[0].words()}")
         ranked = ranked[0].ranked()
-    return ["            " + beginning(" ".join(chain), width - 12, signs)] if chain else []
+    return [("            " + beginning(" ".join(chain), width - 12, signs), "quiet")] if chain else []
 
 
-def _indented(sentence: str, by: int, width: int) -> list[str]:
+def _indented(sentence: str, by: int, width: int, style: str = "") -> list[Styled]:
     first, *more = wrapped(sentence, width - by)
-    return [first, *(" " * by + line for line in more)]
+    return [(first, style), *((" " * by + line, style) for line in more)]

@@ -1,35 +1,19 @@
 """Where a report goes: a terminal with colour, or plain text for a pipe, a file or a test.
 
 A report is written line by line, each line a few spans of text with the name of a style. Both papers print the same
-characters; only the terminal's colours come from rich, which is imported when there is a terminal to colour. Lines come
-ready to fit: a paper neither wraps nor cuts, so that what a test sees on a pipe is what a user sees on a screen.
+characters. Lines come ready to fit: a paper neither wraps nor cuts, so that what a test sees on a pipe is what a user
+sees on a screen.
 """
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING, TextIO, cast
+from typing import TextIO
 
+from seismo.escape import wants_colour
+from seismo.report.colours import styled
 from seismo.report.text import NARROWEST, WIDEST, Signs, width_of
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-Span = tuple[str, str]  # text, and the name of a style in STYLES ("" for none)
-
-STYLES = {
-    "title": "bold",
-    "label": "cyan",
-    "head": "dim underline",
-    "time": "bold",
-    "quiet": "dim",
-    "name": "",
-    "strong": "bold",
-    "hot": "bold red",
-    "warning": "yellow",
-    "good": "green",
-    "bad": "red",
-}
+Span = tuple[str, str]  # text, and the name of a style in colours.STYLES ("" for none)
 
 
 class Paper:
@@ -53,37 +37,24 @@ class Paper:
 
 
 class ColourPaper(Paper):
-    """A terminal, through a rich console."""
+    """A terminal, or what is to be shown on one."""
 
     plain = False
 
-    def __init__(self, console: Console, width: int, signs: Signs | None = None) -> None:
-        super().__init__(cast("TextIO", console.file), width, signs)
-        self._console = console
-
     def line(self, *spans: Span | str) -> None:
         """Writes one line in its colours."""
-        from rich.text import Text
-
-        text = Text(no_wrap=True, overflow="ignore", end="\n")
-        for span in spans:
-            if isinstance(span, str):
-                text.append(span)
-            else:
-                text.append(span[0], STYLES[span[1]] if span[1] else "")
-        text.rstrip()
-        self._console.print(text, crop=False, soft_wrap=True)
+        pieces = [(span, "") if isinstance(span, str) else span for span in spans]
+        while pieces and not pieces[-1][0].rstrip():
+            pieces.pop()
+        if pieces:
+            pieces[-1] = (pieces[-1][0].rstrip(), pieces[-1][1])
+        self.stream.write("".join(styled(text, style) for text, style in pieces) + "\n")
 
 
-def paper_for(stream: TextIO, color: bool = True) -> Paper:
-    """The paper that suits the stream: colour on a terminal that has it, unless NO_COLOR is set or color is False.
+def paper_for(stream: TextIO, color: str = "auto") -> Paper:
+    """The paper that suits the stream. color: "always" or "never", or "auto", as seismo.escape.wants_colour decides.
 
-    The width is the terminal's, or that in COLUMNS, or 80. FORCE_COLOR colours a pipe too, for `less -R`.
+    The width is the terminal's, or that in COLUMNS, or 80.
     """
-    width = width_of(stream)
-    terminal = stream.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "unknown")
-    if not color or os.environ.get("NO_COLOR") or not (terminal or os.environ.get("FORCE_COLOR")):
-        return Paper(stream, width)
-    from rich.console import Console
-
-    return ColourPaper(Console(file=stream, width=width, highlight=False, force_terminal=True), width)
+    make = ColourPaper if wants_colour(color, stream.isatty()) else Paper
+    return make(stream, width_of(stream))

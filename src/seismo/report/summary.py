@@ -1,11 +1,12 @@
 """The few lines on stderr after a program was recorded: what took the time, what was lost, where the recording is.
 
-It runs in the process that was recorded, just before that ends: no rich, no argparse, no terminal tricks.
+It runs in the process that was recorded, just before that ends: no argparse, no re.
 """
 
 from __future__ import annotations
 
 from seismo.escape import printable
+from seismo.report.colours import written
 from seismo.report.facts import cpu_ns, filter_words, losses, wall_ns
 from seismo.report.text import (
     Signs,
@@ -29,17 +30,19 @@ if TYPE_CHECKING:
 
     from seismo.model import Recording
 
+    Styled = tuple[str, str]  # a line, and the style that it is in
+
 FUNCTIONS = 8
 LOST_LINES = 4  # with the functions and the lines around them: 15
 
 
-def write(recording: Recording, stream: TextIO, path: str = "") -> None:
-    """Writes the summary of the recording on the stream, at most 15 lines. path: where the recording was saved."""
+def write(recording: Recording, stream: TextIO, path: str = "", coloured: bool = False) -> None:
+    """Writes the summary of the recording on the stream, at most 15 lines. path: of the recording, for a shell."""
     signs = Signs.of(stream)
-    stream.write("\n".join(_lines(recording, path, signs, width_of(stream))) + "\n")
+    stream.write(written(_lines(recording, path, signs, width_of(stream)), coloured))
 
 
-def _lines(recording: Recording, path: str, signs: Signs, width: int) -> list[str]:
+def _lines(recording: Recording, path: str, signs: Signs, width: int) -> list[Styled]:
     functions = recording.functions
     cpu = cpu_ns(recording)
     at_least = signs.at_least if any(functions["lower_bound"]) else ""
@@ -48,26 +51,26 @@ def _lines(recording: Recording, path: str, signs: Signs, width: int) -> list[st
     first += f" in {duration(wall_ns(recording), signs)}"
     first += f" ({duration(cpu, signs)} CPU)" if cpu >= 0 else ""
     first += f" on {threads:,} threads" if threads > 1 else ""
-    lines = [first]
+    lines = [(first, "strong")]
     if len(functions):
         lines += _table(recording, signs, width)
     filtered = filter_words(recording)
-    lines += _indented(f"filter: {filtered}", width) if filtered else []
-    lost = [line for sentence in losses(recording, signs) for line in _indented(f"lost: {sentence}", width)]
+    lines += _indented(f"filter: {filtered}", width, "quiet") if filtered else []
+    lost = [line for sentence in losses(recording, signs) for line in _indented(f"lost: {sentence}", width, "warning")]
     if len(lost) > LOST_LINES:
-        lost[LOST_LINES - 1 :] = [f"{signs.cut} more was lost: see the report"]
+        lost[LOST_LINES - 1 :] = [(f"{signs.cut} more was lost: see the report", "warning")]
     lines += lost
     if path:
-        lines.append(f"seismo report {printable(path)}   shows the rest")
+        lines.append((f"seismo report {printable(path)}   shows the rest", "quiet"))
     return lines
 
 
-def _indented(sentence: str, width: int) -> list[str]:
+def _indented(sentence: str, width: int, style: str = "") -> list[Styled]:
     first, *more = wrapped(sentence, width - 6)
-    return [first, *("      " + line for line in more)]
+    return [(first, style), *(("      " + line, style) for line in more)]
 
 
-def _table(recording: Recording, signs: Signs, width: int) -> list[str]:
+def _table(recording: Recording, signs: Signs, width: int) -> list[Styled]:
     functions = recording.functions
     own, errors, all_calls = functions["own_ns"], functions["own_error_ns"], functions["calls"]
     whole = sum(own)
@@ -75,7 +78,7 @@ def _table(recording: Recording, signs: Signs, width: int) -> list[str]:
     counts = [calls(all_calls[row], bool(functions["lower_bound"][row]), signs) for row in shown]
     widest = max(len("calls"), *map(len, counts))
     apart = 7 if any(errors[row] for row in shown) else 0
-    lines = [f"{'own  ':>8} {'':{apart}}{'own %':>7}  {'calls':>{widest}}  function"]
+    lines = [(f"{'own  ':>8} {'':{apart}}{'own %':>7}  {'calls':>{widest}}  function", "quiet")]
     for row, number in zip(shown, counts, strict=True):
         time = aligned(duration(own[row], signs))
         head = f"{right(time, 8)} {error(errors[row], own[row], signs):<{apart}}{percent(own[row], whole):>7}  "
@@ -84,5 +87,5 @@ def _table(recording: Recording, signs: Signs, width: int) -> list[str]:
         where = location(functions["kind"][row], functions["file"][row], functions["line"][row])
         room = width - len(head)
         fits = where and width > 80 and cells(name) + 2 + cells(where) <= room
-        lines.append(head + (f"{name}  {where}" if fits else shorten(name, room, signs)))
+        lines.append((head + (f"{name}  {where}" if fits else shorten(name, room, signs)), ""))
     return lines

@@ -12,6 +12,7 @@ import sys
 from time import monotonic, time_ns
 
 from seismo.errors import SeismoError, UsageError
+from seismo.escape import COLOURS, wants_colour
 from seismo.expression import KINDS, parse
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.record.forks import Inside, new_lock
@@ -99,7 +100,7 @@ class Watch:
         if limit is not None and not (type(limit) is int and limit > 0):
             raise UsageError(f"limit cannot be {limit!r}", hint="it is a whole number above 0")
         for name, value, allowed in (
-            ("color", color, ("auto", "always", "never")),
+            ("color", color, COLOURS),
             ("threads", threads, ("all", "current")),
         ):
             if value not in allowed:
@@ -536,14 +537,11 @@ def _file(record: object) -> File:
 
 
 def _coloured(stream: Any, color: str) -> bool:
-    if color != "auto":
-        return color == "always"
-    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
-        return False
     try:
-        return bool(stream.isatty())
+        terminal = bool(stream.isatty())
     except (AttributeError, ValueError, OSError):
-        return False
+        terminal = False
+    return wants_colour(color, terminal)
 
 
 def _needs_ascii(stream: Any) -> bool:
