@@ -1,6 +1,9 @@
 """callgrind files, in gprof2dot and back."""
 
 import io
+import re
+import shutil
+import subprocess
 
 import format_samples as samples
 import gprof2dot
@@ -118,6 +121,63 @@ def test_fib_has_the_total_of_its_outermost_call():
     lines = written(samples.fib_tree()).decode().splitlines()
     at = lines.index("calls=1 3")
     assert lines[at + 1] == f"1 {50 * (2**20 - 1)} {2**20 - 1}"
+
+
+def resumed():
+    """`start` calls a generator that does little; `finish` only resumes it, and then it works. One frame ran before."""
+    b = samples.Builder()
+    thread = b.thread(b.process(pid=1), name="MainThread")
+    gen, burn = b.function("m", "gen", "m.py", 1), b.function("m", "burn", "m.py", 5)
+    main = b.node(-1, thread, b.function("m", "<module>", "m.py", 1), own_ns=40, flags=4)
+    start = b.node(main, thread, b.function("m", "start", "m.py", 10), calls=1, own_ns=300)
+    finish = b.node(main, thread, b.function("m", "finish", "m.py", 20), calls=1, own_ns=5_000)
+    b.node(start, thread, gen, calls=1, own_ns=200)
+    again = b.node(finish, thread, gen, resumes=2, own_ns=100)
+    b.node(again, thread, burn, calls=1, own_ns=90_000_000)
+    running = b.node(main, thread, b.function("m", "running", "m.py", 30), own_ns=7, flags=4)
+    b.node(running, thread, burn, calls=1, own_ns=60)
+    return b.build()
+
+
+def test_no_cost_follows_no_calls():
+    """callgrind_annotate would take it for the caller's own."""
+    lines = written(resumed()).decode().splitlines()
+    assert not [line for line in lines if line.startswith("calls=0")]
+    at = lines.index("calls=2 1")  # the resumes
+    assert lines[at - 1] == "# no call: resumed, or running since the start"
+    assert lines[at + 1].split()[1] == str(90_000_100)
+
+
+def test_resumed_edges_come_back_without_calls():
+    recording = resumed()
+    back = FORMAT.reader(written(recording))
+    assert samples.edges(back, "calls") == samples.edges(recording, "calls")
+    assert samples.flat(back, "calls", "own_ns") == samples.flat(recording, "calls", "own_ns")
+
+
+def annotated(recording, tmp_path, *options):
+    """What callgrind_annotate says of each function: nanoseconds by name."""
+    program = shutil.which("callgrind_annotate")
+    if program is None:
+        pytest.skip("valgrind is not installed")
+    path = tmp_path / "callgrind.out"
+    path.write_bytes(written(recording))
+    command = [program, "--threshold=100", "--show=ns_time", *options, str(path)]
+    out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    rows = re.findall(r"^ *([\d,]+) \( *[\d.]+%\)  (\S+)$", out, re.MULTILINE)
+    return {name.partition(":")[2].partition(":")[2]: int(cost.replace(",", "")) for cost, name in rows}
+
+
+@pytest.mark.parametrize("recording", [resumed(), samples.fib_tree()], ids=["resumed", "fib"])
+def test_callgrind_annotate_shows_own_times(tmp_path, recording):
+    own = {row.qualname: row.own_ns for row in recording.functions if row.own_ns}
+    assert annotated(recording, tmp_path) == own
+
+
+def test_callgrind_annotate_shows_total_times(tmp_path):
+    recording = resumed()
+    total = {row.qualname: row.total_ns for row in recording.functions}
+    assert annotated(recording, tmp_path, "--inclusive=yes") == total
 
 
 def test_threads_are_parts():

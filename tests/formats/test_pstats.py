@@ -47,6 +47,27 @@ def test_pstats_prints_it(tmp_path):
     assert "63/1 " in text  # all calls of fib / those that no fib called
 
 
+def test_callers_that_only_resumed_have_their_time_and_no_call(tmp_path):
+    """A generator that one function begins and another goes on with, where it works."""
+    b = samples.Builder()
+    thread = b.thread(b.process())
+    gen = b.function("m", "gen", "m.py", 1)
+    for name, calls, resumes, own in (("start", 1, 0, 200), ("finish", 0, 2, 90_000_000)):
+        caller = b.node(-1, thread, b.function("m", name, "m.py", 10), calls=1, own_ns=5_000)
+        b.node(caller, thread, gen, calls=calls, resumes=resumes, own_ns=own)
+    recording = b.build()
+    stats = pstats.Stats(written(recording, tmp_path)).stats
+    assert stats["m.py", 10, "finish"][2] == pytest.approx(5e-6)
+    callers = stats["m.py", 1, "gen"][4]
+    assert [callers["m.py", 10, name][0] for name in ("start", "finish")] == [1, 0]
+    assert callers["m.py", 10, "finish"][3] == pytest.approx(0.09)
+    printed(written(recording, tmp_path))
+    back = formats.read(written(recording, tmp_path))
+    assert {row.qualname: (row.calls, row.own_ns) for row in back.functions} == {
+        row.qualname: (row.calls, row.own_ns) for row in recording.functions
+    }
+
+
 def test_pstats_prints_hostile_names(tmp_path):
     text = printed(written(samples.hostile(), tmp_path))
     text.encode()

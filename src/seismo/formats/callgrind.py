@@ -16,6 +16,10 @@ so where two have the same, file and line are added to them.
 
 A call's inclusive cost counts the outermost calls of the edge (graph.py), so that recursion does not count twice; a
 function that calls itself has no inclusive cost there, for readers add up what a function calls to have its total.
+Where a generator was only resumed, or a function was running when the recording began, there is a cost and no call. But
+callgrind_annotate takes what follows `calls=0` for the caller's own cost. So such an edge has the resumes for calls,
+one at least, and a comment before it says that none of them was one.
+
 Reading takes the files of valgrind too: relative and hexadecimal positions, files changed inside a function, jumps.
 Where no event counts calls, a function's calls are those of its callers. Own time is per function in this format,
 not per caller: it is dealt out over the callers by the time that each call brought (graph.complete).
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
     from seismo.model import Recording
 
 _TIME, _CALLS = "ns_time", "calls"
+_NO_CALLS = "# no call: resumed, or running since the start"
 
 
 class _Names:
@@ -90,7 +95,9 @@ class _Writer:
             write(f"{line} {number(cost.own)} {cost.calls}\n")
             for callee, edge in calls.get(key, ()):
                 write(f"cfi={self._file(callee)}\ncfn={self._functions(self._words[callee])}\n")
-                write(f"calls={edge.calls} {max(self._frames[callee].line, 0)}\n")
+                if not edge.calls:
+                    write(f"{_NO_CALLS}\n")
+                write(f"calls={edge.calls or max(edge.resumes, 1)} {max(self._frames[callee].line, 0)}\n")
                 inclusive = (0, 0) if callee == key else (number(edge.total), edge.nested_calls)
                 write(f"{line} {inclusive[0]} {inclusive[1]}\n")
             write("\n")
@@ -148,11 +155,13 @@ class _Reader:
         self._fresh = True  # header lines have come since the last cost: a new part begins
         self._title = ""
         self._call: tuple[int, int] | None = None  # calls and target line of a calls= that waits for its cost line
+        self._no_calls = False  # the comment that says so has come since the last calls=
         self.program = ""
 
     def line(self, text: str) -> None:
         """Takes the next line. ValueError: it is none of the format's."""
         if not text or text.startswith("#"):
+            self._no_calls = self._no_calls or text == _NO_CALLS
             return
         position = _POSITION.match(text)
         if position:
@@ -160,7 +169,9 @@ class _Reader:
         elif text.startswith("calls="):
             fields = text[6:].split()
             target = fields[-1] if len(fields) > 1 and fields[-1].isdecimal() and len(fields[-1]) < 19 else "0"
-            self._call = (self._amount(fields[:1]), int(target))
+            calls = self._amount(fields[:1])
+            self._call = (0 if self._no_calls else calls, int(target))
+            self._no_calls = False
         elif text.startswith(("jump=", "jcnd=")):
             self._call = None
         elif _COST.match(text):

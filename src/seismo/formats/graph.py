@@ -57,6 +57,7 @@ class Cost:
     own: float = 0.0
     total: float = 0.0
     nested_calls: int = 0
+    resumes: int = 0
 
 
 @dataclass(slots=True)
@@ -72,6 +73,7 @@ def from_forest(forest: Forest, keys: Sequence[int], threads: Iterable[int]) -> 
     parent, function = forest.parent, forest.function
     calls, nested = forest.recording.tree["calls"], _nested_calls(forest)
     own, total = forest.recording.tree["own_ns"], forest.recording.tree["total_ns"]
+    resumes = forest.recording.tree["resumes"]
     count = max(keys, default=0) + 1
     # Everything by number and in lists, for this loop runs twice a node and there may be a million of them.
     functions, edges = _Sums(count), _Sums(0)
@@ -91,6 +93,7 @@ def from_forest(forest: Forest, keys: Sequence[int], threads: Iterable[int]) -> 
             edge_at[step] = edge
             for sums, at in ((functions, callee), (edges, edge)):
                 sums.calls[at] += calls[step]
+                sums.resumes[at] += resumes[step]
                 sums.own[at] += own[step]
                 if not sums.open[at]:
                     sums.primitive[at] += calls[step]
@@ -109,12 +112,13 @@ class _Sums:
 
     def __init__(self, count: int) -> None:
         self.calls, self.primitive, self.nested = [0] * count, [0] * count, [0] * count
+        self.resumes = [0] * count
         self.own, self.total = [0.0] * count, [0.0] * count
         self.open, self.nodes = [0] * count, [0] * count
 
     def grow(self) -> int:
         """Adds a row of zeros and gives its number."""
-        for column in (self.calls, self.primitive, self.nested, self.open, self.nodes):
+        for column in (self.calls, self.primitive, self.nested, self.resumes, self.open, self.nodes):
             column.append(0)
         self.own.append(0.0)
         self.total.append(0.0)
@@ -122,7 +126,8 @@ class _Sums:
 
     def cost(self, at: int) -> Cost:
         """A row."""
-        return Cost(self.calls[at], self.primitive[at], self.own[at], self.total[at], self.nested[at])
+        costs = self.own[at], self.total[at], self.nested[at]
+        return Cost(self.calls[at], self.primitive[at], *costs, self.resumes[at])
 
 
 def _nested_calls(forest: Forest) -> array[int]:
