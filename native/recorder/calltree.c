@@ -344,50 +344,16 @@ static void thread_end(sm_thread *thread) {
     tree->node = tree->root;
 }
 
-/* Does the path, C functions left out, lead through exactly these codes? */
-static bool fits(const sm_tree_thread *tree, const sm_walked_frame *frames, size_t count) {
-    const sm_node *node = tree->node;
-    while (count > 0 || node->parent != NULL) {
-        while (node->parent != NULL && sm_rest(node)->function->function->kind != SM_PYTHON)
-            node = node->parent;
-        while (count > 0) { /* frames that are left out have no node */
-            sm_function *function = sm_function_of_code(frames[count - 1].code, NULL);
-            if (function == NULL || !function->left_out)
-                break;
-            count--;
-        }
-        if (count == 0 || node->parent == NULL)
-            return count == 0 && node->parent == NULL;
-        if (node->key != frames[--count].code)
-            return false;
-        node = node->parent;
-    }
-    return true;
-}
-
-static bool settle(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count) {
-    sm_tree_thread *tree = sm_tree_of(thread);
-    frames += below, count -= below;
-    if (tree->fold_count == 0 && fits(tree, frames, count))
-        return true;
-    sm_node *node = tree->root;
-    for (size_t i = 0; i < count; i++) {
-        PyCodeObject *code = frames[i].code;
-        sm_node *child = sm_node_child(node, code);
-        if (child == NULL) {
-            sm_tree_function *function = function_of(code, SM_PYTHON, (PyObject *)code, frames[i].globals);
-            if (function == NULL)
-                continue;
-            child = sm_tree.nodes < sm_engine.settings.max_paths ? new_child(thread, node, code, function) : NULL;
-            if (child == NULL)
-                break;
-            sm_rest(child)->flags |= SM_NODE_SEEDED;
-        }
-        node = child;
-    }
-    tree->fold_count = 0;
-    tree->node = node;
-    return false;
+sm_node *sm_tree_seed(sm_thread *thread, sm_node *parent, PyCodeObject *code, PyObject *globals) {
+    sm_tree_function *function = function_of(code, SM_PYTHON, (PyObject *)code, globals);
+    if (function == NULL)
+        return parent;
+    sm_node *child = NULL;
+    if (sm_tree.nodes < sm_engine.settings.max_paths)
+        child = new_child(thread, parent, code, function);
+    if (child != NULL)
+        sm_rest(child)->flags |= SM_NODE_SEEDED;
+    return child;
 }
 
 static void code_died(sm_function *function, const void *code) {
@@ -438,7 +404,7 @@ const sm_recorder sm_calltree = {
     .start = start,
     .thread_start = thread_start,
     .thread_end = thread_end,
-    .settle = settle,
+    .settle = sm_tree_settle,
     .code_died = code_died,
     .poke = poke,
     .pause = hold,

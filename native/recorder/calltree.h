@@ -47,7 +47,9 @@ typedef struct { /* of the current thread only, but read by a flush */
     uint32_t block_left;
     struct sm_fold *fold; /* while folded: the frames since */
     uint32_t fold_count, fold_size;
-    sm_awaits awaits; /* suspended coroutines, of their codes */
+    sm_awaits awaits;         /* suspended coroutines, of their codes */
+    struct sm_parked *parked; /* owned; where the thread was on its other stacks: see calltree_stacks.c */
+    uint32_t parked_size, parked_count;
 } sm_tree_thread;
 
 extern const sm_recorder sm_calltree;

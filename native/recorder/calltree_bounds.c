@@ -64,8 +64,10 @@ static bool add(uint32_t caller, uint32_t callee) {
 
 static void mark_all_running(bool running) {
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
-        if (thread->session == sm_engine.session)
-            sm_tree_mark_running(thread, running);
+        if (thread->session != sm_engine.session)
+            continue;
+        sm_tree_mark_parked(thread, running); /* those go on without being entered again, too */
+        sm_tree_mark_running(thread, running);
     }
 }
 

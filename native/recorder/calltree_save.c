@@ -50,7 +50,7 @@ static uint32_t changes(const sm_node *node, const sm_node_rest *rest) {
            rest->awaits + (rest->flags << 24) + 1;
 }
 
-static void mark(sm_node *node, bool running) {
+void sm_tree_mark(sm_node *node, bool running) {
     for (; node->parent != NULL; node = node->parent) {
         if (running)
             sm_rest(node)->flags |= SM_NODE_RUNNING;
@@ -63,9 +63,9 @@ void sm_tree_mark_running(sm_thread *thread, bool running) {
     const sm_tree_thread *tree = sm_tree_of(thread);
     if (thread->ended)
         return;
-    mark(tree->node, running);
+    sm_tree_mark(tree->node, running);
     if (tree->fold_count > 0)
-        mark(tree->fold[0].bucket, running); /* where the fold began */
+        sm_tree_mark(tree->fold[0].bucket, running); /* where the fold began */
 }
 
 static void save_thread(sm_output *output, sm_thread *thread, uint64_t now) {

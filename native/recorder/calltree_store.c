@@ -214,6 +214,7 @@ static void free_thread(sm_tree_thread *tree) {
     }
     sm_free(tree->fold);
     sm_awaits_free(&tree->awaits);
+    sm_free(tree->parked);
     memset(tree, 0, sizeof *tree);
 }
 

@@ -60,6 +60,11 @@ typedef struct sm_fold { /* a frame entered while folded */
     sm_node *bucket;
 } sm_fold;
 
+typedef struct sm_parked { /* the path of a stack that is switched away from */
+    const void *chunk;     /* where its frames end; NULL: free */
+    sm_node *node;
+} sm_parked;
+
 typedef struct {
     sm_tree_function **functions; /* by sm_function.id */
     uint32_t functions_size;
@@ -91,8 +96,17 @@ void sm_node_forget_key(sm_node *node);
 void sm_tree_free(void);
 
 void sm_calltree_save(sm_output *output);
-/* Marks, or unmarks, the nodes of the frames that run now. */
+/* Marks, or unmarks, a path as running; those of the frames that run now. */
+void sm_tree_mark(sm_node *node, bool running);
 void sm_tree_mark_running(sm_thread *thread, bool running);
+
+/* A child for a frame that runs already: parent itself if it is left out; NULL: no memory, or too many paths. */
+sm_node *sm_tree_seed(sm_thread *thread, sm_node *parent, PyCodeObject *code, PyObject *globals);
+
+/* calltree_stacks.c */
+bool sm_tree_settle(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count);
+void sm_tree_mark_parked(sm_thread *thread,
+                         bool running); /* as sm_tree_mark_running, on the stacks switched away from */
 
 /* calltree_bounds.c. A place in caller that has called callee is switched off; NULL: not known, for want of memory. */
 void sm_tree_note_site(sm_function *caller, sm_function *callee);

@@ -5,7 +5,7 @@ import os
 
 import pytest
 from program import SOURCES
-from recorded import image, shown
+from recorded import SEEDED, image, shown, sources
 
 from seismo import _core
 
@@ -18,10 +18,10 @@ def leaf():
     pass
 
 
-def run(source, main):
+def run(source, main, c_functions="none"):
     if source == "evalframe" and "libasan" in os.environ.get("LD_PRELOAD", ""):
         pytest.skip("greenlet copies the C stack, which AddressSanitizer takes for an overrun of our frame there")
-    _core.start(source=source, c_functions="none", running=False, calibrate=False)
+    _core.start(source=source, c_functions=c_functions, running=False, calibrate=False)
     try:
         main()
     finally:
@@ -193,3 +193,90 @@ def test_started_before_the_recording(source):
     assert names["inner"] == 3
     assert names["leaf"] == 6
     assert names.get("forever", 0) == 0
+
+
+def below_c_functions(source, main):
+    """The recorded paths of leaf, as lists of names."""
+    if source not in sources("all"):
+        pytest.skip(f"{source} sees Python functions only")
+    recorded = run(source, main, "all")
+    paths = {}
+
+    def follow(node, above):
+        path = [*above, node.name.rpartition(".")[2]]
+        if node.name == "leaf":
+            paths[" ".join(path)] = node.calls
+        assert not node.flags & SEEDED
+        for child in node.children:
+            follow(child, path)
+
+    for root in recorded.forests()["MainThread"]:
+        follow(root, [])
+    return paths
+
+
+def test_below_a_c_function(source):
+    """The C functions between the frames are in the path again when the stack comes back."""
+
+    def other(back):
+        while True:
+            leaf()
+            back.switch()
+
+    def inner(one, here):
+        leaf()
+        for _ in range(3):
+            one.switch(here)
+            leaf()
+
+    def main():
+        exec("inner(one, here)", {"inner": inner, "one": greenlet.greenlet(other), "here": greenlet.getcurrent()})
+
+    assert below_c_functions(source, main) == {"main exec <module> inner leaf": 4, "other leaf": 3}
+
+
+def test_below_different_c_functions(source):
+    """Stacks of the same Python functions, called by different C functions, at every switch."""
+
+    def step(x):
+        for _ in range(3):
+            greenlet.getcurrent().parent.switch()
+            leaf()
+        return x
+
+    def body(kind):
+        if kind == "sorted":
+            sorted([1], key=step)
+        else:
+            max([1], key=step)
+
+    def main():
+        lets = [greenlet.greenlet(body) for _ in range(4)]
+        for _ in range(4):
+            for i, one in enumerate(lets):
+                one.switch(["sorted", "max"][i % 2])
+        assert all(one.dead for one in lets)
+
+    found = {}
+    for path, calls in below_c_functions(source, main).items():
+        by = next(name for name in path.split() if name in ("sorted", "max"))
+        found[by] = found.get(by, 0) + calls
+        assert path.endswith(f"body {by} step leaf")
+    assert found == {"sorted": 6, "max": 6}
+
+
+def test_more_stacks_than_are_remembered_at_first(source):
+    def step(x):
+        greenlet.getcurrent().parent.switch()
+        leaf()
+        return x
+
+    def main():
+        lets = [greenlet.greenlet(lambda: sorted([1], key=step)) for _ in range(100)]
+        for _ in range(2):
+            for one in lets:
+                one.switch()
+
+    found = below_c_functions(source, main)
+    assert sum(found.values()) == 100
+    assert all(path.endswith("<lambda> sorted step leaf") for path in found)
