@@ -171,6 +171,42 @@ static inline PyInterpreterState *sm_tstate_interpreter(const PyThreadState *tst
     return tstate->interp;
 }
 
+/* What of its recursion limits a thread has used: of that on Python calls and, where calls of C have one of their own
+ * (3.12 and 3.13), of that. One on Python's stack counts once; so does a built-in function that is called, on 3.11
+ * towards the one limit; on 3.12 and 3.13 a run of the evaluation loop counts twice towards the other. */
+typedef struct {
+    int python, c;
+} sm_recursion;
+
+/* All that is in use below the built-in function that asks, so that what its caller calls next stands as if it were
+ * called by nothing: through_c, by a built-in function that runs code (exec); else it is a Python function. */
+static inline sm_recursion sm_tstate_recursion(const PyThreadState *tstate, bool through_c) {
+#if PY_VERSION_HEX >= 0x030E0000
+    (void)through_c;
+    return (sm_recursion){tstate->py_recursion_limit - tstate->py_recursion_remaining, 0};
+#elif PY_VERSION_HEX >= 0x030C0000
+#ifdef Py_C_RECURSION_LIMIT
+    int limit = Py_C_RECURSION_LIMIT;
+#else
+    int limit = C_RECURSION_LIMIT;
+#endif
+    return (sm_recursion){tstate->py_recursion_limit - tstate->py_recursion_remaining,
+                          limit - tstate->c_recursion_remaining - (through_c ? 0 : 3)};
+#else
+    return (sm_recursion){tstate->recursion_limit - tstate->recursion_remaining - (through_c ? 0 : 1), 0};
+#endif
+}
+static inline void sm_tstate_recursion_add(PyThreadState *tstate, sm_recursion calls, int sign) {
+#if PY_VERSION_HEX >= 0x030C0000
+    tstate->py_recursion_remaining += sign * calls.python;
+#if PY_VERSION_HEX < 0x030E0000
+    tstate->c_recursion_remaining += sign * calls.c;
+#endif
+#else
+    tstate->recursion_remaining += sign * calls.python;
+#endif
+}
+
 /* Calls a function that is most likely a Python one. PyObject_Vectorcall does it, too, but not the shortest way: what
  * is shorter differs, and is a tenth of what an empty Python callback costs. From 3.14 on, PyObject_VectorcallDict is
  * compiled with a way of its own to Python functions. */

@@ -73,8 +73,7 @@ void sm_functions_tell_coverage(void (*code_died)(sm_code_entry *entry)) {
 static bool is_hidden(const sm_function *function) {
     if (function->kind == SM_C)
         return strcmp(function->module, "seismo._core") == 0;
-    return function->kind == SM_PYTHON && functions.hide != NULL &&
-           strncmp(function->file, functions.hide, strlen(functions.hide)) == 0;
+    return function->kind == SM_PYTHON && sm_text_lists(functions.hide, function->file);
 }
 
 static bool is_left_out(const sm_function *function) {
@@ -84,8 +83,8 @@ static bool is_left_out(const sm_function *function) {
     return (sm_filter_of_code(functions.where, function, NULL).yes & SM_EVENT_BIT(kind)) == 0;
 }
 
-void sm_functions_hide(const char *prefix) {
-    char *hide = prefix != NULL && *prefix != '\0' ? sm_copy_chars(prefix) : NULL;
+void sm_functions_hide(const char *files) {
+    char *hide = files != NULL && *files != '\0' ? sm_copy_chars(files) : NULL;
     bool same = hide != NULL && functions.hide != NULL && strcmp(hide, functions.hide) == 0;
     sm_free(functions.hide);
     functions.hide = hide;

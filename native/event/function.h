@@ -62,9 +62,9 @@ int sm_functions_init(void (*code_died)(sm_function *function, const void *code)
 /* Called like code_died, for entries with something of coverage's. */
 void sm_functions_tell_coverage(void (*code_died)(sm_code_entry *entry));
 
-/* Code whose file name starts with prefix is hidden. NULL or "" hides nothing. Counts for functions that
+/* Code of these files is hidden: a list as sm_text_lists takes it. NULL or "" hides nothing. Counts for functions that
  * have been seen before, too. */
-void sm_functions_hide(const char *prefix);
+void sm_functions_hide(const char *files);
 
 /* Functions that the filter does not want are left out of the recording, those seen before included. NULL: none is.
  * What it wants has to depend on nothing but the function. */

@@ -61,3 +61,14 @@ char *sm_copy_chars(const char *text) {
         memcpy(copy, text, size);
     return copy;
 }
+
+bool sm_text_lists(const char *list, const char *file) {
+    while (list != NULL && *list != '\0') {
+        const char *end = strchr(list, '\n');
+        size_t length = end != NULL ? (size_t)(end - list) : strlen(list);
+        if (length > 0 && strncmp(file, list, length) == 0 && (list[length - 1] == '/' || file[length] == '\0'))
+            return true;
+        list = end != NULL ? end + 1 : NULL;
+    }
+    return false;
+}

@@ -2,9 +2,10 @@
 
 #include "compat/compat.h"
 #include "compat/frame.h"
+#include "event/depth.h"
 
 int64_t sm_fact_depth(void) {
-    return sm_tstate_depth(PyThreadState_Get());
+    return sm_tstate_depth(PyThreadState_Get()) + sm_depth_forgotten();
 }
 
 /* sys.modules[name].attribute, new; NULL without an exception. Nothing is imported. */

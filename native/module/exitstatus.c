@@ -6,6 +6,7 @@
  * still runs. os._exit there instead would skip what the interpreter does in between. */
 #include <stdlib.h>
 
+#include "event/depth.h"
 #include "module/module.h"
 
 static int status; /* under the GIL; read when there is none any more */
@@ -31,7 +32,24 @@ static PyObject *exit_with(PyObject *Py_UNUSED(module), PyObject *value) {
     Py_RETURN_NONE;
 }
 
+static PyObject *forget_depth(PyObject *Py_UNUSED(module), PyObject *through_c) {
+    int through = PyObject_IsTrue(through_c);
+    if (through < 0)
+        return NULL;
+    sm_depth_forget(through != 0);
+    Py_RETURN_NONE;
+}
+
+static PyObject *restore_depth(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
+    sm_depth_restore();
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef functions[] = {
+    {"forget_depth", forget_depth, METH_O,
+     "What this thread is in the middle of counts no more towards its recursion limit. True: what follows is called by "
+     "exec, else by the caller itself."},
+    {"restore_depth", restore_depth, METH_NOARGS, "It counts again."},
     {"exit_with", exit_with, METH_O, "The process ends with this status (0: its own) when the interpreter is through."},
     {NULL, NULL, 0, NULL},
 };

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "event/engine.h"
 #include "event/filter.h"
+#include "event/text.h"
 #include "recorder/coverage_store.h"
 
 static struct {
@@ -41,7 +42,7 @@ static int64_t unix_ns(void) {
 }
 
 bool sm_cover_is_hidden(const char *file) {
-    return life.hide != NULL && life.hide[0] != '\0' && strncmp(file, life.hide, strlen(life.hide)) == 0;
+    return sm_text_lists(life.hide, file);
 }
 
 const struct sm_filter *sm_cover_where(void) {

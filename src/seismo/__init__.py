@@ -23,7 +23,13 @@
     seismo.open("app-12.seismo")
 
 Nothing is imported until it is used: `import seismo` in a program that never records costs next to nothing.
+
+PYTEST_DONT_REWRITE: there is no assertion here to be rewritten. Where pytest itself is recorded this module is there
+before pytest, which would warn that it comes too late to rewrite it.
 """
+
+if not __doc__:  # python -OO
+    __doc__ = "PYTEST_DONT_REWRITE"
 
 __version__ = "0.1.0"
 

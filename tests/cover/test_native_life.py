@@ -132,7 +132,7 @@ def test_where_and_hide(tmp_path):
     assert len(found.lines) == 6
     assert len(found.image.functions()) == 2
     hidden = compiled(WORK + "work(2)\n")
-    assert not cover(hidden, hide=hidden.co_filename[:-3]).lines
+    assert not cover(hidden, hide=hidden.co_filename).lines
 
 
 # ---- forks ----

@@ -44,7 +44,7 @@ def _parts(_name: str, text: str) -> list[str]:
 
 VERB = Verb(
     "cover",
-    "seismo cover [options] SCRIPT|-m MODULE|-c CODE [ARGS...]",
+    "seismo cover [options] SCRIPT|-m MODULE|-c CODE|- [ARGS...]",
     __doc__ or "",
     (
         OUTPUT,
@@ -87,7 +87,7 @@ VERB = Verb(
 
 
 def main(words: list[str]) -> int:
-    """Runs the program. Returns only when there is none to run or the program ran to its end; raises what it raises."""
+    """Runs the program. Returns only when there is none to run; raises what it raises, or SystemExit at its end."""
     return VERB.main(words, _make)
 
 

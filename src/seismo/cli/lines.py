@@ -29,7 +29,7 @@ _SETTINGS = ("source", "clock", "timing", "where", "opcodes", "flush_ms")
 
 VERB = Verb(
     "lines",
-    "seismo lines [options] SCRIPT|-m MODULE|-c CODE [ARGS...]",
+    "seismo lines [options] SCRIPT|-m MODULE|-c CODE|- [ARGS...]",
     __doc__ or "",
     (
         OUTPUT,
@@ -69,7 +69,7 @@ VERB = Verb(
 
 
 def main(words: list[str]) -> int:
-    """Runs the program. Returns only when there is none to run or the program ran to its end; raises what it raises."""
+    """Runs the program. Returns only when there is none to run; raises what it raises, or SystemExit at its end."""
     return VERB.main(words, _make)
 
 

@@ -36,7 +36,7 @@ def _where(_name: str, text: str) -> str:
 
 VERB = Verb(
     "profile",
-    "seismo profile [options] SCRIPT|-m MODULE|-c CODE [ARGS...]",
+    "seismo profile [options] SCRIPT|-m MODULE|-c CODE|- [ARGS...]",
     __doc__ or "",
     (
         OUTPUT,
@@ -82,7 +82,7 @@ VERB = Verb(
 
 
 def main(words: list[str]) -> int:
-    """Runs the program. Returns only when there is none to run or the program ran to its end; raises what it raises."""
+    """Runs the program. Returns only when there is none to run; raises what it raises, or SystemExit at its end."""
     return VERB.main(words, _make)
 
 

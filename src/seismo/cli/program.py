@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         """What a verb makes of its words."""
 
         def go(self) -> int:
-            """Runs the program. Returns only when there is none or it ran to its end; raises what it raises."""
+            """Runs the program. Returns only when there is none; raises what it raises, or SystemExit at its end."""
 
 
 # What may go wrong before the program begins. Later, what goes wrong is the program's.
@@ -157,7 +157,7 @@ class Verb:
     def main(self, words: list[str], make: Callable[[Given, Program], Run]) -> int:
         """Runs what make(given, program) gives; what that raises is said here, as are bad words, and help.
 
-        Returns only when there is no program to run or it ran to its end; raises what it raises.
+        Returns only when there is no program to run; raises what the program raises, or SystemExit at its end.
         """
         try:
             given, program = self.read(words)
@@ -186,7 +186,9 @@ class Verb:
                 program = Program("module" if word == "-m" else "code", what, rest)
             elif word[:2] in ("-m", "-c") and word[2:3] not in ("", "-"):  # -mMODULE, as python takes it
                 program = Program("module" if word[1] == "m" else "code", word[2:], rest)
-            elif word.startswith("-") and word != "--" and not (self.before and word == "-"):
+            elif word == "-" and (not self.before or "before" in given):
+                program = Program("stdin", word, rest)
+            elif word.startswith("-") and word not in ("-", "--"):
                 self._option(given, word, rest)
                 continue
             elif self.before and "before" not in given and word and word != "--":
@@ -271,7 +273,12 @@ class Verb:
                 parser.add_argument(*option.names, metavar=option.metavar or None, choices=choices, help=option.help)
 
     def check(self, program: Program) -> None:
-        """Raises UsageError for a script that cannot be opened."""
+        """Reads a program from stdin. Raises UsageError when it, or the script, cannot be read."""
+        if program.kind == "stdin":
+            try:
+                program.read_stdin()
+            except OSError as error:
+                raise UsageError(f"cannot read the program from standard input: {error.strerror or error}") from None
         if program.kind != "script" or program.importable:
             return
         try:
@@ -291,8 +298,9 @@ class Verb:
 def run(program: Program, begin: Callable[[], None], ended: Callable[[str], None], give_up: Callable[[], None]) -> int:
     """Runs the program: begin() last before its first instruction, ended(how) when its main module is through.
 
-    Returns only when it ran to its end, or begin() raised a SeismoError, which is then said; what the program raises
-    goes up. give_up(): nothing of the program has run.
+    Returns only when begin() raised a SeismoError, which is then said. What the program raises goes up, and so does a
+    SystemExit of ours when it ran to its end: the launcher below us calls sys.exit with what we return, and that call
+    would be recorded as the program's. give_up(): nothing of the program has run.
     """
     from seismo.record import run
 
@@ -320,7 +328,7 @@ def run(program: Program, begin: Callable[[], None], ended: Callable[[str], None
         if not began or _never_ran(error):
             give_up()
         raise
-    return 0
+    raise SystemExit(0)
 
 
 def _never_ran(error: BaseException) -> bool:
@@ -437,10 +445,11 @@ class Recording:
         process.at_end = self._end
 
     def go(self) -> int:
-        """Runs the program. Returns only when there is none or it ran to its end; raises what it raises."""
-        from seismo.record import children
+        """Runs the program. Returns only when there is none; raises what it raises, or SystemExit at its end."""
+        from seismo.record import children, engine
 
         def begin() -> None:
+            engine.hide_launcher()
             children.wrap_exits(self.process)
             if self.process.parts:
                 children.wrap_starts(self.process)

@@ -44,7 +44,7 @@ def _some(name: str, text: str) -> int:
 
 VERB = Verb(
     "refs",
-    "seismo refs [options] SCRIPT|-m MODULE|-c CODE [ARGS...]",
+    "seismo refs [options] SCRIPT|-m MODULE|-c CODE|- [ARGS...]",
     __doc__ or "",
     (
         OUTPUT,
@@ -86,7 +86,7 @@ VERB = Verb(
 
 
 def main(words: list[str]) -> int:
-    """Runs the program. Returns only when there is none to run or the program ran to its end; raises what it raises."""
+    """Runs the program. Returns only when there is none to run; raises what it raises, or SystemExit at its end."""
     return VERB.main(words, _make)
 
 
@@ -125,7 +125,7 @@ def _span(text: str, program: Program) -> str:
     from seismo.record.engine import spanned
 
     expression = spanned(text)
-    if program.kind == "code":
+    if program.kind in ("code", "stdin"):
         return str(expression)
     name = program.what if program.kind == "module" else program.name
     return str(expression.with_main(name))

@@ -40,7 +40,7 @@ def _function_name(name: str, text: str) -> str:
 
 VERB = Verb(
     "watch",
-    "seismo watch EXPRESSION [options] SCRIPT|-m MODULE|-c CODE [ARGS...]",
+    "seismo watch EXPRESSION [options] SCRIPT|-m MODULE|-c CODE|- [ARGS...]",
     __doc__ or "",
     (
         Option("--args", "args", "show the arguments of calls"),
@@ -77,7 +77,7 @@ VERB = Verb(
 
 
 def main(words: list[str]) -> int:
-    """Runs the program. Returns only when there is none to run or the program ran to its end; raises what it raises."""
+    """Runs the program. Returns only when there is none to run; raises what it raises, or SystemExit at its end."""
     return VERB.main(words, _Run)
 
 
@@ -115,6 +115,8 @@ class _Run:
         self.watch: Watch = Watch(given["before"], actions, **settings)
         if program.kind == "code":
             source.give("<string>", program.what)
+        elif program.kind == "stdin":
+            source.give("<stdin>", program.text.decode("utf-8", "replace"))
 
     def go(self) -> int:
         """Runs the program."""

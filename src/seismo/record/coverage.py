@@ -298,7 +298,7 @@ def start(settings: dict[str, object], fd: int = -1, user: object = None) -> boo
             if settings.get("flush_ms"):
                 how["flush_ms"] = settings["flush_ms"]
             where = _core.Filter(parse(expression(settings)).program)
-            _core.cover_start(where=where, fd=fd, hide=engine.HIDE, meta=meta(settings), **how)
+            _core.cover_start(where=where, fd=fd, hide=engine.hidden(), meta=meta(settings), **how)
         except (RuntimeError, ValueError) as reason:
             raise RecordingError("coverage cannot be recorded", str(reason), "see: seismo doctor") from None
         _settings = settings

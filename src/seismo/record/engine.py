@@ -20,6 +20,7 @@ from seismo.record.forks import new_lock
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import FrameType
     from typing import TypeVar, TypeVarTuple
 
     from seismo import _core
@@ -35,6 +36,24 @@ else:
 
 # Frames of these files are left out of every recording.
 HIDE = __file__[: -len("record/engine.py")]
+
+_launchers: set[str] = set()
+
+
+def hide_launcher() -> None:
+    """Leaves the script out, too, that called us to run a program: its last lines run when that has ended."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if frame.f_globals.get("__name__") == "__main__" and not name.startswith(HIDE):
+            _launchers.add(name)
+        frame = frame.f_back
+
+
+def hidden() -> str:
+    """The files that are left out, a line each; what ends with a slash stands for all below."""
+    return "\n".join([HIDE, *sorted(printable(name) for name in _launchers if "\n" not in name)])
+
 
 SETTINGS = {
     "source": (None, "monitoring", "profilefunc", "evalframe", "tracefunc"),
@@ -194,7 +213,7 @@ def _start(settings: dict[str, object], fd: int, meta: str, frames: bool) -> Non
     if "span" in options:
         options["span"] = _core.Filter(spanned(options["span"]).program)
     try:
-        _core.start(fd=fd, meta=meta, hide=HIDE, **options, **about_process())  # type: ignore[arg-type]
+        _core.start(fd=fd, meta=meta, hide=hidden(), **options, **about_process())  # type: ignore[arg-type]
     except (RuntimeError, ValueError) as reason:
         raise RecordingError("this program cannot be recorded", str(reason), "see: seismo doctor") from None
 

@@ -1,4 +1,4 @@
-"""Runs a program as `python SCRIPT`, `python -m MODULE` or `python -c CODE` would, in this interpreter, recorded.
+"""Runs a program as `python SCRIPT`, `python -m MODULE`, `python -c CODE` or `python -` would, recorded.
 
 Shape. The program runs inside a call of ours, but all that follows is left to the interpreter: what the program raises
 goes on up through our frames to the interpreter's own top, so that SystemExit, the exit status, dying of SIGINT,
@@ -27,14 +27,19 @@ if TYPE_CHECKING:
 
 
 class Program:
-    """What to run. kind: "script", "module" or "code"; what: its path, name or text; args: the program's arguments."""
+    """What to run. args: the program's arguments.
 
-    __slots__ = ("args", "importable", "kind", "what")
+    kind: "script", "module", "code" or "stdin"; what: its path, name or text, of stdin "-". text: what read_stdin()
+    has read.
+    """
+
+    __slots__ = ("args", "importable", "kind", "text", "what")
 
     def __init__(self, kind: str, what: str, args: list[str]) -> None:
         self.kind = kind
         self.what = what
         self.args = args
+        self.text = b""
         self.importable = kind == "script" and _importable(self.full)  # a folder or an archive
 
     @property
@@ -50,7 +55,7 @@ class Program:
     @property
     def command(self) -> list[str]:
         """The words after `python` that run the same program without us."""
-        if self.kind == "script":
+        if self.kind in ("script", "stdin"):
             return [self.what, *self.args]
         return ["-m" if self.kind == "module" else "-c", self.what, *self.args]
 
@@ -59,8 +64,15 @@ class Program:
         """A short name for files."""
         if self.kind == "code":
             return "command"
+        if self.kind == "stdin":
+            return "stdin"
         name = self.what if self.kind == "module" else os.path.splitext(os.path.basename(self.what.rstrip("/")))[0]
         return "".join(c if c.isprintable() and c != "/" else "_" for c in name)[:80] or "program"
+
+    def read_stdin(self) -> None:
+        """Reads a program that is on the standard input, to its end, as the interpreter does. Raises OSError."""
+        while some := os.read(0, 1 << 16):
+            self.text += some
 
 
 def run(program: Program, begin: Callable[[], None], ended: Callable[[str], None]) -> None:
@@ -69,6 +81,8 @@ def run(program: Program, begin: Callable[[], None], ended: Callable[[str], None
     begin: called last before its first instruction. ended: called with how it ended, when its main module is through
     (its threads and atexit handlers are not): an exit status as text, or an exception's name.
     """
+    from seismo import _core  # whoever records has loaded it
+
     main = _prepare(program)
     code: CodeType | None = None
     began = False
@@ -77,13 +91,17 @@ def run(program: Program, begin: Callable[[], None], ended: Callable[[str], None
             code = _compile_command(program.what)
         elif program.kind == "script" and not program.importable:
             code = _load_script(program.full, main)
+        elif program.kind == "stdin":
+            code = _load_stdin(program.text, main)
         if code is not None:
             try:
                 began = True
                 begin()
+                _core.forget_depth(True)
                 exec(code, main.__dict__)  # noqa: S102  it is what this is for
             finally:
-                if program.kind == "script":  # as the interpreter does
+                _core.restore_depth()
+                if program.kind in ("script", "stdin"):  # as the interpreter does
                     main.__dict__.pop("__file__", None)
                     main.__dict__.pop("__cached__", None)
         else:
@@ -91,10 +109,14 @@ def run(program: Program, begin: Callable[[], None], ended: Callable[[str], None
 
             began = True
             begin()
-            if program.kind == "module":
-                _run_module_as_main(program.what)
-            else:
-                _run_module_as_main("__main__", False)
+            try:
+                _core.forget_depth(False)
+                if program.kind == "module":
+                    _run_module_as_main(program.what)
+                else:
+                    _run_module_as_main("__main__", False)
+            finally:
+                _core.restore_depth()
         ended("0")
     except SystemExit as stop:
         ended(_status(stop.code))
@@ -185,6 +207,15 @@ def _load_script(full: str, main: ModuleType) -> CodeType:
         source = file.read()
     compiled_code: CodeType = compile(source, full, "exec", 0, dont_inherit=True)
     return compiled_code
+
+
+def _load_stdin(text: bytes, main: ModuleType) -> CodeType:
+    """The code of a program from the standard input, and its names in __main__. Raises what compiling raises."""
+    main.__dict__["__file__"] = "<stdin>"
+    if sys.version_info < (3, 15):
+        main.__dict__["__cached__"] = None
+    code: CodeType = compile(text, "<stdin>", "exec", 0, dont_inherit=True)
+    return code
 
 
 def _open_code(path: str):  # type: ignore[no-untyped-def]  # a typed one would import typing

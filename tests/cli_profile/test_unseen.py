@@ -1,0 +1,179 @@
+"""What a program could notice of being recorded, under every verb that runs one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import seismo
+from seismo.record import refs
+
+VERBS = {
+    "profile": ["profile", "-q", "-o", "r.seismo"],
+    "lines": ["lines", "-q", "-o", "r.seismo"],
+    "cover": ["cover", "-q", "--branch", "-o", "r.seismo"],
+    "refs": ["refs", "-q", "-o", "r.seismo"],
+    "watch": ["watch", 'call("no_such_function")', "-q"],
+}
+if refs.why_not():
+    del VERBS["refs"]
+
+DEPTH = """
+import sys
+def reached(n=1):
+    try: return reached(n + 1)
+    except RecursionError: return n
+def nested():
+    low, high = 1, 50000
+    while low < high - 1:
+        n = (low + high) // 2
+        made = []
+        for _ in range(n): made = [made]
+        try: repr(made); low = n
+        except RecursionError: high = n
+    return low
+print(reached(), sys.getrecursionlimit(), NESTED)
+sys.setrecursionlimit(500)
+print(reached(), sys.getrecursionlimit(), NESTED)
+try: sys.setrecursionlimit(1)
+except RecursionError as error: print(error)
+def deep(n): return deep(n - 1) if n else sys.setrecursionlimit(60)
+try: deep(70)
+except RecursionError as error: print(error)
+sys.setrecursionlimit(1000)
+import atexit, threading
+atexit.register(lambda: print(reached()))
+thread = threading.Thread(target=lambda: print(reached()))
+thread.start(); thread.join()
+sys.stderr.write(str(reached()))
+raise ValueError("shown as bare")
+"""
+
+
+@pytest.fixture(params=VERBS)
+def verb(request):
+    return ["-m", "seismo", *VERBS[request.param]]
+
+
+def test_the_depth_of_recursion(lab, verb):
+    # From 3.14 on, C code is bounded by the stack's addresses, of which ours take some.
+    lab.write("depth.py", DEPTH.replace("NESTED", "nested()" if sys.version_info < (3, 14) else "0"))
+    lab.write("bin/seismo", LAUNCHER)  # -m seismo would use runpy before the program does, which is then specialized
+    for words in (["depth.py"], ["-m", "depth"], ["-c", (lab.folder / "depth.py").read_text()]):
+        bare, recorded = lab.bare(*words), lab.run(["bin/seismo", *verb[2:], *words])
+        assert (recorded.out, recorded.err, recorded.status) == (bare.out, bare.err, bare.status)
+
+
+STDIN = """# coding: utf-8
+import sys
+print(sorted(globals()), __name__, __file__, sys.argv, sys.path[0], sys.orig_argv, repr(sys.stdin.read()))
+def f(n):
+    return 1 // n
+f(1)
+sys.exit(f(int(sys.argv[1])))
+"""
+
+
+def test_a_program_on_standard_input(lab, verb):
+    for number in ("0", "1"):
+        bare, recorded = lab.bare("-", number, stdin=STDIN), lab.run([*verb, "-", number], stdin=STDIN)
+        assert (recorded.out, recorded.err, recorded.status) == (bare.out, bare.err, bare.status)
+    for text in ("def f(:\n", "", "import sys; sys.exit('bye')"):
+        bare, recorded = lab.bare("-", stdin=text), lab.run([*verb, "-"], stdin=text)
+        assert (recorded.out, recorded.err, recorded.status) == (bare.out, bare.err, bare.status)
+
+
+def test_what_is_counted_of_a_program_on_standard_input(lab):
+    lab.same("-", "1", stdin=STDIN)
+    assert lab.calls()["f"] == 2
+    assert (
+        lab.run(["-m", "seismo", "profile", "-q", "-"], stdin="pass").status,
+        len([*lab.folder.glob("stdin-*")]),
+    ) == (
+        0,
+        1,
+    )
+    closed = subprocess.run(
+        f"{sys.executable} -m seismo profile - <&-",
+        shell=True,
+        cwd=lab.folder,
+        env=lab.environment,
+        capture_output=True,
+        text=True,
+    )
+    assert (closed.returncode, closed.stdout) == (2, "")
+    assert "cannot read the program from standard input" in closed.stderr
+
+
+LAUNCHER = """import re
+import sys
+from seismo.cli.main import main
+if __name__ == '__main__':
+    sys.argv[0] = re.sub(r'(-script\\.pyw|\\.exe)?$', '', sys.argv[0])
+    sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("way", ["relative", "link", "zipapp", "module"])
+def test_the_launcher_is_in_no_recording(lab, way):
+    """Neither its lines nor the call of sys.exit by which it ends; the program's own call of that is."""
+    import zipfile
+
+    lab.write("bin/seismo", LAUNCHER)
+    (lab.folder / "bin/link").symlink_to("seismo")
+    with zipfile.ZipFile(lab.folder / "bin/seismo.pyz", "w") as archive:
+        archive.writestr("__main__.py", LAUNCHER)
+    lab.write("work/a.py", "import sys\nprint(1)\nif len(sys.argv) > 1: sys.exit(0)\n")
+    command = {"relative": ["../bin/seismo"], "link": ["../bin/link"], "zipapp": ["../bin/seismo.pyz"]}.get(
+        way, ["-m", "seismo"]
+    )
+    recording = lab.folder / "work/r.seismo"
+    for name, words in VERBS.items():
+        for args in ([], ["exit"]) if name == "profile" else ([],):
+            ended = lab.run([*command, *words, "a.py", *args], cwd=lab.folder / "work")
+            assert (ended.out, ended.err, ended.status) == ("1\n", "", 0)
+            if name == "watch":
+                continue
+            opened = lab.open(recording)
+            files = {Path(row.file).name for row in opened.functions if row.file and not row.file.startswith("<")}
+            assert files <= {"a.py"} or name == "refs", name
+            ours = [row.file for row in opened.functions if "seismo" in row.file and "a.py" not in row.file]
+            assert not ours, name
+            calls = {row.qualname: row.calls for row in opened.functions if row.kind}
+            if name == "profile":
+                assert calls.get("exit", 0) == len(args)
+                assert calls["print"] == 1
+
+
+def test_threads_and_handlers_after_the_end_are_recorded(lab):
+    lab.write(
+        "x.py",
+        "import atexit, sys, threading, time\ndef late(): pass\ndef last(): late()\natexit.register(last)\n"
+        "ended = threading.Event()\ndef work():\n    threading.main_thread().join()\n    late()\n"
+        "threading.Thread(target=work).start()\nif len(sys.argv) > 1: sys.exit(3)\n",
+    )
+    for words in ([], ["exit"]):
+        lab.same("x.py", *words)
+        assert lab.calls()["late"] == 2
+        names = {row.qualname: row.calls for row in lab.open().functions if row.kind}
+        assert names.get("exit", 0) == len(words)
+
+
+def test_pytest_warns_of_nothing(lab, verb):
+    """An installed seismo is one of pytest's plugins, whose modules it would rewrite: it is imported already."""
+    metadata = "Metadata-Version: 2.1\nName: seismo\nVersion: 99\n"
+    lab.write("site/seismo-99.dist-info/METADATA", metadata)
+    lab.write("site/seismo-99.dist-info/entry_points.txt", "[pytest11]\nseismo = seismo.plugins.pytest_plugin\n")
+    lab.write("site/seismo-99.dist-info/RECORD", "seismo/__init__.py,,\nseismo/plugins/pytest_plugin.py,,\n")
+    lab.environment["PYTHONPATH"] = os.pathsep.join([str(Path(seismo.__file__).parents[1]), str(lab.folder / "site")])
+    lab.write("work/pytest.ini", "[pytest]\nfilterwarnings = error\n")
+    lab.write("work/test_a.py", "def test(): pass\n")
+    words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "console_output_style=classic"]
+    ended = lab.run([*verb, *words], cwd=lab.folder / "work")
+    assert "1 passed in" in ended.out
+    assert "warning" not in ended.out + ended.err
+    assert ended.status == 0
