@@ -66,13 +66,8 @@ static int64_t unix_ns(void) {
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static void plan_flush(uint64_t took) {
-    /* A flush may take 2 % of the time: with a large tree they become rarer by themselves. */
-    uint64_t interval = (uint64_t)((double)sm_engine.settings.flush_ns / sm_engine.clock.ns_per_tick);
-    if (interval < took * 50)
-        interval = took * 50;
-    uint64_t now = sm_clock_read(&sm_engine.clock);
-    sm_engine.next_flush = sm_engine.settings.flush_ns == 0 ? UINT64_MAX : now + interval;
+static void plan_flush(uint64_t from, uint64_t interval) {
+    sm_engine.next_flush = interval == 0 ? UINT64_MAX : from + interval;
 }
 
 /* A new recording begins: clock, counters, recorder. */
@@ -89,7 +84,8 @@ static void begin(void) {
     replace_text(&sm_engine.exit, "");
     sm_engine.start_ns = unix_ns();
     sm_engine.start_ticks = sm_clock_read(&sm_engine.clock);
-    plan_flush(0);
+    sm_engine.flush_took = 0;
+    plan_flush(sm_engine.start_ticks, sm_engine_interval(0));
 }
 
 static int open_output(int fd) {
@@ -243,7 +239,7 @@ void sm_engine_stop(const char *exit) {
     if (sm_engine.beside.recorder != NULL)
         sm_engine.beside.recorder->stop();
     if (sm_engine.output.writer != NULL && !sm_engine.forked)
-        sm_engine_save(&sm_engine.output, true);
+        sm_engine_write(&sm_engine.output, true);
     sm_engine.running = false;
 }
 
@@ -252,11 +248,13 @@ void sm_engine_flush(void) {
         return;
     uint64_t before = sm_clock_read(&sm_engine.clock);
     sm_writer *writer = sm_engine.output.writer;
-    if (writer != NULL && sm_writer_error(writer) != 0 && sm_writer_behind(writer))
+    sm_engine.flush_most = 0;
+    if (writer != NULL && sm_writer_is_stuck(writer))
         sm_writer_flush(writer); /* the disk is full: nothing new before the old is written */
     else if (writer != NULL)
-        sm_engine_save(&sm_engine.output, false);
-    plan_flush(sm_clock_read(&sm_engine.clock) - before);
+        sm_engine_write(&sm_engine.output, false);
+    uint64_t took = sm_clock_read(&sm_engine.clock) - before;
+    plan_flush(before, sm_engine.flush_most != 0 ? sm_engine.flush_most : sm_engine_interval(took));
 }
 
 void sm_engine_tick(sm_thread *Py_UNUSED(thread)) {

@@ -128,7 +128,8 @@ typedef struct {
     uint64_t threshold_ticks; /* a segment that is longer is worth its clock reads */
     sm_thread *threads;       /* newest first; of this and, while their threads live, of earlier sessions */
     uint32_t thread_count;
-    uint64_t next_flush, flush_ticks;              /* ticks */
+    uint64_t next_flush;                           /* ticks */
+    uint64_t flush_took, flush_most;               /* ticks: the last flush; and how long until the next at most */
     sm_output output;                              /* the file; writer NULL: none */
     bool same_frames;                              /* a forked child: what its parent left out stays out */
     bool from_here;                                /* the frames of the starting thread are no part of the recording */
@@ -207,6 +208,10 @@ PyObject *sm_engine_snapshot(void);
 bool sm_engine_open(sm_output *output, sm_writer *writer, bool whole);
 /* Writes what changed (whole: everything) and flushes. last: the end of the recording, with the END chunk. */
 void sm_engine_save(sm_output *output, bool last);
+/* The same into the file, which may be written anew. */
+void sm_engine_write(sm_output *output, bool last);
+/* Ticks until the next flush, of which one took so many ticks; 0: none is wanted. */
+uint64_t sm_engine_interval(uint64_t took);
 int sm_engine_after_fork(int fd, const char *meta);
 
 /* calibrate.c: measures what the probes cost, with the clock, source, recorder and settings at hand. -1 with an

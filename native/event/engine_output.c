@@ -71,6 +71,22 @@ static void write_threads(sm_output *output, uint64_t now, int64_t now_ns) {
     }
 }
 
+/* How long events may go unwritten from now on; 0: for ever. A flush may take 2 % of the time: with a large tree they
+ * become rarer by themselves. */
+uint64_t sm_engine_interval(uint64_t took) {
+    uint64_t interval = (uint64_t)((double)sm_engine.settings.flush_ns / sm_engine.clock.ns_per_tick);
+    return interval != 0 && interval < took * 50 ? took * 50 : interval;
+}
+
+/* The last rows of a save, when most of its work is done: what remains takes no longer than what has been done. */
+static void write_unended(sm_output *output, bool last, uint64_t began) {
+    uint64_t took = 2 * (sm_clock_read(&sm_engine.clock) - began);
+    uint64_t most = sm_engine_interval(took > sm_engine.flush_took ? took : sm_engine.flush_took);
+    sm_engine.flush_took = took;
+    sm_engine.flush_most = most;
+    sm_output_unended(output, last ? 0 : most == 0 ? INT64_MAX : (uint64_t)sm_clock_ns(&sm_engine.clock, (double)most));
+}
+
 void sm_engine_save(sm_output *output, bool last) {
     int64_t now_ns = now_unix_ns();
     uint64_t now = sm_clock_read(&sm_engine.clock);
@@ -95,8 +111,33 @@ void sm_engine_save(sm_output *output, bool last) {
     sm_output_loss(output, "clock-drift", sm_engine.clock.drifts, -1,
                    "times that the processor's counter ran off the monotonic clock by more than 1 in 1,000");
     sm_output_write_failed(output);
+    write_unended(output, last, now);
     if (last)
         sm_writer_finish(output->writer);
     else
         sm_writer_flush(output->writer);
+}
+
+static bool save_anew(sm_output *output, bool last) {
+    sm_output fresh;
+    sm_writer *writer = sm_output_renew(output);
+    if (writer == NULL)
+        return false;
+    bool open = sm_engine_open(&fresh, writer, false);
+    if (open) {
+        fresh.anew = true;
+        sm_engine_save(&fresh, last);
+        fresh.anew = false;
+        if (sm_output_take_place(&fresh, output))
+            return true;
+    }
+    output->anew = open; /* what the recorders took for written is not in this file */
+    return false;
+}
+
+void sm_engine_write(sm_output *output, bool last) {
+    if (save_anew(output, last))
+        return;
+    sm_engine_save(output, last);
+    output->anew = false;
 }

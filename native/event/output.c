@@ -34,6 +34,22 @@ void sm_output_close(sm_output *output) {
     memset(output, 0, sizeof *output);
 }
 
+sm_writer *sm_output_renew(const sm_output *output) {
+    return sm_writer_grown(output->writer) ? sm_writer_renew(output->writer) : NULL;
+}
+
+bool sm_output_take_place(sm_output *fresh, sm_output *output) {
+    bool done = fresh->lost == 0 && sm_writer_take_place(fresh->writer, output->writer);
+    if (!done) {
+        sm_output_close(fresh);
+        return false;
+    }
+    sm_output_close(output);
+    *output = *fresh;
+    memset(fresh, 0, sizeof *fresh);
+    return true;
+}
+
 static void write_function(sm_output *output, const sm_function *function, sm_output_function *known) {
     if (known->number == 0) {
         known->number = ++output->functions_count;
@@ -94,6 +110,10 @@ void sm_output_write_failed(sm_output *output) {
     char detail[128];
     snprintf(detail, sizeof detail, "a write failed: %s", error != 0 ? strerror(error) : "");
     sm_output_loss(output, "write-failed", error != 0, -1, detail);
+}
+
+void sm_output_unended(sm_output *output, uint64_t most_ns) {
+    sm_output_loss(output, "cut-short", most_ns, -1, "");
 }
 
 static int64_t now_unix_ns(void) {

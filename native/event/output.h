@@ -27,8 +27,13 @@ typedef struct {
     uint32_t losses;
     uint64_t told; /* of the first 64 losses: a bit for each that the file has */
     uint64_t lost; /* functions not taken in for want of memory */
-    bool whole;    /* everything, not only what changed since the last flush */
+    bool whole;    /* an image: everything, not only what changed since the last flush, and nothing is remembered */
+    bool anew;     /* the file begins once more: everything, and it is remembered. What was is in another file */
 } sm_output;
+
+static inline bool sm_output_all(const sm_output *output) {
+    return output->whole || output->anew;
+}
 
 /* What a recording tells of its process. Borrowed while a call lasts; NULL: unknown. */
 typedef struct {
@@ -42,11 +47,21 @@ typedef struct {
 bool sm_output_open(sm_output *output, sm_writer *writer, bool whole, const sm_about *about);
 void sm_output_close(sm_output *output); /* writes nothing; may be called again */
 
+/* The file anew, when most of it is out of date (file/writer_renew.c). sm_output_renew: `fresh` is to be opened with
+ * the writer that it returns and to be saved with everything; NULL: not now. sm_output_take_place: after that. True:
+ * `fresh` is the output now; false: it is closed, and the old one goes on. */
+sm_writer *sm_output_renew(const sm_output *output);
+bool sm_output_take_place(sm_output *fresh, sm_output *output);
+
 /* The one row of the process; a later one replaces it. */
 void sm_output_process(sm_output *output, const sm_about *about);
 
 /* The number of a function in an output; writes the function first if it must. UINT32_MAX: out of memory. */
 uint32_t sm_output_function_number(sm_output *output, const sm_function *function);
+
+/* That the recording has no end yet, so that a reader of what a killed program left can say so. most_ns: how long
+ * events may go unwritten; 0: this is the end. */
+void sm_output_unended(sm_output *output, uint64_t most_ns);
 
 /* One row a kind, which a later one replaces when losses come in the same order: set output->losses to 0 first. */
 void sm_output_loss(sm_output *output, const char *kind, uint64_t count, int64_t thread, const char *detail);

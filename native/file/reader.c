@@ -411,6 +411,7 @@ sm_read_status sm_read(const uint8_t *bytes, size_t size, sm_read_data *data) {
         sm_read_problem(data, size, "cut off in its header");
         return SM_READ_OK;
     }
+    data->behind = (sm_get_u16(bytes + SM_FILE_FLAGS_AT) & SM_FILE_BEHIND) != 0;
     reader r = {.data = data, .bytes = bytes, .size = size};
     sm_crc32_init(&r.crc);
     bool read = read_chunks(&r) && sm_read_check(data, size);

@@ -29,6 +29,7 @@ typedef struct {
 typedef struct {
     unsigned version;
     int finished;        /* the last chunk was an END */
+    int behind;          /* whoever wrote it could not write all that it had */
     size_t strings;      /* with string 0 */
     int64_t *offsets;    /* owned; strings + 1 of them: where each begins in string_data */
     size_t offsets_room; /* allocated */

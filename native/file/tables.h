@@ -335,6 +335,8 @@ enum { SM_ENCODING_UVARINT = 0, SM_ENCODING_DELTA = 1, SM_ENCODING_F64 = 2 };
 
 #define SM_FILE_MAGIC "\x8fseismo\n" /* 8 bytes; the first is no ASCII, the last shows a text-mode copy */
 #define SM_FILE_VERSION 1
+#define SM_FILE_FLAGS_AT 10
+#define SM_FILE_BEHIND 1   /* flag: a write failed and what it was to write is missing */
 #define SM_FILE_HEADER 16  /* bytes: magic, u16 version, u16 flags, u32 reserved */
 #define SM_CHUNK_HEADER 12 /* bytes: u32 payload length, u32 kind, u32 crc32 of kind and payload */
 

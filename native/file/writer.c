@@ -16,60 +16,25 @@
  *
  * Whose descriptor. A program may close every descriptor it does not know (daemons do) and open files of its own in
  * their place. So each write checks that the descriptor is still the file it was at the start. Writing is positional,
- * so that neither the program nor a forked child moves our position.
+ * so that neither the program nor a forked child moves our position. Each write also checks that the file is as long as
+ * it was left: what stands behind a hole is worth nothing, so a file that was cut is not gone on with, but is written
+ * anew (writer_renew.c).
  */
 #include "file/writer.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/buffer.h"
-#include "base/crc32.h"
 #include "base/varint.h"
+#include "file/writer_inside.h"
 
 enum {
     ROWS_A_CHUNK = 16384,        /* 2 MB of tree nodes in memory; the unit that a cut-off file can lose */
     STRINGS_A_CHUNK = 1 << 20,   /* bytes; a longer string has a chunk of its own */
     LONGEST_STRING = 64 << 20,   /* bytes; what is longer is cut */
     RECORD_TABLE_COLUMN = 1 + 1, /* u8 column number, u8 encoding */
-};
-
-typedef union {
-    int64_t i;
-    double f;
-} cell;
-
-typedef struct {
-    cell *cells;      /* owned; rows * columns */
-    size_t rows;      /* pending */
-    size_t room;      /* rows allocated */
-    size_t compacted; /* rows that were left by the last compaction */
-} pending;
-
-struct sm_writer {
-    int fd;                   /* borrowed; -1: memory */
-    dev_t device;             /* which file fd was at the start */
-    ino_t inode;              /* */
-    off_t base;               /* where in the file our header is; -1: a pipe */
-    int error;                /* first errno, sticky */
-    bool stuck;               /* the last flush failed: sm_writer_row does not try, the next flush does */
-    uint64_t lost;            /* rows and strings not taken in */
-    uint64_t written;         /* bytes of whole chunks in the file */
-    size_t out_sent;          /* bytes of `out` that a pipe has taken */
-    sm_buffer out;            /* header and chunk on their way; for a memory writer everything */
-    size_t chunk_start;       /* of the chunk being built, in `out` */
-    sm_buffer meta;           /* a pending JSON object each, with its length in front */
-    sm_buffer strings;        /* pending: uvarint length, bytes */
-    uint64_t strings_total;   /* with string 0 */
-    uint64_t strings_written; /* the index that the first pending one has */
-    sm_buffer index;          /* the chunks written: uvarint kind, uvarint distance from the one before */
-    uint64_t index_count;
-    uint64_t index_last; /* offset of the last one */
-    pending tables[SM_TABLES];
-    sm_crc32 crc;
 };
 
 static void fail(sm_writer *w, int error) {
@@ -92,6 +57,7 @@ sm_writer *sm_writer_new(int fd) {
         w->device = is.st_dev;
         w->inode = is.st_ino;
         w->base = S_ISREG(is.st_mode) ? lseek(fd, 0, SEEK_CUR) : -1;
+        sm_writer_find_path(w);
     }
     uint8_t header[SM_FILE_HEADER] = SM_FILE_MAGIC;
     sm_put_u16(header + 8, SM_FILE_VERSION);
@@ -113,6 +79,7 @@ void sm_writer_free(sm_writer *w) {
     sm_buffer_free(&w->meta);
     sm_buffer_free(&w->strings);
     sm_buffer_free(&w->index);
+    sm_writer_forget_path(w);
     sm_free(w);
 }
 
@@ -208,12 +175,23 @@ void sm_writer_row(sm_writer *w, sm_table_kind table, const int64_t *ints, const
 
 /* ---- writing ---- */
 
-static bool is_our_file(const sm_writer *w) {
-    struct stat is;
-    if (fstat(w->fd, &is) < 0) {
+bool sm_writer_holds(const sm_writer *w, struct stat *is) {
+    if (fstat(w->fd, is) < 0) {
         return false;
     }
-    return is.st_dev == w->device && is.st_ino == w->inode;
+    return is->st_dev == w->device && is->st_ino == w->inode;
+}
+
+/* A full disk takes no new bytes, but other ones in place of old: so the header says that there is more to come. */
+static void mark_behind(sm_writer *w, bool behind) {
+    uint8_t flags[2];
+    if (behind == w->marked || w->base < 0 || w->written == 0) {
+        return;
+    }
+    sm_put_u16(flags, behind ? SM_FILE_BEHIND : 0);
+    if (pwrite(w->fd, flags, sizeof flags, w->base + SM_FILE_FLAGS_AT) == sizeof flags) {
+        w->marked = behind;
+    }
 }
 
 /* Sends all of `out`. True when it is all there. */
@@ -221,8 +199,16 @@ static bool send_out(sm_writer *w) {
     if (w->fd < 0 || w->out.size == 0) {
         return true;
     }
-    if (!is_our_file(w)) {
+    struct stat is;
+    if (!sm_writer_holds(w, &is)) {
         fail(w, EBADF);
+        return false;
+    }
+    if (w->base >= 0 && is.st_size < w->base + (off_t)w->written) {
+        w->torn = true;
+    }
+    if (w->torn) {
+        fail(w, EIO);
         return false;
     }
     while (w->out_sent < w->out.size) {
@@ -238,11 +224,13 @@ static bool send_out(sm_writer *w) {
             if (w->base >= 0 && ftruncate(w->fd, w->base + (off_t)w->written) == 0) {
                 w->out_sent = 0;
             }
+            mark_behind(w, true);
             return false;
         }
         w->out_sent += (size_t)n;
     }
     w->written += w->out.size;
+    mark_behind(w, false);
     w->out.size = w->out_sent = 0;
     return true;
 }
@@ -455,12 +443,21 @@ int sm_writer_behind(const sm_writer *w) {
     return w->fd >= 0 && w->out.size != 0;
 }
 
+int sm_writer_is_stuck(const sm_writer *w) {
+    return w->error != 0 && sm_writer_behind(w) && !(w->torn && sm_writer_grown(w));
+}
+
 uint64_t sm_writer_lost(const sm_writer *w) {
     return w->lost;
 }
 
 uint64_t sm_writer_offset(const sm_writer *w) {
     return w->fd < 0 ? w->out.size : w->written;
+}
+
+void sm_writer_identity(const sm_writer *w, uint64_t identity[2]) {
+    identity[0] = (uint64_t)w->device;
+    identity[1] = (uint64_t)w->inode;
 }
 
 const uint8_t *sm_writer_bytes(const sm_writer *w, size_t *size) {

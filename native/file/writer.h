@@ -37,10 +37,27 @@ void sm_writer_finish(sm_writer *w);
 int sm_writer_error(const sm_writer *w);
 /* Whether the file still lacks something that was flushed. */
 int sm_writer_behind(const sm_writer *w);
+/* Whether a write failed and nothing new is to be put in before a flush has caught up. A file that somebody cut is not
+ * stuck: it can be written anew. */
+int sm_writer_is_stuck(const sm_writer *w);
 /* Rows and strings that were not taken in for want of memory. */
 uint64_t sm_writer_lost(const sm_writer *w);
 /* Bytes in the file, or in memory. */
 uint64_t sm_writer_offset(const sm_writer *w);
+/* Which file it is, as fstat has it: [0] its device, [1] its inode; of memory and after a failed fstat 0 and 0. */
+void sm_writer_identity(const sm_writer *w, uint64_t identity[2]);
+
+/* ---- the whole file anew: see writer_renew.c ---- */
+
+/* Whether so much of the file has been replaced by later rows that it is worth writing it anew. */
+int sm_writer_grown(const sm_writer *w);
+/* A writer into a new file that is to take the place of w's: the caller puts in all that w's recording holds. NULL:
+ * that cannot be done now; w goes on, and the next time that it is grown comes later. */
+sm_writer *sm_writer_renew(sm_writer *w);
+/* After the flush: the new file takes the old one's name and descriptor, and w is to be freed. 0: it could not, or the
+ * new file lacks something: w goes on as it is, and `fresh` is to be freed, which removes its file. */
+int sm_writer_take_place(sm_writer *fresh, sm_writer *w);
+
 /* What a memory writer has written; valid until the next call. */
 const uint8_t *sm_writer_bytes(const sm_writer *w, size_t *size);
 

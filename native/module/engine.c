@@ -9,6 +9,7 @@
 #include "module/module.h"
 #include "module/wiring.h"
 #include "recorder/calltree.h"
+#include "recorder/coverage.h"
 #include "recorder/lifetimes.h"
 #include "recorder/linetimes.h"
 #include "source/sources.h"
@@ -247,6 +248,22 @@ static PyObject *clock_facts(const sm_clock *clock) {
                          sm_clock_ns(clock, clock->read_ticks), "ns_per_tick", clock->ns_per_tick);
 }
 
+/* Device and inode of the file that an output goes into: another one after it was written anew. */
+static PyObject *file_of(const sm_writer *writer) {
+    uint64_t identity[2] = {0, 0};
+    if (writer != NULL)
+        sm_writer_identity(writer, identity);
+    return Py_BuildValue("KK", (unsigned long long)identity[0], (unsigned long long)identity[1]);
+}
+
+static PyObject *engine_file(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
+    return file_of(sm_engine.output.writer);
+}
+
+static PyObject *cover_file(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
+    return file_of(sm_cover_writer());
+}
+
 static PyObject *engine_status(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
     bool started = sm_engine.recorder != NULL;
     const sm_recorder *recorder = sm_engine.beside.recorder ? sm_engine.beside.recorder : sm_engine.recorder;
@@ -323,6 +340,8 @@ static PyMethodDef functions[] = {
      "In a forked child: forget the parent's counts and go on into fd (-1: memory; -2: stop recording)."},
     {"status", engine_status, METH_NOARGS, "Facts about the recording that runs, or ran last."},
     {"sources", engine_sources, METH_NOARGS, "The sources with whether and why each can be used."},
+    {"file", engine_file, METH_NOARGS, "Device and inode of the file that is recorded into; 0 and 0: none."},
+    {"cover_file", cover_file, METH_NOARGS, "The same of the coverage recorder's file."},
     {"clock_info", engine_clock_info, METH_NOARGS, "The clock that would be taken."},
     {"check", engine_check, METH_NOARGS, "Whether the recorder's structures are consistent (for tests)."},
     {"_advance_clock", advance_clock, METH_O, "Move the simulated clock (for tests)."},

@@ -89,7 +89,8 @@ static PyObject *result_dict(PyObject *module, sm_read_data *data) {
     if (put(dict, "string_offsets", sm_column_new(module, offsets, (Py_ssize_t)data->strings + 1, 'q')) < 0 ||
         put(dict, "string_data", PyBytes_FromStringAndSize(strings, (Py_ssize_t)data->data.size)) < 0 ||
         put(dict, "version", PyLong_FromUnsignedLong(data->version)) < 0 ||
-        put(dict, "finished", PyBool_FromLong(data->finished)) < 0 || put(dict, "meta", meta_list(data)) < 0 ||
+        put(dict, "finished", PyBool_FromLong(data->finished)) < 0 ||
+        put(dict, "behind", PyBool_FromLong(data->behind)) < 0 || put(dict, "meta", meta_list(data)) < 0 ||
         put(dict, "problems", problem_list(data)) < 0 || put(dict, "tables", tables_dict(module, data)) < 0) {
         Py_CLEAR(dict);
     }

@@ -81,7 +81,7 @@ static void save_thread(sm_output *output, sm_thread *thread, uint64_t now) {
             if (sm_tree_is_bound(node)) /* and stays one */
                 rest->flags |= SM_NODE_LOWER_BOUND;
             uint32_t sum = changes(node, rest);
-            if (output->whole || extra != 0 || sum != rest->saved) {
+            if (sm_output_all(output) || extra != 0 || sum != rest->saved) {
                 save_node(output, thread, node, extra);
                 if (!output->whole)
                     rest->saved = sum;

@@ -30,5 +30,6 @@ typedef struct {
     int write_error;
 } sm_cover_facts;
 sm_cover_facts sm_cover_status(void);
+const struct sm_writer *sm_cover_writer(void); /* into the file, or NULL */
 
 #endif

@@ -58,6 +58,10 @@ static void wait_until(uint64_t when) {
         ;
 }
 
+uint64_t sm_cover_flush_period(void) {
+    return flush.period_ns > flush.took * 50 ? flush.period_ns : flush.took * 50;
+}
+
 static void *run(void *unused) {
     pthread_mutex_lock(&flush.lock);
     while (!flush.stop) {
@@ -65,8 +69,7 @@ static void *run(void *unused) {
             pthread_cond_wait(&flush.wake, &flush.lock);
             continue;
         }
-        uint64_t period = flush.period_ns > flush.took * 50 ? flush.period_ns : flush.took * 50;
-        wait_until(sm_monotonic_ns() + period);
+        wait_until(sm_monotonic_ns() + sm_cover_flush_period());
         if (!flush.stop)
             write_now();
     }

@@ -62,7 +62,8 @@ static sm_about about(void) {
 
 /* ---- writing; with the lock ---- */
 
-static void write_rest(sm_output *output) {
+/* last: the end, or an image of what is there now. */
+static void write_rest(sm_output *output, bool last) {
     sm_about of = about();
     sm_output_process(output, &of);
     output->losses = 0;
@@ -75,20 +76,50 @@ static void write_rest(sm_output *output) {
     sm_output_loss(output, "odd-branches", sm_cover.odd_branches, -1,
                    "branch events at places where the code has no branch that is known");
     sm_output_write_failed(output);
+    sm_output_unended(output, last ? 0 : life.flush_ns == 0 ? INT64_MAX : sm_cover_flush_period());
+}
+
+/* Contexts are not kept in memory, so a file that has some cannot be written anew. */
+static bool write_anew(sm_output *output, bool last) {
+    sm_writer *writer = sm_cover_store.context_rows == 0 ? sm_output_renew(output) : NULL;
+    if (writer == NULL)
+        return false;
+    sm_output fresh;
+    sm_about of = about();
+    if (!sm_output_open(&fresh, writer, true, &of))
+        return false;
+    sm_cover_write_all(&fresh);
+    if (last)
+        sm_output_sources(&fresh, life.folder);
+    write_rest(&fresh, last);
+    if (last)
+        sm_writer_finish(writer);
+    else
+        sm_writer_flush(writer);
+    fresh.whole = false;
+    return sm_output_take_place(&fresh, output);
+}
+
+static void write_now(sm_output *output, bool last) {
+    sm_cover_write_counts();
+    sm_cover_end_context();
+    if ((!last && !sm_cover_store.changed) || write_anew(output, last))
+        return;
+    if (last)
+        sm_output_sources(output, life.folder);
+    write_rest(output, last);
+    if (last)
+        sm_writer_finish(output->writer);
+    else
+        sm_writer_flush(output->writer);
 }
 
 static void write_changes(void) {
     sm_output *output = &sm_cover_store.output;
-    if (sm_writer_error(output->writer) != 0 && sm_writer_behind(output->writer)) {
+    if (sm_writer_is_stuck(output->writer))
         sm_writer_flush(output->writer); /* the disk is full: nothing new before the old is written */
-        return;
-    }
-    sm_cover_write_counts();
-    sm_cover_end_context();
-    if (!sm_cover_store.changed)
-        return;
-    write_rest(output);
-    sm_writer_flush(output->writer);
+    else
+        write_now(output, false);
 }
 
 /* ---- start ---- */
@@ -183,11 +214,7 @@ void sm_cover_stop(const char *exit) {
     sm_output *output = &sm_cover_store.output;
     if (!sm_cover.forked && output->writer != NULL) {
         sm_cover_lock();
-        sm_cover_write_counts();
-        sm_cover_end_context();
-        sm_output_sources(output, life.folder);
-        write_rest(output);
-        sm_writer_finish(output->writer);
+        write_now(output, true);
         sm_cover_unlock();
     }
     sm_cover_release_codes();
@@ -227,7 +254,7 @@ PyObject *sm_cover_snapshot(void) {
     }
     if (output != NULL) {
         sm_output_sources(output, life.folder);
-        write_rest(output);
+        write_rest(output, true);
         if (output == &copy)
             sm_output_loss(output, "contexts-dropped", store->context_rows, -1,
                            "contexts that are in the first file only; this is a copy made without it");
@@ -293,6 +320,10 @@ int sm_cover_after_fork(int fd, const char *meta) {
 }
 
 /* ---- facts ---- */
+
+const struct sm_writer *sm_cover_writer(void) {
+    return sm_cover_store.output.writer;
+}
 
 sm_cover_facts sm_cover_status(void) {
     const sm_cover_store_state *store = &sm_cover_store;

@@ -64,6 +64,7 @@ int sm_cover_flush_init(void); /* once per process; -1 with an exception */
 /* write: saves and flushes; called with the lock, on any thread. always: to be asked in every period, changed or not.
  */
 void sm_cover_flush_begin(uint64_t period_ns, bool always, void (*write)(void));
-void sm_cover_flush_end(void); /* without the lock: no flush is on its way after this */
+uint64_t sm_cover_flush_period(void); /* ns from something new to its flush, at most; with the lock */
+void sm_cover_flush_end(void);        /* without the lock: no flush is on its way after this */
 
 #endif

@@ -107,7 +107,7 @@ static void write_types(sm_output *output) {
         sum = sm_life_mix(sm_life_mix(sm_life_mix(sum, type->born), type->gone), type->peak);
         sum = sm_life_mix(sm_life_mix(sm_life_mix(sum, type->before), type->died_by_gc), type->item_bytes);
         sum = sm_life_mix(sm_life_mix(sm_life_mix(sum, type->unseen), type->resurrected), type->size) | 1;
-        if (!output->whole && sum == type->saved)
+        if (!sm_output_all(output) && sum == type->saved)
             continue;
         uint64_t lost = sm_writer_lost(output->writer);
         write_type(output, type);
@@ -174,7 +174,7 @@ static void write_sites(sm_output *output) {
             sm_life_mix(sm_life_mix(sm_life_mix(sum, site->born), site->died), (uint64_t)site->live << 32 | site->peak);
         sum = sm_life_mix(sm_life_mix(sm_life_mix(sum, site->span_born), site->span_died), rest->span_live);
         sum = sm_life_mix(sm_life_mix(sm_life_mix(sum, site->item_bytes), site->died_by_gc), rest->unseen) | 1;
-        if (!output->whole && sum == rest->saved)
+        if (!sm_output_all(output) && sum == rest->saved)
             continue;
         uint64_t lost = sm_writer_lost(output->writer);
         write_site(output, i);
@@ -198,7 +198,7 @@ static void write_time(sm_output *output, uint32_t id, const sm_life_time *time)
  * of repeat the last. */
 static void write_times(sm_output *output) {
     sm_life_note_time();
-    uint32_t count = sm_life.times_count, first = output->whole ? 0 : saved.times;
+    uint32_t count = sm_life.times_count, first = sm_output_all(output) ? 0 : saved.times;
     if (count == 0)
         return;
     if (first > count || (first > 0 && sm_life.times[first - 1].ticks != saved.last_time))
@@ -209,12 +209,13 @@ static void write_times(sm_output *output) {
         return;
     for (uint32_t i = count; i < saved.times; i++)
         write_time(output, i, &sm_life.times[count - 1]);
-    saved.times = count;
+    if (!output->anew || saved.times < count) /* until the new file is in its place, the old one counts */
+        saved.times = count;
     saved.last_time = sm_life.times[count - 1].ticks;
 }
 
 static void write_marks(sm_output *output) {
-    for (uint32_t i = output->whole ? 0 : saved.marks; i < sm_life_notes.marks_count; i++) {
+    for (uint32_t i = sm_output_all(output) ? 0 : saved.marks; i < sm_life_notes.marks_count; i++) {
         const sm_life_mark *mark = &sm_life_notes.marks[i];
         int64_t row[SM_MAX_COLUMNS] = {0};
         row[SM_MARKS_ID] = i;
@@ -282,6 +283,11 @@ static void write_losses(sm_output *output, uint64_t uncounted) {
 
 void sm_lifetimes_save(sm_output *output) {
     uint64_t uncounted = sm_life_count_survivors(output);
+    if (output->anew) { /* which has no strings yet */
+        sm_free(saved.names);
+        saved.names = NULL;
+        saved.names_size = 0;
+    }
     write_types(output);
     write_sites(output);
     write_times(output);

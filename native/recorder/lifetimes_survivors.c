@@ -169,7 +169,7 @@ static bool bring_up_to_date(sm_output *output, pair_set *now) {
     give_rows(now);
     for (pair *at = now->pairs; at < now->pairs + now->count; at++) {
         uint64_t lost = sm_writer_lost(output->writer);
-        if (at->count != at->written)
+        if (at->count != at->written || output->anew)
             write_pair(output, at->row, at->key, at->count);
         at->written = sm_writer_lost(output->writer) == lost ? at->count : 0;
     }
@@ -215,8 +215,11 @@ uint64_t sm_life_count_survivors(sm_output *output) {
     bool must = output->whole || sm_engine.end_ns != 0;
     if (sm_life_spans.count == 0)
         return 0;
-    if (!must && !is_worth_it(now))
+    if (!must && !is_worth_it(now)) {
+        for (uint32_t i = 0; output->anew && i < kept.pairs.count; i++)
+            write_pair(output, kept.pairs.pairs[i].row, kept.pairs.pairs[i].key, kept.pairs.pairs[i].count);
         return now > kept.at ? now - kept.at : 0;
+    }
     for (uint32_t i = 0; i < sm_life_spans.rows_count; i++)
         sm_life_spans.rows[i].live = 0;
     for (uint32_t i = 0; i < sm_life.sites_count; i++)
@@ -251,14 +254,15 @@ void sm_life_write_spans(sm_output *output) {
     sm_life_spans_state *spans = &sm_life_spans;
     for (uint32_t i = 0; i < spans->rows_count; i++) {
         uint64_t sum = changes(&spans->rows[i]), lost = sm_writer_lost(output->writer);
-        if (output->whole || sum != spans->rows[i].saved || spans->folds != spans->folds_saved)
+        if (sm_output_all(output) || sum != spans->rows[i].saved || spans->folds != spans->folds_saved)
             write_span(output, i);
         if (!output->whole)
             spans->rows[i].saved = sm_writer_lost(output->writer) == lost ? sum : 0;
     }
     if (output->whole)
         return;
-    for (uint32_t i = spans->rows_count; i < spans->written && spans->folds != spans->folds_saved; i++) {
+    for (uint32_t i = spans->rows_count; i < spans->written && (output->anew || spans->folds != spans->folds_saved);
+         i++) {
         int64_t row[SM_MAX_COLUMNS] = {0};
         row[SM_OBJECT_SPANS_ID] = i;
         row[SM_OBJECT_SPANS_FUNCTION] = -1;

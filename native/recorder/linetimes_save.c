@@ -74,7 +74,7 @@ void sm_linetimes_save(sm_output *output) {
         for (uint32_t i = 0; i < block->used; i++) {
             sm_line *line = &block->lines[i];
             uint64_t sum = changes(line), extra = line->is_open ? open_ticks(line, now) : 0;
-            if (!output->whole && extra == 0 && sum == line->saved)
+            if (!sm_output_all(output) && extra == 0 && sum == line->saved)
                 continue;
             save_line(output, line, extra);
             if (!output->whole)

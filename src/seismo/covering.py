@@ -59,6 +59,8 @@ class Cover(Session):
                 file.discard()
             raise
         self._file = file if started else None
+        if self._file is not None:
+            self._file.belongs_to(self._life)
         if file is not None and not started:
             file.close()
         self._part = 0 if started else next(_numbers)

@@ -6,6 +6,7 @@ import array
 import contextlib
 import json
 import os
+import stat
 import tempfile
 from typing import TYPE_CHECKING, Any
 
@@ -54,10 +55,9 @@ def save(recording: Recording, path: str | os.PathLike[str]) -> None:
     try:
         fd, temporary = tempfile.mkstemp(".part", os.path.basename(target) + ".", os.path.dirname(target) or ".")
         try:
-            _write(recording, fd)
-            umask = os.umask(0)
-            os.umask(umask)
-            os.fchmod(fd, 0o666 & ~umask)
+            _write(recording, fd)  # for its owner only, as the file is made: it holds the program's arguments
+            with contextlib.suppress(OSError):  # the mode of a file that is there stays
+                os.fchmod(fd, stat.S_IMODE(os.stat(target).st_mode))
         finally:
             os.close(fd)
         os.replace(temporary, target)

@@ -26,7 +26,7 @@ import sys
 
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.record import engine
-from seismo.record.output import SUFFIX, Output, beside, say
+from seismo.record.output import SUFFIX, Output, child_output, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         def after_fork(self, fd: int, settings: dict[str, object]) -> None: ...
         def flush(self) -> None: ...
         def write_error(self) -> int: ...
+        def file(self) -> tuple[int, int]: ...
         def snapshot(self) -> bytes: ...
 
     from seismo import _core
@@ -98,6 +99,8 @@ class Process:
             atexit.unregister(self.finish)
             raise
         self.begun = True
+        if self.output is not None:
+            self.output.belongs_to(self.life)
         self.life.flush()  # a process that dies young leaves a file that says whose it is
 
     def finish(self, exit_: str | None = None) -> None:
@@ -143,7 +146,7 @@ class Process:
             try:
                 path = parent.path
                 parent.close()
-                self.output = part(self.parts) if self.parts else Output(beside(path, parent_pid, self.pid))
+                self.output = part(self.parts) if self.parts else child_output(path, parent_pid, self.pid)
             except Exception as error:
                 self.complain(f"the recording of process {self.pid} is lost: {error}")
         if self.output is None:
@@ -151,6 +154,7 @@ class Process:
             self.life.after_fork(-2, {})
             return
         self.life.after_fork(self.output.fd, self.settings)
+        self.output.belongs_to(self.life)
         self.life.flush()
         if self.parts:
             _watch_pools(self.life)
@@ -166,8 +170,6 @@ def _forked_to_exec() -> bool:
 
 def part(folder: str) -> Output:
     """A new part of this process, locked for as long as a process writes it. Raises RecordingError."""
-    import fcntl
-
     number = 0
     while True:
         name = f"{os.getpid()}-{number}{SUFFIX}"
@@ -176,7 +178,6 @@ def part(folder: str) -> Output:
             break
         except FileExistsError:  # this process before it called exec, or the parent's parent's with a number used again
             number += 1
-    fcntl.flock(output.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     return output
 
 
@@ -227,7 +228,8 @@ def _still_written(paths: list[str]) -> set[str]:
             fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
             try:
                 fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-                alive.discard(path)
+                if os.path.samestat(os.fstat(fd), os.stat(path)):  # else its writer has just put another in its place
+                    alive.discard(path)
             except BlockingIOError:
                 pass
             finally:

@@ -294,6 +294,10 @@ class Life:
         """The errno of a write that failed; 0: none did."""
         return int(_core.status().get("write_error") or 0)
 
+    def file(self) -> tuple[int, int]:
+        """Device and inode of the file that is recorded into; 0 and 0: none."""
+        return _core.file()
+
     def snapshot(self) -> bytes:
         """The whole recording, as a file has it."""
         return _core.snapshot()

@@ -5,11 +5,16 @@ The descriptor. A program may count on the numbers of the descriptors it opens (
 does not know (daemons do: os.closerange(3, 256)). So ours is moved to the top of what is allowed, is never inherited
 across exec, and the writer checks before each write that it is still the same file. If the program closed it all the
 same, `finish` writes the whole recording once more, under the path as it was when the program began.
+
+The file. It is made for its owner alone, exclusively, and never through a link to nowhere; it is locked while it is
+written, so that a second run into it is refused. The recorder may put a new one in its place when most of it is out of
+date (native/file/writer_renew.c): the descriptor and its number stay, its identity is another.
 """
 
 from __future__ import annotations
 
 import os
+import stat
 import sys
 
 from seismo.errors import RecordingError
@@ -21,34 +26,47 @@ if TYPE_CHECKING:
 
 SUFFIX = ".seismo"
 MAGIC = b"\x8fseismo\n"
+_ATTEMPTS = 100
 _TOP = 1024  # the kernel's table of descriptors grows with the highest: no further than it usually is
 
 
 class Output:
     """An open recording file. path: absolute. fd: its descriptor, -1 when closed. fresh: we made the file."""
 
-    __slots__ = ("fd", "fresh", "identity", "path")
+    __slots__ = ("_root", "fd", "fresh", "identity", "life", "path")
 
     def __init__(self, path: str, exclusive: bool = False, option: str = "-o") -> None:
         """Opens the file for writing, emptied. Raises RecordingError; FileExistsError only if exclusive.
 
-        option: what named the file, for hints.
+        A file that is not there is made for its owner only: a recording holds the program's arguments. option: what
+        named the file, for hints.
         """
         self.path = os.path.join(_folder(), path)
-        self.fresh = not os.path.exists(self.path)
-        _guard(self.path, option)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | (os.O_EXCL if exclusive else os.O_TRUNC)
+        self.life: Life | None = None
         try:
-            self.fd = out_of_the_way(os.open(self.path, flags, 0o666))
+            fd, self.fresh = _open(self.path, exclusive, option)
+            self.fd = out_of_the_way(fd)
         except FileExistsError:
             raise
         except OSError as error:
             raise _unwritable(self.path, error, option) from None
         self.identity = _identity(self.fd)
+        self._root = _identity("/")
+
+    def belongs_to(self, life: Life) -> None:
+        """The recorder that writes into it, which may put a new file in its place."""
+        self.life = life
+
+    def _is_ours(self) -> bool:
+        """Whether the descriptor still is the recording."""
+        known = self.life.file() if self.life is not None else (0, 0)
+        if known != (0, 0):
+            self.identity = known
+        return self.fd >= 0 and _identity(self.fd) == self.identity
 
     def close(self) -> None:
         """Closes the descriptor if it is still ours. May be called again."""
-        if self.fd >= 0 and _identity(self.fd) == self.identity:  # else it is the program's by now
+        if self._is_ours():  # else it is the program's by now
             os.close(self.fd)
         self.fd = -1
 
@@ -62,39 +80,140 @@ class Output:
                 pass  # the program's own doing; there is nothing left to tidy
 
     def finish(self, life: Life) -> str:
-        """After the recorder stopped: makes sure that the file is whole. Returns what went wrong, or ''."""
-        trouble = life.write_error()
-        if not trouble and self.identity == _identity(self.fd) == _identity(self.path):
-            self.close()
-            return ""
+        """After the recorder stopped: makes sure that the file is whole. Returns what went wrong, or ''.
+
+        The program may have closed, cut, moved or removed the file: then all of it is written once more. A file that
+        is whole and only cannot be reached any more (after chroot) is left as it is.
+        """
+        self.belongs_to(life)
+        whole = not life.write_error() and self._is_ours() and _begins_right(self.fd)
+        in_place = whole and self.identity == _identity(self.path)
+        named = whole and os.stat(self.fd).st_nlink > 0
         self.close()
+        if in_place or (named and _identity("/") != self._root):
+            return ""
         try:
             replace(self.path, life.snapshot())
         except OSError as error:
-            return f"the recording is not whole: {error.strerror or error}: {self.path}"
+            return "" if named else f"the recording is not whole: {error.strerror or error}: {self.path}"
         return ""
+
+
+def _open(path: str, exclusive: bool, option: str) -> tuple[int, bool]:
+    """A descriptor on the emptied file, locked, and whether we made it. Raises OSError, RecordingError.
+
+    What is there already must be a recording, empty, or no plain file (/dev/stdout, a pipe). A link is followed only to
+    what is there: who may write into the folder must not choose the files that we make.
+    """
+    for _ in range(_ATTEMPTS):
+        try:
+            is_plain = stat.S_ISREG(os.stat(path).st_mode)
+        except OSError:
+            exclusive_flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            try:
+                fd = os.open(path, exclusive_flags, 0o600)
+            except FileExistsError:
+                if os.path.islink(path):
+                    hint = f"name the file itself with {option}"
+                    raise RecordingError("this is a link to a file that is not there", path, hint) from None
+                continue  # somebody was quicker
+            _lock(fd, path, option)
+            return fd, True
+        if exclusive:
+            raise FileExistsError(path)
+        if not is_plain:
+            return os.open(path, os.O_WRONLY | os.O_CLOEXEC), False
+        fd = _open_plain(path)
+        try:
+            _guard(fd, path, option)
+            _lock(fd, path, option)
+            if _identity(fd) != _identity(path):  # who had the lock has put another file in its place
+                os.close(fd)
+                continue
+            os.ftruncate(fd, 0)
+        except BaseException:
+            os.close(fd)
+            raise
+        return fd, False
+    raise RecordingError("this file keeps being replaced", path, f"name another with {option}")
+
+
+def _open_plain(path: str) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except PermissionError:
+        return os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+
+
+def _lock(fd: int, path: str, option: str) -> None:
+    """Holds the file until this process ends, however it ends. Raises RecordingError if another one holds it.
+
+    A file system without locks has no such safety; that is no reason not to record.
+    """
+    import fcntl
+
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        hint = f"wait for its end, or name another file with {option}"
+        raise RecordingError("another run is recording into this file", path, hint) from None
+    except OSError:
+        pass
+
+
+def _begins_right(fd: int) -> bool:
+    """Whether the file still has its beginning. What cannot be read (a pipe) is believed."""
+    try:
+        begin = os.pread(fd, len(MAGIC), 0)
+    except OSError:
+        return True
+    return begin == MAGIC or not stat.S_ISREG(os.stat(fd).st_mode)
+
+
+def child_output(path: str, parent: int, pid: int) -> Output:
+    """The recording of a forked child, in a file that was not there. Raises SeismoError."""
+    name = beside(path, parent, pid)
+    for number in range(1, _ATTEMPTS):
+        try:
+            return Output(name, exclusive=True)
+        except FileExistsError:  # of an earlier process of that number
+            name = f"{beside(path, parent, pid).removesuffix(SUFFIX)}-{number}{SUFFIX}"
+    return Output(name)
 
 
 def replace(path: str, content: bytes) -> None:
     """Puts content into the file at path in one step, so that there is never half a file. Raises OSError."""
     try:
-        special = os.path.exists(path) and not os.path.isfile(path)
+        status = os.stat(path)
+        special, mode = not stat.S_ISREG(status.st_mode), stat.S_IMODE(status.st_mode)
     except OSError:
-        special = False
-    beside = path if special else f"{path}.{os.getpid()}.tmp"  # /dev/full and pipes cannot be replaced
-    fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_TRUNC, 0o666)
+        special, mode = False, 0o600
+    if special:  # /dev/full and pipes cannot be replaced
+        fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            _write_all(fd, content)
+        finally:
+            os.close(fd)
+        return
+    target = os.path.realpath(path)
+    new = f"{os.path.dirname(target)}/.seismo-{os.getpid()}-{os.urandom(8).hex()}.part"
+    fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
-        view = memoryview(content)
-        while view:
-            view = view[os.write(fd, view) :]
+        try:
+            _write_all(fd, content)
+            os.fchmod(fd, mode)
+        finally:
+            os.close(fd)
+        os.replace(new, target)
     except OSError:
-        if not special:
-            os.unlink(beside)
+        os.unlink(new)
         raise
-    finally:
-        os.close(fd)
-    if not special:
-        os.replace(beside, path)
+
+
+def _write_all(fd: int, content: bytes) -> None:
+    view = memoryview(content)
+    while view:
+        view = view[os.write(fd, view) :]
 
 
 def out_of_the_way(fd: int) -> int:
@@ -133,18 +252,12 @@ def _folder() -> str:
         ) from error
 
 
-def _guard(path: str, option: str) -> None:
+def _guard(fd: int, path: str, option: str) -> None:
     """Refuses to empty a file that is no recording: `seismo profile -o app.py` must not cost anybody a program."""
     try:
-        if not os.path.isfile(path):
-            return
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return  # whether it can be written is seen next
-    try:
-        start = os.read(fd, len(MAGIC))
-    finally:
-        os.close(fd)
+        start = os.pread(fd, len(MAGIC), 0)
+    except OSError:  # it can only be written: nobody knows what is in it
+        start = b"?" if os.stat(fd).st_size else b""
     if start and start != MAGIC:
         raise RecordingError("this file is there already and is no recording", path, f"give {option} another name")
 

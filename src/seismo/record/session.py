@@ -98,6 +98,8 @@ class Session:
                 file.discard()
             raise
         self._file = file if started else None
+        if self._file is not None:
+            self._file.belongs_to(engine.Life())
         if file is not None and not started:
             file.close()  # that it can be written is known; what goes in is known at the end
 
@@ -122,12 +124,7 @@ class Session:
     def _write(self) -> None:
         """Somebody else's session shares the engine: the file gets this one's difference."""
         assert self.output is not None
-        beside_it = f"{self.output}.{os.getpid()}.tmp"
-        try:
-            self.recording.save(beside_it)
-            os.replace(beside_it, self.output)
-        except OSError as error:
-            raise RecordingError(f"cannot write the recording: {error.strerror or error}", self.output) from None
+        self.recording.save(self.output)
 
     @property
     def recording(self) -> Recording:

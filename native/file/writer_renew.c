@@ -1,0 +1,210 @@
+/* A recording's file, written anew when most of it is out of date.
+ *
+ * Why. The file is only appended to, and a running recorder brings its rows up to date by writing them again: a service
+ * that is recorded for a day would leave gigabytes for some megabytes of paths. So when the file has become twice as
+ * large as it was when it last held every row once, the whole recording goes into a new file, which then takes the old
+ * one's name. Between two such times at least as much was appended as the new file holds, so that the work is at most
+ * doubled, and the file is never larger than twice its content and one flush, however long it runs.
+ *
+ * Nothing that was safe is at risk. The new file is written beside the old one, and renamed over it when it is whole:
+ * who kills the program at any moment finds the one or the other. Where the system can, the new file has no name until
+ * then, and a killed program leaves nothing behind. Who has the old file open reads on in it.
+ *
+ * The descriptor keeps its number: what others know of the recording is that number. The new file keeps the rights of
+ * the old one and, since a living recorder is known by it, the lock.
+ *
+ * When it cannot be done (another root, other rights, a full disk, a file of two names, one that is no plain file or
+ * was moved away, no /proc), the old file goes on growing, and the next attempt comes when it has doubled. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "file/writer_inside.h"
+
+enum {
+    LONGEST_PATH = 4096,
+    NAME_ROOM = 64,     /* of a temporary name after its folder */
+    LEAST_GROWTH = 4096 /* bytes: a tiny file is not worth a rename for every few rows */
+};
+
+static void plan(sm_writer *w, uint64_t size) {
+    w->renew_at = size < LEAST_GROWTH ? size + LEAST_GROWTH : 2 * size;
+}
+
+static void link_of(int fd, char name[NAME_ROOM]) {
+    snprintf(name, NAME_ROOM, "/proc/self/fd/%d", fd);
+}
+
+static char *copy_of(const char *text) {
+    size_t size = strlen(text) + 1;
+    char *copy = sm_malloc(size);
+    return copy != NULL ? memcpy(copy, text, size) : NULL;
+}
+
+/* Where the program prints into the file that we were given as /dev/stdout, it would go on printing into the old one.
+ */
+static bool is_standard_stream(const sm_writer *w) {
+    struct stat is;
+    for (int fd = 0; fd <= 2; fd++) {
+        if (fstat(fd, &is) == 0 && is.st_dev == w->device && is.st_ino == w->inode) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void sm_writer_find_path(sm_writer *w) {
+    char name[NAME_ROOM], path[LONGEST_PATH];
+    plan(w, 0);
+    if (w->base != 0 || is_standard_stream(w)) {
+        return;
+    }
+    link_of(w->fd, name);
+    ssize_t length = readlink(name, path, sizeof path - 1);
+    if (length <= 0 || length == sizeof path - 1 || path[0] != '/') {
+        return;
+    }
+    path[length] = '\0';
+    w->path = copy_of(path);
+}
+
+void sm_writer_forget_path(sm_writer *w) {
+    if (w->temporary != NULL) {
+        unlink(w->temporary);
+    }
+    sm_free(w->temporary);
+    sm_free(w->path);
+    if (w->owns) {
+        close(w->fd);
+    }
+}
+
+int sm_writer_grown(const sm_writer *w) {
+    return w->path != NULL && (w->torn || w->written >= w->renew_at) && w->lost == 0;
+}
+
+/* Whether the path, the descriptor and what the writer knows are one plain file with no other name. */
+static bool is_in_place(const sm_writer *w, struct stat *is) {
+    struct stat named;
+    return sm_writer_holds(w, is) && lstat(w->path, &named) == 0 && named.st_dev == is->st_dev &&
+           named.st_ino == is->st_ino && S_ISREG(named.st_mode) && named.st_nlink == 1;
+}
+
+/* A name in the file's folder that nobody can foresee. */
+static char *temporary_name(const char *path) {
+    size_t folder = (size_t)(strrchr(path, '/') - path);
+    char *name = sm_malloc(folder + NAME_ROOM);
+    uint64_t random = 0;
+    if (name != NULL) {
+        (void)!getrandom(&random, sizeof random, GRND_NONBLOCK); /* and if it is 0: O_EXCL still holds */
+        memcpy(name, path, folder);
+        snprintf(name + folder, NAME_ROOM, "/.seismo-%ld-%016llx.part", (long)getpid(), (unsigned long long)random);
+    }
+    return name;
+}
+
+/* The new file, without a name if the system can do that; -1: none. */
+static int open_beside(const char *path, char **temporary) {
+    int fd = -1;
+    *temporary = temporary_name(path);
+    if (*temporary == NULL) {
+        return -1;
+    }
+#ifdef O_TMPFILE
+    size_t folder = (size_t)(strrchr(*temporary, '/') - *temporary);
+    (*temporary)[folder] = '\0';
+    fd = open(folder ? *temporary : "/", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    (*temporary)[folder] = '/';
+    if (fd >= 0) {
+        sm_free(*temporary);
+        *temporary = NULL;
+        return fd;
+    }
+#endif
+    fd = open(*temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        sm_free(*temporary);
+        *temporary = NULL;
+    }
+    return fd;
+}
+
+sm_writer *sm_writer_renew(sm_writer *w) {
+    struct stat is, made;
+    char *temporary = NULL;
+    int saved_errno = errno, fd = is_in_place(w, &is) ? open_beside(w->path, &temporary) : -1;
+    plan(w, w->written); /* if it comes to nothing */
+    sm_writer *fresh = fd >= 0 ? sm_writer_new(fd) : NULL;
+    if (fresh == NULL) {
+        if (temporary != NULL) {
+            unlink(temporary);
+        }
+        sm_free(temporary);
+        if (fd >= 0) {
+            close(fd);
+        }
+        errno = saved_errno;
+        return NULL;
+    }
+    fresh->owns = true;
+    fresh->temporary = temporary;
+    sm_free(fresh->path); /* what the system says of a file without a name */
+    fresh->path = copy_of(w->path);
+    bool same = fresh->path != NULL && fstat(fd, &made) == 0 &&
+                (made.st_uid == is.st_uid || fchown(fd, is.st_uid, (gid_t)-1) == 0) &&
+                (made.st_gid == is.st_gid || fchown(fd, (uid_t)-1, is.st_gid) == 0) &&
+                fchmod(fd, is.st_mode & 07777) == 0;
+    (void)flock(fd, LOCK_EX | LOCK_NB); /* nobody else knows it; a file system without locks had none before */
+    if (!same) {
+        sm_writer_free(fresh);
+        fresh = NULL;
+    }
+    errno = saved_errno;
+    return fresh;
+}
+
+/* Gives the new file the old one's name. */
+static bool rename_over(sm_writer *fresh) {
+    if (fresh->temporary == NULL) {
+        char name[NAME_ROOM];
+        fresh->temporary = temporary_name(fresh->path);
+        link_of(fresh->fd, name);
+        if (fresh->temporary == NULL || linkat(AT_FDCWD, name, AT_FDCWD, fresh->temporary, AT_SYMLINK_FOLLOW) != 0) {
+            sm_free(fresh->temporary);
+            fresh->temporary = NULL;
+            return false;
+        }
+    }
+    if (rename(fresh->temporary, fresh->path) != 0) {
+        return false;
+    }
+    sm_free(fresh->temporary);
+    fresh->temporary = NULL;
+    return true;
+}
+
+int sm_writer_take_place(sm_writer *fresh, sm_writer *w) {
+    struct stat is;
+    int saved_errno = errno;
+    bool done = fresh->error == 0 && !fresh->stuck && fresh->lost == 0 && is_in_place(w, &is) && rename_over(fresh);
+    if (done) {
+        int number;
+        do {
+            number = dup3(fresh->fd, w->fd, O_CLOEXEC);
+        } while (number < 0 && (errno == EINTR || errno == EBUSY));
+        if (number >= 0) { /* else the number is beyond a limit that was lowered: the file has one of its own */
+            close(fresh->fd);
+            fresh->fd = number;
+            fresh->owns = false;
+        }
+        plan(fresh, fresh->written);
+    }
+    errno = saved_errno;
+    return done;
+}
