@@ -113,7 +113,9 @@ void sm_output_write_failed(sm_output *output) {
 }
 
 void sm_output_unended(sm_output *output, uint64_t most_ns) {
-    sm_output_loss(output, "cut-short", most_ns, -1, "");
+    char detail[32];
+    snprintf(detail, sizeof detail, "process %ld", (long)getpid());
+    sm_output_loss(output, "cut-short", most_ns, -1, detail);
 }
 
 static int64_t now_unix_ns(void) {

@@ -96,7 +96,7 @@ class Cover(Session):
         """What this use has recorded up to now."""
         from seismo.model import read
 
-        recording = read(coverage.so_far())
+        recording = read(coverage.so_far(), running=True)
         if not self._part:
             return recording
         return recording.within(row.id for row in recording.contexts if coverage.is_of_part(row.name, self._part))

@@ -50,6 +50,7 @@ def strings(first, *texts):
     return chunk(b"STRS", uvarint(first) + uvarint(len(texts)) + b"".join(uvarint(len(t)) + t for t in texts))
 
 
+END = chunk(b"END ", b"\0")
 BASE = table(0, 1, {1: [5]}) + table(1, 1, {}) + table(2, 2, {0: [0, 1]})
 
 
@@ -168,7 +169,7 @@ def test_random_damage():
 
 
 def test_what_follows_a_damaged_place_is_kept():
-    data = MAGIC + BASE + table(3, 1, {1: [-1]}) + b"\xff" * 100 + table(3, 1, {0: [1], 1: [-1], 4: [7]})
+    data = MAGIC + BASE + table(3, 1, {1: [-1]}) + b"\xff" * 100 + table(3, 1, {0: [1], 1: [-1], 4: [7]}) + END
     recording = read(data)
     assert recording.tree["calls"].tolist() == [0, 7]
     assert len(recording.problems) == 1
@@ -193,6 +194,33 @@ def test_births_and_deaths_cut_or_flipped():
         all_of_objects(recording)
 
 
+# ---- without an end ----
+
+
+def test_a_file_without_an_end_says_so():
+    data = MAGIC + BASE
+    (said,) = read(data).problems
+    assert "cut off after its last write" in said
+    assert read(data + END).problems == []
+    (loss,) = merge([read(data), read(data + END)]).losses
+    assert (loss.kind, loss.count) == ("truncated", 1)
+    assert "cut off after its last write" in loss.detail
+
+
+def test_a_writer_whose_disk_was_full_left_a_sign():
+    (said,) = read(MAGIC[:10] + b"\1\0" + MAGIC[12:] + BASE).problems
+    assert "its last writes failed" in said
+    assert read(MAGIC[:10] + b"\1\0" + MAGIC[12:] + BASE + END).problems == []
+
+
+def test_the_recorders_own_word_is_enough():
+    lost = strings(1, b"cut-short", b"process 5") + table(4, 1, {1: [1], 2: [10**9], 3: [-1], 4: [2]})
+    recording = read(MAGIC + BASE + lost)
+    assert recording.problems == []
+    assert [(row.kind, row.count, row.detail) for row in recording.losses] == [("cut-short", 10**9, "process 5")]
+    assert list(read(MAGIC + BASE + lost, running=True).losses) == []
+
+
 # ---- hostile ----
 
 
@@ -204,7 +232,7 @@ def objects(**tables):
         numbers = {column: i for i, (column, _) in enumerate(_core.schema()[name])}
         rows = len(next(iter(columns.values())))
         data += table(number, rows, {numbers[column]: values for column, values in columns.items()})
-    return read(data)
+    return read(data + END)
 
 
 SOUND = {"types": {"name": [1], "born": [9]}, "objects": {"function": [-1], "node": [-1], "born": [9]}}
@@ -291,7 +319,7 @@ def test_absurd_numbers_of_objects(huge):
 def nodes(**columns):
     numbers = {name: i for i, (name, _) in enumerate(_core.schema()["nodes"])}
     rows = len(columns["id"])
-    return MAGIC + BASE + table(3, rows, {numbers[name]: values for name, values in columns.items()})
+    return MAGIC + BASE + table(3, rows, {numbers[name]: values for name, values in columns.items()}) + END
 
 
 def test_parents_that_make_no_tree():
@@ -407,7 +435,7 @@ def test_false_chunks_without_end_are_not_searched_without_end():
 
 
 def test_problems_without_end_are_counted_not_listed():
-    recording = read(MAGIC + chunk(b"TABL", b"\x03") * 5000)
+    recording = read(MAGIC + chunk(b"TABL", b"\x03") * 5000 + END)
     assert len(recording.problems) == 101
     assert "4900 more" in recording.problems[-1]
 
@@ -422,6 +450,7 @@ def test_the_future_is_skipped_where_it_can_be():
         + BASE
         + table(77, 3, {0: [1, 2, 3]})
         + table(3, 1, {1: [-1], 4: [6], 99: (7, b"???")})
+        + END
     )
     recording = read(data)
     assert recording.problems == []

@@ -113,9 +113,10 @@ def test_what_is_saved_is_read_back(make, tmp_path):
     assert again.problems == []
     assert content(read(str(path))) == content(read(path.read_bytes()))
     assert again.to_bytes() == recording.to_bytes() == path.read_bytes()
-    mask = os.umask(0o022)
-    os.umask(mask)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~mask
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600  # it holds the program's arguments
+    path.chmod(0o640)
+    recording.save(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
     assert [p.name for p in tmp_path.iterdir()] == ["a.seismo"]
 
 

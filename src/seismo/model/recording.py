@@ -47,12 +47,13 @@ Tables = dict[str, Columns]
 SCHEMA: dict[str, list[tuple[str, str]]] = _core.schema()
 MAGIC = b"\x8fseismo\n"
 NODE_LOWER_BOUND = 1
+UNENDED = "cut-short"  # the loss that a recorder writes with every flush and takes back at its end
 # The name of a function's place: what makes two functions of different recordings the same one.
 KEY = ("kind", "module", "qualname", "file", "line")
 
 
-def read(source: str | os.PathLike[str] | bytes | bytearray | memoryview) -> Recording:
-    """Reads a recording from a path or from its bytes.
+def read(source: str | os.PathLike[str] | bytes | bytearray | memoryview, *, running: bool = False) -> Recording:
+    """Reads a recording from a path or from its bytes. running: that it has no end yet is no loss.
 
     What a damaged or cut-off file still holds is kept; `Recording.problems` names the rest. RecordingError: it cannot
     be opened, is no recording, or is one of a later version.
@@ -93,7 +94,23 @@ def read(source: str | os.PathLike[str] | bytes | bytearray | memoryview) -> Rec
         raise RecordingError(str(error), where, hint) from None
     except MemoryError:
         raise RecordingError("the recording does not fit into memory", where, "read it on a larger machine") from None
-    return _from_core(raw)
+    recording = _from_core(raw)
+    if running:
+        recording._take_back(UNENDED)
+    else:
+        recording.problems += _unended(recording, raw["finished"], raw["behind"])
+    return recording
+
+
+def _unended(recording: Recording, finished: bool, behind: bool) -> list[str]:
+    """What is to be said of a file without an end, beside the loss that its recorder left in it for this case."""
+    if finished or any("cut off" in problem for problem in recording.problems):
+        return []
+    if behind:
+        return ["cut off: its last writes failed, and all that came after them is missing"]
+    if UNENDED in recording.losses["kind"]:
+        return []
+    return ["cut off after its last write: what wrote it was killed, could not write, or still runs"]
 
 
 def _from_core(raw: dict[str, Any]) -> Recording:
@@ -145,6 +162,17 @@ class Recording:
         return "coverage" if len(self._raw["lines"]["id"]) or len(self._raw["sources"]["id"]) else ""
 
     # ---- tables ----
+
+    def _take_back(self, loss: str) -> None:
+        """Leaves the losses of that kind out, before anybody has asked for the table."""
+        kinds = self._plain(LossRow, "losses")["kind"]
+        kept = [row for row in range(len(kinds)) if kinds[row] != loss]
+        raw = {
+            name: memoryview(array.array("q", [column[row] for row in kept]))
+            for name, column in self._raw["losses"].items()
+        }
+        raw["id"] = memoryview(array.array("q", range(len(kept))))
+        self._raw = {**self._raw, "losses": raw}
 
     def _table(self, kind: str) -> dict[str, Any]:
         raw = self._raw[kind]

@@ -16,6 +16,7 @@ from seismo import __version__
 from seismo.errors import RecordingError, UsageError
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.record.forks import new_lock
+from seismo.record.secrets import masked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -223,7 +224,7 @@ def about_process() -> dict[str, str]:
     return {
         "interpreter": f"{sys.implementation.name} {sys.version.split(maxsplit=1)[0]}",
         "host": printable(os.uname().nodename),
-        "argv": "[" + ", ".join(map(quote, sys.orig_argv)) + "]",
+        "argv": _value(masked(sys.orig_argv)),
     }
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from seismo.escape import printable
 from seismo.report import text
-from seismo.report.facts import command_line
+from seismo.report.facts import command_line, unended
 from seismo.report.terminal import write_facts
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def write_changes(paper: Paper, old: Recording, new: Recording, rows: Sequence[D
     facts = [("old", _described(old, paper.signs)), ("new", _described(new, paper.signs))]
     inexact = _lower_bounds(old) | _lower_bounds(new)
     overall = _overall(rows, paper.signs) + (" (some of them lower bounds)" if inexact else "")
-    write_facts(paper, [*facts, ("change", overall)])
+    write_facts(paper, [*facts, ("change", overall), *unended(paper.signs, ("old", old), ("new", new))])
     slower = sorted((row for row in both if row.significant), key=lambda row: -abs(row.own_new - row.own_old))
     within = sum(1 for row in both if not row.significant and row.own_new != row.own_old)
     remark = f"{text.number_of(within, 'other function')} changed within the error: no finding" if within else ""

@@ -37,6 +37,8 @@ NOTES = (
     "survivors-old",
 )
 
+_UNKNOWN = 2**62  # a time that is longer is none
+
 # For each kind the words for it; {n} is its count, {s} and {es} the plural's, {time} the count as a time, {detail} what
 # the recorder adds. A kind that is not here is told by its detail.
 LOSSES = {
@@ -45,6 +47,8 @@ LOSSES = {
     "late-thread": "{n} thread{s} noticed late: the first calls on them are missing",
     "hook-lost": "the interpreter's hook was taken away {n} time{s}: what ran meanwhile is missing",
     "tool-id-lost": "another tool took the interpreter's hook {n} time{s}: what ran meanwhile is missing{detail}",
+    "cut-short": "the end is missing ({detail} was killed, could not write, or still runs): what happened in up to "
+    "{time} before that, and the call that was under way, is not here",
     "clock-drift": "the processor's counter ran off the monotonic clock {n} time{s} by more than 1 in 1,000",
     "write-failed": "the file could not be written {n} time{s}{detail}",
     "sites-off": "{n} call site{s} that had long called one function switched off: C functions called there since are "
@@ -321,6 +325,16 @@ def losses(recording: Recording, signs: Signs) -> list[str]:
     return lost + [printable(problem) for problem in _other_problems(recording.problems, lost)]
 
 
+def unended(signs: Signs, *recordings: tuple[str, Recording]) -> list[tuple[str, str]]:
+    """Of recordings with what they are called: which have no end, as facts to write beside what is shown of them."""
+    return [
+        ("lost", f"{name}: {sentence}" if name else sentence)
+        for name, recording in recordings
+        for kind, sentence in _sentences(recording, signs)
+        if kind in ("cut-short", "truncated")
+    ]
+
+
 def _sentences(recording: Recording, signs: Signs) -> list[tuple[str, str]]:
     summed: dict[str, int] = {}
     details: dict[str, list[str]] = {}
@@ -344,8 +358,8 @@ def _loss(kind: str, number: int, details: list[str], signs: Signs) -> str:
             n=f"{number:,}",
             s="" if number == 1 else "s",
             es="" if number == 1 else "es",
-            time=duration(number, signs),
-            detail=f": {shown}" if shown else "",
+            time=duration(number, signs) if number < _UNKNOWN else "an unknown time",
+            detail=shown if kind == "cut-short" else f": {shown}" if shown else "",
             at_least=signs.at_least,
             about=signs.about,
         )

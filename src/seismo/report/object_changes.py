@@ -16,7 +16,7 @@ from seismo.model.object_difference import diff_objects
 from seismo.model.objects import totals
 from seismo.report import text
 from seismo.report.changes import growth
-from seismo.report.facts import command_line
+from seismo.report.facts import command_line, unended
 from seismo.report.functions import ROOMY
 from seismo.report.libraries import file_key, libraries
 from seismo.report.object_libraries import place
@@ -43,7 +43,8 @@ def write_changes(paper: Paper, old: Recording, new: Recording, limit: int | Non
         f"{after.died_by_gc - before.died_by_gc:+,} freed by the cycle collector",
         f"{after.live - before.live:+,} live at the end{_relative(after.live, before.live)}",
     ]
-    write_facts(paper, [*facts, ("change", ", ".join(moved))])
+    facts.append(("change", ", ".join(moved)))
+    write_facts(paper, [*facts, *unended(paper.signs, ("old", old), ("new", new))])
     for by, title in (("type", "Types"), ("type and line", "Lines")):
         if by == "type" or len(old.objects) or len(new.objects):
             rows = _own_first(diff_objects(old, new, by))

@@ -10,8 +10,6 @@ measured: there is no error of estimation, and nothing is taken off for what mea
 from __future__ import annotations
 
 import os
-import sys
-from _json import encode_basestring_ascii as quote
 from array import array
 
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
@@ -77,9 +75,7 @@ def image(watch: Watch) -> bytes:
     process = {
         "pid": os.getpid(),
         "ppid": os.getppid(),
-        "host": engine.printable(os.uname().nodename),
-        "argv": "[" + ", ".join(map(quote, sys.orig_argv)) + "]",
-        "interpreter": f"{sys.implementation.name} {sys.version.split(maxsplit=1)[0]}",
+        **engine.about_process(),
         "start_ns": began,
         "end_ns": ended,
         "exit": "",

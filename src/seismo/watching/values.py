@@ -32,6 +32,7 @@ from types import (
 
 from seismo.escape import printable
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.record.secrets import MASK, looks_secret
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,35 +42,6 @@ if TYPE_CHECKING:
     from seismo import _core
 else:
     from seismo import _core
-
-MASK = "***"
-
-# Parts of a name that say that its value is nobody's business; compared without _ - and case.
-_SECRET_PARTS = (
-    "password",
-    "passwd",
-    "passphrase",
-    "secret",
-    "token",
-    "apikey",
-    "authorization",
-    "cookie",
-    "privatekey",
-    "accesskey",
-    "credential",
-    "sessionid",
-)
-_SECRET_WORDS = {"pwd", "pw", "auth", "jwt", "bearer", "otp", "pin", "cvv", "ssn"}  # too short to be parts
-
-
-def looks_secret(name: str) -> bool:
-    """Whether a value of this name is to be hidden: api_key, X-Auth-Token, dbPassword, pwd."""
-    name = name[:200].lower()
-    together = name.replace("_", "").replace("-", "").replace(" ", "").replace(".", "")
-    if any(part in together for part in _SECRET_PARTS):
-        return True
-    return not _SECRET_WORDS.isdisjoint(name.replace("-", "_").replace(".", "_").split("_"))
-
 
 # ---- what the interpreter knows of a type, asked past its metaclass ----
 

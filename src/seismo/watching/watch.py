@@ -16,11 +16,12 @@ from seismo.escape import COLOURS, wants_colour
 from seismo.expression import KINDS, parse
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.record.forks import Inside, new_lock
+from seismo.record.secrets import MASK
 from seismo.watching import actions as _actions
 from seismo.watching import match as _match
 from seismo.watching import source, text
 from seismo.watching.jsonlines import line as json_line
-from seismo.watching.values import MASK, Shower, class_name, shorten
+from seismo.watching.values import Shower, class_name, shorten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,0 +1,210 @@
+"""The file of a recording that goes on for long: bounded by what it holds, whole at any moment, and only ever ours."""
+
+import os
+import stat
+import subprocess
+import sys
+
+import pytest
+from lab import PRELUDE, environment, load, run, start
+
+from seismo import _core
+from seismo.model import read
+
+FUNCTIONS = 300
+
+
+def functions():
+    names = {}
+    for i in range(FUNCTIONS):
+        exec(f"def f{i}(): pass", names)
+    return [names[f"f{i}"] for i in range(FUNCTIONS)]
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    """recorded(**options): starts recording into the file `path`, which is closed at the end."""
+    path = tmp_path / "a.seismo"
+    descriptors = []
+
+    def begin(**options):
+        descriptors.append(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        start(None, fd=descriptors[-1], flush_ms=1_000_000, **options)
+        return path
+
+    yield begin
+    _core.stop()
+    for fd in descriptors:
+        os.close(fd)
+
+
+def rounds(some, number):
+    for _ in range(number):
+        for function in some:
+            function()
+        _core.flush()
+
+
+def calls(path):
+    recording = read(path, running=True)
+    assert recording.problems == []
+    names = recording.functions["qualname"]
+    return {names[row.function]: row.calls for row in recording.tree if names[row.function][1:].isdigit()}
+
+
+@pytest.mark.parametrize("recorder", ["calltree", "linetimes"])
+def test_as_large_after_an_hour_as_after_ten_minutes(recorded, recorder):
+    """A flush a second, in which everything is called."""
+    path = recorded(recorder=recorder)
+    some = functions()
+    rounds(some, 600)
+    after_ten_minutes = path.stat().st_size
+    merged = len(read(path, running=True).to_bytes())
+    assert after_ten_minutes <= 4 * merged
+    largest = 0
+    for _ in range(30):
+        rounds(some, 10)
+        largest = max(largest, path.stat().st_size)
+    assert largest <= 4 * len(read(path, running=True).to_bytes())
+    if recorder == "calltree":
+        assert set(calls(path).values()) == {900}
+
+
+def test_whole_after_every_flush(recorded):
+    path = recorded()
+    some = functions()
+    seen = set()
+    for number in range(1, 40):
+        rounds(some[: number * 5], 1)
+        seen.add(path.stat().st_ino)
+        assert calls(path) == {f"f{i}": number - i // 5 for i in range(min(FUNCTIONS, number * 5))}
+        assert os.listdir(path.parent) == [path.name]
+    assert len(seen) > 2  # it was written anew
+
+
+def test_who_has_it_open_reads_on(recorded):
+    path = recorded()
+    some = functions()
+    rounds(some, 1)
+    with path.open("rb") as file:
+        rounds(some, 20)
+        content = file.read()
+    assert path.stat().st_ino != 0
+    assert read(content, running=True).problems == []
+
+
+def test_the_descriptor_keeps_its_number_and_the_file_its_rights(recorded):
+    path = recorded()
+    path.chmod(0o640)
+    open_ones = [int(name) for name in os.listdir("/proc/self/fd")]
+    (fd,) = [fd for fd in open_ones if os.path.realpath(f"/proc/self/fd/{fd}") == str(path)]
+    rounds(functions(), 20)
+    assert os.path.samestat(os.fstat(fd), path.stat())
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert not os.get_inheritable(fd)
+    assert _core.file() == (path.stat().st_dev, path.stat().st_ino)
+
+
+@pytest.mark.parametrize("what", ["linked", "moved", "replaced", "removed"])
+def test_what_cannot_be_written_anew_goes_on_growing(recorded, tmp_path, what):
+    path = recorded()
+    some = functions()
+    rounds(some, 1)
+    other = tmp_path / "other"
+    if what == "linked":
+        os.link(path, other)
+    elif what == "removed":
+        path.unlink()
+    else:
+        path.rename(other)
+        if what == "replaced":
+            path.write_bytes(b"precious")
+    rounds(some, 10)
+    if what == "replaced":
+        assert path.read_bytes() == b"precious"
+    if what != "removed":
+        assert set(calls(other).values()) == {11}
+    assert (
+        sorted(os.listdir(tmp_path))
+        == {
+            "linked": [path.name, "other"],
+            "moved": ["other"],
+            "replaced": [path.name, "other"],
+            "removed": [],
+        }[what]
+    )
+
+
+@pytest.mark.parametrize("size", [0, 100])
+def test_a_file_that_somebody_cut_is_whole_at_the_next_flush(recorded, size):
+    path = recorded()
+    some = functions()
+    rounds(some, 1)
+    os.truncate(path, size)
+    rounds(some, 2)
+    assert set(calls(path).values()) == {3}
+
+
+def test_a_full_disk_while_it_is_written_anew(tmp_path):
+    """The new file does not fit beside the old one, which goes on where it was."""
+    path = tmp_path / "r"
+    program = """
+import os, resource, signal
+path = sys.argv[1]
+fd = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+start(fd=fd, flush_ms=1_000_000)
+names = {}
+for i in range(300):
+    exec(f"def f{i}(): pass", names)
+def rounds(number):
+    for _ in range(number):
+        for i in range(300):
+            names[f"f{i}"]()
+        _core.flush()
+rounds(1)
+size = os.stat(path).st_size
+resource.setrlimit(resource.RLIMIT_FSIZE, (size // 2, resource.RLIM_INFINITY))
+rounds(10)
+assert os.listdir(os.path.dirname(path)) == ["r"], os.listdir(os.path.dirname(path))
+with open(path, "rb") as file:
+    assert file.read(12)[10] == 1  # it says that it is behind
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+rounds(10)
+with open(path, "rb") as file:
+    assert file.read(12)[10] == 0
+_core.stop()
+"""
+    run(program, str(path))
+    assert set(calls(path).values()) == {21}
+
+
+def test_what_the_standard_output_goes_to_is_not_replaced(tmp_path):
+    path = tmp_path / "r"
+    with path.open("wb") as file:
+        program = PRELUDE + "start(fd=1)\nfor _ in range(200): work(3); _core.flush()\n_core.stop()\n"
+        subprocess.run([sys.executable, "-c", program], stdout=file, env=environment(), check=True)
+        assert os.path.samestat(os.fstat(file.fileno()), path.stat())
+    assert load(path).calls()["leaf"] == 600
+
+
+def test_coverage_with_counts(tmp_path):
+    path = tmp_path / "a.seismo"
+    fd = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+    some = functions()
+    _core.cover_start(counts=True, fd=fd, flush_ms=1_000_000)
+    try:
+        for _ in range(300):
+            for function in some:
+                function()
+            _core.cover_flush()
+        size = path.stat().st_size
+        recording = read(path, running=True)
+        assert size <= 4 * len(recording.to_bytes())
+        qualname = recording.functions["qualname"]
+        assert {row.hits for row in recording.lines if qualname[row.function][1:].isdigit()} == {300}
+    finally:
+        _core.cover_stop()
+        os.close(fd)
+    assert read(path).problems == []
+    assert not list(read(path).losses)
