@@ -4,6 +4,7 @@ import os
 import stat
 import subprocess
 import sys
+from itertools import pairwise
 
 import pytest
 from lab import PRELUDE, environment, load, run, start
@@ -73,13 +74,13 @@ def test_as_large_after_an_hour_as_after_ten_minutes(recorded, recorder):
 def test_whole_after_every_flush(recorded):
     path = recorded()
     some = functions()
-    seen = set()
+    seen = []
     for number in range(1, 40):
         rounds(some[: number * 5], 1)
-        seen.add(path.stat().st_ino)
+        seen.append(path.stat().st_ino)
         assert calls(path) == {f"f{i}": number - i // 5 for i in range(min(FUNCTIONS, number * 5))}
         assert os.listdir(path.parent) == [path.name]
-    assert len(seen) > 2  # it was written anew
+    assert sum(one != other for one, other in pairwise(seen)) > 2  # it was written anew
 
 
 def test_who_has_it_open_reads_on(recorded):

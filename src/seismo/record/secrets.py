@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+
 MASK = "***"
 
 # Parts of a name that say that its value is nobody's business; compared without _ - and case.
