@@ -39,6 +39,7 @@ VERBS = {
     "merge": "make one recording of several",
     "diff": "rank what changed between two recordings",
     "doctor": "say what this interpreter offers and what seismo would take",
+    "completion": "print what completes seismo's words in a shell: bash, zsh or fish",
 }
 
 INTERRUPTED = 130

@@ -136,16 +136,22 @@ def _add_what(only: argparse._ArgumentGroup) -> None:
     )
 
 
-def _order(word: str) -> str:
+def orders() -> list[str]:
+    """All words that --sort takes, cProfile's apart."""
     from seismo.report.coverage import ORDERS as OF_COVERAGE
     from seismo.report.lines import ORDERS as OF_LINES
     from seismo.report.objects import ORDERS as OF_OBJECTS
-    from seismo.report.orders import OF_PSTATS
     from seismo.report.orders import ORDERS as OF_CALLS
 
-    orders = dict.fromkeys([*OF_CALLS, *OF_LINES, *OF_COVERAGE, *OF_OBJECTS])
-    if word.removeprefix("-") not in orders and word not in OF_PSTATS:
-        hint = did_you_mean(word, [*orders, *OF_PSTATS]) + f"it is one of {', '.join(orders)}"
+    return list(dict.fromkeys([*OF_CALLS, *OF_LINES, *OF_COVERAGE, *OF_OBJECTS]))
+
+
+def _order(word: str) -> str:
+    from seismo.report.orders import OF_PSTATS
+
+    known = orders()
+    if word.removeprefix("-") not in known and word not in OF_PSTATS:
+        hint = did_you_mean(word, [*known, *OF_PSTATS]) + f"it is one of {', '.join(known)}"
         raise UsageError(f"--sort cannot be {word!a}", hint=hint)
     return OF_PSTATS.get(word, word)
 
