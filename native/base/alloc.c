@@ -1,8 +1,12 @@
 /* The allocator with injected failure; an ordinary build uses the inline versions of alloc.h. */
 #include "base/alloc.h"
 
+#include "base/looks.h"
+
 #ifdef SM_TESTING
 #include <stdatomic.h>
+
+uint64_t sm_looks = 0;
 
 static atomic_long calls;   /* since the last sm_alloc_fail */
 static atomic_long fail_at; /* 0: never */

@@ -69,31 +69,6 @@ static inline int sm_int_of(PyObject *number) {
 }
 #endif
 
-/* What _PyCode_GetExtra() does, without the call: it is asked at every event. The slots are as long as they were when
- * the last was written. NULL: there is nothing. */
-typedef struct {
-    Py_ssize_t size;
-    void *slots[];
-} sm_code_extra;
-static inline void *sm_code_peek(const PyCodeObject *code, Py_ssize_t slot) {
-    const sm_code_extra *extra = code->co_extra;
-    return extra != NULL && slot >= 0 && slot < extra->size ? extra->slots[slot] : NULL;
-}
-
-/* A slot of our own on every code object (PEP 523; PyUnstable since 3.12). */
-#if PY_VERSION_HEX < 0x030C0000
-#define sm_code_request_slot(release) _PyEval_RequestCodeExtraIndex(release)
-static inline int sm_code_get(const PyCodeObject *code, Py_ssize_t slot, void **value) {
-    *value = sm_code_peek(code, slot);
-    return 0;
-}
-#define sm_code_set(code, slot, value) _PyCode_SetExtra((PyObject *)(code), slot, value)
-#else
-#define sm_code_request_slot(release) PyUnstable_Eval_RequestCodeExtraIndex(release)
-#define sm_code_get(code, slot, value) PyUnstable_Code_GetExtra((PyObject *)(code), slot, value)
-#define sm_code_set(code, slot, value) PyUnstable_Code_SetExtra((PyObject *)(code), slot, value)
-#endif
-
 /* Sets the profile function of any thread, without the audit event and the races of PyEval_SetProfileAllThreads
  * (gh-137400). Exported by every version; declared in private headers since 3.13. */
 #if PY_VERSION_HEX >= 0x030D0000

@@ -1,9 +1,19 @@
 /* The interpreter describes its own structures at the head of _PyRuntime, for debuggers and profilers that look at it
  * from outside. What is used is checked against that description's name, version and sizes; what was built with 3.14.0
  * runs on 3.14.10, whose structures may differ, and that is what the description is for. */
+#include <patchlevel.h>
+#if PY_VERSION_HEX < 0x030D0000
+#define Py_BUILD_CORE 1
+#endif
 #include "compat/runtime.h"
 
 #include <string.h>
+
+/* The list of interpreters, as it stands in the runtime's state from 3.11 to 3.15. */
+typedef struct {
+    PyInterpreterState *newest, *main;
+    int64_t next_id;
+} interpreter_list;
 
 #if PY_VERSION_HEX >= 0x030D0000 && !SM_FREE_THREADED
 #define Py_BUILD_CORE 1
@@ -33,7 +43,25 @@ bool sm_runtime_find(sm_runtime_places *places) {
     return true;
 }
 
+static const interpreter_list *find_list(void) {
+    uint64_t head = OFFSETS.runtime_state.interpreters_head;
+    if (memcmp(OFFSETS.cookie, "xdebugpy", 8) != 0 || head + sizeof(interpreter_list) > OFFSETS.runtime_state.size)
+        return NULL;
+    return (const interpreter_list *)((const char *)&_PyRuntime + head);
+}
+
 #else
+
+#if PY_VERSION_HEX < 0x030D0000
+#include "internal/pycore_runtime.h"
+static const interpreter_list *find_list(void) {
+    return (const interpreter_list *)&_PyRuntime.interpreters.head;
+}
+#else
+static const interpreter_list *find_list(void) {
+    return NULL;
+}
+#endif
 
 bool sm_runtime_find(sm_runtime_places *places) {
     (void)places;
@@ -41,3 +69,18 @@ bool sm_runtime_find(sm_runtime_places *places) {
 }
 
 #endif
+
+static const interpreter_list *known_list(void) {
+    const interpreter_list *list = find_list();
+    return list != NULL && list->main == PyInterpreterState_Main() ? list : NULL;
+}
+
+uint64_t sm_interpreters_made(void) {
+    const interpreter_list *list = known_list();
+    return list != NULL ? (uint64_t)__atomic_load_n(&list->next_id, __ATOMIC_RELAXED) : 0;
+}
+
+uint64_t sm_interpreters_gone(void) {
+    const interpreter_list *list = known_list();
+    return list != NULL ? sm_interpreters_made() - (list->newest != list->main) : 0;
+}

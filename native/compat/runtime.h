@@ -1,4 +1,4 @@
-/* What of the interpreter's global state its debug offsets lead to (3.13). Read only, with the GIL. */
+/* What of the interpreter's global state is read, and nothing else tells. Read only. */
 #ifndef SM_RUNTIME_H
 #define SM_RUNTIME_H
 
@@ -6,6 +6,7 @@
 
 #include "compat/compat.h"
 
+/* By its debug offsets (3.13), with the GIL. */
 typedef struct {
     const int *collecting; /* not 0: the main interpreter's cycle collector is at work */
     /* The newest interpreter: the main one while it is the only one. An interpreter is here before it makes its first
@@ -17,5 +18,12 @@ typedef struct {
 
 /* False: this interpreter does not tell. */
 bool sm_runtime_find(sm_runtime_places *places);
+
+/* How many interpreters there have been in this process before now, the main one included, but for those that live on:
+ * all that run from now on are those that sm_interpreters_made() counts later, less this number. Where several live
+ * besides the main one, they are taken for one: their list belongs to a lock that is not to be had. 0 for both: this
+ * interpreter does not tell. */
+uint64_t sm_interpreters_gone(void);
+uint64_t sm_interpreters_made(void);
 
 #endif

@@ -9,7 +9,7 @@
  * goes on where its like stopped, and memory is bounded by the program's text. A function's lines are a dense array of
  * *places*, line minus first line; the ways of its branches lead to *arcs*, which are places as well. A place knows its
  * row in the file and the *stamp* of the last context that it was hit in; with counts, an array beside it has the
- * numbers. Each code object leads to its function's arrays in three loads (event/function.h's slot).
+ * numbers. Each code object leads to its function's arrays by one probe (event/codes.h).
  *
  * Nothing is told twice that need not be. Without counts a place has said all at its first hit, so the source switches
  * it off there: a program runs at its own speed once it has been everywhere. With a context, it has said all until the
@@ -28,14 +28,13 @@
  * each when the context ends.
  *
  * A source calls, with the GIL and no exception set:
- *     sm_cover_known(code)                 what hangs on a code object: NULL not met, sm_cover_unwanted, or its record
- *     sm_cover_meet(code, globals)         decides, once for a code object: NULL unwanted
- *     sm_cover_line(record, line)          a line begins; true: may be switched off until rearm()
- *     sm_cover_branch(record, from, to)    a branch event at these offsets; true: may be switched off until rearm()
- *     sm_cover_tell(record, offset)        (3.12, 3.13) the LINE event at this offset: it may tell a branch's way
- *     sm_cover_arc(record, from, to)       a step between lines, where there are no branch events (3.11); as _line
- *     sm_cover_enter/leave(record, frame)  around each run of a frame whose record says `test`: its context
- * None of them raises, or runs anything of the program. */
+ *     sm_cover_known(code)                 what is known of a code object: NULL not met, sm_cover_unwanted, or its
+ * record sm_cover_meet(code, globals)         decides, once for a code object: NULL unwanted sm_cover_line(record,
+ * line)          a line begins; true: may be switched off until rearm() sm_cover_branch(record, from, to)    a branch
+ * event at these offsets; true: may be switched off until rearm() sm_cover_tell(record, offset)        (3.12, 3.13) the
+ * LINE event at this offset: it may tell a branch's way sm_cover_arc(record, from, to)       a step between lines,
+ * where there are no branch events (3.11); as _line sm_cover_enter/leave(record, frame)  around each run of a frame
+ * whose record says `test`: its context None of them raises, or runs anything of the program. */
 #ifndef SM_EVENT_COVERAGE_H
 #define SM_EVENT_COVERAGE_H
 
@@ -80,7 +79,7 @@ typedef struct sm_cover_function { /* lives as long as the recording */
     struct sm_cover_function *next;
 } sm_cover_function;
 
-typedef struct sm_cover_code { /* hangs on a code object; freed with it, or with the recording */
+typedef struct sm_cover_code { /* of a code object; freed with it, or with the recording */
     uint64_t *counts;          /* of its function; NULL without counts */
     int first;
     uint32_t size;
@@ -134,7 +133,7 @@ extern sm_cover_code *const sm_cover_unwanted;
 
 static inline sm_cover_code *sm_cover_known(PyCodeObject *code) {
     const sm_code_entry *entry = sm_code_entry_of(code);
-    void *record = entry != NULL ? entry->coverage : NULL;
+    void *record = entry != NULL ? entry->of[SM_CODE_COVERAGE] : NULL;
     if (SM_LIKELY(((uintptr_t)record & 1) == 0))
         return record;
     return record == sm_cover.unwanted ? sm_cover_unwanted : NULL; /* or of an earlier recording */

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/random.h"
+#include "compat/runtime.h"
 #include "event/threads.h"
 #include "event/ticker.h"
 
@@ -16,17 +17,24 @@ sm_engine_state sm_engine;
  * the events. */
 #define WORTH_READS 100.0
 
-static void code_died(sm_function *function, const void *code) {
+static void code_died(sm_code_entry *entry) {
     if (!sm_engine.running)
         return;
-    sm_engine.recorder->code_died(function, code);
-    if (sm_engine.source->code_died != NULL)
-        sm_engine.source->code_died(code);
-    if (sm_engine.beside.recorder == NULL)
+    sm_engine.recorder->code_died(entry);
+    if (sm_engine.beside.recorder != NULL)
+        sm_engine.beside.recorder->code_died(entry);
+}
+
+/* From the start of a recording to its end, code objects are known by their addresses. */
+static void hold_codes(bool on) {
+    static bool held = false;
+    if (on == held)
         return;
-    sm_engine.beside.recorder->code_died(function, code);
-    if (sm_engine.beside.source->code_died != NULL)
-        sm_engine.beside.source->code_died(code);
+    held = on;
+    if (on)
+        sm_codes_hold();
+    else
+        sm_codes_release();
 }
 
 /* Between fork and sm_engine_after_fork the child shares its parent's file: nothing may be written. */
@@ -40,8 +48,9 @@ int sm_engine_init(void) {
     static bool done = false;
     if (done)
         return 0;
-    if (sm_functions_init(code_died) < 0)
+    if (sm_functions_init() < 0)
         return -1;
+    sm_codes_tell_function(code_died);
     sm_gap_table_init();
     if (pthread_atfork(sm_ticker_before_fork, NULL, child_forked) != 0) {
         PyErr_NoMemory();
@@ -80,6 +89,7 @@ static void begin(void) {
     sm_engine.session++;
     sm_engine.repaired = sm_engine.lost_memory = sm_engine.late_threads = sm_engine.hook_lost = 0;
     sm_engine.sites_off = sm_engine.source_changes = 0;
+    sm_engine.interpreters_gone = sm_interpreters_gone();
     sm_engine.end_ns = 0;
     replace_text(&sm_engine.exit, "");
     sm_engine.start_ns = unix_ns();
@@ -183,8 +193,8 @@ static void forget_last(const sm_recorder *recorder, const sm_recorder *beside) 
         sm_engine.beside.recorder->forget();
 }
 
-int sm_engine_start(const sm_pair *main, const sm_pair *beside, const sm_settings *settings, bool calibrate,
-                    bool running, int fd, const char *meta) {
+static int start(const sm_pair *main, const sm_pair *beside, const sm_settings *settings, bool calibrate, bool running,
+                 int fd, const char *meta) {
     forget_last(main->recorder, beside != NULL ? beside->recorder : NULL);
     sm_engine.recorder = main->recorder;
     sm_engine.source = main->source;
@@ -217,6 +227,15 @@ int sm_engine_start(const sm_pair *main, const sm_pair *beside, const sm_setting
     return 0;
 }
 
+int sm_engine_start(const sm_pair *main, const sm_pair *beside, const sm_settings *settings, bool calibrate,
+                    bool running, int fd, const char *meta) {
+    hold_codes(true);
+    int result = start(main, beside, settings, calibrate, running, fd, meta);
+    if (result < 0)
+        hold_codes(false);
+    return result;
+}
+
 void sm_engine_stop(const char *exit) {
     if (!sm_engine.running)
         return;
@@ -241,6 +260,7 @@ void sm_engine_stop(const char *exit) {
     if (sm_engine.output.writer != NULL && !sm_engine.forked)
         sm_engine_write(&sm_engine.output, true);
     sm_engine.running = false;
+    hold_codes(false);
 }
 
 void sm_engine_flush(void) {
@@ -311,6 +331,7 @@ int sm_engine_after_fork(int fd, const char *meta) {
     if (fd == -2) {
         stop_sources();
         sm_engine.running = sm_engine.forked = false;
+        hold_codes(false);
         return 0;
     }
     replace_text(&sm_engine.meta, meta);

@@ -82,7 +82,7 @@ typedef struct sm_recorder {
     /* These frames, outermost first, are the thread's path now; `below` of them are no part of the recording. True if
      * they already were. */
     bool (*settle)(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count);
-    void (*code_died)(sm_function *function, const void *code);
+    void (*code_died)(sm_code_entry *entry); /* a code object that has a function goes away */
     /* From the ticker's thread, without the GIL: the next event is to look at the clock. */
     void (*poke)(sm_thread *thread);
     void (*pause)(sm_thread *thread); /* before and */
@@ -104,8 +104,7 @@ typedef struct sm_source {
     int (*start)(const sm_settings *settings); /* -1 with an exception set */
     void (*stop)(void);
     void (*poll)(void); /* now and then, from any thread: look after what the interpreter does not tell. May be NULL. */
-    void (*code_died)(const void *code); /* its address may be used again. May be NULL. */
-    void (*begin_again)(void);           /* a forked child records anew, under the same hook. May be NULL. */
+    void (*begin_again)(void); /* a forked child records anew, under the same hook. May be NULL. */
 } sm_source;
 
 /* What records: a recorder and the source of its events. */
@@ -138,8 +137,10 @@ typedef struct {
     uint64_t start_ticks;
     sm_cost python, c, resume;
     double cost_error;
-    uint64_t sampled_extra; /* ticks that a segment seems longer by when it is sampled */
-    uint64_t walks;         /* times that a stack was walked */
+    uint64_t sampled_extra;     /* ticks that a segment seems longer by when it is sampled */
+    uint64_t interpreters_gone; /* before the start: see compat/runtime.h */
+    uint64_t interpreters;      /* others since, of which nothing is recorded */
+    uint64_t walks;             /* times that a stack was walked */
     uint64_t repaired, lost_memory, late_threads, hook_lost, sites_off, source_changes; /* losses */
 } sm_engine_state;
 

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "compat/runtime.h"
 #include "event/threads.h"
 
 static int64_t now_unix_ns(void) {
@@ -106,6 +107,9 @@ void sm_engine_save(sm_output *output, bool last) {
     sm_output_loss(
         output, "source-changed", sm_engine.source_changes, -1,
         "deep recursion: from there on the profile function was used, whose cost is not taken out of the times");
+    if (sm_engine.running)
+        sm_engine.interpreters = sm_interpreters_made() - sm_engine.interpreters_gone;
+    sm_output_interpreters(output, sm_engine.interpreters);
     sm_output_loss(output, "out-of-memory", sm_engine.lost_memory + output->lost, -1,
                    "events or rows dropped for want of memory");
     sm_output_loss(output, "clock-drift", sm_engine.clock.drifts, -1,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/looks.h"
 #include "compat/compat.h"
 #include "event/filter.h"
 #include "event/text.h"
@@ -16,8 +17,7 @@ typedef struct {
 const PyMethodDef *sm_shared_new = NULL;
 
 static struct {
-    void (*code_died)(sm_function *function, const void *code);
-    void (*coverage_died)(sm_code_entry *entry);
+    bool ready;
     char *hide;
     sm_filter *where; /* held; NULL: everything is wanted */
     bool narrowed;    /* there was one before */
@@ -30,24 +30,11 @@ static struct {
     PyObject *dunder_name; /* owned: "__name__" */
 } functions;
 
-Py_ssize_t sm_code_slot = -1;
-
 static PyObject *name_of_module; /* owned: "__name__", made before the first code object is met, maybe inside a hook */
 
-static void release_code(void *extra) {
-    sm_code_entry *entry = extra; /* NULL: gh-122491 calls this for empty slots too */
-    if (entry == NULL)
-        return;
-    if (entry->coverage != NULL)
-        functions.coverage_died(entry);
-    functions.code_died(entry->function, entry->code);
-    sm_free(entry);
-}
-
-int sm_functions_init(void (*code_died)(sm_function *function, const void *code)) {
-    if (sm_code_slot >= 0)
+int sm_functions_init(void) {
+    if (functions.ready)
         return 0;
-    functions.code_died = code_died;
     functions.dunder_name = PyUnicode_InternFromString("__name__");
     if (functions.dunder_name == NULL)
         return -1;
@@ -58,16 +45,8 @@ int sm_functions_init(void (*code_died)(sm_function *function, const void *code)
     PyErr_Clear();
     if (name_of_module == NULL && (name_of_module = PyUnicode_InternFromString("__name__")) == NULL)
         return -1;
-    sm_code_slot = sm_code_request_slot(release_code);
-    if (sm_code_slot < 0) {
-        PyErr_SetString(PyExc_RuntimeError, "no slot left on code objects (254 tools hold one)");
-        return -1;
-    }
+    functions.ready = true;
     return 0;
-}
-
-void sm_functions_tell_coverage(void (*code_died)(sm_code_entry *entry)) {
-    functions.coverage_died = code_died;
 }
 
 static bool is_hidden(const sm_function *function) {
@@ -163,6 +142,7 @@ static sm_function *intern(sm_function_kind kind, char *module, char *qualname, 
     hash ^= hash >> 29;
     sm_function **bucket = &functions.buckets[hash & (functions.buckets_size - 1)];
     for (function = *bucket; function != NULL; function = function->next) {
+        SM_LOOK();
         if (function->hash == hash && function->kind == kind && function->line == line &&
             strcmp(function->qualname, qualname) == 0 && strcmp(function->file, file) == 0)
             break;
@@ -213,20 +193,19 @@ static bool is_plain_lambda(PyCodeObject *code) {
 }
 
 sm_function *sm_function_of_code(PyCodeObject *code, PyObject *globals) {
-    void *extra = NULL;
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback); /* events of an unwinding frame come with an exception in flight */
-    sm_function *function = NULL; /* nothing below makes a Python object: this is called in the middle of making one */
-    if (sm_code_get(code, sm_code_slot, &extra) == 0 && extra != NULL) {
-        function = ((sm_code_entry *)extra)->function;
+    /* Nothing below makes a Python object: this is called in the middle of making one. */
+    sm_code_entry *entry = sm_code_entry_make(code);
+    sm_function *function = entry != NULL ? entry->function : NULL;
+    if (function != NULL) {
         PyObject *known = SM_UNLIKELY(*function->module == '\0') ? module_of(globals) : NULL;
         char *name = known != NULL ? sm_copy_text(known) : NULL;
         if (name != NULL)
             name_module(function, name);
         goto done;
     }
-    sm_code_entry *entry = sm_malloc(sizeof *entry);
-    if (entry == NULL)
+    if (entry == NULL && sm_codes_held())
         goto done;
     PyObject *table = code->co_linetable;
     uint64_t extra_hash =
@@ -239,16 +218,10 @@ sm_function *sm_function_of_code(PyCodeObject *code, PyObject *globals) {
     }
     function = intern(SM_PYTHON, sm_copy_text(module_of(globals)), sm_copy_text(code->co_qualname),
                       sm_copy_text(code->co_filename), code->co_firstlineno, extra_hash);
-    if (function == NULL) {
-        sm_free(entry);
+    if (function == NULL)
         goto done;
-    }
-    *entry = (sm_code_entry){function, code, NULL, 0};
-    if (sm_code_set(code, sm_code_slot, entry) < 0) {
-        sm_free(entry);
-        goto done;
-    }
-    function->codes++;
+    if (entry != NULL)
+        entry->function = function;
     function->flags |= flags_of_code(code);
 done:
     PyErr_Restore(type, value, traceback);

@@ -105,6 +105,11 @@ void sm_output_loss(sm_output *output, const char *kind, uint64_t count, int64_t
     sm_writer_row(output->writer, SM_LOSSES, row, NULL);
 }
 
+void sm_output_interpreters(sm_output *output, uint64_t count) {
+    sm_output_loss(output, "other-interpreters", count, -1,
+                   "interpreters besides the main one (subinterpreters, pools of them): what they ran is not recorded");
+}
+
 void sm_output_write_failed(sm_output *output) {
     int error = sm_writer_error(output->writer);
     char detail[128];

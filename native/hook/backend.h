@@ -50,7 +50,7 @@ struct sm_hook_thread {
     void *data[SM_HUB_TOOLS]; /* owned, see sm_hub_thread_data */
 };
 
-/* What is known of a code object: hangs on it (co_extra), and in a list of all. */
+/* What is known of a code object: by its address (event/codes.h), and in a list of all. */
 typedef struct sm_hook_code {
     uint64_t decided;               /* sm_hub.changes when the tools were last asked */
     uint64_t wanted[SM_HOOK_KINDS]; /* the filtered tools that want this kind here; SM_HOOK_OPCODE: any tools */
@@ -71,6 +71,8 @@ typedef struct {
     sm_hook_thread *threads;
     sm_hook_code *codes;
     uint64_t lost; /* events or verdicts lost for want of memory */
+    bool holds;    /* the table of code objects */
+    uint32_t busy; /* functions under way that have a record in hand: none is freed */
 } sm_hub_state;
 
 extern sm_hub_state sm_hub;
@@ -80,12 +82,15 @@ extern __thread sm_hook_thread *sm_hook_this __attribute__((tls_model("initial-e
 /* The code object's record with every verdict given; NULL when out of memory (counted). No exception is left or lost.
  */
 sm_hook_code *sm_hub_decide(PyCodeObject *code, PyObject *globals);
-extern Py_ssize_t sm_hub_code_slot;
+
+/* NULL: nobody has been asked yet. */
+static inline sm_hook_code *sm_hub_known(const PyCodeObject *code) {
+    const sm_code_entry *entry = sm_code_entry_of(code);
+    return SM_LIKELY(entry != NULL) ? entry->of[SM_CODE_HOOKS] : NULL;
+}
 
 static inline sm_hook_code *sm_hub_code(PyCodeObject *code) {
-    void *found = NULL;
-    (void)sm_code_get(code, sm_hub_code_slot, &found);
-    sm_hook_code *known = found;
+    sm_hook_code *known = sm_hub_known(code);
     return SM_LIKELY(known != NULL && known->decided == sm_hub.changes) ? known : sm_hub_decide(code, NULL);
 }
 

@@ -4,8 +4,9 @@
  * code, or in this code object, and this thread's. The masks are kept up to date when a tool comes or goes, which is
  * rare, so that an event needs no look at a tool that does not want it.
  *
- * What filtered tools say of a code object hangs on it (co_extra). A verdict is given once; `changes` counts the tools
- * that have come since, so that a record that is behind asks the new ones, and only these.
+ * What filtered tools say of a code object is kept in a record, found by its address (event/codes.h). A verdict is
+ * given once; `changes` counts the tools that have come since, so that a record that is behind asks the new ones, and
+ * only these. The records go with the last tool, once nobody has one in hand.
  *
  * A tool that leaves is out of all masks at once, and thereby hears nothing more; its memory is its maker's again when
  * none of its callbacks is on a stack. A slot may so be used anew while an event is being handed round whose mask still
@@ -25,7 +26,6 @@
 sm_hub_state sm_hub;
 sm_hook_thread sm_hook_nobody;
 __thread sm_hook_thread *sm_hook_this __attribute__((tls_model("initial-exec"))) = &sm_hook_nobody;
-Py_ssize_t sm_hub_code_slot = -1;
 
 static PyThreadState gone; /* sm_tool.only of a thread that has ended */
 
@@ -170,10 +170,9 @@ PyObject *sm_hub_callable(const sm_hook_event *event) {
 
 /* Code objects. */
 
-static void code_died(void *extra) {
-    sm_hook_code *known = extra; /* NULL: gh-122491 calls this for empty slots too */
-    if (known == NULL)
-        return;
+static void code_died(sm_code_entry *entry) {
+    sm_hook_code *known = entry->of[SM_CODE_HOOKS];
+    entry->of[SM_CODE_HOOKS] = NULL;
     if (known->next != NULL)
         known->next->before = known->before;
     if (known->before != NULL)
@@ -183,17 +182,32 @@ static void code_died(void *extra) {
     sm_free(known);
 }
 
+/* While a record is in hand that has to stay, though its tools may go. */
+static void begin_work(void) {
+    sm_hub.busy++;
+}
+
+static void end_work(void) {
+    if (--sm_hub.busy > 0 || sm_hub.active != 0 || !sm_hub.holds)
+        return;
+    while (sm_hub.codes != NULL)
+        code_died(sm_code_entry_of(sm_hub.codes->code));
+    sm_hub.holds = false;
+    sm_codes_release();
+}
+
 static sm_hook_code *code_record(PyCodeObject *code) {
-    void *found = NULL;
-    if (sm_code_get(code, sm_hub_code_slot, &found) == 0 && found != NULL)
-        return found;
-    sm_hook_code *known = sm_calloc(1, sizeof *known);
-    if (known == NULL || sm_code_set(code, sm_hub_code_slot, known) < 0) {
-        PyErr_Clear();
-        sm_free(known);
+    if (!sm_hub.holds) /* the last tool has just gone */
+        return NULL;
+    sm_code_entry *entry = sm_code_entry_make(code);
+    if (entry != NULL && entry->of[SM_CODE_HOOKS] != NULL)
+        return entry->of[SM_CODE_HOOKS];
+    sm_hook_code *known = entry != NULL ? sm_calloc(1, sizeof *known) : NULL;
+    if (known == NULL) {
         sm_hub.lost++;
         return NULL;
     }
+    entry->of[SM_CODE_HOOKS] = known;
     known->code = code;
     known->next = sm_hub.codes;
     if (known->next != NULL)
@@ -220,6 +234,7 @@ sm_hook_code *sm_hub_decide(PyCodeObject *code, PyObject *globals) {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     sm_engine_look_away();
+    begin_work();
     sm_hook_code *known = code_record(code);
     if (known != NULL && known->decided != sm_hub.changes) {
         uint64_t before = known->decided;
@@ -241,6 +256,9 @@ sm_hook_code *sm_hub_decide(PyCodeObject *code, PyObject *globals) {
             sm_hub.lost++;
         }
     }
+    end_work();
+    if (!sm_hub.holds)
+        known = NULL; /* who was asked was the last tool, and has gone */
     sm_engine_look_again();
     PyErr_Restore(type, value, traceback);
     return known;
@@ -354,17 +372,13 @@ static int prepare(void) {
         PyErr_SetString(PyExc_RuntimeError, "seismo's hooks belong to the main interpreter, and this is another");
         return -1;
     }
-    if (sm_hub_code_slot < 0) {
-        if ((sm_hub_code_slot = sm_code_request_slot(code_died)) < 0) {
-            PyErr_SetString(PyExc_RuntimeError, "no slot left on code objects (254 tools hold one)");
-            return -1;
-        }
-        if (pthread_atfork(NULL, NULL, child_forked) != 0) {
-            sm_hub_code_slot = -1;
-            PyErr_NoMemory();
-            return -1;
-        }
+    static bool ready = false;
+    if (!ready && pthread_atfork(NULL, NULL, child_forked) != 0) {
+        PyErr_NoMemory();
+        return -1;
     }
+    ready = true;
+    sm_codes_tell(SM_CODE_HOOKS, code_died);
     const char *why_not = sm_hook_backend_here.objection();
     if (why_not != NULL)
         PyErr_SetString(PyExc_RuntimeError, why_not);
@@ -390,6 +404,7 @@ static int free_slot(void) {
 static void take_out(sm_tool *tool) {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
+    begin_work();
     tool->active = false;
     tool->leaving = true;
     count_masks();
@@ -399,6 +414,7 @@ static void take_out(sm_tool *tool) {
     else if (sm_hook_backend_here.want() < 0)
         sm_hub.lost++;
     PyErr_Clear();
+    end_work();
     PyErr_Restore(type, value, traceback);
 }
 
@@ -410,6 +426,10 @@ int sm_hub_add(sm_tool *tool) {
         return -1; /* without a record its end would go unseen */
     if (sm_hub.active == 0 && sm_hook_backend_here.start() < 0)
         return -1;
+    if (!sm_hub.holds) {
+        sm_hub.holds = true;
+        sm_codes_hold();
+    }
     tool->slot = (uint32_t)slot;
     tool->active = true;
     tool->leaving = false;
@@ -461,16 +481,21 @@ int sm_hub_opcodes(sm_tool *tool, PyCodeObject *code, bool on) {
         return 0;
     known->wanted[SM_HOOK_OPCODE] = after;
     sm_hub.somewhere[SM_HOOK_OPCODE] |= after;
-    return give(known);
+    begin_work();
+    int result = give(known);
+    end_work();
+    return result;
 }
 
 void sm_hub_opcodes_again(PyCodeObject *code) {
     sm_hook_code *known = sm_hub_decide(code, NULL);
     if (known == NULL || sm_hook_backend_here.want_in == NULL || known->wanted[SM_HOOK_OPCODE] == 0)
         return;
+    begin_work();
     if (sm_hook_backend_here.want_in(code, known->given & ~SM_HOOK_BIT(SM_HOOK_OPCODE)) < 0 ||
         sm_hook_backend_here.want_in(code, known->given) < 0)
         PyErr_Clear();
+    end_work();
 }
 
 void sm_hub_reconsider(sm_tool *tool) {

@@ -140,9 +140,7 @@ static void mark_opcodes(sm_hook_thread *thread, PyFrameObject *frame, PyCodeObj
 
 /* globals: its frame's, borrowed; NULL: it is the running frame's code. */
 static bool wants_lines(const sm_hook_thread *thread, PyCodeObject *code, PyObject *globals) {
-    void *found = NULL;
-    (void)sm_code_get(code, sm_hub_code_slot, &found);
-    const sm_hook_code *known = found;
+    const sm_hook_code *known = sm_hub_known(code);
     if (SM_UNLIKELY(known == NULL || known->decided != sm_hub.changes))
         known = sm_hub_decide(code, globals);
     if (known == NULL)
@@ -176,9 +174,7 @@ static struct {
 
 /* Does no tool want anything in this code? False also when nobody has been asked yet. */
 static inline bool is_unwanted(const sm_frame *frame) {
-    void *found = NULL;
-    (void)sm_code_get(sm_frame_code(frame), sm_hub_code_slot, &found);
-    const sm_hook_code *known = found;
+    const sm_hook_code *known = sm_hub_known(sm_frame_code(frame));
     return known != NULL && known->decided == sm_hub.changes && known->given == 0;
 }
 

@@ -315,7 +315,7 @@ static PyObject *engine_clock_info(PyObject *Py_UNUSED(module), PyObject *Py_UNU
 }
 
 static PyObject *engine_check(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
-    bool right = sm_engine.recorder == NULL || sm_engine.recorder->check();
+    bool right = sm_codes_check() && (sm_engine.recorder == NULL || sm_engine.recorder->check());
     return PyBool_FromLong(right && (sm_engine.beside.recorder == NULL || sm_engine.beside.recorder->check()));
 }
 

@@ -2,6 +2,7 @@
 #include "file/reader.h"
 
 #include "base/alloc.h"
+#include "base/looks.h"
 #include "base/varint.h"
 #include "module/module.h"
 #include "module/reader_column.h"
@@ -161,6 +162,10 @@ static PyObject *core_fail_allocation(PyObject *module, PyObject *arguments) {
     }
     return PyLong_FromLong(sm_alloc_fail(n, forever));
 }
+
+static PyObject *core_looks(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(arguments)) {
+    return PyLong_FromUnsignedLongLong(sm_looks);
+}
 #endif
 
 static PyMethodDef reader_functions[] = {
@@ -173,6 +178,7 @@ static PyMethodDef reader_functions[] = {
      "_fail_allocation(n, forever=False) -> int\n\nMakes the n-th of our next allocations fail (0: none). Returns how "
      "many "
      "there were since the last call."},
+    {"_looks", core_looks, METH_NOARGS, "How many places of tables have been looked at."},
 #endif
     {NULL, NULL, 0, NULL},
 };

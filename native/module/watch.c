@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "compat/runtime.h"
 #include "hook/facts.h"
 #include "hook/locals.h"
 #include "hook/watch.h"
@@ -280,7 +281,14 @@ static PyObject *watch_bucket(PyObject *Py_UNUSED(module), PyObject *number) {
     return PyErr_Occurred() ? NULL : PyFloat_FromDouble(sm_watch_bucket((int)bucket));
 }
 
+static PyObject *interpreters(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none)) {
+    return Py_BuildValue("KK", (unsigned long long)sm_interpreters_gone(), (unsigned long long)sm_interpreters_made());
+}
+
 static PyMethodDef functions[] = {
+    {"interpreters", interpreters, METH_NOARGS,
+     "How many interpreters there have been that are gone (but for others that still live, the main one too), and "
+     "all."},
     {"frame_locals", frame_locals, METH_O, NULL},
     {"instance_dict", instance_dict, METH_O, NULL},
     {"where_am_i", where_am_i, METH_NOARGS, NULL},

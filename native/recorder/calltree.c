@@ -78,15 +78,24 @@ void sm_tree_carry(sm_node *node, bool calls) {
 
 /* ---- paths ---- */
 
-static sm_node *new_child(sm_thread *thread, sm_node *parent, const void *key, sm_tree_function *function) {
-    sm_node *child = NULL;
-    if (function->function->codes > 1)
-        child = sm_node_rekey(parent, key, function);
-    if (child == NULL)
-        child = sm_node_new(sm_tree_of(thread), parent, key, function);
+static sm_node *make_child(sm_thread *thread, sm_node *parent, const void *key, sm_tree_function *function) {
+    sm_node *child = sm_node_new(sm_tree_of(thread), parent, key, function);
     if (child == NULL)
         sm_engine.lost_memory++;
     return child;
+}
+
+/* The same for a path that its function may have taken as another code object. */
+static sm_node *new_child(sm_thread *thread, sm_node *parent, const void *key, sm_tree_function *function) {
+    sm_node *child = NULL;
+    if (function->function->kind == SM_PYTHON) {
+        if (function->first == NULL)
+            function->first = key;
+        function->several = function->several || function->first != key;
+        if (function->several)
+            child = sm_node_rekey(parent, key, function);
+    }
+    return child != NULL ? child : make_child(thread, parent, key, function);
 }
 
 /* Past the limit: the call is counted in its function's bucket, and the frame remembered, since the buckets' tree is
@@ -108,14 +117,14 @@ static sm_node *fold(sm_thread *thread, const void *key, sm_tree_function *funct
     if (tree->folded == NULL) {
         sm_function *name = sm_function_synthetic("<folded paths>");
         sm_tree_function *known = name ? sm_tree_function_of(name) : NULL;
-        tree->folded = known ? new_child(thread, tree->root, &bucket_key, known) : NULL;
+        tree->folded = known ? make_child(thread, tree->root, &bucket_key, known) : NULL;
         if (tree->folded == NULL)
             return NULL;
         sm_rest(tree->folded)->flags |= SM_NODE_FOLDED;
     }
     sm_node *bucket = sm_node_child(tree->folded, function);
     if (bucket == NULL) {
-        bucket = new_child(thread, tree->folded, function, function);
+        bucket = make_child(thread, tree->folded, function, function);
         if (bucket == NULL)
             return NULL;
         sm_rest(bucket)->flags |= SM_NODE_FOLDED;
@@ -356,11 +365,14 @@ sm_node *sm_tree_seed(sm_thread *thread, sm_node *parent, PyCodeObject *code, Py
     return child;
 }
 
-static void code_died(sm_function *function, const void *code) {
-    if (function->id >= sm_tree.functions_size || sm_tree.functions[function->id] == NULL)
+static void code_died(sm_code_entry *entry) {
+    uint32_t id = entry->function->id;
+    sm_tree_function *function = id < sm_tree.functions_size ? sm_tree.functions[id] : NULL;
+    if (function == NULL)
         return;
-    for (sm_node *node = sm_tree.functions[function->id]->nodes; node != NULL; node = sm_rest(node)->same) {
-        if (node->key == code)
+    function->several = true;
+    for (sm_node *node = function->nodes; node != NULL; node = sm_rest(node)->same) {
+        if (node->key == entry->code)
             sm_node_forget_key(node);
     }
 }
@@ -391,6 +403,8 @@ static bool check(void) {
             if (node != tree->root)
                 return false;
         }
+        if (!sm_tree_check_nodes(tree))
+            return false;
         if (tree->segments.open != NULL ? tree->segments.countdown > 0 : tree->segments.countdown < 0)
             return false;
     }

@@ -47,7 +47,7 @@ int64_t sm_calltree_number(const sm_node *node) {
 /* What a node's counters add up to: it grows with every change, so an equal sum means an unchanged node. */
 static uint32_t changes(const sm_node *node, const sm_node_rest *rest) {
     return node->calls + node->resumes + rest->exceptions + (uint32_t)rest->timed + rest->sampled + rest->ticked +
-           rest->awaits + (rest->flags << 24) + 1;
+           rest->awaits + ((uint32_t)rest->flags << 24) + 1;
 }
 
 void sm_tree_mark(sm_node *node, bool running) {

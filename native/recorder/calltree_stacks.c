@@ -123,8 +123,8 @@ static sm_node *below_c(sm_node *node, const void *code) {
     sm_node *found = NULL;
     const sm_children *more = sm_more(node);
     for (uint32_t i = 0; i < (more != NULL ? more->mask + 1 : 2); i++) {
-        sm_node *child = more != NULL ? more->slots[i] : node->child[i];
-        if (child == NULL || child == SM_NO_NODE || is_python(child))
+        sm_node *child = more != NULL ? (sm_node *)more->slots[i] : node->child[i];
+        if (child == NULL || ((uintptr_t)child & SM_BY_FUNCTION) != 0 || is_python(child))
             continue;
         sm_node *under = sm_node_child(child, code);
         if (under != NULL && found != NULL)

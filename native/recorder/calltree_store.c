@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/looks.h"
 
 sm_tree_state sm_tree;
 
@@ -38,22 +39,61 @@ sm_node *sm_node_child(sm_node *parent, const void *key) {
     if (more == NULL)
         return NULL;
     for (uint32_t i = hash_key(key);; i++) {
-        sm_node *found = more->slots[i & more->mask];
-        if (found == NULL)
+        uintptr_t slot = more->slots[i & more->mask];
+        sm_node *found = (sm_node *)slot;
+        SM_LOOK();
+        if (slot == 0)
             return NULL;
-        if (found != SM_NO_NODE && found->key == key) { /* the place of the child met last */
+        if ((slot & SM_BY_FUNCTION) == 0 && found->key == key) { /* the place of the child met last */
             parent->child_key[1] = key;
             return parent->child[1] = found;
         }
     }
 }
 
-static void insert(sm_children *more, sm_node *node) {
-    uint32_t i = hash_key(node->key);
-    while (more->slots[i & more->mask] != NULL)
-        i++;
-    more->slots[i & more->mask] = node;
+/* ---- the table of all children ---- */
+
+static sm_node *node_in(uintptr_t slot) {
+    return (sm_node *)(slot & ~(uintptr_t)SM_BY_FUNCTION);
+}
+
+static uint32_t home_of(uintptr_t slot) {
+    sm_node *node = node_in(slot);
+    return hash_key((slot & SM_BY_FUNCTION) != 0 ? (const void *)sm_rest(node)->function : node->key);
+}
+
+static void insert(sm_children *more, uintptr_t slot) {
+    uint32_t i = home_of(slot);
+    for (; more->slots[i & more->mask] != 0; i++)
+        SM_LOOK();
+    more->slots[i & more->mask] = slot;
     more->count++;
+}
+
+static void take_out(sm_children *more, uintptr_t slot) {
+    uint32_t mask = more->mask, gap = home_of(slot) & mask;
+    for (; more->slots[gap] != slot; gap = (gap + 1) & mask)
+        SM_LOOK();
+    for (uint32_t i = (gap + 1) & mask; more->slots[i] != 0; i = (i + 1) & mask) {
+        SM_LOOK();
+        if (((i - home_of(more->slots[i])) & mask) >= ((i - gap) & mask)) {
+            more->slots[gap] = more->slots[i];
+            gap = i;
+        }
+    }
+    more->slots[gap] = 0;
+    more->count--;
+}
+
+/* All slots of a node that is in none yet. */
+static void insert_node(sm_children *more, sm_node *node) {
+    sm_node_rest *rest = sm_rest(node);
+    if (node->key != SM_KEY_DEAD)
+        insert(more, (uintptr_t)node);
+    if (rest->function->several || node->key == SM_KEY_DEAD)
+        rest->flags |= SM_NODE_BY_FUNCTION;
+    if (rest->flags & SM_NODE_BY_FUNCTION)
+        insert(more, (uintptr_t)node | SM_BY_FUNCTION);
 }
 
 /* A number for a node's table. 0: out of memory. */
@@ -70,16 +110,13 @@ static uint32_t number_table(void) {
     return sm_tree.tables_count;
 }
 
-/* Makes a table with room for one more. Slots that have lost their node are dropped on the way. */
+/* Sees to a table with room for another node. */
 static bool grow_children(sm_node *parent) {
     sm_children *old = sm_more(parent);
-    if (old != NULL && (old->count + 1) * 4 <= (old->mask + 1) * 3)
+    uint32_t wanted = old != NULL ? old->count + 2 : 6, size = 4;
+    if (old != NULL && wanted * 4 <= (old->mask + 1) * 3)
         return true;
-    uint32_t live = 2;
-    for (uint32_t i = 0; old != NULL && i <= old->mask; i++)
-        live += old->slots[i] != NULL && old->slots[i] != SM_NO_NODE;
-    uint32_t size = 4;
-    while (live * 4 > size * 3)
+    while (wanted * 4 > size * 3)
         size *= 2;
     sm_children *more = sm_calloc(1, sizeof *more + size * sizeof more->slots[0]);
     if (more == NULL || (parent->more == 0 && (parent->more = number_table()) == 0)) {
@@ -88,9 +125,9 @@ static bool grow_children(sm_node *parent) {
     }
     more->mask = size - 1;
     for (int i = 0; old == NULL && i < 2; i++)
-        insert(more, parent->child[i]);
+        insert_node(more, parent->child[i]);
     for (uint32_t i = 0; old != NULL && i <= old->mask; i++) {
-        if (old->slots[i] != NULL && old->slots[i] != SM_NO_NODE)
+        if (old->slots[i] != 0)
             insert(more, old->slots[i]);
     }
     sm_free(old);
@@ -110,7 +147,7 @@ static bool add_child(sm_node *parent, const void *key, sm_node *child) {
     }
     if (!grow_children(parent))
         return false;
-    insert(sm_more(parent), child);
+    insert_node(sm_more(parent), child);
     parent->child_key[1] = key;
     parent->child[1] = child;
     return true;
@@ -164,30 +201,39 @@ sm_node *sm_node_new(sm_tree_thread *tree, sm_node *parent, const void *key, sm_
 
 void sm_node_forget_key(sm_node *node) {
     sm_node *parent = node->parent;
+    sm_node_rest *rest = sm_rest(node);
+    sm_children *more = sm_more(parent);
     for (int i = 0; i < 2; i++) {
         if (parent->child[i] == node)
             parent->child_key[i] = NULL; /* matches no event */
     }
+    if (more != NULL)
+        take_out(more, (uintptr_t)node);
     node->key = SM_KEY_DEAD;
+    if (more != NULL && (rest->flags & SM_NODE_BY_FUNCTION) == 0) { /* there is room: one has just gone */
+        rest->flags |= SM_NODE_BY_FUNCTION;
+        insert(more, (uintptr_t)node | SM_BY_FUNCTION);
+    }
 }
 
-/* Puts a node under another key. slot: where it is in the table, if there is one. */
-static sm_node *rekey(sm_node *parent, sm_node *node, const void *key, uint32_t slot) {
-    sm_children *more = sm_more(parent);
-    if (more != NULL) {
-        more->slots[slot] = SM_NO_NODE; /* still in the way of probes, until the table is made anew */
-        if (!grow_children(parent)) {
-            more->slots[slot] = node;
+/* Puts a node under another key. NULL: out of memory. */
+static sm_node *rekey(sm_node *parent, sm_node *node, const void *key) {
+    if (parent->more != 0) {
+        if (!grow_children(parent))
             return NULL;
-        }
-        node->key = key;
-        insert(sm_more(parent), node);
+        sm_children *more = sm_more(parent);
+        if (node->key != SM_KEY_DEAD)
+            take_out(more, (uintptr_t)node);
+        if (sm_rest(node)->flags & SM_NODE_BY_FUNCTION)
+            take_out(more, (uintptr_t)node | SM_BY_FUNCTION);
     }
+    node->key = key;
+    if (parent->more != 0)
+        insert_node(sm_more(parent), node);
     for (int i = 0; i < 2; i++) {
         if (parent->child[i] == node)
             parent->child_key[i] = key;
     }
-    node->key = key;
     return node;
 }
 
@@ -196,15 +242,51 @@ sm_node *sm_node_rekey(sm_node *parent, const void *key, const sm_tree_function 
     for (int i = 0; more == NULL && i < 2; i++) {
         sm_node *child = parent->child[i];
         if (child != NULL && sm_rest(child)->function == function)
-            return rekey(parent, child, key, 0);
+            return rekey(parent, child, key);
     }
-    for (uint32_t i = 0; more != NULL && i <= more->mask; i++) {
-        sm_node *child = more->slots[i];
-        if (child != NULL && child != SM_NO_NODE && sm_rest(child)->function == function)
-            return rekey(parent, child, key, i);
+    for (uint32_t i = hash_key(function); more != NULL; i++) {
+        uintptr_t slot = more->slots[i & more->mask];
+        SM_LOOK();
+        if (slot == 0)
+            break;
+        if ((slot & SM_BY_FUNCTION) != 0 && sm_rest(node_in(slot))->function == function)
+            return rekey(parent, node_in(slot), key);
     }
-    return NULL;
+    sm_node *child = more != NULL ? sm_node_child(parent, function->first) : NULL;
+    bool found = child != NULL && sm_rest(child)->function == function; /* else its address is another's now */
+    return found ? rekey(parent, child, key) : NULL;
 }
+
+/* ---- consistency ---- */
+
+static bool is_in(const sm_children *more, uintptr_t slot) {
+    for (uint32_t i = home_of(slot); more->slots[i & more->mask] != 0; i++) {
+        if (more->slots[i & more->mask] == slot)
+            return true;
+    }
+    return false;
+}
+
+static bool check_node(const sm_node *node) {
+    const sm_children *more = sm_more(node->parent);
+    bool dead = node->key == SM_KEY_DEAD, by_function = (sm_rest(node)->flags & SM_NODE_BY_FUNCTION) != 0;
+    if (more == NULL)
+        return node->parent->child[0] == node || node->parent->child[1] == node;
+    return (dead || is_in(more, (uintptr_t)node)) && (!dead || by_function) &&
+           (!by_function || is_in(more, (uintptr_t)node | SM_BY_FUNCTION));
+}
+
+bool sm_tree_check_nodes(const sm_tree_thread *tree) {
+    for (const sm_tree_chunk *chunk = tree->chunks; chunk != NULL; chunk = chunk->next) {
+        for (uint32_t i = 0; i < chunk->used; i++) {
+            if (chunk->nodes[i].parent != NULL && !check_node(&chunk->nodes[i]))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* ---- the end ---- */
 
 static void free_thread(sm_tree_thread *tree) {
     for (sm_tree_chunk *chunk = tree->chunks, *next; chunk != NULL; chunk = next) {

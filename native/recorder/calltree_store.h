@@ -6,8 +6,10 @@
 
 typedef struct sm_tree_function { /* what the recorder knows of a function; shared by threads, slow paths only */
     sm_function *function;
-    sm_node *nodes; /* its nodes, through sm_node_rest.same */
-    int32_t step;   /* what its nodes' step should be; they follow when they are next timed */
+    sm_node *nodes;    /* its nodes, through sm_node_rest.same */
+    const void *first; /* the code object that all of its nodes have as key while there is only one; NULL: none yet */
+    bool several;      /* there have been more, or that is gone */
+    int32_t step;      /* what its nodes' step should be; they follow when they are next timed */
     uint64_t timed, sampled;
     double timed_ticks, sampled_ticks;
     uint64_t longest; /* ticks */
@@ -19,7 +21,8 @@ enum { /* the first as in the file */
        SM_NODE_FOLDED = 2,
        SM_NODE_SEEDED = 4,
        SM_NODE_RUNNING = 8,
-       SM_NODE_BEFORE = 32, /* sm_node_rest.before holds */
+       SM_NODE_BEFORE = 32,       /* sm_node_rest.before holds */
+       SM_NODE_BY_FUNCTION = 128, /* it is in its parent's table by its function */
        SM_NODE_ROOT = 64,
 };
 
@@ -48,11 +51,15 @@ typedef struct sm_tree_chunk { /* aligned to its size, so that a node finds its 
 _Static_assert(sizeof(sm_node) == 64, "a node's hot part is one cache line");
 _Static_assert(sizeof(sm_tree_chunk) <= SM_TREE_CHUNK, "nodes find their chunk by masking their address");
 
-typedef struct { /* all children of a node, by their key: open addressing */
-    uint32_t mask, count;
-    sm_node *slots[]; /* NULL: free; SM_NO_NODE: taken away; a node's key is in the node */
+/* All children of a node: open addressing, a deletion moves back what stands behind it. Each is there by its key, which
+ * is in the node. One whose code object is gone has none; it is there by its function, so that code made again takes it
+ * over. So is one whose function has had several code objects, which may all be alive and take turns: such a child has
+ * two slots. (One whose function has had a single code object is found by that.) */
+typedef struct {
+    uint32_t mask, count; /* slots less one; of them in use */
+    uintptr_t slots[];    /* 0: free; a node's address: by its key; with SM_BY_FUNCTION added: by its function */
 } sm_children;
-#define SM_NO_NODE ((sm_node *)1)
+#define SM_BY_FUNCTION 1
 #define SM_KEY_DEAD ((const void *)1) /* of a node whose code object is gone */
 
 typedef struct sm_fold { /* a frame entered while folded */
@@ -93,6 +100,7 @@ sm_node *sm_node_child(sm_node *parent, const void *key); /* NULL: none */
 /* The child of this function, known by another code object so far: it gets the new key. NULL: none. */
 sm_node *sm_node_rekey(sm_node *parent, const void *key, const sm_tree_function *function);
 void sm_node_forget_key(sm_node *node);
+bool sm_tree_check_nodes(const sm_tree_thread *tree);
 void sm_tree_free(void);
 
 void sm_calltree_save(sm_output *output);

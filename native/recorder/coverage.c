@@ -188,7 +188,7 @@ sm_cover_code *sm_cover_meet(PyCodeObject *code, PyObject *globals) {
         return known == sm_cover_unwanted ? NULL : known;
     bool wanted = is_wanted(function, code), test = sm_cover.tests && is_test(code);
     if (!wanted && !test) {
-        entry->coverage = sm_cover.unwanted;
+        entry->of[SM_CODE_COVERAGE] = sm_cover.unwanted;
         return NULL;
     }
     sm_cover_function *of = wanted ? function_of(function, code) : NULL;
@@ -208,14 +208,14 @@ sm_cover_code *sm_cover_meet(PyCodeObject *code, PyObject *globals) {
             record->tells = !sm_cover.counts && of->table->tells_count != 0;
     }
     link_code(record);
-    entry->coverage = record;
+    entry->of[SM_CODE_COVERAGE] = record;
     return record;
 }
 
 void sm_cover_code_died(sm_code_entry *entry) {
-    if (((uintptr_t)entry->coverage & 1) != 0)
+    sm_cover_code *record = entry->of[SM_CODE_COVERAGE];
+    if (((uintptr_t)record & 1) != 0)
         return;
-    sm_cover_code *record = entry->coverage;
     if (sm_cover.source->died != NULL)
         sm_cover.source->died(record);
     unlink_code(record);
@@ -228,7 +228,7 @@ void sm_cover_release_codes(void) {
         if (sm_cover.source->died != NULL)
             sm_cover.source->died(record);
         unlink_code(record);
-        sm_code_entry_of(record->code)->coverage = NULL;
+        sm_code_entry_of(record->code)->of[SM_CODE_COVERAGE] = NULL;
         sm_free(record);
     }
 }
@@ -402,7 +402,7 @@ bool sm_cover_check(void) {
     for (sm_cover_code *const *link = &sm_cover.codes; *link != NULL; link = &(*link)->next) {
         const sm_cover_code *record = *link;
         const sm_code_entry *entry = sm_code_entry_of(record->code);
-        if (record->link != link || entry == NULL || entry->coverage != record)
+        if (record->link != link || entry == NULL || entry->of[SM_CODE_COVERAGE] != record)
             return false;
         if (record->of != NULL && (record->first != record->of->first || record->size != record->of->size))
             return false;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "compat/runtime.h"
 #include "event/engine.h"
 #include "event/filter.h"
 #include "event/text.h"
@@ -18,7 +19,7 @@ static struct {
     int64_t start_ns, end_ns;
     uint64_t flush_ns;
     uint32_t session;
-    uint64_t odd_at_start;
+    uint64_t interpreters_gone, interpreters; /* as the engine's */
 } life;
 
 static char *copy_of(const char *text) {
@@ -69,6 +70,9 @@ static void write_rest(sm_output *output, bool last) {
     output->losses = 0;
     sm_output_loss(output, "hook-lost", sm_cover.hook_lost, -1,
                    "the program or another tool took the hook away; what came after is missing");
+    if (sm_cover.running)
+        life.interpreters = sm_interpreters_made() - life.interpreters_gone;
+    sm_output_interpreters(output, life.interpreters);
     sm_output_loss(output, "out-of-memory", sm_cover.lost_memory + output->lost, -1,
                    "functions, rows or contexts dropped for want of memory");
     sm_output_loss(output, "odd-lines", sm_cover.odd_lines, -1,
@@ -161,6 +165,7 @@ static void take_settings(const sm_cover_settings *settings) {
     char folder[4096];
     replace(&life.folder, getcwd(folder, sizeof folder));
     life.start_ns = unix_ns();
+    life.interpreters_gone = sm_interpreters_gone();
     life.end_ns = 0;
     life.flush_ns = settings->flush_ns;
     sm_free(sm_cover_store.context_name);
@@ -169,21 +174,27 @@ static void take_settings(const sm_cover_settings *settings) {
     sm_cover_store.rearmed = 0;
 }
 
+static void release_codes(void) {
+    sm_cover_release_codes();
+    sm_codes_release();
+}
+
 int sm_cover_start(const sm_cover_source *source, const sm_cover_settings *settings) {
     if (sm_engine_init() < 0 || sm_cover_flush_init() < 0)
         return -1;
-    sm_functions_tell_coverage(sm_cover_code_died);
+    sm_codes_tell(SM_CODE_COVERAGE, sm_cover_code_died);
     sm_cover_forget();
     sm_cover.source = source;
     sm_cover.forked = false;
     take_settings(settings);
     if (open_output(settings->fd) < 0)
         return -1;
+    sm_codes_hold();
     sm_cover.running = true;
     if (source->start() < 0) {
         sm_cover.running = false;
         sm_cover_flush_end();
-        sm_cover_release_codes();
+        release_codes();
         sm_output_close(&sm_cover_store.output);
         return -1;
     }
@@ -207,6 +218,7 @@ void sm_cover_stop(const char *exit) {
     look_after_hook();
     sm_cover_flush_end();
     sm_cover.source->stop();
+    life.interpreters = sm_interpreters_made() - life.interpreters_gone;
     sm_cover.running = false;
     sm_cover.test = NULL;
     life.end_ns = unix_ns();
@@ -217,7 +229,7 @@ void sm_cover_stop(const char *exit) {
         write_now(output, true);
         sm_cover_unlock();
     }
-    sm_cover_release_codes();
+    release_codes();
     sm_cover.forked = false;
 }
 
@@ -298,12 +310,13 @@ int sm_cover_after_fork(int fd, const char *meta) {
         sm_cover_flush_end();
         sm_cover.source->stop();
         sm_cover.running = sm_cover.forked = false;
-        sm_cover_release_codes();
+        release_codes();
         sm_output_close(&store->output);
         return 0;
     }
     replace(&life.meta, meta);
     life.start_ns = unix_ns();
+    life.interpreters_gone = sm_interpreters_gone();
     sm_cover.lost_memory = sm_cover.hook_lost = sm_cover.odd_lines = sm_cover.odd_branches = 0;
     for (sm_cover_function *of = store->functions; of != NULL; of = of->next)
         forget_hits(of);

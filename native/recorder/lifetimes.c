@@ -318,8 +318,8 @@ static bool settle(sm_thread *Py_UNUSED(thread), const sm_walked_frame *Py_UNUSE
     return true;
 }
 
-static void code_died(sm_function *Py_UNUSED(function), const void *code) {
-    sm_life_code_died(code);
+static void code_died(sm_code_entry *entry) {
+    sm_life_code_died(entry->code);
 }
 
 static void look_away(sm_thread *Py_UNUSED(thread)) {

@@ -335,9 +335,8 @@ static bool settle(sm_thread *thread, const sm_walked_frame *frames, size_t belo
     return same;
 }
 
-static void code_died(sm_function *function, const void *code) {
-    (void)function;
-    (void)code; /* no table has the address of one; entries' codes are held by their frames */
+static void code_died(sm_code_entry *entry) {
+    (void)entry; /* no table has the address of one; entries' codes are held by their frames */
 }
 
 static void stop(void) {

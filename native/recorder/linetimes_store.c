@@ -65,7 +65,8 @@ static sm_line_table *new_table(sm_function *function, PyCodeObject *code) {
 
 sm_line_table *sm_lines_known(const void *code) {
     const sm_code_entry *entry = sm_code_entry_of_any(code);
-    return entry && entry->function->id < sm_lines.tables_size ? sm_lines.tables[entry->function->id] : NULL;
+    const sm_function *function = entry != NULL ? entry->function : NULL;
+    return function != NULL && function->id < sm_lines.tables_size ? sm_lines.tables[function->id] : NULL;
 }
 
 sm_line_table *sm_lines_table(const void *code, PyObject *globals) {

@@ -110,7 +110,7 @@ static void poll(void) {
         sm_source_profilefunc.poll();
 }
 
-const sm_source sm_source_evalframe = {"evalframe", objection, start, stop, poll, NULL, NULL};
+const sm_source sm_source_evalframe = {"evalframe", objection, start, stop, poll, NULL};
 
 #else
 
@@ -126,6 +126,6 @@ static int start(const sm_settings *settings) {
 
 static void stop(void) {}
 
-const sm_source sm_source_evalframe = {"evalframe", objection, start, stop, NULL, NULL, NULL};
+const sm_source sm_source_evalframe = {"evalframe", objection, start, stop, NULL, NULL};
 
 #endif

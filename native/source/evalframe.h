@@ -23,7 +23,7 @@ bool sm_evalframe_fresh(const sm_frame *frame); /* a generator's first entry? */
 /* A function is named after its frame's globals, at first sight. Here the running frame is still the caller, so that
  * whoever asks for "the" globals gets the wrong ones, and the function another module's name for good. */
 static inline void sm_evalframe_name(PyCodeObject *code, const sm_frame *frame) {
-    if (SM_UNLIKELY(sm_code_entry_of(code) == NULL))
+    if (SM_UNLIKELY(!sm_code_is_named(code)))
         (void)sm_function_of_code(code, sm_frame_globals(frame));
 }
 

@@ -9,9 +9,9 @@
  *
  * What is off is on again when the recording ends, and in a forked child, which begins another one: the next recording,
  * and whoever has our tool id next, hear of every place. restart_events() would do it for all tools, whose places
- * would all tell once more. So the code objects that have such places are known by address until they die, and each is
- * made to want something else and then nothing, while the tool wants nothing: that takes all of its events off, those
- * that were switched off included, and the next recording sets all of them.
+ * would all tell once more. So the code objects that have such places are marked (event/codes.h) until they die, and
+ * each is made to want something else and then nothing, while the tool wants nothing: that takes all of its events off,
+ * those that were switched off included, and the next recording sets all of them.
  *
  * The table of places is keyed by code object and offset. A code object may die and another take its address: the worst
  * that comes of it is a place that is looked at once more or fewer before it is switched off. */

@@ -11,7 +11,7 @@
 #include "source/probe_points.h"
 #include "source/probes.h"
 
-typedef struct sm_probed { /* hangs on a code object that is wanted; freed with it, or at the end */
+typedef struct sm_probed { /* of a code object that is wanted; freed with it, or at the end */
     uint32_t stamp;        /* its probes stand as this one's hearer wants them */
     uint32_t armed_count;
     void *record;   /* the hearer's */
@@ -32,16 +32,15 @@ typedef struct {
     uint32_t stamp;
     const sm_probe_hearer *hearer;
     void *unwanted; /* what this session writes on code objects that it does not want: odd, so no pointer */
-    Py_ssize_t slot;
     sm_probed *codes;
     uint64_t codes_count, probes, hits, lost;
 } sm_probe_state;
 extern sm_probe_state sm_probe;
 
-/* What hangs on a code object: NULL, not met; sm_probe.unwanted; else it. */
+/* What is known of a code object: NULL, not met; sm_probe.unwanted; else it. */
 static inline void *sm_probe_found(const PyCodeObject *code) {
-    void *found;
-    sm_code_get(code, sm_probe.slot, &found);
+    const sm_code_entry *entry = sm_code_entry_of(code);
+    void *found = SM_LIKELY(entry != NULL) ? entry->of[SM_CODE_PROBES] : NULL;
     return SM_UNLIKELY(((uintptr_t)found & 1) != 0 && found != sm_probe.unwanted) ? NULL : found;
 }
 sm_probed *sm_probe_meet(PyCodeObject *code, PyObject *globals); /* NULL: unwanted, or no memory */

@@ -39,13 +39,14 @@
 
 #define STATIC_REFERENCES (1 << 28) /* more than these: the object is static */
 
-sm_probe_state sm_probe = {.slot = -1};
+sm_probe_state sm_probe;
 
 /* ---- code objects ----------------------------------------------------------------------------------------------- */
 
-static void release(void *found) { /* the code object goes away, or the session ends. NULL: gh-122491 */
-    sm_probed *probed = found;
-    if (found == NULL || ((uintptr_t)found & 1) != 0)
+static void release(sm_code_entry *entry) { /* the code object goes away, or the session ends */
+    sm_probed *probed = entry->of[SM_CODE_PROBES];
+    entry->of[SM_CODE_PROBES] = NULL;
+    if (((uintptr_t)probed & 1) != 0)
         return;
     *probed->link = probed->next;
     if (probed->next != NULL)
@@ -87,9 +88,10 @@ sm_probed *sm_probe_meet(PyCodeObject *code, PyObject *globals) {
     (void)sm_probe_mend_lines(code);
     void *record = sm_probe.hearer->meet(code, globals, &frames);
     sm_probed *made = record != NULL ? make(code, record, frames) : NULL;
-    if (sm_code_set(code, sm_probe.slot, record != NULL ? (void *)made : sm_probe.unwanted) < 0 ||
-        (record != NULL && made == NULL)) {
-        PyErr_Clear();
+    sm_code_entry *entry = sm_code_entry_make(code);
+    if (entry != NULL)
+        entry->of[SM_CODE_PROBES] = record != NULL ? (void *)made : sm_probe.unwanted;
+    if (entry == NULL || (record != NULL && made == NULL)) {
         sm_probe.lost++;
         if (made != NULL) {
             sm_probe_points_clear(&made->points);
@@ -338,10 +340,8 @@ static bool put_evaluator(void) {
 
 int sm_probes_start(const sm_probe_hearer *hearer, const sm_probe_wish *wish) {
     static uintptr_t session = 0;
-    if (sm_probe.slot < 0 && (sm_probe.slot = sm_code_request_slot(release)) < 0) {
-        PyErr_SetString(PyExc_RuntimeError, "no slot left on code objects (254 tools hold one)");
-        return -1;
-    }
+    sm_codes_tell(SM_CODE_PROBES, release);
+    sm_codes_hold();
     sm_probe.hearer = hearer;
     sm_probe.steps = wish->steps;
     sm_probe.counts = wish->counts || has_greenlets();
@@ -352,6 +352,7 @@ int sm_probes_start(const sm_probe_hearer *hearer, const sm_probe_wish *wish) {
     sm_probe.on = true;
     if (sm_probe_trace_join() < 0) {
         sm_probe.on = false;
+        sm_codes_release();
         return -1;
     }
     trace_frames(true); /* they are none of ours */
@@ -371,9 +372,10 @@ void sm_probes_stop(void) {
     while (sm_probe.codes != NULL) {
         sm_probed *probed = sm_probe.codes;
         sm_probe_disarm(probed);
-        (void)sm_code_set(probed->code, sm_probe.slot, NULL); /* releases it. There is a place, so it cannot fail */
+        release(sm_code_entry_of(probed->code));
     }
     sm_probe_trace_leave();
+    sm_codes_release();
     PyErr_Restore(type, value, traceback);
 }
 

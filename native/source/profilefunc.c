@@ -50,4 +50,4 @@ static void poll(void) {
     sm_engine.late_threads += sm_profile_threads_look();
 }
 
-const sm_source sm_source_profilefunc = {"profilefunc", objection, start, stop, poll, NULL, NULL};
+const sm_source sm_source_profilefunc = {"profilefunc", objection, start, stop, poll, NULL};

@@ -45,6 +45,8 @@ LOSSES = {
     "paths-folded": "{n} call{s} came after the limit on distinct paths: counted, but flat, under <folded paths>",
     "repaired": "the call stack was put right {n} time{s} (coroutine switches or interpreter bugs)",
     "late-thread": "{n} thread{s} noticed late: the first calls on them are missing",
+    "other-interpreters": "{n} interpreter{s} besides the main one (subinterpreters, InterpreterPoolExecutor) ran "
+    "unrecorded",
     "hook-lost": "the interpreter's hook was taken away {n} time{s}: what ran meanwhile is missing",
     "tool-id-lost": "another tool took the interpreter's hook {n} time{s}: what ran meanwhile is missing{detail}",
     "cut-short": "the end is missing ({detail} was killed, could not write, or still runs): what happened in up to "

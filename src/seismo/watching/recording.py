@@ -107,6 +107,8 @@ def _losses(watch: Watch, rows: list[Row]) -> list[dict[str, Any]]:
     if watch.only_calls:
         unended = sum(row.matches - row.timed for row in rows)
         found += [{"kind": "calls-unended", "count": unended, "detail": ""}] if unended > 0 else []
+    if watch.interpreters:
+        found.append({"kind": "other-interpreters", "count": watch.interpreters, "detail": ""})
     if watch.lost:
         found.append({"kind": "matches-lost", "count": watch.lost, "detail": ""})
     if watch.limit is not None and watch.count >= watch.limit:

@@ -112,6 +112,7 @@ class Watch:
         self._lock = new_lock()
         self._inside = Inside()
         self._native: _core.Watch | None = None
+        self._others, self._gone = 0, 0  # other interpreters before; how many had gone when it began
         self._before: tuple[int, int, dict[tuple[str, str, str, int], _actions.Row]] = (0, 0, {})
         self._stream: Any = None
         self._opened = False
@@ -171,6 +172,7 @@ class Watch:
         except RuntimeError as reason:
             raise SeismoError("this program cannot be watched", str(reason), "see: seismo doctor") from None
         self._native = native
+        self._gone = _core.interpreters()[0]
         _running[id(self)] = self
         _after_forks()
 
@@ -181,6 +183,7 @@ class Watch:
 
     def _end(self) -> None:
         _running.pop(id(self), None)
+        self._others = self.interpreters
         native, self._native = self._native, None
         if native is not None:
             self._before = (self._before[0] + native.matched, self._before[1] + native.lost, self._merged(native))
@@ -203,6 +206,11 @@ class Watch:
     def lost(self) -> int:
         """Matches or answers that were lost: no memory, no stack left, or an expression's own failure."""
         return self._before[1] + (self._native.lost if self._native is not None else 0)
+
+    @property
+    def interpreters(self) -> int:
+        """How many interpreters ran besides the main one, in which nothing is watched."""
+        return self._others + (_core.interpreters()[1] - self._gone if self._native is not None else 0)
 
     @property
     def functions(self) -> list[_actions.Row]:

@@ -1,0 +1,73 @@
+#include "compat/code_deaths.h"
+
+static struct {
+    void (*died)(const PyCodeObject *code); /* NULL: nobody asks */
+    int watcher;                            /* -1: none, the type's deallocator is exchanged */
+    destructor below;                       /* what stood there before ours */
+    bool placed;                            /* ours is there, or below one that was put on top of it */
+} deaths = {.watcher = -1};
+
+#if PY_VERSION_HEX >= 0x030C0000
+static bool is_main(void) {
+    const PyThreadState *tstate = sm_tstate_unchecked();
+    return tstate != NULL && sm_tstate_interpreter(tstate) == PyInterpreterState_Main();
+}
+
+static int watch(PyCodeEvent Py_UNUSED(event), PyCodeObject *code) {
+    if (deaths.died != NULL)
+        deaths.died(code);
+    return 0;
+}
+
+static bool begin_watching(void) {
+    deaths.watcher = PyCode_AddWatcher(watch);
+    if (deaths.watcher < 0)
+        PyErr_Clear(); /* all are taken */
+    return deaths.watcher >= 0;
+}
+
+static void end_watching(void) {
+    if (PyCode_ClearWatcher(deaths.watcher) < 0)
+        PyErr_Clear();
+    deaths.watcher = -1;
+}
+#else
+static bool is_main(void) { /* one lock for all interpreters */
+    return true;
+}
+static bool begin_watching(void) {
+    return false;
+}
+static void end_watching(void) {}
+#endif
+
+static void dealloc(PyObject *code) {
+    if (is_main() && deaths.died != NULL && deaths.watcher < 0)
+        deaths.died((PyCodeObject *)code);
+    deaths.below(code);
+}
+
+void sm_code_deaths_begin(void (*died)(const PyCodeObject *code)) {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    deaths.died = died;
+    if (!begin_watching() && !deaths.placed) {
+        deaths.below = PyCode_Type.tp_dealloc;
+        PyCode_Type.tp_dealloc = dealloc;
+        deaths.placed = true;
+    }
+    PyErr_Restore(type, value, traceback);
+}
+
+void sm_code_deaths_end(void) {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    deaths.died = NULL;
+    if (deaths.watcher >= 0)
+        end_watching();
+    if (deaths.placed && PyCode_Type.tp_dealloc == dealloc) { /* else somebody sits on top: ours stays, and passes on */
+        PyCode_Type.tp_dealloc = deaths.below;
+        deaths.placed = false;
+    }
+    PyErr_Restore(type, value, traceback);
+}
