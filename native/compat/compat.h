@@ -132,6 +132,15 @@ static inline PyThreadState *sm_tstate_unchecked(void) {
     return _PyThreadState_UncheckedGet();
 #endif
 }
+/* Does the running thread hold the main interpreter's lock? Can be asked anywhere. */
+static inline bool sm_holds_gil(void) {
+#if PY_VERSION_HEX >= 0x030C0000
+    return sm_tstate_unchecked() != NULL;
+#else /* there it is the state of whoever holds it */
+    PyThreadState *mine = PyGILState_GetThisThreadState();
+    return mine != NULL && mine == sm_tstate_unchecked();
+#endif
+}
 static inline uint64_t sm_tstate_id(const PyThreadState *tstate) {
     return tstate->id;
 }

@@ -143,6 +143,11 @@ static inline void sm_tstate_trace_stack(PyThreadState *tstate) {
         link->use_tracing = 255;
 }
 
+/* The first argument of a function that is about to run; NULL: it has none. */
+static inline PyObject *sm_frame_self(const sm_frame *frame) { /* borrowed */
+    return frame->f_code->co_argcount > 0 ? frame->localsplus[0] : NULL;
+}
+
 /* Makes a frame the running one, for what is done in its name by C code; `link` belongs to that code. */
 typedef _PyCFrame sm_link;
 static inline void sm_tstate_link(PyThreadState *tstate, sm_link *link, sm_frame *frame) {

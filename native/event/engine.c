@@ -48,11 +48,11 @@ int sm_engine_init(void) {
     static bool done = false;
     if (done)
         return 0;
-    if (sm_functions_init() < 0)
+    if (sm_functions_init() < 0 || sm_threads_init() < 0)
         return -1;
     sm_codes_tell_function(code_died);
     sm_gap_table_init();
-    if (pthread_atfork(sm_ticker_before_fork, NULL, child_forked) != 0) {
+    if (pthread_atfork(sm_ticker_before_fork, sm_ticker_after_fork, child_forked) != 0) {
         PyErr_NoMemory();
         return -1;
     }
@@ -147,6 +147,7 @@ int sm_engine_rehearse(bool on) {
     if (sm_engine.running)
         sm_engine.source->stop();
     sm_engine.running = false;
+    sm_ticker_stop(); /* it looks at what is about to be set */
     return 0;
 }
 
@@ -338,15 +339,7 @@ int sm_engine_after_fork(int fd, const char *meta) {
     if (open_output(fd) < 0)
         return -1;
     sm_engine.forked = false;
-    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
-        thread->pthread = thread == sm_this_thread ? pthread_self() : thread->pthread;
-        if (thread == sm_this_thread) {
-            thread->native_id = (uint64_t)getpid();
-            pthread_getcpuclockid(thread->pthread, &thread->cpu_clock);
-        } else {
-            thread->ended = true;
-        }
-    }
+    sm_threads_forked();
     begin();
     if (sm_engine.source->begin_again != NULL)
         sm_engine.source->begin_again();

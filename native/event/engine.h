@@ -25,14 +25,27 @@ typedef enum { SM_BY_RETURN, SM_BY_YIELD, SM_BY_EXCEPTION } sm_leaving;
 
 /* Per thread. The first fields are read at every event. */
 typedef struct sm_thread {
-    PyThreadState *tstate;  /* borrowed; &sm_no_tstate once it is gone */
+    PyThreadState *tstate;  /* borrowed; &sm_no_tstate, or a copy, once it is being cleared */
     sm_chunk *chunk;        /* the data stack chunk at the last event: another one means a look at the frames */
     sm_chunk *chunk_before; /* the one below it */
     uint32_t id;
     uint32_t session; /* of which start this record's content is */
     uint8_t nameless; /* more events at which to ask for its name */
     bool main, ended;
-    bool unreachable; /* no thread-local pointer leads here any more: may be freed with the recording */
+    bool cleared;                    /* the interpreter clears the state, or has: nothing tells of its end again */
+    bool late;                       /* and events have come meanwhile */
+    bool unreachable;                /* no thread-local pointer leads here any more: may be freed with the recording */
+    bool told;                       /* its times are part of those of its home */
+    bool saved;                      /* its row is in the file, as it will stay */
+    bool is_group, runs;             /* of a group: some thread of it has not ended yet */
+    uint32_t attached;               /* threads of the system whose sm_this_thread leads here */
+    uint64_t tstate_id;              /* these two are one state's alone, whatever its address */
+    PyInterpreterState *interpreter; /* borrowed, never followed */
+    struct sm_thread *home;          /* whose row and paths it has: its own, or those of the group it is folded into */
+    uint32_t folded;                 /* of a group: threads that were folded into it */
+    int64_t group_wall, group_cpu;   /* of a group: ticks and ns of those that have been told; cpu -1: unknown */
+    int64_t running_wall, running_cpu; /* while it is saved: of the others */
+    uint64_t running_rest;
     pthread_t pthread;
     clockid_t cpu_clock;
     uint64_t native_id;
@@ -43,7 +56,8 @@ typedef struct sm_thread {
     size_t below;                   /* outermost frames that are no part of the recording */
     const void *(*below_frames)[2]; /* owned: each one's frame and code; another stack (a greenlet's) has others */
     char name[96];
-    struct sm_thread *next;
+    char entry[96]; /* of those that are folded: what began it */
+    struct sm_thread *next, *next_free;
     _Alignas(64) unsigned char recorder[]; /* the recorder's own state of this thread */
 } sm_thread;
 
@@ -77,8 +91,10 @@ typedef struct sm_recorder {
     const char *name;
     bool threadless;                            /* keeps nothing of a thread: poke, pause and go_on are given NULL */
     void (*start)(const sm_settings *settings); /* a new recording: forget everything */
-    bool (*thread_start)(sm_thread *thread);    /* false: out of memory */
+    /* What it keeps of paths is its home's, if that is another. False: out of memory. */
+    bool (*thread_start)(sm_thread *thread);
     void (*thread_end)(sm_thread *thread);
+    bool (*thread_again)(sm_thread *thread); /* after its end: finalizers run while its state is cleared */
     /* These frames, outermost first, are the thread's path now; `below` of them are no part of the recording. True if
      * they already were. */
     bool (*settle)(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count);
@@ -124,14 +140,15 @@ typedef struct {
     sm_pair beside;
     sm_settings settings;
     sm_clock clock;
-    uint64_t threshold_ticks; /* a segment that is longer is worth its clock reads */
-    sm_thread *threads;       /* newest first; of this and, while their threads live, of earlier sessions */
-    uint32_t thread_count;
-    uint64_t next_flush;                           /* ticks */
-    uint64_t flush_took, flush_most;               /* ticks: the last flush; and how long until the next at most */
-    sm_output output;                              /* the file; writer NULL: none */
-    bool same_frames;                              /* a forked child: what its parent left out stays out */
-    bool from_here;                                /* the frames of the starting thread are no part of the recording */
+    uint64_t threshold_ticks;        /* a segment that is longer is worth its clock reads */
+    sm_thread *threads;              /* newest first; of this and, while their threads live, of earlier sessions */
+    uint32_t thread_count;           /* rows of the recording */
+    uint32_t finished;               /* of these, threads that have ended and have rows of their own */
+    uint64_t next_flush;             /* ticks */
+    uint64_t flush_took, flush_most; /* ticks: the last flush; and how long until the next at most */
+    sm_output output;                /* the file; writer NULL: none */
+    bool same_frames;                /* a forked child: what its parent left out stays out */
+    bool from_here;                  /* the frames of the starting thread are no part of the recording */
     char *meta, *host, *argv, *interpreter, *exit; /* owned */
     int64_t start_ns, end_ns;
     uint64_t start_ticks;
@@ -158,8 +175,9 @@ static inline sm_thread *sm_event_thread(bool entering) {
     return sm_engine_settle(entering);
 }
 
-/* Asks once more for a name that was not to be had at the first event. */
-void sm_engine_name(sm_thread *thread);
+/* Asks once more for a name that was not to be had at the first event. code: what is about to run; self: its first
+ * argument, or NULL. */
+void sm_engine_name(sm_thread *thread, PyCodeObject *code, PyObject *self);
 
 /* Compares the path with the frames and repairs it; counts a repair. */
 void sm_engine_repair(sm_thread *thread, bool entering);

@@ -47,29 +47,56 @@ static void write_process(sm_output *output) {
     sm_output_process(output, &of);
 }
 
-static void write_threads(sm_output *output, uint64_t now, int64_t now_ns) {
-    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
-        if (thread->session != sm_engine.session)
-            continue;
-        int64_t row[SM_MAX_COLUMNS] = {0};
-        uint64_t end = thread->end_ns ? thread->end_ticks : now;
-        int64_t cpu = thread->cpu_ns;
-        if (!thread->ended && sm_engine.running) {
-            int64_t used = sm_thread_cpu_ns(thread);
-            if (used >= 0 && thread->cpu_start_ns >= 0)
-                thread->cpu_ns = cpu = used - thread->cpu_start_ns;
-        }
-        row[SM_THREADS_ID] = thread->id;
-        row[SM_THREADS_NATIVE_ID] = (int64_t)thread->native_id;
-        row[SM_THREADS_NAME] = (int64_t)sm_writer_string(output->writer, thread->name, strlen(thread->name));
-        row[SM_THREADS_START_NS] = thread->start_ns;
-        row[SM_THREADS_END_NS] = thread->end_ns ? thread->end_ns : now_ns;
-        row[SM_THREADS_WALL_NS] = (int64_t)sm_clock_ns(&sm_engine.clock, (double)(end - thread->start_ticks));
-        row[SM_THREADS_CPU_NS] = cpu;
-        row[SM_THREADS_MAIN] = thread->main;
-        row[SM_THREADS_REST_NS] = (int64_t)sm_clock_ns(&sm_engine.clock, (double)thread->rest_ticks);
-        sm_writer_row(output->writer, SM_THREADS, row, NULL);
+/* A thread's processor time so far; once it has ended, or cannot be asked, what was known of it last. */
+static void look_at_cpu(sm_thread *thread) {
+    int64_t used = thread->ended || !sm_engine.running ? -1 : sm_thread_cpu_ns(thread);
+    if (used >= 0 && thread->cpu_start_ns >= 0)
+        thread->cpu_ns = used - thread->cpu_start_ns;
+}
+
+static void write_thread(sm_output *output, const sm_thread *thread, uint64_t now, int64_t now_ns) {
+    char text[sizeof thread->name + sizeof thread->entry + 4];
+    const char *name = thread->is_group ? sm_group_name(thread, text, sizeof text) : thread->name;
+    uint64_t end = thread->end_ns ? thread->end_ticks : now, ticks = end - thread->start_ticks;
+    int64_t row[SM_MAX_COLUMNS] = {0};
+    row[SM_THREADS_ID] = thread->id;
+    row[SM_THREADS_NATIVE_ID] = (int64_t)thread->native_id;
+    row[SM_THREADS_NAME] = (int64_t)sm_writer_string(output->writer, name, strlen(name));
+    row[SM_THREADS_START_NS] = thread->start_ns;
+    row[SM_THREADS_END_NS] = thread->end_ns && !thread->runs ? thread->end_ns : now_ns;
+    row[SM_THREADS_CPU_NS] = thread->cpu_ns;
+    if (thread->is_group) {
+        ticks = (uint64_t)(thread->group_wall + thread->running_wall);
+        row[SM_THREADS_CPU_NS] = thread->group_cpu < 0 ? -1 : thread->group_cpu + thread->running_cpu;
+        row[SM_THREADS_FOLDED] = thread->folded;
     }
+    row[SM_THREADS_WALL_NS] = (int64_t)sm_clock_ns(&sm_engine.clock, (double)ticks);
+    row[SM_THREADS_MAIN] = thread->main;
+    row[SM_THREADS_REST_NS] =
+        (int64_t)sm_clock_ns(&sm_engine.clock, (double)(thread->rest_ticks + thread->running_rest));
+    sm_writer_row(output->writer, SM_THREADS, row, NULL);
+}
+
+/* Returns how many threads have been folded. */
+static uint64_t write_threads(sm_output *output, uint64_t now, int64_t now_ns) {
+    uint64_t folded = 0;
+    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
+        if (thread->session == sm_engine.session)
+            look_at_cpu(thread);
+    }
+    sm_threads_sum(now);
+    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
+        if (thread->session != sm_engine.session || thread->home != thread || thread->id == UINT32_MAX)
+            continue;
+        folded += thread->folded;
+        bool final = thread->ended && !thread->is_group && !thread->late;
+        if (final && thread->saved && !sm_output_all(output))
+            continue; /* there are many of these, and it is written again and again */
+        write_thread(output, thread, now, now_ns);
+        if (!output->whole)
+            thread->saved = final;
+    }
+    return folded;
 }
 
 /* How long events may go unwritten from now on; 0: for ever. A flush may take 2 % of the time: with a large tree they
@@ -94,7 +121,7 @@ void sm_engine_save(sm_output *output, bool last) {
     sm_clock_anchor(&sm_engine.clock);
     output->losses = 0;
     write_process(output);
-    write_threads(output, now, now_ns);
+    uint64_t folded = write_threads(output, now, now_ns);
     sm_engine.recorder->save(output);
     if (sm_engine.beside.recorder != NULL)
         sm_engine.beside.recorder->save(output); /* after: its rows refer to those of the main recorder */
@@ -102,6 +129,10 @@ void sm_engine_save(sm_output *output, bool last) {
                    "times that a path did not match the interpreter's frames and was set right");
     sm_output_loss(output, "late-thread", sm_engine.late_threads, -1,
                    "threads found only after they had begun; their first events are missing");
+    char detail[160];
+    snprintf(detail, sizeof detail, "threads that began after %d had ended, counted together by name and entry",
+             SM_THREADS_APART);
+    sm_output_loss(output, "threads-folded", folded, -1, detail);
     sm_output_loss(output, "hook-lost", sm_engine.hook_lost, -1,
                    "the program or another tool took the hook away; what came after is missing");
     sm_output_loss(

@@ -10,9 +10,15 @@
  * While the main thread sits in one long C call, requests wait: one is outstanding at most. What hooks collect
  * meanwhile has to be bounded by themselves.
  *
- * Ownership and threads: `want`, `started` and the thread belong to the GIL; `asked` and `outstanding` are atomic. The
- * thread blocks all signals. It is joined before a fork (a second thread would be a warning of os.fork) and begins
- * again, by a pending call, when the fork is over. */
+ * Ending it. Whoever stops the thread may hold the GIL, and the thread may be waiting for the lock of the pending
+ * calls, which the interpreter may have handed to a thread that waits for the GIL. So nobody waits for its end for
+ * longer than SM_PATIENCE_NS: a thread that is not done by then is let go, and ends by itself when it gets there. Each
+ * has a number, and the one that may go on is `current`.
+ *
+ * Ownership and threads: `life` is held by whoever starts or stops the thread, most often with the GIL; a thread of C
+ * may fork without it. It is held from before a fork until after it. What hooks and the thread look at is atomic. The
+ * semaphore is made once and stays. The thread blocks all signals. It is stopped before a fork (a second thread would
+ * be a warning of os.fork) and begins again, by a pending call, when the fork is over. */
 #include "event/safepoint.h"
 
 #include <Python.h>
@@ -21,96 +27,143 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <time.h>
 
+#include "base/clock.h"
+
 #define SM_SAFEPOINT_NS 50000000
+#define SM_PATIENCE_NS 200000000
+#define SM_LOOK_NS 50000
 
 static struct {
-    void (*function)(void);
-    bool want, started, at_fork;
-    bool stop; /* atomic */
-    bool asked, outstanding;
+    pthread_mutex_t life;
+    void (*function)(void);  /* set before the first thread is made */
+    bool want;               /* with the GIL; atomic */
+    bool ready;              /* with the GIL: the semaphore and the handlers of forks are there */
+    uintptr_t current;       /* written with `life`; atomic: the number of the thread that is to go on; 0: none */
+    uintptr_t last, ended;   /* the number given last; atomic: of the thread that ended last */
+    bool asked, outstanding; /* atomic */
     sem_t wake;
-    pthread_t thread;
-} point;
+    pthread_t thread; /* with `life` */
+} point = {.life = PTHREAD_MUTEX_INITIALIZER};
 
 static int call(void *Py_UNUSED(unused)) {
     __atomic_store_n(&point.outstanding, false, __ATOMIC_RELEASE);
     __atomic_store_n(&point.asked, false, __ATOMIC_RELEASE);
-    if (point.want)
+    if (__atomic_load_n(&point.want, __ATOMIC_RELAXED))
         point.function();
     return 0;
 }
 
-static void *run(void *unused) {
-    while (!__atomic_load_n(&point.stop, __ATOMIC_ACQUIRE)) {
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += SM_SAFEPOINT_NS;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
-        while (sem_timedwait(&point.wake, &until) != 0 && errno == EINTR) {
-        }
-        if (__atomic_load_n(&point.stop, __ATOMIC_ACQUIRE) ||
-            __atomic_exchange_n(&point.outstanding, true, __ATOMIC_ACQ_REL))
+/* Waits until somebody asks, or for SM_SAFEPOINT_NS, by a clock that nobody sets. */
+static void wait_for_asking(void) {
+#if __GLIBC_PREREQ(2, 30)
+    uint64_t when = sm_monotonic_ns() + SM_SAFEPOINT_NS;
+    struct timespec until = {.tv_sec = (time_t)(when / 1000000000), .tv_nsec = (long)(when % 1000000000)};
+    while (sem_clockwait(&point.wake, CLOCK_MONOTONIC, &until) != 0 && errno == EINTR) {
+    }
+#else
+    for (int looks = 0; looks < 25 && sem_trywait(&point.wake) != 0; looks++)
+        nanosleep(&(struct timespec){.tv_nsec = SM_SAFEPOINT_NS / 25}, NULL);
+#endif
+}
+
+static bool goes_on(uintptr_t number) {
+    return __atomic_load_n(&point.current, __ATOMIC_ACQUIRE) == number;
+}
+
+static void *run(void *number) {
+    while (goes_on((uintptr_t)number)) {
+        wait_for_asking();
+        if (!goes_on((uintptr_t)number) || __atomic_exchange_n(&point.outstanding, true, __ATOMIC_ACQ_REL))
             continue;
         if (Py_AddPendingCall(call, NULL) < 0) { /* its queue is full: at the next turn */
             __atomic_store_n(&point.outstanding, false, __ATOMIC_RELEASE);
             __atomic_store_n(&point.asked, false, __ATOMIC_RELEASE);
         }
     }
-    return unused;
+    __atomic_store_n(&point.ended, (uintptr_t)number, __ATOMIC_RELEASE);
+    return NULL;
 }
 
-static void start(void) {
-    if (point.started || !point.want)
+static void start(void) { /* with `life` */
+    if (point.current != 0 || !__atomic_load_n(&point.want, __ATOMIC_RELAXED))
         return;
     pthread_attr_t attributes;
     sigset_t all, before;
-    point.stop = point.asked = point.outstanding = false;
-    if (sem_init(&point.wake, 0, 0) != 0 || pthread_attr_init(&attributes) != 0)
+    if (pthread_attr_init(&attributes) != 0)
         return;
+    __atomic_store_n(&point.asked, false, __ATOMIC_RELAXED);
+    __atomic_store_n(&point.outstanding, false, __ATOMIC_RELAXED);
+    uintptr_t number = ++point.last;
+    __atomic_store_n(&point.current, number, __ATOMIC_RELEASE);
     pthread_attr_setstacksize(&attributes, 128 * 1024);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    point.started = pthread_create(&point.thread, &attributes, run, NULL) == 0;
+    if (pthread_create(&point.thread, &attributes, run, (void *)number) != 0)
+        __atomic_store_n(&point.current, 0, __ATOMIC_RELEASE);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
 }
 
-static void join(void) {
-    if (!point.started)
+static void join(void) { /* with `life` */
+    uintptr_t number = point.current;
+    if (number == 0)
         return;
-    __atomic_store_n(&point.stop, true, __ATOMIC_RELEASE);
+    __atomic_store_n(&point.current, 0, __ATOMIC_RELEASE);
     sem_post(&point.wake);
-    pthread_join(point.thread, NULL);
-    sem_destroy(&point.wake);
-    point.started = false;
+    uint64_t until = sm_monotonic_ns() + SM_PATIENCE_NS;
+    bool ended;
+    while (!(ended = __atomic_load_n(&point.ended, __ATOMIC_ACQUIRE) == number) && sm_monotonic_ns() < until)
+        nanosleep(&(struct timespec){.tv_nsec = SM_LOOK_NS}, NULL);
+    if (ended)
+        pthread_join(point.thread, NULL);
+    else
+        pthread_detach(point.thread);
 }
 
 static int restart(void *Py_UNUSED(unused)) {
+    pthread_mutex_lock(&point.life);
     start();
+    pthread_mutex_unlock(&point.life);
     return 0;
 }
 
+static void before_fork(void) {
+    pthread_mutex_lock(&point.life);
+    join();
+}
+
 static void parent_forked(void) {
-    if (point.want)
-        Py_AddPendingCall(restart, NULL); /* the GIL is held, so nobody has the queue's lock for long */
+    pthread_mutex_unlock(&point.life);
+    if (__atomic_load_n(&point.want, __ATOMIC_RELAXED))
+        Py_AddPendingCall(restart, NULL); /* can be asked for without the GIL */
+}
+
+static void child_forked(void) {
+    pthread_mutex_init(&point.life, NULL);
+}
+
+static int prepare(void) {
+    if (point.ready)
+        return 0;
+    if (sem_init(&point.wake, 0, 0) != 0 || pthread_atfork(before_fork, parent_forked, child_forked) != 0) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    point.ready = true;
+    return 0;
 }
 
 int sm_safepoint_start(void (*function)(void)) {
-    if (!point.at_fork) {
-        if (pthread_atfork(join, parent_forked, NULL) != 0) {
-            PyErr_NoMemory();
-            return -1;
-        }
-        point.at_fork = true;
-    }
+    if (prepare() < 0)
+        return -1;
     point.function = function;
-    point.want = true;
-    start();
-    if (!point.started) {
-        point.want = false;
+    __atomic_store_n(&point.want, true, __ATOMIC_RELAXED);
+    restart(NULL);
+    if (__atomic_load_n(&point.current, __ATOMIC_RELAXED) == 0) {
+        __atomic_store_n(&point.want, false, __ATOMIC_RELAXED);
         PyErr_SetString(PyExc_RuntimeError, "the system gives no thread, and reference tracing needs one");
         return -1;
     }
@@ -118,15 +171,18 @@ int sm_safepoint_start(void (*function)(void)) {
 }
 
 void sm_safepoint_stop(void) {
-    point.want = false;
+    __atomic_store_n(&point.want, false, __ATOMIC_RELAXED);
+    pthread_mutex_lock(&point.life);
     join();
+    pthread_mutex_unlock(&point.life);
 }
 
 void sm_safepoint_ask(void) {
-    if (point.started && !__atomic_exchange_n(&point.asked, true, __ATOMIC_ACQ_REL))
+    if (__atomic_load_n(&point.current, __ATOMIC_RELAXED) != 0 &&
+        !__atomic_exchange_n(&point.asked, true, __ATOMIC_ACQ_REL))
         sem_post(&point.wake);
 }
 
 void sm_safepoint_forked(void) {
-    start();
+    restart(NULL);
 }

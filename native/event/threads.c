@@ -39,24 +39,124 @@ int64_t sm_thread_cpu_ns(const sm_thread *thread) {
     return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
 }
 
-/* Last words of a thread: its times. Idempotent. */
+/* Up to where the thread's times go, for now: it has ended, or is about to. */
+static void note_end(sm_thread *thread) {
+    if (pthread_equal(thread->pthread, pthread_self())) {
+        int64_t cpu = sm_thread_cpu_ns(thread);
+        if (cpu >= 0 && thread->cpu_start_ns >= 0)
+            thread->cpu_ns = cpu - thread->cpu_start_ns;
+    }
+    thread->end_ticks = sm_clock_read(&sm_engine.clock);
+    thread->end_ns = unix_ns();
+}
+
+/* Last words of a thread. Idempotent. */
 static void end_thread(sm_thread *thread) {
     if (thread->ended)
         return;
     if (sm_engine.running && thread->session == sm_engine.session) {
-        if (pthread_equal(thread->pthread, pthread_self())) {
-            int64_t cpu = sm_thread_cpu_ns(thread);
-            if (cpu >= 0 && thread->cpu_start_ns >= 0)
-                thread->cpu_ns = cpu - thread->cpu_start_ns;
-        }
-        thread->end_ticks = sm_clock_read(&sm_engine.clock);
-        thread->end_ns = unix_ns();
+        note_end(thread);
         sm_engine.recorder->thread_end(thread);
+        if (thread->home != thread)
+            sm_thread_tell(thread);
+        else
+            sm_engine.finished++;
     }
     thread->ended = true;
 }
 
-/* The interpreter clears the thread's state: on the thread itself, or on another at exit and after a fork. */
+/* ---- records, and whose they are ---- */
+
+/* A thread of the system. Its record is found by sm_this_thread, and by this in what the system calls when it ends. */
+typedef struct holder {
+    struct holder *next;
+    sm_thread *thread;
+} holder;
+
+static pthread_key_t holders;
+static holder *left;         /* atomic: of threads of the system that have ended */
+static sm_thread *free_list; /* records that may be another thread's; they stay in sm_engine.threads, which the ticker
+                                walks at any time */
+
+static void thread_of_system_ended(void *mine) { /* on it; without the GIL, and after its states are gone */
+    holder *ended = mine;
+    ended->next = __atomic_load_n(&left, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&left, &ended->next, ended, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        ;
+}
+
+int sm_threads_init(void) {
+    if (pthread_key_create(&holders, thread_of_system_ended) == 0)
+        return 0;
+    PyErr_SetString(PyExc_RuntimeError, "the system gives no storage for threads");
+    return -1;
+}
+
+/* Nothing leads to this record any more. One that holds paths of its own stays with the recording. */
+static void retire(sm_thread *thread) {
+    thread->unreachable = true;
+    if (!thread->told && thread->session == sm_engine.session)
+        return;
+    __atomic_store_n(&thread->session, 0, __ATOMIC_RELAXED);
+    thread->next_free = free_list;
+    free_list = thread;
+}
+
+static void detach(holder *mine) {
+    sm_thread *thread = mine->thread;
+    mine->thread = NULL;
+    if (thread == NULL || --thread->attached > 0 || !thread->cleared)
+        return;
+    thread->tstate = &sm_no_tstate;
+    retire(thread);
+}
+
+static bool attach(sm_thread *thread) {
+    holder *mine = pthread_getspecific(holders);
+    if (mine == NULL) {
+        mine = sm_calloc(1, sizeof *mine);
+        if (mine == NULL || pthread_setspecific(holders, mine) != 0) {
+            sm_free(mine);
+            return false;
+        }
+    }
+    if (mine->thread != thread) {
+        detach(mine);
+        mine->thread = thread;
+        thread->attached++;
+    }
+    sm_this_thread = thread;
+    return true;
+}
+
+static void look_for_left(void) {
+    for (holder *ended = __atomic_exchange_n(&left, NULL, __ATOMIC_ACQUIRE), *next; ended != NULL; ended = next) {
+        next = ended->next;
+        detach(ended);
+        sm_free(ended);
+    }
+}
+
+sm_thread *sm_thread_new_record(void) {
+    look_for_left();
+    sm_thread *thread = free_list;
+    if (thread != NULL) {
+        free_list = thread->next_free;
+        sm_free(thread->below_frames);
+        memset(thread, 0, offsetof(sm_thread, next));
+        return thread; /* what is its recorder's is the recorder's to clear */
+    }
+    thread = sm_aligned(64, sizeof *thread + SM_RECORDER_ROOM);
+    if (thread == NULL)
+        return NULL;
+    memset(thread, 0, sizeof *thread + SM_RECORDER_ROOM);
+    thread->next = sm_engine.threads;
+    __atomic_store_n(&sm_engine.threads, thread, __ATOMIC_RELEASE); /* the ticker may be on its way through */
+    return thread;
+}
+
+/* The interpreter clears the thread's state: on the thread itself, or on another at exit and after a fork. Finalizers
+ * may run on it still, of what is in its context. */
 static void thread_gone(PyObject *capsule) {
     sm_thread *thread = PyCapsule_GetPointer(capsule, CAPSULE);
     if (thread == NULL) {
@@ -64,67 +164,11 @@ static void thread_gone(PyObject *capsule) {
         return;
     }
     end_thread(thread);
+    thread->cleared = true;
     thread->tstate = &sm_no_tstate;
     thread->chunk = NO_CHUNK;
-    if (sm_this_thread == thread) {
-        sm_this_thread = &nobody;
-        thread->unreachable = true;
-    }
-}
-
-static void copy_name(sm_thread *thread, PyObject *name) {
-    if (name == NULL || !PyUnicode_Check(name))
-        return;
-    PyObject *bytes = PyUnicode_AsEncodedString(name, "utf-8", "replace");
-    if (bytes == NULL)
-        return;
-    size_t size = (size_t)PyBytes_GET_SIZE(bytes);
-    if (size >= sizeof thread->name) {
-        size = sizeof thread->name - 1;
-        while (size > 0 && ((unsigned char)PyBytes_AS_STRING(bytes)[size] & 0xC0) == 0x80)
-            size--; /* not within a character */
-    }
-    memcpy(thread->name, PyBytes_AS_STRING(bytes), size);
-    thread->name[size] = '\0';
-    Py_DECREF(bytes);
-}
-
-/* The name that threading knows this thread by. `threading` is only looked at where it is imported already. A thread
- * that just begins is not in threading._active yet: it is the `self` of Thread._bootstrap, its first frame. */
-static void find_name(sm_thread *thread) {
-    if (thread->main) {
-        strcpy(thread->name, "MainThread");
-        return;
-    }
-    PyObject *modules = PyImport_GetModuleDict(); /* borrowed */
-    PyObject *threading = modules ? PyDict_GetItemString(modules, "threading") : NULL;
-    if (threading == NULL)
-        return;
-    PyObject *active = PyObject_GetAttrString(threading, "_active");
-    PyObject *ident = PyLong_FromUnsignedLong((unsigned long)thread->pthread);
-    PyObject *object = active && ident && PyDict_Check(active) ? PyDict_GetItem(active, ident) : NULL;
-    Py_XINCREF(object);
-    Py_XDECREF(ident);
-    Py_XDECREF(active);
-    PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
-    while (object == NULL && frame != NULL) {
-        PyFrameObject *back = PyFrame_GetBack(frame);
-        if (back == NULL) {
-            PyObject *locals = PyObject_GetAttrString((PyObject *)frame, "f_locals");
-            PyCodeObject *code = PyFrame_GetCode(frame);
-            if (locals != NULL && strcmp(PyUnicode_AsUTF8(code->co_qualname) ?: "", "Thread._bootstrap") == 0)
-                object = PyMapping_GetItemString(locals, "self");
-            Py_DECREF(code);
-            Py_XDECREF(locals);
-        }
-        Py_SETREF(frame, back);
-    }
-    Py_XDECREF(frame);
-    PyObject *name = object ? PyObject_GetAttrString(object, "_name") : NULL;
-    copy_name(thread, name);
-    Py_XDECREF(name);
-    Py_XDECREF(object);
-    PyErr_Clear();
+    if (thread->attached == 0)
+        retire(thread);
 }
 
 #define MAX_WALK 100000 /* frames; a deeper stack is cut at its root and the path with it */
@@ -150,7 +194,7 @@ static bool walk(sm_thread *thread, bool entering, bool first) {
     size_t count = 0, size = 0;
     sm_engine.walks++;
     sm_walked_frame *frames = NULL;
-    PyFrameObject *frame = PyThreadState_GetFrame(thread->tstate);
+    PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
     if (entering && frame != NULL)
         Py_SETREF(frame, PyFrame_GetBack(frame));
     bool same = true, whole = true;
@@ -198,72 +242,123 @@ static void note_chunk(sm_thread *thread) {
     thread->chunk_before = thread->chunk ? thread->chunk->previous : NULL;
 }
 
+#define NAMELESS 3 /* events at which a name is asked for once more */
+
+/* A thread that begins where threads are folded shares a row, and paths. */
+static void find_home(sm_thread *thread) {
+    bool folds = sm_thread_folds() && !thread->main && !thread->ended;
+    if (thread->name[0] == '\0' || folds) {
+        sm_thread_find_name(thread, folds, NULL, NULL);
+        thread->nameless = thread->name[0] ? 0 : NAMELESS;
+    }
+    thread->home = thread;
+    thread->told = thread->saved = false;
+    if (!folds || !sm_thread_fold(thread))
+        thread->id = sm_engine.thread_count++;
+}
+
 /* Makes the record belong to the recording that runs now. */
 static bool begin_thread(sm_thread *thread, bool entering) {
-    thread->session = sm_engine.session;
-    thread->id = sm_engine.thread_count++;
     thread->start_ns = unix_ns();
     thread->start_ticks = sm_clock_read(&sm_engine.clock);
     thread->end_ns = 0;
     thread->rest_ticks = 0;
     thread->cpu_start_ns = sm_thread_cpu_ns(thread);
     thread->cpu_ns = -1;
-    if (thread->name[0] == '\0') {
-        find_name(thread);
-        thread->nameless = thread->name[0] ? 0 : 3;
-    }
+    find_home(thread);
+    __atomic_store_n(&thread->session, sm_engine.session, __ATOMIC_RELAXED);
     if (!sm_engine.recorder->thread_start(thread)) {
         sm_engine.lost_memory++;
-        thread->session = 0; /* tried again at its next event */
+        __atomic_store_n(&thread->session, 0, __ATOMIC_RELAXED); /* tried again at its next event */
+        if (thread->home != thread)
+            sm_thread_unfold(thread);
         return false;
     }
     walk(thread, entering, true);
     note_chunk(thread);
+    if (thread->ended) /* and is only being cleared now */
+        note_end(thread);
     return true;
+}
+
+static bool is_of(const sm_thread *thread, const PyThreadState *tstate) {
+    return thread->tstate_id == sm_tstate_id(tstate) && thread->interpreter == sm_tstate_interpreter(tstate);
+}
+
+/* The record of a state that another thread of the system has used so far. */
+static sm_thread *known_thread(const PyThreadState *tstate) {
+    PyObject *capsule = tstate->dict ? PyDict_GetItemString(tstate->dict, CAPSULE) : NULL; /* borrowed */
+    sm_thread *thread = capsule ? PyCapsule_GetPointer(capsule, CAPSULE) : NULL;
+    PyErr_Clear();
+    return thread != NULL && is_of(thread, tstate) ? thread : NULL;
 }
 
 static sm_thread *new_thread(PyThreadState *tstate) {
     PyObject *dict = PyThreadState_GetDict(); /* borrowed */
-    sm_thread *thread = dict != NULL ? sm_aligned(64, sizeof *thread + SM_RECORDER_ROOM) : NULL;
+    sm_thread *thread = dict != NULL ? sm_thread_new_record() : NULL;
     if (thread == NULL)
         return NULL;
-    memset(thread, 0, sizeof *thread + SM_RECORDER_ROOM);
     thread->tstate = tstate;
+    thread->tstate_id = sm_tstate_id(tstate);
+    thread->interpreter = sm_tstate_interpreter(tstate);
+    thread->home = thread;
+    thread->chunk = NO_CHUNK;
     thread->pthread = pthread_self();
     thread->native_id = (uint64_t)syscall(SYS_gettid);
     thread->main = thread->native_id == (uint64_t)getpid();
     pthread_getcpuclockid(thread->pthread, &thread->cpu_clock);
     PyObject *capsule = PyCapsule_New(thread, CAPSULE, thread_gone);
-    if (capsule == NULL || PyDict_SetItemString(dict, CAPSULE, capsule) < 0) {
-        if (capsule == NULL)
-            free(thread);
-        else /* its destructor finds the record ended; the record itself is lost, in want of memory */
-            thread->ended = true;
-        Py_XDECREF(capsule);
+    if (capsule == NULL) { /* nobody knows of the record */
+        thread->ended = thread->cleared = true;
+        retire(thread);
         return NULL;
     }
-    Py_DECREF(capsule);
-    thread->next = sm_engine.threads;
-    sm_engine.threads = thread;
+    bool kept = PyDict_SetItemString(dict, CAPSULE, capsule) == 0;
+    Py_DECREF(capsule); /* not kept: its destructor has let go of the record */
+    return kept ? thread : NULL;
+}
+
+/* An event while the interpreter clears the thread's state: each settles anew, since nothing tells which is the last,
+ * and the state may be gone after it. What the recorders ask of the state is in a copy until then. */
+static sm_thread *settle_late(sm_thread *thread, const PyThreadState *tstate, bool entering) {
+    static __thread PyThreadState copy __attribute__((tls_model("initial-exec")));
+    if (!thread->late && !sm_engine.recorder->thread_again(thread)) {
+        sm_engine.lost_memory++;
+        return NULL;
+    }
+    copy = *tstate;
+    thread->tstate = &copy;
+    sm_chunk *chunk = sm_tstate_chunk(&copy);
+    if (!thread->late || chunk != thread->chunk_before) {
+        sm_engine.recorder->pause(thread);
+        walk(thread, entering, false);
+        sm_engine.recorder->go_on(thread);
+    }
+    thread->late = true;
+    thread->chunk_before = chunk;
+    thread->chunk = NO_CHUNK;
+    note_end(thread);
+    if (thread->home != thread)
+        sm_thread_tell(thread);
     return thread;
 }
 
 static sm_thread *settle(bool entering) {
     PyThreadState *tstate = PyThreadState_Get();
     sm_thread *thread = sm_this_thread;
-    if (thread->tstate != tstate) { /* a new thread, or one that has got a new state */
-        for (thread = sm_engine.threads; thread != NULL && thread->tstate != tstate; thread = thread->next)
-            ;
+    if (!is_of(thread, tstate)) { /* a new thread, or one that has got a new state */
+        thread = known_thread(tstate);
         if (thread == NULL)
             thread = new_thread(tstate);
-        if (thread == NULL) {
+        if (thread == NULL || !attach(thread)) {
             sm_engine.lost_memory++;
             return NULL;
         }
-        sm_this_thread = thread;
     }
     if (thread->session != sm_engine.session)
         return begin_thread(thread, entering) ? thread : NULL;
+    if (thread->cleared)
+        return settle_late(thread, tstate, entering);
     sm_chunk *chunk = sm_tstate_chunk(tstate);
     bool grown = chunk != NULL && thread->chunk != NULL && chunk->previous == thread->chunk;
     bool shrunk = chunk == thread->chunk_before;
@@ -288,15 +383,29 @@ sm_thread *sm_engine_settle(bool entering) {
     return thread;
 }
 
-void sm_engine_name(sm_thread *thread) {
+/* One that was folded before its name was known has no paths yet: it goes where it belongs. */
+static void find_group(sm_thread *thread) {
+    sm_thread *before = thread->home;
+    if (!sm_thread_fold(thread))
+        return;
+    before->folded--;
+    if (!sm_engine.recorder->thread_start(thread)) {
+        sm_engine.lost_memory++;
+        __atomic_store_n(&thread->session, 0, __ATOMIC_RELAXED);
+    }
+}
+
+void sm_engine_name(sm_thread *thread, PyCodeObject *code, PyObject *self) {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    thread->nameless--;
+    bool first = thread->nameless-- == NAMELESS, folded = thread->home != thread;
     sm_engine_look_away();
-    find_name(thread);
+    sm_thread_find_name(thread, folded && first, code, self);
     sm_engine_look_again();
     if (thread->name[0] != '\0')
         thread->nameless = 0;
+    if (folded && first)
+        find_group(thread);
     PyErr_Restore(type, value, traceback);
 }
 
@@ -312,6 +421,8 @@ void sm_engine_repair(sm_thread *thread, bool entering) {
 
 /* All records belong to no recording any more: each thread settles anew at its first event of the next one. */
 void sm_threads_forget(void) {
+    look_for_left();
+    free_list = NULL;
     for (sm_thread **link = &sm_engine.threads; *link != NULL;) {
         sm_thread *thread = *link;
         thread->chunk = NO_CHUNK;
@@ -320,8 +431,24 @@ void sm_threads_forget(void) {
             sm_free(thread->below_frames);
             free(thread);
         } else {
+            thread->home = thread; /* groups go, too */
             link = &thread->next;
         }
     }
-    sm_engine.thread_count = 0;
+    sm_groups_forget();
+    sm_engine.thread_count = sm_engine.finished = 0;
+}
+
+void sm_threads_forked(void) {
+    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
+        if (thread == sm_this_thread) {
+            thread->pthread = pthread_self();
+            thread->native_id = (uint64_t)getpid();
+            pthread_getcpuclockid(thread->pthread, &thread->cpu_clock);
+            continue;
+        }
+        thread->ended = true;
+        thread->attached = 0;
+        thread->unreachable = thread->unreachable || thread->cleared;
+    }
 }

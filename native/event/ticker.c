@@ -13,10 +13,15 @@
  * counted twice. When the machine is so busy that ticks come late, segments shorter than the delay are understated.
  *
  * The thread is started when the first function proves short, so small programs never see it. It blocks all signals,
- * touches no Python object and takes no lock. A fork would find a second thread in the process (since 3.12 that is a
- * warning of os.fork): it is joined before the fork and comes back a little later. A store into a countdown may be lost
- * against a simultaneous decrement: then this tick finds no event of that thread, which never happens to a long
- * segment. */
+ * touches no Python object and takes no lock but its own. A fork would find a second thread in the process (since 3.12
+ * that is a warning of os.fork): it is joined before the fork and comes back a little later. A store into a countdown
+ * may be lost against a simultaneous decrement: then this tick finds no event of that thread, which never happens to a
+ * long segment.
+ *
+ * Locks. `life` is held by whoever starts or joins the thread: with the GIL as a rule, but a thread of C may fork
+ * without it. It is held from before a fork until after it, so that nobody starts the thread in between. `lock` belongs
+ * to the thread and its wake. What a tick looks at (the list of threads, the recorders) is set while the thread is not
+ * there, or is atomic. */
 #include "event/ticker.h"
 
 #include <pthread.h>
@@ -27,14 +32,15 @@
 #define AFTER_FORK_NS 100000000
 
 static struct {
+    pthread_mutex_t life;
     pthread_t thread;
-    bool started;
-    uint64_t not_before; /* monotonic ns */
+    bool started;        /* written with `life`; atomic */
+    uint64_t not_before; /* monotonic ns; with `life` */
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    bool stop;
-    uint64_t random;
-} ticker = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    bool stop;       /* with `lock` */
+    uint64_t random; /* the thread's */
+} ticker = {.life = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 static uint64_t next_delay(void) {
     uint64_t x = ticker.random;
@@ -45,7 +51,7 @@ static uint64_t next_delay(void) {
 
 static void tick(void) {
     for (sm_thread *thread = __atomic_load_n(&sm_engine.threads, __ATOMIC_ACQUIRE); thread; thread = thread->next) {
-        if (thread->session == sm_engine.session)
+        if (__atomic_load_n(&thread->session, __ATOMIC_RELAXED) == sm_engine.session)
             sm_engine.recorder->poke(thread);
     }
     if (sm_engine.beside.recorder != NULL)
@@ -90,14 +96,20 @@ static bool start(void) {
 }
 
 void sm_ticker_want(void) {
-    if (ticker.started || sm_engine.clock.kind == SM_CLOCK_SIMULATED || sm_monotonic_ns() < ticker.not_before)
+    if (__atomic_load_n(&ticker.started, __ATOMIC_RELAXED) || sm_engine.clock.kind == SM_CLOCK_SIMULATED)
         return;
-    ticker.started = start();
-    if (!ticker.started)
-        ticker.not_before = sm_monotonic_ns() + 10 * (uint64_t)AFTER_FORK_NS;
+    if (pthread_mutex_trylock(&ticker.life) != 0)
+        return; /* somebody forks: an event does not wait for that */
+    uint64_t now = sm_monotonic_ns();
+    if (!ticker.started && now >= ticker.not_before) {
+        bool started = start();
+        __atomic_store_n(&ticker.started, started, __ATOMIC_RELAXED);
+        ticker.not_before = started ? 0 : now + 10 * (uint64_t)AFTER_FORK_NS;
+    }
+    pthread_mutex_unlock(&ticker.life);
 }
 
-void sm_ticker_stop(void) {
+static void join(void) { /* with `life` */
     if (!ticker.started)
         return;
     pthread_mutex_lock(&ticker.lock);
@@ -106,15 +118,26 @@ void sm_ticker_stop(void) {
     pthread_mutex_unlock(&ticker.lock);
     pthread_join(ticker.thread, NULL);
     pthread_cond_destroy(&ticker.wake);
-    ticker.started = false;
+    __atomic_store_n(&ticker.started, false, __ATOMIC_RELAXED);
+}
+
+void sm_ticker_stop(void) {
+    pthread_mutex_lock(&ticker.life);
+    join();
+    pthread_mutex_unlock(&ticker.life);
 }
 
 void sm_ticker_before_fork(void) {
-    sm_ticker_stop();
+    pthread_mutex_lock(&ticker.life);
+    join();
     ticker.not_before = sm_monotonic_ns() + AFTER_FORK_NS;
 }
 
+void sm_ticker_after_fork(void) {
+    pthread_mutex_unlock(&ticker.life);
+}
+
 void sm_ticker_forked(void) {
+    pthread_mutex_init(&ticker.life, NULL);
     pthread_mutex_init(&ticker.lock, NULL);
-    ticker.started = false;
 }

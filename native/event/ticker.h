@@ -7,7 +7,11 @@
 
 void sm_ticker_want(void); /* cheap; starts the thread unless it runs, or a fork was just made */
 void sm_ticker_stop(void);
-void sm_ticker_before_fork(void); /* stops it, and for a while it is not wanted: there may be more forks */
-void sm_ticker_forked(void);      /* in the child: the thread is not there */
+
+/* For pthread_atfork, with the GIL or without. Before: stops it, and for a while it is not wanted, since there may be
+ * more forks. After: in the parent. Forked: in the child, where the thread is not there. */
+void sm_ticker_before_fork(void);
+void sm_ticker_after_fork(void);
+void sm_ticker_forked(void);
 
 #endif

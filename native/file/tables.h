@@ -38,7 +38,8 @@
     X(THREADS, WALL_NS, "wall_ns", INT)                                                                                \
     X(THREADS, CPU_NS, "cpu_ns", INT) /* -1: unknown */                                                                \
     X(THREADS, MAIN, "main", INT)                                                                                      \
-    X(THREADS, REST_NS, "rest_ns", COUNT) /* in segments that were not timed always */
+    X(THREADS, REST_NS, "rest_ns", COUNT) /* in segments that were not timed always */                                 \
+    X(THREADS, FOLDED, "folded", COUNT)   /* 0: one thread; else how many share this row */
 
 #define SM_COLUMNS_FUNCTIONS(X)                                                                                        \
     X(FUNCTIONS, ID, "id", COUNT)                                                                                      \

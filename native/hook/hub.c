@@ -349,6 +349,8 @@ static void finish(sm_tool *tool) {
 
 /* Only the forking thread goes on: what the others were in the middle of will never end. */
 static void child_forked(void) {
+    if (!sm_holds_gil()) /* a thread of C has forked: nothing of Python can go on in this child */
+        return;
     for (int slot = 0; slot < SM_HUB_TOOLS; slot++) {
         if (sm_hub.tools[slot] != NULL)
             sm_hub.tools[slot]->inside = 0;

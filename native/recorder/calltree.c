@@ -79,7 +79,7 @@ void sm_tree_carry(sm_node *node, bool calls) {
 /* ---- paths ---- */
 
 static sm_node *make_child(sm_thread *thread, sm_node *parent, const void *key, sm_tree_function *function) {
-    sm_node *child = sm_node_new(sm_tree_of(thread), parent, key, function);
+    sm_node *child = sm_node_new(sm_tree_of(thread)->store, parent, key, function);
     if (child == NULL)
         sm_engine.lost_memory++;
     return child;
@@ -103,7 +103,7 @@ static sm_node *new_child(sm_thread *thread, sm_node *parent, const void *key, s
  * event of theirs comes by here. */
 static sm_node *fold(sm_thread *thread, const void *key, sm_tree_function *function) {
     static const char bucket_key;
-    sm_tree_thread *tree = sm_tree_of(thread);
+    sm_tree_thread *tree = sm_tree_of(thread), *store = tree->store;
     if (tree->fold_count == tree->fold_size) {
         uint32_t size = tree->fold_size ? tree->fold_size * 2 : 256;
         sm_fold *grown = sm_realloc(tree->fold, size * sizeof *grown);
@@ -114,17 +114,17 @@ static sm_node *fold(sm_thread *thread, const void *key, sm_tree_function *funct
         tree->fold = grown;
         tree->fold_size = size;
     }
-    if (tree->folded == NULL) {
+    if (store->folded == NULL) {
         sm_function *name = sm_function_synthetic("<folded paths>");
         sm_tree_function *known = name ? sm_tree_function_of(name) : NULL;
-        tree->folded = known ? make_child(thread, tree->root, &bucket_key, known) : NULL;
-        if (tree->folded == NULL)
+        store->folded = known ? make_child(thread, store->root, &bucket_key, known) : NULL;
+        if (store->folded == NULL)
             return NULL;
-        sm_rest(tree->folded)->flags |= SM_NODE_FOLDED;
+        sm_rest(store->folded)->flags |= SM_NODE_FOLDED;
     }
-    sm_node *bucket = sm_node_child(tree->folded, function);
+    sm_node *bucket = sm_node_child(store->folded, function);
     if (bucket == NULL) {
-        bucket = make_child(thread, tree->folded, function, function);
+        bucket = make_child(thread, store->folded, function, function);
         if (bucket == NULL)
             return NULL;
         sm_rest(bucket)->flags |= SM_NODE_FOLDED;
@@ -328,12 +328,18 @@ static void start(const sm_settings *settings) {
     sm_tree.gaps = sm_segments_seed();
 }
 
-static bool thread_start(sm_thread *thread) {
-    sm_tree_thread *tree = sm_tree_of(thread);
-    memset(tree, 0, sizeof *tree);
+static sm_node *new_root(sm_tree_thread *tree) {
     sm_function *name = sm_function_synthetic("<thread>");
     sm_tree_function *function = name ? sm_tree_function_of(name) : NULL;
-    tree->root = function ? sm_node_new(tree, NULL, NULL, function) : NULL;
+    return function ? sm_node_new(tree, NULL, NULL, function) : NULL;
+}
+
+static bool thread_start(sm_thread *thread) {
+    sm_tree_thread *tree = sm_tree_of(thread);
+    sm_tree_free_stacks(tree); /* of the record's last thread: what its finalizers left */
+    memset(tree, 0, sizeof *tree);
+    tree->store = sm_tree_of(thread->home);
+    tree->root = tree->store == tree ? new_root(tree) : tree->store->root;
     if (tree->root == NULL)
         return false;
     tree->node = tree->root;
@@ -351,6 +357,12 @@ static void thread_end(sm_thread *thread) {
     }
     tree->segments.open = NULL;
     tree->node = tree->root;
+    sm_tree_free_stacks(tree);
+}
+
+static bool thread_again(sm_thread *thread) {
+    go_on(thread);
+    return true;
 }
 
 sm_node *sm_tree_seed(sm_thread *thread, sm_node *parent, PyCodeObject *code, PyObject *globals) {
@@ -418,6 +430,7 @@ const sm_recorder sm_calltree = {
     .start = start,
     .thread_start = thread_start,
     .thread_end = thread_end,
+    .thread_again = thread_again,
     .settle = sm_tree_settle,
     .code_died = code_died,
     .poke = poke,

@@ -9,7 +9,7 @@ static double to_ns(double ticks) {
     return sm_clock_ns(&sm_engine.clock, ticks);
 }
 
-static void save_node(sm_output *output, const sm_thread *thread, const sm_node *node, uint64_t extra) {
+static void save_node(sm_output *output, const sm_thread *thread, const sm_node *node) {
     const sm_node_rest *rest = sm_rest(node);
     const sm_function *function = rest->function->function;
     const sm_node_rest *above = node->parent->parent ? sm_rest(node->parent) : NULL;
@@ -26,7 +26,7 @@ static void save_node(sm_output *output, const sm_thread *thread, const sm_node 
     row[SM_NODES_RESUMES] = (int64_t)((uint64_t)rest->resumes_high << 32 | node->resumes);
     row[SM_NODES_EXCEPTIONS] = rest->exceptions;
     row[SM_NODES_TIMED] = (int64_t)rest->timed;
-    row[SM_NODES_TIMED_NS] = (int64_t)to_ns((double)(rest->timed_ticks + extra));
+    row[SM_NODES_TIMED_NS] = (int64_t)to_ns((double)rest->timed_ticks);
     row[SM_NODES_SAMPLED] = rest->sampled;
     row[SM_NODES_SAMPLED_NS] = (int64_t)to_ns((double)rest->sampled_ticks);
     reals[SM_NODES_SAMPLED_SQ] = to_ns(to_ns(rest->sampled_sq));
@@ -47,7 +47,7 @@ int64_t sm_calltree_number(const sm_node *node) {
 /* What a node's counters add up to: it grows with every change, so an equal sum means an unchanged node. */
 static uint32_t changes(const sm_node *node, const sm_node_rest *rest) {
     return node->calls + node->resumes + rest->exceptions + (uint32_t)rest->timed + rest->sampled + rest->ticked +
-           rest->awaits + ((uint32_t)rest->flags << 24) + 1;
+           rest->awaits + ((rest->flags & ~(uint32_t)SM_NODE_OPEN) << 24) + 1;
 }
 
 void sm_tree_mark(sm_node *node, bool running) {
@@ -68,35 +68,56 @@ void sm_tree_mark_running(sm_thread *thread, bool running) {
         sm_tree_mark(tree->fold[0].bucket, running); /* where the fold began */
 }
 
-static void save_thread(sm_output *output, sm_thread *thread, uint64_t now) {
+/* The node whose segment is being timed gets what that has so far, or gives it back. Threads may share nodes. */
+static void credit_open(sm_thread *thread, uint64_t now, bool on) {
     sm_tree_thread *tree = sm_tree_of(thread);
-    sm_tree_mark_running(thread, true);
-    for (sm_tree_chunk *chunk = tree->chunks; chunk != NULL; chunk = chunk->next) {
+    if (on)
+        tree->credit = thread->ended ? 0 : sm_segments_so_far(&tree->segments, now);
+    if (tree->credit == 0)
+        return;
+    sm_node_rest *rest = sm_rest(tree->segments.open);
+    rest->flags = on ? rest->flags | SM_NODE_OPEN : rest->flags & ~(uint32_t)SM_NODE_OPEN;
+    rest->timed_ticks = on ? rest->timed_ticks + tree->credit : rest->timed_ticks - tree->credit;
+    if (!on)
+        tree->credit = 0;
+}
+
+static void mark_all(uint64_t now, bool on) {
+    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
+        if (thread->session != sm_engine.session)
+            continue;
+        sm_tree_mark_running(thread, on);
+        credit_open(thread, now, on);
+    }
+}
+
+static void save_thread(sm_output *output, sm_thread *thread) {
+    for (sm_tree_chunk *chunk = sm_tree_of(thread)->chunks; chunk != NULL; chunk = chunk->next) {
         for (uint32_t i = 0; i < chunk->used; i++) {
             sm_node *node = &chunk->nodes[i];
             sm_node_rest *rest = &chunk->rest[i];
             if (rest->flags & SM_NODE_ROOT)
                 continue;
-            uint64_t extra = tree->segments.open == node ? sm_segments_so_far(&tree->segments, now) : 0;
             if (sm_tree_is_bound(node)) /* and stays one */
                 rest->flags |= SM_NODE_LOWER_BOUND;
             uint32_t sum = changes(node, rest);
-            if (sm_output_all(output) || extra != 0 || sum != rest->saved) {
-                save_node(output, thread, node, extra);
+            if (sm_output_all(output) || (rest->flags & SM_NODE_OPEN) || sum != rest->saved) {
+                save_node(output, thread, node);
                 if (!output->whole)
                     rest->saved = sum;
             }
         }
     }
-    sm_tree_mark_running(thread, false);
 }
 
 void sm_calltree_save(sm_output *output) {
     uint64_t now = sm_clock_read(&sm_engine.clock);
+    mark_all(now, true);
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
         if (thread->session == sm_engine.session)
-            save_thread(output, thread, now);
+            save_thread(output, thread);
     }
+    mark_all(now, false);
     char detail[160];
     snprintf(detail, sizeof detail, "calls on paths past the limit of %llu, counted flat under <folded paths>",
              (unsigned long long)sm_engine.settings.max_paths);

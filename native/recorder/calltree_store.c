@@ -288,15 +288,21 @@ bool sm_tree_check_nodes(const sm_tree_thread *tree) {
 
 /* ---- the end ---- */
 
+void sm_tree_free_stacks(sm_tree_thread *tree) {
+    sm_free(tree->fold);
+    sm_free(tree->parked);
+    sm_awaits_free(&tree->awaits);
+    tree->fold = NULL, tree->parked = NULL;
+    tree->fold_count = tree->fold_size = tree->parked_count = tree->parked_size = 0;
+}
+
 static void free_thread(sm_tree_thread *tree) {
     for (sm_tree_chunk *chunk = tree->chunks, *next; chunk != NULL; chunk = next) {
         next = chunk->next;
         if (chunk->first) /* the oldest of its block: the others have been seen */
             free(chunk);
     }
-    sm_free(tree->fold);
-    sm_awaits_free(&tree->awaits);
-    sm_free(tree->parked);
+    sm_tree_free_stacks(tree);
     memset(tree, 0, sizeof *tree);
 }
 

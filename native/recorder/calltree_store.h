@@ -21,6 +21,7 @@ enum { /* the first as in the file */
        SM_NODE_FOLDED = 2,
        SM_NODE_SEEDED = 4,
        SM_NODE_RUNNING = 8,
+       SM_NODE_OPEN = 16,         /* while it is saved: its segment is being timed */
        SM_NODE_BEFORE = 32,       /* sm_node_rest.before holds */
        SM_NODE_BY_FUNCTION = 128, /* it is in its parent's table by its function */
        SM_NODE_ROOT = 64,
@@ -102,6 +103,7 @@ sm_node *sm_node_rekey(sm_node *parent, const void *key, const sm_tree_function 
 void sm_node_forget_key(sm_node *node);
 bool sm_tree_check_nodes(const sm_tree_thread *tree);
 void sm_tree_free(void);
+void sm_tree_free_stacks(sm_tree_thread *tree); /* all that it owns but its nodes */
 
 void sm_calltree_save(sm_output *output);
 /* Marks, or unmarks, a path as running; those of the frames that run now. */

@@ -276,10 +276,7 @@ static bool make_elsewhere(void) {
 
 static bool thread_start(sm_thread *thread) {
     sm_lines_thread *state = sm_lines_of(thread);
-    sm_free(state->stack);
-    sm_free(state->innermost);
-    sm_awaits_free(&state->awaits);
-    memset(state, 0, sizeof *state);
+    sm_lines_free_thread(state);
     if (!make_elsewhere() || !sm_lines_push(state, NULL, NULL, &sm_lines_nobodys, sm_lines.elsewhere))
         return false;
     sm_segments_start(&state->segments, sm_lines.gaps += SM_SEED_STEP);
@@ -295,6 +292,7 @@ static void thread_end(sm_thread *thread) {
     sm_lines_tell_pending(state);
     while (state->top > state->stack)
         sm_lines_pop(state);
+    sm_lines_free_thread(state); /* nothing of its own is kept: lines are all threads' */
 }
 
 /* The frames that are known, from the outermost: how many of them are on the stack in this order already? */
@@ -388,6 +386,7 @@ const sm_recorder sm_linetimes = {
     .start = start,
     .thread_start = thread_start,
     .thread_end = thread_end,
+    .thread_again = thread_start,
     .settle = settle,
     .code_died = code_died,
     .poke = poke,

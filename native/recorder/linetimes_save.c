@@ -47,7 +47,7 @@ static uint64_t open_ticks(const sm_line *line, uint64_t now) {
     uint64_t ticks = 0;
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
         const sm_lines_thread *state = sm_lines_of(thread);
-        if (thread->session == sm_engine.session && state->segments.open == line)
+        if (thread->session == sm_engine.session && !thread->ended && state->segments.open == line)
             ticks += sm_segments_so_far(&state->segments, now);
     }
     return ticks;
@@ -58,7 +58,7 @@ static void mark_open(bool open) {
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
         sm_lines_thread *state = sm_lines_of(thread);
         sm_line *line = state->segments.open;
-        if (thread->session == sm_engine.session && line != NULL && state->segments.open_always)
+        if (thread->session == sm_engine.session && !thread->ended && line != NULL && state->segments.open_always)
             line->is_open = open;
     }
 }

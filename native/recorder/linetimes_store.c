@@ -226,13 +226,16 @@ void sm_lines_pop(sm_lines_thread *state) {
     state->top--;
 }
 
+void sm_lines_free_thread(sm_lines_thread *state) {
+    sm_free(state->stack);
+    sm_free(state->innermost);
+    sm_awaits_free(&state->awaits);
+    memset(state, 0, sizeof *state);
+}
+
 void sm_lines_free(void) {
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
-        sm_lines_thread *state = sm_lines_of(thread);
-        sm_free(state->stack);
-        sm_free(state->innermost);
-        sm_awaits_free(&state->awaits);
-        memset(state, 0, sizeof *state);
+        sm_lines_free_thread(sm_lines_of(thread));
     }
     for (uint32_t i = 0; i < sm_lines.tables_size; i++) {
         sm_line_table *table = sm_lines.tables[i];

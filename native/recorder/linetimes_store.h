@@ -53,6 +53,7 @@ sm_line *sm_lines_at(sm_line_table *table, int number);                      /* 
 sm_line *sm_lines_place(sm_line_table *table, const void *code, int offset); /* NULL as above */
 bool sm_lines_push(sm_lines_thread *state, const void *frame, const void *code, sm_line_table *table, sm_line *line);
 void sm_lines_pop(sm_lines_thread *state);
+void sm_lines_free_thread(sm_lines_thread *state); /* what it owns: zero again */
 void sm_lines_free(void);
 
 void sm_linetimes_save(sm_output *output);

@@ -67,7 +67,7 @@ static inline void sm_evalframe_name(PyCodeObject *code, const sm_frame *frame) 
         if (SM_UNLIKELY(thread == NULL))                                                                               \
             return sm_evalframe_below(tstate, frame, throwing);                                                        \
         if (SM_UNLIKELY(thread->nameless))                                                                             \
-            sm_engine_name(thread);                                                                                    \
+            sm_engine_name(thread, code, sm_frame_self(frame));                                                        \
         sm_evalframe_name(code, frame);                                                                                \
         if (SM_LIKELY(caller != NULL))                                                                                 \
             (void)RECORDER##_calls_from(thread, sm_frame_code(caller));                                                \

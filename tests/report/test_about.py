@@ -20,11 +20,21 @@ def test_golden(json_tool, same_as_golden):
 
 
 def test_many_threads_are_cut():
+    """Those that ran longest are shown, in the order of their ids, with the main one and those that are folded."""
     b = Builder()
     process = b.process(pid=1)
-    for index in range(THREADS + 7):
-        b.thread(process, name=f"worker {index}")
-    assert about(b.build({}))[-1] == "  … 7 more (--json lists all)"
+    b.thread(process, name="MainThread", main=1, wall_ns=5)
+    b.thread(process, name="Thread-* (work)", folded=39000, wall_ns=5)
+    for index in range(40000):
+        b.thread(process, name=f"worker {index}", wall_ns=1000 + index * 7 % 1000)
+    lines = about(b.build({}))
+    assert lines[-1] == f"  … {40002 - THREADS:,} more, none of which ran longer (--json lists all)"
+    shown = lines[lines.index("Threads") + 2 : -1]
+    assert len(shown) == THREADS
+    assert shown[0].endswith("MainThread (main)")
+    assert shown[1].endswith("Thread-* (work), 39,000 folded")
+    assert {int(line.rpartition(" ")[2]) * 7 % 1000 for line in shown[2:]} == {999}
+    assert any("79,001 threads" in line for line in lines)
 
 
 def test_hostile_names_can_do_nothing():

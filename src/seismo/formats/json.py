@@ -33,7 +33,7 @@ _COUNTS = ("calls", "resumes", "exceptions")
 _TIMES = ("own_ns", "own_error_ns", "total_ns", "total_error_ns", "awaits", "await_ns")
 _FUNCTIONS = ("id", "kind", "module", "qualname", "file", "line", "flags", *_COUNTS, *_TIMES, "lower_bound")
 _TREE = ("id", "parent", "thread", "function", *_COUNTS, *_TIMES, "flags")
-_THREADS = ("id", "process", "native_id", "name", "start_ns", "end_ns", "wall_ns", "cpu_ns", "main")
+_THREADS = ("id", "process", "native_id", "name", "start_ns", "end_ns", "wall_ns", "cpu_ns", "main", "folded")
 _LOSSES = ("kind", "count", "thread", "detail")
 
 
@@ -131,7 +131,7 @@ class _Document:
                 name=row.text("name"),
                 cpu_ns=row.integer("cpu_ns", -1),
                 main=int(row.value("main") is True),
-                **{key: row.integer(key) for key in ("native_id", "start_ns", "end_ns", "wall_ns")},
+                **{key: row.integer(key) for key in ("native_id", "start_ns", "end_ns", "wall_ns", "folded")},
             )
         return found
 

@@ -378,7 +378,7 @@ def _without_idle_functions(recording: Recording, nodes: Columns) -> Tables:
 
 def _subtract_times(now: Columns, before: Columns) -> Columns:
     result = dict(now)
-    for name in ("wall_ns", "cpu_ns", "rest_ns"):
+    for name in ("wall_ns", "cpu_ns", "rest_ns", "folded"):
         values = now[name].tolist()
         for row, old in enumerate(before[name].tolist()[: len(values)]):
             if old >= 0 and values[row] >= 0:

@@ -56,7 +56,7 @@ class NodeRow(NamedTuple):
 
 
 class ThreadRow(NamedTuple):
-    """One thread. `cpu_ns` -1: unknown. Start and end in unix ns."""
+    """One thread, or several in one row: `folded`, 0 for one. `cpu_ns` -1: unknown. Start and end in unix ns."""
 
     id: int
     process: int
@@ -67,6 +67,7 @@ class ThreadRow(NamedTuple):
     wall_ns: int
     cpu_ns: int
     main: int
+    folded: int
 
 
 class ProcessRow(NamedTuple):

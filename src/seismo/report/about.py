@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from heapq import nlargest
 from typing import TYPE_CHECKING, Any
 
 from seismo.escape import printable
@@ -13,7 +14,7 @@ from seismo.report.facts import header
 from seismo.report.terminal import write_facts
 
 if TYPE_CHECKING:
-    from seismo.model import Recording, Table
+    from seismo.model import Recording, Table, ThreadRow
     from seismo.report.paper import Paper
 
 THREADS = 40  # shown in words; JSON has all
@@ -87,19 +88,29 @@ def _write_threads(paper: Paper, recording: Recording) -> None:
     paper.line(("Threads", "title"))
     pids = recording.processes["pid"]
     paper.line((f"{'id':>4}  {'native id':>10}  {'pid':>10}  {'wall':>8}  {'CPU':>8}  name", "quiet"))
-    rows = list(recording.threads)
-    for row in rows[:THREADS]:
+    for row in _chosen_threads(recording):
         times = (text.aligned(text.duration(ns, paper.signs)) if ns >= 0 else "" for ns in (row.wall_ns, row.cpu_ns))
         wall, cpu = (text.right(time, 8) for time in times)
         head = f"{row.id:>4}  {row.native_id:>10}  {pids[row.process]:>10}  {wall}  {cpu}  "
         name = printable(str(row.name)) + (" (main)" if row.main else "")
+        name += f", {row.folded:,} folded" if row.folded else ""
         paper.line(head, text.shorten(name, max(24, paper.width - len(head)), paper.signs))
-    _write_more(paper, len(rows))
+    _write_more(paper, len(recording.threads), ", none of which ran longer")
 
 
-def _write_more(paper: Paper, rows: int) -> None:
+def _chosen_threads(recording: Recording) -> list[ThreadRow]:
+    """All, or of very many the ones to know: main ones, rows of several, and those that were there longest."""
+    threads = recording.threads
+    if len(threads) <= THREADS:
+        return list(threads)
+    main, folded, wall = threads["main"], threads["folded"], threads["wall_ns"]
+    rank = [(bool(main[row]), bool(folded[row]), wall[row], -row) for row in range(len(threads))]
+    return [threads[row] for row in sorted(nlargest(THREADS, range(len(threads)), key=rank.__getitem__))]
+
+
+def _write_more(paper: Paper, rows: int, which: str = "") -> None:
     if rows > THREADS:
-        paper.line((f"  {paper.signs.cut} {rows - THREADS:,} more (--json lists all)", "quiet"))
+        paper.line((f"  {paper.signs.cut} {rows - THREADS:,} more{which} (--json lists all)", "quiet"))
 
 
 def as_json(recording: Recording, path: str) -> str:

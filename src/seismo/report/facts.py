@@ -23,6 +23,7 @@ NOTES = (
     "sites-off",
     "repaired",
     "time-unexplained",
+    "threads-folded",
     "clock-drift",
     "calls-unknown",
     "unit-assumed",
@@ -44,6 +45,7 @@ _UNKNOWN = 2**62  # a time that is longer is none
 LOSSES = {
     "paths-folded": "{n} call{s} came after the limit on distinct paths: counted, but flat, under <folded paths>",
     "repaired": "the call stack was put right {n} time{s} (coroutine switches or interpreter bugs)",
+    "threads-folded": "{n} finished thread{s} folded: counted with others of their name, numbers left out, and entry",
     "late-thread": "{n} thread{s} noticed late: the first calls on them are missing",
     "other-interpreters": "{n} interpreter{s} besides the main one (subinterpreters, InterpreterPoolExecutor) ran "
     "unrecorded",
@@ -121,6 +123,11 @@ def wall_ns(recording: Recording) -> float:
         wall += max(0, end - max(start, until))
         until = max(until, end)
     return float(wall or max(recording.threads["wall_ns"], default=0))
+
+
+def thread_count(recording: Recording) -> int:
+    """How many threads there were; a row may stand for several."""
+    return sum(max(1, folded) for folded in recording.threads["folded"])
 
 
 def cpu_ns(recording: Recording) -> int:
@@ -224,7 +231,7 @@ def _took(recording: Recording, signs: Signs) -> str:
         parts.append(f"{duration(cpu, signs)} CPU")
     one_for_all = is_watch(recording) or (recording.kind == "lifetimes" and not len(recording.tree))
     if not one_for_all:
-        parts.append(number_of(max(1, len(recording.threads)), "thread"))
+        parts.append(number_of(max(1, thread_count(recording)), "thread"))
     return ", ".join(parts)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from seismo.escape import printable
 from seismo.report.colours import written
-from seismo.report.facts import cpu_ns, filter_words, losses, wall_ns
+from seismo.report.facts import cpu_ns, filter_words, losses, thread_count, wall_ns
 from seismo.report.libraries import library_words, of_functions
 from seismo.report.text import (
     Signs,
@@ -50,7 +50,7 @@ def _lines(recording: Recording, signs: Signs, width: int) -> list[Styled]:
     cpu = cpu_ns(recording)
     words = f"seismo: {sum(row.hits for row in rows):,} hits of {len(rows):,} lines in "
     words += duration(wall_ns(recording), signs) + (f" ({duration(cpu, signs)} CPU)" if cpu >= 0 else "")
-    threads = len(recording.threads)
+    threads = thread_count(recording)
     words += f" on {threads:,} threads" if threads > 1 else ""
     lines = [(words, "strong")]
     whole = sum(row.own_ns for row in rows)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from seismo.escape import printable
 from seismo.report.colours import written
-from seismo.report.facts import cpu_ns, filter_words, losses, wall_ns
+from seismo.report.facts import cpu_ns, filter_words, losses, thread_count, wall_ns
 from seismo.report.text import (
     Signs,
     aligned,
@@ -46,7 +46,7 @@ def _lines(recording: Recording, path: str, signs: Signs, width: int) -> list[St
     functions = recording.functions
     cpu = cpu_ns(recording)
     at_least = signs.at_least if any(functions["lower_bound"]) else ""
-    threads = len(recording.threads)
+    threads = thread_count(recording)
     first = f"seismo: {at_least}{sum(functions['calls']):,} calls of {len(functions):,} functions"
     first += f" in {duration(wall_ns(recording), signs)}"
     first += f" ({duration(cpu, signs)} CPU)" if cpu >= 0 else ""

@@ -13,7 +13,7 @@ from seismo.errors import UsageError
 from seismo.escape import printable
 from seismo.report import text
 from seismo.report.calltree import Limits, write_tree
-from seismo.report.facts import header, is_watch
+from seismo.report.facts import header, is_watch, thread_count
 from seismo.report.functions import Modules, write_functions
 from seismo.report.relatives import find_functions, write_callees, write_callers
 
@@ -60,7 +60,7 @@ def write_report(paper: Paper, recording: Recording, view: View) -> None:
         write_functions(paper, recording.functions, view.order, view.modules, view.limit, view.columns, tree)
         paper.flush()
     # Only now, because a reader of the functions need not wait for it.
-    together = len(recording.threads) if chosen is None else len(chosen)
+    together = thread_count(recording) if chosen is None else len(chosen)
     shown = recording.combined() if chosen is None and together > 1 else recording
     for pattern in view.callers:
         paper.line()

@@ -1,0 +1,212 @@
+"""Threads by the thousand, and what runs while the interpreter clears a thread's state."""
+
+import contextvars
+import sys
+import threading
+
+import pytest
+from lab import SOURCES, load, popen, run, start
+from recorded import RUNNING, image
+
+from seismo import _core
+
+APART = 1000  # threads that have ended and keep a row of their own
+
+
+def leaf():
+    pass
+
+
+def work():
+    leaf()
+
+
+def other():
+    leaf()
+    leaf()
+
+
+def run_threads(count, target=work, **options):
+    for _ in range(count):
+        thread = threading.Thread(target=target, **options)
+        thread.start()
+        thread.join()
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_finished_threads_are_folded(source):
+    """Past the limit by name, numbers left out, and by what began them. Every call is counted."""
+    start(source)
+    run_threads(APART + 150)
+    run_threads(20, other)
+    run_threads(30, other, name="worker 17 of 0badcafe12")
+    run_threads(10, work, name="worker 18 of 0badcafe13")
+    _core.stop()
+    assert _core.check()
+    recorded = image()
+    count = APART + 210
+    assert {name: recorded.calls()[name] for name in ("work", "other", "leaf", "Thread._bootstrap")} == {
+        "work": APART + 160,
+        "other": 50,
+        "leaf": APART + 260,
+        "Thread._bootstrap": count,
+    }
+    folded = {row["name"]: row for row in recorded.tables["threads"] if row["folded"]}
+    assert {name: row["folded"] for name, row in folded.items()} == {
+        "Thread-* (work)": 150,
+        "Thread-* (other)": 20,
+        "worker * of * (other)": 30,
+        "worker * of * (work)": 10,
+    }
+    assert len(recorded.tables["threads"]) == 1 + APART + 4
+    assert recorded.losses["threads-folded"] == 210
+    assert recorded.losses.get("repaired", 0) == 0
+    forests = recorded.forests()
+    assert recorded.doubled == []
+    assert sum(node.calls for root in forests["Thread-* (work)"] for node in root.walk() if node.name == "leaf") == 150
+    for row in folded.values():
+        assert row["start_ns"] < row["end_ns"]
+        assert 0 < row["wall_ns"] <= row["end_ns"] - row["start_ns"]
+        assert row["cpu_ns"] > 0
+        assert row["native_id"] == row["main"] == 0
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_threads_of_a_group_run_side_by_side(source):
+    """They share paths, and each is where it is: a look at them in the middle has what runs."""
+    start(source)
+    run_threads(APART)
+    inside, go_on = threading.Semaphore(0), threading.Event()
+
+    def wait():
+        leaf()
+        inside.release()
+        go_on.wait()
+        work()
+
+    threads = [threading.Thread(target=wait) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+        inside.acquire()
+    before = image()
+    go_on.set()
+    for thread in threads:
+        thread.join()
+    _core.stop()
+    assert _core.check()
+    after = image()
+    (group,) = (row for row in before.tables["threads"] if row["folded"])
+    assert (group["folded"], group["name"]) == (5, "Thread-* (wait)")
+    nodes = [row for row in before.tables["nodes"] if row["thread"] == group["id"]]
+    assert any(row["flags"] & RUNNING for row in nodes)
+    assert before.calls()["leaf"] == APART + 5
+    assert after.calls()["leaf"] == APART + 10
+    ended = next(row for row in after.tables["threads"] if row["folded"])
+    assert ended["id"] == group["id"]
+    assert ended["wall_ns"] >= group["wall_ns"]
+    assert not any(row["flags"] & RUNNING for row in after.tables["nodes"] if row["thread"] == group["id"])
+
+
+def test_the_next_recording_begins_anew():
+    for _ in range(2):
+        start()
+        run_threads(APART + 10)
+        _core.stop()
+        recorded = image()
+        assert recorded.losses["threads-folded"] == 10
+        assert len(recorded.tables["threads"]) == 1 + APART + 1
+
+
+def test_a_killed_process_leaves_the_groups(tmp_path):
+    """Rows of groups in the file are brought up to date like all others, and count nothing twice."""
+    path = tmp_path / "killed.seismo"
+    child = popen(
+        """
+import os, threading
+fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
+start(fd=fd)
+def one():
+    thread = threading.Thread(target=leaf)
+    thread.start()
+    thread.join()
+for i in range(1300):
+    one()
+    if i % 100 == 99:
+        _core.flush()
+os.kill(os.getpid(), 9)
+""",
+        str(path),
+    )
+    child.communicate(timeout=120)
+    recorded = load(path)
+    assert recorded.calls()["leaf"] == 1300
+    assert [row["folded"] for row in recorded.tables["threads"] if row["folded"]] == [300]
+    assert recorded.losses["threads-folded"] == 300
+
+
+@pytest.mark.parametrize("recorder", ["calltree", "linetimes"])
+def test_memory_is_constant(recorder):
+    """What a finished thread took is another's: eight times the threads take no more than a page here and there."""
+    program = f"""
+import resource, threading
+start(recorder={recorder!r})
+def some(n):
+    for _ in range(n):
+        thread = threading.Thread(target=work, args=(3,))
+        thread.start()
+        thread.join()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = some({APART} + 500)
+after = some(4000)
+_core.stop()
+print(after - before)
+"""
+    assert int(run(program)) < 1500  # kB; apart they took 80,000
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_finalizers_of_a_thread_s_context_are_its_own(source):
+    """They run while the interpreter clears the thread's state, at addresses that the next thread's may have."""
+    var = contextvars.ContextVar("var")
+
+    class Last:
+        def __del__(self):
+            work()
+
+    def target():
+        var.set(Last())
+
+    start(source)
+    for i in range(20):
+        run_threads(1, target, name=f"t{i}")
+    _core.stop()
+    assert _core.check()
+    recorded = image()
+    assert sorted(row["name"] for row in recorded.tables["threads"]) == sorted(
+        ["MainThread", *(f"t{i}" for i in range(20))]
+    )
+    if source == "profilefunc":
+        return  # its slot is cleared before the context
+    assert recorded.calls()["work"] == 20
+    if sys.version_info < (3, 14):  # from then on the Thread object holds the context
+        for i in range(20):
+            assert [root.name.rpartition(".")[2] for root in recorded.forests()[f"t{i}"]] == ["_bootstrap", "__del__"]
+
+
+def test_finalizers_of_folded_threads_are_counted():
+    var = contextvars.ContextVar("var")
+
+    class Last:
+        def __del__(self):
+            leaf()
+
+    def target():
+        var.set(Last())
+
+    start()
+    run_threads(APART + 50, target)
+    _core.stop()
+    recorded = image()
+    assert recorded.calls()["leaf"] == APART + 50
+    assert recorded.losses["threads-folded"] == 50
+    assert len(recorded.tables["threads"]) == 1 + APART + 1
