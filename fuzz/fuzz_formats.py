@@ -37,6 +37,9 @@ def calls() -> Recording:
     process = b.process(pid=1, argv=["a", "b"], host="h")
     threads = [b.thread(process, f"thread {i}") for i in range(2)]
     functions = [b.function(f"m{i % 3}", f"f{i}", f"/m{i % 3}.py", i, kind=i % 2) for i in range(7)]
+    functions[3] = b.function(
+        "m", "long" * 2000, "/m.py", 3
+    )  # cut when it is read, and again when damage makes it longer
     for i in range(30):
         parent = i - 2 if i > 3 else -1
         b.node(parent, threads[i % 2], functions[i % 7], calls=i + 1, own_ns=i * 1000)

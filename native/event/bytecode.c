@@ -29,9 +29,10 @@
  *
  * Following a way for its arc. From the destination on, through jumps that jump always: the first instruction with
  * another line than the branch's is where the way leads, unless another conditional jump comes first: that one has
- * events of its own. A return leads out of the code; a raise to its handler, or out of the code. Some lines on the way
- * are still the statement of the branch, spread over several lines, and are passed over, since a reader that takes the
- * lines of one statement for one would be left with an arc from a line to itself:
+ * events of its own. A return leads out of the code; a raise, and the going on of an exception at the end of a
+ * `finally`, to its handler, or out of the code. Some lines on the way are still the statement of the branch, spread
+ * over several lines, and are passed over, since a reader that takes the lines of one statement for one would be left
+ * with an arc from a line to itself:
  * - what begins with the storing of a value, and is not jumped to, is no statement, but the target of a for loop or a
  *   name of a case pattern (only a case that has just a name may begin so: it is where the case before jumps to);
  * - what drops values and goes on to drop more above it is a case pattern's, too;
@@ -175,7 +176,7 @@ static bool same_statement(code_map *map, const sm_branch *branch, sm_way way, u
 }
 
 static int32_t leads_to(code_map *map, const sm_branch *branch, sm_way way) {
-    bool fell_on = true, raised = false;
+    bool fell_on = true;
     uint32_t at = branch->to[way] / 2;
     for (; branch->from_line > 0 && at < map->units && map->budget > 0; map->budget--) {
         const unit *here = &map->unit[at];
@@ -187,16 +188,14 @@ static int32_t leads_to(code_map *map, const sm_branch *branch, sm_way way) {
         if (line > 0 && line != branch->from_line &&
             !same_statement(map, branch, way, at, fell_on && line < branch->from_line))
             return line;
-        if (here->does == SM_OP_RETURN || (here->handler == NOWHERE && here->does == SM_OP_RAISE) ||
-            (here->handler == NOWHERE && here->does == SM_OP_RERAISE && raised))
+        bool raises = here->does == SM_OP_RAISE || here->does == SM_OP_RERAISE;
+        if (here->does == SM_OP_RETURN || (raises && here->handler == NOWHERE))
             return map->first_line > 0 ? -map->first_line : 0;
-        if (is_conditional(here->does) || here->does == SM_OP_ASYNC_END || (here->does == SM_OP_RERAISE && !raised))
+        if (is_conditional(here->does) || here->does == SM_OP_ASYNC_END)
             return 0;
         if (here->does == SM_OP_BACKWARD)
             fell_on = false;
-        if (here->does == SM_OP_RAISE)
-            raised = true;
-        if (here->does == SM_OP_RAISE || here->does == SM_OP_RERAISE)
+        if (raises)
             at = here->handler;
         else if (here->does == SM_OP_FORWARD || here->does == SM_OP_BACKWARD || here->does == SM_OP_SEND)
             at = here->target;

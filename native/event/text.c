@@ -1,9 +1,12 @@
 #include "event/text.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "compat/compat.h"
+
+enum { MARK_SIZE = 64 };
 
 uint64_t sm_hash_bytes(uint64_t hash, const char *data, size_t size) { /* FNV-1a, with the length mixed in */
     for (size_t i = 0; i < size; i++)
@@ -30,6 +33,12 @@ static char *put_character(char *at, Py_UCS4 character) {
     return at;
 }
 
+/* What stands for the rest of a text that is too long. The checksum keeps texts apart that begin alike. */
+static char *put_mark(char *at, const void *data, size_t bytes, size_t left_out) {
+    uint64_t hash = sm_hash_bytes(0xcbf29ce484222325u, data, bytes);
+    return at + snprintf(at, MARK_SIZE, "\xE2\x80\xA6[+%zu characters, %08x]", left_out, (unsigned)(hash >> 32));
+}
+
 char *sm_copy_text(PyObject *text) {
     if (text == NULL || !PyUnicode_Check(text) || !sm_str_is_ready(text))
         return sm_copy_chars("");
@@ -39,17 +48,20 @@ char *sm_copy_text(PyObject *text) {
                   : kind == PyUnicode_1BYTE_KIND ? 2
                   : kind == PyUnicode_2BYTE_KIND ? 3
                                                  : 4;
-    char *copy = sm_malloc(length * most + 1), *at = copy;
+    size_t kept = length > SM_LONGEST_TEXT ? SM_LONGEST_TEXT : length;
+    char *copy = sm_malloc(kept * most + MARK_SIZE), *at = copy;
     if (copy == NULL)
         return NULL;
     const void *data = PyUnicode_DATA(text);
     if (PyUnicode_IS_ASCII(text)) {
-        memcpy(copy, data, length);
-        at += length;
+        memcpy(copy, data, kept);
+        at += kept;
     } else {
-        for (size_t i = 0; i < length; i++)
+        for (size_t i = 0; i < kept; i++)
             at = put_character(at, PyUnicode_READ(kind, data, (Py_ssize_t)i));
     }
+    if (kept < length)
+        at = put_mark(at, data, length * (size_t)kind, length - kept);
     *at = '\0';
     return copy;
 }

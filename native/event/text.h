@@ -7,8 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A str as UTF-8, to be freed; "" for what is no str or NULL. NULL: no memory. Lone surrogates pass through. Makes no
- * Python object and sets no exception: it is called inside hooks that report every object. */
+enum { SM_LONGEST_TEXT = 4096 }; /* characters: no path is longer, and a name is no place to keep data in */
+
+/* A str as UTF-8, to be freed; of a longer one than SM_LONGEST_TEXT the beginning, with a mark that says so; "" for
+ * what is no str or NULL. NULL: no memory. Lone surrogates pass through. Makes no Python object and sets no exception:
+ * it is called inside hooks that report every object. */
 char *sm_copy_text(PyObject *text);
 
 char *sm_copy_chars(const char *text); /* NULL: no memory */

@@ -9,8 +9,9 @@
  * shifted ones. Rows are put by their id: a later one overwrites an earlier one.
  *
  * Memory. A row costs at least a byte of file (its id), except one single row of zeros, so that a row count is checked
- * against the bytes at hand before anything is allocated. Ids are dense in every honest file; row_of is an array, and
- * an id that would make it larger than eight times the file (and 2^24) is refused.
+ * against the bytes at hand before anything is allocated. Ids are dense in every honest file, but for rows that were in
+ * a damaged place: so the ids of all tables together are no more than there are bytes, and one that would make them
+ * more (and SM_FREE_IDS more) is refused. row_of is an array by id.
  */
 #include "file/reader.h"
 
@@ -27,11 +28,15 @@ typedef struct {
     sm_read_data *data;
     const uint8_t *bytes;
     size_t size;
-    size_t wasted;   /* bytes of failed checksums in search */
-    int64_t *values; /* owned; one chunk's columns, `room` each */
-    size_t room;     /* rows */
+    size_t wasted;           /* bytes of failed checksums in search */
+    int64_t *values;         /* owned; one chunk's columns, `room` each */
+    size_t room;             /* rows */
+    size_t allocated;        /* values */
+    uint64_t ids[SM_TABLES]; /* in use: the largest one + 1 */
     sm_crc32 crc;
 } reader;
+
+enum { SM_FREE_IDS = 1 << 16 }; /* that no byte of the file needs to stand for */
 
 typedef enum { GOOD, BAD, NO_MEMORY } result;
 
@@ -201,10 +206,19 @@ static bool grow_ids(sm_read_table *table, size_t ids) {
     return true;
 }
 
+/* From which id on those of a table are impossible. */
+static uint64_t limit_of_ids(const reader *r, int kind) {
+    uint64_t limit = (uint64_t)r->size + SM_FREE_IDS;
+    for (int t = 0; t < SM_TABLES; t++)
+        limit -= t == kind ? 0 : r->ids[t]; /* their sum was within the limit when each was let in */
+    return limit > INT32_MAX ? INT32_MAX : limit;
+}
+
 /* Puts the chunk's rows (r->values, column by column) where their ids want them. */
-static result place_rows(reader *r, sm_read_table *table, int columns, size_t rows, uint64_t offset) {
-    uint64_t limit = (uint64_t)r->size * 8, refused = 0, highest = 0;
-    limit = limit < 1 << 24 ? 1 << 24 : limit > INT32_MAX ? INT32_MAX : limit;
+static result place_rows(reader *r, int kind, size_t rows, uint64_t offset) {
+    sm_read_table *table = &r->data->table[kind];
+    int columns = sm_tables[kind].columns;
+    uint64_t limit = limit_of_ids(r, kind), refused = 0, highest = 0;
     const int64_t *ids = r->values;
     for (size_t i = 0; i < rows; i++) {
         uint64_t id = (uint64_t)ids[i];
@@ -217,6 +231,8 @@ static result place_rows(reader *r, sm_read_table *table, int columns, size_t ro
     if (!grow_table(table, columns, table->rows + rows) || !grow_ids(table, (size_t)highest + 1)) {
         return NO_MEMORY;
     }
+    if (refused < rows && r->ids[kind] < highest + 1)
+        r->ids[kind] = highest + 1;
     size_t run = 0; /* rows that simply continue the table are copied together */
     while (run < rows && (uint64_t)ids[run] == table->rows + run && (uint64_t)ids[run] < limit &&
            table->row_of[table->rows + run] == 0) {
@@ -248,17 +264,17 @@ static result place_rows(reader *r, sm_read_table *table, int columns, size_t ro
 
 /* Room for one chunk's values, and zeros in it. */
 static bool clear_values(reader *r, int columns, size_t rows) {
-    if (rows > r->room || r->values == NULL) {
-        size_t room = rows < 1024 ? 1024 : rows;
-        int64_t *values = room > SIZE_MAX / sizeof *values / SM_MAX_COLUMNS
-                              ? NULL
-                              : sm_realloc(r->values, room * SM_MAX_COLUMNS * sizeof *values);
+    size_t needed = rows > SIZE_MAX / sizeof(int64_t) / SM_MAX_COLUMNS ? SIZE_MAX : rows * (size_t)columns;
+    if (needed > r->allocated || r->values == NULL) {
+        needed = needed < 1024 ? 1024 : needed;
+        int64_t *values = needed == SIZE_MAX ? NULL : sm_realloc(r->values, needed * sizeof *values);
         if (values == NULL) {
             return false;
         }
         r->values = values;
-        r->room = room;
+        r->allocated = needed;
     }
+    r->room = rows;
     for (int c = 0; c < columns; c++) {
         memset(r->values + (size_t)c * r->room, 0, rows * sizeof(int64_t));
     }
@@ -305,7 +321,7 @@ static result read_table(reader *r, const uint8_t *at, const uint8_t *end, uint6
         }
         at += length;
     }
-    return at == end ? place_rows(r, &r->data->table[kind], columns, (size_t)rows, offset) : BAD;
+    return at == end ? place_rows(r, (int)kind, (size_t)rows, offset) : BAD;
 }
 
 /* ---- chunks ---- */

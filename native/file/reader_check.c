@@ -14,10 +14,14 @@
  * worth (of losses, survivors, the calls of a span), and such rows are left out.
  */
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/crc32.h"
 #include "file/reader.h"
+
+enum { SM_LONGEST_STRING = (1 << 14) + 128 }; /* bytes: what the recorders cut, at 4,096 characters, fits */
 
 static const double LARGEST = 1e40; /* more than the square of all nanoseconds there were; sums of such stay finite */
 
@@ -100,6 +104,56 @@ static uint64_t check_column(const sm_read_data *data, int64_t *values, size_t r
         break;
     }
     return wrong;
+}
+
+/* The string, or the beginning of one that is too long, with a mark. `cut` has those that were cut before. -1: out of
+ * memory. */
+static int64_t cut_string(sm_read_data *data, int64_t *cut, int64_t string) {
+    int64_t begin = data->offsets[string], size = data->offsets[string + 1] - begin;
+    if (size <= SM_LONGEST_STRING)
+        return string;
+    if (cut[string] != 0)
+        return cut[string];
+    char text[SM_LONGEST_STRING + 64];
+    size_t kept = SM_LONGEST_STRING;
+    memcpy(text, data->data.bytes + begin, kept);
+    while (kept > 0 && ((unsigned char)text[kept - 1] & 0xC0) == 0x80) /* a character is kept whole or not at all */
+        kept--;
+    kept -= kept > 0 && (unsigned char)text[kept - 1] >= 0xC0;
+    for (size_t i = 0; i < kept; i++)
+        text[i] = text[i] == '\0' ? ' ' : text[i]; /* it is added as C has texts */
+    sm_crc32 crc;
+    sm_crc32_init(&crc);
+    snprintf(text + kept, sizeof text - kept, "\xE2\x80\xA6[+%lld bytes, %08x]", (long long)size - (long long)kept,
+             (unsigned)sm_crc32_update(&crc, 0, data->data.bytes + begin, (size_t)size));
+    return cut[string] = sm_read_add_string(data, text);
+}
+
+/* Names and the like that nobody could read are cut: each row would show them whole. Arguments and what says of a loss
+ * what it is stay, for there are few. */
+static bool cut_strings(checker *check) {
+    sm_read_data *data = check->data;
+    size_t strings = data->strings, many = 0;
+    for (size_t i = 0; i < strings; i++)
+        many += data->offsets[i + 1] - data->offsets[i] > SM_LONGEST_STRING;
+    if (many == 0)
+        return true;
+    int64_t *cut = sm_calloc(strings, sizeof *cut);
+    bool good = cut != NULL;
+    for (int t = 0; good && t < SM_TABLES; t++) {
+        for (int c = 1; good && c < sm_tables[t].columns && t != SM_PROCESSES && t != SM_LOSSES; c++) {
+            int64_t *values = data->table[t].column[c];
+            for (size_t i = 0; good && sm_tables[t].column[c].type == SM_TYPE_STR && i < data->table[t].rows; i++)
+                good = (values[i] = cut_string(data, cut, values[i])) >= 0;
+        }
+    }
+    many = 0;
+    for (size_t i = 0; good && i < strings; i++)
+        many += cut[i] != 0;
+    if (many)
+        sm_read_problem(data, check->size, "%zu names of more than %d bytes were cut", many, SM_LONGEST_STRING);
+    sm_free(cut);
+    return good;
 }
 
 static void check_values(checker *check, int kind) {
@@ -377,6 +431,8 @@ int sm_read_check(sm_read_data *data, uint64_t size) {
         }
         check_values(&check, t);
     }
+    if (!cut_strings(&check))
+        return 0;
     for (size_t i = 0; i < sizeof references / sizeof *references; i++) {
         sm_read_table *table = &data->table[references[i].table];
         if (!check_references(&check, table->column[references[i].column], table->rows,

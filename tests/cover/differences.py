@@ -20,4 +20,4 @@ SOURCES = {
 # Programs on which coverage.py's two cores come to different results, and seismo to that of the C tracer. Of a
 # condition that raises on its own line (`if a: raise B`), the core on sys.monitoring does not know that it went out of
 # the function or to the handler.
-C_TRACER_ONLY = {"raises"}
+C_TRACER_ONLY = {"raises", "finals"}

@@ -23,6 +23,7 @@ MODULES = [
 PROGRAMS = {
     "flow": ["*/flow.py"],
     "raises": ["*/raises.py"],
+    "finals": ["*/finals.py"],
     "asynchronous": ["*/asynchronous.py", "*/asyncio/*.py"],
     "library": ["*/covered/library.py", "*/json/*.py", "*/tomllib/*.py", "*/string/*.py", *MODULES],
 }

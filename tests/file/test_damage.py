@@ -345,11 +345,20 @@ def test_missing_rows_have_a_stand_in():
     everything(read(MAGIC + table(3, 1, {1: [-1]})))
 
 
-@pytest.mark.parametrize("huge", [2**31, 2**40, 2**63 - 1, -1, -(2**63)])
+@pytest.mark.parametrize("huge", [2**17, 2**24 - 1, 2**31, 2**40, 2**63 - 1, -1, -(2**63)])
 def test_impossible_ids(huge):
     recording = read(nodes(id=[0, huge, 1], parent=[-1, -1, -1], calls=[1, 2, 3]))
     assert recording.tree["calls"].tolist() == [1, 3]
     assert recording.problems
+
+
+def test_ids_of_all_tables_together_are_bounded():
+    """An id takes memory up to it: few bytes must not claim much in each table."""
+    tables = len(_core.schema())
+    image = MAGIC + b"".join(table(number, 1, {0: [60_000]}) for number in range(tables))
+    assert len(image) < 1000
+    problems = [str(problem) for problem in read(image).problems]
+    assert sum("impossible ids" in problem for problem in problems) == tables - 1
 
 
 def test_gaps_in_ids_are_closed():

@@ -7,6 +7,7 @@ wrote fits in memory or is refused, and raises ValueError with the reason when t
 
 from __future__ import annotations
 
+import os
 import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn, Protocol, Self
@@ -21,11 +22,22 @@ if TYPE_CHECKING:
 MAX_BYTES = 1 << 30
 """The largest content that is read, packed or unpacked: a file that has more is refused and fills no memory."""
 
+MAX_RATIO = 100
+"""How many times its size a packed file may unpack to, unless that is little: profiles come to about ten times."""
+
+MIN_UNPACKED = 1 << 23
+"""What a packed file may unpack to however small it is."""
+
+_STEP = 1 << 20
+
 MAX_VALUE = 1 << 60
 """The largest count or time (in ns: 36 years) that is believed; sums of some of them still fit in 64 bits."""
 
 MAX_LINE = 1 << 24
 """The largest number of a line that is believed: no source is longer, and sets of lines are kept as bits."""
+
+MAX_REBUILT = 1 << 19
+"""The most nodes of a tree that is rebuilt from pairs of caller and callee, beyond one for each pair."""
 
 MAX_NODES = 1 << 22
 """The most nodes, pairs of caller and callee, or lines and arcs, that a file is turned into: parts of a file that refer
@@ -143,31 +155,36 @@ def read_bytes(path: str) -> bytes:
     """The content of a file of at most MAX_BYTES. FormatError says why it cannot be had."""
     try:
         with open(path, "rb") as file:
-            data = file.read(MAX_BYTES + 1)
+            too_large = os.fstat(file.fileno()).st_size > MAX_BYTES
+            data = b"" if too_large else file.read(_STEP)
+            while len(data) <= MAX_BYTES and data and (more := file.read(len(data))):  # no room for what is not there
+                data += more
     except OSError as error:
         raise FormatError(f"the file cannot be read: {error.strerror or error}", where=path) from error
-    if len(data) > MAX_BYTES:
+    if too_large or len(data) > MAX_BYTES:
         raise FormatError(f"the file is larger than {MAX_BYTES >> 20} MiB, which is more than is read", where=path)
     return data
 
 
 def unzip(data: bytes) -> bytes:
-    """The content of a gzip stream. ValueError: damaged, cut short, or larger than MAX_BYTES (such as a bomb)."""
-    parts: list[bytes] = []
-    left = MAX_BYTES
+    """The content of a gzip stream. ValueError: damaged, cut short, or a bomb: too large, or packed too well."""
+    most = min(MAX_BYTES, max(MIN_UNPACKED, MAX_RATIO * len(data)))
+    content = bytearray()
     while data:  # a gzip file may have several members
         stream = zlib.decompressobj(wbits=31)
-        try:
-            parts.append(stream.decompress(data, left + 1))
-        except zlib.error as error:
-            raise ValueError(f"the gzip stream is damaged ({error})") from error
-        left -= len(parts[-1])
-        if left < 0:
-            raise ValueError(f"it unpacks to more than {MAX_BYTES >> 20} MiB")
-        if not stream.eof:
-            raise ValueError("the gzip stream is cut short")
+        while not stream.eof:
+            try:
+                part = stream.decompress(data, _STEP)
+            except zlib.error as error:
+                raise ValueError(f"the gzip stream is damaged ({error})") from error
+            data = stream.unconsumed_tail
+            content += part
+            if len(content) > most:
+                raise ValueError(f"it unpacks to more than {most >> 20} MiB")
+            if not part and not data and not stream.eof:
+                raise ValueError("the gzip stream is cut short")
         data = stream.unused_data.lstrip(b"\0")  # members may be padded
-    return b"".join(parts)
+    return bytes(content)
 
 
 def whole(value: object, what: str) -> int:

@@ -198,7 +198,7 @@ class Covered:
         self._arcs: dict[tuple[int, int, int], int] = {}
         self._hits: list[int] = []
         self._arc_hits: list[int] = []
-        self._contexts: dict[str, tuple[bytearray, bytearray]] = {}  # bits of rows: of lines and of arcs
+        self._contexts: dict[str, tuple[list[int], list[int]]] = {}  # rows of lines and of arcs
 
     def file(self, path: str) -> int:
         """The number of a file, by its path as the format has it: absolute, or from the folder that it is read in."""
@@ -219,16 +219,16 @@ class Covered:
             self._places.append((file, line))
         self._hits[row] = min(self._hits[row] + hits, MAX_VALUE)
         for name in contexts:
-            _set(self._context(name)[0], row)
+            self._context(name)[0].append(row)
 
     def lines(self, file: int, lines: Iterable[int], context: str) -> None:
         """Adds lines that ran in a context, as line() does one by one."""
-        bits = self._context(context)[0]
+        ran = self._context(context)[0]
         rows = self._rows.setdefault(file, {})
         for line in lines:
             if line not in rows:
                 self.line(file, line)
-            _set(bits, rows[line])
+            ran.append(rows[line])
 
     def arc(self, file: int, from_line: int, to_line: int, contexts: Iterable[str] = ()) -> None:
         """Adds a step from one line to another, -N for the way in or out of code. ValueError: as for line()."""
@@ -239,7 +239,7 @@ class Covered:
             row = self._arcs[file, from_line, to_line] = self._room(self._arc_hits)
         self._arc_hits[row] = 1
         for name in contexts:
-            _set(self._context(name)[1], row)
+            self._context(name)[1].append(row)
 
     def loss(self, kind: str, count: int, detail: str) -> None:
         """Notes what the file does not say."""
@@ -255,14 +255,14 @@ class Covered:
         if any(self._contexts):  # where all is of the context without a name, there are none
             for name in sorted(self._contexts):
                 lines, arcs = self._contexts[name]
-                self._builder.context(name, numbers_in(lines), numbers_in(arcs))
+                self._builder.context(name, lines, arcs)
         meta: dict[str, Any] = {"recorder": COVERAGE, "branch": branch, "counts": counts}
         return self._builder.build({**meta, "source_format": source_format})
 
-    def _context(self, name: str) -> tuple[bytearray, bytearray]:
+    def _context(self, name: str) -> tuple[list[int], list[int]]:
         found = self._contexts.get(name)
         if found is None:
-            found = self._contexts[name] = (bytearray(), bytearray())
+            found = self._contexts[name] = ([], [])
         return found
 
     def _room(self, hits: list[int]) -> int:
@@ -270,13 +270,6 @@ class Covered:
             raise ValueError(f"it has more than {MAX_NODES} lines and arcs")
         hits.append(0)
         return len(hits) - 1
-
-
-def _set(bits: bytearray, number: int) -> None:
-    place = number >> 3
-    if place >= len(bits):
-        bits.extend(bytes(place + 1 - len(bits)))
-    bits[place] |= 1 << (number & 7)
 
 
 def numbers_in(bits: bytes | bytearray) -> Iterator[int]:

@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from seismo.formats.base import MAX_NODES
+from seismo.formats.base import MAX_REBUILT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -155,7 +155,7 @@ def into_tree(graph: Graph, functions: Sequence[Frame], builder: Builder, thread
     callees: dict[int, list[int]] = {}
     for caller, callee in graph.edges:
         callees.setdefault(caller, []).append(callee)
-    spread = min(SPREAD, max(1, MAX_NODES // len(graph.edges))) if graph.edges else SPREAD
+    spread = min(SPREAD, max(1, MAX_REBUILT // len(graph.edges))) if graph.edges else SPREAD
     nodes: dict[int, list[tuple[float, int]]] = {key: [] for key in order}  # of each function: (inner time, node)
     for key in order:
         mine = nodes[key]

@@ -14,6 +14,8 @@ is found by its name there. Otherwise FN says where functions begin.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from seismo.errors import SeismoError
@@ -203,6 +205,8 @@ class _Reader:
         """Ends a file: only now all of its functions are known."""
         if self._exits and self.file is not None:
             named = _named_exits(self._path)
+            for starts in self._starts.values():
+                starts.sort()
             for line, name in self._exits:
                 to_line = named.get((line, name)) or self._way_out(line, name)
                 if to_line:
@@ -218,10 +222,12 @@ class _Reader:
         if name == _EXIT_MODULE:
             return -1
         left = _RETURN.match(name)
-        starts = [start for start in self._starts.get(left[1], ()) if start <= line] if left else []
-        return -max(starts) if starts else 0
+        starts = self._starts.get(left[1], []) if left else []
+        before = bisect_right(starts, line)
+        return -starts[before - 1] if before else 0
 
 
+@lru_cache(maxsize=4)  # a tracefile may come back to a file
 def _named_exits(path: str) -> dict[tuple[int, str], int]:
     """Where the ways out of the code of a source lead, by line and name. Nothing where it cannot be read or parsed."""
     from seismo.coverage import source

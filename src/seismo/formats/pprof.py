@@ -20,7 +20,7 @@ from seismo.formats.base import MAX_DEPTH, Format, number, unzip, whole
 from seismo.formats.forest import LOWER_BOUND, Forest, frames, pids, program
 from seismo.formats.paths import ROOT, Paths
 from seismo.formats.protobuf import bytes_field, fields, number_field, numbers, packed_field, signed, varint
-from seismo.formats.text import SYNTHETIC, Frame, escape, name, parse, unescape
+from seismo.formats.text import SYNTHETIC, Frame, clipped, escape, name, parse, unescape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -222,7 +222,7 @@ class _Profile:
                 if field == _DEFAULT_TYPE:
                     self.default_type = value
             elif field == _STRING:
-                self.strings.append(bytes(value).decode("utf-8", "replace"))
+                self.strings.append(clipped(bytes(value).decode("utf-8", "replace")))
             elif field == _SAMPLE_TYPE:
                 self.types.append(value)
             elif field == _SAMPLE:

@@ -23,6 +23,8 @@ import json
 import re
 from typing import NamedTuple
 
+from seismo.model.builder import LONGEST, cut
+
 PYTHON, C, SYNTHETIC = 0, 1, 2
 
 # Control characters, line ends, marks that turn the direction of a text, and surrogates that stand alone.
@@ -37,7 +39,8 @@ _ESCAPED = re.compile(r"(?:%[0-9A-F]{2})+")
 _WRITTEN = re.compile(rf"[{_UNSAFE};:(%<\\]+")
 _WRITTEN_IN_MODULE = re.compile(rf"[{_UNSAFE};:(%<\s]+")
 
-_PLACED = re.compile(r"(?s)(.*?) \((.*):([0-9]{1,18})\)\Z")
+_LONGEST_WORD = 16 * LONGEST  # three names, and what escaping adds
+_LINE = re.compile(r"[0-9]{1,18}\Z")
 _WITH_MODULE = re.compile(r"([^\s:(]+):(?![:\\])")  # neither std::sort nor C:\dir
 _EMPTY = ":"
 
@@ -77,15 +80,22 @@ def word(frame: Frame) -> str:
     return bare
 
 
+def clipped(text: str) -> str:
+    """The word, cut if no names that a recording keeps could make one of its length."""
+    return text if len(text) <= _LONGEST_WORD else cut(text)
+
+
 def parse(text: str, file: str = "", line: int = 0) -> Frame:
     """The function that a word names; `file` and `line` are what the format says beside it, if it does.
 
     Never fails: a word from another tool becomes a function whose qualified name is the word. The kind is a guess, for
     the word does not hold it: Python where there is a file, C where there is only a module.
     """
-    placed = _PLACED.match(text)
-    if placed:
-        text, file, line = placed[1], unescape(placed[2]), int(placed[3])
+    text = clipped(text)
+    bare, bracket, place = text.partition(" (")
+    placed, colon, number = place.removesuffix(")").rpartition(":")
+    if bracket and colon and place.endswith(")") and _LINE.match(number):
+        text, file, line = bare, unescape(placed), int(number)
     if not (file or line) and text.startswith("<") and text.endswith(">"):
         return Frame(SYNTHETIC, "", unescape(text), "", 0)
     split = _WITH_MODULE.match(text)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import array
 import json
+import zlib
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from seismo.model.recording import SCHEMA, Recording, Tables
@@ -11,6 +13,21 @@ from seismo.model.table import Strings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+
+LONGEST = 4096
+"""Characters of a name. What other tools' files have beyond that is cut, as the recorders do it."""
+
+
+def cut(text: str) -> str:
+    """The text; of one that is longer than LONGEST its beginning, with a mark that says so and keeps it apart."""
+    if len(text) <= LONGEST + 64:  # one that was cut before, too
+        return text
+    checksum = zlib.crc32(text.encode("utf-8", "surrogatepass"))
+    return f"{text[:LONGEST]}…[+{len(text) - LONGEST} characters, {checksum:08x}]"
+
+
+_TEXTS = {kind: frozenset(name for name, code in columns if code == "s") for kind, columns in SCHEMA.items()}
 
 
 class Builder:
@@ -27,14 +44,20 @@ class Builder:
         self._functions: dict[tuple[int, str, str, str, int], int] = {}
 
     def _add(self, kind: str, /, **values: Any) -> int:
-        columns = self._rows[kind]
-        row = len(columns["id"])
-        values["id"] = row
-        for name, code in SCHEMA[kind]:
-            value = values.get(name, 0)
-            if code == "s":
+        """Adds a row. Columns that are not given are 0, and filled up when one that is comes, or at the end."""
+        columns, texts = self._rows[kind], _TEXTS[kind]
+        ids = columns["id"]
+        row = len(ids)
+        ids.append(row)
+        for name, value in values.items():
+            column = columns.get(name)
+            if column is None:
+                continue
+            if name in texts:
                 value = self._strings.setdefault(value or "", len(self._strings))
-            columns[name].append(value)
+            if len(column) < row:
+                column.extend(repeat(0, row - len(column)))
+            column.append(value)
         return row
 
     def process(self, pid: int = 0, **columns: Any) -> int:
@@ -46,10 +69,11 @@ class Builder:
     def thread(self, process: int = 0, name: str = "", *, cpu_ns: int = -1, **columns: Any) -> int:
         """Adds a thread of a process; other columns of the table by name."""
         _below("process", process, len(self._rows["processes"]["id"]))
-        return self._add("threads", process=process, name=name, cpu_ns=cpu_ns, **columns)
+        return self._add("threads", process=process, name=cut(name), cpu_ns=cpu_ns, **columns)
 
     def function(self, module: str, qualname: str, file: str = "", line: int = 0, kind: int = 0, flags: int = 0) -> int:
         """The function's id; the same one for the same function. `kind` 0 Python, 1 C, 2 synthetic."""
+        module, qualname, file = cut(module), cut(qualname), cut(file)
         key = (kind, module, qualname, file, line)
         known = self._functions.get(key)
         if known is None:
@@ -118,7 +142,7 @@ class Builder:
 
     def context(self, name: str, lines: Iterable[int] = (), arcs: Iterable[int] = ()) -> int:
         """Adds a context, and which lines and arcs (their ids) ran in it."""
-        number = self._add("contexts", name=name)
+        number = self._add("contexts", name=cut(name))
         for kind, rows in enumerate((lines, arcs)):
             blocks: dict[int, int] = {}
             for row in rows:
@@ -135,11 +159,11 @@ class Builder:
 
     def source(self, file: str, path: str, size: int = -1, mtime_ns: int = 0, crc: int = -1) -> int:
         """Adds a source file as it was when the recording ended. path: absolute; "" for what is no file."""
-        return self._add("sources", file=file, path=path, size=size, mtime_ns=mtime_ns, crc=crc)
+        return self._add("sources", file=cut(file), path=cut(path), size=size, mtime_ns=mtime_ns, crc=crc)
 
     def type(self, module: str, name: str, *, born: int = 0, died: int = 0, **columns: Any) -> int:
         """Adds a type; other columns of the table by name. Not given, `live` is what is left and `peak` as large."""
-        return self._add("types", module=module, name=name, **_counted(born, died, columns))
+        return self._add("types", module=cut(module), name=cut(name), **_counted(born, died, columns))
 
     def object(
         self,
@@ -195,9 +219,11 @@ class Builder:
         tables: Tables = {}
         self._rows["nodes"]["timed"] = self._segments()
         for kind, schema in SCHEMA.items():
+            columns = self._rows[kind]
+            for column in columns.values():
+                column.extend(repeat(0, len(columns["id"]) - len(column)))
             tables[kind] = {
-                name: memoryview(array.array("d" if code == "d" else "q", self._rows[kind][name]))
-                for name, code in schema
+                name: memoryview(array.array("d" if code == "d" else "q", columns[name])) for name, code in schema
             }
         return Recording(tables, Strings.of(list(self._strings)), {"format": 1, **(meta or {})})
 
