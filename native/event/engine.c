@@ -90,6 +90,7 @@ static void begin(void) {
     sm_engine.repaired = sm_engine.lost_memory = sm_engine.late_threads = sm_engine.hook_lost = 0;
     sm_engine.sites_off = sm_engine.source_changes = 0;
     sm_engine.interpreters_gone = sm_interpreters_gone();
+    sm_engine.cython_unseen = false;
     sm_engine.end_ns = 0;
     replace_text(&sm_engine.exit, "");
     sm_engine.start_ns = unix_ns();

@@ -159,6 +159,7 @@ typedef struct {
     uint64_t interpreters;      /* others since, of which nothing is recorded */
     uint64_t walks;             /* times that a stack was walked */
     uint64_t repaired, lost_memory, late_threads, hook_lost, sites_off, source_changes; /* losses */
+    bool cython_unseen; /* there are functions of Cython 3, of whose calls the source does not hear */
 } sm_engine_state;
 
 extern sm_engine_state sm_engine;

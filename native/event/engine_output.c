@@ -141,6 +141,8 @@ void sm_engine_save(sm_output *output, bool last) {
     if (sm_engine.running)
         sm_engine.interpreters = sm_interpreters_made() - sm_engine.interpreters_gone;
     sm_output_interpreters(output, sm_engine.interpreters);
+    sm_output_loss(output, "cython-unseen", sm_engine.cython_unseen, -1,
+                   "the profile function does not report calls of Cython 3's functions: their time is their callers'");
     sm_output_loss(output, "out-of-memory", sm_engine.lost_memory + output->lost, -1,
                    "events or rows dropped for want of memory");
     sm_output_loss(output, "clock-drift", sm_engine.clock.drifts, -1,

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/looks.h"
 #include "compat/compat.h"
+#include "event/cfunction.h"
 #include "event/filter.h"
 #include "event/text.h"
 
@@ -228,56 +229,6 @@ done:
     return function;
 }
 
-/* The type that a bound built-in method belongs to: the first base whose own attribute is this method. */
-static const char *owner_of_method(PyTypeObject *type, PyMethodDef *method) {
-    PyObject *mro = type->tp_mro;
-    for (Py_ssize_t i = 0; mro != NULL && PyTuple_Check(mro) && i < PyTuple_GET_SIZE(mro); i++) {
-        PyTypeObject *base = (PyTypeObject *)PyTuple_GET_ITEM(mro, i);
-        if (!PyType_Check((PyObject *)base))
-            continue;
-        for (PyMethodDef *own = base->tp_methods; own != NULL && own->ml_name != NULL; own++) {
-            if (own == method)
-                return base->tp_name;
-        }
-    }
-    return type->tp_name;
-}
-
-/* Names a C function: module, and qualified name ("list.append", "len"). */
-static sm_function *intern_c(PyMethodDef *method, PyObject *callable) {
-    char qualified[512];
-    char *module = NULL;
-    const char *owner = NULL;
-    if (Py_TYPE(callable) == &PyMethodDescr_Type) {
-        owner = PyDescr_TYPE(callable)->tp_name;
-    } else {
-        PyCFunctionObject *bound = (PyCFunctionObject *)callable;
-        PyObject *self = PyCFunction_GET_SELF(callable);
-        if (bound->m_module != NULL && PyUnicode_Check(bound->m_module))
-            module = sm_copy_text(bound->m_module);
-        if (method == sm_shared_new && self != NULL && PyType_Check(self))
-            owner = ((PyTypeObject *)self)->tp_name;
-        else if (self != NULL && PyType_Check(self))
-            owner = owner_of_method((PyTypeObject *)self, method);
-        else if (self != NULL && !PyModule_Check(self))
-            owner = owner_of_method(Py_TYPE(self), method);
-    }
-    if (owner != NULL) { /* tp_name is "module.Type" for extension types, "Type" for built-in ones */
-        const char *dot = strrchr(owner, '.');
-        if (dot != NULL && module == NULL) {
-            module = sm_malloc((size_t)(dot - owner) + 1);
-            if (module != NULL) {
-                memcpy(module, owner, (size_t)(dot - owner));
-                module[dot - owner] = '\0';
-            }
-        }
-        snprintf(qualified, sizeof qualified, "%s.%s", dot ? dot + 1 : owner, method->ml_name);
-    } else {
-        snprintf(qualified, sizeof qualified, "%s", method->ml_name);
-    }
-    return intern(SM_C, module ? module : sm_copy_chars("builtins"), sm_copy_chars(qualified), sm_copy_chars(""), 0, 0);
-}
-
 static c_entry *c_slot(const void *key) {
     uint64_t hash = ((uintptr_t)key >> 4) * 0x9E3779B97F4A7C15u;
     for (uint32_t i = (uint32_t)(hash >> 32);; i++) {
@@ -312,21 +263,17 @@ static bool names(const sm_function *function, const char *name) {
     return whole >= part && strcmp(function->qualname + whole - part, name) == 0;
 }
 
-static PyMethodDef *method_of(PyObject *callable) {
-    return Py_TYPE(callable) == &PyMethodDescr_Type ? ((PyMethodDescrObject *)callable)->d_method
-                                                    : ((PyCFunctionObject *)callable)->m_ml;
-}
-
 sm_function *sm_function_of_c(const void *key, PyObject *callable) {
     if (!grow_c_table())
         return NULL;
-    PyMethodDef *method = method_of(callable);
     c_entry *entry = c_slot(key);
-    if (entry->key != NULL && names(entry->function, method->ml_name))
+    if (entry->key != NULL && names(entry->function, sm_c_method(callable)->ml_name))
         return entry->function;
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    sm_function *function = intern_c(method, callable);
+    char *module, *qualname;
+    sm_c_name(callable, &module, &qualname);
+    sm_function *function = intern(SM_C, module, qualname, sm_copy_chars(""), 0, 0);
     PyErr_Restore(type, value, traceback);
     if (function == NULL)
         return NULL;

@@ -32,6 +32,8 @@
 
 #include <string.h>
 
+#include "compat/frame.h"
+
 #if SM_SHARES_SLOTS
 
 #define USERS 6 /* of one slot: the sources, the hub, the mender */
@@ -47,6 +49,8 @@ typedef struct {
     bool retired;          /* it has been taken out */
     PyFrameObject *inside; /* borrowed: the event that dispatch() is handing out; */
     int inside_what;       /* NULL: none */
+    const void *deaf;      /* borrowed: a frame in whose C call the foreign tool was set, see hears(); NULL: none */
+    bool deaf_met;         /* it has had an event since */
 } guard;
 
 sm_slots_facts sm_slots;
@@ -241,6 +245,23 @@ static int outcome(const event *event) {
 
 /* Calls the foreign tool and the users. All hear the event, even when one of them fails. The foreign tool is called
  * first when something begins, and last when it ends, so that a recorder does not take its time for the function's. */
+/* Does the foreign tool hear the end of this C call? Bare, the interpreter decides when a C call begins whether it will
+ * report its end: those that led to the tool's being set, in each frame on the stack, it does not. So in each of these
+ * frames, once it is the innermost, the first event is kept from the tool if it is such an end. */
+static bool hears(guard *self, PyFrameObject *frame, int what) {
+    if (self->deaf == NULL || self->deaf != sm_frame_behind(frame))
+        return true;
+    bool met = self->deaf_met;
+    self->deaf_met = true;
+    if (what == PyTrace_RETURN) {
+        PyFrameObject *back = PyFrame_GetBack(frame);
+        self->deaf = back != NULL ? sm_frame_behind(back) : NULL;
+        self->deaf_met = false;
+        Py_XDECREF(back);
+    }
+    return met || (what != PyTrace_C_RETURN && what != PyTrace_C_EXCEPTION);
+}
+
 static int dispatch(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg) {
     guard *self = (guard *)obj;
     if (self->inside == frame && self->inside_what == what)
@@ -255,7 +276,7 @@ static int dispatch(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg
     if (!ends)
         tell_foreign(self, &event);
     tell_users(self, &event);
-    if (ends)
+    if (hears(self, frame, what) && ends)
         tell_foreign(self, &event);
     self->inside = outer;
     self->inside_what = outer_what;
@@ -488,11 +509,17 @@ PyObject *sm_slots_set(sm_slot slot, PyCFunction original, PyObject *module, PyO
     PyThreadState *tstate = PyThreadState_Get();
     guard *self = guard_of(tstate, slot);
     Py_XINCREF(self); /* the slot's own reference is about to go */
+    bool had = sm_slots_foreign(tstate, slot);
     PyObject *result = original(module, value);
     if (self != NULL)
         adopt(self);
     else
         (void)arrange(tstate, slot);
+    guard *now = guard_of(tstate, slot);
+    if (now != NULL && slot == SM_SLOT_PROFILE && !had) {
+        now->deaf = now->foreign != NULL ? (const void *)sm_frame_running(tstate) : NULL;
+        now->deaf_met = false;
+    }
     Py_XDECREF(self);
     return result;
 }

@@ -39,15 +39,30 @@ static int start(const sm_settings *settings) {
     return sm_profile_threads_start();
 }
 
+/* Modules that Cython 3 compiled share their types in a module of this name. */
+static bool cython_is_here(void) {
+    PyObject *modules = PyImport_GetModuleDict(), *name, *module; /* borrowed */
+    Py_ssize_t place = 0;
+    while (modules != NULL && PyDict_Check(modules) && PyDict_Next(modules, &place, &name, &module)) {
+        const char *text = PyUnicode_CheckExact(name) ? PyUnicode_AsUTF8(name) : NULL;
+        if (text != NULL && strncmp(text, "_cython_3", strlen("_cython_3")) == 0)
+            return true;
+    }
+    PyErr_Clear();
+    return false;
+}
+
 static void stop(void) {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     sm_profile_threads_stop();
+    sm_engine.cython_unseen = sm_profilefunc_c_functions && (sm_engine.cython_unseen || cython_is_here());
     PyErr_Restore(type, value, traceback);
 }
 
 static void poll(void) {
     sm_engine.late_threads += sm_profile_threads_look();
+    sm_engine.cython_unseen = sm_profilefunc_c_functions && (sm_engine.cython_unseen || cython_is_here());
 }
 
 const sm_source sm_source_profilefunc = {"profilefunc", objection, start, stop, poll, NULL};

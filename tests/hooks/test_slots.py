@@ -105,6 +105,56 @@ def test_one_that_comes_later_and_goes(function):
     assert sys.getrefcount(foreign) == sys.getrefcount(other) == 2
 
 
+def settings_heard():
+    """All that a function hears which is set in several ways, from within several C calls."""
+    heard = []
+
+    def hear(frame, event, arg):
+        heard.append((frame.f_code.co_name, event, getattr(arg, "__name__", None) if event.startswith("c_") else None))
+
+    def inner():
+        sys.setprofile(hear)
+        len("a")
+
+    def key(x):
+        inner()
+        abs(1)
+        return x
+
+    def outer():
+        sorted([1], key=key)
+        len("b")
+
+    def generated():
+        yield setprofile(hear)
+        len("c")
+
+    outer()
+    next(map(sys.setprofile, [None]))
+    next(map(sys.setprofile, [hear]))
+    len("d")
+    sys.setprofile(hear)
+    sys.setprofile(None)
+    heard.append(None)
+    sorted(generated(), key=str)
+    len("e")
+    sys.setprofile(None)
+    return heard
+
+
+def test_nobody_hears_the_end_of_the_calls_that_set_it():
+    """Bare, the interpreter decides at a C call's beginning whether it tells its end."""
+    bare = settings_heard()
+    assert ("outer", "c_call", "len") in bare
+    assert ("outer", "c_return", "sorted") not in bare
+    for c_functions in ("all", "none"):
+        _core.start(c_functions=c_functions, source="profilefunc", running=False, calibrate=False)
+        recorded = settings_heard()
+        again = settings_heard()
+        _core.stop()
+        assert recorded == again == bare
+
+
 def test_one_that_stays_longer_than_we():
     foreign = Foreign()
     with recording():

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 NOTES = (
     "sites-off",
     "repaired",
+    "cython-unseen",
     "time-unexplained",
     "threads-folded",
     "clock-drift",
@@ -57,6 +58,8 @@ LOSSES = {
     "write-failed": "the file could not be written {n} time{s}{detail}",
     "sites-off": "{n} call site{s} that had long called one function switched off: C functions called there since are "
     "not counted ({at_least} where they are known)",
+    "cython-unseen": "the interpreter's profile function does not report calls of Cython 3's functions: their time is "
+    "their callers'",
     "truncated": "the file is cut short: only what was flushed before its end is here{detail}",
     "chunk-bad": "{n} damaged piece{s} of the file left out{detail}",
     "out-of-memory": "memory ran out {n} time{s}: some calls are missing",

@@ -1,0 +1,131 @@
+"""What counts as a C function, and what it is called: functions that Cython, mypyc and pybind11 made, too."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+from lab import WITH_C, start
+from recorded import C, image
+
+import seismo
+from seismo import _core
+
+pytestmark = pytest.mark.parametrize("source", WITH_C)
+
+
+@pytest.fixture(scope="session")
+def kinds(tmp_path_factory):
+    """The extension module, built."""
+    target = tmp_path_factory.mktemp("kinds") / f"kinds{sysconfig.get_config_var('EXT_SUFFIX')}"
+    flags = ["-std=c11", "-Wall", "-Wextra", "-O1", "-g", "-shared", "-fPIC", f"-I{sysconfig.get_path('include')}"]
+    source = Path(__file__).with_name("kinds.c")
+    subprocess.run([os.environ.get("CC", "gcc"), *flags, "-o", target, source], check=True)
+    spec = importlib.util.spec_from_file_location("kinds", target)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def recorded(source, work):
+    """The C functions that work() calls: module and qualified name, calls, exceptions; and the tree."""
+    start(source, c_functions="all")
+    work()
+    _core.stop()
+    found = image()
+    names = {row["id"]: (row["module"], row["qualname"]) for row in found.functions() if row["kind"] == C}
+    rows = {}
+    for node in found.tables["nodes"]:
+        if node["function"] in names:
+            calls, exceptions = rows.get(names[node["function"]], (0, 0))
+            rows[names[node["function"]]] = (calls + node["calls"], exceptions + node["exceptions"])
+    return rows, found
+
+
+def leaf():
+    pass
+
+
+def test_functions_of_cython(source, kinds):
+    """Those that sys.monitoring tells of; the profile function does not, and the recording says so."""
+
+    class Order:
+        tax = kinds.tax
+
+    def work():
+        for _ in range(3):
+            kinds.price(1)
+        order = Order()
+        order.tax()
+        bound = order.tax
+        bound()
+        kinds.price(leaf)
+        try:  # noqa: SIM105 (suppress calls C functions of its own)
+            kinds.price()
+        except ValueError:
+            pass
+
+    sys.modules["_cython_3_9_9"] = kinds
+    try:
+        rows, found = recorded(source, work)
+    finally:
+        del sys.modules["_cython_3_9_9"]
+    if source != "monitoring":
+        assert rows == {}
+        assert found.losses["cython-unseen"] == 1
+        return
+    assert rows == {("shop.prices", "price"): (5, 1), ("shop.prices", "Order.tax"): (2, 0)}
+    assert "cython-unseen" not in found.losses
+    (root,) = found.forests()["MainThread"]
+    assert [child.name for child in root.children if child.name == "price"] == ["price"]
+    (price,) = (child for child in root.children if child.name == "price")
+    assert [(child.name, child.calls) for child in price.children] == [("leaf", 1)]
+
+
+def test_without_cython_there_is_no_such_note(source):
+    here = [name for name in sys.modules if name.startswith("_cython_3")]
+    _, found = recorded(source, leaf)
+    assert ("cython-unseen" in found.losses) == (bool(here) and source != "monitoring")
+
+
+def test_methods_of_types_whose_name_has_no_module(source, kinds):
+    """As mypyc's: the module is the type's own __module__."""
+
+    def work():
+        animal = kinds.Animal()
+        animal.speak()
+        speak = animal.speak
+        speak()
+        kinds.Animal.speak(animal)
+
+    assert recorded(source, work)[0] == {("shop.animals", "Animal.speak"): (3, 0)}
+
+
+def test_functions_bound_to_capsules(source, kinds):
+    """As pybind11's: no methods of the capsule."""
+    assert recorded(source, kinds.add)[0] == {("shop.sums", "add"): (1, 0)}
+
+
+def test_a_module_that_cython_made(source, tmp_path):
+    """The compiler's own, where it is installed."""
+    pytest.importorskip("Cython")
+    (tmp_path / "shop.pyx").write_text("# cython: language_level=3\ndef price(x):\n    return x + 1\n")
+    script = (
+        "import setuptools; from Cython.Build import cythonize\n"
+        "setuptools.setup(name='shop', ext_modules=cythonize(['shop.pyx'], quiet=True),"
+        " script_args=['-q', 'build_ext', '--inplace'])"
+    )
+    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True)
+    program = (
+        "import seismo, shop\n"
+        f"with seismo.profile(c_functions='all', source={source!r}) as p: shop.price(1); shop.price(2)\n"
+        "rows = {(row.module, row.qualname): row.calls for row in p.recording.functions}\n"
+        "print(rows.get(('shop', 'price')), 'cython-unseen' in list(p.recording.losses['kind']))\n"
+    )
+    paths = os.pathsep.join([str(Path(seismo.__file__).parents[1]), str(tmp_path)])
+    environment = {**os.environ, "PYTHONPATH": paths}
+    out = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert out.stdout == ("2 False\n" if source == "monitoring" else "None True\n")
