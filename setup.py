@@ -7,11 +7,16 @@ ENV: SEISMO_SANITIZE=1  AddressSanitizer, UndefinedBehaviorSanitizer and asserts
 
 import glob
 import os
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.errors import CompileError
+
+# The first version whose structures and hooks nobody has looked at yet (native/compat/runtime.c knows it, too).
+UNKNOWN = (3, 16)
 
 compile_args = ["-std=c11", "-O2", "-Wall", "-Wextra", "-fvisibility=hidden", "-fno-semantic-interposition", "-pthread"]
 compile_args += ["-fno-plt"]  # the interpreter's functions are called at every event
@@ -41,7 +46,16 @@ class ParallelBuild(build_ext):
                 return [name for names in objects for name in names]
 
         self.compiler.compile = compile_all
-        super().build_extensions()
+        try:
+            super().build_extensions()
+        except CompileError:
+            if sys.version_info < UNKNOWN:
+                raise
+            python, known = (".".join(map(str, version[:2])) for version in (sys.version_info, UNKNOWN))
+            raise SystemExit(
+                f"seismo does not know Python {python}, and its native core does not compile with it. Use a Python "
+                f"before {known}, or a newer seismo."
+            ) from None
 
 
 setup(

@@ -7,6 +7,9 @@
 #endif
 #include "compat/runtime.h"
 
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The list of interpreters, as it stands in the runtime's state from 3.11 to 3.15. */
@@ -16,6 +19,7 @@ typedef struct {
 } interpreter_list;
 
 #if PY_VERSION_HEX >= 0x030D0000 && !SM_FREE_THREADED
+#include "compat/frame.h"
 #define Py_BUILD_CORE 1
 #if PY_VERSION_HEX >= 0x030E0000
 #include "internal/pycore_debug_offsets.h"
@@ -43,6 +47,25 @@ bool sm_runtime_find(sm_runtime_places *places) {
     return true;
 }
 
+/* What is read of the interpreter's structures by the offsets that were compiled in. */
+static bool is_elsewhere(void) {
+    const _Py_DebugOffsets *offsets = &OFFSETS;
+    return memcmp(offsets->cookie, "xdebugpy", 8) != 0 || offsets->version >> 16 != Py_Version >> 16 ||
+           offsets->pyobject.ob_type != offsetof(PyObject, ob_type) ||
+           offsets->thread_state.interp != offsetof(PyThreadState, interp) ||
+           offsets->thread_state.current_frame != offsetof(PyThreadState, current_frame) ||
+           offsets->interpreter_frame.executable != offsetof(sm_frame_head, executable) ||
+           offsets->interpreter_frame.previous != offsetof(sm_frame_head, previous) ||
+           offsets->interpreter_frame.instr_ptr != offsetof(sm_frame_head, instruction) ||
+           offsets->code_object.filename != offsetof(PyCodeObject, co_filename) ||
+           offsets->code_object.qualname != offsetof(PyCodeObject, co_qualname) ||
+           offsets->code_object.linetable != offsetof(PyCodeObject, co_linetable) ||
+           offsets->code_object.firstlineno != offsetof(PyCodeObject, co_firstlineno) ||
+           offsets->code_object.co_code_adaptive != offsetof(PyCodeObject, co_code_adaptive) ||
+           offsets->type_object.tp_name != offsetof(PyTypeObject, tp_name) ||
+           offsets->type_object.tp_flags != offsetof(PyTypeObject, tp_flags);
+}
+
 static const interpreter_list *find_list(void) {
     uint64_t head = OFFSETS.runtime_state.interpreters_head;
     if (memcmp(OFFSETS.cookie, "xdebugpy", 8) != 0 || head + sizeof(interpreter_list) > OFFSETS.runtime_state.size)
@@ -51,6 +74,10 @@ static const interpreter_list *find_list(void) {
 }
 
 #else
+
+static bool is_elsewhere(void) { /* what was built for 3.11 or 3.12 is compiled with the structures themselves */
+    return false;
+}
 
 #if PY_VERSION_HEX < 0x030D0000
 #include "internal/pycore_runtime.h"
@@ -83,4 +110,37 @@ uint64_t sm_interpreters_made(void) {
 uint64_t sm_interpreters_gone(void) {
     const interpreter_list *list = known_list();
     return list != NULL ? sm_interpreters_made() - (list->newest != list->main) : 0;
+}
+
+#define NEWEST_KNOWN 0x030F
+
+/* For tests: stands in for an interpreter that is not to be had. */
+static bool pretends(const char *what) {
+#ifdef SM_TESTING
+    const char *given = getenv("SEISMO_PRETEND");
+    return given != NULL && strcmp(given, what) == 0;
+#else
+    (void)what;
+    return false;
+#endif
+}
+
+const char *sm_interpreter_objection(void) {
+    static char unknown[256];
+    unsigned long version = pretends("newer") ? 0x0310 : Py_Version >> 16;
+    if (SM_FREE_THREADED || pretends("free-threaded"))
+        return "this is a free-threaded build of Python, which seismo does not support yet: use the ordinary build";
+    if (PyInterpreterState_Get() != PyInterpreterState_Main())
+        return "seismo records the main interpreter only, and this is a subinterpreter";
+    if (version > NEWEST_KNOWN) {
+        snprintf(unknown, sizeof unknown,
+                 "this is Python %lu.%lu, which this seismo does not know: it records on 3.11 to 3.%d, and reads "
+                 "recordings here all the same; use one of these, or a newer seismo",
+                 version >> 8, version & 0xFF, NEWEST_KNOWN & 0xFF);
+        return unknown;
+    }
+    if (is_elsewhere() || pretends("moved"))
+        return "this Python keeps its structures elsewhere than the one that seismo was built for: build seismo again "
+               "with it (pip install --no-binary seismo --force-reinstall seismo), or use a release of Python";
+    return NULL;
 }

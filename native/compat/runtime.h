@@ -6,6 +6,11 @@
 
 #include "compat/compat.h"
 
+/* Why nothing can be recorded here (a plain sentence), or NULL: it is a free-threaded build, another interpreter than
+ * the main one, a version that is not known, or one whose structures are not where they should be, as far as it tells
+ * (3.13). With the GIL. Reading recordings needs none of this. */
+const char *sm_interpreter_objection(void);
+
 /* By its debug offsets (3.13), with the GIL. */
 typedef struct {
     const int *collecting; /* not 0: the main interpreter's cycle collector is at work */

@@ -315,9 +315,8 @@ static void safe_point(void) {
 }
 
 const char *sm_ref_objection(void) {
-    if (PyInterpreterState_Get() != PyInterpreterState_Main())
-        return "reference tracing is for the main interpreter only, and this is a subinterpreter";
-    return sm_reftracer_objection();
+    const char *why_not = sm_interpreter_objection();
+    return why_not != NULL ? why_not : sm_reftracer_objection();
 }
 
 static int refuse(const char *why) {

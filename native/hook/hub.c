@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "compat/runtime.h"
 #include "event/engine.h"
 #include "hook/backend.h"
 
@@ -365,13 +366,9 @@ static void child_forked(void) {
 }
 
 static int prepare(void) {
-    if (SM_FREE_THREADED) {
-        PyErr_SetString(PyExc_RuntimeError, "this is a free-threaded build of Python, which seismo does not support "
-                                            "yet: use the ordinary build");
-        return -1;
-    }
-    if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
-        PyErr_SetString(PyExc_RuntimeError, "seismo's hooks belong to the main interpreter, and this is another");
+    const char *why_not = sm_interpreter_objection();
+    if (why_not != NULL) {
+        PyErr_SetString(PyExc_RuntimeError, why_not);
         return -1;
     }
     static bool ready = false;
@@ -381,7 +378,7 @@ static int prepare(void) {
     }
     ready = true;
     sm_codes_tell(SM_CODE_HOOKS, code_died);
-    const char *why_not = sm_hook_backend_here.objection();
+    why_not = sm_hook_backend_here.objection();
     if (why_not != NULL)
         PyErr_SetString(PyExc_RuntimeError, why_not);
     return why_not != NULL ? -1 : 0;

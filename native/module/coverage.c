@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "compat/runtime.h"
 #include "event/filter.h"
 #include "module/filter.h"
 #include "module/module.h"

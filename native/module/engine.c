@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "compat/runtime.h"
 #include "event/engine.h"
 #include "module/filter.h"
 #include "module/lifetimes.h"
@@ -26,14 +27,6 @@ static const char *choose(const char *what, const char *given, const char *const
             return *choices;
     }
     PyErr_Format(PyExc_ValueError, "%s cannot be '%s'", what, given);
-    return NULL;
-}
-
-const char *sm_interpreter_objection(void) {
-    if (SM_FREE_THREADED)
-        return "this is a free-threaded build of Python, which seismo does not support yet: use the ordinary build";
-    if (PyInterpreterState_Get() != PyInterpreterState_Main())
-        return "seismo records the main interpreter only, and this is a subinterpreter";
     return NULL;
 }
 

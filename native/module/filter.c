@@ -3,6 +3,7 @@
 #define PY_SSIZE_T_CLEAN
 #include "module/filter.h"
 
+#include "compat/runtime.h"
 #include "event/engine.h"
 #include "module/module.h"
 
@@ -24,6 +25,11 @@ static PyObject *filter_new(PyTypeObject *type, PyObject *arguments, PyObject *k
     Py_buffer program;
     if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "y*:Filter", names, &program))
         return NULL;
+    if (SM_FREE_THREADED) { /* functions are named in tables that lean on the interpreter's lock */
+        PyErr_SetString(PyExc_RuntimeError, sm_interpreter_objection());
+        PyBuffer_Release(&program);
+        return NULL;
+    }
     if (sm_engine_init() < 0) { /* functions are named through it, and a filter is asked about them */
         PyBuffer_Release(&program);
         return NULL;

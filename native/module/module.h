@@ -22,9 +22,6 @@ int sm_module_add_watch(PyObject *module);     /* Watch, frame_locals ... (watch
 int sm_module_add_exit(PyObject *module);      /* exit_with (exitstatus.c) */
 int sm_module_add_bytecode(PyObject *module);  /* code_branches (bytecode.c) */
 
-/* Why nothing can be recorded in this interpreter (a plain sentence), or NULL. */
-const char *sm_interpreter_objection(void);
-
 /* The filter of a `where` expression (a str) for a profile or a trace tool: seismo.hooks._filter compiles it. A new
  * _core.Filter, or NULL with an exception. */
 PyObject *sm_compile_where(PyObject *where, bool trace);

@@ -1,0 +1,76 @@
+"""Interpreters that nobody has looked at yet: nothing is recorded there, and recordings can be read."""
+
+import subprocess
+import sys
+
+import pytest
+from lab import environment
+
+from seismo import _core
+
+pytestmark = pytest.mark.skipif(not hasattr(_core, "_looks"), reason="needs a build with SEISMO_TESTING")
+
+SENTENCES = {
+    "newer": "this is Python 3.16, which this seismo does not know",
+    "moved": "this Python keeps its structures elsewhere than the one that seismo was built for",
+    "free-threaded": "this is a free-threaded build of Python",
+}
+RECORDS = [["profile"], ["cover"], ["lines"], ["watch", 'call and function("f")']]
+if sys.version_info >= (3, 13, 3):
+    RECORDS.append(["refs"])
+READS = [["report"], ["info"], ["export", "--format", "json"]]
+
+
+def seismo(*arguments, folder, pretends=""):
+    command = [sys.executable, "-m", "seismo", *arguments]
+    more = {"SEISMO_PRETEND": pretends} if pretends else {}
+    return subprocess.run(
+        command, cwd=folder, env=environment(**more), capture_output=True, text=True, timeout=240, check=False
+    )
+
+
+@pytest.mark.parametrize("unknown", SENTENCES)
+@pytest.mark.parametrize("verb", RECORDS, ids=lambda verb: verb[0])
+def test_recording_is_refused(verb, unknown, tmp_path):
+    (tmp_path / "program.py").write_text("print('it ran')")
+    done = seismo(*verb, "program.py", folder=tmp_path, pretends=unknown)
+    assert done.returncode == 2
+    assert SENTENCES[unknown] in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+    assert "it ran" not in done.stdout
+
+
+@pytest.mark.parametrize("unknown", SENTENCES)
+def test_recordings_are_read(unknown, tmp_path):
+    (tmp_path / "program.py").write_text("def f(): pass\nf()\n")
+    assert seismo("profile", "-o", "kept.seismo", "program.py", folder=tmp_path).returncode == 0
+    for verb in READS:
+        more = ["-o", "kept.json"] if verb[0] == "export" else []
+        done = seismo(*verb, "kept.seismo", *more, folder=tmp_path, pretends=unknown)
+        assert done.returncode == 0, done.stderr
+    program = "import seismo; print(sorted(row.qualname for row in seismo.open('kept.seismo').functions)[-1])"
+    read = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env=environment(SEISMO_PRETEND=unknown),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert read.stdout == "f\n"
+
+
+@pytest.mark.parametrize("unknown", SENTENCES)
+@pytest.mark.parametrize("call", ["seismo.profile().__enter__()", "seismo.hooks.setprofile(print)"])
+def test_a_program_is_told(call, unknown):
+    program = (
+        f"import seismo, seismo.hooks\ntry: {call}\nexcept (seismo.SeismoError, RuntimeError) as error: print(error)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment(SEISMO_PRETEND=unknown),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert SENTENCES[unknown] in " ".join(done.stdout.split())
