@@ -1,0 +1,162 @@
+"""How many instructions an event costs with each recorder and source, counted by `valgrind --tool=callgrind`.
+
+    python benchmarks/instructions.py                      this interpreter and the seismo that it imports
+    python benchmarks/instructions.py --baseline FOLDER    beside another build (setup.py build --build-lib FOLDER)
+    python benchmarks/instructions.py --only calls hub     some of the cases
+    python benchmarks/instructions.py --more-than 3        status 1 where a case costs over 3 % more than the baseline
+
+Times of single events drown in the noise of a machine that does something else; the number of instructions does not. A
+case is a loop that runs twice, in processes of their own, SHORT and LONG turns: the difference over the turns is what
+a turn takes, without start and end. What it takes without a recorder is taken off. The recorders' clock is the
+simulated one, so that which segments are timed is the same in every run. An instruction is no time: one that waits for
+memory takes as long as a hundred others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+
+from common import finish, number, table
+
+SHORT, LONG = 2_000, 12_000
+
+# `run(n)` is the loop. What comes before the line of dashes starts the recorder, what comes after ends it.
+LOOPS = {
+    "call": "def f(): pass\ndef run(n):\n    for _ in range(n): f()\n",
+    "many": "space = {}\nfor i in range(64): exec(f'def f{i}(): pass', space)\n"
+    "fs = [space[f'f{i}'] for i in range(64)]\ndef run(n):\n    for _ in range(n // 64):\n        for f in fs: f()\n",
+    "len": "def run(n, l=[], len=len):\n    for _ in range(n): len(l)\n",
+    "resume": "def g(n):\n    for i in range(n): yield i\ndef run(n):\n    for _ in g(n): pass\n",
+    "line": "def run(n):\n    a = b = 0\n    for i in range(n):\n        a = i\n        b = a\n",
+    "object": "def run(n):\n    for _ in range(n): object()\n",
+}
+START = "core.start(recorder={!r}, source={!r}, c_functions={!r}, clock='simulated', calibrate=False, running=False)\n"
+STOP = "core.stop()\n"
+FILTER = "from seismo.expression import parse\nkept = core.Filter(parse({!r}).program)\n"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A loop under a recorder; `events` are those of a turn."""
+
+    name: str
+    loop: str
+    events: int
+    start: str
+    stop: str
+    here: bool = True
+
+
+def engine(recorder: str, source: str, c_functions: str = "none") -> tuple[str, str]:
+    return START.format(recorder, source, c_functions), STOP
+
+
+def cases() -> list[Case]:
+    """Those that this interpreter has the hooks for."""
+    monitoring, tracing = sys.version_info >= (3, 12), sys.version_info < (3, 12)
+    refs = sys.version_info >= (3, 13, 3)
+    found: list[Case] = []
+    for source, there in (("monitoring", monitoring), ("evalframe", tracing), ("profilefunc", True)):
+        sees_c = source != "evalframe"
+        found += [
+            Case(f"calls {source}", "call", 2, *engine("calltree", source), here=there),
+            Case(f"calls {source}, 64 functions", "many", 2, *engine("calltree", source), here=there),
+            Case(f"resumes {source}", "resume", 2, *engine("calltree", source), here=there),
+            Case(f"C functions {source}", "len", 2, *engine("calltree", source, "all"), here=there and sees_c),
+        ]
+    for source, there in (("monitoring", monitoring), ("tracefunc", tracing)):
+        found += [
+            Case(f"lines {source}", "line", 3, *engine("linetimes", source), here=there),
+            Case(f"lines {source}, calls", "call", 3, *engine("linetimes", source), here=there),
+        ]
+    covering = "core.cover_start(counts=True)\n", "core.cover_stop()\n"
+    watching = FILTER.format("(call or return) and function('*f')") + "import seismo\n"
+    watching += "seen = seismo.watch(\"(call or return) and function('*f')\", count=True, output=None).__enter__()\n"
+    missing = watching.replace("*f", "*nothing")
+    profiling = "import seismo.cprofile\nseen = seismo.cprofile.Profile()\nseen.enable()\n"
+    found += [
+        Case("coverage, lines counted", "line", 3, *covering),
+        Case("coverage, calls", "call", 3, *covering),
+        Case("hub, a watch that counts", "call", 2, watching, "seen.__exit__(None, None, None)\n"),
+        Case("hub, a watch of nothing", "call", 2, missing, "seen.__exit__(None, None, None)\n"),
+        Case("hub, cprofile", "call", 2, profiling, "seen.disable()\n"),
+        Case("refs by line", "object", 2, *engine("lifetimes", "reftracer"), here=refs),
+    ]
+    return [case for case in found if case.here]
+
+
+def count(program: str, library: str | None) -> int:
+    """Instructions of a process that runs this program. RuntimeError: it failed."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("SEISMO", "PYTHON"))}
+    environment |= {
+        "PYTHONHASHSEED": "0",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        **({"PYTHONPATH": library} if library else {}),
+    }
+    with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder:
+        valgrind = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out"]
+        done = subprocess.run(
+            [*valgrind, sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False
+        )
+    found = re.search(r"Collected\s*:\s*(\d+)", done.stderr)
+    if done.returncode or found is None:
+        raise RuntimeError(f"status {done.returncode}: {program}\n{done.stderr[-2000:]}")
+    return int(found[1])
+
+
+def a_turn(case: Case, library: str | None, recorded: bool) -> float:
+    """Instructions of one turn of a case's loop."""
+    head = "import gc\nfrom seismo import _core as core\ngc.disable()\n" + LOOPS[case.loop]
+
+    def program(turns: int) -> str:
+        run = f"run(64)\nrun({turns})\n"
+        return head + (case.start + run + case.stop if recorded else run)
+
+    return (count(program(LONG), library) - count(program(SHORT), library)) / (LONG - SHORT)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--baseline", metavar="FOLDER", help="a folder with another build of seismo")
+    parser.add_argument("--library", metavar="FOLDER", help="a folder with the build to measure, not the one installed")
+    parser.add_argument("--only", nargs="+", metavar="WORD", help="cases whose names begin with one of these")
+    parser.add_argument("--more-than", type=float, metavar="PERCENT", help="status 1 where a case costs that much more")
+    parser.add_argument("--json", metavar="OUT", help="write all readings to this file")
+    options = parser.parse_args()
+    if shutil.which("valgrind") is None:
+        print("instructions.py needs valgrind; install it (apt-get install valgrind)", file=sys.stderr)
+        return 2
+    bare: dict[str, float] = {}
+    rows, results, dearer = [], {}, []
+    for case in cases():
+        if options.only and not case.name.startswith(tuple(options.only)):
+            continue
+        if case.loop not in bare:
+            bare[case.loop] = a_turn(case, options.library, recorded=False)
+        price = (a_turn(case, options.library, recorded=True) - bare[case.loop]) / case.events
+        before = None
+        if options.baseline:
+            before = (a_turn(case, options.baseline, recorded=True) - bare[case.loop]) / case.events
+        ratio = price / before if before else None
+        if ratio is not None and options.more_than is not None and ratio > 1 + options.more_than / 100:
+            dearer.append(case.name)
+        results[case.name] = {"bare": bare[case.loop], "event": price, "baseline": before}
+        rows.append([case.name, number(bare[case.loop], 1), number(price, 1), number(before, 1), number(ratio, 3)])
+        print(" ".join(rows[-1]), file=sys.stderr, flush=True)
+    head = ["case", "a turn, bare", "an event", "baseline", "ratio"]
+    method = f"instructions by callgrind, {LONG:,} turns less {SHORT:,}; an event is what it adds to the bare turn"
+    finish("instructions", options, method, results, table(head, rows))
+    for name in dearer:
+        print(f"{name} costs over {options.more_than:g} % more than the baseline", file=sys.stderr)
+    return 1 if dearer else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
