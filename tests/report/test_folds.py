@@ -288,3 +288,13 @@ def test_a_web_request_reads_in_fifteen_lines(tmp_path, monkeypatch):
     opened = run("report", "serve.seismo", "--tree", "--libraries")
     assert "socketserver:ThreadingMixIn.process_request_thread" in opened
     assert json.loads(run("info", "--json", "serve.seismo"))["calls"] > 20_000 * 20
+
+
+def test_a_deep_stack_of_own_code_and_libraries_is_cut_to_the_lines_there_are(report):
+    frames = [
+        ("app:f{} 0.001", "flask.app:g{} 0", "json.encoder:h{} 0")[depth % 3].format(depth) for depth in range(3000)
+    ]
+    recording = tree("\n".join("  " * depth + frame for depth, frame in enumerate([*frames, "app:work 100"])))
+    for limits in (Limits(), Limits(libraries=True)):
+        shown = rows(report(recording, 80, functions=False, limits=limits))
+        assert len(shown) <= 45

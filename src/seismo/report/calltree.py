@@ -11,10 +11,12 @@ A recording may hold a million paths; a screen holds forty lines. What is printe
 3. Branches are opened largest total first from a heap, until the lines are used up or what is left is smaller than the
    threshold. A child's total is never larger than its parent's, so what was opened is always a connected top of the
    tree, and the cut falls at the same share of time everywhere.
-4. What says little is folded, and the heading says so. A run of branches that do nothing but call on (one child with
-   nearly all of the total) is opened free of charge, and printed as one line when it is long: frameworks stack dozens
-   of such frames. The frames of the import machinery, five to each import, are left out like filtered ones. Functions
-   that call each other in a circle are followed twice around.
+4. What says little is folded, and the heading says so. A long run of branches that do nothing but call on (one child
+   with nearly all of the total) is printed as one line, so that its further branches are opened free of charge:
+   frameworks stack dozens of such frames. The frames of the import machinery, five to each import, are left out like
+   filtered ones. Functions that call each other in a circle are followed twice around.
+5. Frames of libraries that lie together are one branch, a *fold*, under which the program's own code that they call
+   back stands (seismo.report.folds).
 
 The hot path goes down from the largest root to the largest child as long as that child takes more than the branch's own
 time. Recursion of the interpreter is not used anywhere: a tree may be as deep as the recorded program's stack was.
@@ -82,6 +84,7 @@ class Branch:
     hot: bool = False
     children: list[Branch] = field(default_factory=list)
     inside: list[int] = field(default_factory=list)
+    run: int = 0  # so many in a row that merely call on end here
 
     def calls_on(self) -> bool:
         """True when the branch does nothing but call its only child."""
@@ -247,6 +250,7 @@ def open_tree(tree: CallTree, limits: Limits) -> None:
     heap: list[tuple[float, int, Branch]] = []
     order = count()  # of two that are as large, the one found first
     opened = lines = 0
+    long_run = LONG_RUN_OF_OWN if tree.folds else LONG_RUN
 
     def wait(branches: Iterable[Branch]) -> None:
         for branch in branches:
@@ -259,7 +263,9 @@ def open_tree(tree: CallTree, limits: Limits) -> None:
         branch = heapq.heappop(heap)[2]
         tree.open(branch)
         opened += 1
-        lines += not (limits.fold and branch.calls_on() and not branch.inside)
+        if branch.calls_on() and not branch.inside:
+            branch.run = 1 + (branch.parent.run if branch.parent else 0)
+        lines += not (limits.fold and branch.run > long_run)
         wait(branch.children)
     _mark_hot(tree.roots)
 
