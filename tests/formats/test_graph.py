@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seismo.formats.forest import Forest
-from seismo.formats.graph import SPREAD, Cost, Graph, _cut, _parts, from_forest, into_tree
+from seismo.formats.graph import SPREAD, CallGraphs, Cost, Graph, _cut, _parts, into_tree
 from seismo.formats.text import Frame
 from seismo.model import Builder
 
@@ -16,7 +16,7 @@ from seismo.model import Builder
 def test_a_graph_has_the_models_sums(recording):
     """Two ways to the same numbers: here by a walk, in the native core by columns."""
     forest = Forest(recording)
-    graph = from_forest(forest, range(len(recording.functions)), range(forest.threads))
+    graph = CallGraphs(forest, range(len(recording.functions))).of(range(forest.threads))
     seen = {row.function for row in recording.tree}
     assert set(graph.functions) == seen
     for row in recording.functions:

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING
 
 from seismo.formats.base import MAX_VALUE, Format, TextSink, number
 from seismo.formats.forest import Forest, frames, pids, program
-from seismo.formats.graph import REBUILT, Cost, Graph, complete, from_forest, into_tree
+from seismo.formats.graph import REBUILT, CallGraphs, Cost, Graph, complete, into_tree
 from seismo.formats.text import escape, name, parse, unescape, word
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class _Writer:
         self._out = out
         self._forest = Forest(recording)
         self._frames = frames(recording)
-        self._keys = range(len(self._frames))
+        self._graphs = CallGraphs(self._forest, range(len(self._frames)))
         plain = [name(frame.module, frame.qualname) for frame in self._frames]
         uses = Counter(plain)
         self._words = [word(frame) if uses[text] > 1 else text for frame, text in zip(self._frames, plain, strict=True)]
@@ -80,7 +80,7 @@ class _Writer:
 
     def part(self, place: int, thread: int, pid: int, native_id: int, title: str) -> None:
         """Writes one thread's part: header, then function by function."""
-        graph = from_forest(self._forest, self._keys, [thread])
+        graph = self._graphs.of([thread])
         calls: dict[int, list[tuple[int, Cost]]] = {}
         for (caller, callee), cost in graph.edges.items():
             calls.setdefault(caller, []).append((callee, cost))

@@ -68,57 +68,71 @@ class Graph:
     edges: dict[tuple[int, int], Cost] = field(default_factory=dict)
 
 
-def from_forest(forest: Forest, keys: Sequence[int], threads: Iterable[int]) -> Graph:
-    """The call graph of some threads (rows). keys: the number of each row of functions; equal numbers become one."""
-    parent, function = forest.parent, forest.function
-    calls, nested = forest.recording.tree["calls"], _nested_calls(forest)
-    own, total = forest.recording.tree["own_ns"], forest.recording.tree["total_ns"]
-    resumes = forest.recording.tree["resumes"]
-    count = max(keys, default=0) + 1
-    # Everything by number and in lists, for this loop runs twice a node and there may be a million of them.
-    functions, edges = _Sums(count), _Sums(0)
-    edge_of: dict[int, int] = {}
-    edge_at = array("q", bytes(8 * forest.count))
-    for thread in threads:
-        for step in forest.walk(thread):
-            if step < 0:
-                functions.open[keys[function[~step]]] -= 1
-                edges.open[edge_at[~step]] -= 1
-                continue
-            callee, above = keys[function[step]], parent[step]
-            code = callee + count * (keys[function[above]] + 1 if above >= 0 else 0)
-            edge = edge_of.get(code)
-            if edge is None:
-                edge = edge_of[code] = edges.grow()
-            edge_at[step] = edge
-            for sums, at in ((functions, callee), (edges, edge)):
-                sums.calls[at] += calls[step]
-                sums.resumes[at] += resumes[step]
-                sums.own[at] += own[step]
-                if not sums.open[at]:
-                    sums.primitive[at] += calls[step]
-                    sums.total[at] += total[step]
-                    sums.nested[at] += nested[step]
-                sums.open[at] += 1
-                sums.nodes[at] += 1
-    return Graph(
-        {key: functions.cost(key) for key in range(count) if functions.nodes[key]} if keys else {},
-        {(code // count - 1, code % count): edges.cost(edge) for code, edge in edge_of.items()},
-    )
+class CallGraphs:
+    """Makes graphs of some threads each. What is as large as the forest is made once, for there may be many threads."""
+
+    def __init__(self, forest: Forest, keys: Sequence[int]) -> None:
+        """keys: the number of each row of functions; equal numbers become one."""
+        self._forest = forest
+        self._keys = keys
+        self._nested = _nested_calls(forest)
+        self._edge_at = array("q", bytes(8 * forest.count))
+
+    def of(self, threads: Iterable[int]) -> Graph:
+        """The call graph of these threads (rows)."""
+        forest, keys, nested, edge_at = self._forest, self._keys, self._nested, self._edge_at
+        parent, function = forest.parent, forest.function
+        tree = forest.recording.tree
+        calls, resumes, own, total = tree["calls"], tree["resumes"], tree["own_ns"], tree["total_ns"]
+        # Everything by number and in lists, for this loop runs twice a node and there may be a million of them.
+        functions, edges = _Sums(), _Sums()
+        place_of: dict[int, int] = {}
+        edge_of: dict[tuple[int, int], int] = {}
+        for thread in threads:
+            for step in forest.walk(thread):
+                if step < 0:
+                    functions.open[place_of[keys[function[~step]]]] -= 1
+                    edges.open[edge_at[~step]] -= 1
+                    continue
+                callee, above = keys[function[step]], parent[step]
+                place = place_of.get(callee)
+                if place is None:
+                    place = place_of[callee] = functions.grow()
+                pair = (keys[function[above]] if above >= 0 else ROOT, callee)
+                edge = edge_of.get(pair)
+                if edge is None:
+                    edge = edge_of[pair] = edges.grow()
+                edge_at[step] = edge
+                for sums, at in ((functions, place), (edges, edge)):
+                    sums.calls[at] += calls[step]
+                    sums.resumes[at] += resumes[step]
+                    sums.own[at] += own[step]
+                    if not sums.open[at]:
+                        sums.primitive[at] += calls[step]
+                        sums.total[at] += total[step]
+                        sums.nested[at] += nested[step]
+                    sums.open[at] += 1
+        return Graph(
+            {key: functions.cost(place_of[key]) for key in sorted(place_of)},
+            {pair: edges.cost(edge) for pair, edge in edge_of.items()},
+        )
 
 
 class _Sums:
-    """Costs in columns; `open`: how many of the nodes are open now, `nodes`: how many there are."""
+    """Costs in columns; `open`: how many of the nodes are open now."""
 
-    def __init__(self, count: int) -> None:
-        self.calls, self.primitive, self.nested = [0] * count, [0] * count, [0] * count
-        self.resumes = [0] * count
-        self.own, self.total = [0.0] * count, [0.0] * count
-        self.open, self.nodes = [0] * count, [0] * count
+    def __init__(self) -> None:
+        self.calls: list[int] = []
+        self.primitive: list[int] = []
+        self.nested: list[int] = []
+        self.resumes: list[int] = []
+        self.open: list[int] = []
+        self.own: list[float] = []
+        self.total: list[float] = []
 
     def grow(self) -> int:
         """Adds a row of zeros and gives its number."""
-        for column in (self.calls, self.primitive, self.nested, self.resumes, self.open, self.nodes):
+        for column in (self.calls, self.primitive, self.nested, self.resumes, self.open):
             column.append(0)
         self.own.append(0.0)
         self.total.append(0.0)

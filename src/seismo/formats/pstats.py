@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from seismo.formats.base import MAX_NODES, Format, whole
 from seismo.formats.forest import Forest, frames
-from seismo.formats.graph import REBUILT, Cost, Graph, from_forest, into_tree
+from seismo.formats.graph import REBUILT, CallGraphs, Cost, Graph, into_tree
 from seismo.formats.text import PYTHON, SYNTHETIC, C, Frame, escape, unescape
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def _write(recording: Recording, file: ByteSink) -> None:
     forest = Forest(recording)
     places: dict[Place, int] = {}
     keys = [places.setdefault(_place(frame), len(places)) for frame in frames(recording)]
-    graph = from_forest(forest, keys, forest.busy_threads())
+    graph = CallGraphs(forest, keys).of(forest.busy_threads())
     named = list(places)
     callers: dict[int, dict[Place, tuple[int, int, float, float]]] = {}
     for (caller, callee), cost in graph.edges.items():
