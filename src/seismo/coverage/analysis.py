@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from seismo.model.recording import Recording
 
 _SHOWN = 5  # so many lines are named in a message
+_RUNS = 20  # and so many runs of lines of a file that is gone
 
 
 def analyze(recording: Recording, settings: Settings) -> CoverageReport:
@@ -57,13 +58,18 @@ def analyze(recording: Recording, settings: Settings) -> CoverageReport:
     chosen = _chosen(recorded.files, settings, problems)
     files = []
     has_contexts = len(recording._raw["contexts"]["id"]) > 0
+    foreign = bool(recording.meta.get("source_format"))
     for path in sorted(chosen):
+        if not foreign and _is_template(path, chosen[path]):
+            problems.append(Problem(path, "the code bears the name of a file that is no Python: a template", True))
+            continue
         try:
             covered, doubts = _file(path, chosen[path], settings, branch, counts)
         except SourceError as error:
             # Templates and such are compiled to code that bears their name; nobody expects them here.
             minor = not _should_be_python(path)
-            problems.append(Problem(path, f"{error.what}: {error.where}" if error.where != path else error.what, minor))
+            what = f"{error.what}: {error.where}" if error.where != path else error.what
+            problems.append(Problem(path, what + ("" if minor else _ran(chosen[path])), minor))
             continue
         if has_contexts:
             _contexts(covered, chosen[path])
@@ -143,6 +149,29 @@ def _unseen(packages: set[str], files: dict[str, Recorded]) -> list[str]:
 def _should_be_python(path: str) -> bool:
     ending = os.path.splitext(path)[1]
     return not ending or ending.startswith(".py")
+
+
+def _is_template(path: str, of: Recorded) -> bool:
+    """Whether it is no Python file, but what one was made from: compiled under its name, and of no module."""
+    return not _should_be_python(path) and bool(of.modules) and not any(of.modules)
+
+
+def _ran(of: Recorded) -> str:
+    """Which lines of a file ran whose source cannot be had, as the end of a sentence."""
+    lines = sorted(line for line in of.lines() if line > 0)
+    return f"; {'line' if len(lines) == 1 else 'lines'} {_named(lines)} ran" if lines else ""
+
+
+def _named(lines: list[int]) -> str:
+    """Sorted lines as text: 1-4, 7. Of many the first."""
+    runs: list[list[int]] = []
+    for line in lines:
+        if runs and line == runs[-1][1] + 1:
+            runs[-1][1] = line
+        else:
+            runs.append([line, line])
+    named = ", ".join(f"{first}-{last}" if last > first else str(first) for first, last in runs[:_RUNS])
+    return named + (", ..." if len(runs) > _RUNS else "")
 
 
 def _shown(path: str) -> str:

@@ -6,11 +6,10 @@ import io
 import os
 import tokenize
 import zipfile
+import zlib
 from pathlib import Path
 
 from seismo.coverage.errors import SourceError
-
-_ARCHIVES = (".zip", ".whl", ".egg", ".pex", ".par")
 
 
 def read(path: str) -> bytes:
@@ -35,15 +34,17 @@ def read(path: str) -> bytes:
 
 def _from_archive(path: str) -> bytes | None:
     """A file in a zip archive, by a path that goes through the archive; None: there is none."""
-    for ending in _ARCHIVES:
-        archive, found, inside = path.partition(ending + os.sep)
-        if not found:
-            continue
-        try:
-            with zipfile.ZipFile(archive + ending) as opened:
-                return opened.read(inside.replace(os.sep, "/"))
-        except (OSError, KeyError, zipfile.BadZipFile, RuntimeError, NotImplementedError, ValueError):
-            continue
+    archive = path
+    while len(archive) > 1:
+        archive, _, name = archive.rpartition(os.sep)
+        if os.path.isfile(archive):
+            try:
+                with zipfile.ZipFile(archive) as opened:
+                    return opened.read(path[len(archive) + 1 :].replace(os.sep, "/"))
+            except (OSError, KeyError, zipfile.BadZipFile, RuntimeError, NotImplementedError, ValueError, zlib.error):
+                return None
+        if not name:
+            break
     return None
 
 

@@ -124,7 +124,7 @@ def write_end(
     view = View.of(settings)
     view.rows = rows
     totals = report.totals
-    what = total_text(totals, view.precision) if report.files else "no line of any file that was to be recorded ran"
+    what = total_text(totals, view.precision) if report.files else _nothing(report)
     paper.line((f"seismo: {what}", "strong"))
     if report.files:
         write_table(paper, report, view)
@@ -137,6 +137,13 @@ def write_end(
         write_verdict(paper, totals, settings)
     paper.line(f"seismo report {printable(path)}   shows the rest")
     paper.flush()
+
+
+def _nothing(report: CoverageReport) -> str:
+    """Why there is no file to report."""
+    if any(not problem.minor and problem.path and " ran" in problem.text for problem in report.problems):
+        return "no source of what was executed can be read"
+    return "no line of any file that was to be recorded ran"
 
 
 def _verdict(totals: Numbers, settings: Settings) -> str:
@@ -182,7 +189,7 @@ def write_table(paper: Paper, report: CoverageReport, view: View) -> None:
     """Writes the table of files and their total; of no file, a sentence."""
     shown = _chosen(report.files, view)
     if not report.files:  # a total of 100 % would be true, and would mislead
-        paper.line(("no file to report: none of those that are wanted was executed", "warning"))
+        paper.line((f"no file to report: {_nothing(report)}", "warning"))
         return
     kept = shown if view.rows is None else _most_to_do(shown, view.rows)
     layout = _Layout(paper, kept, report, view)
