@@ -220,6 +220,29 @@ def test_text_and_untracked_containers():
     assert any(way.startswith("tuple [1] < tuple [1] < dict ['plain'] <") for way in ways(address)), ways(address)
 
 
+def test_long_ways(monkeypatch):
+    """Through chains of objects, with branches and back references: the same whether or not references are noted."""
+    passes = []
+    one_pass = holders.Search._pass
+    monkeypatch.setattr(holders.Search, "_pass", lambda self, wanted: passes.append(1) or one_pass(self, wanted))
+    part = Thing()
+    end = part
+    for _ in range(9):
+        end = Thing(part=end, twice=[end, end])
+        end.part.above = end
+    KEPT["chain"] = end
+    address = id(part)
+    del part, end
+    noted = rows(address)
+    assert len(passes) == holders.PASSES
+    monkeypatch.setattr(holders, "MAX_INDEX", 0)
+    passes.clear()
+    assert rows(address) == noted
+    assert len(passes) > holders.PASSES
+    assert len(noted) > 9
+    assert any(row[1] & ROOT for row in noted)
+
+
 def test_the_dead():
     """Nothing is said about an address where nobody lives any more."""
 

@@ -10,7 +10,9 @@ with the addresses (gc.get_referents is the types' own C code, nothing of the pr
 and who refers to them at once. The next pass asks the same of those who refer, and so on: breadth first, one pass over
 the heap a layer, for all survivors together, until all ends are roots: variables of modules and of running functions,
 types, functions of a module, code. A pass takes the heap in chunks of a thousand objects, whose referents are compared
-in C; only a chunk that has something is split, and split again. That makes a pass some tens of ns a reference.
+in C; only a chunk that has something is split, and split again. That makes a pass some tens of ns a reference. After
+PASSES of them over a heap of no more than MAX_INDEX objects, who refers to whom is noted once, for all of them, which
+costs as much as a handful of passes; the layers that are left look it up: a chain of objects needs one layer a link.
 
 What is bounded. The referrers kept of an object: a few of each type, so that ten thousand children that know their
 parent do not hide the one list that holds it. The objects whose referrers are asked in a layer, the layers, and the
@@ -51,6 +53,8 @@ REFERRERS = 24  # and of all types
 FRONTIER = 5_000  # objects whose referrers are asked in one layer
 WAYS = (6, 4, 3, 2)  # groups that are shown of a group, by how far it is from the survivors; later 1
 ROWS = 80  # of a tree
+MAX_INDEX = 200_000  # objects of a heap whose references are noted (a larger one would take tens of MB)
+PASSES = 2  # before that
 _CHUNK = 1_024
 
 # A row of the table without the object's number: parent (index of an earlier row, -1 none), flags, count, asked,
@@ -85,6 +89,7 @@ class Search:
         self._edges: dict[int, list[Edge]] = {}
         self._distance: dict[int, int] = {}
         self._objects: list[object] = []
+        self._index: dict[int, list[object]] | None = None  # by id of an object that the collector knows: who refers
 
     def run(self) -> None:
         """Goes through the heap until all is known or time is up."""
@@ -102,6 +107,7 @@ class Search:
             self._find_ways()
         finally:
             self._objects = []
+            self._index = None
             if was_enabled:
                 gc.enable()
 
@@ -142,7 +148,9 @@ class Search:
             if id(value) in frontier:
                 self._kept[id(value)] = value
         for layer in range(LAYERS):
-            found = self._pass(frontier)
+            if layer == PASSES and len(self._objects) <= MAX_INDEX:
+                self._index = self._indexed()
+            found = self._pass(frontier) if self._index is None else self._looked_up(frontier, self._index)
             if layer == 0 and len(self._kept) < len(self._wanted):
                 self._look_into_untracked(frontier - self._kept.keys(), found)
             if self.cut:
@@ -171,6 +179,29 @@ class Search:
             if monotonic() > self._end:
                 self.cut = True
                 break
+        return found
+
+    def _indexed(self) -> dict[int, list[object]]:
+        """Who refers to whom, of the objects whose referrers may still be asked: these have been holders themselves."""
+        known = set(map(id, self._objects))
+        index: dict[int, list[object]] = {}
+        for holder in self._objects:
+            for number in known.intersection(map(id, gc.get_referents(holder))):
+                index.setdefault(number, []).append(holder)
+        return index
+
+    def _looked_up(self, wanted: set[int], index: dict[int, list[object]]) -> dict[int, list[object]]:
+        """As _pass, of objects that are kept already."""
+        found: dict[int, list[object]] = {}
+        for number in wanted:
+            part = [self._kept[number]]
+            open_ = {number}
+            for holder in index.get(number, ()):
+                self._note(holder, part, open_, found)
+                if not open_:
+                    break
+        if monotonic() > self._end:
+            self.cut = True
         return found
 
     def _sift(self, holders: list[object], wanted: set[int], found: dict[int, list[object]]) -> None:
