@@ -298,6 +298,16 @@ void sm_engine_tick(sm_thread *Py_UNUSED(thread)) {
     PyErr_Restore(type, value, traceback);
 }
 
+void sm_engine_ahead(const char *exit) {
+    if (!sm_engine.running || sm_engine.forked || sm_engine.output.writer == NULL)
+        return;
+    sm_thread *thread = sm_this_thread->session == sm_engine.session ? sm_this_thread : NULL;
+    sm_engine_pause(thread);
+    replace_text(&sm_engine.exit, exit);
+    sm_engine_write(&sm_engine.output, *exit != '\0');
+    sm_engine_go_on(thread);
+}
+
 PyObject *sm_engine_snapshot(void) {
     if (sm_engine.recorder == NULL) {
         PyErr_SetString(PyExc_RuntimeError, "nothing has been recorded yet");

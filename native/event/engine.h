@@ -223,6 +223,9 @@ int sm_engine_start(const sm_pair *main, const sm_pair *beside, const sm_setting
                     bool running, int fd, const char *meta);
 void sm_engine_stop(const char *exit);
 void sm_engine_flush(void);
+/* Writes all and the file's end, as if the process ended now in this way (an exec); "" takes it back, for one that
+ * goes on. */
+void sm_engine_ahead(const char *exit);
 PyObject *sm_engine_snapshot(void);
 /* An output of this recording; writer: taken over, also on failure. False: out of memory. */
 bool sm_engine_open(sm_output *output, sm_writer *writer, bool whole);

@@ -65,6 +65,14 @@ static PyObject *cover_flush(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ar
     Py_RETURN_NONE;
 }
 
+static PyObject *cover_ahead(PyObject *Py_UNUSED(module), PyObject *exit) {
+    const char *text = PyUnicode_AsUTF8(exit);
+    if (text == NULL)
+        return NULL;
+    sm_cover_ahead(text);
+    Py_RETURN_NONE;
+}
+
 static PyObject *cover_after_fork(PyObject *Py_UNUSED(module), PyObject *args) {
     int fd;
     const char *meta;
@@ -115,6 +123,8 @@ static PyMethodDef functions[] = {
      "Take the hook away and write the rest. No effect when nothing runs."},
     {"cover_snapshot", cover_snapshot, METH_NOARGS, "The coverage so far, as the bytes of a .seismo file."},
     {"cover_flush", cover_flush, METH_NOARGS, "Write what has changed to the file, if there is one."},
+    {"cover_ahead", cover_ahead, METH_O,
+     "cover_ahead(exit): write all and the file's end, as if the process ended now in this way; '' takes it back."},
     {"cover_after_fork", cover_after_fork, METH_VARARGS,
      "In a forked child: forget what the parent has seen and go on into fd (-1: memory; -2: stop recording)."},
     {"cover_context", cover_context, METH_O,

@@ -202,6 +202,14 @@ static PyObject *engine_flush(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(a
     Py_RETURN_NONE;
 }
 
+static PyObject *engine_ahead(PyObject *Py_UNUSED(module), PyObject *exit) {
+    const char *text = PyUnicode_AsUTF8(exit);
+    if (text == NULL)
+        return NULL;
+    sm_engine_ahead(text);
+    Py_RETURN_NONE;
+}
+
 /* Runs something of ours, or for us, that must not be seen: no event of this thread reaches any tool meanwhile. */
 static PyObject *engine_quietly(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
     if (count < 1) {
@@ -329,6 +337,8 @@ static PyMethodDef functions[] = {
     {"flush", engine_flush, METH_NOARGS, "Write what has changed to the file, if there is one."},
     {"quietly", (PyCFunction)(void (*)(void))engine_quietly, METH_FASTCALL,
      "quietly(function, *args): call it without recording what it does or how long it takes."},
+    {"ahead", engine_ahead, METH_O,
+     "ahead(exit): write all and the file's end, as if the process ended now in this way; '' takes it back."},
     {"after_fork", engine_after_fork, METH_VARARGS,
      "In a forked child: forget the parent's counts and go on into fd (-1: memory; -2: stop recording)."},
     {"status", engine_status, METH_NOARGS, "Facts about the recording that runs, or ran last."},

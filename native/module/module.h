@@ -20,6 +20,7 @@ int sm_module_add_coverage(PyObject *module);  /* cover_start, cover_stop, cover
 int sm_module_add_lifetimes(PyObject *module); /* refs_quiet, refs_mark, refs_alive ... (lifetimes.c) */
 int sm_module_add_watch(PyObject *module);     /* Watch, frame_locals ... (watch.c) */
 int sm_module_add_exit(PyObject *module);      /* exit_with (exitstatus.c) */
+int sm_module_add_processes(PyObject *module); /* hear_processes (processes.c) */
 int sm_module_add_bytecode(PyObject *module);  /* code_branches (bytecode.c) */
 
 /* The filter of a `where` expression (a str) for a profile or a trace tool: seismo.hooks._filter compiles it. A new

@@ -244,6 +244,18 @@ void sm_cover_flush(void) {
     sm_cover_unlock();
 }
 
+void sm_cover_ahead(const char *exit) {
+    sm_output *output = &sm_cover_store.output;
+    if (!sm_cover.running || sm_cover.forked || output->writer == NULL)
+        return;
+    sm_cover_lock();
+    replace(&life.exit, exit);
+    sm_cover_store.changed = true;
+    write_now(output, *exit != '\0');
+    sm_cover_store.changed = false;
+    sm_cover_unlock();
+}
+
 /* A recording into memory is an image already; one into a file is written once more, for whoever lost the file. The
  * contexts are not kept in memory, so those that have been flushed are missing there. */
 PyObject *sm_cover_snapshot(void) {

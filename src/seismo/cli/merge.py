@@ -17,6 +17,9 @@ from seismo.errors import UsageError
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Callable
+
+    from seismo.model import Recording
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -40,7 +43,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Reads all files, then writes the merged recording."""
     from seismo import model
-    from seismo.cli.files import open_recording
     from seismo.cli.report_coverage import rcfile_of, say_settings
 
     if os.path.isdir(args.output):
@@ -51,8 +53,9 @@ def run(args: Namespace) -> int:
             args.output,
             "OUT comes first: seismo merge OUT FILE...; --force overwrites it",
         )
-    recordings = [open_recording(path) for path in args.files]
-    if args.paths or any(recording.kind == "coverage" for recording in recordings):
+    openers = [_opener(path) for path in args.files]
+    if args.paths or openers[0]().kind == "coverage":
+        recordings = [opener() for opener in openers]
         from seismo.coverage.carried import for_recordings
         from seismo.coverage.paths import aliases_of, mapped
 
@@ -64,6 +67,17 @@ def run(args: Namespace) -> int:
             for folder in {str(recording.meta.get("folder") or "") for recording in recordings} - {"", os.getcwd()}:
                 aliases.add(folder, os.getcwd())
         recordings = [mapped(recording, aliases) for recording in recordings]
-    merged = model.merge(recordings)
-    merged.save(args.output)
+        model.merge(recordings).save(args.output)
+    else:
+        model.merge_into(openers, args.output)
     return 0
+
+
+def _opener(path: str) -> Callable[[], Recording]:
+    """What reads the file, any number of times."""
+    from seismo.cli.files import open_recording
+
+    if os.path.isfile(path):
+        return lambda: open_recording(path)
+    read = open_recording(path)  # standard input, or a pipe: only once
+    return lambda: read

@@ -397,6 +397,9 @@ def write_summary(path: str, screen: Screen, write: Callable[[model.Recording, T
         write(read(path), stream, screen.path, screen.coloured)
 
 
+TOO_LARGE = 16 << 20  # bytes of a recording of many processes that the process does not read again to sum it up
+
+
 class Recording:
     """A program that is recorded into a file: all that can be checked is checked before it runs.
 
@@ -446,13 +449,11 @@ class Recording:
 
     def go(self) -> int:
         """Runs the program. Returns only when there is none; raises what it raises, or SystemExit at its end."""
-        from seismo.record import children, engine
+        from seismo.record import engine, reach
 
         def begin() -> None:
             engine.hide_launcher()
-            children.wrap_exits(self.process)
-            if self.process.parts:
-                children.wrap_starts(self.process)
+            reach.hear(self.process)
             self.process.begin()
 
         def ended(how: str) -> None:
@@ -469,27 +470,33 @@ class Recording:
         if process.output is not None:
             process.output.discard()
         if process.parts:
-            try:  # noqa: SIM105  contextlib would import collections
-                os.rmdir(process.parts)
-            except OSError:
-                pass
+            from seismo.record.hook.mark import SHARED
+
+            for place in (os.path.join(process.parts, SHARED), process.parts):
+                try:  # noqa: SIM105  contextlib would import collections
+                    os.rmdir(place)
+                except OSError:
+                    pass
 
     def _end(self, output: Output) -> int:
         """After the recorder stopped: the file, the children's parts, the summary. Returns what the summary returns."""
-        from seismo.record import children
         from seismo.record.output import say
 
-        told = [output.finish(self.life)]
+        told = [output.finish(self.life)] if self.process.done else []  # else the process becomes another
         programs, sys.path = sys.path, self.path  # the program may have a json.py or a grp.py of its own beside it
         stderr = self.stderr if self.stderr >= 0 and stderr_is_open() else -1
         try:
             if self.process.parts:
-                told += children.gather(output, self.process.parts)
+                from seismo.record.gather import gather
+
+                told += gather(output, self.process.parts)
             for line in told:
                 if line and stderr >= 0:
                     say(line, stderr)
-            if stderr >= 0 or self.always:
-                screen = Screen(stderr, shown_path(output.path, self.folder), self.coloured)
+            screen = Screen(stderr, shown_path(output.path, self.folder), self.coloured)
+            if self.process.parts and os.path.getsize(output.path) > TOO_LARGE and not self.always:
+                say(f"many processes; seismo report {screen.path}   shows them", stderr)
+            elif stderr >= 0 or self.always:
                 return self.summary(output.path, screen) or 0
         except Exception as error:  # noqa: BLE001  the program has ended well: so do we
             if stderr >= 0:
@@ -501,16 +508,22 @@ class Recording:
 
 def _folder(output: Output) -> str:
     """The folder for the children's parts. Leftovers of an earlier run into the same file go with that file."""
+    from seismo.record.hook.mark import MARK, SHARED
+
     folder = f"{output.path}.parts"
     if not os.path.isfile(output.path):
         raise RecordingError("--children needs a recording that is a plain file", output.path, "name another with -o")
     try:
         if os.path.isdir(folder):
             for name in os.listdir(folder):
-                if name.endswith(".seismo"):
+                if name.endswith((".seismo", MARK)):
                     os.unlink(os.path.join(folder, name))
         else:
             os.mkdir(folder, 0o700)
+        if os.geteuid() == 0:  # who gives up root's rights can still leave a mark
+            os.chmod(folder, 0o711)
+            os.makedirs(os.path.join(folder, SHARED), exist_ok=True)
+            os.chmod(os.path.join(folder, SHARED), 0o1733)
     except OSError as error:
         raise RecordingError(f"cannot make the folder of the children: {error.strerror}", folder) from None
     return folder

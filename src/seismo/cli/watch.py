@@ -125,12 +125,12 @@ class _Run:
     def _begin(self) -> None:
         import atexit
 
-        from seismo.record import children
+        from seismo.record import reach
 
         if self.action is not None:
             self.action.load(self.call)
         atexit.register(self.finish)  # first to be registered, last to run
-        children.wrap_exits(self)  # type: ignore[arg-type]  # all it needs is finish() and verdict
+        reach.hear(self)
         self.watch.below = _frames_below()
         self.watch.__enter__()
         self.began = True
@@ -139,7 +139,28 @@ class _Run:
         self.done = True
 
     verdict = 0
-    parts = ""  # of record.children.Process
+    parts = ""  # no children are followed
+    first = True
+
+    def packed(self) -> str:
+        """Nobody is told."""
+        return ""
+
+    def before_exec(self, likely: bool) -> None:
+        """Tells what there is to tell if the program will most likely be gone; else the watch goes on."""
+        if likely and self.began and not self.done and self.pid == os.getpid():
+            if self.watch.file is not None:
+                self.watch.unwritten = self.watch.file.write(self.watch)
+            self._tell()
+            self._flush()
+
+    def exec_failed(self) -> None:
+        """The watch has not ended."""
+
+    def _flush(self) -> None:
+        for stream in {id(self.stream): self.stream, id(self.stderr): self.stderr}.values():
+            if stream is not None:
+                stream.flush()
 
     def finish(self, _how: str | None = None) -> None:
         """Ends the watch: once, and never raises. In a forked child its tables are not told."""
@@ -150,9 +171,7 @@ class _Run:
             self.watch.__exit__(None, None, None)
             if self.pid == os.getpid():
                 self._tell()
-            for stream in {id(self.stream): self.stream, id(self.stderr): self.stderr}.values():
-                if stream is not None:
-                    stream.flush()
+            self._flush()
         except Exception:  # noqa: BLE001  the program has ended well: so do we
             return
 

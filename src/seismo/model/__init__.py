@@ -8,6 +8,7 @@ rows are asked for.
 from seismo.model.builder import Builder
 from seismo.model.combine import merge
 from seismo.model.difference import DiffRow, FunctionKey, diff
+from seismo.model.joining import merge_files, merge_into
 from seismo.model.object_difference import ObjectCounts, ObjectDiffRow, ObjectKey, diff_objects
 from seismo.model.object_rows import (
     HolderRow,
@@ -47,5 +48,7 @@ __all__ = [
     "diff",
     "diff_objects",
     "merge",
+    "merge_files",
+    "merge_into",
     "read",
 ]

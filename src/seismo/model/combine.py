@@ -94,21 +94,12 @@ def merge(recordings: Iterable[Recording]) -> Recording:
     parts = [problem_losses(recording) for recording in recordings]
     _check_kinds(parts)
     texts = _Texts()
-    functions, function_maps = _merge_functions(parts)
-    order = _process_order(parts)
+    known = MergedFunctions()
+    given = [known.add(part) for part in parts]
+    functions, order = known.ordered()
+    function_maps = [[order[number] for number in numbers] for numbers in given]
     tables: Tables = {"functions": _table("functions", functions, texts)}
-    process_rows: list[dict[str, Any]] = []
-    thread_rows: list[dict[str, Any]] = []
-    thread_maps: list[dict[int, int]] = [{} for _ in parts]
-    process_maps: list[dict[int, int]] = [{0: 0} for _ in parts]  # what has no process is of the first
-    threads_of = [_threads_by_process(part) for part in parts]
-    processes = [_rows(part, "processes") for part in parts]
-    for number, (part, process) in enumerate(order):
-        process_maps[part][process] = number
-        process_rows.append(processes[part][process])
-        for row in threads_of[part].get(process, ()):
-            thread_maps[part][row["id"]] = len(thread_rows)
-            thread_rows.append({**row, "process": number})
+    thread_rows, thread_maps, process_rows, process_maps = merged_threads(parts, tree_marks(parts))
     tables["processes"] = _table("processes", process_rows, texts)
     tables["threads"] = _table("threads", thread_rows, texts)
     tables["nodes"], node_maps = _merge_nodes(parts, thread_maps, function_maps)
@@ -162,32 +153,72 @@ def with_files(
     return merge([Recording(tables, Strings.of(list(texts.index)), meta, recording.problems)])
 
 
-def _merge_functions(parts: Sequence[Recording]) -> tuple[list[dict[str, Any]], list[list[int]]]:
-    """The functions of all in the order of their keys, and for each part its ids' new ones."""
-    merged: dict[tuple[Any, ...], dict[str, Any]] = {}
-    keys_of = []
-    for part in parts:
-        rows = _rows(part, "functions")
-        keys = [tuple(row[name] for name in KEY) for row in rows]
-        keys_of.append(keys)
-        for key, row in zip(keys, rows, strict=True):
-            known = merged.setdefault(key, row)
-            known["flags"] |= row["flags"]
-    order = {key: number for number, key in enumerate(sorted(merged))}
-    return [merged[key] for key in order], [[order[key] for key in keys] for keys in keys_of]
+class MergedFunctions:
+    """The functions of any number of recordings; those of the same place are one."""
+
+    def __init__(self) -> None:
+        self._rows: list[dict[str, Any]] = []
+        self._numbers: dict[tuple[Any, ...], int] = {}
+
+    def add(self, part: Recording) -> array.array[int]:
+        """Takes a recording's functions in. Returns numbers for its ids, valid until `ordered` says the final ones."""
+        numbers = array.array("i")
+        for row in _rows(part, "functions"):
+            number = self._numbers.setdefault(tuple(row[name] for name in KEY), len(self._rows))
+            if number == len(self._rows):
+                self._rows.append(row)
+            self._rows[number]["flags"] |= row["flags"]
+            numbers.append(number)
+        return numbers
+
+    def ordered(self) -> tuple[list[dict[str, Any]], array.array[int]]:
+        """The functions in the order of their keys, and the id there of each number."""
+        numbers = [self._numbers[key] for key in sorted(self._numbers)]
+        order = array.array("i", bytes(4 * len(numbers)))
+        for place, number in enumerate(numbers):
+            order[number] = place
+        return [self._rows[number] for number in numbers], order
 
 
-def _process_order(parts: Sequence[Recording]) -> list[tuple[int, int]]:
+_Rows = list[dict[str, Any]]
+
+
+def merged_threads(
+    parts: Sequence[Recording], marks: Sequence[Sequence[int]]
+) -> tuple[_Rows, list[dict[int, int]], _Rows, list[dict[int, int]]]:
+    """The threads of all, and each part's ids' new ones; the same of processes. marks: what tree_marks says."""
+    process_rows: _Rows = []
+    thread_rows: _Rows = []
+    thread_maps: list[dict[int, int]] = [{} for _ in parts]
+    process_maps: list[dict[int, int]] = [{0: 0} for _ in parts]  # what has no process is of the first
+    threads_of = [_threads_by_process(part) for part in parts]
+    processes = [_rows(part, "processes") for part in parts]
+    for number, (part, process) in enumerate(_process_order(processes, marks)):
+        process_maps[part][process] = number
+        process_rows.append(processes[part][process])
+        for row in threads_of[part].get(process, ()):
+            thread_maps[part][row["id"]] = len(thread_rows)
+            thread_rows.append({**row, "process": number})
+    return thread_rows, thread_maps, process_rows, process_maps
+
+
+def _process_order(processes: Sequence[_Rows], marks: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
     """(part, process) in an order that follows from contents: start, then everything else, then the trees."""
     entries = []
-    for number, part in enumerate(parts):
-        rows = _rows(part, "processes")
-        marks = _tree_marks(part, len(rows)) if len(parts) > 1 else [0] * len(rows)
-        for row, mark in zip(rows, marks, strict=True):
+    for number, (rows, of_rows) in enumerate(zip(processes, marks, strict=True)):
+        for row, mark in zip(rows, of_rows, strict=True):
             values = tuple(row[name] for name, _ in SCHEMA["processes"] if name not in ("id", "start_ns"))
             entries.append(((row["start_ns"], *values, mark), (number, row["id"])))
     entries.sort(key=itemgetter(0))  # stable
     return [place for _, place in entries]
+
+
+def tree_marks(parts: Sequence[Recording]) -> list[list[int]]:
+    """For each part and process the number that tells it apart from others that are equal in all else."""
+    sizes = [len(part._raw["processes"]["id"]) for part in parts]
+    if len(parts) == 1:
+        return [[0] * sizes[0]]
+    return [_tree_marks(part, size) for part, size in zip(parts, sizes, strict=True)]
 
 
 def _tree_marks(part: Recording, processes: int) -> list[int]:
@@ -253,7 +284,7 @@ def _chosen_nodes(columns: Columns, rows: Sequence[int]) -> Columns:
     return result
 
 
-def _merge_losses(parts: Sequence[Recording], thread_maps: list[dict[int, int]]) -> list[dict[str, Any]]:
+def _merge_losses(parts: Sequence[Recording], thread_maps: Sequence[Mapping[int, int]]) -> list[dict[str, Any]]:
     sums: dict[tuple[str, int, str], int] = {}
     for part, threads in zip(parts, thread_maps, strict=True):
         for row in _rows(part, "losses"):
@@ -281,12 +312,15 @@ def _merge_meta(metas: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def problem_losses(recording: Recording) -> Recording:
     """The recording with what its file lacked as losses, so that they outlive a merge or a save."""
-    if not recording.problems:
-        return recording
-    rows = _rows(recording, "losses")
+    rows = []
     for problem in recording.problems:
         kind = "truncated" if "cut off" in problem else "chunk-bad"
         rows.append({"kind": kind, "count": 1, "thread": -1, "detail": problem})
+    return with_losses(recording, rows) if rows else recording
+
+
+def with_losses(recording: Recording, more: Sequence[dict[str, Any]]) -> Recording:
+    """The recording with more losses (kind, count, thread, detail), and with its reading's problems forgotten."""
     texts = _Texts()
     for i in range(len(recording._strings)):
         texts.index.setdefault(recording._strings[i], len(texts.index))
@@ -297,7 +331,7 @@ def problem_losses(recording: Recording) -> Recording:
         }
         for kind, table in recording._raw.items()
     }
-    tables["losses"] = _table("losses", rows, texts)
+    tables["losses"] = _table("losses", [*_rows(recording, "losses"), *more], texts)
     return Recording(tables, Strings.of(list(texts.index)), recording.meta)
 
 

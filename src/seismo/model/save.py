@@ -14,6 +14,8 @@ from seismo import _core
 from seismo.errors import RecordingError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from seismo.model.recording import Recording
 
 
@@ -46,16 +48,24 @@ def to_bytes(recording: Recording) -> bytes:
 
 
 def save(recording: Recording, path: str | os.PathLike[str]) -> None:
-    """Writes to a temporary file beside `path` and renames it: no half-written file takes the place of a whole one."""
+    """Writes the recording to a file, as `write_file` does."""
+    write_file(path, lambda fd: _write(recording, fd))
+
+
+def write_file(path: str | os.PathLike[str], write: Callable[[int | None], bytes | None]) -> None:
+    """Writes to a temporary file beside `path` and renames it: no half-written file takes the place of a whole one.
+
+    write(fd) writes to the descriptor; write(None) gives the content, for what cannot be replaced.
+    """
     target = os.fspath(path)
     if os.path.exists(target) and not os.path.isfile(target):  # /dev/stdout, a pipe: not to be replaced
-        _save_to(recording, target)
+        _save_to(write, target)
         return
     temporary = ""
     try:
         fd, temporary = tempfile.mkstemp(".part", os.path.basename(target) + ".", os.path.dirname(target) or ".")
         try:
-            _write(recording, fd)  # for its owner only, as the file is made: it holds the program's arguments
+            write(fd)  # for its owner only, as the file is made: it holds the program's arguments
             with contextlib.suppress(OSError):  # the mode of a file that is there stays
                 os.fchmod(fd, stat.S_IMODE(os.stat(target).st_mode))
         finally:
@@ -68,10 +78,10 @@ def save(recording: Recording, path: str | os.PathLike[str]) -> None:
         raise _unwritable(error, target) from None
 
 
-def _save_to(recording: Recording, target: str) -> None:
+def _save_to(write: Callable[[int | None], bytes | None], target: str) -> None:
     try:
         with open(target, "wb") as file:
-            file.write(to_bytes(recording))
+            file.write(write(None) or b"")
     except OSError as error:
         raise _unwritable(error, target) from None
 

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from seismo.errors import SeismoError
-from seismo.record import children, coverage
+from seismo.record import children, coverage, reach
 from seismo.record.output import SUFFIX, Output, replace
 
 if TYPE_CHECKING:
@@ -111,8 +111,7 @@ class Cover:
         if not self.is_worker:
             self.process.at_end = _nothing
         if follow:
-            children.wrap_exits(self.process)
-            children.wrap_starts(self.process)
+            reach.hear(self.process)
         try:
             self.process.begin()
         except BaseException:
@@ -121,7 +120,7 @@ class Cover:
 
     def _let_go(self) -> None:
         if self.process.parts:
-            children.unwrap(self.process)
+            reach.unhear(self.process)
 
     def _remove_parts(self) -> None:
         if self.parts and not self.is_worker:
@@ -191,7 +190,9 @@ class Cover:
         process = self.process
         output = process.output
         assert output is not None  # only a worker's is
-        told = [output.finish(process.life), *children.gather(output, self.parts)]
+        from seismo.record.gather import gather
+
+        told = [output.finish(process.life), *gather(output, self.parts)]
         self.notes += [line for line in told if line]
         if output.path != self.path:
             from seismo.model import merge, read

@@ -484,6 +484,10 @@ class Life:
         """Brings the file up to date."""
         _core.cover_flush()
 
+    def ahead(self, exit_: str, ask: bool = False) -> None:  # noqa: ARG002  there is nothing to ask
+        """Writes all, as if the process ended now in this way; "" takes it back."""
+        _core.cover_ahead(exit_)
+
     def write_error(self) -> int:
         """The errno of a write that failed; 0: none did."""
         return int(_core.cover_status().get("write_error") or 0)

@@ -291,6 +291,10 @@ class Life:
         """Brings the file up to date."""
         _core.flush()
 
+    def ahead(self, exit_: str, ask: bool = False) -> None:  # noqa: ARG002  what others ask at the end
+        """Writes all, as if the process ended now in this way; "" takes it back. ask: what is dear to find out, too."""
+        _core.ahead(exit_)
+
     def write_error(self) -> int:
         """The errno of a write that failed; 0: none did."""
         return int(_core.status().get("write_error") or 0)
@@ -339,11 +343,37 @@ def meta(settings: dict[str, object], recorder: str = "calltree", **more: object
         "implementation": quote(sys.implementation.name),
         "platform": quote(sys.platform),
         "executable": quote(sys.executable or ""),
-        "settings": "{" + ", ".join(f"{quote(name)}: {_value(value)}" for name, value in settings.items()) + "}",
+        "settings": _value(settings),
         "recorder": quote(recorder),
         **{name: _value(value) for name, value in more.items()},
     }
     return "{" + ", ".join(f"{quote(name)}: {value}" for name, value in fields.items()) + "}"
+
+
+def json_text(value: object) -> str:
+    """What the values of settings are as JSON: text, numbers, truth, None, lists, and dicts of these."""
+    return _value(value)
+
+
+class _Scanning:
+    """What the C scanner of json takes for its settings: those of json.loads."""
+
+    strict = True
+    object_hook = object_pairs_hook = array_hook = parse_constant = None
+    parse_float, parse_int = float, int
+
+
+def from_json(text: str) -> object:
+    """What the JSON says, read without json. ValueError for what is none."""
+    from _json import make_scanner
+
+    try:
+        value, end = make_scanner(_Scanning())(text, 0)  # type: ignore[arg-type]
+    except StopIteration:
+        end = -1
+    if end != len(text):
+        raise ValueError("this is no JSON")
+    return value
 
 
 class Json(str):
@@ -357,6 +387,8 @@ def _value(value: object) -> str:
         return str(value)
     if isinstance(value, (tuple, list)):
         return f"[{', '.join(map(_value, value))}]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{quote(name)}: {_value(one)}" for name, one in value.items()) + "}"
     if isinstance(value, bool):
         return "true" if value else "false"
     return quote(value) if isinstance(value, str) else "null" if value is None else str(value)

@@ -100,6 +100,17 @@ class Life(engine.Life):
         finally:
             _core.refs_quiet(False)
 
+    def ahead(self, exit_: str, ask: bool = False) -> None:
+        """As the engine's; ask: who holds what lives."""
+        _core.refs_quiet(True)
+        try:
+            if exit_ and ask:
+                _core.refs_end()
+                self._ask()
+            super().ahead(exit_)
+        finally:
+            _core.refs_quiet(False)
+
     def _ask(self) -> None:
         try:
             if self._leaks and _collects():

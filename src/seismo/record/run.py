@@ -7,8 +7,8 @@ waiting for threads, atexit handlers and the flushing of files are not imitated 
 - Just before an exception leaves us, sys.excepthook is replaced by one that takes our frames off the traceback, puts
   the program's hook back and calls it.
 - Our own end (stop the engine, finish the file, write the summary) is the first atexit handler to be registered and so
-  the last to run: the program's handlers and its threads are recorded. os._exit and os.exec* skip atexit handlers; they
-  are wrapped to finish the recording first.
+  the last to run: the program's handlers and its threads are recorded. os._exit and os.exec* skip atexit handlers:
+  record.reach hears of them before.
 
 Why not start the program in a fresh interpreter: that would cost a second start-up, more than all the rest together.
 """

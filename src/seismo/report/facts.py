@@ -67,6 +67,10 @@ LOSSES = {
     "branches-unknown": "{n} branch{es} left out: the file does not say where they lead",
     "tracers-dropped": "{n} file{s} that a plugin of coverage.py traced taken for Python",
     "paths-rebuilt": "paths rebuilt from {n} pair{s} of caller and callee{detail}",
+    "child-unrecorded": "{n} child process{es} could not be recorded{detail}",
+    "child-unread": "{n} part{s} of child processes could not be read{detail}",
+    "child-running": "{n} child process{es} still ran at the end: what they did is not here, but in parts that "
+    "seismo merge adds{detail}",
     "calls-unended": "{n} matched call{s} had not ended when the watch did: counted, without a time",
     "matches-lost": "{n} match{es} lost: no memory, no room on the stack, or an answer that failed",
     "limit-reached": "the watch stopped after {n} match{es}: later ones are missing",

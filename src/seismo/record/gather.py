@@ -1,0 +1,117 @@
+"""The end of a recording of several processes: their parts become one file.
+
+A process that still runs keeps its part: it is not waited for longer than a moment, and the folder stays. What is not
+in the file is said in it: who could not be recorded and has left a mark (hook/mark.py), whose part could not be read,
+who still ran.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from seismo.model import merge_files
+from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.record.children import PATIENCE
+from seismo.record.hook.mark import LINES, MARK, SHARED
+from seismo.record.output import SUFFIX
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from seismo.record.output import Output
+
+_MARK_BYTES = 8192
+_MOST_MARKS = 1000  # that are told one by one
+
+
+def gather(output: Output, folder: str) -> list[str]:
+    """Merges the parts in the folder into the output's file and removes them. Returns what to tell the user."""
+    from seismo.model import read
+
+    paths = [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(SUFFIX)]
+    alive = _still_written(paths)
+    losses, marks = _marks(folder)
+    merged, told, parts = [], [], []
+    for path in paths:
+        if path in alive:
+            continue
+        try:
+            if os.path.getsize(path):
+                read(path)
+                parts.append(path)
+            merged.append(path)
+        except Exception as error:  # noqa: BLE001  the others are not lost with it
+            told.append(f"a child's part is left where it is: {error}")
+            losses.append(_loss("child-unread", 1, path))
+    if alive:
+        told.append(f"{len(alive)} child processes still run; add their parts later: seismo merge OUT {folder}/*")
+        losses.append(_loss("child-running", len(alive), folder))
+    if parts or losses:
+        result = f"{output.path}.{os.getpid()}.tmp"
+        merge_files([output.path, *parts], result, losses)
+        os.replace(result, output.path)
+    for path in (*merged, *marks):
+        os.unlink(path)
+    for place in (os.path.join(folder, SHARED), folder):
+        try:  # noqa: SIM105
+            os.rmdir(place)
+        except OSError:
+            pass  # there is none, or it is not empty: told
+    return told
+
+
+def _loss(kind: str, count: int, detail: str) -> dict[str, Any]:
+    return {"kind": kind, "count": count, "thread": -1, "detail": detail}
+
+
+def _marks(folder: str) -> tuple[list[dict[str, Any]], list[str]]:
+    """The losses that the marks in the folder tell, and the marks' paths."""
+    losses, paths = [], []
+    for place in (folder, os.path.join(folder, SHARED)):
+        names = sorted(os.listdir(place)) if os.path.isdir(place) else []
+        paths += [os.path.join(place, name) for name in names if name.endswith(MARK)]
+    for path in paths[:_MOST_MARKS]:
+        said = dict(zip(LINES, _lines(path), strict=False))
+        who = f"{said.get('argv', '')} (pid {said.get('pid', '?')}, Python {said.get('version', '?')})"
+        losses.append(_loss("child-unrecorded", 1, f"{who}: {said.get('why', 'it does not say why')}"))
+    if len(paths) > _MOST_MARKS:
+        losses.append(_loss("child-unrecorded", len(paths) - _MOST_MARKS, "and others"))
+    return losses, paths
+
+
+def _lines(path: str) -> list[str]:
+    """What a mark says. Anybody may have written it."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return []
+    try:
+        return os.read(fd, _MARK_BYTES).decode("ascii", "replace").split("\n")
+    except OSError:
+        return []
+    finally:
+        os.close(fd)
+
+
+def _still_written(paths: list[str]) -> set[str]:
+    """Those of the parts that a living process holds, after a moment's patience."""
+    import fcntl
+    from time import monotonic, sleep
+
+    until = monotonic() + PATIENCE
+    alive = set(paths)
+    while True:
+        for path in sorted(alive):
+            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                if os.path.samestat(os.fstat(fd), os.stat(path)):  # else its writer has just put another in its place
+                    alive.discard(path)
+            except BlockingIOError:
+                pass
+            finally:
+                os.close(fd)
+        if not alive or monotonic() > until:
+            return alive
+        sleep(0.005)
