@@ -124,6 +124,17 @@ static inline int sm_reftracer_tells(void) {
     return Py_Version >= 0x030F0000;
 }
 
+/* From a signal's handler on the main thread: have it look for pending calls before its next instruction. Up to 3.12 a
+ * call that another thread has asked for is noticed when threads take turns. */
+#if PY_VERSION_HEX < 0x030D0000
+PyAPI_FUNC(void) _PyEval_SignalReceived(PyInterpreterState *interp);
+#endif
+static inline void sm_look_for_pending_calls(void) {
+#if PY_VERSION_HEX < 0x030D0000
+    _PyEval_SignalReceived(PyInterpreterState_Main());
+#endif
+}
+
 /* The running thread's state, NULL without one. Its id is never used again, as its address may be. */
 static inline PyThreadState *sm_tstate_unchecked(void) {
 #if PY_VERSION_HEX >= 0x030D0000

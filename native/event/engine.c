@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/random.h"
 #include "compat/runtime.h"
+#include "event/ending.h"
 #include "event/threads.h"
 #include "event/ticker.h"
 
@@ -99,8 +100,19 @@ static void begin(void) {
     plan_flush(sm_engine.start_ticks, sm_engine_interval(0));
 }
 
+/* The process dies of a signal, and nothing of it runs any more: what is kept goes into the file, with its end. */
+static void end_by_signal(const char *name) {
+    if (!sm_engine.running || sm_engine.forked || sm_engine.output.writer == NULL)
+        return;
+    sm_engine_look_away();
+    sm_ticker_stop();
+    replace_text(&sm_engine.exit, name);
+    sm_engine_write(&sm_engine.output, true);
+}
+
 static int open_output(int fd) {
     sm_output_close(&sm_engine.output);
+    sm_ending_want(SM_ENDING_ENGINE, fd >= 0 ? end_by_signal : NULL);
     if (fd < 0)
         return 0;
     sm_writer *writer = sm_writer_new(fd);
@@ -223,6 +235,7 @@ static int start(const sm_pair *main, const sm_pair *beside, const sm_settings *
         sm_engine.beside = *beside;
     sm_engine.from_here = !running;
     if (turn_on() < 0) {
+        sm_ending_want(SM_ENDING_ENGINE, NULL);
         sm_output_close(&sm_engine.output);
         return -1;
     }
@@ -263,6 +276,7 @@ void sm_engine_stop(const char *exit) {
         sm_engine_write(&sm_engine.output, true);
     sm_engine.running = false;
     hold_codes(false);
+    sm_ending_want(SM_ENDING_ENGINE, NULL);
 }
 
 void sm_engine_flush(void) {
@@ -342,6 +356,7 @@ int sm_engine_after_fork(int fd, const char *meta) {
         return 0;
     if (fd == -2) {
         stop_sources();
+        sm_ending_want(SM_ENDING_ENGINE, NULL);
         sm_engine.running = sm_engine.forked = false;
         hold_codes(false);
         return 0;

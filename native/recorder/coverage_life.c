@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "compat/runtime.h"
+#include "event/ending.h"
 #include "event/engine.h"
 #include "event/filter.h"
 #include "event/text.h"
@@ -128,6 +129,17 @@ static void write_changes(void) {
 
 /* ---- start ---- */
 
+/* The process dies of a signal, and nothing of it runs any more. */
+static void end_by_signal(const char *name) {
+    sm_output *output = &sm_cover_store.output;
+    if (!sm_cover.running || sm_cover.forked || output->writer == NULL)
+        return;
+    replace(&life.exit, name);
+    sm_cover_lock();
+    write_now(output, true);
+    sm_cover_unlock();
+}
+
 static int open_output(int fd) {
     sm_cover_store_state *store = &sm_cover_store;
     sm_output_close(&store->output);
@@ -140,6 +152,7 @@ static int open_output(int fd) {
         PyErr_NoMemory();
         return -1;
     }
+    sm_ending_want(SM_ENDING_COVERAGE, fd >= 0 ? end_by_signal : NULL);
     sm_cover_flush_begin(fd >= 0 ? life.flush_ns : 0, sm_cover.counts, write_changes);
     return 0;
 }
@@ -193,6 +206,7 @@ int sm_cover_start(const sm_cover_source *source, const sm_cover_settings *setti
     sm_cover.running = true;
     if (source->start() < 0) {
         sm_cover.running = false;
+        sm_ending_want(SM_ENDING_COVERAGE, NULL);
         sm_cover_flush_end();
         release_codes();
         sm_output_close(&sm_cover_store.output);
@@ -216,6 +230,7 @@ void sm_cover_stop(const char *exit) {
     if (!sm_cover.running)
         return;
     look_after_hook();
+    sm_ending_want(SM_ENDING_COVERAGE, NULL);
     sm_cover_flush_end();
     sm_cover.source->stop();
     life.interpreters = sm_interpreters_made() - life.interpreters_gone;
@@ -319,6 +334,7 @@ int sm_cover_after_fork(int fd, const char *meta) {
     if (!sm_cover.running)
         return 0;
     if (fd == -2) {
+        sm_ending_want(SM_ENDING_COVERAGE, NULL);
         sm_cover_flush_end();
         sm_cover.source->stop();
         sm_cover.running = sm_cover.forked = false;

@@ -1,0 +1,189 @@
+"""A program that dies of a signal that it does not handle: its recording has an end, and it dies as it would bare."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from seismo.model import read
+
+VERBS = ["profile", "lines", "cover", "refs"] if sys.version_info >= (3, 13, 3) else ["profile", "lines", "cover"]
+WORK = "import os, signal, sys, threading, time\ndef work(): pass\n"
+
+# Where the signal finds the program. READY is printed first; what comes after the signal must never be.
+PLACES = {
+    "python": "work()\nprint('READY', flush=True)\nwhile True: pass",
+    "sleep": "work()\nprint('READY', flush=True)\ntime.sleep(60)\nprint('ALIVE')",
+    "input": "work()\nprint('READY', flush=True)\nsys.stdin.read()\nprint('ALIVE')",
+    "thread": "threading.Thread(target=lambda: time.sleep(60)).start()\nwork()\nprint('READY', flush=True)",
+    "itself": "work()\nprint('READY', flush=True)\nos.kill(os.getpid(), NUMBER)\nprint('ALIVE')",
+    "raised": "work()\nprint('READY', flush=True)\nsignal.raise_signal(NUMBER)\nprint('ALIVE')",
+}
+
+
+def popen(tmp_path, program, *words, verb="profile", number=signal.SIGTERM):
+    (tmp_path / "app.py").write_text(WORK + program.replace("NUMBER", str(int(number))))
+    options = [verb, "-q", "-o", "a.seismo", "--flush", "1000", *words, "app.py"]
+    return subprocess.Popen(
+        [sys.executable, "-m", "seismo", *options],
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def ended(recording, name="SIGTERM"):
+    """The recording has an end: what ran since the last flush is in it."""
+    assert recording.problems == []
+    assert "cut-short" not in list(recording.losses["kind"])
+    assert [row.exit for row in recording.processes] == [name]
+    if recording.kind in ("calltree", "linetimes", "coverage"):
+        assert "work" in list(recording.functions["qualname"])
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("verb", VERBS)
+def test_wherever_it_finds_the_program(tmp_path, verb, place):
+    with popen(tmp_path, PLACES[place], verb=verb) as child:
+        assert child.stdout.readline() == "READY\n"
+        if "NUMBER" not in PLACES[place]:
+            child.send_signal(signal.SIGTERM)
+        assert child.wait(60) == -signal.SIGTERM
+        assert child.stdout.read() == ""
+        assert child.stderr.read() == ""
+    ended(read(tmp_path / "a.seismo"))
+
+
+def test_a_terminal_that_hangs_up(tmp_path):
+    with popen(tmp_path, PLACES["sleep"]) as child:
+        child.stdout.readline()
+        child.send_signal(signal.SIGHUP)
+        assert child.wait(60) == -signal.SIGHUP
+    ended(read(tmp_path / "a.seismo"), "SIGHUP")
+
+
+def test_while_c_code_holds_the_interpreter(tmp_path):
+    """It dies all the same, soon; and if the end could not be had, the file says that it is missing."""
+    program = "work()\nprint('READY', flush=True)\nsum(range(10**15))\nprint('ALIVE')"
+    with popen(tmp_path, program) as child:
+        child.stdout.readline()
+        child.send_signal(signal.SIGTERM)
+        assert child.wait(60) == -signal.SIGTERM
+        assert child.stdout.read() == ""
+    recording = read(tmp_path / "a.seismo")
+    assert ("cut-short" in list(recording.losses["kind"])) == (recording.processes[0].exit == "")
+
+
+def test_a_forked_child(tmp_path):
+    program = (
+        "pid = os.fork()\nif not pid:\n    work()\n    print('READY', os.getpid(), flush=True)\n    time.sleep(60)\n"
+        "print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))"
+    )
+    with popen(tmp_path, program) as child:
+        pid = int(child.stdout.readline().split()[1])
+        os.kill(pid, signal.SIGTERM)
+        assert child.stdout.read() == "-15\n"
+        assert child.wait(60) == 0
+    ended(read(tmp_path / f"a-{pid}.seismo"))
+
+
+def test_after_a_fork(tmp_path):
+    """The thread that does it is away while a program forks, so that os.fork does not warn, and comes back."""
+    program = (
+        "pid = os.fork()\nif not pid: os._exit(0)\nos.waitpid(pid, 0)\nwork()\n"
+        "for _ in range(1000): work()\nprint('READY', flush=True)\ntime.sleep(60)"
+    )
+    with popen(tmp_path, program) as child:
+        child.stdout.readline()
+        child.send_signal(signal.SIGTERM)
+        assert child.wait(60) == -signal.SIGTERM
+        assert child.stderr.read() == ""
+    ended(read(tmp_path / "a.seismo"))
+
+
+def test_what_the_program_sees(tmp_path):
+    program = """
+work()
+print('READY', flush=True)
+assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+assert signal.signal(signal.SIGHUP, signal.SIG_IGN) is signal.SIG_DFL
+os.kill(os.getpid(), signal.SIGHUP)
+heard = []
+assert signal.signal(signal.SIGTERM, lambda *_: heard.append(1)) is signal.SIG_DFL
+os.kill(os.getpid(), signal.SIGTERM)
+assert heard == [1]
+import subprocess
+caught = "next(line for line in open('/proc/self/status') if line.startswith('SigCgt'))"
+told = subprocess.check_output([sys.executable, '-c', f"print(int({caught}.split()[1], 16) >> 14 & 1)"])
+assert told == b"0\\n", told
+import asyncio
+async def main():
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, heard.append, 2)
+    os.kill(os.getpid(), signal.SIGTERM)
+    while len(heard) < 2: await asyncio.sleep(0)
+    loop.remove_signal_handler(signal.SIGTERM)
+asyncio.run(main())
+assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+print('READY', flush=True)
+signal.raise_signal(signal.SIGTERM)
+print('ALIVE')
+"""
+    with popen(tmp_path, program) as child:
+        out, err = child.communicate()
+        assert (out, err, child.returncode) == ("READY\nREADY\n", "", -signal.SIGTERM)
+    ended(read(tmp_path / "a.seismo"))
+
+
+def test_a_handler_of_c_code_stays(tmp_path):
+    program = (
+        "import faulthandler\nfaulthandler.register(signal.SIGTERM, file=sys.stdout)\nos.kill(os.getpid(), 15)\n"
+        "work()\nprint('ALIVE')"
+    )
+    with popen(tmp_path, program) as child:
+        out, _ = child.communicate()
+        assert child.returncode == 0
+        assert out.endswith("ALIVE\n")
+        assert "most recent call first" in out
+    assert read(tmp_path / "a.seismo").processes[0].exit == "0"
+
+
+def test_a_session_in_a_program(tmp_path):
+    """While it records into a file; before and after, the signal has the disposition that it has bare."""
+    program = """
+import signal, sys, time, seismo
+def caught():  # without those of the system's own
+    line = next(line for line in open('/proc/self/status') if line.startswith('SigCgt'))
+    return int(line.split()[1], 16) & 2**31 - 1
+def work(): pass
+before = caught()
+with seismo.profile(output=sys.argv[1]): work()
+assert caught() == before
+with seismo.profile(): assert caught() == before
+with seismo.profile(output=sys.argv[1]):
+    work()
+    signal.raise_signal(signal.SIGTERM)
+"""
+    path = tmp_path / "a.seismo"
+    assert subprocess.run([sys.executable, "-c", program, path]).returncode == -signal.SIGTERM
+    ended(read(path))
+
+
+def can_unshare():
+    words = ["unshare", "--pid", "--fork", "true"]
+    return shutil.which("unshare") is not None and subprocess.run(words, capture_output=True).returncode == 0
+
+
+@pytest.mark.skipif(not can_unshare(), reason="no namespace of process numbers can be made here")
+def test_process_1_ignores_it(tmp_path):
+    program = "assert os.getpid() == 1\nos.kill(1, signal.SIGTERM)\nwork()\nprint('ALIVE')"
+    (tmp_path / "app.py").write_text(WORK + program)
+    words = ["unshare", "--pid", "--fork", sys.executable, "-m", "seismo", "profile", "-q", "-o", "a.seismo", "app.py"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.stdout, done.returncode) == ("ALIVE\n", 0), done.stderr
+    ended(read(tmp_path / "a.seismo"), "0")
