@@ -24,6 +24,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_file(parser)
     parser.add_argument("-f", "--format", metavar="FORMAT", help="the format, by name (see --list)")
     parser.add_argument("-o", "--output", metavar="OUT", help="the file to write (default: standard output)")
+    parser.add_argument("--force", action="store_true", help="overwrite OUT even if it is not known to be seismo's")
     parser.add_argument(
         "--weight",
         metavar="WHAT",
@@ -51,6 +52,7 @@ def run(args: Namespace) -> int:
     from seismo.cli.report_coverage import rcfile_of, say_settings
     from seismo.coverage.carried import for_recording
     from seismo.formats.covered import settings_of, use
+    from seismo.formats.output import check_free
 
     args.file = or_newest(args.file)
     if not args.format and not args.output:
@@ -66,6 +68,8 @@ def run(args: Namespace) -> int:
         )
     if entry.needs_sources and entry.holds(formats.kind_of(recording)):
         use(recording, for_recording(recording, rcfile=rcfile))
+    if args.output and args.output != "-":
+        check_free(args.output, args.force, entry.mark)
     formats.write(recording, args.output, entry.name, args.weight or "")
     if entry.needs_sources:
         say_settings(settings_of(recording))

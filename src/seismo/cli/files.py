@@ -108,3 +108,11 @@ def _recordings_in(folder: str) -> str:
     """A hint: the newest recordings of the folder."""
     found = newest(folder)[:3]
     return f"the newest recordings there: {', '.join(found)}" if found else f"to {MAKE_ONE}"
+
+
+def check_pages(path: str, force: bool) -> None:
+    """Raises FormatError where a file is that is no page of ours, unless it is to be overwritten by force."""
+    from seismo.formats.output import check_free
+    from seismo.report.page import MARK
+
+    check_free(path, force, MARK.encode())

@@ -71,6 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="everything: all functions, the whole tree, all contexts")
     pages = "write HTML pages instead: of coverage into a folder, of lines or objects into a file"
     parser.add_argument("--html", metavar="OUT", help=pages)
+    parser.add_argument("--force", action="store_true", help="overwrite OUT even if it is not known to be seismo's")
     add_color(parser)
     what = parser.add_argument_group("of calls: what to show")
     what.add_argument("--tree", action="store_true", help="the call tree only, and more of it")
@@ -277,8 +278,10 @@ def _lines(args: argparse.Namespace, recording: Recording) -> int:
     if args.sort and args.sort not in ORDERS:
         raise UsageError(f"lines cannot be sorted by {args.sort}", hint=f"it is one of {', '.join(ORDERS)}")
     if args.html:
+        from seismo.cli.files import check_pages
         from seismo.report.page import write_lines
 
+        check_pages(args.html, args.force)
         write_lines(recording, args.html)
         return 0
     where: Expression | None = about_functions(args.where) if args.where else None

@@ -140,7 +140,10 @@ def run(args: Namespace, recording: Recording) -> int:
     if args.conditions:
         _conditions(paper, report, args.all)
     elif args.html:
+        from seismo.cli.files import check_pages
+
         say_settings(settings)
+        check_pages(os.path.join(args.html, "index.html"), args.force)
         _pages(args.html, report, settings)
     else:
         view = View.of(settings)

@@ -44,8 +44,10 @@ def run(args: Namespace, recording: Recording) -> int:
         if args.by or args.type or args.sort:
             given = next(name for name in ("by", "type", "sort") if getattr(args, name))
             raise UsageError(f"--{given} is not for the HTML page", hint="its tables can be sorted and filtered there")
+        from seismo.cli.files import check_pages
         from seismo.report.page import write_objects
 
+        check_pages(args.html, args.force)
         write_objects(recording, args.html)
         return 0
     if args.by in ("line", "path") and not len(recording.objects):

@@ -75,7 +75,7 @@ class Format:
     tools that put a number at the end. `lost` says what of a recording the format cannot hold, `kept` what reading
     returns. `of` are the kinds of recordings that it is for; empty for one that holds all kinds. `needs_sources`:
     writing reads the recorded program's sources as well. `stacks` writes the stacks of a recording of objects instead
-    of `writer`, weighted by one of WEIGHTS.
+    of `writer`, weighted by one of WEIGHTS. `mark` is what the beginning of each file of ours has; empty: nothing.
     """
 
     name: str
@@ -90,6 +90,7 @@ class Format:
     of: tuple[str, ...] = (CALLS,)
     needs_sources: bool = False
     stacks: Callable[[Recording, ByteSink, str], None] | None = None
+    mark: bytes = b""
 
     def write(self, recording: Recording, file: ByteSink, weight: str = "") -> None:
         """Writes all of the recording that the format can hold to a file that is open for bytes.

@@ -318,4 +318,5 @@ FORMAT = Format(
     lost="paths beyond caller and callee, resumes, exceptions, awaits, errors, lower bounds",
     kept="processes and threads, calls and own time of functions, calls and total time of callers; "
     "the tree is rebuilt from them",
+    mark=b"creator: seismo",
 )

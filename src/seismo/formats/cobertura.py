@@ -289,4 +289,5 @@ FORMAT = Format(
     kept="lines with their counts; branches, of seismo's own files",
     of=(COVERAGE,),
     needs_sources=True,
+    mark=b'version="seismo ',
 )

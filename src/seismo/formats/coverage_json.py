@@ -203,4 +203,5 @@ FORMAT = Format(
     kept="executed lines, taken branches, contexts",
     of=(COVERAGE,),
     needs_sources=True,
+    mark=b'"version":"seismo ',
 )

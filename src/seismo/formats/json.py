@@ -177,4 +177,5 @@ FORMAT = Format(
     lost="nothing of the model; the measurements behind the errors",
     kept="processes, threads, functions, paths, counts, own and awaited times, flags, losses, objects; not the errors",
     of=(CALLS, OBJECTS),
+    mark=b'{"format":"seismo"',
 )

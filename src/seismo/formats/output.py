@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from seismo.formats.base import ByteSink
 
 
+_START = 4096  # bytes that a mark is looked for in
+
+
 class _Encoded:
     """A text file that takes the bytes of UTF-8 text."""
 
@@ -62,6 +65,29 @@ def into_stdout(binary: bool, what: str) -> ByteSink:
     if binary and out.isatty():
         raise FormatError(f"{what} is a binary format and standard output is a terminal", hint="give a file: -o FILE")
     return into_file(out, binary, what)
+
+
+def check_free(path: str, force: bool, mark: bytes) -> None:
+    """Raises FormatError where a file is that may be anybody's, unless it is to be overwritten by force.
+
+    Free are a name without a file, an empty file, what is no plain file (a pipe, /dev/null), and a file of the same
+    kind that we wrote: its beginning has the mark. A kind without one has no room for a word about who wrote it.
+    """
+    try:
+        if force or not stat.S_ISREG(os.stat(path).st_mode):
+            return
+        with open(path, "rb") as file:
+            start = file.read(_START)
+    except FileNotFoundError:
+        return
+    except OSError:  # whoever may not read it does not know whose it is
+        start = b"?"
+    if start and not (mark and mark in start):
+        raise FormatError(
+            "this file is there already, and nothing in it says that it is such a file of seismo's",
+            where=path,
+            hint="--force overwrites it; or name another",
+        )
 
 
 @contextmanager

@@ -31,4 +31,5 @@ FORMAT = Format(
     lost="nothing",
     kept="everything",
     of=(),
+    mark=b"\x8fseismo\n",
 )

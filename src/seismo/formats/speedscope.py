@@ -240,4 +240,5 @@ FORMAT = Format(
     kept="threads, functions, paths and own times",
     of=(CALLS, OBJECTS),
     stacks=_write_objects,
+    mark=b'"exporter":"seismo"',
 )

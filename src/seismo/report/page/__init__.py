@@ -10,7 +10,8 @@ recorded program stands in a script or a style: the script reads it from element
 """
 
 from seismo.report.page.coverage import write_coverage
+from seismo.report.page.document import MARK
 from seismo.report.page.lines import write_lines
 from seismo.report.page.objects import write_objects
 
-__all__ = ["write_coverage", "write_lines", "write_objects"]
+__all__ = ["MARK", "write_coverage", "write_lines", "write_objects"]

@@ -83,6 +83,9 @@ def _hash(content: str) -> str:
     return base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
 
 
+MARK = '<meta name="generator" content="seismo">'  # by which a page of ours is known again
+
+
 @functools.cache
 def _head() -> str:
     style, script = _asset("style.css"), _asset("script.js")
@@ -91,6 +94,7 @@ def _head() -> str:
         "base-uri 'none'; form-action 'none'"
     )
     return (
+        f"{MARK}\n"
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
