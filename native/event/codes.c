@@ -1,5 +1,6 @@
 #include "event/codes.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -56,6 +57,8 @@ static bool resize(uint32_t logarithm) {
 }
 
 sm_code_entry *sm_code_entry_make(PyCodeObject *code) {
+    assert(code != NULL && PyCode_Check(code));
+    assert(PyGILState_Check());
     sm_code_entry *entry = sm_code_entry_of(code);
     if (entry != NULL || users.holders == 0)
         return entry;
@@ -72,6 +75,7 @@ sm_code_entry *sm_code_entry_make(PyCodeObject *code) {
 }
 
 static void take_out(sm_code_place *gap) {
+    assert(gap->code != NULL && sm_codes.count > 0);
     sm_code_place *places = sm_codes.places;
     uint32_t mask = sm_codes.mask, free = (uint32_t)(gap - places);
     for (uint32_t i = (free + 1) & mask; places[i].code != NULL; i = (i + 1) & mask) {
@@ -103,11 +107,13 @@ static void died(const PyCodeObject *code) {
 }
 
 void sm_codes_hold(void) {
+    assert(PyGILState_Check());
     if (users.holders++ == 0)
         sm_code_deaths_begin(died);
 }
 
 void sm_codes_release(void) {
+    assert(users.holders > 0 && PyGILState_Check());
     if (--users.holders > 0)
         return;
     sm_code_deaths_end();
@@ -123,6 +129,7 @@ bool sm_codes_held(void) {
 }
 
 void sm_codes_tell(sm_code_user user, void (*function)(sm_code_entry *entry)) {
+    assert(user < SM_CODE_USERS && function != NULL);
     users.died[user] = function;
 }
 

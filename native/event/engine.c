@@ -1,5 +1,6 @@
 #include "event/engine.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -244,6 +245,8 @@ static int start(const sm_pair *main, const sm_pair *beside, const sm_settings *
 
 int sm_engine_start(const sm_pair *main, const sm_pair *beside, const sm_settings *settings, bool calibrate,
                     bool running, int fd, const char *meta) {
+    assert(PyGILState_Check() && !sm_engine.running);
+    assert(main->recorder != NULL && main->source != NULL && meta != NULL);
     hold_codes(true);
     int result = start(main, beside, settings, calibrate, running, fd, meta);
     if (result < 0)
@@ -294,6 +297,7 @@ void sm_engine_flush(void) {
 }
 
 void sm_engine_tick(sm_thread *Py_UNUSED(thread)) {
+    assert(PyGILState_Check() && sm_engine.source != NULL);
     if (sm_engine.forked) {
         sm_engine.next_flush = UINT64_MAX; /* until the child has said how it goes on */
         return;
@@ -323,6 +327,7 @@ void sm_engine_ahead(const char *exit) {
 }
 
 PyObject *sm_engine_snapshot(void) {
+    assert(PyGILState_Check());
     if (sm_engine.recorder == NULL) {
         PyErr_SetString(PyExc_RuntimeError, "nothing has been recorded yet");
         return NULL;
@@ -351,6 +356,7 @@ PyObject *sm_engine_snapshot(void) {
 }
 
 int sm_engine_after_fork(int fd, const char *meta) {
+    assert(PyGILState_Check() && fd >= -2);
     sm_output_close(&sm_engine.output);
     if (!sm_engine.running)
         return 0;

@@ -1,5 +1,6 @@
 #include "event/function.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -194,14 +195,18 @@ static bool is_plain_lambda(PyCodeObject *code) {
 }
 
 sm_function *sm_function_of_code(PyCodeObject *code, PyObject *globals) {
+    assert(functions.ready && PyCode_Check(code));
+    sm_code_entry *known = sm_code_entry_of(code);
+    if (SM_LIKELY(known != NULL && known->function != NULL && *known->function->module != '\0'))
+        return known->function;
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback); /* events of an unwinding frame come with an exception in flight */
     /* Nothing below makes a Python object: this is called in the middle of making one. */
     sm_code_entry *entry = sm_code_entry_make(code);
     sm_function *function = entry != NULL ? entry->function : NULL;
     if (function != NULL) {
-        PyObject *known = SM_UNLIKELY(*function->module == '\0') ? module_of(globals) : NULL;
-        char *name = known != NULL ? sm_copy_text(known) : NULL;
+        PyObject *module = SM_UNLIKELY(*function->module == '\0') ? module_of(globals) : NULL;
+        char *name = module != NULL ? sm_copy_text(module) : NULL;
         if (name != NULL)
             name_module(function, name);
         goto done;
@@ -264,6 +269,7 @@ static bool names(const sm_function *function, const char *name) {
 }
 
 sm_function *sm_function_of_c(const void *key, PyObject *callable) {
+    assert(functions.ready && key != NULL && callable != NULL);
     if (!grow_c_table())
         return NULL;
     c_entry *entry = c_slot(key);

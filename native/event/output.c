@@ -1,5 +1,6 @@
 #include "event/output.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -73,6 +74,7 @@ static void write_function(sm_output *output, const sm_function *function, sm_ou
 }
 
 uint32_t sm_output_function_number(sm_output *output, const sm_function *function) {
+    assert(output->writer != NULL && function->id < sm_functions_count());
     if (function->id >= output->functions_size) {
         uint32_t size = sm_functions_count() + 256;
         sm_output_function *grown = sm_realloc(output->functions, size * sizeof *grown);
@@ -91,6 +93,7 @@ uint32_t sm_output_function_number(sm_output *output, const sm_function *functio
 }
 
 void sm_output_loss(sm_output *output, const char *kind, uint64_t count, int64_t thread, const char *detail) {
+    assert(output->writer != NULL && kind != NULL && *kind != '\0' && detail != NULL);
     uint32_t id = output->losses++; /* always the same order, so that a later flush replaces the row */
     uint64_t bit = id < 64 ? (uint64_t)1 << id : 0;
     if (count == 0 && (output->told & bit) == 0)
@@ -130,6 +133,7 @@ static int64_t now_unix_ns(void) {
 }
 
 void sm_output_process(sm_output *output, const sm_about *about) {
+    assert(output->writer != NULL && about != NULL);
     int64_t row[SM_MAX_COLUMNS] = {0};
     row[SM_PROCESSES_PID] = getpid();
     row[SM_PROCESSES_PPID] = getppid();

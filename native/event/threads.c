@@ -8,6 +8,7 @@
  * neighbour (the stack grew or shrank: nothing to do) or another stack: then the frames are walked and the recorder
  * compares its path with them. A switch is thus found at its first event, whatever made it, and costs nobody else
  * anything. Greenlets that run at the same path need no repair at all, since the recorder keeps no state of a frame. */
+#include <assert.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -396,6 +397,7 @@ static void find_group(sm_thread *thread) {
 }
 
 void sm_engine_name(sm_thread *thread, PyCodeObject *code, PyObject *self) {
+    assert(thread == sm_this_thread && thread->nameless > 0);
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     bool first = thread->nameless-- == NAMELESS, folded = thread->home != thread;
@@ -410,6 +412,7 @@ void sm_engine_name(sm_thread *thread, PyCodeObject *code, PyObject *self) {
 }
 
 void sm_engine_repair(sm_thread *thread, bool entering) {
+    assert(thread == sm_this_thread && PyGILState_Check());
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     sm_engine_pause(thread);

@@ -22,6 +22,7 @@
  */
 #include "file/writer.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -86,6 +87,7 @@ void sm_writer_free(sm_writer *w) {
 /* ---- taking in ---- */
 
 uint64_t sm_writer_string(sm_writer *w, const char *text, size_t length) {
+    assert(w != NULL && (text != NULL || length == 0));
     if (length == 0) {
         return 0;
     }
@@ -108,6 +110,7 @@ uint64_t sm_writer_string(sm_writer *w, const char *text, size_t length) {
 }
 
 void sm_writer_meta(sm_writer *w, const char *json, size_t length) {
+    assert(w != NULL && json != NULL);
     uint8_t *to = sm_buffer_reserve(&w->meta, SM_VARINT_MAX + length);
     if (to == NULL) {
         fail(w, ENOMEM);
@@ -144,6 +147,7 @@ static void compact(pending *p, int columns) {
 }
 
 void sm_writer_row(sm_writer *w, sm_table_kind table, const int64_t *ints, const double *floats) {
+    assert(w != NULL && ints != NULL && (unsigned)table < SM_TABLES);
     pending *p = &w->tables[table];
     int columns = sm_tables[table].columns;
     if (p->rows >= ROWS_A_CHUNK && !w->stuck) {
@@ -419,10 +423,12 @@ static bool flush_all(sm_writer *w) {
 }
 
 void sm_writer_flush(sm_writer *w) {
+    assert(w != NULL);
     w->stuck = !flush_all(w);
 }
 
 void sm_writer_finish(sm_writer *w) {
+    assert(w != NULL);
     sm_writer_flush(w);
     if (!w->stuck && chunk_begin(w)) {
         bool built = sm_buffer_append_varint(&w->out, w->index_count) == 0 &&

@@ -1,6 +1,7 @@
 /* The calltree's slow paths: a path never taken, a stack that does not fit, the clock. calltree.h tells the story. */
 #include "recorder/calltree.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -49,6 +50,8 @@ static void account(sm_node *node, const sm_segment *ended) {
 }
 
 void sm_tree_clock(sm_thread *thread, sm_node *from, uint64_t now) {
+    assert(thread == sm_this_thread && thread->session == sm_engine.session);
+    assert(from != NULL && sm_tree_of(thread)->node != NULL);
     sm_tree_thread *tree = sm_tree_of(thread);
     sm_node *node = tree->node;
     sm_segment ended = sm_segments_end(thread, &tree->segments, node->step, now);
@@ -152,6 +155,7 @@ static sm_tree_function *function_of(const void *key, sm_function_kind kind, PyO
 }
 
 sm_node *sm_tree_find(sm_thread *thread, const void *key, sm_function_kind kind, PyObject *object) {
+    assert(thread == sm_this_thread && key != NULL && object != NULL);
     sm_tree_thread *tree = sm_tree_of(thread);
     if (tree->fold_count == 0) {
         sm_node *child = sm_node_child(tree->node, key);
@@ -224,6 +228,7 @@ static bool is_own(const void *code) {
 }
 
 bool sm_tree_leave_slow(sm_thread *thread, const void *key, sm_leaving how) {
+    assert(thread == sm_this_thread && key != NULL);
     if (sm_tree_hides(key))
         return false;
     if (!leave_inner(thread, NULL, key, how)) /* a frame that the path does not know: look at those below it */
@@ -232,6 +237,7 @@ bool sm_tree_leave_slow(sm_thread *thread, const void *key, sm_leaving how) {
 }
 
 bool sm_tree_c_leave_slow(sm_thread *thread, const void *caller, const void *key, sm_leaving how) {
+    assert(thread == sm_this_thread && caller != NULL && key != NULL);
     sm_tree_thread *tree = sm_tree_of(thread);
     if (!sm_tree_hides(caller)) {
         (void)leave_inner(thread, caller, key, how); /* else it was running at the start already */
@@ -248,6 +254,7 @@ bool sm_tree_c_leave_slow(sm_thread *thread, const void *caller, const void *key
 }
 
 bool sm_tree_calls_from(sm_thread *thread, const void *caller) {
+    assert(thread == sm_this_thread && caller != NULL);
     if (sm_tree_hides(caller))
         return !is_own(caller);
     sm_tree_thread *tree = sm_tree_of(thread);
@@ -305,12 +312,14 @@ void sm_tree_raised(sm_node *node) {
 }
 
 void sm_tree_suspended(sm_thread *thread, sm_node *node) {
+    assert(thread == sm_this_thread && node->awaits);
     uint64_t now = sm_clock_read(&sm_engine.clock);
     if (!sm_awaits_begin(&sm_tree_of(thread)->awaits, sm_tstate_frame(thread->tstate), node->key, now))
         sm_engine.lost_memory++;
 }
 
 void sm_tree_awaited(sm_thread *thread, sm_node *node) {
+    assert(thread == sm_this_thread && node->awaits);
     uint64_t since = sm_awaits_end(&sm_tree_of(thread)->awaits, sm_tstate_frame(thread->tstate), node->key);
     if (since == 0)
         return;

@@ -1,5 +1,6 @@
 #include "recorder/calltree_store.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -30,6 +31,10 @@ static inline uint32_t hash_key(const void *key) {
     return (uint32_t)((((uintptr_t)key >> 4) * 0x9E3779B97F4A7C15u) >> 32);
 }
 
+static inline sm_node *node_in(uintptr_t slot) {
+    return (sm_node *)(slot & ~(uintptr_t)SM_BY_FUNCTION);
+}
+
 sm_node *sm_node_child(sm_node *parent, const void *key) {
     for (int i = 0; i < 2; i++) {
         if (parent->child_key[i] == key)
@@ -40,11 +45,11 @@ sm_node *sm_node_child(sm_node *parent, const void *key) {
         return NULL;
     for (uint32_t i = hash_key(key);; i++) {
         uintptr_t slot = more->slots[i & more->mask];
-        sm_node *found = (sm_node *)slot;
+        sm_node *found = node_in(slot);
         SM_LOOK();
         if (slot == 0)
             return NULL;
-        if ((slot & SM_BY_FUNCTION) == 0 && found->key == key) { /* the place of the child met last */
+        if (found->key == key) { /* in whichever of its slots; the place of the child met last */
             parent->child_key[1] = key;
             return parent->child[1] = found;
         }
@@ -52,10 +57,6 @@ sm_node *sm_node_child(sm_node *parent, const void *key) {
 }
 
 /* ---- the table of all children ---- */
-
-static sm_node *node_in(uintptr_t slot) {
-    return (sm_node *)(slot & ~(uintptr_t)SM_BY_FUNCTION);
-}
 
 static uint32_t home_of(uintptr_t slot) {
     sm_node *node = node_in(slot);
@@ -175,6 +176,7 @@ static sm_tree_chunk *room(sm_tree_thread *tree) {
 }
 
 sm_node *sm_node_new(sm_tree_thread *tree, sm_node *parent, const void *key, sm_tree_function *function) {
+    assert(function != NULL && (parent == NULL) == (key == NULL));
     sm_tree_chunk *chunk = room(tree);
     if (chunk == NULL)
         return NULL;
@@ -200,6 +202,7 @@ sm_node *sm_node_new(sm_tree_thread *tree, sm_node *parent, const void *key, sm_
 }
 
 void sm_node_forget_key(sm_node *node) {
+    assert(node->parent != NULL && node->key != SM_KEY_DEAD);
     sm_node *parent = node->parent;
     sm_node_rest *rest = sm_rest(node);
     sm_children *more = sm_more(parent);
@@ -238,6 +241,7 @@ static sm_node *rekey(sm_node *parent, sm_node *node, const void *key) {
 }
 
 sm_node *sm_node_rekey(sm_node *parent, const void *key, const sm_tree_function *function) {
+    assert(key != NULL && function != NULL && function->several);
     sm_children *more = sm_more(parent);
     for (int i = 0; more == NULL && i < 2; i++) {
         sm_node *child = parent->child[i];

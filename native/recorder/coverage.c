@@ -1,5 +1,6 @@
 #include "recorder/coverage.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -175,6 +176,7 @@ static void unlink_code(sm_cover_code *record) {
 }
 
 sm_cover_code *sm_cover_meet(PyCodeObject *code, PyObject *globals) {
+    assert(PyCode_Check(code) && PyGILState_Check());
     if (!sm_cover.running)
         return NULL;
     const sm_function *function = sm_function_of_code(code, globals);
@@ -271,6 +273,7 @@ bool sm_cover_wasted(sm_cover_code *code) {
 }
 
 bool sm_cover_line_news(sm_cover_code *code, int line) {
+    assert(code != NULL && code != sm_cover_unwanted);
     if (SM_UNLIKELY(!sm_cover.running || sm_cover.forked))
         return false;
     sm_cover_function *of = code->of;
@@ -332,6 +335,7 @@ static void switch_context(const char *name) {
 }
 
 void sm_cover_context(const char *name) {
+    assert(name != NULL && PyGILState_Check());
     if (!sm_cover.running)
         return;
     sm_cover.test = NULL;
@@ -359,6 +363,7 @@ static char *name_of_test(const sm_function *function) {
 }
 
 void sm_cover_enter(sm_cover_code *code, const void *frame) {
+    assert(code->test && frame != NULL);
     if (sm_cover.test != NULL)
         return;
     char *name = name_of_test(sm_code_entry_of(code->code)->function);
@@ -372,6 +377,7 @@ void sm_cover_enter(sm_cover_code *code, const void *frame) {
 }
 
 void sm_cover_leave(sm_cover_code *code, const void *frame) {
+    assert(code->test && frame != NULL);
     (void)code;
     if (sm_cover.test != frame)
         return;

@@ -1,4 +1,5 @@
 /* From the start of a recording of coverage to its end: settings, the file, forks. */
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -193,6 +194,7 @@ static void release_codes(void) {
 }
 
 int sm_cover_start(const sm_cover_source *source, const sm_cover_settings *settings) {
+    assert(PyGILState_Check() && !sm_cover.running && source != NULL);
     if (sm_engine_init() < 0 || sm_cover_flush_init() < 0)
         return -1;
     sm_codes_tell(SM_CODE_COVERAGE, sm_cover_code_died);
@@ -274,6 +276,7 @@ void sm_cover_ahead(const char *exit) {
 /* A recording into memory is an image already; one into a file is written once more, for whoever lost the file. The
  * contexts are not kept in memory, so those that have been flushed are missing there. */
 PyObject *sm_cover_snapshot(void) {
+    assert(PyGILState_Check());
     sm_cover_store_state *store = &sm_cover_store;
     if (store->output.writer == NULL) {
         PyErr_SetString(PyExc_RuntimeError, "no coverage has been recorded yet");
@@ -330,6 +333,7 @@ static void forget_hits(sm_cover_function *of) {
 }
 
 int sm_cover_after_fork(int fd, const char *meta) {
+    assert(PyGILState_Check() && fd >= -2);
     sm_cover_store_state *store = &sm_cover_store;
     if (!sm_cover.running)
         return 0;

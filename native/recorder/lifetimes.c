@@ -22,6 +22,7 @@
  * them come the long way. */
 #include "recorder/lifetimes.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -180,6 +181,7 @@ static void collecting_by_type(PyObject *object, bool born) {
 /* ---- events that came the long way ---- */
 
 void sm_life_rare(PyObject *object, sm_ref_event event, PyThreadState *tstate, const void *node) {
+    assert(object != NULL);
     if (passed.busy || !sm_life.on)
         return;
     bool born = event == SM_REF_CREATE, collectors = is_collectors(tstate);

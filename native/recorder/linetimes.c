@@ -1,6 +1,7 @@
 /* The linetimes' slow paths: a frame never met, a stack that does not fit, the clock. linetimes.h tells the story. */
 #include "recorder/linetimes.h"
 
+#include <assert.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -80,6 +81,7 @@ static void account(sm_lines_thread *state, sm_line *line, const sm_segment *end
 }
 
 void sm_lines_clock(sm_thread *thread, sm_line *to, sm_beginning how, uint64_t now) {
+    assert(thread == sm_this_thread && thread->session == sm_engine.session && to != NULL);
     sm_lines_thread *state = sm_lines_of(thread);
     sm_segment ended = sm_segments_end(thread, &state->segments, to->step, now);
     if (ended.owner != NULL)
@@ -170,6 +172,7 @@ static bool find_caller(sm_thread *thread, const void *frame, const void *code) 
 }
 
 bool sm_lines_enter(sm_thread *thread, const void *code, const void *frame, int number) {
+    assert(thread == sm_this_thread && code != NULL && frame != NULL);
     sm_lines_thread *state = sm_lines_of(thread);
     sm_line_table *table = sm_lines_known(code);
     if (SM_UNLIKELY(table == NULL)) {
@@ -192,6 +195,7 @@ bool sm_lines_enter(sm_thread *thread, const void *code, const void *frame, int 
 }
 
 bool sm_lines_elsewhere(sm_thread *thread, const void *code, int number) {
+    assert(thread == sm_this_thread && code != NULL);
     sm_lines_thread *state = sm_lines_of(thread);
     (void)code;
     if (state->top->table == &sm_lines_nobodys)
@@ -206,6 +210,7 @@ bool sm_lines_elsewhere(sm_thread *thread, const void *code, int number) {
 }
 
 bool sm_lines_leave_slow(sm_thread *thread, const void *code, const void *frame, sm_leaving how) {
+    assert(thread == sm_this_thread && code != NULL && frame != NULL);
     sm_lines_thread *state = sm_lines_of(thread);
     if (sm_lines_known(code) == NULL)
         return !sm_lines_hides(code);
@@ -232,6 +237,7 @@ static void awaited(sm_lines_thread *state, const void *frame, sm_line *line) {
 }
 
 bool sm_lines_resume(sm_thread *thread, const void *code, const void *frame, int offset) {
+    assert(thread == sm_this_thread && code != NULL && frame != NULL);
     sm_lines_thread *state = sm_lines_of(thread);
     sm_line_table *table = sm_lines_table(code, NULL);
     if (table == NULL)

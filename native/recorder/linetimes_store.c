@@ -3,6 +3,7 @@
  * kept in a list. Only lines that are hit take memory: a table is an array of pointers, the lines come from blocks. */
 #include "recorder/linetimes_store.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -139,6 +140,7 @@ static sm_line *outside(sm_line_table *table, int number) {
 }
 
 sm_line *sm_lines_at(sm_line_table *table, int number) {
+    assert(table != NULL);
     uint32_t index = (uint32_t)number - (uint32_t)table->first;
     sm_line *line;
     if (table == &sm_lines_nobodys)
@@ -207,6 +209,7 @@ static bool grow_innermost(sm_lines_thread *state, uint32_t id) {
 }
 
 bool sm_lines_push(sm_lines_thread *state, const void *frame, const void *code, sm_line_table *table, sm_line *line) {
+    assert(table != NULL && line != NULL);
     if (!grow_innermost(state, table->id) || !grow_stack(state)) {
         sm_engine.lost_memory++;
         return false;
@@ -219,6 +222,7 @@ bool sm_lines_push(sm_lines_thread *state, const void *frame, const void *code, 
 }
 
 void sm_lines_pop(sm_lines_thread *state) {
+    assert(state->top != NULL && state->top > state->stack);
     sm_line_entry *top = state->top;
     if (top->total != 0.0)
         sm_lines_give_total(state, top);
