@@ -14,6 +14,7 @@ from itertools import count
 from seismo.errors import RecordingError, UsageError
 from seismo.record import coverage, engine
 from seismo.record.output import Output
+from seismo.record.results import checked
 from seismo.record.session import Session
 
 TYPE_CHECKING = False
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from seismo.coverage.result import CoverageReport
     from seismo.coverage.settings import Settings
     from seismo.model import Recording
+    from seismo.report.paper import Paper
 
     P = ParamSpec("P")
     R = TypeVar("R")
@@ -134,6 +136,35 @@ class Cover(Session):
         write_table(paper, report, view)
         write_problems(paper, report)
         return report.totals.percent
+
+    def html(self, folder: str | os.PathLike[str]) -> str:
+        """Writes HTML pages into the folder. Returns the path of the first. FormatError: they cannot be written."""
+        return engine.quietly(self._html, folder)
+
+    def _html(self, folder: str | os.PathLike[str]) -> str:
+        from seismo.report.page import write_coverage
+
+        return write_coverage(self.analysis(), os.fspath(folder), title=self.settings.html_title)
+
+    def _show(self, paper: Paper, sort: str, limit: int | None) -> None:
+        from seismo.report.coverage import View, write_problems, write_table
+
+        report = self.analysis()
+        view = View.of(self.settings)
+        view.sort = sort or view.sort
+        view.rows = limit
+        write_table(paper, report, view)
+        write_problems(paper, report)
+
+    def _print(self, file: TextIO | None, color: str) -> None:
+        import sys
+
+        from seismo.report.coverage import total_text
+        from seismo.report.paper import paper_for
+
+        paper = paper_for(file or sys.stdout, checked(color))
+        paper.line((total_text(self.analysis().totals), "strong"))
+        self._show(paper, "", None)
 
 
 _active: dict[int, Cover] = {}

@@ -34,7 +34,7 @@ PYTHON_LAYERS = {
     "coverage": {"errors", "escape", "expression", "model"},
     "formats": {"errors", "escape", "model", "coverage"},
     "report": {"errors", "escape", "expression", "model", "coverage"},
-    "record": {"errors", "escape", "expression", "model", "coverage", "_core"},
+    "record": {"errors", "escape", "expression", "model", "coverage", "formats", "report", "_core"},
     "hooks": {"errors", "expression", "_core"},
     "cprofile": {"errors", "hooks", "_core"},
     "watching": {"errors", "escape", "expression", "hooks", "model", "record", "_core"},

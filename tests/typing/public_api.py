@@ -4,14 +4,20 @@ from collections.abc import Iterator
 from typing import assert_type
 
 import seismo
-from seismo.model import DiffRow, FunctionRow, NodeRow, Table, diff
+from seismo.model import DiffRow, FunctionFlags, FunctionKind, FunctionRow, NodeRow, Table, diff
+from seismo.record.session import Profile
 
 
 def sessions() -> None:
     with seismo.profile(output="part.seismo", c_functions="none") as p:
         pass
     assert_type(p.recording, seismo.Recording)
-    seismo.start()
+    p.print(color="never")
+    p.report(sort="cumulative", limit=3)
+    p.save("part.pstats")
+    session = seismo.start(c_functions="none")
+    assert_type(session, Profile)
+    assert_type(session._repr_html_(), str)
     assert_type(seismo.stop(), seismo.Recording)
 
 
@@ -54,6 +60,8 @@ def tables() -> None:
     for row in recording.functions:
         assert_type(row.qualname, str)
         assert_type(row.calls, int)
+        assert_type(row.kind, FunctionKind)
+        assert_type(row.flags, FunctionFlags)
         assert_type(row.own_error_ns, float)
     assert_type(recording.tree[0], NodeRow)
     assert_type(seismo.merge([recording, recording]), seismo.Recording)

@@ -9,6 +9,17 @@ from seismo.model.builder import Builder
 from seismo.model.combine import merge
 from seismo.model.difference import DiffRow, FunctionKey, diff
 from seismo.model.joining import merge_files, merge_into
+from seismo.model.kinds import (
+    BranchFlags,
+    BranchKind,
+    FunctionFlags,
+    FunctionKind,
+    HolderFlags,
+    LineFlags,
+    NodeFlags,
+    ObjectFlags,
+    TypeFlags,
+)
 from seismo.model.object_difference import ObjectCounts, ObjectDiffRow, ObjectKey, diff_objects
 from seismo.model.object_rows import (
     HolderRow,
@@ -24,17 +35,25 @@ from seismo.model.recording import Recording, read
 from seismo.model.table import FunctionRow, LossRow, NodeRow, ProcessRow, Table, ThreadRow
 
 __all__ = [
+    "BranchFlags",
+    "BranchKind",
     "Builder",
     "DiffRow",
+    "FunctionFlags",
     "FunctionKey",
+    "FunctionKind",
     "FunctionRow",
+    "HolderFlags",
     "HolderRow",
     "LifetimeRow",
+    "LineFlags",
     "LossRow",
     "MarkRow",
+    "NodeFlags",
     "NodeRow",
     "ObjectCounts",
     "ObjectDiffRow",
+    "ObjectFlags",
     "ObjectKey",
     "ObjectRow",
     "ObjectSpanRow",
@@ -44,6 +63,7 @@ __all__ = [
     "Recording",
     "Table",
     "ThreadRow",
+    "TypeFlags",
     "TypeRow",
     "diff",
     "diff_objects",

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-# types.flags
-TYPE_HEAP = 1
-TYPE_GC = 2  # its objects may be part of cycles
-TYPE_VARIABLE = 4  # its objects have items in their own block
-TYPE_OUTSIDE = 8  # its objects keep memory elsewhere, which `size` does not count
-TYPE_FINALIZER = 16
-TYPE_ESTIMATED = 32  # died_by_gc is an estimate
-TYPE_AT_MOST = 64  # no more than peak were alive at once; after a merge or a subtraction
-# objects.flags
-OBJECT_ESTIMATED = 1  # died, died_by_gc, live and peak are estimates
-OBJECT_AT_MOST = 2  # as that of types
+from seismo.model.kinds import HolderFlags, ObjectFlags, TypeFlags
+
+# Numbers of seismo.model.kinds, for columns: there an enum's own operators would take their time.
+TYPE_HEAP = TypeFlags.HEAP.value
+TYPE_GC = TypeFlags.GC.value
+TYPE_VARIABLE = TypeFlags.VARIABLE.value
+TYPE_OUTSIDE = TypeFlags.OUTSIDE.value
+TYPE_FINALIZER = TypeFlags.FINALIZER.value
+TYPE_ESTIMATED = TypeFlags.ESTIMATED.value
+TYPE_AT_MOST = TypeFlags.AT_MOST.value
+OBJECT_ESTIMATED = ObjectFlags.ESTIMATED.value
+OBJECT_AT_MOST = ObjectFlags.AT_MOST.value
+HOLDER_ROOT = HolderFlags.ROOT.value
+HOLDER_CYCLE = HolderFlags.CYCLE.value
+HOLDER_FAR = HolderFlags.FAR.value
+HOLDER_NONE = HolderFlags.NOBODY.value
 # lifetimes.unit
 IN_BIRTHS, IN_NS = 0, 1
-# holders.flags
-HOLDER_ROOT = 1
-HOLDER_CYCLE = 2  # it is on the path already
-HOLDER_FAR = 4  # too far to go on
-HOLDER_NONE = 8  # nobody was found
 
 
 class TypeRow(NamedTuple):
@@ -34,7 +34,7 @@ class TypeRow(NamedTuple):
     id: int
     module: str
     name: str
-    flags: int
+    flags: TypeFlags
     size: int
     item_size: int
     born: int
@@ -65,7 +65,7 @@ class ObjectRow(NamedTuple):
     function: int
     line: int
     node: int
-    flags: int
+    flags: ObjectFlags
     born: int
     died: int
     died_by_gc: int
@@ -138,7 +138,7 @@ class HolderRow(NamedTuple):
     id: int
     object: int
     parent: int
-    flags: int
+    flags: HolderFlags
     count: int  # type: ignore[assignment]
     asked: int
     holder: str

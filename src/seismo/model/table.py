@@ -5,6 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, overload
 
 from seismo import _core
+from seismo.model.kinds import (
+    OF_ROWS,
+    BranchFlags,
+    BranchKind,
+    FunctionFlags,
+    FunctionKind,
+    LineFlags,
+    NodeFlags,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,12 +26,12 @@ class FunctionRow(NamedTuple):
     """One function. Times in ns; `lower_bound` 1: it was called at least `calls` times."""
 
     id: int
-    kind: int
+    kind: FunctionKind
     module: str
     qualname: str
     file: str
     line: int
-    flags: int
+    flags: FunctionFlags
     calls: int
     resumes: int
     exceptions: int
@@ -52,7 +61,7 @@ class NodeRow(NamedTuple):
     total_error_ns: float
     awaits: int
     await_ns: int
-    flags: int
+    flags: NodeFlags
 
 
 class ThreadRow(NamedTuple):
@@ -105,7 +114,7 @@ class LineRow(NamedTuple):
     function: int
     line: int
     hits: int
-    flags: int
+    flags: LineFlags
     own_ns: float
     own_error_ns: float
     inner_ns: float
@@ -124,7 +133,7 @@ class ArcRow(NamedTuple):
     from_line: int
     to_line: int
     hits: int
-    flags: int
+    flags: LineFlags
 
 
 class BranchRow(NamedTuple):
@@ -137,14 +146,14 @@ class BranchRow(NamedTuple):
     id: int
     function: int
     offset: int
-    kind: int
+    kind: BranchKind
     line: int
     column: int
     end_line: int
     end_column: int
     fell: int
     jumped: int
-    flags: int
+    flags: BranchFlags
 
 
 class ContextRow(NamedTuple):
@@ -203,6 +212,7 @@ class Table(Generic[Row]):
     """Columns of equal length.
 
     `table["own_ns"]` is a column (memoryview of 'q' or 'd', or a list of str), `table[7]` a row, iteration gives rows.
+    `kind` and `flags` are numbers in a column, and in a row the enums of seismo.model.kinds, which equal the numbers.
     pyarrow, pandas, Polars and DuckDB take a table through the Arrow PyCapsule interface (`__arrow_c_stream__`).
     """
 
@@ -210,6 +220,7 @@ class Table(Generic[Row]):
         self._row = row
         self._columns = columns
         self._length = length
+        self._enums = OF_ROWS.get(row.__name__, {})
 
     @property
     def columns(self) -> list[str]:
@@ -223,9 +234,21 @@ class Table(Generic[Row]):
         return f"<{type(self).__name__} of {self._length} rows: {', '.join(self._columns)}>"
 
     def __iter__(self) -> Iterator[Row]:
-        values = [self[name] if isinstance(self[name], list) else self.numbers(name).tolist() for name in self._columns]
+        values = [self._values(name) for name in self._columns]
         make: Any = self._row
         return map(make._make, zip(*values, strict=True))
+
+    def _values(self, name: str) -> list[Any]:
+        """A column as its rows have it."""
+        column = self[name]
+        if isinstance(column, list):
+            return column
+        numbers: list[Any] = column.tolist()
+        enum = self._enums.get(name)
+        if enum is None:
+            return numbers
+        named = {number: enum(number) for number in set(numbers)}
+        return [named[number] for number in numbers]
 
     @overload
     def __getitem__(self, key: str) -> Any: ...
@@ -240,7 +263,10 @@ class Table(Generic[Row]):
             return column if isinstance(column, memoryview) else column.strings()
         if not -self._length <= key < self._length:
             raise IndexError(f"row {key} of {self._length}")
-        return self._row(*(self[name][key] for name in self._columns))
+        enums: dict[str, Any] = self._enums
+        return self._row(
+            *(enums[name](self[name][key]) if name in enums else self[name][key] for name in self._columns)
+        )
 
     def numbers(self, name: str) -> memoryview:
         """A column of numbers. KeyError: there is none of this name; TypeError: it is one of strings."""

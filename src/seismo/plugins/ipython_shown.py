@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import html
 import io
 import os
 from typing import TYPE_CHECKING, Any
 
 from seismo.errors import UsageError
 from seismo.escape import printable
+from seismo.report.html import WIDTH, HtmlPaper
 from seismo.report.paper import Paper
 from seismo.report.text import Signs
 
@@ -18,22 +18,6 @@ if TYPE_CHECKING:
 
     from seismo.coverage.result import FileCoverage
     from seismo.model import Recording
-    from seismo.report.paper import Span
-
-WIDTH = 100
-# What the styles of a report are in a notebook, on light and on dark ground.
-LOOKS = {
-    "title": "font-weight: bold",
-    "strong": "font-weight: bold",
-    "label": "color: #2a8aa5",
-    "head": "opacity: 0.6",
-    "quiet": "opacity: 0.6",
-    "time": "font-weight: bold",
-    "hot": "color: #d1242f; font-weight: bold",
-    "bad": "color: #d1242f",
-    "warning": "color: #b87700",
-    "good": "color: #2f9e44",
-}
 
 
 class Recorded:
@@ -74,33 +58,9 @@ class Recorded:
 
     def _repr_html_(self) -> str:
         """The table for a notebook."""
-        paper = HtmlPaper(WIDTH)
+        paper = HtmlPaper()
         self.write(paper)
-        return f'<pre style="line-height: 1.2; overflow-x: auto">{paper.text}</pre>'
-
-
-class HtmlPaper(Paper):
-    """Writes HTML for inside of a <pre>. Whatever the program's names and source hold, it is text there."""
-
-    plain = False
-
-    def __init__(self, width: int) -> None:
-        self._written = io.StringIO()
-        super().__init__(self._written, width, Signs())
-
-    @property
-    def text(self) -> str:
-        """What was written."""
-        return self._written.getvalue()
-
-    def line(self, *spans: Span | str) -> None:
-        """Writes one line."""
-        pieces = [(span, "") if isinstance(span, str) else span for span in spans]
-        marked = [
-            f'<span style="{LOOKS[style]}">{html.escape(text)}</span>' if LOOKS.get(style) else html.escape(text)
-            for text, style in pieces
-        ]
-        self.stream.write("".join(marked).rstrip() + "\n")
+        return paper.html
 
 
 class Profiled(Recorded):

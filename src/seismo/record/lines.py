@@ -9,6 +9,7 @@ from __future__ import annotations
 from seismo.errors import UsageError
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.record import engine
+from seismo.record.results import Reported, ordered
 from seismo.record.session import Session
 
 TYPE_CHECKING = False
@@ -18,16 +19,36 @@ if TYPE_CHECKING:
     from typing import Any, ParamSpec, TypeVar, overload
 
     from seismo.expression import Expression
+    from seismo.report.paper import Paper
 
     P = ParamSpec("P")
     R = TypeVar("R")
 
 
-class Lines(Session):
+class Lines(Reported, Session):
     """A session that times lines."""
 
     name = "lines"
     recorder = "linetimes"
+
+    def html(self, path: str | os.PathLike[str]) -> None:
+        """Writes the sources with their times as an HTML page. FormatError: it cannot be written."""
+        engine.hushed(self._html, path)
+
+    def _html(self, path: str | os.PathLike[str]) -> None:
+        from seismo.report.page import write_lines
+
+        write_lines(self.recording, path)
+
+    def _show(self, paper: Paper, sort: str, limit: int | None) -> None:
+        from seismo.report.facts import filter_words
+        from seismo.report.lines import ORDERS, LinesView, write_report
+
+        recording = self.recording
+        order = ordered(sort, ORDERS, "lines")
+        write_report(
+            paper, recording, LinesView(order=order, limit=limit or 20, libraries=bool(filter_words(recording)))
+        )
 
 
 def chosen(only: Iterable[str], where: str | Expression | None = None) -> str | None:

@@ -19,6 +19,7 @@ import sys
 from seismo.errors import RecordingError, UsageError
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.record import engine
+from seismo.record.results import Reported, ordered
 from seismo.record.session import Session
 
 TYPE_CHECKING = False
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from seismo.expression import Expression
     from seismo.model import Recording
     from seismo.record.survivors import SurvivorRow, Survivors, Tree
+    from seismo.report.paper import Paper
 
     P = ParamSpec("P")
     R = TypeVar("R")
@@ -130,7 +132,7 @@ class Life(engine.Life):
         super().after_fork(fd, settings)
 
 
-class Refs(Session):
+class Refs(Reported, Session):
     """A session that records births and deaths. It may be used again; its counts then add up.
 
     born: objects made in it; alive: those of them that live, at its end if it has ended; died: the others. Exact, and
@@ -243,6 +245,22 @@ class Refs(Session):
             return super().recording
         finally:
             _core.refs_quiet(False)
+
+    # ---- what is shown ----
+
+    def html(self, path: str | os.PathLike[str]) -> None:
+        """Writes the objects as an HTML page. FormatError: it cannot be written."""
+        engine.hushed(self._html, path)
+
+    def _html(self, path: str | os.PathLike[str]) -> None:
+        from seismo.report.page import write_objects
+
+        write_objects(self.recording, path)
+
+    def _show(self, paper: Paper, sort: str, limit: int | None) -> None:
+        from seismo.report.objects import ORDERS, ObjectsView, write_report
+
+        write_report(paper, self.recording, ObjectsView(order=ordered(sort, ORDERS, "objects"), limit=limit))
 
     # ---- survivors ----
 

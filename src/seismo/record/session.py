@@ -15,6 +15,7 @@ from seismo.errors import RecordingError, UsageError
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.record import engine, forks
 from seismo.record.output import Output, beside
+from seismo.record.results import Reported, Results, ordered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from seismo import _core
     from seismo.expression import Expression
     from seismo.model import Recording
+    from seismo.report.paper import Paper
 
     P = ParamSpec("P")
     R = TypeVar("R")
@@ -38,7 +40,7 @@ _STRETCHES = 32
 _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200  # inspect's CO_ flags; inspect takes long to import
 
 
-class Session:
+class Session(Results):
     """A context manager, a decorator, or both. It may be used again; its recording then adds up.
 
     recording: what it recorded, while it runs what it has so far; of several uses the sum, as one thread. output: the
@@ -175,11 +177,18 @@ class Session:
         return f"<seismo.{self.name}: {state}>"
 
 
-class Profile(Session):
+class Profile(Reported, Session):
     """A session that records calls."""
 
     name = "profile"
     recorder = "calltree"
+
+    def _show(self, paper: Paper, sort: str, limit: int | None) -> None:
+        from seismo.report.orders import ORDERS
+        from seismo.report.terminal import View, write_report
+
+        view = View(order=ordered(sort, ORDERS, "functions") or "own", limit=limit or 20)
+        write_report(paper, self.recording, view)
 
 
 # The sessions that run now, by id().
@@ -271,9 +280,26 @@ def profile(
 _started: list[tuple[int, Profile]] = []  # by start(), with the thread that called it
 
 
-def start(**settings: Any) -> Profile:
+def start(
+    *,
+    c_functions: str | None = None,
+    output: str | os.PathLike[str] | None = None,
+    clock: str | None = None,
+    timing: str | None = None,
+    source: str | None = None,
+    max_paths: int | None = None,
+    where: str | Expression | None = None,
+) -> Profile:
     """Begins a session that stop() ends; takes what `profile` takes. Starts may nest."""
-    session: Profile = profile(**settings)
+    session: Profile = profile(
+        c_functions=c_functions,
+        output=output,
+        clock=clock,
+        timing=timing,
+        source=source,
+        max_paths=max_paths,
+        where=where,
+    )
     session._enter(forks.Inside.NOBODY)  # another thread may call stop()
     _started.append((get_ident(), session))
     return session

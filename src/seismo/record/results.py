@@ -1,0 +1,126 @@
+"""What a session shows of its recording: p.print(), p.report(), p.save("x.pstats"), and itself in a notebook.
+
+All of it is done quietly: a session that runs while it shows what it has so far does not record that.
+"""
+
+from __future__ import annotations
+
+from seismo.errors import UsageError
+from seismo.record import engine
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import os
+    from typing import TextIO
+
+    from seismo.model import Recording
+    from seismo.report.paper import Paper
+
+_SUMMARIES = {"linetimes": "lines_summary", "lifetimes": "objects_summary"}
+IN_NOTEBOOK = 20  # rows of a table there
+
+
+class Results:
+    """The base of all sessions that have a recording."""
+
+    @property
+    def recording(self) -> Recording:
+        """What was recorded."""
+        raise NotImplementedError
+
+    def print(self, file: TextIO | None = None, *, color: str = "auto") -> None:
+        """Writes the few lines that a run of the command ends with. file: by default stdout.
+
+        color: "auto", "always" or "never". UsageError if it is none of these; RecordingError if nothing is recorded.
+        """
+        engine.hushed(self._print, file, color)
+
+    def _print(self, file: TextIO | None, color: str) -> None:
+        import sys
+
+        from seismo.escape import wants_colour
+
+        stream = file or sys.stdout
+        module = _SUMMARIES.get(self.recording.kind, "summary")
+        summary = __import__(f"seismo.report.{module}", fromlist=["write"])
+        summary.write(self.recording, stream, coloured=wants_colour(checked(color), _is_terminal(stream)))
+
+    def save(self, path: str | os.PathLike[str], format: str | None = None) -> None:  # noqa: A002
+        """Writes the recording to a file, in the format that its suffix stands for, or the one that is named.
+
+        The formats are those of `seismo export --list`. FormatError: there is no such format, it does not hold
+        recordings of this kind, or the file cannot be written.
+        """
+        engine.hushed(self._save, path, format)
+
+    def _save(self, path: str | os.PathLike[str], name: str | None) -> None:
+        from seismo import formats
+
+        formats.write(self.recording, path, name)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return engine.hushed(self._as_html)
+
+    def _as_html(self) -> str:
+        from seismo.report.html import HtmlPaper
+
+        paper = HtmlPaper()
+        self._show(paper, "", IN_NOTEBOOK)
+        return paper.html
+
+    def _show(self, paper: Paper, sort: str, limit: int | None) -> None:
+        """Writes the report on a paper."""
+        raise NotImplementedError
+
+
+class Reported(Results):
+    """Those whose report is the terminal's."""
+
+    def report(
+        self, file: TextIO | None = None, *, sort: str | None = None, limit: int | None = None, color: str = "auto"
+    ) -> None:
+        """Writes what `seismo report` shows. file: by default stdout.
+
+        sort: as --sort: "own", "total", "calls" ..., or cProfile's words. limit: rows of a table. color: "auto",
+        "always" or "never". UsageError for what is none of these; RecordingError if nothing is recorded.
+        """
+        engine.hushed(self._report, file, sort or "", limit, color)
+
+    def _report(self, file: TextIO | None, sort: str, limit: int | None, color: str) -> None:
+        import sys
+
+        from seismo.report.paper import paper_for
+
+        if limit is not None and not (type(limit) is int and limit > 0):
+            raise UsageError(f"limit cannot be {limit!r}", hint="it is a whole number above 0")
+        self._show(paper_for(file or sys.stdout, checked(color)), sort, limit)
+
+
+def ordered(word: str, orders: object, what: str) -> str:
+    """The order that the word stands for, one of `orders` by name; "": the usual. Raises UsageError."""
+    from seismo.errors import did_you_mean
+    from seismo.report.orders import OF_PSTATS
+
+    order = OF_PSTATS.get(word, word)
+    known = list(orders)  # type: ignore[call-overload]
+    if order and order not in known:
+        hint = did_you_mean(word, [*known, *OF_PSTATS]) + f"it is one of {', '.join(known)}"
+        raise UsageError(f"{what} cannot be sorted by {word!a}", hint=hint)
+    return order
+
+
+def checked(color: str) -> str:
+    """The choice of colours. Raises UsageError if it is none."""
+    from seismo.escape import COLOURS
+
+    if color not in COLOURS:
+        raise UsageError(f"color cannot be {color!r}", hint=f"it is one of {', '.join(COLOURS)}")
+    return color
+
+
+def _is_terminal(stream: TextIO) -> bool:
+    try:
+        return stream.isatty()
+    except (AttributeError, ValueError, OSError):
+        return False

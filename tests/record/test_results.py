@@ -1,0 +1,166 @@
+"""What sessions show of themselves and save, all in the same way."""
+
+import io
+import json
+import os
+import pstats
+import re
+import sys
+
+import pytest
+
+import seismo
+
+births = pytest.mark.skipif(
+    sys.version_info < (3, 13, 3) or not getattr(sys, "_is_gil_enabled", bool)(),
+    reason="births and deaths of objects are told since CPython 3.13.3",
+)
+KINDS = ["profile", "lines", "cover", pytest.param("refs", marks=births)]
+# What each shows of fib: its function, its line, its file, what it makes.
+SHOWN = {"profile": r"fib", "lines": r"fib", "cover": r"test_results\.py", "refs": r"object"}
+
+
+def fib(n):
+    return n if n < 2 else fib(n - 1) + fib(n - 2)
+
+
+def session(kind):
+    make = {
+        "profile": seismo.profile,
+        "lines": lambda: seismo.lines(only="*fib"),
+        "cover": lambda: seismo.cover(include=__file__, rcfile=""),
+        "refs": seismo.refs,
+    }[kind]
+    with make() as one:
+        fib(10)
+        kept = [object() for _ in range(9)]
+    del kept
+    return one
+
+
+@pytest.fixture(params=KINDS)
+def ended(request):
+    return session(request.param)
+
+
+def test_print_writes_the_lines_of_a_run_s_end(ended, capsys):
+    ended.print()
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    assert re.search(SHOWN[ended.name], printed.out)
+    assert "seismo report" not in printed.out, "there is no file to show"
+    assert "\x1b" not in printed.out
+    out = io.StringIO()
+    ended.print(out)
+    assert out.getvalue() == printed.out
+    coloured = io.StringIO()
+    ended.print(coloured, color="always")
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured.getvalue()) == printed.out != coloured.getvalue()
+
+
+def test_report_writes_all_that_the_command_shows(ended, tmp_path, capsys):
+    ended.report()
+    assert re.search(SHOWN[ended.name], capsys.readouterr().out)
+    if ended.name != "cover":  # whose report has another form
+        out = io.StringIO()
+        ended.report(out, limit=1, color="never")
+        assert out.getvalue()
+
+
+def test_a_report_is_that_of_the_command(capsys, tmp_path):
+    from seismo.cli.main import main
+
+    profile = session("profile")
+    path = tmp_path / "part.seismo"
+    profile.save(path)
+    for sort in ("cumtime", "calls"):
+        profile.report(sort=sort, limit=3)
+        reported = capsys.readouterr().out
+        assert main(["report", str(path), "--sort", sort, "--limit", "3"]) == 0
+        assert capsys.readouterr().out == reported
+
+
+def test_a_notebook_shows_a_table_in_a_fixed_width_font(ended):
+    html = ended._repr_html_()
+    assert html.startswith('<pre style="font-family: ui-monospace')
+    assert html.endswith("</pre>")
+    assert re.search(SHOWN[ended.name], html)
+    assert "<module>" not in html
+
+
+@pytest.mark.parametrize("kind", KINDS[1:])
+def test_html_writes_pages(kind, tmp_path):
+    target = tmp_path / ("pages" if kind == "cover" else "page.html")
+    session(kind).html(target)
+    page = target / "index.html" if kind == "cover" else target
+    assert page.read_text().startswith("<!DOCTYPE html>")
+
+
+def test_there_are_no_pages_of_calls_yet():
+    from seismo.report import page
+
+    assert hasattr(session("profile"), "html") == hasattr(page, "write_calls")
+
+
+@pytest.mark.parametrize("name", ["x.pstats", "x.speedscope.json", "x.json", "x.folded", "x.seismo", "x.pb.gz"])
+def test_save_honours_the_suffix(tmp_path, name):
+    from seismo import formats
+
+    path = tmp_path / name
+    session("profile").save(path)
+    read = formats.read(path)
+    assert max(read.functions["calls"]) in (0, 177), "fib(10); collapsed stacks hold no calls"
+    if name == "x.pstats":
+        assert pstats.Stats(str(path)).total_calls == sum(read.functions["calls"])
+    if name == "x.speedscope.json":
+        assert "speedscope" in json.loads(path.read_text())["$schema"]
+
+
+def test_save_as_a_named_format(ended, tmp_path):
+    ended.save(tmp_path / "data.bin", format="seismo")
+    assert seismo.open(tmp_path / "data.bin").kind == ended.recording.kind
+
+
+@pytest.mark.parametrize(("name", "hint"), [("x.nothing", "name one of: pstats"), ("x", "name one of: pstats")])
+def test_save_with_a_suffix_that_is_none(tmp_path, name, hint):
+    with pytest.raises(seismo.SeismoError, match="does not say which format") as caught:
+        session("profile").save(tmp_path / name)
+    assert hint in str(caught.value)
+    assert os.listdir(tmp_path) == []
+
+
+def test_save_in_a_format_of_something_else(tmp_path):
+    with pytest.raises(seismo.SeismoError, match="hold coverage, and this is a recording of calls"):
+        session("profile").save(tmp_path / "x.lcov")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_is_recorded_yet(kind):
+    one = {"profile": seismo.profile, "lines": seismo.lines, "cover": seismo.cover, "refs": seismo.refs}[kind]()
+    for show in (one.print, one.report, one._repr_html_):
+        with pytest.raises(seismo.SeismoError, match="nothing is recorded yet"):
+            show()
+
+
+def test_bad_words():
+    one = session("profile")
+    with pytest.raises(seismo.SeismoError, match=r"(?s)functions cannot be sorted by 'cumtme'.*did you mean cumtime\?"):
+        one.report(sort="cumtme")
+    with pytest.raises(seismo.SeismoError, match="limit cannot be 0"):
+        one.report(limit=0)
+    for show in (one.print, one.report):
+        with pytest.raises(seismo.SeismoError, match="color cannot be 'red'"):
+            show(color="red")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_shown_meanwhile_is_not_recorded(kind):
+    make = {"profile": seismo.profile, "lines": seismo.lines, "refs": seismo.refs}
+    with make.get(kind, lambda: seismo.cover(rcfile=""))() as one:
+        fib(3)
+        one.print(io.StringIO())
+        one.report(io.StringIO())
+        one._repr_html_()
+    modules = set(one.recording.functions["module"])
+    assert not {module for module in modules if module.startswith(("seismo.report", "seismo.model"))}
