@@ -184,10 +184,12 @@ class Profile(Reported, Session):
     recorder = "calltree"
 
     def _show(self, paper: Paper, sort: str, limit: int | None) -> None:
+        from seismo.report.calltree import Limits
         from seismo.report.orders import ORDERS
         from seismo.report.terminal import View, write_report
 
-        view = View(order=ordered(sort, ORDERS, "functions") or "own", limit=limit or 20)
+        order = ordered(sort, ORDERS, "functions") or "own"
+        view = View(order=order, limit=limit or 20, limits=Limits(lines=limit or 40))
         write_report(paper, self.recording, view)
 
 
