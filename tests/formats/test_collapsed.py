@@ -12,6 +12,7 @@ from seismo import formats
 from seismo.errors import FormatError
 from seismo.formats import paths
 from seismo.formats.base import MAX_DEPTH
+from seismo.model import Builder
 
 FORMAT = formats.by_name("collapsed")
 
@@ -30,6 +31,10 @@ def test_lines_are_what_flamegraph_reads():
 
 def test_one_thread_has_no_marker_and_several_have():
     assert written(samples.fib_tree(1)).splitlines() == [
+        "__main__:<module> 10",
+        "__main__:<module>;__main__:fib 50",
+    ]
+    assert written(samples.fib_tree(1), "collapsed-long").splitlines() == [
         "__main__:<module> (fib.py:1) 10",
         "__main__:<module> (fib.py:1);__main__:fib (fib.py:3) 50",
     ]
@@ -39,9 +44,10 @@ def test_one_thread_has_no_marker_and_several_have():
 
 def test_gprof2dot_reads_it(capsys):
     recording = samples.typical()
-    profile = gprof2dot.CollapseParser(io.StringIO(written(recording))).parse()
-    assert profile[gprof2dot.SAMPLES] == sum(recording.tree["own_ns"])
-    assert profile.functions["/src/app/maths.py:app.maths:fib"][gprof2dot.SAMPLES] == 6300
+    for name, fib in (("collapsed", "app.maths:fib"), ("collapsed-long", "/src/app/maths.py:app.maths:fib")):
+        profile = gprof2dot.CollapseParser(io.StringIO(written(recording, name))).parse()
+        assert profile[gprof2dot.SAMPLES] == sum(recording.tree["own_ns"])
+        assert profile.functions[fib][gprof2dot.SAMPLES] == 6300
     assert capsys.readouterr().err == ""
 
 
@@ -59,9 +65,31 @@ def only_marked(recording):
 @settings(max_examples=80, deadline=None)
 @given(samples.recordings())
 def test_paths_and_weights_come_back(recording):
-    back = FORMAT.reader(written(recording).encode())
+    back = FORMAT.reader(written(recording, "collapsed-long").encode())
     key = (lambda row: row.name) if only_marked(recording) else (lambda row: "")
     assert samples.by_path(back, "own_ns", thread_key=key) == samples.by_path(recording, "own_ns", thread_key=key)
+
+
+@settings(max_examples=80, deadline=None)
+@given(samples.recordings())
+def test_short_names_tell_functions_apart_as_long_ones_do(recording):
+    short, long = (FORMAT.reader(written(recording, name).encode()) for name in ("collapsed", "collapsed-long"))
+    assert len(short.functions) == len(long.functions)
+    assert sorted(short.functions["own_ns"]) == sorted(long.functions["own_ns"])
+    assert sorted(short.tree["own_ns"]) == sorted(long.tree["own_ns"])
+    for column in ("module", "qualname"):
+        assert sorted(short.functions[column]) == sorted(long.functions[column])
+
+
+def by_names(recording, column):
+    """{(name, name, ...): the column's sum} of all threads' paths."""
+    names = [(row.module, row.qualname) for row in recording.functions]
+    paths, found = [], {}
+    for row in recording.tree:
+        path = (*(paths[row.parent] if row.parent >= 0 else ()), names[row.function])
+        paths.append(path)
+        found[path] = found.get(path, 0) + getattr(row, column)
+    return {path: value for path, value in found.items() if value}
 
 
 @settings(max_examples=40, deadline=None)
@@ -69,8 +97,7 @@ def test_paths_and_weights_come_back(recording):
 def test_calls_come_back_where_they_are_the_weight(recording):
     entry = formats.by_name("collapsed-calls")
     back = entry.reader(written(recording, "collapsed-calls").encode())
-    anywhere = {"thread_key": lambda row: ""}
-    assert samples.by_path(back, "calls", **anywhere) == samples.by_path(recording, "calls", **anywhere)
+    assert by_names(back, "calls") == by_names(recording, "calls")
 
 
 @settings(max_examples=40, deadline=None)
@@ -94,8 +121,8 @@ def test_threads_and_processes_come_back():
 
 def test_very_deep_paths_keep_every_functions_weight():
     recording = samples.chain(5000)
-    text = written(recording)
-    assert len(text) < 40_000_000
+    text = written(recording, "collapsed-long")
+    assert len(written(recording)) < len(text) < 40_000_000
     assert max(line.count(";") for line in text.splitlines()) == MAX_DEPTH + 1
     profile = gprof2dot.CollapseParser(io.StringIO(text)).parse()
     assert profile[gprof2dot.SAMPLES] == sum(recording.tree["own_ns"])
@@ -126,3 +153,44 @@ def test_what_is_no_stack_is_refused_with_its_line(tmp_path, text):
     path.write_text(f"ok 1\n{text}\n")
     with pytest.raises(FormatError, match=r"line 2|a weight"):
         formats.read(path)
+
+
+def test_short_names():
+    """Of two functions of one name the line tells which, of two on the same line the file does."""
+    b = Builder()
+    thread = b.thread(b.process(pid=1))
+    functions = [
+        b.function("app", "main", "/long/way/app.py", 1),
+        b.function("app", "<lambda>", "/long/way/app.py", 5),
+        b.function("app", "<lambda>", "/long/way/app.py", 9),
+        b.function("app", "twin", "/a/app.py", 3),
+        b.function("app", "twin", "/b/app.py", 3),
+        b.function("builtins", "len", kind=1),
+        b.function("app", "len", kind=1),
+        b.function("", "<folded paths>", kind=2),
+        b.function("app", "odd (C)", "/long/way/app.py", 30),
+    ]
+    for function in functions:
+        b.node(-1, thread, function, own_ns=7)
+    recording = b.build({})
+    words = [line.removesuffix(" 7") for line in written(recording).splitlines()]
+    assert words == [
+        "app:main",
+        "app:<lambda> (:5)",
+        "app:<lambda> (:9)",
+        "app:twin (/a/app.py:3)",
+        "app:twin (/b/app.py:3)",
+        "builtins:len (C)",
+        "app:len (C)",
+        "<folded paths>",
+        "app:odd %28C)",
+    ]
+    back = FORMAT.reader(written(recording).encode())
+    for column in ("kind", "module", "qualname"):
+        assert list(back.functions[column]) == list(recording.functions[column])
+
+
+def test_files_with_long_names_are_read_as_ever():
+    back = FORMAT.reader(b"app:main (app.py:1);builtins:len 3\n")
+    assert list(back.functions["kind"]) == [0, 1]
+    assert list(back.functions["file"]) == ["app.py", ""]

@@ -205,7 +205,7 @@ def test_standard_output(capfdbinary, monkeypatch):
     text = io.StringIO()
     monkeypatch.setattr(sys, "stdout", text)
     formats.write(samples.fib_tree(), None, "collapsed")
-    assert "__main__:fib (fib.py:3)" in text.getvalue()
+    assert "__main__:<module>;__main__:fib 50" in text.getvalue()
     with pytest.raises(FormatError, match="binary"):
         formats.write(samples.fib_tree(), "-", "pprof")
     with pytest.raises(FormatError, match="says the format"):

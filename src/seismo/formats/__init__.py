@@ -55,6 +55,7 @@ FORMATS: tuple[Format, ...] = (
     pstats.FORMAT,
     callgrind.FORMAT,
     collapsed.FORMAT,
+    collapsed.LONG,
     collapsed.MICROSECONDS,
     collapsed.CALLS,
     speedscope.FORMAT,

@@ -1,9 +1,11 @@
 """Collapsed stacks: one line a path, `a;b;c WEIGHT`, for flamegraph.pl, inferno, speedscope and gprof2dot.
 
 The weight is the own time of the path's last function in ns. Two more formats of the same shape have own time in
-whole µs (for tools that expect numbers of that size) and calls. Frames are the words of text.py. Where there are
-several threads, each stack begins with `<thread ID NAME>`, and where there are several processes, with `<process
-PID>`.
+whole µs (for tools that expect numbers of that size) and calls. A function is written once for each path that it is on,
+so its name is short: `module:qualname`, `module:qualname (C)`, and only where there are several of that name
+`module:qualname (:line)` or, if that is not enough, the word of text.py with the file and the line. A fourth format has
+those words for all functions. Where there are several threads, each stack begins with `<thread ID NAME>`, and where
+there are several processes, with `<process PID>`.
 
 A path of n frames takes n frames of text, so a chain of n calls takes n²/2: ten thousand levels would be half a
 gigabyte. Beyond MAX_DEPTH, what a function did is written under `<deeper>` at the end of the first MAX_DEPTH frames,
@@ -24,7 +26,7 @@ from seismo.formats.base import MAX_DEPTH, OBJECTS, Format, TextSink, number, wh
 from seismo.formats.forest import Forest, frames, pids
 from seismo.formats.object_stacks import stacks
 from seismo.formats.paths import ROOT, Paths
-from seismo.formats.text import Frame, escape, parse, unescape, word
+from seismo.formats.text import PYTHON, C, Frame, escape, parse, unescape, word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,13 +36,25 @@ if TYPE_CHECKING:
 
 DEEPER = b"<deeper>"
 
+_OF_C = " (C)"
+# The place of a function with its file, as only words of text.py have it; and what only short names end with.
+_WITH_FILE = re.compile(r" \([^;\n:][^;\n]*:[0-9]+\)(?:;| [0-9.]+$)", re.MULTILINE)
+_SHORT = re.compile(r" \((?:C|:[0-9]+)\)(?:;| [0-9.]+$)", re.MULTILINE)
+
 _PROCESS = re.compile(r"<process (-?[0-9]{1,18})>\Z")
 _THREAD = re.compile(r"(?s)<thread (-?[0-9]{1,18}) (.*)>\Z")
 
 
-def _write(recording: Recording, file: ByteSink, weigh: Callable[[Recording], Callable[[int], int]]) -> None:
+def _write(
+    recording: Recording,
+    file: ByteSink,
+    weigh: Callable[[Recording], Callable[[int], int]],
+    places: bool = False,
+) -> None:
+    """places: with the file and the line of each function."""
     forest = Forest(recording)
-    words = [word(frame).encode() for frame in frames(recording)]
+    functions = frames(recording)
+    words = [text.encode() for text in (map(word, functions) if places else _short(functions))]
     weight = weigh(recording)
     begin = _beginnings(recording, forest)
     held: list[bytes] = []
@@ -54,6 +68,22 @@ def _write(recording: Recording, file: ByteSink, weigh: Callable[[Recording], Ca
                 held.clear()
                 size = 0
     file.write(b"".join(held))
+
+
+def _short(functions: list[Frame]) -> Iterator[str]:
+    """The functions' short names, different ones for different functions."""
+    named: dict[tuple[str, str], set[tuple[str, int]]] = {}
+    for frame in functions:
+        if frame.kind == PYTHON:
+            named.setdefault((frame.module, frame.qualname), set()).add((frame.file, frame.line))
+    for frame in functions:
+        places = named.get((frame.module, frame.qualname), set())
+        if frame.kind == PYTHON and len(places) > 1:
+            alone = frame.line > 0 and sum(line == frame.line for _, line in places) == 1
+            yield word(frame._replace(file="") if alone else frame)
+        else:
+            bare = word(frame._replace(file="", line=0))
+            yield bare + _OF_C if frame.kind == C else bare
 
 
 def _lines(
@@ -146,7 +176,10 @@ def _read(data: bytes, source: str, scale: int) -> Recording:
     builder = Builder()
     paths = Paths(builder)
     functions: dict[str, int] = {}
-    for place, line in enumerate(data.decode("utf-8", "replace").split("\n"), 1):
+    content = data.decode("utf-8", "replace")
+    # Where functions have their files, one without is a C function; where C functions say so, it is Python's.
+    bare = C if _WITH_FILE.search(content) and not _SHORT.search(content) else PYTHON
+    for place, line in enumerate(content.split("\n"), 1):
         stack, space, weight = line.rstrip("\r").rpartition(" ")
         if not space and not weight:
             continue
@@ -157,7 +190,7 @@ def _read(data: bytes, source: str, scale: int) -> Recording:
         for text in words:
             function = functions.get(text)
             if function is None:
-                function = functions[text] = paths.function(parse(text))
+                function = functions[text] = paths.function(_frame(text, bare))
             node = paths.child(thread, node, function)
         if node == ROOT:
             continue  # a thread's marker alone
@@ -169,6 +202,14 @@ def _read(data: bytes, source: str, scale: int) -> Recording:
         builder.loss("calls-unknown", 1, "collapsed stacks have weights and no calls")
         builder.loss("unit-assumed", 1, "the weights were taken for " + ("ns" if scale == 1 else "µs"))
     return paths.build(source)
+
+
+def _frame(text: str, bare: int) -> Frame:
+    """The function that a word names. bare: the kind of one that has a module and neither a place nor a mark."""
+    if text.endswith(_OF_C):
+        return parse(text.removesuffix(_OF_C))._replace(kind=C)
+    frame = parse(text)
+    return frame._replace(kind=bare) if frame.kind == C else frame
 
 
 def _thread(paths: Paths, words: list[str]) -> tuple[int, list[str]]:
@@ -188,6 +229,7 @@ _LOST = (
     f"the order of frames beyond {MAX_DEPTH} levels"
 )
 _SPLIT = "threads and processes where there are several, and functions, paths and weights"
+_NO_PLACES = "files and lines of functions,"
 
 FORMAT = Format(
     name="collapsed",
@@ -196,10 +238,21 @@ FORMAT = Format(
     binary=False,
     writer=partial(_write, weigh=_nanoseconds),
     reader=partial(_read, source="collapsed", scale=1),
-    lost=f"calls, {_LOST}",
+    lost=f"calls, {_NO_PLACES} {_LOST}",
     kept=_SPLIT,
     of=(OF_CALLS, OBJECTS),
     stacks=_write_objects,
+)
+
+LONG = Format(
+    name="collapsed-long",
+    description="collapsed stacks, own time in ns, with the files and lines of functions: many times as large",
+    suffixes=(),
+    binary=False,
+    writer=partial(_write, weigh=_nanoseconds, places=True),
+    reader=partial(_read, source="collapsed-long", scale=1),
+    lost=f"calls, {_LOST}",
+    kept=_SPLIT,
 )
 
 MICROSECONDS = Format(
@@ -209,7 +262,7 @@ MICROSECONDS = Format(
     binary=False,
     writer=partial(_write, weigh=_microseconds),
     reader=partial(_read, source="collapsed-us", scale=1000),
-    lost=f"calls, {_LOST}",
+    lost=f"calls, {_NO_PLACES} {_LOST}",
     kept=_SPLIT,
 )
 
@@ -220,6 +273,6 @@ CALLS = Format(
     binary=False,
     writer=partial(_write, weigh=_calls),
     reader=partial(_read, source="collapsed-calls", scale=0),
-    lost=f"times, {_LOST}",
+    lost=f"times, {_NO_PLACES} {_LOST}",
     kept=_SPLIT,
 )
