@@ -87,13 +87,14 @@ static void *run(void *number) {
     return NULL;
 }
 
-static void start(void) { /* with `life` */
+/* False: the system gives no thread. */
+static bool start(void) { /* with `life` */
     if (point.current != 0 || !__atomic_load_n(&point.want, __ATOMIC_RELAXED))
-        return;
+        return true;
     pthread_attr_t attributes;
     sigset_t all, before;
     if (pthread_attr_init(&attributes) != 0)
-        return;
+        return false;
     __atomic_store_n(&point.asked, false, __ATOMIC_RELAXED);
     __atomic_store_n(&point.outstanding, false, __ATOMIC_RELAXED);
     uintptr_t number = ++point.last;
@@ -101,10 +102,12 @@ static void start(void) { /* with `life` */
     pthread_attr_setstacksize(&attributes, 128 * 1024);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    if (pthread_create(&point.thread, &attributes, run, (void *)number) != 0)
+    bool made = pthread_create(&point.thread, &attributes, run, (void *)number) == 0;
+    if (!made)
         __atomic_store_n(&point.current, 0, __ATOMIC_RELEASE);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
+    return made;
 }
 
 static void join(void) { /* with `life` */
@@ -123,10 +126,15 @@ static void join(void) { /* with `life` */
         pthread_detach(point.thread);
 }
 
-static int restart(void *Py_UNUSED(unused)) {
+static int try_start(void) {
     pthread_mutex_lock(&point.life);
-    start();
+    bool made = start();
     pthread_mutex_unlock(&point.life);
+    return made ? 0 : -1;
+}
+
+static int restart(void *Py_UNUSED(unused)) { /* a pending call */
+    (void)try_start();
     return 0;
 }
 
@@ -161,8 +169,7 @@ int sm_safepoint_start(void (*function)(void)) {
         return -1;
     point.function = function;
     __atomic_store_n(&point.want, true, __ATOMIC_RELAXED);
-    restart(NULL);
-    if (__atomic_load_n(&point.current, __ATOMIC_RELAXED) == 0) {
+    if (try_start() < 0) {
         __atomic_store_n(&point.want, false, __ATOMIC_RELAXED);
         PyErr_SetString(PyExc_RuntimeError, "the system gives no thread, and reference tracing needs one");
         return -1;
@@ -184,5 +191,5 @@ void sm_safepoint_ask(void) {
 }
 
 void sm_safepoint_forked(void) {
-    restart(NULL);
+    (void)try_start();
 }

@@ -150,7 +150,7 @@ void sm_writer_row(sm_writer *w, sm_table_kind table, const int64_t *ints, const
     assert(w != NULL && ints != NULL && (unsigned)table < SM_TABLES);
     pending *p = &w->tables[table];
     int columns = sm_tables[table].columns;
-    if (p->rows >= ROWS_A_CHUNK && !w->stuck) {
+    if (p->rows >= ROWS_A_CHUNK && !w->stuck && !w->held) {
         sm_writer_flush(w);
     }
     if (p->rows >= ROWS_A_CHUNK && p->rows >= 2 * p->compacted) {
@@ -200,7 +200,7 @@ static void mark_behind(sm_writer *w, bool behind) {
 
 /* Sends all of `out`. True when it is all there. */
 static bool send_out(sm_writer *w) {
-    if (w->fd < 0 || w->out.size == 0) {
+    if (w->fd < 0 || w->out.size == 0 || w->building) {
         return true;
     }
     struct stat is;
@@ -414,12 +414,36 @@ static bool flush_table(sm_writer *w, sm_table_kind table) {
     return true;
 }
 
-static bool flush_all(sm_writer *w) {
-    bool whole = send_out(w) && flush_meta(w) && flush_strings(w);
+static bool build_all(sm_writer *w) {
+    bool whole = flush_meta(w) && flush_strings(w);
     for (int t = 0; whole && t < SM_TABLES; t++) {
         whole = flush_table(w, (sm_table_kind)t);
     }
     return whole;
+}
+
+static bool flush_all(sm_writer *w) {
+    return send_out(w) && build_all(w);
+}
+
+void sm_writer_hold(sm_writer *w) {
+    assert(w != NULL);
+    w->held = w->fd >= 0;
+}
+
+void sm_writer_build(sm_writer *w) {
+    assert(w != NULL);
+    if (w->written != 0 && w->out.size != 0) {
+        return; /* what could not be written comes first; the header alone waits for company */
+    }
+    w->building = true;
+    (void)build_all(w);
+    w->building = false;
+}
+
+void sm_writer_send(sm_writer *w) {
+    assert(w != NULL && !w->building);
+    w->stuck = !send_out(w);
 }
 
 void sm_writer_flush(sm_writer *w) {

@@ -29,6 +29,12 @@ void sm_writer_row(sm_writer *w, sm_table_kind table, const int64_t *ints, const
 
 /* Writes what is pending: meta, strings, then a chunk or more of each table. */
 void sm_writer_flush(sm_writer *w);
+/* A flush in two steps, for who must not wait for the disk with a lock held. After sm_writer_hold, rows are only taken
+ * in. sm_writer_build makes bytes of what is pending, unless older ones are still to be written. sm_writer_send writes
+ * these; meanwhile other threads may add rows and strings, and nothing else. */
+void sm_writer_hold(sm_writer *w);
+void sm_writer_build(sm_writer *w);
+void sm_writer_send(sm_writer *w);
 /* flush + the END chunk. More may follow, and another finish. */
 void sm_writer_finish(sm_writer *w);
 

@@ -28,6 +28,8 @@ struct sm_writer {
     off_t base;               /* where in the file our header is; -1: a pipe */
     int error;                /* first errno, sticky */
     bool stuck;               /* the last flush failed: sm_writer_row does not try, the next flush does */
+    bool held;                /* rows wait for sm_writer_build, however many there are */
+    bool building;            /* chunks are put together in `out`, and not sent */
     uint64_t lost;            /* rows and strings not taken in */
     uint64_t written;         /* bytes of whole chunks in the file */
     size_t out_sent;          /* bytes of `out` that a pipe has taken */

@@ -11,7 +11,11 @@
  * program run in os.fork; each of them may be where pending calls are run.) If none comes, for the main thread is busy
  * in C, the first news after AFTER_FORK_NS bring it back.
  *
- * A flush takes at most 2 % of the time: the longer one takes, the longer the period. */
+ * A flush takes at most 2 % of the time: the longer one takes, the longer the period.
+ *
+ * Locks, in this order. `life` is held by whoever starts or ends the thread, and from before a fork until after it: a
+ * thread of C may fork without the GIL. `disk` is held by who writes the file. The third is that of the rows: events
+ * take it for a moment, so nobody writes with it. What is new becomes bytes under it, and these are written without. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -24,7 +28,8 @@
 #define MOST_LOOKS 200 /* for the frame that forked */
 
 static struct {
-    pthread_mutex_t lock; /* of sm_cover_store and of these */
+    pthread_mutex_t life, disk;
+    pthread_mutex_t lock; /* of sm_cover_store and of what follows */
     pthread_cond_t wake;
     pthread_t thread;
     bool ready;   /* wake is there */
@@ -34,8 +39,9 @@ static struct {
     uint64_t not_before, took;
     const void *forking; /* the frame that called fork */
     int looks;           /* left */
-    void (*write)(void);
-} flush = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    bool (*gather)(void);
+    void (*send)(void);
+} flush = {.life = PTHREAD_MUTEX_INITIALIZER, .disk = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 void sm_cover_lock(void) {
     pthread_mutex_lock(&flush.lock);
@@ -45,11 +51,33 @@ void sm_cover_unlock(void) {
     pthread_mutex_unlock(&flush.lock);
 }
 
-static void write_now(void) { /* with the lock */
+void sm_cover_lock_file(void) {
+    pthread_mutex_lock(&flush.disk);
+    pthread_mutex_lock(&flush.lock);
+}
+
+void sm_cover_unlock_file(void) {
+    pthread_mutex_unlock(&flush.lock);
+    pthread_mutex_unlock(&flush.disk);
+}
+
+/* With both locks, and gives back that of the rows meanwhile. */
+static void write_now(void) {
     uint64_t before = sm_monotonic_ns();
-    flush.write();
-    flush.took = sm_monotonic_ns() - before;
+    bool some = flush.gather();
     sm_cover_store.changed = false;
+    pthread_mutex_unlock(&flush.lock);
+    if (some)
+        flush.send();
+    pthread_mutex_lock(&flush.lock);
+    flush.took = sm_monotonic_ns() - before;
+}
+
+void sm_cover_flush_now(void) {
+    sm_cover_lock_file();
+    sm_cover_store.changed = true;
+    write_now();
+    sm_cover_unlock_file();
 }
 
 static void wait_until(uint64_t when) {
@@ -70,8 +98,12 @@ static void *run(void *unused) {
             continue;
         }
         wait_until(sm_monotonic_ns() + sm_cover_flush_period());
-        if (!flush.stop)
-            write_now();
+        if (flush.stop)
+            break;
+        pthread_mutex_unlock(&flush.lock); /* that of the file comes first */
+        sm_cover_lock_file();
+        write_now();
+        pthread_mutex_unlock(&flush.disk);
     }
     pthread_mutex_unlock(&flush.lock);
     return unused;
@@ -105,22 +137,27 @@ void sm_cover_changed(void) {
         sm_cover_store.changed = false; /* the next news ask again */
 }
 
-static void join(void) {
+static void join(void) { /* with `life` */
     pthread_mutex_lock(&flush.lock);
     bool running = flush.running;
+    pthread_t thread = flush.thread;
     flush.stop = true;
+    flush.not_before = UINT64_MAX; /* no news start another one */
     if (running)
         pthread_cond_signal(&flush.wake);
     pthread_mutex_unlock(&flush.lock);
-    if (running)
-        pthread_join(flush.thread, NULL);
+    if (!running)
+        return;
+    pthread_join(thread, NULL);
+    pthread_mutex_lock(&flush.lock);
     flush.running = false;
+    pthread_mutex_unlock(&flush.lock);
 }
 
 static void before_fork(void) {
-    if (flush.running)
-        join();
-    pthread_mutex_lock(&flush.lock); /* the child gets it as it is */
+    pthread_mutex_lock(&flush.life);
+    join();
+    sm_cover_lock_file(); /* the child gets all as it is */
     if (flush.period_ns == 0 || sm_cover.forked)
         return;
     if (sm_cover_store.changed)
@@ -130,9 +167,12 @@ static void before_fork(void) {
 
 static int go_on(void *unused) { /* a pending call: on the main thread, between two instructions */
     (void)unused;
-    if (sm_tstate_frame(PyThreadState_Get()) != flush.forking && flush.looks-- > 0 &&
-        Py_AddPendingCall(go_on, NULL) == 0)
+    pthread_mutex_lock(&flush.lock);
+    bool later = sm_tstate_frame(PyThreadState_Get()) != flush.forking && flush.looks-- > 0;
+    pthread_mutex_unlock(&flush.lock);
+    if (later && Py_AddPendingCall(go_on, NULL) == 0)
         return 0;
+    pthread_mutex_lock(&flush.life);
     pthread_mutex_lock(&flush.lock);
     if (flush.period_ns != 0 && !flush.running && !sm_cover.forked) {
         flush.not_before = 0;
@@ -140,20 +180,26 @@ static int go_on(void *unused) { /* a pending call: on the main thread, between 
         flush.running = start_thread();
     }
     pthread_mutex_unlock(&flush.lock);
+    pthread_mutex_unlock(&flush.life);
     return 0;
 }
 
 static void parent_forked(void) {
-    pthread_mutex_unlock(&flush.lock);
-    PyThreadState *tstate = sm_tstate_unchecked();
-    if (flush.period_ns == 0 || sm_cover.forked || tstate == NULL)
-        return;
-    flush.forking = sm_tstate_frame(tstate);
-    flush.looks = MOST_LOOKS;
-    (void)Py_AddPendingCall(go_on, NULL);
+    bool wanted = flush.period_ns != 0 && !sm_cover.forked;
+    PyThreadState *tstate = wanted && sm_holds_gil() ? sm_tstate_unchecked() : NULL;
+    if (tstate != NULL) {
+        flush.forking = sm_tstate_frame(tstate);
+        flush.looks = MOST_LOOKS;
+    }
+    sm_cover_unlock_file();
+    pthread_mutex_unlock(&flush.life);
+    if (tstate != NULL)
+        (void)Py_AddPendingCall(go_on, NULL);
 }
 
 static void child_forked(void) {
+    pthread_mutex_init(&flush.life, NULL);
+    pthread_mutex_init(&flush.disk, NULL);
     pthread_mutex_init(&flush.lock, NULL);
     flush.running = false;
     sm_cover.forked = sm_cover.running;
@@ -174,19 +220,26 @@ int sm_cover_flush_init(void) {
     return 0;
 }
 
-void sm_cover_flush_begin(uint64_t period_ns, bool always, void (*write)(void)) {
+void sm_cover_flush_begin(uint64_t period_ns, bool always, bool (*gather)(void), void (*send)(void)) {
+    pthread_mutex_lock(&flush.lock);
     flush.period_ns = period_ns;
     flush.always = always;
-    flush.write = write;
+    flush.gather = gather;
+    flush.send = send;
     flush.took = 0;
     flush.not_before = 0;
     if (always && period_ns != 0) { /* counts grow without news */
         flush.running = start_thread();
         sm_cover_store.changed = flush.running;
     }
+    pthread_mutex_unlock(&flush.lock);
 }
 
 void sm_cover_flush_end(void) {
+    pthread_mutex_lock(&flush.life);
     join();
+    pthread_mutex_lock(&flush.lock);
     flush.period_ns = 0;
+    pthread_mutex_unlock(&flush.lock);
+    pthread_mutex_unlock(&flush.life);
 }

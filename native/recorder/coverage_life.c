@@ -103,29 +103,38 @@ static bool write_anew(sm_output *output, bool last) {
     else
         sm_writer_flush(writer);
     fresh.whole = false;
-    return sm_output_take_place(&fresh, output);
+    bool done = sm_output_take_place(&fresh, output);
+    sm_writer_hold(output->writer);
+    return done;
 }
 
-static void write_now(sm_output *output, bool last) {
+static void write_last(sm_output *output) {
     sm_cover_write_counts();
     sm_cover_end_context();
-    if ((!last && !sm_cover_store.changed) || write_anew(output, last))
+    if (write_anew(output, true))
         return;
-    if (last)
-        sm_output_sources(output, life.folder);
-    write_rest(output, last);
-    if (last)
-        sm_writer_finish(output->writer);
-    else
-        sm_writer_flush(output->writer);
+    sm_output_sources(output, life.folder);
+    write_rest(output, true);
+    sm_writer_finish(output->writer);
 }
 
-static void write_changes(void) {
+/* What is new becomes bytes. True: there are some to be sent. */
+static bool gather_changes(void) {
     sm_output *output = &sm_cover_store.output;
     if (sm_writer_is_stuck(output->writer))
-        sm_writer_flush(output->writer); /* the disk is full: nothing new before the old is written */
-    else
-        write_now(output, false);
+        return true; /* the disk is full: nothing new before the old is written */
+    sm_cover_write_counts();
+    sm_cover_end_context();
+    if (!sm_cover_store.changed || write_anew(output, false))
+        return false;
+    write_rest(output, false);
+    sm_writer_build(output->writer);
+    return true;
+}
+
+/* With the file's lock alone: events go on meanwhile. */
+static void send_changes(void) {
+    sm_writer_send(sm_cover_store.output.writer);
 }
 
 /* ---- start ---- */
@@ -136,9 +145,9 @@ static void end_by_signal(const char *name) {
     if (!sm_cover.running || sm_cover.forked || output->writer == NULL)
         return;
     replace(&life.exit, name);
-    sm_cover_lock();
-    write_now(output, true);
-    sm_cover_unlock();
+    sm_cover_lock_file();
+    write_last(output);
+    sm_cover_unlock_file();
 }
 
 static int open_output(int fd) {
@@ -154,7 +163,8 @@ static int open_output(int fd) {
         return -1;
     }
     sm_ending_want(SM_ENDING_COVERAGE, fd >= 0 ? end_by_signal : NULL);
-    sm_cover_flush_begin(fd >= 0 ? life.flush_ns : 0, sm_cover.counts, write_changes);
+    sm_writer_hold(store->output.writer);
+    sm_cover_flush_begin(fd >= 0 ? life.flush_ns : 0, sm_cover.counts, gather_changes, send_changes);
     return 0;
 }
 
@@ -242,9 +252,9 @@ void sm_cover_stop(const char *exit) {
     replace(&life.exit, exit);
     sm_output *output = &sm_cover_store.output;
     if (!sm_cover.forked && output->writer != NULL) {
-        sm_cover_lock();
-        write_now(output, true);
-        sm_cover_unlock();
+        sm_cover_lock_file();
+        write_last(output);
+        sm_cover_unlock_file();
     }
     release_codes();
     sm_cover.forked = false;
@@ -254,23 +264,22 @@ void sm_cover_flush(void) {
     if (!sm_cover.running || sm_cover.forked || sm_cover_store.output.writer == NULL)
         return;
     look_after_hook();
-    sm_cover_lock();
-    sm_cover_store.changed = true;
-    write_changes();
-    sm_cover_store.changed = false;
-    sm_cover_unlock();
+    sm_cover_flush_now();
 }
 
 void sm_cover_ahead(const char *exit) {
     sm_output *output = &sm_cover_store.output;
     if (!sm_cover.running || sm_cover.forked || output->writer == NULL)
         return;
-    sm_cover_lock();
+    sm_cover_lock_file();
     replace(&life.exit, exit);
     sm_cover_store.changed = true;
-    write_now(output, *exit != '\0');
+    if (*exit != '\0')
+        write_last(output);
+    else if (gather_changes())
+        send_changes();
     sm_cover_store.changed = false;
-    sm_cover_unlock();
+    sm_cover_unlock_file();
 }
 
 /* A recording into memory is an image already; one into a file is written once more, for whoever lost the file. The
@@ -285,7 +294,7 @@ PyObject *sm_cover_snapshot(void) {
     size_t size;
     PyObject *image = NULL;
     sm_output copy = {0}, *output = &store->output;
-    sm_cover_lock();
+    sm_cover_lock_file();
     sm_cover_write_counts();
     sm_cover_end_context();
     if (sm_writer_bytes(output->writer, &size) == NULL) {
@@ -302,7 +311,7 @@ PyObject *sm_cover_snapshot(void) {
                            "contexts that are in the first file only; this is a copy made without it");
         sm_writer_finish(output->writer);
     }
-    sm_cover_unlock();
+    sm_cover_unlock_file();
     if (output != NULL && (sm_writer_error(output->writer) == 0 || output != &copy)) {
         const uint8_t *bytes = sm_writer_bytes(output->writer, &size);
         image = PyBytes_FromStringAndSize((const char *)bytes, (Py_ssize_t)size);

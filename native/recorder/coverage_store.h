@@ -33,6 +33,9 @@ extern sm_cover_store_state sm_cover_store;
 /* The lock. Its holder calls nothing that could wait for the GIL, and takes no other lock. */
 void sm_cover_lock(void);
 void sm_cover_unlock(void);
+/* For who writes the file, or looks into it: with the lock, and after any write that is on its way. */
+void sm_cover_lock_file(void);
+void sm_cover_unlock_file(void);
 
 /* With the lock: */
 void sm_cover_put_line(sm_cover_function *of, uint32_t index);
@@ -61,9 +64,10 @@ const struct sm_filter *sm_cover_where(void); /* NULL: all */
 
 /* The flush and its thread (coverage_flush.c). */
 int sm_cover_flush_init(void); /* once per process; -1 with an exception */
-/* write: saves and flushes; called with the lock, on any thread. always: to be asked in every period, changed or not.
- */
-void sm_cover_flush_begin(uint64_t period_ns, bool always, void (*write)(void));
+/* gather: makes bytes of what is new, with the lock; false: there is nothing. send: writes them, with the file's lock
+ * alone. Both on any thread. always: to be asked in every period, changed or not. */
+void sm_cover_flush_begin(uint64_t period_ns, bool always, bool (*gather)(void), void (*send)(void));
+void sm_cover_flush_now(void);
 uint64_t sm_cover_flush_period(void); /* ns from something new to its flush, at most; with the lock */
 void sm_cover_flush_end(void);        /* without the lock: no flush is on its way after this */
 

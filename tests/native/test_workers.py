@@ -1,0 +1,59 @@
+"""The core's own threads under ThreadSanitizer: ticker, safe point, coverage's flush, each beside threads that hold a
+lock like the interpreter's and one that forks without it.
+
+A small C program has the real sources in it and stands in for the interpreter. That it can fail is tested, too.
+"""
+
+import os
+import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+COMPILER = shutil.which("cc") or shutil.which("gcc")
+FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-O1", "-g", "-fsanitize=thread", "-fno-pie", "-no-pie", "-pthread"]
+RACE = 66  # the exit status that ThreadSanitizer is told to end with
+
+
+@pytest.fixture(scope="module")
+def workers(tmp_path_factory):
+    """workers(part) -> exit status and what was said."""
+    folder = tmp_path_factory.mktemp("workers")
+    (folder / "empty.c").write_text("int main(void) { return 0; }\n")
+    empty = [COMPILER or "", *FLAGS, "-o", str(folder / "empty"), str(folder / "empty.c")]
+    headers = sysconfig.get_paths()["include"]
+    usable = COMPILER and os.path.exists(os.path.join(headers, "Python.h"))
+    if not usable or subprocess.run(empty, capture_output=True).returncode:
+        pytest.skip("needs a C compiler with ThreadSanitizer, and the interpreter's headers")
+    if subprocess.run([folder / "empty"], capture_output=True).returncode:
+        pytest.skip("programs with ThreadSanitizer do not run on this kernel")
+    native = ROOT / "native"
+    sources = [Path(__file__).with_name("workers_harness.c"), native / "recorder" / "coverage_flush.c"]
+    sources += [native / "event" / name for name in ("ticker.c", "safepoint.c")]
+    sources += [*sorted((native / "event").glob("threads*.c")), *sorted((native / "base").glob("*.c"))]
+    command = [COMPILER, *FLAGS, "-Wall", "-Wextra", f"-I{native}", f"-I{headers}", "-o", str(folder / "workers")]
+    # What the sources need of the interpreter is not called in what is driven here.
+    subprocess.run([*command, *map(str, sources), "-Wl,--unresolved-symbols=ignore-all"], check=True)
+
+    def run(part):
+        options = {"TSAN_OPTIONS": f"exitcode={RACE} die_after_fork=0", "PATH": "/usr/bin:/bin"}
+        done = subprocess.run([folder / "workers", part], capture_output=True, text=True, timeout=120, env=options)
+        return done.returncode, done.stdout + done.stderr
+
+    return run
+
+
+@pytest.mark.parametrize("part", ["ticker", "safepoint", "coverage"])
+def test_no_two_threads_touch_what_only_one_may(workers, part):
+    status, said = workers(part)
+    assert (status, said) == (0, "done\n")
+
+
+def test_a_race_is_found(workers):
+    status, said = workers("race")
+    assert status == RACE
+    assert "data race" in said
+    assert "add_plainly" in said

@@ -1,0 +1,233 @@
+/* Drives the threads of the core as an interpreter would, without one: built with ThreadSanitizer, it says which data
+ * two threads touch with no order between them. argv: which part; see main. What the sources need of the interpreter
+ * and is not here is not called (the linker is told so); the interpreter's lock is a mutex. */
+#include <Python.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "event/safepoint.h"
+#include "event/segments.h"
+#include "event/threads.h"
+#include "event/ticker.h"
+#include "recorder/coverage_store.h"
+
+enum { WORKERS = 4, ROUNDS = 300, FORKS = 12, PENDING = 32 };
+
+/* ---- what the core takes for the interpreter and for the rest of itself ---- */
+
+sm_engine_state sm_engine;
+sm_cover_state sm_cover;
+sm_cover_store_state sm_cover_store;
+
+static pthread_mutex_t gil = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+    pthread_mutex_t lock;
+    int (*calls[PENDING])(void *);
+    int count;
+} pending = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+int Py_AddPendingCall(int (*function)(void *), void *Py_UNUSED(argument)) {
+    pthread_mutex_lock(&pending.lock);
+    bool room = pending.count < PENDING;
+    if (room)
+        pending.calls[pending.count++] = function;
+    pthread_mutex_unlock(&pending.lock);
+    return room ? 0 : -1;
+}
+
+static void run_pending(void) { /* with the GIL */
+    int (*calls[PENDING])(void *);
+    pthread_mutex_lock(&pending.lock);
+    int count = pending.count;
+    memcpy(calls, pending.calls, sizeof calls);
+    pending.count = 0;
+    pthread_mutex_unlock(&pending.lock);
+    for (int i = 0; i < count; i++)
+        (void)calls[i](NULL);
+}
+
+/* Data cannot be left out. */
+PyTypeObject PyMethod_Type, PyFunction_Type, PyCode_Type, PyType_Type;
+PyObject _Py_NoneStruct, *PyExc_RuntimeError;
+
+/* No thread of here has a state of the interpreter's. */
+#if PY_VERSION_HEX >= 0x030D0000
+PyThreadState *PyThreadState_GetUnchecked(void) {
+    return NULL;
+}
+#else
+PyThreadState *_PyThreadState_UncheckedGet(void) {
+    return NULL;
+}
+#endif
+PyThreadState *PyGILState_GetThisThreadState(void) {
+    return NULL;
+}
+
+static void nap(long us) {
+    nanosleep(&(struct timespec){.tv_nsec = us * 1000}, NULL);
+}
+
+/* A thread of C forks, and knows no GIL. */
+static void *fork_now_and_then(void *unused) {
+    for (int i = 0; i < FORKS; i++) {
+        pid_t child = fork();
+        if (child == 0)
+            _exit(0);
+        waitpid(child, NULL, 0);
+        nap(3000);
+    }
+    return unused;
+}
+
+static void run_beside_forks(void *(*worker)(void *)) {
+    pthread_t threads[WORKERS + 1];
+    for (int i = 0; i < WORKERS; i++)
+        pthread_create(&threads[i], NULL, worker, NULL);
+    pthread_create(&threads[WORKERS], NULL, fork_now_and_then, NULL);
+    for (int i = 0; i <= WORKERS; i++)
+        pthread_join(threads[i], NULL);
+}
+
+/* ---- the ticker, and the list of threads that it walks ---- */
+
+static void poke(sm_thread *thread) {
+    if (thread != NULL)
+        sm_segments_poke((sm_segments *)thread->recorder);
+}
+
+static void *meet_threads(void *unused) {
+    for (int i = 0; i < ROUNDS; i++) {
+        pthread_mutex_lock(&gil);
+        sm_thread *thread = sm_thread_new_record();
+        if (thread != NULL) {
+            thread->native_id = (uint64_t)i;
+            __atomic_store_n(&thread->session, sm_engine.session, __ATOMIC_RELAXED);
+        }
+        sm_ticker_want();
+        pthread_mutex_unlock(&gil);
+        nap(200);
+    }
+    return unused;
+}
+
+static void drive_ticker(void) {
+    static const sm_recorder recorder = {.name = "none", .poke = poke};
+    sm_engine.recorder = &recorder;
+    sm_engine.session = 1;
+    sm_engine.clock.kind = SM_CLOCK_MONOTONIC;
+    sm_engine.clock.ns_per_tick = 1.0;
+    if (sm_threads_init() < 0 || pthread_atfork(sm_ticker_before_fork, sm_ticker_after_fork, sm_ticker_forked) != 0)
+        _exit(2);
+    run_beside_forks(meet_threads);
+    sm_ticker_stop();
+}
+
+/* ---- the safe point ---- */
+
+static int delivered; /* with the GIL */
+
+static void deliver(void) {
+    delivered++;
+}
+
+static void *ask(void *unused) {
+    for (int i = 0; i < ROUNDS; i++) {
+        sm_safepoint_ask(); /* some hooks hold the lock, some do not */
+        pthread_mutex_lock(&gil);
+        run_pending();
+        if (i % 50 == 49) {
+            sm_safepoint_stop();
+            if (sm_safepoint_start(deliver) < 0)
+                _exit(2);
+        }
+        pthread_mutex_unlock(&gil);
+        nap(200);
+    }
+    return unused;
+}
+
+static void drive_safepoint(void) {
+    if (sm_safepoint_start(deliver) < 0)
+        _exit(2);
+    run_beside_forks(ask);
+    for (int i = 0; i < 1000 && delivered == 0; i++) {
+        sm_safepoint_ask();
+        nap(1000);
+        run_pending();
+    }
+    sm_safepoint_stop();
+    if (delivered == 0)
+        _exit(3);
+}
+
+/* ---- the flush of coverage ---- */
+
+static uint32_t gathered, written; /* the second with the file's lock */
+
+static bool gather_rows(void) { /* with the lock */
+    gathered = sm_cover_store.rows[SM_COVER_LINES];
+    return true;
+}
+
+static void send_rows(void) {
+    nap(500); /* a slow disk */
+    written++;
+}
+
+static void *hit_lines(void *unused) {
+    for (int i = 0; i < ROUNDS; i++) {
+        pthread_mutex_lock(&gil);
+        run_pending();
+        sm_cover_lock();
+        sm_cover_store.rows[SM_COVER_LINES]++;
+        sm_cover_changed();
+        sm_cover_unlock();
+        pthread_mutex_unlock(&gil);
+        nap(200);
+    }
+    return unused;
+}
+
+static void drive_coverage(void) {
+    sm_cover.running = true;
+    if (sm_cover_flush_init() < 0)
+        _exit(2);
+    for (int i = 0; i < 2; i++) {
+        sm_cover_flush_begin(2000000, i == 1, gather_rows, send_rows);
+        run_beside_forks(hit_lines);
+        sm_cover_flush_end();
+    }
+    if (written == 0 || gathered == 0)
+        _exit(3);
+}
+
+/* ---- what has to be found ---- */
+
+static int plain;
+
+static void *add_plainly(void *unused) {
+    for (int i = 0; i < ROUNDS; i++)
+        plain++;
+    return unused;
+}
+
+int main(int argc, char **argv) {
+    const char *part = argc > 1 ? argv[1] : "";
+    if (strcmp(part, "ticker") == 0)
+        drive_ticker();
+    else if (strcmp(part, "safepoint") == 0)
+        drive_safepoint();
+    else if (strcmp(part, "coverage") == 0)
+        drive_coverage();
+    else if (strcmp(part, "race") == 0)
+        run_beside_forks(add_plainly);
+    else
+        return 2;
+    puts("done");
+    return 0;
+}
