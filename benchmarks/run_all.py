@@ -35,6 +35,8 @@ NAMES = [
     "whole_process",
     "truth",
     "memory",
+    "threads",
+    "children",
     "report_million",
     "scaling",
     "hooks",
