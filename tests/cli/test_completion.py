@@ -22,7 +22,7 @@ CASES = [
     ("seismo help exp", {"export"}),
     ("seismo report --so", {"--sort"}),
     ("seismo report --sort cum", {"cumtime", "cumulative"}),
-    ("seismo export -f coll", {"collapsed", "collapsed-us", "collapsed-calls"}),
+    ("seismo export -f coll", {"collapsed", "collapsed-long", "collapsed-us", "collapsed-calls"}),
     ("seismo profile --clock t", {"tsc"}),
     ("seismo watch call --col", {"--color"}),
     ("seismo watch call --color al", {"always"}),

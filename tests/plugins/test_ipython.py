@@ -49,6 +49,11 @@ class Notebook:
         return result
 
     @property
+    def number(self) -> int:
+        """That of the last cell."""
+        return next(reversed(self.shell.compile._filename_map.values()))
+
+    @property
     def text(self) -> str:
         """What the magic displayed, as text."""
         return next(data["text/plain"] for data in self.data if "text/html" in data)
@@ -133,10 +138,10 @@ def test_the_objects_of_a_cell(notebook):
     cell = "class Order:\n    pass\norders = [Order() for _ in range(1234)]\nlen(orders)"
     assert notebook.run(f"%%seismo refs --type '*Order' -r\n{cell}").success
     assert re.search(r"1,234 .*Order", notebook.text)
-    assert re.search(r"cell\d+\.py:3", notebook.text)
+    assert re.search(rf"In \[{notebook.number}\]:3", notebook.text)
     assert notebook.run(f"%%seismo refs --types --sort live\n{cell.replace('Order', 'Item')}").result == 1234
     assert re.search(r"1,234 .*Item", notebook.text)
-    assert "cell" not in notebook.text
+    assert "In [" not in notebook.text
 
 
 @pytest.mark.parametrize("verb", ["profile", "lines", "cover", pytest.param("refs", marks=recorded)])
@@ -218,3 +223,84 @@ shell.run_cell("%seismo profile -q 1")
     environment = {**os.environ, "PYTHONPATH": home, "IPYTHONDIR": str(tmp_path / "ipython"), "TMPDIR": str(tmp_path)}
     subprocess.run([sys.executable, "-c", program], env=environment, check=True, timeout=60)
     assert [path.name for path in tmp_path.iterdir()] == ["ipython"]
+
+
+def test_cells_are_called_what_their_reader_calls_them(notebook):
+    defined = notebook.number
+    notebook.run("%%seismo profile\nsign(1)")
+    mine = notebook.number
+    assert mine == defined + 1
+    assert re.search(rf"__main__:sign  In \[{defined}\]:1", notebook.text)
+    assert re.search(rf"__main__:<module>  In \[{mine}\]:1", notebook.text)
+    assert notebook.text.count("__main__:<module>") == 1, "the last expression is part of its cell"
+    notebook.run("%%seismo lines -f sign\nsign(1)")
+    assert f"In [{defined}]  " in notebook.text
+    for shown in (notebook.text, notebook.html):
+        assert "seismo-cells" not in shown
+        assert "ipython-input" not in shown
+
+
+def test_percentages_are_of_what_the_cell_did(notebook):
+    """A thread that runs already, as a kernel's do, and the shell's own frames are no part of it; new threads are."""
+    notebook.run(
+        "import threading\nstop = threading.Event()\n"
+        "def kernel():\n    while not stop.wait(0.001):\n        sum(range(1000))\n"
+        "thread = threading.Thread(target=kernel); thread.start()"
+    )
+    try:
+        notebook.run(
+            "%%seismo profile -l 100\nimport time\n"
+            "mine = threading.Thread(target=sign, args=(3,)); mine.start(); mine.join()\nsign(1); time.sleep(0.05)"
+        )
+        text = notebook.text
+    finally:
+        notebook.run("stop.set(); thread.join()")
+    assert ":kernel" not in text
+    assert "run_cell" not in text
+    assert "IPython" not in text
+    assert re.search(r" 2  __main__:sign", text)
+
+
+def test_a_notebook_says_an_error_once(notebook):
+    """In a kernel each error that IPython shows is an output of its own."""
+    shown = []
+    shell = notebook.shell
+    original = shell._showtraceback
+    shell._showtraceback = lambda kind, error, lines: shown.append((kind.__name__, lines))
+    try:
+        notebook.run("%%seismo profile\n1/0")
+        notebook.run("%%seismo profile\n1 +")
+    finally:
+        shell._showtraceback = original
+    assert [name for name, _ in shown] == ["ZeroDivisionError", "SyntaxError"]
+    assert all(lines for _, lines in shown)
+
+
+def test_tables_are_in_a_fixed_width_font(notebook):
+    notebook.run("%%seismo profile\nsign(1)")
+    assert notebook.html.startswith('<pre style="font-family: ui-monospace')
+
+
+def test_a_kernel(tmp_path, monkeypatch):
+    """The same in a notebook's own kernel, with its threads and its event loop."""
+    nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
+    pytest.importorskip("ipykernel", reason="ipykernel is not installed")
+    import nbformat
+
+    monkeypatch.setenv("PYTHONPATH", str(Path(seismo.__file__).parents[1]))
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+    cells = [
+        "%load_ext seismo",
+        DEFINITION,
+        "%%seismo profile\nimport time\ntime.sleep(0.2)\nsign(1)",
+        "%seismo lines 1/0",
+    ]
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    nbclient.NotebookClient(book, timeout=60, allow_errors=True, resources={"metadata": {"path": tmp_path}}).execute()
+    (table, *_) = (output.data["text/plain"] for output in book.cells[2].outputs if "data" in output)
+    assert "time:sleep" in table.splitlines()[2], "not what the kernel's threads wait for"
+    assert re.search(r"__main__:sign  In \[2\]:1", table)
+    assert re.search(r"__main__:<module>  In \[3\]:1", table)
+    assert not re.search("zmq|ipykernel|selectors|heartbeat", table)
+    errors = [output for output in book.cells[3].outputs if output.output_type == "error"]
+    assert [error.ename for error in errors] == ["ZeroDivisionError"]

@@ -5,7 +5,8 @@ interpreter ends: so tracebacks and reports find it, as they find that of any ot
 IPython's run_cell: what that does around a cell would be in the recording. What the last expression gives is the
 result of the magic, as it is of %time.
 
-An error is shown by IPython, then the table of what ran until then; and the cell fails, so that "run all" stops there.
+Of a cell that fails the table of what ran until then is shown; then it fails with its error, which IPython shows once,
+so that "run all" stops there.
 """
 
 from __future__ import annotations
@@ -114,10 +115,13 @@ def _magic(shell: Any, line: str, cell: str | None) -> object:
     try:
         run = Cell(shell, statement if cell is None else cell)
     except (SyntaxError, ValueError, OverflowError) as error:  # what compiling raises
-        shell.showsyntaxerror()
-        raise Shown.like(error) from None
+        raise Failed.of(error, shell.SyntaxTB.structured_traceback(type(error), error, [])) from None
     recorder = {"profile": shown.Profiled, "lines": shown.Timed, "cover": shown.Covered, "refs": shown.Counted}[verb](
-        options, int(limit), run.file, [_function(shell, text) for text in options.get("-f", ())]
+        options,
+        int(limit),
+        run.file,
+        [_function(shell, text) for text in options.get("-f", ())],
+        shell.compile._filename_map,
     )
     return _record(run, recorder, options)
 
@@ -134,7 +138,8 @@ def _record(run: Cell, recorder: shown.Recorded, options: dict[str, Any]) -> obj
             display(recorder)  # type: ignore[no-untyped-call]
     finally:
         if run.error is not None:
-            raise Shown.like(run.error)
+            told = shell_traceback(run.shell, run.error)
+            raise Failed.of(run.error, told).with_traceback(run.error.__traceback__) from None
     return recording if "-r" in options else run.value
 
 
@@ -196,7 +201,7 @@ class Cell:
             self._last = None if last is None else shell.compile(ast.Expression(last.value), self.file, "eval")
 
     def run(self, session: Any) -> None:
-        """Runs them inside the session. What they raise is shown as IPython does, and kept."""
+        """Runs them inside the session. What they raise is kept."""
         try:
             with session:
                 self._run(self._body)
@@ -205,11 +210,10 @@ class Cell:
         except SeismoError:
             raise
         except BaseException as error:  # noqa: BLE001  the cell's
-            self.error = error
             trace = error.__traceback__
             while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
                 trace = trace.tb_next
-            self.shell.showtraceback((type(error), error.with_traceback(trace), trace), tb_offset=0)
+            self.error = error.with_traceback(trace)
         if self._quiet:
             self.value = None
 
@@ -239,23 +243,43 @@ def _kept(shell: Any, source: str) -> str:
         _folder = tempfile.TemporaryDirectory(prefix="seismo-cells-")
     folder = os.path.join(os.path.realpath(_folder.name), str(next(_numbers)))  # its own: it may be a source folder
     os.mkdir(folder)
-    path = os.path.join(folder, f"cell{shell.execution_count}.py")
+    number = _number(shell)
+    path = os.path.join(folder, f"In [{number}]")
     with open(path, "w", encoding="utf-8", errors="backslashreplace") as file:
         file.write(source)
     linecache.cache[path] = (len(source), None, [line + "\n" for line in source.split("\n")], path)
-    shell.compile._filename_map[path] = shell.execution_count
+    shell.compile._filename_map[path] = number
     return path
 
 
-class Shown(Exception):  # noqa: N818  it is no error of its own
-    """Ends a cell whose error was shown already."""
+def _number(shell: Any) -> int:
+    """The number of the cell that runs: that of the code which called us, as the counter may be ahead of it already."""
+    frame = inspect.currentframe()
+    while frame is not None:
+        number: int | None = shell.compile._filename_map.get(frame.f_code.co_filename)
+        if number is not None:
+            return number
+        frame = frame.f_back
+    return int(shell.execution_count)
+
+
+def shell_traceback(shell: Any, error: BaseException) -> list[str]:
+    """The error as IPython shows it, without the frames that ran the cell."""
+    told: list[str] = shell.InteractiveTB.structured_traceback(type(error), error, error.__traceback__, tb_offset=0)
+    return told
+
+
+class Failed(Exception):  # noqa: N818  it is no error of its own
+    """Ends a cell: the one error of it that IPython shows, as if nobody had recorded it."""
+
+    told: list[str]
 
     @classmethod
-    def like(cls, error: BaseException) -> Shown:
-        """One with the error's name and words, which is what a notebook keeps of it."""
-        make: Callable[..., Shown] = type(type(error).__name__, (cls,), {})
+    def of(cls, error: BaseException, told: list[str]) -> Failed:
+        """One with the error's name and words, which is what a notebook keeps of it. told: what is shown."""
+        make: Callable[..., Failed] = type(type(error).__name__, (cls,), {"told": told})
         return make(str(error))
 
     def _render_traceback_(self) -> list[str]:
-        """Nothing: IPython asks for this."""
-        return []
+        """IPython asks for this."""
+        return self.told

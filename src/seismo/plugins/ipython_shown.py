@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import os
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from seismo.report.paper import Paper
 from seismo.report.text import Signs
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from types import CodeType
 
     from seismo.coverage.result import FileCoverage
@@ -25,9 +26,15 @@ class Recorded:
 
     session: Any
 
-    def __init__(self, options: dict[str, Any], limit: int, file: str, functions: Sequence[CodeType]) -> None:
-        """options: as ipython.read gives them. file: the cell's. functions: those that -f named. Raises UsageError."""
+    def __init__(
+        self, options: dict[str, Any], limit: int, file: str, functions: Sequence[CodeType], cells: Mapping[str, int]
+    ) -> None:
+        """options: as ipython.read gives them. file: the cell's. functions: those that -f named. Raises UsageError.
+
+        cells: the numbers of all cells by the files that they were compiled as.
+        """
         self.options = options
+        self.cells = cells
         self.limit = limit
         self.file = file
         self.functions = functions
@@ -51,7 +58,14 @@ class Recorded:
         """The table as plain text."""
         stream = io.StringIO()
         self.write(Paper(stream, WIDTH, Signs()))
-        return stream.getvalue()
+        return self._named(stream.getvalue())
+
+    def _named(self, text: str) -> str:
+        """The text with cells called `In [3]`, as the reader knows them, for the files that they were compiled as."""
+        for path, number in self.cells.items():
+            for name in (path, html.escape(path), os.path.basename(path), html.escape(os.path.basename(path))):
+                text = text.replace(name, f"In [{number}]")
+        return text
 
     def __repr__(self) -> str:
         return self.text().rstrip("\n")
@@ -60,7 +74,7 @@ class Recorded:
         """The table for a notebook."""
         paper = HtmlPaper()
         self.write(paper)
-        return paper.html
+        return self._named(paper.html)
 
 
 class Profiled(Recorded):
@@ -75,13 +89,20 @@ class Profiled(Recorded):
         settings = {key: self.options.get(f"--{key.replace('_', '-')}") for key in ("where", "c_functions")}
         self.session = seismo.profile(**settings)
 
+    @property
+    def recording(self) -> Recording:
+        """What the cell did: the kernel runs in the same process, and is busy meanwhile."""
+        from seismo.model.part import done_by
+
+        # Merged, because the last expression of a cell is compiled by itself, under the same name.
+        return done_by(super().recording, self.file.__eq__).merge()
+
     def write(self, paper: Paper) -> None:
         """The functions."""
         from seismo.report.functions import Modules, write_functions
-        from seismo.report.where import about_functions
 
-        below = Modules(where=about_functions("calls > 0"))  # not what the cell itself was called by
-        write_functions(paper, self.recording.functions, self.order, below, self.limit, None)
+        recording = self.recording
+        write_functions(paper, recording.functions, self.order, Modules(), self.limit, None, recording.tree)
 
 
 class Timed(Recorded):
