@@ -128,3 +128,20 @@ thread.join()
 assert status == [0], status
 seismo.stop()
 """)
+
+
+def test_who_starts_the_core_himself_answers_for_his_children(run):
+    """Sessions that were there earlier have no say in it: none of their threads is about to start or to stop it."""
+    run(f"""{PREFACE}
+from seismo import _core
+with seismo.profile(), seismo.cover(): f()
+_core.start()
+_core.cover_start()
+def use():
+    _core.after_fork(-1, "{{}}")
+    _core.cover_after_fork(-1, "{{}}")
+    f()
+    assert _core.status()["running"] and _core.snapshot()
+    assert _core.cover_status()["running"] and _core.cover_snapshot()
+assert child(use) == 0
+""")

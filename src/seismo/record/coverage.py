@@ -43,6 +43,7 @@ _settings: dict[str, object] = {}
 _context = ""
 _fd = -1  # what is recorded into
 _watching = False
+_changing = False  # as engine's
 
 
 def options(settings: Settings) -> dict[str, object]:
@@ -281,7 +282,7 @@ def start(settings: dict[str, object], fd: int = -1, user: object = None) -> boo
     settings: see `options`. user: the session that asks. Raises UsageError for a conflict with the running one,
     RecordingError when there is none to be had.
     """
-    global _settings, _watching, _fd
+    global _settings, _watching, _fd, _changing
     with lock:
         if _users:
             _agree(settings)
@@ -292,6 +293,7 @@ def start(settings: dict[str, object], fd: int = -1, user: object = None) -> boo
             _watching = True
         from seismo.expression import parse
 
+        _changing = True
         try:
             how: dict[str, Any] = {name: bool(settings.get(name)) for name in _HOW}
             how |= engine.about_process()
@@ -299,11 +301,13 @@ def start(settings: dict[str, object], fd: int = -1, user: object = None) -> boo
                 how["flush_ms"] = settings["flush_ms"]
             where = _core.Filter(parse(expression(settings)).program)
             _core.cover_start(where=where, fd=fd, hide=engine.hidden(), meta=meta(settings), **how)
+            _settings = settings
+            _users.append(user)
+            _fd = fd
         except (RuntimeError, ValueError) as reason:
             raise RecordingError("coverage cannot be recorded", str(reason), "see: seismo doctor") from None
-        _settings = settings
-        _users.append(user)
-        _fd = fd
+        finally:
+            _changing = False
         if settings.get("context"):
             context(str(settings["context"]))
         return True
@@ -322,14 +326,18 @@ def _agree(settings: dict[str, object]) -> None:
 
 def stop(exit_: str = "", user: object = None) -> bool:
     """One user less. True: it was the last, and the recorder has stopped."""
-    global _context
+    global _context, _changing
     with lock:
         if user not in _users:
             return False
-        _users.remove(user)
-        if _users:
-            return False
-        _core.cover_stop(exit_)
+        _changing = len(_users) == 1
+        try:
+            _users.remove(user)
+            if _users:
+                return False
+            _core.cover_stop(exit_)
+        finally:
+            _changing = False
         _context = ""
         _parts.clear()
         return True
@@ -394,14 +402,16 @@ def so_far() -> bytes:
 
 
 def _after_fork() -> None:
+    global _changing
+    ours, _changing = bool(_users) or _changing, False
     for hook in in_child:
         hook()
     if _users and forked_hook is not None:
         forked_hook()
     elif _users:
         after_fork(-1, meta(_settings))
-    else:
-        after_fork(-2)  # another thread was about to start or to stop it
+    elif ours:
+        after_fork(-2)  # who uses, starts or stops it is a thread that is not here
 
 
 in_child: list[Callable[[], None]] = []  # called in a forked child before that

@@ -94,6 +94,7 @@ _settings: dict[str, object] = {}
 forked_hook: Callable[[], None] | None = None
 in_child: list[Callable[[], None]] = []  # called in a forked child before that
 _watching = False
+_changing = False  # a thread is about to start or to stop the engine
 
 
 def start(
@@ -106,7 +107,7 @@ def start(
     Raises UsageError for values that are none and for a conflict with the running engine, RecordingError when this
     interpreter cannot be recorded.
     """
-    global _settings
+    global _settings, _changing
     wanted = {name: value for name, value in settings.items() if value is not None}
     wanted.setdefault("recorder", "calltree")
     check(wanted)
@@ -115,21 +116,30 @@ def start(
             _agree(wanted)
             _users.append(user)
             return False
-        _start(wanted, fd, meta, frames)
-        _settings = wanted
-        _users.append(user)
+        _changing = True
+        try:
+            _start(wanted, fd, meta, frames)
+            _settings = wanted
+            _users.append(user)
+        finally:
+            _changing = False
         return True
 
 
 def stop(exit_: str = "", user: object = None) -> bool:
     """One user less. True: it was the last, and the engine has stopped."""
+    global _changing
     with lock:
         if user not in _users:
             return False
-        _users.remove(user)
-        if _users:
-            return False
-        _core.stop(exit_)
+        _changing = len(_users) == 1
+        try:
+            _users.remove(user)
+            if _users:
+                return False
+            _core.stop(exit_)
+        finally:
+            _changing = False
         return True
 
 
@@ -229,12 +239,14 @@ def about_process() -> dict[str, str]:
 
 
 def _after_fork() -> None:
+    global _changing
+    ours, _changing = bool(_users) or _changing, False
     for hook in in_child:
         hook()
     if _users and forked_hook is not None:
         forked_hook()
-    else:
-        after_fork(-1 if _users else -2)  # nobody: another thread was about to start or to stop it
+    elif ours:
+        after_fork(-1 if _users else -2)  # nobody any more: who uses, starts or stops it is a thread that is not here
 
 
 def after_fork(fd: int, meta: str = "{}") -> None:
