@@ -150,7 +150,8 @@ _core.flush()
 early()
 _core.stop()
 from recorded import Image
-recorded = Image(open(sys.argv[1], "rb").read())
+with open(sys.argv[1], "rb") as file:
+    recorded = Image(file.read())
 print(bounds(recorded, "len"))
 """,
         str(tmp_path / "recording"),

@@ -8,18 +8,22 @@ from _weakref import ref
 
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
-_locks: set[ref[RLock]] = set()
+_locks: list[ref[RLock]] = []
 
 
 def new_lock() -> RLock:
     """A re-entrant lock that a forked child finds free, unless the thread that forked holds it."""
     lock = RLock()
-    _locks.add(ref(lock, _locks.discard))
+    if (
+        len(_locks) & (len(_locks) - 1) == 0
+    ):  # now and then; a callback for the dead would run in the middle of programs
+        _locks[:] = [known for known in _locks if known() is not None]
+    _locks.append(ref(lock))
     return lock
 
 
 def _after_fork() -> None:
-    for known in list(_locks):
+    for known in _locks:
         lock = known()
         if lock is not None and not lock._is_owned():  # type: ignore[attr-defined]
             lock._at_fork_reinit()  # type: ignore[attr-defined]
