@@ -1,5 +1,6 @@
 """Recordings made by hand, and reports of them as text."""
 
+import array
 import io
 import json
 import os
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from seismo.model import Builder
+from seismo.model import Builder, Recording
 from seismo.report.paper import Paper
 from seismo.report.terminal import View, write_report
 
@@ -120,6 +121,30 @@ def report():
         out = io.StringIO()
         write_report(Paper(out, width, signs), recording, View(**view))
         return out.getvalue().splitlines()
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def doubtful():
+    """A recording whose times have other errors: doubtful(recording, {qualname: error in ns}); all others none."""
+
+    def make(recording, errors):
+        names = recording.functions["qualname"]
+        estimated = {name: memoryview(array.array(c.format, c)) for name, c in recording._estimated.items()}
+        functions, parents = recording.tree["function"], recording.tree["parent"]
+        for function, name in enumerate(names):
+            estimated["function_own_error_ns"][function] = errors.get(name, 0.0)
+        for row in range(len(functions)):
+            estimated["own_error_ns"][row] = estimated["total_error_ns"][row] = errors.get(names[functions[row]], 0.0)
+        for row in range(len(functions) - 1, -1, -1):
+            if parents[row] >= 0:
+                estimated["total_error_ns"][parents[row]] += estimated["total_error_ns"][row]
+        for row, error in enumerate(estimated["total_error_ns"]):
+            estimated["total_square"][row] = error**2
+        changed = Recording(recording._raw, recording._strings, recording.meta)
+        changed.__dict__["_estimated"] = estimated  # in the place of the cached property
+        return changed
 
     return make
 

@@ -105,6 +105,55 @@ def test_a_function_that_took_no_time(chain, report):
     assert section(lines, "Functions")[1].split() == ["0", "0", "1", "m:f", "m.py:1"]
 
 
+@pytest.fixture(scope="module")
+def guess(doubtful):
+    """main calls `sure` and `guess`, whose time is more than that of `sure` if it is not nothing at all."""
+    b = Builder()
+    thread = b.thread(b.process(pid=1), name="MainThread")
+    main = b.node(-1, thread, b.function("m", "main", "/x/m.py", 1), calls=1, own_ns=50_000_000)
+    for name, own_ns in [("guess", 4_000_000), ("sure", 3_000_000), ("none", 0)]:
+        b.node(main, thread, b.function("m", name, "/x/m.py", 1), calls=9, own_ns=own_ns)
+    return doubtful(b.build({}), {"guess": 4_500_000, "sure": 20_000, "none": 2_000})
+
+
+def cells_of(row):
+    return re.split(r"  +", row.strip(" ▸"))
+
+
+def test_a_time_that_is_not_known_is_a_bound_behind_those_that_are(guess, report):
+    lines = report(guess, 100)
+    rows = [cells_of(row) for row in section(lines, "Functions")[1:]]
+    assert [row[-2] for row in rows] == ["m:main", "m:sure", "m:guess", "m:none"]
+    assert [row[0] for row in rows] == ["50.0 ms", "3.00 ms", "< 9 ms", "< 2 µs"]
+    assert [row[1] for row in rows] == ["87.7 %", "5.3 %", "< 15 %", "<1 %"]
+    assert rows[2][2] == "< 9 ms", "its total is no better known"
+    tree = [cells_of(row) for row in section(report(guess, 100, limits=Limits(share=0)), "Call tree")[1:]]
+    assert [row[-2] for row in tree] == ["m:main", "m:sure", "m:guess", "m:none"]
+    assert tree[2][:3] == ["< 15 %", "< 9 ms", "< 9 ms"]
+    callees = [cells_of(row) for row in report(guess, 100, callees=["main"])[-4:]]
+    assert [row[0] for row in callees] == ["3.00 ms", "< 9 ms", "< 2 µs", "50.0 ms"]
+
+
+def test_errors_below_one_percent_are_not_printed(guess, doubtful, report):
+    assert not any("±" in line for line in section(report(guess), "Functions"))
+    lines = section(report(doubtful(guess, {"main": 5_000_000})), "Functions")
+    assert [("±" in line, "main" in line) for line in lines] == [(False, False), (True, True), *[(False, False)] * 3]
+
+
+@pytest.mark.parametrize("order", ["own", "total", "calls", "awaiting", "primitive"])
+def test_equal_times_are_ordered_by_calls_then_by_name(report, order):
+    b = Builder()
+    thread = b.thread(b.process(pid=1), name="MainThread")
+    for name, calls in [("z", 5), ("few", 1), ("a", 5), ("m", 5)]:
+        b.node(-1, thread, b.function("m", name, "/x/m.py", 1), calls=calls)
+    recording = b.build({})
+    qualnames = recording.functions["qualname"]
+    rows = in_order(recording.functions, order, recording.tree)
+    assert [qualnames[row] for row in rows] == ["a", "m", "z", "few"]
+    tree = section(report(recording, limits=Limits(share=0)), "Call tree")
+    assert [cells_of(row)[-2] for row in tree[1:]] == ["m:a", "m:m", "m:z", "m:few"]
+
+
 def test_a_deep_tree_stays_within_its_width(chain, report):
     lines = report(chain([f"f{depth}" for depth in range(3000)]), tree=True, functions=False)
     rows = section(lines, "Call tree")

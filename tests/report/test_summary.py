@@ -46,6 +46,19 @@ def test_hostile_names_can_do_nothing():
     assert len(lines) == 4
 
 
+def test_a_time_that_is_not_known_is_a_bound(doubtful):
+    b = Builder()
+    thread = b.thread(b.process(pid=1), name="MainThread")
+    for name, own_ns in [("guess", 4_000_000), ("sure", 3_000_000)]:
+        b.node(-1, thread, b.function("m", name, "m.py", 1), calls=1, own_ns=own_ns)
+    lines = written(doubtful(b.build({}), {"guess": 5_000_000, "sure": 1_000_000}))
+    assert [line.split() for line in lines[2:]] == [
+        ["3.00", "ms", "±33", "%", "42.9", "%", "1", "m:sure"],
+        ["<", "9", "ms", "1", "m:guess"],
+    ]
+    assert not any("±" in line for line in written(doubtful(b.build({}), {"sure": 20_000})))
+
+
 def test_it_imports_little():
     code = "import sys, seismo.report.summary; print(*(name for name in sys.modules if name in sys.argv))"
     heavy = ["rich", "argparse", "typing", "dataclasses", "inspect", "re", "datetime"]

@@ -65,10 +65,57 @@ def test_percent(part, whole, shown):
 
 
 @pytest.mark.parametrize(
-    ("error", "time", "shown"), [(0, 5, ""), (1, 1000, "±<1 %"), (26, 1000, "±3 %"), (5, 1, "±>99 %"), (5, 0, "±>99 %")]
+    ("error", "time", "shown"),
+    [(0, 5, ""), (9, 1000, ""), (10, 1000, "±1 %"), (26, 1000, "±3 %"), (98, 100, "±98 %"), (5, 1, ""), (5, 0, "")],
 )
 def test_error_is_relative(error, time, shown):
     assert text.error(error, time, SIGNS) == shown
+
+
+@pytest.mark.parametrize(
+    ("time", "error", "shown", "rank"),
+    [
+        (1_500, 0, "1.50 µs", 1_500),
+        (1_500, 1_400, "1.50 µs", 1_500),
+        (0, 0, "0", 0),
+        (0, 0.2, "< 1 ns", 0),
+        (0, 6e6, "< 6 ms", 0),
+        (2e6, 3.01e6, "< 6 ms", 0),
+        (1e6, 0.999e6, "< 2 ms", 1_000),
+        (1e6, 1.2e6, "< 2.2 ms", 0),
+        (5e6, 45e6, "< 50 ms", 0),
+        (1e6, 999e6, "< 1 s", 0),
+        (1e12, 4.2e12, "< 6,000 s", 0),
+    ],
+)
+def test_a_time_that_is_not_known_is_an_upper_bound_and_ranked_by_its_lower_one(time, error, shown, rank):
+    assert text.time(time, error, SIGNS) == shown
+    assert text.rank(time, error) == pytest.approx(rank)
+    assert text.is_unknown(time, error) == shown.startswith("< ")
+
+
+@given(st.floats(0, 1e18), st.floats(0, 1e18))
+def test_an_upper_bound_is_never_rounded_down(time, error):
+    shown = text.time(time, time + error + 1, SIGNS).removeprefix("< ")
+    number, unit = shown.replace(",", "").split()
+    size = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}[unit]
+    assert float(number) * size >= (2 * time + error + 1) * (1 - 1e-9)
+
+
+def test_damaged_times_are_shown_somehow():
+    for time in (float("inf"), float("nan"), 1e300):
+        for error in (0.0, 1.0, float("inf"), float("nan")):
+            assert text.time(time, error, SIGNS)
+            text.error(error, time, SIGNS)
+            text.share(time, error, 1e9)
+
+
+@pytest.mark.parametrize(
+    ("time", "error", "shown"),
+    [(25, 1, "25.0 %"), (10, 15, "< 25 %"), (0, 0.5, "<1 %"), (0, 2.5, "< 3 %"), (0, 400, ""), (0, 0, "0 %")],
+)
+def test_the_share_of_an_unknown_time_is_a_bound_too(time, error, shown):
+    assert text.share(time, error, 100) == shown
 
 
 def test_shorten_keeps_the_end():

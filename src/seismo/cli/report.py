@@ -2,7 +2,9 @@
 
   own    time in the function itself
   total  time in it and in all that it called
-  ±      the error of the own time: the truth is within it 19 times in 20
+  ±      the error of the own time: the truth is within it 19 times in 20;
+         below 1 % it is not shown
+  < 6 ms a time that is not known but for this upper bound
   ≥      a lower bound: some calls were not counted, and the report says why
   ▸      the hot path: from the root down, always to the largest
 

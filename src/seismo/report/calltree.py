@@ -9,8 +9,8 @@ A recording may hold a million paths; a screen holds forty lines. What is printe
    what is filtered out is left out of the path (its callees become its caller's children, its time stays in its
    caller's total).
 3. Branches are opened largest total first from a heap, until the lines are used up or what is left is smaller than the
-   threshold. A child's total is never larger than its parent's, so what was opened is always a connected top of the
-   tree, and the cut falls at the same share of time everywhere.
+   threshold. A total that is not known is ranked by its lower bound, and left out only if its upper one is small. A
+   child is looked at once its parent is open, so what was opened is always a connected top of the tree.
 4. What says little is folded, and the heading says so. A long run of branches that do nothing but call on (one child
    with nearly all of the total) is printed as one line, so that its further branches are opened free of charge:
    frameworks stack dozens of such frames. The frames of the import machinery, five to each import, are left out like
@@ -25,6 +25,7 @@ time. Recursion of the interpreter is not used anywhere: a tree may be as deep a
 from __future__ import annotations
 
 import heapq
+import math
 from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING
@@ -75,7 +76,9 @@ class Branch:
     total_ns: float
     parent: Branch | None = None
     levels: int = 1  # how deep it calls itself
+    total_error_ns: float = 0.0
     own_ns: float = 0.0
+    own_error_ns: float = 0.0
     calls: int = 0
     resumes: int = 0
     lower_bound: bool = False
@@ -85,6 +88,16 @@ class Branch:
     children: list[Branch] = field(default_factory=list)
     inside: list[int] = field(default_factory=list)
     run: int = 0  # so many in a row that merely call on end here
+
+    @property
+    def rank(self) -> float:
+        """What it is ranked by: its total time, of one that is not known the lower bound."""
+        return text.rank(self.total_ns, self.total_error_ns)
+
+    @property
+    def most_ns(self) -> float:
+        """What it may have taken: its total time, of one that is not known the upper bound."""
+        return self.total_ns + (self.total_error_ns if text.is_unknown(self.total_ns, self.total_error_ns) else 0.0)
 
     def calls_on(self) -> bool:
         """True when the branch does nothing but call its only child."""
@@ -111,6 +124,9 @@ class CallTree:
         self._functions: Sequence[int] = tree["function"]
         self._totals: Sequence[float] = tree["total_ns"]
         self._owns: Sequence[float] = tree["own_ns"]
+        self._own_errors: Sequence[float] = tree["own_error_ns"]
+        self._total_errors: Sequence[float] = tree["total_error_ns"]
+        self._table = recording.functions
         self._calls: Sequence[int] = tree["calls"]
         self._resumes: Sequence[int] = tree["resumes"]
         self._flags: Sequence[int] = tree["flags"]
@@ -146,7 +162,7 @@ class CallTree:
                 (deeper if self._functions[child] == branch.function else below).append(child)
             branch.levels += bool(deeper)
             level = deeper
-        branch.own_ns = sum(self._owns[node] for node in inside)
+        self._sum_own(branch, inside)
         self._count(branch, inside)
         branch.children = self._branches(below, branch)
 
@@ -163,10 +179,18 @@ class CallTree:
         if all(self._functions[node] == branch.function for node in nodes):
             return False
         branch.inside = nodes
-        branch.own_ns = sum(self._owns[node] for node in nodes)
+        self._sum_own(branch, nodes)
         self._count(branch, branch.nodes)
         branch.children = self._branches(below, branch)
         return True
+
+    def _sum_own(self, branch: Branch, nodes: Sequence[int]) -> None:
+        """Own times; the nodes of one function share most of their errors, those of several nothing."""
+        branch.own_ns = sum(self._owns[node] for node in nodes)
+        errors: dict[int, float] = {}
+        for node in nodes:
+            errors[self._functions[node]] = errors.get(self._functions[node], 0.0) + self._own_errors[node]
+        branch.own_error_ns = math.hypot(*errors.values())
 
     def _count(self, branch: Branch, nodes: Sequence[int]) -> None:
         branch.calls = sum(self._calls[node] for node in nodes)
@@ -180,11 +204,21 @@ class CallTree:
         groups: dict[int, list[int]] = {}
         for node in self._shown(nodes):
             groups.setdefault(self._functions[node], []).append(node)
-        branches = [
-            Branch(function, depth, group, sum(self._totals[node] for node in group), parent)
-            for function, group in groups.items()
-        ]
-        return sorted(branches, key=lambda branch: (-branch.total_ns, branch.function))
+        branches = []
+        for function, group in groups.items():
+            branch = Branch(function, depth, group, sum(self._totals[node] for node in group), parent)
+            branch.total_error_ns = math.hypot(*(self._total_errors[node] for node in group))
+            branches.append(branch)
+        names = self._table["qualname"] if len(branches) > 1 else ()
+        return sorted(
+            branches,
+            key=lambda branch: (
+                -branch.rank,
+                -sum(self._calls[node] for node in branch.nodes),
+                names[branch.function] if names else "",
+                branch.function,
+            ),
+        )
 
     def _shown(self, nodes: Iterable[int]) -> Iterable[int]:
         """The nodes, those of hidden functions replaced by what they call."""
@@ -254,9 +288,9 @@ def open_tree(tree: CallTree, limits: Limits) -> None:
 
     def wait(branches: Iterable[Branch]) -> None:
         for branch in branches:
-            large = branch.total_ns >= limits.share * tree.busy_ns
+            large = branch.most_ns >= limits.share * tree.busy_ns
             if large and not _too_deep(branch, limits) and not (limits.fold and branch.goes_in_circles()):
-                heapq.heappush(heap, (-branch.total_ns, next(order), branch))
+                heapq.heappush(heap, (-branch.rank, next(order), branch))
 
     wait(tree.roots)
     while heap and opened < OPENED_AT_MOST and (limits.lines is None or lines < limits.lines):
@@ -324,9 +358,9 @@ class _TreeWriter:
         # With little room a level is indented by one.
         self._indent = 2 if paper.width >= ROOMY else 1
         opened = self._opened()
-        times = (time for branch in opened for time in (branch.total_ns, branch.own_ns))
         self._calls_width = max([len("calls"), *(text.cells(self._count(branch)) for branch in opened)])
-        self._time_width = 2 + max([len("total"), *(text.cells(self._time(time)) for time in times)])
+        times = [time for branch in opened for time in (self._total(branch), self._own(branch))]
+        self._time_width = 2 + max([len("total"), *map(text.cells, times)])
         self._head_width = 2 + 7 + 2 * self._time_width + 2 + self._calls_width + 2
         # However deep a branch is, its name has room: half of the width, or what the longest takes if that is less.
         width = max(24, paper.width - self._head_width)
@@ -385,19 +419,23 @@ class _TreeWriter:
             waiting.append((_Rest(rest_ns, f"{len(rest):,} more{why}"), indent))
         waiting += [(branch, indent) for branch in reversed(branches) if branch.opened]
 
-    def _time(self, ns: float) -> str:
-        return text.aligned(text.duration(ns, self._paper.signs))
+    def _total(self, branch: Branch) -> str:
+        return text.aligned(text.time(branch.total_ns, branch.total_error_ns, self._paper.signs))
 
-    def _column(self, ns: float) -> str:
-        return text.right(self._time(ns), self._time_width)
+    def _own(self, branch: Branch) -> str:
+        return text.aligned(text.time(branch.own_ns, branch.own_error_ns, self._paper.signs))
+
+    def _head(self, branch: Branch) -> str:
+        share = text.share(branch.total_ns, branch.total_error_ns, self._tree.whole_ns)
+        return f"{share:>7}{text.right(self._total(branch), self._time_width)}"
 
     def _count(self, branch: Branch) -> str:
         return text.calls(branch.calls, branch.lower_bound, self._paper.signs) if branch.calls else ""
 
     def _write_branch(self, branch: Branch, indent: int) -> None:
         signs = self._paper.signs
-        head = f"{text.percent(branch.total_ns, self._tree.whole_ns):>7}{self._column(branch.total_ns)}"
-        own = self._column(branch.own_ns)
+        head = self._head(branch)
+        own = text.right(self._own(branch), self._time_width)
         count = "  " + text.right(self._count(branch), self._calls_width) + "  "
         style = "hot" if branch.hot else "name"
         mark = (signs.hot + " ", "hot") if branch.hot else ("  ", "")
@@ -435,7 +473,7 @@ class _TreeWriter:
     def _write_run(self, run: list[Branch], indent: int) -> None:
         signs = self._paper.signs
         hot = all(branch.hot for branch in run)
-        head = f"{text.percent(run[0].total_ns, self._tree.whole_ns):>7}{self._column(run[0].total_ns)}"
+        head = self._head(run[0])
         modules = list(dict.fromkeys(self._cells.columns["module"][branch.function] or "?" for branch in run))
         lead, room = self._indented(indent)
         words = f"{signs.cut} {len(run):,} frames that call on, of {printable(', '.join(modules))}"
@@ -446,7 +484,9 @@ class _TreeWriter:
         )
 
     def _write_rest(self, rest: _Rest, indent: int) -> None:
-        head = f"  {text.percent(rest.total_ns, self._tree.whole_ns):>7}{self._column(rest.total_ns)}{self._blank}"
+        time = text.aligned(text.duration(rest.total_ns, self._paper.signs))
+        share = text.percent(rest.total_ns, self._tree.whole_ns)
+        head = f"  {share:>7}{text.right(time, self._time_width)}{self._blank}"
         lead, _room = self._indented(indent)
         self._paper.line((head, "quiet"), lead, (f"{self._paper.signs.cut} {rest.words}", "quiet"))
 

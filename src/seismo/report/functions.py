@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from seismo.errors import UsageError, did_you_mean
 from seismo.escape import printable
 from seismo.report import text
-from seismo.report.orders import ORDERS, in_order
+from seismo.report.orders import ERRORS, ORDERS, in_order
 from seismo.report.where import verdicts
 
 if TYPE_CHECKING:
@@ -81,10 +81,13 @@ class FunctionCells:
 
     def time(self, column: str, row: int) -> str:
         """The cell of a time column, its unit aligned."""
-        return text.aligned(text.duration(self.columns[column][row], self.signs))
+        ns = self.columns[column][row]
+        if column not in ERRORS:
+            return text.aligned(text.duration(ns, self.signs))
+        return text.aligned(text.time(ns, self.columns[ERRORS[column]][row], self.signs))
 
     def error(self, row: int) -> str:
-        """The own time's relative error."""
+        """The own time's relative error, where it is worth a word."""
         return text.error(self.columns["own_error_ns"][row], self.columns["own_ns"][row], self.signs)
 
     def calls(self, row: int) -> str:
@@ -94,7 +97,10 @@ class FunctionCells:
     def each(self, row: int) -> str:
         """Own time a call."""
         calls = self.columns["calls"][row]
-        return text.aligned(text.duration(self.columns["own_ns"][row] / calls, self.signs)) if calls else ""
+        if not calls:
+            return ""
+        own, error = (self.columns[name][row] / calls for name in ("own_ns", "own_error_ns"))
+        return text.aligned(text.time(own, error, self.signs))
 
     def count(self, column: str, row: int) -> str:
         """A count, empty when it is nought: a column of noughts hides the one that is not."""
@@ -103,7 +109,7 @@ class FunctionCells:
 
     def share(self, column: str, row: int) -> str:
         """A time's share of all own time."""
-        return text.percent(self.columns[column][row], self.whole_ns)
+        return text.share(self.columns[column][row], self.columns[ERRORS[column]][row], self.whole_ns)
 
     def name(self, row: int) -> str:
         """`module:qualname`."""
@@ -152,7 +158,7 @@ def usual_columns(cells: FunctionCells, rows: Sequence[int], order: str, roomy: 
     """The columns that these rows call for: those that would be empty are left out. roomy: there is room for more."""
     columns = cells.columns
     names = ["own", "error", "percent", "total", "calls"]
-    if not any(columns["own_error_ns"][row] for row in rows):
+    if not any(map(cells.error, rows)):
         names.remove("error")
     if not any(columns["calls"]):  # a format that does not hold them
         names.remove("calls")

@@ -3,7 +3,7 @@
 heat   how the line's own time compares to the hottest line's
 hits   how often the line began; exact
 own    time in the line itself and the C functions that it called
-±      the error of that
+±      the error of that, from 1 % on; `< 6 ms`: no more is known of it than that
 inner  time in Python functions that it called
 each   own and inner time a hit
 """
@@ -36,9 +36,9 @@ TAB = 4
 
 # What --sort takes, and the words for it.
 ORDERS: dict[str, tuple[Callable[[TimedLine], float], str]] = {
-    "own": (lambda line: line.own_ns, "own time"),
-    "inner": (lambda line: line.inner_ns, "inner time"),
-    "total": (lambda line: line.total_ns, "own and inner time"),
+    "own": (lambda line: text.rank(line.own_ns, line.own_error_ns), "own time"),
+    "inner": (lambda line: text.rank(line.inner_ns, line.inner_error_ns), "inner time"),
+    "total": (lambda line: text.rank(line.total_ns, line.total_error_ns), "own and inner time"),
     "hits": (lambda line: line.hits, "hits"),
     "calls": (lambda line: line.hits, "hits"),
     "awaiting": (lambda line: line.await_ns, "time awaiting"),
@@ -107,6 +107,7 @@ def write_table(
     paper: Paper, headings: Sequence[str], rows: Sequence[Sequence[str]], last: Callable[[int, int], list[Span]]
 ) -> None:
     """Writes columns that are right-aligned, then what last(row, width left) gives; its heading is the last one."""
+    headings, rows = _without_empty(headings, rows)
     widths = [max(text.cells(cell) for cell in column) for column in zip(headings, *rows, strict=True)][:-1]
     head = "  ".join(text.right(heading, width) for heading, width in zip(headings, widths, strict=False))
     paper.line((f"{head}  {headings[-1]}", "quiet"))
@@ -116,22 +117,32 @@ def write_table(
         paper.line(cells + "  ", *last(number, left))
 
 
-def _time(ns: float, signs: Signs) -> str:
-    return text.aligned(text.duration(ns, signs)) if ns > 0 else ""
+def _without_empty(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[list[str], list[list[str]]]:
+    """The columns but those that say nothing, in their heading neither; the last one, which is made later, stays."""
+    columns = list(zip(headings, *rows, strict=True))
+    kept = [column for number, column in enumerate(columns) if any(column) or number == len(columns) - 1]
+    heads, *others = map(list, zip(*kept, strict=True))
+    return heads, others
+
+
+def _time(ns: float, signs: Signs, error_ns: float = 0.0) -> str:
+    return text.aligned(text.time(ns, error_ns, signs)) if ns > 0 or error_ns > 0 else ""
 
 
 def _each(line: TimedLine, signs: Signs) -> str:
-    return _time(line.total_ns / line.hits, signs) if line.hits else ""
+    return _time(line.total_ns / line.hits, signs, line.total_error_ns / line.hits) if line.hits else ""
 
 
-def _error(line: TimedLine, signs: Signs) -> str:
-    return text.left(text.error(line.own_error_ns, line.own_ns, signs) if line.own_ns > 0 else "", 6)
+def _error(line: TimedLine | TimedFunction, signs: Signs) -> str:
+    error = text.error(line.own_error_ns, line.own_ns, signs)
+    return text.left(error, 6) if error else ""
 
 
 def write_hottest(paper: Paper, program: TimedProgram, view: LinesView) -> None:
     """Writes the table of single lines, wherever they are."""
     key = ORDERS[view.order][0]
-    lines = sorted((line for line in program.lines if key(line) > 0), key=lambda line: -key(line))
+    told = [line for line in program.lines if key(line) > 0 or (line.hits and view.order in ("own", "total"))]
+    lines = sorted(told, key=lambda line: _place(line, key))
     shown = lines if view.limit is None else lines[: view.limit]
     texts = {(file.name, number): file.source.text(number) for file in program.files for number in _numbers(file)}
     signs = paper.signs
@@ -139,10 +150,10 @@ def write_hottest(paper: Paper, program: TimedProgram, view: LinesView) -> None:
     headings = ["own  ", "", "own %", "inner  ", "each  ", "hits", *(["awaiting  "] if awaiting else []), "line"]
     rows = [
         [
-            _time(line.own_ns, signs),
+            _time(line.own_ns, signs, line.own_error_ns),
             _error(line, signs),
-            text.percent(line.own_ns, program.whole_ns),
-            _time(line.inner_ns, signs),
+            text.share(line.own_ns, line.own_error_ns, program.whole_ns),
+            _time(line.inner_ns, signs, line.inner_error_ns),
             _each(line, signs),
             text.count(line.hits),
             *([_time(line.await_ns, signs)] if awaiting else []),
@@ -166,6 +177,11 @@ def write_hottest(paper: Paper, program: TimedProgram, view: LinesView) -> None:
     _more(paper, len(lines) - len(shown), "line")
 
 
+def _place(line: TimedLine, key: Callable[[TimedLine], float]) -> tuple[float, int, str, int, str]:
+    """What a line is sorted by: the order that was asked for, the hits, the place."""
+    return -key(line), -line.hits, line.function.file, line.number, line.function.qualname
+
+
 def _numbers(file: TimedFile) -> set[int]:
     return {number for function in file.functions for one in (function, *function.small) for number in one.lines}
 
@@ -179,20 +195,19 @@ def write_functions(paper: Paper, program: TimedProgram, view: LinesView) -> Non
     """Writes the table of functions, by the own time of their lines."""
     signs = paper.signs
     functions = [one for file in program.files for function in file.functions for one in (function, *function.small)]
-    functions.sort(key=lambda function: -function.own_ns)
+    functions.sort(key=lambda one: (-text.rank(one.own_ns, one.own_error_ns), one.qualname, one.file, one.line))
     shown = functions if view.limit is None else functions[: view.limit]
     paper.line(("Functions by own time", "title"), (" (of their lines)", "quiet"))
     rows = []
     for function in shown:
         own = function.own_ns
-        error = text.left(text.error(function.own_error_ns, own, signs) if own > 0 else "", 6)
         hottest = max(function.lines.values(), key=lambda line: line.own_ns)
         share = text.percent(hottest.own_ns, own)
         rows.append(
             [
-                _time(own, signs),
-                error,
-                text.percent(own, program.whole_ns),
+                _time(own, signs, function.own_error_ns),
+                _error(function, signs),
+                text.share(own, function.own_error_ns, program.whole_ns),
                 text.count(len(function.lines)),
                 f"{hottest.number} ({share or '0 %'})",
                 "",
@@ -255,9 +270,10 @@ def _write_function(paper: Paper, file: TimedFile, function: TimedFunction, hott
     awaiting = any(line is not None and line.await_ns for _, line in entries)
     rows = [_cells(number, line, function, hottest, signs, awaiting) for number, line in entries]
     headings = ["heat", "hits", "own  ", "", "inner  ", "each  ", *(["awaiting  "] if awaiting else []), "line", ""]
+    headings, rows = _without_empty(headings, rows)
     name = text.function_name(0, function.module, function.qualname)
     paper.line()
-    own = text.duration(function.own_ns, signs)
+    own = text.time(function.own_ns, function.own_error_ns, signs)
     paper.line((text.shorten(name, paper.width - 20, signs), "strong"), (f"  {own}", "quiet"))
     widths = [max(text.cells(cell) for cell in column) for column in zip(headings, *rows, strict=True)][:-1]
     head = "  ".join(text.right(heading, width) for heading, width in zip(headings, widths, strict=False))
@@ -294,9 +310,9 @@ def _cells(
     return [
         signs.full * full,
         text.count(line.hits) if line.hits else "",
-        _time(line.own_ns, signs),
+        _time(line.own_ns, signs, line.own_error_ns),
         _error(line, signs),
-        _time(line.inner_ns, signs),
+        _time(line.inner_ns, signs, line.inner_error_ns),
         _each(line, signs),
         *([_time(line.await_ns, signs)] if awaiting else []),
         "" if small else str(number),

@@ -15,8 +15,10 @@ from seismo.report.text import (
     error,
     left,
     location,
-    percent,
+    rank,
     right,
+    share,
+    time,
     width_of,
     wrapped,
 )
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from seismo.model import Recording
+    from seismo.model.table import LineRow
 
     Styled = tuple[str, str]  # a line, and the style that it is in
 
@@ -62,15 +65,18 @@ def _lines(recording: Recording, signs: Signs, width: int) -> list[Styled]:
     hidden = library_words(times, whole, signs)
     own = [row for row in rows if not whose[row.function]]
     inner = times.get("", 0.0) < 0.5 * whole  # mostly libraries: what was called is the news
-    shown = sorted(own, key=lambda row: -(row.own_ns + row.inner_ns if inner else row.own_ns))[:LINES]
+    shown = sorted(own, key=lambda row: _place(row, inner))[:LINES]
     counts = [count(row.hits) for row in shown]
     widest = max(len("hits"), *map(len, counts)) if counts else 4
+    doubts = [error(row.own_error_ns, row.own_ns, signs) for row in shown]
+    apart = 7 if any(doubts) else 0
     if shown:
-        lines.append((f"{'own  ':>8} {'':7}{'own %':>7}  {'inner  ':>10}  {'hits':>{widest}}  line", "quiet"))
-    for row, hits in zip(shown, counts, strict=True):
-        head = f"{right(aligned(duration(row.own_ns, signs)), 8)} "
-        head += left(error(row.own_error_ns, row.own_ns, signs), 7) + right(percent(row.own_ns, whole), 7)
-        head += "  " + right(aligned(duration(row.inner_ns, signs)) if row.inner_ns else "", 10)
+        lines.append((f"{'own  ':>8} {'':{apart}}{'own %':>7}  {'inner  ':>10}  {'hits':>{widest}}  line", "quiet"))
+    for row, hits, doubt in zip(shown, counts, doubts, strict=True):
+        head = f"{right(aligned(time(row.own_ns, row.own_error_ns, signs)), 8)} "
+        head += left(doubt, apart) + right(share(row.own_ns, row.own_error_ns, whole), 7)
+        has_inner = row.inner_ns > 0 or row.inner_error_ns > 0
+        head += "  " + right(aligned(time(row.inner_ns, row.inner_error_ns, signs)) if has_inner else "", 10)
         head += f"  {hits:>{widest}}  "
         place = location(0, functions["file"][row.function], row.line)
         name = printable(functions["qualname"][row.function])
@@ -85,6 +91,12 @@ def _lines(recording: Recording, signs: Signs, width: int) -> list[Styled]:
     if len(lost) > LOST_LINES:
         lost[LOST_LINES - 1 :] = [(f"{signs.cut} more was lost: see the report", "warning")]
     return lines + lost
+
+
+def _place(row: LineRow, with_inner: bool) -> tuple[float, int, int, int]:
+    """What a line is sorted by: its time, the hits, its place."""
+    times = (row.total_ns, row.total_error_ns) if with_inner else (row.own_ns, row.own_error_ns)
+    return -rank(*times), -row.hits, row.function, row.line
 
 
 def _libraries(recording: Recording, ran: set[int]) -> dict[int, str]:

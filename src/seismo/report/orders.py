@@ -1,16 +1,21 @@
 """The orders of the table of functions: seismo's words for them, and those that cProfile and pstats know.
 
-Times and counts are sorted the largest first, names and places from a to z.
+Times and counts are sorted the largest first, names and places from a to z. A time that is not known is ranked by what
+it is at least; of equal ones, that with more calls comes first, then the names decide: so that two reports of one
+recording, or of two equal runs, have the same order. The summary after a recording uses it: no import that it could not
+afford.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import groupby
 
 from seismo.errors import UsageError, did_you_mean
+from seismo.report.text import rank
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from seismo.model import FunctionRow, NodeRow, Table
 
@@ -50,14 +55,37 @@ def order_of(word: str, orders: Sequence[str] = tuple(ORDERS)) -> str:
     return order
 
 
+# The errors of times, by column.
+ERRORS = {"own_ns": "own_error_ns", "total_ns": "total_error_ns"}
+
+
+def ranked(functions: Table[FunctionRow], column: str) -> list[int]:
+    """The rows of the functions by a column of times or counts, the largest first."""
+    values = list(functions[column])
+    if column in ERRORS:
+        values = list(map(rank, values, functions[ERRORS[column]]))
+    return list(_ranked(functions, values))
+
+
+def _ranked(functions: Table[FunctionRow], values: Sequence[float]) -> Iterator[int]:
+    calls = functions["calls"]
+    order = sorted(range(len(values)), key=lambda row: (-values[row], -calls[row]))
+    for _, equal in groupby(order, key=lambda row: (values[row], calls[row])):
+        rows = list(equal)
+        if len(rows) > 1:  # only then is a name looked up
+            names = [functions[name] for name in ("qualname", "module", "file", "line")]
+            rows.sort(key=lambda row: tuple(column[row] for column in names))
+        yield from rows
+
+
 def in_order(functions: Table[FunctionRow], order: str, tree: Table[NodeRow] | None = None) -> list[int]:
     """The rows of the functions in one of ORDERS. tree: that of the functions; without it no recursion is known."""
     columns, _ = ORDERS[order]
     if not columns:
         calls = list(functions["calls"]) if tree is None else primitive_calls(tree, len(functions))
-        return sorted(range(len(functions)), key=calls.__getitem__, reverse=True)
+        return list(_ranked(functions, calls))
     if order not in ("name", "file", "line"):
-        return functions.sort(columns[0])
+        return ranked(functions, columns[0])
     keys = list(zip(*(functions[name] for name in columns), strict=True))
     return sorted(range(len(functions)), key=keys.__getitem__)
 

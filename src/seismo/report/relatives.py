@@ -14,6 +14,7 @@ a recursion through other functions they may add up to more, for then a caller i
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -23,6 +24,7 @@ from seismo.errors import UsageError
 from seismo.escape import printable
 from seismo.report import text
 from seismo.report.functions import FunctionCells, name_spans
+from seismo.report.orders import ranked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,6 +45,12 @@ class Share:
     calls: int = 0
     total_ns: float = 0.0
     lower_bound: bool = False
+    square: float = 0.0  # of the total's error
+
+    @property
+    def error_ns(self) -> float:
+        """The total's error."""
+        return math.sqrt(self.square)
 
 
 class _Ways:
@@ -68,7 +76,7 @@ class _Ways:
 def callers_and_callees(tree: Table[NodeRow], function: int) -> tuple[dict[int, Share], dict[int, Share]]:
     """The callers and the callees of the function by function id. tree: parents before children, ids as row numbers."""
     parents, functions = tree["parent"], tree["function"]
-    calls, totals, flags = tree["calls"], tree["total_ns"], tree["flags"]
+    calls, totals, errors, flags = tree["calls"], tree["total_ns"], tree["total_error_ns"], tree["flags"]
     ways = _Ways()
     way = [0] * len(tree)
     callers: dict[int, Share] = {}
@@ -78,21 +86,24 @@ def callers_and_callees(tree: Table[NodeRow], function: int) -> tuple[dict[int, 
         caller = functions[parent] if parent >= 0 else NOBODY
         if callee == function:
             now = ways.with_edge(now, 2 * caller)
-            _add(callers, caller, calls[row], totals[row] if now != before else 0.0, flags[row])
+            time = (totals[row], errors[row]) if now != before else (0.0, 0.0)
+            _add(callers, caller, calls[row], time, flags[row])
         if caller == function:
             between = now
             now = ways.with_edge(now, 2 * callee + 1)
-            _add(callees, callee, calls[row], totals[row] if now != between else 0.0, flags[row])
+            time = (totals[row], errors[row]) if now != between else (0.0, 0.0)
+            _add(callees, callee, calls[row], time, flags[row])
         way[row] = now
     return callers, callees
 
 
-def _add(shares: dict[int, Share], function: int, calls: int, total_ns: float, flags: int) -> None:
+def _add(shares: dict[int, Share], function: int, calls: int, time: tuple[float, float], flags: int) -> None:
     share = shares.get(function)
     if share is None:
         share = shares[function] = Share()
     share.calls += calls
-    share.total_ns += total_ns
+    share.total_ns += time[0]
+    share.square += time[1] ** 2
     share.lower_bound = share.lower_bound or bool(flags & LOWER_BOUND)
 
 
@@ -103,7 +114,7 @@ def find_functions(functions: Table[FunctionRow], pattern: str) -> list[int]:
     Raises UsageError when none does, with names that are close.
     """
     modules, qualnames = functions["module"], functions["qualname"]
-    order = list(functions.sort("own_ns"))
+    order = ranked(functions, "own_ns")
     full = {row: f"{modules[row]}:{qualnames[row]}" if modules[row] else qualnames[row] for row in order}
     glob = pattern.replace("…", "*")
     readings: tuple[Callable[[int], bool], ...] = (
@@ -153,11 +164,12 @@ def _write_one(
 ) -> None:
     signs = paper.signs
     whole = cells.columns["total_ns"][function]
+    own = cells.columns["own_ns"][function], cells.columns["own_error_ns"][function]
     title = "Callers of " if callers else "Callees of "
     paper.line((title, "title"), *name_spans(cells, function, paper.width - len(title), "title"))
-    own, total = (text.duration(cells.columns[name][function], signs) for name in ("own_ns", "total_ns"))
-    paper.line((f"  {cells.calls(function)} calls, {total} total, {own} own", "quiet"))
-    rows = sorted(shares.items(), key=lambda item: (-item[1].total_ns, -item[1].calls, item[0]))
+    total = cells.time("total_ns", function).strip()
+    paper.line((f"  {cells.calls(function)} calls, {total} total, {text.time(*own, signs)} own", "quiet"))
+    rows = sorted(shares.items(), key=lambda item: _place(cells, *item))
     shown = rows if limit is None else rows[:limit]
     counts = [text.calls(share.calls, share.lower_bound, signs) for _, share in shown]
     width = max([len("calls"), *map(text.cells, counts)])
@@ -167,8 +179,8 @@ def _write_one(
         paper.line(("  none was recorded", "quiet"))
     for (other, share), number in zip(shown, counts, strict=True):
         recursion = other == function
-        time = "(in it)" if recursion else text.aligned(text.duration(share.total_ns, signs))
-        part = "" if recursion else text.percent(share.total_ns, whole)
+        time = "(in it)" if recursion else text.aligned(text.time(share.total_ns, share.error_ns, signs))
+        part = "" if recursion else text.share(share.total_ns, share.error_ns, whole)
         head = f"{text.right(time, 9)}  {part:>7}  {text.right(number, width)}  "
         if other == NOBODY:
             name: list[tuple[str, str] | str] = [("(nobody: it is the bottom of a thread's stack)", "quiet")]
@@ -177,12 +189,17 @@ def _write_one(
         paper.line(head, *name)
     if not callers and shares:
         paper.line(
-            f"{text.right(text.aligned(own), 9)}  {text.percent(cells.columns['own_ns'][function], whole):>7}  "
-            f"{'':>{width}}  ",
+            f"{text.right(text.aligned(text.time(*own, signs)), 9)}  {text.share(*own, whole):>7}  {'':>{width}}  ",
             ("(its own time)", "quiet"),
         )
     if len(shown) < len(rows):
         paper.line((f"  {signs.cut} {len(rows) - len(shown):,} more (--limit N, --all)", "quiet"))
     others = sum(share.total_ns for other, share in rows if other != function)
-    if others > OVERLAP * (whole if callers else whole - cells.columns["own_ns"][function]):
+    if others > OVERLAP * (whole if callers else whole - own[0]):
         paper.line(("  shares overlap: it is called again by what it calls", "quiet"))
+
+
+def _place(cells: FunctionCells, other: int, share: Share) -> tuple[float, int, str, int]:
+    """What a caller or callee is sorted by: its time, the calls, the name."""
+    time = text.rank(share.total_ns, share.error_ns)
+    return -time, -share.calls, cells.name(other) if other != NOBODY else "", other

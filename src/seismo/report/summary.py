@@ -8,6 +8,7 @@ from __future__ import annotations
 from seismo.escape import printable
 from seismo.report.colours import written
 from seismo.report.facts import cpu_ns, filter_words, losses, thread_count, wall_ns
+from seismo.report.orders import ranked
 from seismo.report.text import (
     Signs,
     aligned,
@@ -17,9 +18,10 @@ from seismo.report.text import (
     error,
     function_name,
     location,
-    percent,
     right,
+    share,
     shorten,
+    time,
     width_of,
     wrapped,
 )
@@ -74,14 +76,15 @@ def _table(recording: Recording, signs: Signs, width: int) -> list[Styled]:
     functions = recording.functions
     own, errors, all_calls = functions["own_ns"], functions["own_error_ns"], functions["calls"]
     whole = sum(own)
-    shown = functions.sort("own_ns")[:FUNCTIONS]
+    shown = ranked(functions, "own_ns")[:FUNCTIONS]
     counts = [calls(all_calls[row], bool(functions["lower_bound"][row]), signs) for row in shown]
     widest = max(len("calls"), *map(len, counts))
-    apart = 7 if any(errors[row] for row in shown) else 0
+    doubts = [error(errors[row], own[row], signs) for row in shown]
+    apart = 7 if any(doubts) else 0
     lines = [(f"{'own  ':>8} {'':{apart}}{'own %':>7}  {'calls':>{widest}}  function", "quiet")]
-    for row, number in zip(shown, counts, strict=True):
-        time = aligned(duration(own[row], signs))
-        head = f"{right(time, 8)} {error(errors[row], own[row], signs):<{apart}}{percent(own[row], whole):>7}  "
+    for row, number, doubt in zip(shown, counts, doubts, strict=True):
+        head = f"{right(aligned(time(own[row], errors[row], signs)), 8)} {doubt:<{apart}}"
+        head += f"{share(own[row], errors[row], whole):>7}  "
         head += f"{number:>{widest}}  "
         name = function_name(functions["kind"][row], functions["module"][row], functions["qualname"][row])
         where = location(functions["kind"][row], functions["file"][row], functions["line"][row])

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 MINUTE = 60
 NARROWEST, WIDEST = 72, 240  # columns: in fewer a table makes no sense; in more, lines are hard to follow
 PIECES = 20  # lines that a single word may take
+UNKNOWN = 0.995  # an error that is this part of its time, which would be rounded to 100 %, says nothing but a bound
 
 
 class Signs:
@@ -125,14 +126,46 @@ def percent(part: float, whole: float) -> str:
     return f"{share:.1f} %" if share < 99.95 else f"{share:.0f} %"
 
 
+def is_unknown(ns: float, error_ns: float) -> bool:
+    """Whether all that is known of a time is what it cannot be more than: its error is as large as itself."""
+    return error_ns > 0 and error_ns >= UNKNOWN * ns
+
+
+def rank(ns: float, error_ns: float) -> float:
+    """What a time is ranked by, in ns: of one that is not known the lower bound, lest a guess leads the list."""
+    return max(0.0, ns - error_ns) if is_unknown(ns, error_ns) else ns
+
+
+def time(ns: float, error_ns: float, signs: Signs) -> str:
+    """A time with an error: `1.23 ms`, or where it is not known its upper bound: `< 6 ms`."""
+    return f"< {_rounded_up(ns + error_ns, signs)}" if is_unknown(ns, error_ns) else duration(ns, signs)
+
+
+def _rounded_up(ns: float, signs: Signs) -> str:
+    """A duration that is no less, in one digit, or in two where the first is 1 or 2: a bound needs no more."""
+    ns, step = min(ns, 1e30), 0.1  # a file may say anything
+    while ns > 30 * step:
+        step *= 10
+    bound = max(1.0, -(-ns // step) * step)
+    units = (("ns", 1.0), (signs.micro, 1e3), ("ms", 1e6), ("s", 1e9))
+    unit, size = next(((unit, size) for unit, size in units if bound < 999.5 * size), units[-1])
+    return f"{bound / size:,.1f}".removesuffix(".0") + f" {unit}"
+
+
 def error(error_ns: float, time_ns: float, signs: Signs) -> str:
-    """The error relative to the time: `±3 %`, `±<1 %`, `±>99 %` when the error is as large as what it belongs to."""
-    if error_ns <= 0:
+    """The error relative to the time: `±3 %`; empty below 1 %, and beside a time that time() gives as a bound."""
+    if error_ns <= 0 or is_unknown(time_ns, error_ns):
         return ""
-    share = 100 * error_ns / time_ns if time_ns > 0 else 100.0
-    if share >= 99.5:
-        return f"{signs.error}>99 %"
-    return f"{signs.error}{share:.0f} %" if share >= 1 else f"{signs.error}<1 %"
+    share = 100 * error_ns / time_ns
+    return f"{signs.error}{share:.0f} %" if share >= 1 else ""
+
+
+def share(ns: float, error_ns: float, whole_ns: float) -> str:
+    """A time's part of the whole as percent() gives it; of one that is not known the upper bound: `< 3 %`."""
+    if not is_unknown(ns, error_ns) or whole_ns <= 0:
+        return percent(ns, whole_ns)
+    most = 100 * (ns + error_ns) / whole_ns
+    return "<1 %" if most <= 1 else f"< {-int(-most // 1)} %" if most < 100 else ""
 
 
 def number_of(number: int, one: str, many: str = "") -> str:

@@ -77,6 +77,11 @@ class TimedFunction:
         """Its own time with that of the small functions that are shown among its lines."""
         return self.own_ns + sum(small.whole_ns for small in self.small)
 
+    @property
+    def whole_error_ns(self) -> float:
+        """The error of that."""
+        return math.hypot(self.own_error_ns, *(small.whole_error_ns for small in self.small))
+
     def span(self) -> tuple[int, int]:
         """The first and the last line to show."""
         numbers = [self.line, *self.lines, *(number for small in self.small for number in small.span())]

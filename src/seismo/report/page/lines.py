@@ -7,6 +7,7 @@ their own) are left out, and the page says how many lines they are.
 
 from __future__ import annotations
 
+import math
 import os
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ from seismo.report.page.document import (
     text,
 )
 from seismo.report.page.highlight import highlighted
-from seismo.report.text import Signs, duration, error, function_name, location, percent
+from seismo.report.text import Signs, duration, error, function_name, location, rank, share, time
 from seismo.report.timed_source import PYTHON, timed_program
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def lines_page(recording: Recording, title: str = "") -> str:
         for file in program.files
         for function in file.functions
     ]
-    functions.sort(key=lambda one: (one[0], -one[1].whole_ns, one[1].file, one[1].line, one[1].qualname))
+    functions.sort(key=_place)
     libraries = any(library for library, _, _ in functions)
     title = title or facts.command_line(recording) or "Lines"
     largest_ns = max((function.whole_ns for _, function, _ in functions), default=0.0)
@@ -88,6 +89,12 @@ def lines_page(recording: Recording, title: str = "") -> str:
     return document(title, "lines", body)
 
 
+def _place(one: tuple[bool, TimedFunction, Source]) -> tuple[bool, float, str, int, str]:
+    is_library, function, _ = one
+    time_ns = rank(function.whole_ns, function.whole_error_ns)
+    return is_library, -time_ns, function.file, function.line, function.qualname
+
+
 def _facts(recording: Recording, program: TimedProgram, functions: int, libraries: bool) -> str:
     said = f"own time of {plural(len(program.lines), 'line')} in {plural(functions, 'function')}"
     if program.elsewhere_ns > 0:
@@ -109,8 +116,8 @@ def _heads(*titles: str) -> str:
     )
 
 
-def _time(ns: float) -> str:
-    return text(duration(ns, _SIGNS)) if ns > 0 else ""
+def _time(ns: float, error_ns: float) -> str:
+    return text(time(ns, error_ns, _SIGNS)) if ns > 0 or error_ns > 0 else ""
 
 
 def _name(function: TimedFunction) -> str:
@@ -119,15 +126,15 @@ def _name(function: TimedFunction) -> str:
 
 def _row(number: int, function: TimedFunction, largest_ns: float, whole_ns: float) -> str:
     shown = f'<a href="#f{number}">{_name(function)}</a>' if number < _SHOWN else _name(function)
-    own = function.whole_ns
+    own, doubt = function.whole_ns, function.whole_error_ns
     lines = function.lines.values()
-    inner = sum(line.inner_ns for line in lines)
+    inner = sum(line.inner_ns for line in lines), math.hypot(*(line.inner_error_ns for line in lines))
     hits = sum(line.hits for line in lines)
     return (
-        f'<tr><th scope="row">{shown}</th><td data-v="{own:.0f}">{text(duration(own, _SIGNS))}</td>'
+        f'<tr><th scope="row">{shown}</th><td data-v="{rank(own, doubt):.0f}">{text(time(own, doubt, _SIGNS))}</td>'
         f"{share_bar('hot', own, largest_ns, whole_ns)}"
-        f'<td data-v="{function.own_error_ns:.0f}">{text(error(function.own_error_ns, own, _SIGNS))}</td>'
-        f'<td data-v="{inner:.0f}">{_time(inner)}</td><td data-v="{hits}">{count(hits)}</td>'
+        f'<td data-v="{doubt:.0f}">{text(error(doubt, own, _SIGNS))}</td>'
+        f'<td data-v="{rank(*inner):.0f}">{_time(*inner)}</td><td data-v="{hits}">{count(hits)}</td>'
         f'<td class="place">{text(location(PYTHON, function.file, function.line))}</td></tr>'
     )
 
@@ -143,7 +150,8 @@ class _Sections:
     def section(self, number: int, function: TimedFunction, source: Source) -> str:
         """A function: its name, its place, and its lines."""
         place = text(location(PYTHON, function.file, function.line))
-        times = f"{text(duration(function.whole_ns, _SIGNS))}, {text(percent(function.whole_ns, self._whole_ns))}"
+        own = function.whole_ns, function.whole_error_ns
+        times = f"{text(time(*own, _SIGNS))}, {text(share(*own, self._whole_ns))}"
         doubt = f'<p class="warn">{text(source.problem)}</p>' if source.problem else ""
         titles = "".join(
             f'<span class="{kind}">{title}</span>'
@@ -212,8 +220,8 @@ class _Sections:
 
 def _cells(line: TimedLine) -> str:
     return (
-        f'<span class="h">{count(line.hits)}</span><span class="t own">{_time(line.own_ns)}</span>'
+        f'<span class="h">{count(line.hits)}</span><span class="t own">{_time(line.own_ns, line.own_error_ns)}</span>'
         f'<span class="e">{text(error(line.own_error_ns, line.own_ns, _SIGNS))}</span>'
-        f'<span class="t">{_time(line.own_ns / line.hits) if line.hits else ""}</span>'
-        f'<span class="t">{_time(line.inner_ns)}</span>'
+        f'<span class="t">{_time(line.own_ns / line.hits, line.own_error_ns / line.hits) if line.hits else ""}</span>'
+        f'<span class="t">{_time(line.inner_ns, line.inner_error_ns)}</span>'
     )
