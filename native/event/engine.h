@@ -71,6 +71,7 @@ typedef struct {
     bool time_every;
     bool opcodes; /* count instructions, too */
     bool narrow;  /* where= leaves functions out: ask for no events of theirs */
+    bool only_c;  /* where= leaves all Python functions out */
     uint64_t flush_ns;
     uint64_t max_paths;
     bool lines;        /* of lifetimes: which line made an object, not only its type */
@@ -121,6 +122,7 @@ typedef struct sm_source {
     void (*stop)(void);
     void (*poll)(void); /* now and then, from any thread: look after what the interpreter does not tell. May be NULL. */
     void (*begin_again)(void); /* a forked child records anew, under the same hook. May be NULL. */
+    bool python_only;          /* C functions are unseen, so that "auto" leaves them out */
 } sm_source;
 
 /* What records: a recorder and the source of its events. */

@@ -100,9 +100,9 @@ static int settle_options(const start_options *given, sm_settings *settings) {
     return 0;
 }
 
-/* Who records: the one that was asked for, or for call paths of objects the call tree with that beside it. -1 with an
- * exception. */
-static int choose_pairs(const start_options *given, const sm_settings *settings, sm_pair *main, sm_pair *beside) {
+/* Who records: the one that was asked for, or for call paths of objects the call tree with that beside it. What the
+ * source cannot see is left out of the settings. -1 with an exception. */
+static int choose_pairs(const start_options *given, sm_settings *settings, sm_pair *main, sm_pair *beside) {
     main->recorder = choose_recorder(given->recorder);
     bool paths = given->paths && main->recorder == &sm_lifetimes;
     if (paths) {
@@ -112,7 +112,11 @@ static int choose_pairs(const start_options *given, const sm_settings *settings,
         main->recorder = &sm_calltree;
     }
     main->source = main->recorder ? choose_source(main->recorder, given->source, settings) : NULL;
-    return main->source != NULL ? 0 : -1;
+    if (main->source == NULL)
+        return -1;
+    if (main->source->python_only)
+        settings->c_functions = "none";
+    return 0;
 }
 
 /* The filter of start()'s argument, NULL for None. -1 with an exception. */
@@ -153,6 +157,8 @@ static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObj
         return NULL;
     }
     sm_settings settings = {0};
+    uint32_t calls = SM_EVENT_BIT(SM_EVENT_CALL) | SM_EVENT_BIT(SM_EVENT_C_CALL);
+    settings.only_c = where != NULL && (sm_filter_kinds(where) & calls) == SM_EVENT_BIT(SM_EVENT_C_CALL);
     sm_pair main, beside = {NULL, NULL};
     if (settle_options(&given, &settings) < 0 || choose_pairs(&given, &settings, &main, &beside) < 0 ||
         sm_engine_init() < 0)

@@ -77,7 +77,8 @@ bool sm_evalframe_fresh(const sm_frame *frame) {
 }
 
 static const char *objection(const sm_settings *settings) {
-    if (strcmp(settings->c_functions, "none") != 0)
+    bool wanted = strcmp(settings->c_functions, "all") == 0;
+    if (wanted || (settings->only_c && strcmp(settings->c_functions, "auto") == 0))
         return "frame evaluation does not see C functions";
     return NULL;
 }
@@ -110,7 +111,7 @@ static void poll(void) {
         sm_source_profilefunc.poll();
 }
 
-const sm_source sm_source_evalframe = {"evalframe", objection, start, stop, poll, NULL};
+const sm_source sm_source_evalframe = {"evalframe", objection, start, stop, poll, NULL, true};
 
 #else
 
@@ -126,6 +127,6 @@ static int start(const sm_settings *settings) {
 
 static void stop(void) {}
 
-const sm_source sm_source_evalframe = {"evalframe", objection, start, stop, NULL, NULL};
+const sm_source sm_source_evalframe = {"evalframe", objection, start, stop, NULL, NULL, true};
 
 #endif

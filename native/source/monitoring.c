@@ -136,7 +136,7 @@ static const char *objection(const sm_settings *settings) {
     return NULL;
 }
 
-const sm_source sm_source_monitoring = {"monitoring", objection, start, stop, poll, begin_again};
+const sm_source sm_source_monitoring = {"monitoring", objection, start, stop, poll, begin_again, false};
 
 #else
 
@@ -156,6 +156,6 @@ static int start(const sm_settings *settings) {
 
 static void stop(void) {}
 
-const sm_source sm_source_monitoring = {"monitoring", objection, start, stop, NULL, NULL};
+const sm_source sm_source_monitoring = {"monitoring", objection, start, stop, NULL, NULL, false};
 
 #endif

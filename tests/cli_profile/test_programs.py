@@ -119,3 +119,21 @@ def test_program(lab, name, c_functions):
     calls = lab.calls()
     assert {name: calls.get(name) for name in expected} == expected
     assert not lab.open().problems
+
+
+def test_c_functions_by_default(lab):
+    """All but on 3.11, where the recording, the summary and the report say that they were left out, and why."""
+    lab.write("program.py", "def f(x): return len(x)\nfor i in range(50): f('abc')\nprint(hash(1))\n")
+    said = lab.run(["-m", "seismo", "profile", "-o", "r.seismo", "program.py"]).err
+    recording = lab.open(lab.folder / "r.seismo")
+    shown = lab.run(["-m", "seismo", "report", "r.seismo"]).out
+    counted = {row.qualname: row.calls for row in recording.functions}
+    out = sys.version_info < (3, 12)
+    assert counted["f"] == 50
+    assert ("len" in counted, "hash" in counted) == (not out, not out)
+    assert ("C functions were left out (--c-functions all records them)" in said) == out
+    assert ("C functions were left out: their time is their callers'" in shown) == out
+    lab.run(["-m", "seismo", "profile", "-q", "--c-functions", "all", "-o", "all.seismo", "program.py"])
+    counted = {row.qualname: row.calls for row in lab.open(lab.folder / "all.seismo").functions}
+    assert (counted["len"], counted["hash"]) == (50, 1)
+    assert "left out" not in lab.run(["-m", "seismo", "report", "all.seismo"]).out

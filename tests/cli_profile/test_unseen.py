@@ -14,6 +14,7 @@ from seismo.record import refs
 
 VERBS = {
     "profile": ["profile", "-q", "-o", "r.seismo"],
+    "profile all": ["profile", "-q", "-o", "r.seismo", "--c-functions", "all"],
     "lines": ["lines", "-q", "-o", "r.seismo"],
     "cover": ["cover", "-q", "--branch", "-o", "r.seismo"],
     "refs": ["refs", "-q", "-o", "r.seismo"],
@@ -133,7 +134,7 @@ def test_the_launcher_is_in_no_recording(lab, way):
     )
     recording = lab.folder / "work/r.seismo"
     for name, words in VERBS.items():
-        for args in ([], ["exit"]) if name == "profile" else ([],):
+        for args in ([], ["exit"]) if name == "profile all" else ([],):
             ended = lab.run([*command, *words, "a.py", *args], cwd=lab.folder / "work")
             assert (ended.out, ended.err, ended.status) == ("1\n", "", 0)
             if name == "watch":
@@ -144,7 +145,7 @@ def test_the_launcher_is_in_no_recording(lab, way):
             ours = [row.file for row in opened.functions if "seismo" in row.file and "a.py" not in row.file]
             assert not ours, name
             calls = {row.qualname: row.calls for row in opened.functions if row.kind}
-            if name == "profile":
+            if name == "profile all":
                 assert calls.get("exit", 0) == len(args)
                 assert calls["print"] == 1
 
@@ -157,7 +158,7 @@ def test_threads_and_handlers_after_the_end_are_recorded(lab):
         "threading.Thread(target=work).start()\nif len(sys.argv) > 1: sys.exit(3)\n",
     )
     for words in ([], ["exit"]):
-        lab.same("x.py", *words)
+        lab.same("x.py", *words, take=("--c-functions", "all"))
         assert lab.calls()["late"] == 2
         names = {row.qualname: row.calls for row in lab.open().functions if row.kind}
         assert names.get("exit", 0) == len(words)

@@ -146,6 +146,12 @@ def test_c_functions_that_are_left_out_may_be_switched_off(program):
         assert not set(counts) & set(C_COUNTS)
 
 
+def test_c_functions_alone(program):
+    """Who asks for nothing but C functions gets them, also where they are left out by default."""
+    found = recorded(program, 'c_call and function("sorted")', c_functions=None)
+    assert found == {("sorted",): 1}
+
+
 def test_a_decorated_function_and_an_expression(program):
     work = seismo.profile(where=parse('function("mid")'))(program)
     work()

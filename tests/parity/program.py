@@ -32,7 +32,7 @@ from seismo import _core
 
 MODES = ["none", "all", "auto"]
 SOURCES = sources()
-WAYS = [(source, mode) for mode in MODES for source in sources(mode)]
+WAYS = [(source, mode) for mode in MODES for source in sources("none" if mode == "none" else "all")]
 
 
 @dataclass

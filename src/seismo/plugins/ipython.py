@@ -36,7 +36,7 @@ USAGE = """seismo profile|lines|cover|refs [options] [STATEMENT]
   profile            every call: which functions take the time
     --sort KEY         own (default), total, calls, awaiting
     --where EXPR       only these functions, such as module("app.*")
-    --c-functions X    auto (default), all, none
+    --c-functions X    auto (default; on 3.11 none), all, none
   lines              how often each line runs, and for how long: of the cell, or of
     -f FUNC            these functions: an expression that gives one (several times)
     -m MODULE          all functions of these modules: a name or a glob (several times)

@@ -251,7 +251,8 @@ def profile(
         @seismo.profile                                          function.profile.recording
         @seismo.profile(c_functions="none")
 
-    c_functions: "auto" (default: all but the ones that prove trivial where they are called), "all" or "none".
+    c_functions: "auto" (default: all but the ones that prove trivial where they are called; on 3.11 none, since
+    recording them makes every instruction slow there), "all" or "none".
     output: a file that is written at the end, and now and then before. clock: "auto" (default), "tsc", "monotonic".
     timing: "frugal" (default: a random sample of short calls) or "every" call. source: the interpreter's hook, by
     default the best there is. max_paths: call paths beyond that many are folded. where: an expression about functions

@@ -160,6 +160,19 @@ def filter_words(recording: Recording) -> str:
     return f"only functions where {printable(where)}; the time of others is in {whom}"
 
 
+def without_c(recording: Recording) -> str:
+    """How it is that no process recorded C functions, "default" or "asked"; empty: one did, or it is not known."""
+    sources = {str(row.source) for row in recording.processes}
+    if recording.kind != "calltree" or not sources:
+        return ""
+    merged = recording.meta.get("merged")
+    parts = [part for part in merged if isinstance(part, dict)] if isinstance(merged, list) else []
+    asked = [part.get("settings") for part in parts or [recording.meta]]
+    if all(isinstance(settings, dict) and settings.get("c_functions") == "none" for settings in asked):
+        return "asked"
+    return "default" if sources == {"evalframe"} else ""
+
+
 def is_watch(recording: Recording) -> bool:
     """Whether `seismo watch` made it: it then holds matches, function by function, and calls nothing of the others."""
     return recording.meta.get("recorder") == "watch"
@@ -332,6 +345,10 @@ def _exceptions(recording: Recording, signs: Signs) -> str:
 def notes(recording: Recording, signs: Signs) -> list[str]:
     """What was estimated or repaired, a sentence a kind."""
     said = object_facts.notes(recording) if recording.kind == "lifetimes" else []
+    without = without_c(recording)
+    if without:
+        why = ", but makes every instruction slow on 3.11" if without == "default" else ""
+        said.append(f"C functions were left out: their time is their callers' (--c-functions all records them{why})")
     return said + [sentence for kind, sentence in _sentences(recording, signs) if kind in NOTES]
 
 

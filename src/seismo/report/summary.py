@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from seismo.escape import printable
 from seismo.report.colours import written
-from seismo.report.facts import cpu_ns, filter_words, losses, thread_count, wall_ns
+from seismo.report.facts import cpu_ns, filter_words, losses, thread_count, wall_ns, without_c
 from seismo.report.orders import ranked
 from seismo.report.text import (
     Signs,
@@ -58,6 +58,8 @@ def _lines(recording: Recording, path: str, signs: Signs, width: int) -> list[St
         lines += _table(recording, signs, width)
     filtered = filter_words(recording)
     lines += _indented(f"filter: {filtered}", width, "quiet") if filtered else []
+    if without_c(recording) == "default":
+        lines.append(("note: C functions were left out (--c-functions all records them)", "quiet"))
     lost = [line for sentence in losses(recording, signs) for line in _indented(f"lost: {sentence}", width, "warning")]
     if len(lost) > LOST_LINES:
         lost[LOST_LINES - 1 :] = [(f"{signs.cut} more was lost: see the report", "warning")]
