@@ -84,6 +84,10 @@ static bool is_elsewhere(void) { /* what was built for 3.11 or 3.12 is compiled 
 static const interpreter_list *find_list(void) {
     return (const interpreter_list *)&_PyRuntime.interpreters.head;
 }
+
+void sm_wake_for_pending_calls(void) {
+    __atomic_store_n(&PyInterpreterState_Main()->ceval.eval_breaker._value, 1, __ATOMIC_RELEASE);
+}
 #else
 static const interpreter_list *find_list(void) {
     return NULL;
@@ -95,6 +99,10 @@ bool sm_runtime_find(sm_runtime_places *places) {
     return false;
 }
 
+#endif
+
+#if PY_VERSION_HEX >= 0x030D0000
+void sm_wake_for_pending_calls(void) {}
 #endif
 
 static const interpreter_list *known_list(void) {

@@ -31,4 +31,8 @@ bool sm_runtime_find(sm_runtime_places *places);
 uint64_t sm_interpreters_gone(void);
 uint64_t sm_interpreters_made(void);
 
+/* After Py_AddPendingCall by a thread without the GIL: has the main thread look for it. Up to 3.12 the interpreter asks
+ * whether the thread that asked may run it, and so a program of one thread never looks. */
+void sm_wake_for_pending_calls(void);
+
 #endif

@@ -34,6 +34,7 @@
 #include <unistd.h>
 
 #include "compat/compat.h"
+#include "compat/runtime.h"
 
 enum {
     PATIENCE_MS = 2000, /* from the signal to the end, at most */
@@ -117,7 +118,8 @@ static void disarm(int number) {
 
 /* ---- the end ---- */
 
-/* With the GIL. Whoever comes first does it; nobody goes on to the program's next instruction. */
+/* With the GIL. Whoever comes first does it; nobody goes on to the program's next instruction. What it does may be
+ * Python, which lets go of the GIL while it writes, so whoever comes second does so, too, until it is done. */
 static void finish(void) {
     const char *name = "";
     if (!__atomic_exchange_n(&ending.begun, true, __ATOMIC_ACQ_REL)) {
@@ -128,6 +130,9 @@ static void finish(void) {
                 ending.end[i](name);
         }
         __atomic_store_n(&ending.done, true, __ATOMIC_RELEASE);
+    } else {
+        Py_BEGIN_ALLOW_THREADS wait_for(&ending.done, PATIENCE_MS);
+        Py_END_ALLOW_THREADS
     }
     bool never = false;
     wait_for(&never, PATIENCE_MS);
@@ -164,6 +169,7 @@ static void *run(void *unused) {
         if (sem_wait(&ending.wake) != 0 || __atomic_load_n(&ending.number, __ATOMIC_ACQUIRE) == 0)
             continue;
         (void)Py_AddPendingCall(finish_here, NULL);
+        sm_wake_for_pending_calls();
         __atomic_store_n(&ending.queued, true, __ATOMIC_RELEASE);
         pthread_t other;
         if (pthread_create(&other, NULL, finish_there, NULL) == 0)

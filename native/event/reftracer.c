@@ -296,12 +296,12 @@ static void settle(void) {
         return;
     if (slot.active == 0) {
         give_back();
-        sm_safepoint_stop();
+        sm_safepoint_stop(SM_SAFE_REFERENCES);
     }
     arrange();
 }
 
-static void safe_point(void) {
+static int safe_point(void) {
     sm_ref_poll();
     for (uint32_t i = 0; i < slot.end; i++) {
         sm_ref_tool *tool = slot.tools[i];
@@ -312,6 +312,7 @@ static void safe_point(void) {
         tool->inside--;
     }
     settle();
+    return 0;
 }
 
 const char *sm_ref_objection(void) {
@@ -334,7 +335,7 @@ int sm_ref_add(sm_ref_tool *tool) {
         i++;
     if (i == SM_REF_TOOLS)
         return refuse("too many tools trace references at once: 32 is the limit");
-    if (sm_safepoint_start(safe_point) < 0)
+    if (sm_safepoint_start(SM_SAFE_REFERENCES, safe_point) < 0)
         return -1;
     slot.interpreter = sm_ref_direct.main = PyInterpreterState_Get();
     if (sm_ref_direct.places.newest == NULL && !sm_runtime_find(&sm_ref_direct.places))
@@ -342,7 +343,7 @@ int sm_ref_add(sm_ref_tool *tool) {
     if (slot.active > 0) {
         sm_ref_poll();
     } else if (!hears() && !take(true)) { /* heard with no tool: an old chain leads here still */
-        sm_safepoint_stop();
+        sm_safepoint_stop(SM_SAFE_REFERENCES);
         return refuse("another tool holds the interpreter's reference tracer, which has one slot, and would take harm "
                       "from sharing it on this version: stop that tool first");
     } else {
@@ -435,5 +436,5 @@ void sm_ref_exit(void) {
         sm_ref_remove(tool);
     }
     settle();
-    sm_safepoint_stop(); /* who stays is at the end alone */
+    sm_safepoint_stop(SM_SAFE_REFERENCES); /* who stays is at the end alone */
 }

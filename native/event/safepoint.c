@@ -31,6 +31,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "compat/runtime.h"
 
 #define SM_SAFEPOINT_NS 50000000
 #define SM_PATIENCE_NS 200000000
@@ -38,9 +39,11 @@
 
 static struct {
     pthread_mutex_t life;
-    void (*function)(void);  /* set before the first thread is made */
-    bool want;               /* with the GIL; atomic */
-    bool ready;              /* with the GIL: the semaphore and the handlers of forks are there */
+    int (*functions[SM_SAFE_USERS])(void); /* set before a user is wanted */
+    uint32_t want;                         /* users, a bit each: with the GIL; atomic */
+    uint64_t next[SM_SAFE_USERS];          /* monotonic ns: when each is due; 0: always. Atomic */
+    uint32_t due;                          /* users, a bit each; atomic */
+    bool ready;                            /* with the GIL: the semaphore and the handlers of forks are there */
     uintptr_t current;       /* written with `life`; atomic: the number of the thread that is to go on; 0: none */
     uintptr_t last, ended;   /* the number given last; atomic: of the thread that ended last */
     bool asked, outstanding; /* atomic */
@@ -51,9 +54,29 @@ static struct {
 static int call(void *Py_UNUSED(unused)) {
     __atomic_store_n(&point.outstanding, false, __ATOMIC_RELEASE);
     __atomic_store_n(&point.asked, false, __ATOMIC_RELEASE);
-    if (__atomic_load_n(&point.want, __ATOMIC_RELAXED))
-        point.function();
+    for (int who = 0; who < SM_SAFE_USERS; who++) {
+        bool wanted = (__atomic_load_n(&point.want, __ATOMIC_RELAXED) >> who & 1) != 0;
+        if (wanted && sm_safepoint_due(who) && point.functions[who]() < 0)
+            return -1;
+    }
     return 0;
+}
+
+static void look_who_is_due(void) {
+    uint64_t now = sm_monotonic_ns();
+    for (int who = 0; who < SM_SAFE_USERS; who++) {
+        if (now >= __atomic_load_n(&point.next[who], __ATOMIC_RELAXED))
+            __atomic_fetch_or(&point.due, 1u << who, __ATOMIC_RELAXED);
+    }
+}
+
+bool sm_safepoint_due(sm_safe_user who) {
+    return (__atomic_load_n(&point.due, __ATOMIC_RELAXED) >> who & 1) != 0;
+}
+
+void sm_safepoint_wait(sm_safe_user who, uint64_t ns) {
+    __atomic_store_n(&point.next[who], sm_monotonic_ns() + ns, __ATOMIC_RELAXED);
+    __atomic_fetch_and(&point.due, ~(1u << who), __ATOMIC_RELAXED);
 }
 
 /* Waits until somebody asks, or for SM_SAFEPOINT_NS, by a clock that nobody sets. */
@@ -76,11 +99,14 @@ static bool goes_on(uintptr_t number) {
 static void *run(void *number) {
     while (goes_on((uintptr_t)number)) {
         wait_for_asking();
+        look_who_is_due();
         if (!goes_on((uintptr_t)number) || __atomic_exchange_n(&point.outstanding, true, __ATOMIC_ACQ_REL))
             continue;
         if (Py_AddPendingCall(call, NULL) < 0) { /* its queue is full: at the next turn */
             __atomic_store_n(&point.outstanding, false, __ATOMIC_RELEASE);
             __atomic_store_n(&point.asked, false, __ATOMIC_RELEASE);
+        } else {
+            sm_wake_for_pending_calls();
         }
     }
     __atomic_store_n(&point.ended, (uintptr_t)number, __ATOMIC_RELEASE);
@@ -89,7 +115,7 @@ static void *run(void *number) {
 
 /* False: the system gives no thread. */
 static bool start(void) { /* with `life` */
-    if (point.current != 0 || !__atomic_load_n(&point.want, __ATOMIC_RELAXED))
+    if (point.current != 0 || __atomic_load_n(&point.want, __ATOMIC_RELAXED) == 0)
         return true;
     pthread_attr_t attributes;
     sigset_t all, before;
@@ -145,7 +171,7 @@ static void before_fork(void) {
 
 static void parent_forked(void) {
     pthread_mutex_unlock(&point.life);
-    if (__atomic_load_n(&point.want, __ATOMIC_RELAXED))
+    if (__atomic_load_n(&point.want, __ATOMIC_RELAXED) != 0)
         Py_AddPendingCall(restart, NULL); /* can be asked for without the GIL */
 }
 
@@ -164,21 +190,25 @@ static int prepare(void) {
     return 0;
 }
 
-int sm_safepoint_start(void (*function)(void)) {
+int sm_safepoint_start(sm_safe_user who, int (*function)(void)) {
+    uint32_t bit = 1u << who;
     if (prepare() < 0)
         return -1;
-    point.function = function;
-    __atomic_store_n(&point.want, true, __ATOMIC_RELAXED);
+    point.functions[who] = function;
+    __atomic_fetch_or(&point.want, bit, __ATOMIC_RELAXED);
     if (try_start() < 0) {
-        __atomic_store_n(&point.want, false, __ATOMIC_RELAXED);
-        PyErr_SetString(PyExc_RuntimeError, "the system gives no thread, and reference tracing needs one");
+        __atomic_fetch_and(&point.want, ~bit, __ATOMIC_RELAXED);
+        PyErr_SetString(PyExc_RuntimeError, who == SM_SAFE_REFERENCES
+                                                ? "the system gives no thread, and reference tracing needs one"
+                                                : "the system gives no thread, and keeping a recording needs one");
         return -1;
     }
     return 0;
 }
 
-void sm_safepoint_stop(void) {
-    __atomic_store_n(&point.want, false, __ATOMIC_RELAXED);
+void sm_safepoint_stop(sm_safe_user who) {
+    if (__atomic_and_fetch(&point.want, ~(1u << who), __ATOMIC_RELAXED) != 0)
+        return;
     pthread_mutex_lock(&point.life);
     join();
     pthread_mutex_unlock(&point.life);

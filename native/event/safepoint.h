@@ -2,10 +2,21 @@
 #ifndef SM_SAFEPOINT_H
 #define SM_SAFEPOINT_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum { SM_SAFE_REFERENCES, SM_SAFE_WATCHES, SM_SAFE_USERS } sm_safe_user;
+
 /* Calls the function on the main thread, with the GIL, between two of its instructions: now and then, and soon after
- * each sm_safepoint_ask(). One function for the process. -1 with an exception. Idempotent. */
-int sm_safepoint_start(void (*function)(void));
-void sm_safepoint_stop(void);
+ * each sm_safepoint_ask(). It returns 0, or -1 with an exception, which is then the program's. -1 with an exception.
+ * Idempotent. */
+int sm_safepoint_start(sm_safe_user who, int (*function)(void));
+void sm_safepoint_stop(sm_safe_user who);
+
+/* The function is called only when it is due: from here on, after so many ns. With the GIL. */
+void sm_safepoint_wait(sm_safe_user who, uint64_t ns);
+/* Whether it is due; from any thread. */
+bool sm_safepoint_due(sm_safe_user who);
 
 /* From any hook and thread: no lock, no allocation, nothing of Python is touched. */
 void sm_safepoint_ask(void);

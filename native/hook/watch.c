@@ -18,6 +18,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "event/cfunction.h"
+#include "event/safepoint.h"
 #include "hook/facts.h"
 
 struct sm_watch_call {
@@ -38,6 +39,8 @@ typedef struct {
     sm_watch_call *top; /* owned, as all below */
     uint64_t spent;     /* ns in handing over: no call's time */
 } thread_calls;
+
+int (*sm_watch_keep)(void);
 
 static uint64_t now_of(const thread_calls *thread) {
     return sm_monotonic_ns() - thread->spent;
@@ -323,7 +326,13 @@ static int hand_over(sm_watch *watch, thread_calls *thread, sm_watched *of, cons
         return 0;
     watch->matched++;
     of->matches++;
-    return report(watch, thread, match);
+    int status = report(watch, thread, match);
+    if (SM_UNLIKELY(sm_watch_keep != NULL && status == 0 && sm_safepoint_due(SM_SAFE_WATCHES))) {
+        uint64_t before = sm_monotonic_ns();
+        status = sm_watch_keep();
+        thread->spent += sm_monotonic_ns() - before;
+    }
+    return status;
 }
 
 static int begin(sm_watch *watch, thread_calls *thread, sm_watched *of, const sm_hook_event *event) {

@@ -88,6 +88,10 @@ typedef struct sm_watch {
     uint32_t suspended_count, suspended_size;
 } sm_watch;
 
+/* Called with a match when SM_SAFE_WATCHES is due (event/safepoint.h): 0, or -1 with an exception that is the
+ * program's. NULL: nobody keeps what watches count. */
+extern int (*sm_watch_keep)(void);
+
 /* -1 with an exception. */
 int sm_watch_start(sm_watch *watch);
 void sm_watch_stop(sm_watch *watch); /* idempotent */

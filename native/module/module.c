@@ -6,6 +6,7 @@ static int (*const parts[])(PyObject *module) = {
     sm_module_add_filter,   sm_module_add_hooks,     sm_module_add_holders,   sm_module_add_reftracer,
     sm_module_add_capi,     sm_module_add_callstats, sm_module_add_watch,     sm_module_add_bytecode,
     sm_module_add_coverage, sm_module_add_exit,      sm_module_add_processes, sm_module_add_lifetimes,
+    sm_module_add_keeping,
 };
 
 static int module_exec(PyObject *module) {

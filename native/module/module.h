@@ -19,6 +19,7 @@ int sm_module_add_callstats(PyObject *module); /* Profiler (callstats.c) */
 int sm_module_add_coverage(PyObject *module);  /* cover_start, cover_stop, cover_snapshot ... (coverage.c) */
 int sm_module_add_lifetimes(PyObject *module); /* refs_quiet, refs_mark, refs_alive ... (lifetimes.c) */
 int sm_module_add_watch(PyObject *module);     /* Watch, frame_locals ... (watch.c) */
+int sm_module_add_keeping(PyObject *module);   /* keep (keeping.c) */
 int sm_module_add_exit(PyObject *module);      /* exit_with (exitstatus.c) */
 int sm_module_add_processes(PyObject *module); /* hear_processes (processes.c) */
 int sm_module_add_bytecode(PyObject *module);  /* code_branches (bytecode.c) */

@@ -167,7 +167,7 @@ def test_bad_files(tmp_path):
     w.file.path = str(tmp_path / "none" / "w.seismo")
     with w:
         inner(3)
-    assert "the recording was not written: No such file" in w.unwritten
+    assert "the recording was not written: cannot write the recording: No such file" in w.unwritten
 
 
 PROGRAM = """\

@@ -150,7 +150,7 @@ class _Run:
         """Tells what there is to tell if the program will most likely be gone; else the watch goes on."""
         if likely and self.began and not self.done and self.pid == os.getpid():
             if self.watch.file is not None:
-                self.watch.unwritten = self.watch.file.write(self.watch)
+                self.watch.unwritten = self.watch.file.end(self.watch, go_on=True)
             self._tell()
             self._flush()
 

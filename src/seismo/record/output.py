@@ -33,7 +33,7 @@ _TOP = 1024  # the kernel's table of descriptors grows with the highest: no furt
 class Output:
     """An open recording file. path: absolute. fd: its descriptor, -1 when closed. fresh: we made the file."""
 
-    __slots__ = ("_root", "fd", "fresh", "identity", "life", "path")
+    __slots__ = ("_root", "fd", "fresh", "identity", "life", "path", "plain")
 
     def __init__(self, path: str, exclusive: bool = False, option: str = "-o") -> None:
         """Opens the file for writing, emptied. Raises RecordingError; FileExistsError only if exclusive.
@@ -51,6 +51,7 @@ class Output:
         except OSError as error:
             raise _unwritable(self.path, error, option) from None
         self.identity = _identity(self.fd)
+        self.plain = stat.S_ISREG(os.stat(self.fd).st_mode)
         self._root = _identity("/")
 
     def belongs_to(self, life: Life) -> None:
@@ -78,6 +79,23 @@ class Output:
                 os.unlink(self.path)
             except OSError:
                 pass  # the program's own doing; there is nothing left to tidy
+
+    def put(self, content: bytes, last: bool) -> None:
+        """Makes that the file's content in one step, for what is written whole again and again. Raises OSError.
+
+        A pipe takes it once: at the last.
+        """
+        if not self.plain:
+            if last:
+                replace(self.path, content)
+            return
+        fd = _put(self.path, content)
+        if self._is_ours():
+            os.dup2(fd, self.fd, inheritable=False)
+            os.close(fd)
+        else:  # the program has closed ours
+            self.fd = out_of_the_way(fd)
+        self.identity = _identity(self.fd)
 
     def finish(self, life: Life) -> str:
         """After the recorder stopped: makes sure that the file is whole. Returns what went wrong, or ''.
@@ -184,30 +202,43 @@ def child_output(path: str, parent: int, pid: int) -> Output:
 def replace(path: str, content: bytes) -> None:
     """Puts content into the file at path in one step, so that there is never half a file. Raises OSError."""
     try:
-        status = os.stat(path)
-        special, mode = not stat.S_ISREG(status.st_mode), stat.S_IMODE(status.st_mode)
+        special = not stat.S_ISREG(os.stat(path).st_mode)
     except OSError:
-        special, mode = False, 0o600
-    if special:  # /dev/full and pipes cannot be replaced
-        fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
-        try:
-            _write_all(fd, content)
-        finally:
-            os.close(fd)
+        special = False
+    if not special:
+        os.close(_put(path, content))
         return
+    fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)  # /dev/full and pipes cannot be replaced
+    try:
+        _write_all(fd, content)
+    finally:
+        os.close(fd)
+
+
+def _put(path: str, content: bytes) -> int:
+    """A new plain file with that content in the place of the one at path: its descriptor, locked. Raises OSError."""
+    import fcntl
+
     target = os.path.realpath(path)
+    try:
+        mode = stat.S_IMODE(os.stat(target).st_mode)
+    except OSError:
+        mode = 0o600
     new = f"{os.path.dirname(target)}/.seismo-{os.getpid()}-{os.urandom(8).hex()}.part"
-    fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    fd = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         try:
-            _write_all(fd, content)
-            os.fchmod(fd, mode)
-        finally:
-            os.close(fd)
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            pass  # as in _lock
+        _write_all(fd, content)
+        os.fchmod(fd, mode)
         os.replace(new, target)
-    except OSError:
+    except BaseException:  # a signal's handler may raise here, too
+        os.close(fd)
         os.unlink(new)
         raise
+    return fd
 
 
 def _write_all(fd: int, content: bytes) -> None:

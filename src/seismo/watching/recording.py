@@ -11,10 +11,13 @@ from __future__ import annotations
 
 import os
 from array import array
+from time import monotonic_ns, time_ns
 
+from seismo.errors import RecordingError
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.record import engine
-from seismo.record.output import Output, replace
+from seismo.record.forks import new_lock
+from seismo.record.output import Output
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,37 +30,127 @@ else:
     from seismo import _core
 
 _MOST = 2**63 - 1
+_EVERY = 1_000_000_000  # ns from one writing to the next: at least so many, and 50 times what one takes
+_open: dict[int, tuple[File, Watch]] = {}  # those that are written now and then
 
 
 class File:
-    """The file of a watch's `record`: seen to be writable when the watch is made, written when it ends."""
+    """The file of a watch's `record`: seen to be writable when the watch is made, written while it is on.
+
+    It is whole at any time and says that its end is missing, until the watch ends.
+    """
 
     def __init__(self, path: str, option: str) -> None:
         """path: absolute. Raises RecordingError if it cannot be written or is something else's."""
-        self.path, self.pid = path, os.getpid()
-        output = Output(path, option=option)
-        output.discard()
+        self.path, self.option, self.pid = path, option, os.getpid()
+        self._lock = new_lock()
+        self._every = _EVERY
+        self._output: Output | None = None
+        self._ended: bytes | None = None
+        self._refused = ""
+        Output(path, option=option).discard()
 
-    def write(self, watch: Watch) -> str:
-        """Writes it, whole or not at all. Returns what went wrong, or ''. A forked child leaves the parent's alone."""
+    def begin(self, watch: Watch) -> None:
+        """From now on the file is written; what prevents it, the end tells. A forked child leaves it to the parent."""
         if os.getpid() != self.pid:
-            return ""
+            return
+        self._ended, self._refused = None, ""
         try:
-            replace(self.path, image(watch))
-        except (OSError, MemoryError) as error:
-            return f"the recording was not written: {getattr(error, 'strerror', None) or error}: {self.path}"
-        return ""
+            self._output = Output(self.path, option=self.option)
+        except RecordingError as error:
+            self._refused = error.args[0]
+            return
+        _open[id(self)] = (self, watch)
+        try:
+            self.write(watch)
+            _core.keep(_keep)
+        except (OSError, RuntimeError):  # no thread to be had, a full disk: the end tells
+            return
+
+    def write(self, watch: Watch, exit_: str = "", last: bool = False) -> None:
+        """Writes it, whole or not at all. exit_: how the process ends. Raises OSError."""
+        with self._lock:
+            if self._output is None or os.getpid() != self.pid:
+                return
+            began = monotonic_ns()
+            if last:
+                self._ended = content = image(watch, exit_)
+            else:
+                content = image(watch, cut_short=self._every)
+            self._output.put(content, last)
+            if not last and self._ended is not None:  # the end came in the middle, by a signal's handler
+                self._output.put(self._ended, True)
+            self._every = max(_EVERY, 50 * (monotonic_ns() - began))
+
+    def end(self, watch: Watch, go_on: bool = False) -> str:
+        """Writes it with its end. Returns what went wrong, or ''. go_on: the watch may, and then there is more."""
+        if os.getpid() != self.pid or self._output is None:
+            return f"the recording was not written: {self._refused}: {self.path}" if self._refused else ""
+        wrong = ""
+        try:
+            self.write(watch, last=True)
+        except Exception as error:
+            if not _is_ours(error):
+                raise
+            wrong = f"the recording was not written: {getattr(error, 'strerror', None) or error}: {self.path}"
+        if go_on:
+            self._ended = None
+        else:
+            self.close()
+        return wrong
+
+    def forked(self) -> None:
+        """In a forked child: the file is the parent's."""
+        output, self._output = self._output, None
+        if output is not None:
+            output.close()
+        if _open:
+            _open.clear()
+            _core.keep(None)
+
+    def close(self) -> None:
+        """No more is written."""
+        _open.pop(id(self), None)
+        output, self._output = self._output, None
+        if output is not None:
+            output.close()
+        if not _open:
+            _core.keep(None)
 
 
-def image(watch: Watch) -> bytes:
-    """What the watch has counted so far as the content of a .seismo file."""
+def _keep(how: str) -> int:
+    """Brings all files up to date: what the core calls. how: of what the process dies. Returns ns until the next."""
+    every = _EVERY
+    for file, watch in list(_open.values()):
+        try:
+            file.write(watch, how, last=bool(how))
+        except Exception as error:
+            if not _is_ours(error):
+                raise
+        every = max(every, file._every)
+    return every
+
+
+def _is_ours(error: Exception) -> bool:
+    """Whether it came of what we do. Else a handler of the program's raised it, when a signal came in the middle."""
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    return place is not None and place.tb_frame.f_code.co_filename.startswith(engine.HIDE)
+
+
+def image(watch: Watch, exit_: str = "", cut_short: int = 0) -> bytes:
+    """What the watch has counted so far as the content of a .seismo file.
+
+    exit_: how the process ended. cut_short: 0, or how many ns at most may be missing if nothing follows.
+    """
     writer = _core.Writer(None)
     settings: dict[str, object] = {"expression": engine.printable(watch.expression.source.strip())}
     if watch.limit is not None:
         settings["limit"] = watch.limit
     writer.meta(engine.meta(settings, "watch"))
     rows = [row for row in watch.functions if row.matches]
-    began, ended = watch.span
+    began, ended = watch.span[0], watch.span[1] or time_ns()
     strings = {"": 0}
 
     def add(table: str, values: list[dict[str, Any]]) -> None:
@@ -78,7 +171,7 @@ def image(watch: Watch) -> bytes:
         **engine.about_process(),
         "start_ns": began,
         "end_ns": ended,
-        "exit": "",
+        "exit": exit_,
         "clock": "monotonic",
         "source": "watch",
     }
@@ -90,6 +183,8 @@ def image(watch: Watch) -> bytes:
     add("functions", [{"id": n, **dict(zip(names, place, strict=True))} for n, place in enumerate(places)])
     add("nodes", [_node(number, row) for number, row in enumerate(rows)])
     losses = _losses(watch, rows)
+    if cut_short:
+        losses.append({"kind": "cut-short", "count": cut_short, "detail": f"process {os.getpid()}"})
     add("losses", [{"id": number, "thread": -1, **loss} for number, loss in enumerate(losses)])
     content = writer.finish()
     assert content is not None

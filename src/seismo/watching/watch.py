@@ -167,9 +167,13 @@ class Watch:
         )
         self._began = monotonic()
         self.span = (self.span[0] or time_ns(), 0)
+        if self.file is not None:
+            self.file.begin(self)
         try:
             native.start()
         except RuntimeError as reason:
+            if self.file is not None:
+                self.file.close()
             raise SeismoError("this program cannot be watched", str(reason), "see: seismo doctor") from None
         self._native = native
         self._gone = _core.interpreters()[0]
@@ -190,7 +194,7 @@ class Watch:
         self._variables.clear()
         self.span = (self.span[0], time_ns())
         if self.file is not None:
-            self.unwritten = self.file.write(self)
+            self.unwritten = self.file.end(self)
         if self._opened:
             self._stream.close()
             self._opened, self._stream = False, None
@@ -560,6 +564,8 @@ def _needs_ascii(stream: Any) -> bool:
 
 def _forked_child() -> None:
     for one in list(_running.values()):
+        if one.file is not None:
+            one.file.forked()
         one._forked()
 
 

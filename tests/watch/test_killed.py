@@ -1,0 +1,173 @@
+"""What `--record` leaves of a program that is killed: what was counted, and a word that the end is missing."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import seismo
+from seismo.errors import RecordingError
+from seismo.model import read
+from seismo.report.facts import losses
+from seismo.report.text import Signs
+
+PROGRAM = """
+import os, signal, sys, threading, time
+def work(): pass
+def more(): pass
+for _ in range(7): work()
+print("READY", flush=True)
+"""
+# Where the program is when it is killed: what it then runs, until the file is seen to hold all.
+PLACES = {
+    "python": "while True: pass",
+    "thread": """
+def go_on():
+    while True:
+        more()
+        time.sleep(0.01)
+threading.Thread(target=go_on).start()
+""",
+    "matches": "while True: more()",
+}
+
+
+def start(tmp_path, body, *words, watching='call("work", "more")'):
+    (tmp_path / "app.py").write_text(PROGRAM + body)
+    command = [sys.executable, "-m", "seismo", "watch", watching, "--count", "--record", "w.seismo", *words, "app.py"]
+    child = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "READY\n"
+    return child
+
+
+def calls(recording):
+    return {row.qualname: row.calls for row in recording.functions}
+
+
+def wait_for(path, wanted):
+    for _ in range(3000):
+        recording = read(path)  # whole at any time
+        assert recording.problems == []
+        if wanted(calls(recording)):
+            return recording
+        time.sleep(0.02)
+    raise AssertionError(calls(recording))
+
+
+def said(recording):
+    return " ".join(losses(recording, Signs(False)))
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_killed_where_it_stands(tmp_path, place):
+    with start(tmp_path, PLACES[place]) as child:
+        wait_for(tmp_path / "w.seismo", lambda found: found.get("work") == 7 and (place == "python" or "more" in found))
+        child.kill()
+    recording = read(tmp_path / "w.seismo")
+    assert recording.problems == []
+    assert calls(recording)["work"] == 7
+    assert "cut-short" in list(recording.losses["kind"])
+    assert "the end is missing" in said(recording)
+    assert [name for name in os.listdir(tmp_path) if name.startswith(".seismo-")] == []
+
+
+@pytest.mark.parametrize("place", ["time.sleep(60)", *PLACES.values(), "os.kill(os.getpid(), 15); print('ALIVE')"])
+def test_ended_by_a_signal_that_nobody_handles(tmp_path, place):
+    with start(tmp_path, place) as child:
+        if "os.kill" not in place:
+            child.send_signal(signal.SIGTERM)
+        assert child.wait(60) == -signal.SIGTERM
+        assert child.stdout.read() == child.stderr.read() == ""
+    recording = read(tmp_path / "w.seismo")
+    assert recording.problems == []
+    assert "cut-short" not in list(recording.losses["kind"])
+    assert [row.exit for row in recording.processes] == ["SIGTERM"]
+    assert calls(recording)["work"] == 7
+
+
+HANDLER = """
+import signal, time
+import seismo
+from seismo.watching import recording
+recording._EVERY = 1  # as often as can be, so that signals come in the middle
+raised = caught = 0
+ready = False
+def ring(*_):
+    global ready, raised
+    if ready:
+        ready, raised = False, raised + 1
+        raise TimeoutError
+def more(): pass
+signal.signal(signal.SIGALRM, ring)
+signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+with seismo.watch('call("more")', "count", record="w.seismo") as w:
+    while caught < 300:
+        try:
+            ready = True
+            for _ in range(10_000_000):
+                more()
+            break  # it was never caught
+        except TimeoutError:
+            caught += 1
+signal.setitimer(signal.ITIMER_REAL, 0)
+print(raised == caught >= 300, w.unwritten)
+"""
+
+
+def test_what_a_handler_of_the_programs_own_raises_is_the_programs(tmp_path):
+    (tmp_path / "app.py").write_text(HANDLER)
+    done = subprocess.run([sys.executable, "app.py"], cwd=tmp_path, capture_output=True, text=True, timeout=100)
+    assert (done.stdout, done.stderr) == ("True \n", "")
+    recording = read(tmp_path / "w.seismo")
+    assert recording.problems == []
+    assert "cut-short" not in list(recording.losses["kind"])
+
+
+def test_a_forked_child_leaves_the_file_alone(tmp_path):
+    body = """
+pid = os.fork()
+if not pid:
+    work()
+    signal.raise_signal(signal.SIGTERM)
+assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -15
+work()
+"""
+    with start(tmp_path, body) as child:
+        _, err = child.communicate(timeout=60)
+    assert child.returncode == 0, err
+    recording = read(tmp_path / "w.seismo")
+    assert calls(recording) == {"work": 8}
+    assert list(recording.losses["kind"]) == []
+
+
+def work():
+    pass
+
+
+def test_a_second_watch_into_the_same_file_is_refused_while_the_first_is_on(tmp_path):
+    path = tmp_path / "w.seismo"
+    expression = 'call and qualname("work") and file("*test_killed.py")'
+    with seismo.watch(expression, "count", record=path):
+        with pytest.raises(RecordingError, match="another run is recording into this file"):
+            seismo.watch(expression, "count", record=path)
+        work()
+    assert calls(read(path)) == {"work": 1}
+    with seismo.watch(expression, "count", record=path) as again:
+        work()
+        work()
+        assert list(again.recording.losses["kind"]) == []
+    assert calls(read(path)) == {"work": 2}
+
+
+def test_one_that_never_ends(tmp_path):
+    (tmp_path / "app.py").write_text(
+        "import seismo\ndef work(): pass\nw = seismo.watch('call(\"work\")', 'count', record='w.seismo')\n"
+        "w.__enter__()\nwork()\n"
+    )
+    subprocess.run([sys.executable, "app.py"], cwd=tmp_path, check=True, timeout=60)
+    recording = read(tmp_path / "w.seismo")
+    assert calls(recording) == {"work": 1}
+    assert list(recording.losses["kind"]) == ["cut-short"]
