@@ -366,6 +366,7 @@ def test_nothing_is_kept():
     assert len(gc.get_objects()) - before[1] < 20
 
 
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")  # pytest-xdist's threads
 def test_fork_inside_and_out():
     notes = Notes()
     with hooks.set_profile(notes.profile, threads="all"):
