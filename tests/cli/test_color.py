@@ -10,7 +10,7 @@ import pytest
 
 import seismo as package
 
-SHOWING = [["report", "R"], ["info", "R"], ["diff", "R", "R"], ["report", "R", "--callers", "work"]]
+SHOWING = [["report", "R"], ["info", "R"], ["diff", "R", "S"], ["report", "R", "--callers", "work"]]
 SUMMARIES = ["profile", "lines", "cover"] + (["refs"] if sys.version_info >= (3, 13, 3) else [])
 PROGRAM = "def work():\n    return [n for n in range(1000)]\n\n\nwork()\n"
 
@@ -27,8 +27,8 @@ def plain(text):
 
 
 @pytest.mark.parametrize("words", SHOWING)
-def test_what_is_shown_is_the_same_with_colours_and_without(seismo, recording, words):
-    words = [recording if word == "R" else word for word in words]
+def test_what_is_shown_is_the_same_with_colours_and_without(seismo, recording, slower, words):
+    words = [{"R": recording, "S": slower}.get(word, word) for word in words]
     without = seismo(*words).stdout
     assert "\x1b" not in without
     with_colours = seismo(*words, "--color", "always").stdout

@@ -3,6 +3,7 @@
 import json
 import os
 import pstats
+import re
 import shutil
 import subprocess
 
@@ -152,6 +153,43 @@ def test_diff(seismo, recording, slower):
     content = json.loads(seismo("diff", recording, slower, "--json").stdout)
     assert content["functions"][0]["qualname"] == "work"
     assert content["functions"][0]["own_new_ns"] == 6_000_000
+
+
+def test_diff_of_several_runs_a_side(seismo, recording, slower, tmp_path):
+    for index in range(2):
+        (tmp_path / f"old{index}.seismo").write_bytes(recording.read_bytes())
+        (tmp_path / f"new{index}.seismo").write_bytes(slower.read_bytes())
+    done = seismo("diff", "--old", "old0.seismo", "old1.seismo", "--new", "new0.seismo", "new1.seismo")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("old       2 runs, 3.03 ms in 1,011 calls of 3 functions: app.py")
+    assert re.search(r"\+4\.00 ms +2\.00 ms  6\.00 ms  x3\.0  __main__:work  app\.py", done.stdout)
+    content = json.loads(seismo("diff", "--json", "--old", recording, "--new", slower, "new0.seismo").stdout)
+    assert content["new"] == [str(slower), "new0.seismo"]
+
+
+@pytest.mark.parametrize(
+    ("words", "what", "where"),
+    [
+        (["--old", "R"], "one side has no recording", "--new"),
+        (["--old", "--new", "R"], "one side has no recording", "--old"),
+        (["R", "--old", "S", "--new", "L"], "'app-4312.seismo' is on neither side", "beside --old and --new"),
+        (["R", "./R"], "this recording is given twice", "./R"),
+        (["--old", "R", "S", "--new", "S"], "this recording is given twice", "S"),
+        (["--old", "R", "--new", "S", "L"], "a recording of lines cannot be compared with one of calls", "L and R"),
+        (["--old", "R", "--new", "gone"], "there is no such file", "gone"),
+    ],
+)
+def test_sides_that_cannot_be_compared(seismo, recording, slower, tmp_path, words, what, where):
+    Builder().build({"recorder": "linetimes"}).save(tmp_path / "lines.seismo")
+
+    def named(text):
+        for letter, path in (("R", recording), ("S", slower), ("L", tmp_path / "lines.seismo")):
+            text = re.sub(rf"\b{letter}\b", path.name, text)
+        return text
+
+    done = seismo("diff", *map(named, words))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines()[:2] == [f"seismo: {what}", f"        {named(where)}"]
 
 
 def test_merge(seismo, recording, slower, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -158,9 +159,30 @@ def test_recordings_of_several_kinds_together(lab):
     assert lab.run("merge", "all.seismo", "one.seismo", "r.seismo").returncode == 0
     said = " ".join(lab.run("report", "all.seismo").stdout.split())
     assert "measured whether each line ran, and which branches were taken" in said
-    refused = lab.run("diff", "one.seismo", "r.seismo")
-    assert refused.returncode == 2
-    assert "no calls to compare" in refused.stderr
+    assert "change    0 lines ran only now, 0 only before" in lab.run("diff", "one.seismo", "r.seismo").stdout
+
+
+def test_diff_of_coverage(lab):
+    for number, words in enumerate(([], ["1"], ["1", "2"])):
+        lab.write("main.py", "import sys\n\ndef f(n):\n    if n:\n        print(n)\n    if n > 1:\n        g()\n\n")
+        with open(lab.folder / "main.py", "a", encoding="utf-8") as file:
+            file.write("def g():\n    pass\n\nf(len(sys.argv) - 1)\n")
+        lab.cover("main.py", *words)
+        os.rename(lab.folder / "r.seismo", lab.folder / f"{number}.seismo")
+    lines = lab.run("diff", "0.seismo", "2.seismo").stdout.splitlines()
+    assert "change    3 lines ran only now, 0 only before" in lines
+    at = lines.index("Lines that ran only now")
+    assert [" ".join(line.split()) for line in lines[at + 1 : at + 3]] == [
+        "main.py:5,7 __main__:f",
+        "main.py:10 __main__:g",
+    ]
+    assert "Lines that ran only before: none" in lines
+    several = lab.run("diff", "--old", "0.seismo", "1.seismo", "--new", "2.seismo").stdout.splitlines()
+    assert "change    2 lines ran only now, 0 only before" in several
+    assert "1 other line ran in some runs of a side only: no finding" in several
+    content = json.loads(lab.run("diff", "--json", "2.seismo", "0.seismo").stdout)
+    assert [place["lines"] for place in content["ran_only_before"]] == [[5, 7], [10]]
+    assert content["ran_only_now"] == []
 
 
 def test_the_programs_own_status_wins(lab):

@@ -273,7 +273,7 @@ def test_diff_ranks_by_the_change_in_own_time():
     new = functions(("m", "f", "/b/m.py", 2, 11, 400), ("m", "g", "/b/m.py", 8, 1, 7), ("m", "new", "/b/m.py", 1, 2, 4))
     rows = diff(old, new)
     assert [row.key.qualname for row in rows] == ["f", "new", "gone", "g"]
-    assert rows[0] == DiffRow(FunctionKey(0, "m", "f", "m.py"), 10, 11, 100, 400, 0, 100, 400, True)
+    assert rows[0] == DiffRow(FunctionKey(0, "m", "f", "m.py"), 10, 11, 100, 400, 0, 100, 400, True, 10, 11)
     assert rows[0].calls_change == 1
     assert rows[0].own_change == 300
     assert rows[-1].significant is False

@@ -1,11 +1,13 @@
 """What changed between two recordings, as its reader sees it."""
 
 import io
+import itertools
 import json
+import re
 
 import pytest
 
-from seismo.model import Builder, DiffRow, FunctionKey, diff
+from seismo.model import Builder, DiffRow, FunctionKey, diff, diff_lines
 from seismo.report.changes import as_json, growth, write_changes
 from seismo.report.paper import Paper
 from seismo.report.text import Signs, cells
@@ -30,7 +32,8 @@ def pair():
 
 def changes(old, new, rows=None, width=80, limit=15):
     out = io.StringIO()
-    write_changes(Paper(out, width, Signs()), old, new, diff(old, new) if rows is None else rows, limit)
+    sides = [side if isinstance(side, list) else [side] for side in (old, new)]
+    write_changes(Paper(out, width, Signs()), *sides, diff(*sides) if rows is None else rows, limit)
     return out.getvalue().splitlines()
 
 
@@ -80,6 +83,89 @@ def test_calls_that_are_lower_bounds_are_not_compared():
     assert "  1 other function left out: their calls are lower bounds" in lines
 
 
+def run(own_ns, calls=10, name="work"):
+    """One run: `name` beside two functions that are always alike."""
+    return recording([(name, calls, own_ns), ("same", 5, 1_000_000), ("tiny", 1, 20)])
+
+
+def test_equal_runs_of_a_busy_machine_differ_in_nothing():
+    times = [19_000_000, 53_000_000, 14_000_000, 79_000_000, 22_000_000, 63_000_000]
+    for chosen in itertools.combinations(range(6), 3):
+        old, new = ([run(times[i]) for i in range(6) if (i in chosen) is here] for here in (True, False))
+        lines = changes(old, new)
+        assert "Changed in own time: none" in lines, chosen
+        text = " ".join(" ".join(lines).split())
+        assert "1 other function changed within the error: no finding" in text
+        assert re.search(r"with 3 runs a side a change must be some [\d,]+ % to be told from chance: more runs", text)
+        assert re.search(r"own time \(.+?\), which is within what runs differ by \(±[\d.]+ ms\), the same number", text)
+
+
+def test_a_change_beyond_what_runs_differ_by_is_told():
+    old = [run(own) for own in (10_000_000, 10_100_000, 9_900_000)]
+    new = [run(own) for own in (20_000_000, 20_200_000, 19_900_000)]
+    lines = changes(old, new)
+    told = lines[lines.index("Changed in own time") + 2]
+    assert re.fullmatch(r"\+10\.0 ms  ±\d+ % +10\.0 ms  20\.0 ms  x2\.0  app:work  app\.py", told)
+    assert lines[0] == "old       3 runs, 11.9 ms to 12.1 ms in 17 calls of 4 functions: app.py"
+
+
+def test_what_surely_changed_most_comes_first(doubtful):
+    old = recording([("sure", 10, 1_000_000), ("unsure", 10, 1_000_000)])
+    new = recording([("sure", 10, 3_000_000), ("unsure", 10, 4_000_000)])
+    rows = diff(old, doubtful(new, {"unsure": 2_500_000, "sure": 10_000}))
+    assert [row.key.qualname for row in rows[:2]] == ["sure", "unsure"]
+    assert [row.significant for row in rows[:2]] == [True, True]
+    assert rows[1].own_change == 3_000_000
+    assert rows[1].sure_own_change == 500_000
+
+
+def test_one_run_a_side_says_how_little_that_tells(pair):
+    text = " ".join(" ".join(changes(*pair)).split())
+    assert "by how much more runs of the same program differ, one run a side cannot tell: seismo diff --old" in text
+
+
+def test_calls_that_differ_between_runs_are_ranges():
+    old = [run(1_000, calls) for calls in (10, 14)]
+    lines = changes(old, [run(1_000, calls) for calls in (13, 20)])
+    assert "Changed in calls: none" in lines
+    assert "  1 other function differs by as many calls among the runs of a side: no finding" in lines
+    lines = changes(old, [run(1_000, 20), run(1_000, 20)])
+    assert lines[lines.index("Changed in calls") + 2].split()[:3] == ["≥+6", "10-14", "20"]
+    lines = changes([run(1_000), run(1_000)], [run(1_000, name="new"), run(1_000)])
+    assert "New functions: none" in lines
+    assert "  1 other function differs by as many calls among the runs of a side: no finding" in lines
+    assert "  1 other function ran in some runs of one side only" in lines
+
+
+def test_json_of_several_runs():
+    old, new = [run(1_000, 10), run(1_000, 14)], [run(1_000, 20)]
+    content = json.loads(as_json(diff(old, new), ["a", "b"], ["c"]))
+    assert (content["old"], content["new"]) == (["a", "b"], ["c"])
+    row = next(row for row in content["functions"] if row["qualname"] == "work")
+    assert (row["calls_old"], row["calls_new"]) == ([10, 14], [20, 20])
+
+
+def lines_of(own_ns, hits=10, moved=0):
+    b = Builder()
+    b.process()
+    function = b.function("app", "work", "/x/app.py", 7 + moved)
+    b.line(function, 8 + moved, hits, segments=hits, timed=hits, timed_ns=own_ns)
+    b.line(function, 9 + moved, 3, segments=3, timed=3, timed_ns=5_000)
+    return b.build({"recorder": "linetimes"})
+
+
+def test_lines_are_compared_line_by_line():
+    old, new = lines_of(1_000_000), lines_of(5_000_000, 12, moved=4)
+    lines = changes(old, new, diff_lines(old, new))
+    assert lines[lines.index("Changed in own time") + 2].split() == [
+        "+4.00", "ms", "1.00", "ms", "5.00", "ms", "x5.0", "app.py:12", "app:work",
+    ]  # fmt: skip
+    assert lines[lines.index("Changed in hits") + 2].split()[:3] == ["+2", "10", "12"]
+    content = json.loads(as_json(diff_lines([old, old], [new]), ["a", "b"], ["c"]))
+    assert content["lines"][0]["line"] == 12
+    assert content["lines"][0]["hits_old"] == [10, 10]
+
+
 @pytest.mark.parametrize(
     ("new", "old", "shown"),
     [
@@ -97,7 +183,7 @@ def test_growth(new, old, shown):
 
 
 def test_json_has_all(pair):
-    content = json.loads(as_json(diff(*pair), "a", "b"))
+    content = json.loads(as_json(diff(*pair), ["a"], ["b"]))
     by_name = {row["qualname"]: row for row in content["functions"]}
     assert list(by_name) == ["slower", "new", "gone", *(name for name in by_name if name in ("main", "same", "busier"))]
     assert by_name["busier"]["calls_old"] == 1_000

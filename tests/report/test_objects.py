@@ -268,7 +268,8 @@ def test_the_summary_is_short_and_safe(with_paths, tmp_path):
 
 def changes(old, new, width=100, limit=15):
     out = io.StringIO()
-    write_changes(Paper(out, width, Signs()), old, new, limit)
+    sides = [side if isinstance(side, list) else [side] for side in (old, new)]
+    write_changes(Paper(out, width, Signs()), *sides, limit)
     return out.getvalue().splitlines()
 
 
@@ -285,6 +286,24 @@ def test_changes_by_type_and_line(tmp_path):
     same = changes(old, old)
     assert "Types: none changed, of 9" in same
     assert "Lines: none changed, of 10" in same
+
+
+def test_counts_that_differ_between_the_runs_of_a_side_are_ranges(tmp_path):
+    def born(number, made=5):
+        b = Builder()
+        b.type("app", "Token", born=number, died=0)
+        b.type("app", "Node", born=made, died=0)
+        return b.build({"recorder": "lifetimes"})
+
+    lines = changes([born(10), born(12)], [born(11), born(40)])
+    assert "old       2 runs, 15-17 born, 15-17 live at the end, of 2 types" in lines
+    assert " ".join(lines[2:4]).split()[1:8] == ["no", "sure", "change", "of", "those", "born,", "+0"]
+    assert "Types: none changed, of 2" in lines
+    lines = changes([born(10), born(12)], [born(20), born(40)])
+    assert "change    ≥+8 born, +0 freed by the cycle collector, ≥+8 live at the end" in lines
+    types = section(lines, "Types that changed (1 of 2 are as they were)")
+    assert types[1].split()[:3] == ["10-12", "→", "20-40"]
+    assert types[1].endswith("app.Token")
 
 
 # ---- the commands ----
@@ -335,7 +354,7 @@ def test_report_and_diff_are_commands(files, capsys):
     content = json.loads(capsys.readouterr().out)
     assert {row["type"]: row["new"]["born"] for row in content["types"]}["dict"] == 5
     assert main(["diff", "refs.seismo", "calls.seismo"]) == 2
-    assert "can only be compared with another" in capsys.readouterr().err
+    assert "a recording of calls cannot be compared with one of objects" in capsys.readouterr().err
 
 
 # ---- pieces ----

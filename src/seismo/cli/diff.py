@@ -1,9 +1,18 @@
-"""Ranks what changed between two recordings.
+"""Ranks what changed between two recordings, or between two groups of them.
 
 In time, with the error of the change: one within its error is said to be none.
 In calls, which are exact. And which functions came and went. A function is the
 same when its module, name and file's name are; it may move to other lines.
-Of recordings of objects: births, what is alive, bytes, by type and by line.
+Of recordings of lines the same, line by line; of coverage, which lines ran on
+one side only; of objects: births, what is alive, bytes, by type and by line.
+
+Runs of one program differ by more than the error of measuring them. Give
+several a side, and the diff uses how much they do:
+
+  seismo diff --old A B C --new D E F
+
+A count that differs between the runs of a side is a range, and has changed
+where the ranges of the sides have nothing in common.
 
 With one FILE it is compared with the newest recording here; with none, the
 newest here is compared with the one before it.
@@ -11,6 +20,7 @@ newest here is compared with the one before it.
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -18,8 +28,14 @@ from seismo.errors import UsageError
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Sequence
 
     from seismo.model import Recording
+    from seismo.report.paper import Paper
+
+# What can be compared with its like, by the kinds of recordings; all others are recordings of calls.
+WHAT = {"coverage": "coverage", "linetimes": "lines", "lifetimes": "objects"}
+SEVERAL = "seismo diff --old A B C --new D E F"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -29,45 +45,103 @@ def add_arguments(parser: ArgumentParser) -> None:
 
     add_file(parser, "old", "the newest but one")
     add_file(parser, "new")
+    several = "recordings of one side, instead of {}: the more, the more can be told"
+    parser.add_argument("--old", dest="olds", metavar="FILE", nargs="*", help=several.format("OLD"))
+    parser.add_argument("--new", dest="news", metavar="FILE", nargs="*", help=several.format("NEW"))
     parser.add_argument("--limit", metavar="N", type=int, default=15, help="rows of each table (default: 15; 0: all)")
-    parser.add_argument("--json", action="store_true", help="all functions as one JSON object, for programs")
+    parser.add_argument("--json", action="store_true", help="all of it as one JSON object, for programs")
     add_color(parser)
 
 
 def run(args: Namespace) -> int:
-    """Compares the two on standard output."""
-    from seismo import model
-    from seismo.cli.files import open_recording, or_newest_two
-    from seismo.report.changes import as_json, write_changes
+    """Compares the two sides on standard output."""
+    from seismo.cli.files import open_recording
     from seismo.report.paper import paper_for
 
-    args.old, args.new = or_newest_two(args.old, args.new)
-    old, new = open_recording(args.old), open_recording(args.new)
-    for path, recording in ((args.old, old), (args.new, new)):
-        if recording.kind == "coverage":
-            hint = "for what changed and was not executed: seismo report FILE --changed-since REV"
-            raise UsageError("a recording of coverage has no calls to compare", path, hint)
+    old, new = _sides(args)
+    recordings = {path: open_recording(path) for path in (*old, *new)}
+    what = _what(recordings)
     limit = args.limit if args.limit > 0 else None
-    if "lifetimes" in (old.kind, new.kind):
-        return _objects(args, old, new, limit)
-    rows = list(model.diff(old, new))
-    if args.json:
-        sys.stdout.write(as_json(rows, args.old, args.new) + "\n")
-    else:
-        paper = paper_for(sys.stdout, args.color)
-        write_changes(paper, old, new, rows, limit=limit)
+    paper = None if args.json else paper_for(sys.stdout, args.color)
+    sides = [recordings[path] for path in old], [recordings[path] for path in new]
+    shown = {"objects": _objects, "coverage": _coverage}.get(what, _times)
+    written = shown(paper, (old, new), sides, limit)
+    if written:
+        sys.stdout.write(written + "\n")
     return 0
 
 
-def _objects(args: Namespace, old: Recording, new: Recording, limit: int | None) -> int:
+def _sides(args: Namespace) -> tuple[list[str], list[str]]:
+    """The files of either side. Raises UsageError where one is empty, or a file is given twice."""
+    from seismo.cli.files import or_newest_two
+
+    if args.olds is None and args.news is None:
+        args.old, args.new = or_newest_two(args.old, args.new)
+        old, new = [args.old], [args.new]
+    else:
+        if args.old is not None:
+            raise UsageError(f"{args.old!a} is on neither side", "beside --old and --new", SEVERAL)
+        for name, files in (("--old", args.olds), ("--new", args.news)):
+            if not files:
+                raise UsageError("one side has no recording", name, SEVERAL)
+        old, new = args.olds, args.news
+    seen: list[str] = []
+    for path in (*old, *new):
+        if any(_same(path, other) for other in seen):
+            hint = "a run says nothing about itself: give each file once, on one side"
+            raise UsageError("this recording is given twice", path, hint)
+        seen.append(path)
+    return old, new
+
+
+def _same(path: str, other: str) -> bool:
+    try:
+        return path == other or os.path.samefile(path, other)
+    except (OSError, ValueError):
+        return False  # which of them cannot be read is told when they are
+
+
+def _what(recordings: dict[str, Recording]) -> str:
+    """What they are recordings of. Raises UsageError where that differs."""
+    kinds = {path: WHAT.get(recording.kind, "calls") for path, recording in recordings.items()}
+    first, *others = kinds.items()
+    for path, kind in others:
+        if kind != first[1]:
+            raise UsageError(
+                f"a recording of {kind} cannot be compared with one of {first[1]}",
+                f"{path} and {first[0]}",
+                "see: seismo info FILE",
+            )
+    return first[1]
+
+
+_Sides = tuple["Sequence[Recording]", "Sequence[Recording]"]
+
+
+def _times(paper: Paper | None, files: tuple[list[str], list[str]], sides: _Sides, limit: int | None) -> str:
+    from seismo import model
+    from seismo.report.changes import as_json, write_changes
+
+    rows = (model.diff_lines if sides[0][0].kind == "linetimes" else model.diff)(*sides)
+    if paper is None:
+        return as_json(rows, *files)
+    write_changes(paper, *sides, rows, limit)
+    return ""
+
+
+def _objects(paper: Paper | None, files: tuple[list[str], list[str]], sides: _Sides, limit: int | None) -> str:
     from seismo.report.object_changes import as_json, write_changes
-    from seismo.report.paper import paper_for
 
-    for path, recording in ((args.old, old), (args.new, new)):
-        if recording.kind != "lifetimes":
-            raise UsageError("a recording of objects can only be compared with another", path, "see: seismo info FILE")
-    if args.json:
-        sys.stdout.write(as_json(old, new, (args.old, args.new)) + "\n")
-    else:
-        write_changes(paper_for(sys.stdout, args.color), old, new, limit)
-    return 0
+    if paper is None:
+        return as_json(*sides, files)
+    write_changes(paper, *sides, limit)
+    return ""
+
+
+def _coverage(paper: Paper | None, files: tuple[list[str], list[str]], sides: _Sides, limit: int | None) -> str:
+    from seismo.report.coverage_changes import as_json, write_changes
+
+    if paper is None:
+        return as_json(*sides, files)
+    write_changes(paper, *sides, limit)
+    return ""

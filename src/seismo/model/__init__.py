@@ -7,7 +7,7 @@ rows are asked for.
 
 from seismo.model.builder import Builder
 from seismo.model.combine import merge
-from seismo.model.difference import DiffRow, FunctionKey, diff
+from seismo.model.difference import DiffRow, FunctionKey, LineKey, diff, diff_lines
 from seismo.model.joining import merge_files, merge_into
 from seismo.model.kinds import (
     BranchFlags,
@@ -47,6 +47,7 @@ __all__ = [
     "HolderRow",
     "LifetimeRow",
     "LineFlags",
+    "LineKey",
     "LossRow",
     "MarkRow",
     "NodeFlags",
@@ -66,6 +67,7 @@ __all__ = [
     "TypeFlags",
     "TypeRow",
     "diff",
+    "diff_lines",
     "diff_objects",
     "merge",
     "merge_files",

@@ -1,84 +1,182 @@
-"""What changed between two recordings, ranked.
+"""What changed between recordings, one or several a side, ranked by how much surely did.
 
-Calls are exact, so any difference is a change; those of functions whose calls are a lower bound on either side are not,
-and are left out. Times have errors: a difference within the combined error of both sides is no finding, and is counted
-but not listed. That error is of the measuring only: two runs of one program may differ by more, and the report says so.
-Functions that only one side has are listed apart, because there is nothing to compare them with.
+Calls are exact, so any difference is a change, but one that the runs of a side show among themselves; those of
+functions whose calls are a lower bound on either side are not compared, and are left out. Times have errors: a
+difference within them is no finding, and is counted but not listed. Of one run a side that error is of the measuring
+only: how much two runs of one program differ is not known, and the report says so. Functions that only one side has are
+listed apart, because there is nothing to compare them with. Of recordings of lines, the same is told of lines and their
+hits.
 """
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from ntpath import basename  # splits at both slashes, as the model's diff does
 from typing import TYPE_CHECKING
 
 from seismo.escape import printable
+from seismo.model.difference import FunctionKey, overall
+from seismo.model.spread import error_of_change
 from seismo.report import text
 from seismo.report.facts import command_line, unended
 from seismo.report.terminal import write_facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Any
 
     from seismo.model import DiffRow, Recording
     from seismo.report.paper import Paper, Span
 
 NARROWEST_NAME = 24
+FEW = 6  # runs of a side
+TYPICAL = 0.5  # of the time is in rows of which less can be told, when a remark says how much can
 
 
-def write_changes(paper: Paper, old: Recording, new: Recording, rows: Sequence[DiffRow], limit: int | None) -> None:
-    """Writes what changed in time and in calls, and which functions came and went. limit: rows a table; None: all."""
-    both = [row for row in rows if row.calls_old and row.calls_new]
-    came = [row for row in rows if row.calls_new and not row.calls_old]
-    went = [row for row in rows if row.calls_old and not row.calls_new]
-    facts = [("old", _described(old, paper.signs)), ("new", _described(new, paper.signs))]
-    inexact = _lower_bounds(old) | _lower_bounds(new)
-    overall = _overall(rows, paper.signs) + (" (some of them lower bounds)" if inexact else "")
-    write_facts(paper, [*facts, ("change", overall), *unended(paper.signs, ("old", old), ("new", new))])
-    slower = sorted((row for row in both if row.significant), key=lambda row: -abs(row.own_new - row.own_old))
+@dataclass(frozen=True)
+class _Words:
+    """What is compared: functions and their calls, or lines and their hits."""
+
+    one: str
+    count: str
+    came: str
+    went: str
+
+
+OF_FUNCTIONS = _Words("function", "call", "New functions", "Functions that are gone")
+OF_LINES = _Words("line", "hit", "Lines that ran only now", "Lines that ran only before")
+
+
+def write_changes(
+    paper: Paper, old: Sequence[Recording], new: Sequence[Recording], rows: Sequence[DiffRow], limit: int | None
+) -> None:
+    """Writes what changed in time and in calls, and what came and went. limit: rows a table; None: all."""
+    signs = paper.signs
+    words = OF_LINES if old[0].kind == "linetimes" else OF_FUNCTIONS
+    both = [row for row in rows if row.calls_old_range[1] and row.calls_new_range[1]]
+    came = [row for row in rows if row.calls_new and not row.calls_old_range[1]]
+    went = [row for row in rows if row.calls_old and not row.calls_new_range[1]]
+    sometimes = len(rows) - len(both) - len(came) - len(went)
+    inexact = _lower_bounds([*old, *new])
+    facts = [("old", described(old, words, signs)), ("new", described(new, words, signs))]
+    change = f"{_time_change(old, new, len(rows), signs)}, {_calls_change(rows, words)}"
+    facts.append(("change", change + (" (some of them lower bounds)" if inexact else "")))
+    write_facts(paper, [*facts, *unended(signs, *named(old, "old"), *named(new, "new"))])
+    told = [row for row in both if row.significant]
     within = sum(1 for row in both if not row.significant and row.own_new != row.own_old)
-    remark = f"{text.number_of(within, 'other function')} changed within the error: no finding" if within else ""
-    if within:
-        remark += "; "
-    remark += f"{paper.signs.error} is the error of measuring: runs of the same program may differ by more"
-    _Section(paper, "Changed in own time", _time_cells, ("change  ", "", "old  ", "new  ")).write(slower, limit, remark)
-    moved = [row for row in both if row.calls_new != row.calls_old]
-    busier = sorted((row for row in moved if row.key not in inexact), key=lambda row: -_moved(row))
-    unknown = text.number_of(len(moved) - len(busier), "other function")
-    remark = f"{unknown} left out: their calls are lower bounds" if len(moved) > len(busier) else ""
-    _Section(paper, "Changed in calls", _call_cells, ("change", "", "old", "new")).write(busier, limit, remark)
-    came.sort(key=lambda row: -row.own_new)
-    _Section(paper, "New functions", _new_cells, ("own  ", "calls")).write(came, limit)
-    went.sort(key=lambda row: -row.own_old)
-    _Section(paper, "Functions that are gone", _gone_cells, ("own  ", "calls")).write(went, limit)
+    time = _Section(paper, words, "Changed in own time", _time_cells, ("change  ", "", "old  ", "new  "))
+    time.write(told, limit, _time_remark(within, words, rows, (len(old), len(new)), signs))
+    moved = sorted((row for row in both if row.calls_change), key=lambda row: (-abs(row.calls_change), row.key))
+    known = [row for row in moved if row.key not in inexact]
+    remarks = []
+    if len(moved) > len(known):
+        unknown = text.number_of(len(moved) - len(known), f"other {words.one}")
+        remarks.append(f"{unknown} left out: their calls are lower bounds")
+    varied = sum(1 for row in both if not row.calls_change and row.calls_old_range != row.calls_new_range)
+    if varied:
+        verb = "differs" if varied == 1 else "differ"
+        other = text.number_of(varied, f"other {words.one}")
+        remarks.append(f"{other} {verb} by as many {words.count}s among the runs of a side: no finding")
+    calls = _Section(paper, words, f"Changed in {words.count}s", _call_cells, ("change", "", "old", "new"))
+    calls.write(known, limit, "; ".join(remarks))
+    came.sort(key=lambda row: (-row.own_new, -row.calls_new, row.key))
+    remark = f"{text.number_of(sometimes, f'other {words.one}')} ran in some runs of one side only" if sometimes else ""
+    _Section(paper, words, words.came, _new_cells, ("own  ", f"{words.count}s")).write(came, limit, remark)
+    went.sort(key=lambda row: (-row.own_old, -row.calls_old, row.key))
+    _Section(paper, words, words.went, _gone_cells, ("own  ", f"{words.count}s")).write(went, limit)
 
 
-def _lower_bounds(recording: Recording) -> set[tuple[int, str, str, str]]:
+def named(side: Sequence[Recording], name: str) -> list[tuple[str, Recording]]:
+    """The recordings of a side with what to call them, several by number."""
+    return [(f"{name} {number}" if len(side) > 1 else name, one) for number, one in enumerate(side, 1)]
+
+
+def _lower_bounds(recordings: Sequence[Recording]) -> set[tuple[int, str, str, str]]:
     """The keys, as in DiffRow, of the functions whose calls are at least what is recorded."""
-    columns = (recording.functions[name] for name in ("lower_bound", "kind", "module", "qualname", "file"))
-    rows = zip(*columns, strict=True)
-    return {(kind, module, name, basename(file)) for bound, kind, module, name, file in rows if bound}
+    found: set[tuple[int, str, str, str]] = set()
+    for recording in recordings:
+        columns = (recording.functions[name] for name in ("lower_bound", "kind", "module", "qualname", "file"))
+        rows = zip(*columns, strict=True)
+        found.update((kind, module, name, basename(file)) for bound, kind, module, name, file in rows if bound)
+    return found
 
 
-def _moved(row: DiffRow) -> int:
-    return abs(row.calls_new - row.calls_old)
+def described(side: Sequence[Recording], words: _Words, signs: text.Signs) -> str:
+    """One side: how many runs, their time, their calls, what ran."""
+    tables: list[Any] = [one.lines if words is OF_LINES else one.functions for one in side]
+    name = "hits" if words is OF_LINES else "calls"
+    calls = [sum(table[name]) for table in tables]
+    owns = sorted(sum(table["own_ns"]) for table in tables)
+    time = text.duration(owns[0], signs)
+    if text.duration(owns[-1], signs) != time:
+        time += f" to {text.duration(owns[-1], signs)}"
+    number = text.number_of(max(map(len, tables)), words.one)
+    said = f"{len(side):,} runs, " if len(side) > 1 else ""
+    noun = words.count if max(calls) == 1 else words.count + "s"
+    said += f"{time} in {ranged((min(calls), max(calls)))} {noun} of {number}"
+    programs = list(dict.fromkeys(filter(None, map(command_line, side))))
+    others = f" and {text.number_of(len(programs) - 1, 'other program')}" if len(programs) > 1 else ""
+    return said + (f": {programs[0]}{others}" if programs else "")
 
 
-def _described(recording: Recording, signs: text.Signs) -> str:
-    calls = text.number_of(sum(recording.functions["calls"]), "call")
-    own = text.duration(sum(recording.functions["own_ns"]), signs)
-    program = command_line(recording)
-    return f"{own} in {calls} of {text.number_of(len(recording.functions), 'function')}" + (
-        f": {program}" if program else ""
-    )
+def ranged(most: tuple[int, int]) -> str:
+    """A count, or from which to which it is: `1,000-1,234`."""
+    return f"{most[0]:,}" if most[0] == most[1] else f"{most[0]:,}-{most[1]:,}"
 
 
-def _overall(rows: Sequence[DiffRow], signs: text.Signs) -> str:
-    old_ns, new_ns = sum(row.own_old for row in rows), sum(row.own_new for row in rows)
-    old_calls, new_calls = sum(row.calls_old for row in rows), sum(row.calls_new for row in rows)
-    calls = f"{new_calls - old_calls:+,} calls{_relative(new_calls, old_calls)}" if new_calls != old_calls else ""
-    time = f"{_signed(new_ns - old_ns, signs)} own time{_relative(new_ns, old_ns)}"
-    return f"{time}, {calls or 'the same number of calls'}"
+def _time_change(old: Sequence[Recording], new: Sequence[Recording], rows: int, signs: text.Signs) -> str:
+    """The change of all own time, asked about beside so many rows."""
+    before, after = overall(old, new)
+    change = after.mean - before.mean
+    words = f"{_signed(change, signs)} own time{_relative(after.mean, before.mean)}"
+    if before.runs == after.runs == 1 or not change:
+        return words
+    error = error_of_change(before, after, rows)
+    if abs(change) <= error:
+        words += f", which is within what runs differ by ({signs.error}{text.duration(error, signs)})"
+    return words
+
+
+def _calls_change(rows: Sequence[DiffRow], words: _Words) -> str:
+    old = sum(row.calls_old for row in rows), sum(row.calls_old_range[1] for row in rows)
+    new = sum(row.calls_new for row in rows), sum(row.calls_new_range[1] for row in rows)
+    if old[0] != old[1] or new[0] != new[1]:
+        return f"{words.count}s that differ between the runs of a side"
+    if old == new:
+        return f"the same number of {words.count}s"
+    return f"{new[0] - old[0]:+,} {words.count}s{_relative(new[0], old[0])}"
+
+
+def _time_remark(
+    within: int, words: _Words, rows: Sequence[DiffRow], number: tuple[int, int], signs: text.Signs
+) -> str:
+    """What ± is, and how little can be told."""
+    remark = f"{text.number_of(within, f'other {words.one}')} changed within the error: no finding; " if within else ""
+    if number == (1, 1):
+        return (
+            f"{remark}{signs.error} is the error of measuring; by how much more runs of the same program differ, one "
+            "run a side cannot tell: seismo diff --old A B C --new D E F"
+        )
+    remark += f"{signs.error} holds for all rows together in 19 of 20 diffs, by the errors and by how the runs differ"
+    told = _typical(rows)
+    if told:
+        old, new = number
+        runs = f"{old} runs a side" if old == new else f"{old} old and {new} new runs"
+        remark += f"; with {runs} a change must be some {told} to be told from chance"
+        remark += ": more runs tell more" if min(number) < FEW else ""
+    return remark
+
+
+def _typical(rows: Sequence[DiffRow]) -> str:
+    """The relative error below which the rows with half of the time are; empty: there is none."""
+    known = sorted((row.own_error / row.own_old, row.own_old) for row in rows if row.own_old > 0 and row.own_new > 0)
+    left = TYPICAL * sum(own for _, own in known)
+    for error, own in known:
+        left -= own
+        if left <= 0:
+            return f"{100 * error:,.0f} %" if error >= 0.01 else "1 %"
+    return ""
 
 
 def _relative(new: float, old: float) -> str:
@@ -102,32 +200,40 @@ def _signed(ns: float, signs: text.Signs) -> str:
 
 
 def _time_cells(row: DiffRow, signs: text.Signs) -> list[str]:
-    change = text.aligned(_signed(row.own_new - row.own_old, signs))
-    error = text.error(row.own_error, abs(row.own_new - row.own_old), signs)
+    change = text.aligned(_signed(row.own_change, signs))
+    error = text.error(row.own_error, abs(row.own_change), signs)
     times = [text.aligned(text.duration(ns, signs)) for ns in (row.own_old, row.own_new)]
-    return [change, text.left(error, 6), *times, growth(row.own_new, row.own_old)]
+    return [change, text.left(error, 6) if error else "", *times, growth(row.own_new, row.own_old)]
 
 
-def _call_cells(row: DiffRow, signs: text.Signs) -> list[str]:  # noqa: ARG001 (all makers of cells are called alike)
-    change = f"{row.calls_new - row.calls_old:+,}"
-    return [change, "", f"{row.calls_old:,}", f"{row.calls_new:,}", growth(row.calls_new, row.calls_old)]
+def _call_cells(row: DiffRow, signs: text.Signs) -> list[str]:
+    old, new = row.calls_old_range, row.calls_new_range
+    if old[0] == old[1] and new[0] == new[1]:
+        return [f"{row.calls_change:+,}", "", ranged(old), ranged(new), growth(new[0], old[0])]
+    return [f"{signs.at_least}{row.calls_change:+,}", "", ranged(old), ranged(new), ""]
 
 
 def _new_cells(row: DiffRow, signs: text.Signs) -> list[str]:
-    return [text.aligned(text.duration(row.own_new, signs)), f"{row.calls_new:,}"]
+    return [text.aligned(text.duration(row.own_new, signs)), ranged(row.calls_new_range)]
 
 
 def _gone_cells(row: DiffRow, signs: text.Signs) -> list[str]:
-    return [text.aligned(text.duration(row.own_old, signs)), f"{row.calls_old:,}"]
+    return [text.aligned(text.duration(row.own_old, signs)), ranged(row.calls_old_range)]
 
 
 class _Section:
     """One ranked list with its heading."""
 
     def __init__(
-        self, paper: Paper, title: str, cells: Callable[[DiffRow, text.Signs], list[str]], heads: Sequence[str]
+        self,
+        paper: Paper,
+        words: _Words,
+        title: str,
+        cells: Callable[[DiffRow, text.Signs], list[str]],
+        heads: Sequence[str],
     ) -> None:
         self._paper = paper
+        self._words = words
         self._title = title
         self._cells = cells
         self._heads = heads
@@ -147,7 +253,7 @@ class _Section:
         texts = [self._cells(row, paper.signs) for row in shown]
         heads = [*self._heads, *[""] * (len(texts[0]) - len(self._heads))]
         widths = [max(map(text.cells, column)) for column in zip(heads, *texts, strict=True)]
-        paper.line((self._row(heads, widths) + "  function", "quiet"))
+        paper.line((f"{self._row(heads, widths)}  {self._words.one}", "quiet"))
         for row, cells in zip(shown, texts, strict=True):
             head = self._row(cells, widths)
             style = {"+": "bad", "-": "good"}.get(cells[0][0], "") if self._colour else ""
@@ -170,22 +276,34 @@ class _Section:
     def _name(self, row: DiffRow, width: int) -> list[Span | str]:
         name = text.function_name(row.key.kind, row.key.module, row.key.qualname)
         where = "(C)" if row.key.kind == text.C else printable(row.key.file)
+        if row.line:
+            where = f"{where}:{row.line}"
+            place = text.shorten(where, width, self._paper.signs)
+            room = width - text.cells(place) - 2
+            return [(place, "name"), *([("  " + name, "quiet")] if text.cells(name) <= room else [])]
         if where and text.cells(name) + 2 + text.cells(where) <= width:
             return [(name, "name"), "  ", (where, "quiet")]
         return [(text.shorten(name, width, self._paper.signs), "name")]
 
 
-def as_json(rows: Sequence[DiffRow], old: str, new: str) -> str:
-    """All rows as one JSON object, by size of the change; times in ns."""
-    ranked = sorted(rows, key=lambda row: -abs(row.own_new - row.own_old))
-    functions = [
+def as_json(rows: Sequence[DiffRow], old: Sequence[str], new: Sequence[str]) -> str:
+    """All rows as one JSON object, by size of the sure change; times in ns, of several runs the mean.
+
+    old, new: the files. One is a string, several are a list; so are the fewest and the most calls.
+    """
+    ranked = sorted(rows, key=lambda row: (-row.sure_own_change, -abs(row.own_change), row.key))
+    several = len(old) > 1 or len(new) > 1
+    of_lines = any(not isinstance(row.key, FunctionKey) for row in rows)
+    count = "hits" if of_lines else "calls"
+    found = [
         {
-            "kind": row.key.kind,
+            **({} if of_lines else {"kind": row.key.kind}),
             "module": row.key.module,
             "qualname": row.key.qualname,
             "file": row.key.file,
-            "calls_old": row.calls_old,
-            "calls_new": row.calls_new,
+            **({"line": row.line} if of_lines else {}),
+            f"{count}_old": list(row.calls_old_range) if several else row.calls_old,
+            f"{count}_new": list(row.calls_new_range) if several else row.calls_new,
             "own_old_ns": row.own_old,
             "own_new_ns": row.own_new,
             "own_error_ns": row.own_error,
@@ -195,4 +313,5 @@ def as_json(rows: Sequence[DiffRow], old: str, new: str) -> str:
         }
         for row in ranked
     ]
-    return json.dumps({"old": old, "new": new, "functions": functions}, indent=2)
+    sides = {name: list(files) if several else files[0] for name, files in (("old", old), ("new", new))}
+    return json.dumps({**sides, "lines" if of_lines else "functions": found}, indent=2)

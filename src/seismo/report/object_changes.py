@@ -1,4 +1,4 @@
-"""What changed between two recordings of objects: births, what lives, bytes; by type and by line.
+"""What changed between recordings of objects, one or several a side: births, what lives, bytes; by type and by line.
 
 Births are exact, so each difference is a change of what the programs did, though not always of what their authors did:
 hash order, time and threads change births, too. Rows are ranked by how many more or fewer were born, then by what is
@@ -12,10 +12,11 @@ import json
 from typing import TYPE_CHECKING
 
 from seismo.escape import printable
+from seismo.model.difference import sure_change
 from seismo.model.object_difference import diff_objects
 from seismo.model.objects import totals
 from seismo.report import text
-from seismo.report.changes import growth
+from seismo.report.changes import growth, named, ranged
 from seismo.report.facts import command_line, unended
 from seismo.report.functions import ROOMY
 from seismo.report.libraries import file_key, libraries
@@ -27,26 +28,26 @@ if TYPE_CHECKING:
     from typing import Any
 
     from seismo.model import Recording
-    from seismo.model.object_difference import ObjectCounts, ObjectDiffRow
+    from seismo.model.object_difference import ObjectDiffRow
     from seismo.report.paper import Paper
     from seismo.report.text import Signs
 
 NARROWEST_NAME = 24
 
 
-def write_changes(paper: Paper, old: Recording, new: Recording, limit: int | None) -> None:
+def write_changes(paper: Paper, old: Sequence[Recording], new: Sequence[Recording], limit: int | None) -> None:
     """Writes what changed by type and by line. limit: rows a table; None: all."""
-    before, after = totals(old), totals(new)
+    before, after = ([totals(one) for one in side] for side in (old, new))
     facts = [("old", _described(old)), ("new", _described(new))]
-    moved = [
-        f"{after.born - before.born:+,} born{_relative(after.born, before.born)}",
-        f"{after.died_by_gc - before.died_by_gc:+,} freed by the cycle collector",
-        f"{after.live - before.live:+,} live at the end{_relative(after.live, before.live)}",
-    ]
-    facts.append(("change", ", ".join(moved)))
-    write_facts(paper, [*facts, *unended(paper.signs, ("old", old), ("new", new))])
+    moved = (
+        ("born", [one.born for one in before], [one.born for one in after]),
+        ("freed by the cycle collector", [one.died_by_gc for one in before], [one.died_by_gc for one in after]),
+        ("live at the end", [one.live for one in before], [one.live for one in after]),
+    )
+    facts.append(("change", ", ".join(_moved_by(*one, paper.signs) for one in moved)))
+    write_facts(paper, [*facts, *unended(paper.signs, *named(old, "old"), *named(new, "new"))])
     for by, title in (("type", "Types"), ("type and line", "Lines")):
-        if by == "type" or len(old.objects) or len(new.objects):
+        if by == "type" or any(len(one.objects) for one in (*old, *new)):
             rows = _own_first(diff_objects(old, new, by))
             _write(paper, title, [row for row in rows if _changed(row)], len(rows), limit)
 
@@ -62,10 +63,23 @@ def _own_first(rows: Sequence[ObjectDiffRow]) -> list[ObjectDiffRow]:
     return sorted(rows, key=lambda row: bool(whose[keys[row]]))
 
 
-def _described(recording: Recording) -> str:
-    total = totals(recording)
-    program = command_line(recording)
-    words = f"{total.born:,} born, {total.live:,} live at the end, of {text.number_of(total.types, 'type')}"
+def _moved_by(what: str, old: Sequence[int], new: Sequence[int], signs: Signs) -> str:
+    """`+12 born (+4.0 %)`; of several runs the sure change, or that there is none."""
+    ranges = (min(old), max(old)), (min(new), max(new))
+    change = sure_change(*ranges)
+    if all(low == high for low, high in ranges):
+        relative = "" if what.startswith("freed") else _relative(new[0], old[0])
+        return f"{change:+,} {what}{relative}"
+    return f"{signs.at_least}{change:+,} {what}" if change else f"no sure change of those {what}"
+
+
+def _described(side: Sequence[Recording]) -> str:
+    found = [totals(one) for one in side]
+    born, live = [one.born for one in found], [one.live for one in found]
+    program = command_line(side[0])
+    words = f"{len(side):,} runs, " if len(side) > 1 else ""
+    words += f"{ranged((min(born), max(born)))} born, {ranged((min(live), max(live)))} live at the end"
+    words += f", of {text.number_of(max(one.types for one in found), 'type')}"
     return words + (f": {program}" if program else "")
 
 
@@ -113,13 +127,19 @@ def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
 def _cells(row: ObjectDiffRow, roomy: bool, signs: Signs) -> list[str]:
     old, new = row.old, row.new
     about = signs.about if old.approximate or new.approximate else ""
-    share = "new" if not old.born else "gone" if not new.born else growth(new.born, old.born)
-    live = _moved(f"{about if old.live else ''}{old.live:,}", f"{about if new.live else ''}{new.live:,}", signs)
+    most = row.old_most, row.new_most
+    share = "new" if not most[0].born else "gone" if not most[1].born else growth(new.born, old.born)
+    if (old.born, new.born) != (most[0].born, most[1].born) and share not in ("new", "gone"):
+        share = ""  # of ranges there is none
+    lives = [
+        f"{about if high.live else ''}{ranged((low.live, high.live))}"
+        for low, high in zip((old, new), most, strict=True)
+    ]
     return [
-        _moved(f"{old.born:,}", f"{new.born:,}", signs),
+        _moved(ranged((old.born, most[0].born)), ranged((new.born, most[1].born)), signs),
         share if row.born_change else "",
-        live if old.live or new.live else "",
-        _bytes(old, new, roomy, signs),
+        _moved(lives[0], lives[1], signs) if most[0].live or most[1].live else "",
+        _bytes(row, roomy, signs),
     ]
 
 
@@ -127,14 +147,21 @@ def _moved(old: str, new: str, signs: Signs) -> str:
     return new if old == new else f"{old} {signs.arrow} {new}"
 
 
-def _bytes(old: ObjectCounts, new: ObjectCounts, roomy: bool, signs: Signs) -> str:
-    """Before and after; in little room, and where both are exact, the change alone."""
+def _bytes(row: ObjectDiffRow, roomy: bool, signs: Signs) -> str:
+    """Before and after; in little room, and where both are exact, the sure change alone."""
+    old, new = row.old, row.new
     bound = signs.at_least
     if roomy or old.at_least or new.at_least:
-        before, after = (f"{bound if counts.at_least else ''}{text.size(counts.bytes)}" for counts in (old, new))
+        sides = ((old, row.old_most), (new, row.new_most))
+        before, after = (f"{bound if low.at_least else ''}{_sizes(low.bytes, high.bytes)}" for low, high in sides)
         return _moved(before, after, signs) if roomy else after
-    change = new.bytes - old.bytes
+    change = row.bytes_change
     return f"{'-' if change < 0 else '+'}{text.size(abs(change))}" if change else ""
+
+
+def _sizes(low: int, high: int) -> str:
+    least, most = text.size(low), text.size(high)
+    return least if least == most else f"{least}-{most}"
 
 
 def _what(row: ObjectDiffRow, with_line: bool, width: int, signs: Signs) -> str:
@@ -144,9 +171,15 @@ def _what(row: ObjectDiffRow, with_line: bool, width: int, signs: Signs) -> str:
     return text.line_and_type(place(row.file, row.line), name, printable(row.key.qualname), width, signs)
 
 
-def as_json(old: Recording, new: Recording, paths: tuple[str, str]) -> str:
-    """All groups as one JSON object, by size of the change."""
-    content: dict[str, Any] = {"old": paths[0], "new": paths[1]}
+def as_json(old: Sequence[Recording], new: Sequence[Recording], paths: tuple[Sequence[str], Sequence[str]]) -> str:
+    """All groups as one JSON object, by size of the change.
+
+    Of several runs, `old` and `new` have the least of each count, `old_most` and `new_most` the most; files are lists.
+    """
+    several = len(old) > 1 or len(new) > 1
+    content: dict[str, Any] = {
+        name: list(files) if several else files[0] for name, files in zip(("old", "new"), paths, strict=True)
+    }
     for by, name in (("type", "types"), ("type and line", "lines")):
         content[name] = [
             {
@@ -158,6 +191,7 @@ def as_json(old: Recording, new: Recording, paths: tuple[str, str]) -> str:
                 ),
                 "old": row.old._asdict(),
                 "new": row.new._asdict(),
+                **({"old_most": row.old_most._asdict(), "new_most": row.new_most._asdict()} if several else {}),
             }
             for row in diff_objects(old, new, by)
         ]
