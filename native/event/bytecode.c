@@ -24,6 +24,8 @@
  * - 3.14 reports async for, whose end is an exception: the body from the NOT_TAKEN behind END_SEND, as END_SEND's
  *   offset, the end from END_ASYNC_FOR, as what its argument leads back to: END_SEND or, where the compiler put
  *   CLEANUP_THROW right before that, CLEANUP_THROW. In a comprehension there is no NOT_TAKEN, and the body is silent.
+ * - 3.12 and 3.13 report nothing of async for. INSTRUCTION events do: at END_SEND, whose offset is the branch's, that
+ * the body comes, at END_ASYNC_FOR, the other offset, that it has ended.
  * - While an instruction has a LINE event, too, an event that it reports for a jump before it names itself.
  *   `offset` is END_SEND's, `also` are the others.
  *
@@ -247,17 +249,32 @@ static uint8_t kind_of(uint8_t does) {
     }
 }
 
+/* The unit that an async for has its next value at, of the one that its end is at (3.12, 3.13, where the instruction
+ * does not say): what is sent into the awaited next value leads there, and when it raises to the end. */
+static uint32_t async_source(code_map *map, uint32_t end) {
+    for (uint32_t at = 0; at < map->units && map->budget > 0; at = map->unit[at].next, map->budget--) {
+        if (map->unit[at].does == SM_OP_SEND && map->unit[at].handler == end)
+            return map->unit[at].target;
+    }
+    return NOWHERE;
+}
+
 /* Where the events say that the branch at this unit is and leads. false: it is none, or a jump to nowhere. */
-static bool place(const code_map *map, uint32_t at, sm_branch *branch) {
+static bool place(code_map *map, uint32_t at, sm_branch *branch) {
     const unit *here = &map->unit[at];
     uint32_t source = at, fell = here->next, jumped = here->target;
     uint32_t also[2] = {at, at};
-    bool silent = false;
-    if (here->target == NOWHERE)
+    bool silent = false, apart = SM_ONE_BRANCH_EVENT && here->does == SM_OP_ASYNC_END;
+    if (here->target == NOWHERE && !apart)
         return false;
-    if (here->does == SM_OP_ASYNC_END) {
-        if (SM_ONE_BRANCH_EVENT)
+    if (apart) {
+        source = async_source(map, at);
+        if (source >= map->units || at == 0)
             return false;
+        also[0] = source;
+        jumped = here->next;
+        fell = map->unit[source].next;
+    } else if (here->does == SM_OP_ASYNC_END) {
         source = also[0] = here->target;
         if (map->unit[source].does != SM_OP_LINELESS)
             source = map->unit[source].next;
@@ -282,7 +299,8 @@ static bool place(const code_map *map, uint32_t at, sm_branch *branch) {
                           .to = {2 * fell, 2 * jumped},
                           .tells = {-1, -1},
                           .kind = kind_of(here->does),
-                          .silent = silent ? 1u << SM_FELL : 0};
+                          .silent = silent ? 1u << SM_FELL : 0,
+                          .apart = apart};
     return true;
 }
 
@@ -312,7 +330,7 @@ static void describe(code_map *map, uint32_t at, sm_branch *branch) {
     branch->end_column = location->end_column;
     for (sm_way way = SM_FELL; way <= SM_JUMPED; way++)
         branch->to_line[way] = leads_to(map, branch, way);
-    if (SM_ONE_BRANCH_EVENT) {
+    if (SM_ONE_BRANCH_EVENT && !branch->apart) {
         branch->tells[SM_FELL] = find_tell(map, branch, SM_FELL, here->next);
         branch->tells[SM_JUMPED] = find_tell(map, branch, SM_JUMPED, here->target);
     }
@@ -363,6 +381,7 @@ static sm_branches *collect(code_map *map) {
         if (place(map, at, &branch) && table->at[branch.offset / 2] == 0) {
             describe(map, at, &branch);
             table->branches[table->count++] = branch;
+            table->apart = table->apart || branch.apart;
             table->at[branch.offset / 2] = 1;
         }
     qsort(table->branches, table->count, sizeof branch, compare_branches);

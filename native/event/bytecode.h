@@ -47,6 +47,7 @@ typedef struct {
                                                    bytes of UTF-8, from 0 */
     uint8_t kind;
     uint8_t silent; /* bit by way: no event ever reports it */
+    bool apart;     /* an async for of 3.12 and 3.13: told by INSTRUCTION events, each way at an offset of its own */
 } sm_branch;
 
 enum { SM_SEARCH = UINT16_MAX }; /* from this branch on they have to be searched for */
@@ -59,6 +60,7 @@ typedef struct {
 
 typedef struct {
     uint32_t count, tells_count, units; /* units: of code, 2 bytes each; 0 if it has no branch */
+    bool apart;                         /* some of its branches are */
     sm_branch *branches;                /* by offset */
     sm_tell *tells;                     /* by offset */
     uint16_t *at;                       /* by unit: number of the branch + 1, at most SM_SEARCH; 0: none */
@@ -86,6 +88,15 @@ static inline int sm_branch_way(const sm_branch *branch, Py_ssize_t destination)
     return destination == (Py_ssize_t)branch->to[SM_JUMPED] ? SM_JUMPED
            : destination == (Py_ssize_t)branch->to[SM_FELL] ? SM_FELL
                                                             : -1;
+}
+
+/* The branch that an INSTRUCTION event at this offset tells a way of; NULL: none. */
+static inline const sm_branch *sm_branch_apart(const sm_branches *table, Py_ssize_t offset, sm_way *way) {
+    const sm_branch *branch = table->apart ? sm_branches_at(table, offset) : NULL;
+    if (branch == NULL || !branch->apart)
+        return NULL;
+    *way = offset == (Py_ssize_t)branch->offset ? SM_FELL : SM_JUMPED;
+    return branch;
 }
 
 /* The tell of a LINE event's offset; NULL: it tells nothing. */

@@ -27,14 +27,15 @@
  * Contexts cost memory only while they are current: the rows that were hit in it are a list, and become rows of 64 bits
  * each when the context ends.
  *
- * A source calls, with the GIL and no exception set:
- *     sm_cover_known(code)                 what is known of a code object: NULL not met, sm_cover_unwanted, or its
- * record sm_cover_meet(code, globals)         decides, once for a code object: NULL unwanted sm_cover_line(record,
- * line)          a line begins; true: may be switched off until rearm() sm_cover_branch(record, from, to)    a branch
- * event at these offsets; true: may be switched off until rearm() sm_cover_tell(record, offset)        (3.12, 3.13) the
- * LINE event at this offset: it may tell a branch's way sm_cover_arc(record, from, to)       a step between lines,
- * where there are no branch events (3.11); as _line sm_cover_enter/leave(record, frame)  around each run of a frame
- * whose record says `test`: its context None of them raises, or runs anything of the program. */
+ * What a source calls, with the GIL and no exception set; none of it raises, or runs anything of the program:
+ * - sm_cover_known: what is known of a code object: NULL if it was not met, sm_cover_unwanted, or its record;
+ * - sm_cover_meet: decides, once for a code object; NULL: unwanted;
+ * - sm_cover_line: a line begins. True here and below: the place may be switched off until rearm();
+ * - sm_cover_branch: a branch event, by its offsets;
+ * - sm_cover_instruction: (3.12, 3.13) the INSTRUCTION event at this offset, which may be a way of an async for;
+ * - sm_cover_tell: (3.12, 3.13) the LINE event at this offset, which may tell a branch's way;
+ * - sm_cover_arc: a step between lines, where there are no branch events (3.11);
+ * - sm_cover_enter and _leave: around each run of a frame whose record says `test`: its context. */
 #ifndef SM_EVENT_COVERAGE_H
 #define SM_EVENT_COVERAGE_H
 
@@ -167,6 +168,7 @@ static inline bool sm_cover_line_seen(const sm_cover_code *code, int line) {
 bool sm_cover_arc_seen(const sm_cover_code *code, int from, int to);
 
 bool sm_cover_branch(sm_cover_code *code, Py_ssize_t from, Py_ssize_t to);
+bool sm_cover_instruction(sm_cover_code *code, Py_ssize_t offset);
 void sm_cover_tell(sm_cover_code *code, Py_ssize_t offset);
 bool sm_cover_arc(sm_cover_code *code, int from, int to);
 void sm_cover_enter(sm_cover_code *code, const void *frame);

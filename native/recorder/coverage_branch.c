@@ -125,7 +125,7 @@ bool sm_cover_table(sm_cover_function *of, PyCodeObject *code) {
 /* Has the event nothing more to say of this way, and of the other if it is the other's as well? */
 static inline bool has_said_all(const sm_cover_code *code, const sm_branch *branch, const sm_cover_jump *jump,
                                 int other) {
-    return !sm_cover.source->both_ways || jump->stamp[other] == sm_cover.stamp ||
+    return !sm_cover.source->both_ways || branch->apart || jump->stamp[other] == sm_cover.stamp ||
            (code->tells && branch->tells[other] >= 0) || (branch->silent >> other & 1) != 0;
 }
 
@@ -177,6 +177,12 @@ bool sm_cover_branch(sm_cover_code *code, Py_ssize_t from, Py_ssize_t to) {
     if (SM_UNLIKELY(jump->stamp[way] != sm_cover.stamp))
         return jump_news(code, number, way);
     return has_said_all(code, branch, jump, !way) && sm_cover_wasted(code);
+}
+
+bool sm_cover_instruction(sm_cover_code *code, Py_ssize_t offset) {
+    sm_way way;
+    const sm_branch *branch = code->of->table != NULL ? sm_branch_apart(code->of->table, offset, &way) : NULL;
+    return branch == NULL || sm_cover_branch(code, (Py_ssize_t)branch->offset, (Py_ssize_t)branch->to[way]);
 }
 
 void sm_cover_tell(sm_cover_code *code, Py_ssize_t offset) {

@@ -236,7 +236,7 @@ bool sm_probe_hit(PyThreadState *tstate, sm_frame *frame, sm_probed *probed, uin
 
 void sm_probe_unwound(const sm_frame *frame, sm_probed *probed) {
     PyCodeObject *code = sm_frame_code(frame);
-    int line = PyCode_Addr2Line(code, (int)sm_frame_unit(frame) * 2);
+    int line = sm_probe_exit_line(code, sm_frame_unit(frame));
     if (line > 0)
         sm_probe.hearer->step(probed->record, line, -code->co_firstlineno);
 }

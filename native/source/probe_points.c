@@ -13,7 +13,9 @@
  *            jump, which the probe then has to find out (probe_way.c).
  *            Where the path leads through instructions without a line, they are skipped up to the next one with a line.
  *   exits    RETURN_VALUE at a line is a step out of the code from it, whatever came before. RAISE_VARARGS is one to
- *            the first line of its handler; without a handler it is an exit, which the evaluator sees itself.
+ *            the first line of its handler; without a handler it is an exit, which the evaluator sees itself. A frame
+ *            that is left by an exception is at the instruction that raised first, although `with` statements may have
+ *            run their __exit__ since: then the exit is from the line of the outermost of these.
  *
  * What is not told: steps from whatever else raised to its handler. No conditional decides them, so that no report asks
  * for them (docs/hooks.md).
@@ -157,23 +159,85 @@ static const uint8_t *read_number(const uint8_t *at, const uint8_t *end, uint32_
     return at;
 }
 
-/* The instruction that handles what a unit raises; NOWHERE: none. With mark, all handlers are marked instead. */
-static uint32_t handler_of(graph *graph, uint32_t unit, bool mark) {
-    PyObject *table = graph->code->co_exceptiontable;
-    const uint8_t *at = (const uint8_t *)PyBytes_AS_STRING(table), *end = at + PyBytes_GET_SIZE(table);
-    while (at < end) {
-        uint32_t start, size, target, depth;
-        at = read_number(at, end, &start);
-        at = read_number(at, end, &size);
-        at = read_number(at, end, &target);
-        at = read_number(at, end, &depth);
-        uint32_t found = target < graph->units ? graph->by_unit[target] : NOWHERE;
-        if (mark && found != NOWHERE)
-            graph->instructions[found].handler = graph->instructions[found].event = true;
-        if (!mark && unit >= start && unit - start < size)
-            return found;
+typedef struct {
+    uint32_t start, size, target; /* units */
+} handled;
+
+static bool next_handled(PyCodeObject *code, const uint8_t **at, handled *found) {
+    PyObject *table = code->co_exceptiontable;
+    const uint8_t *start = (const uint8_t *)PyBytes_AS_STRING(table), *end = start + PyBytes_GET_SIZE(table);
+    *at = *at != NULL ? *at : start;
+    if (*at >= end)
+        return false;
+    uint32_t depth;
+    *at = read_number(*at, end, &found->start);
+    *at = read_number(*at, end, &found->size);
+    *at = read_number(*at, end, &found->target);
+    *at = read_number(*at, end, &depth);
+    return true;
+}
+
+/* The unit that handles what another one raises; NOWHERE: none. */
+static uint32_t handler_of(PyCodeObject *code, uint32_t unit) {
+    handled found;
+    for (const uint8_t *at = NULL; next_handled(code, &at, &found);) {
+        if (unit >= found.start && unit - found.start < found.size)
+            return found.target;
     }
     return NOWHERE;
+}
+
+static uint32_t handling_instruction(const graph *graph, uint32_t unit) {
+    uint32_t target = handler_of(graph->code, unit);
+    return target < graph->units ? graph->by_unit[target] : NOWHERE;
+}
+
+static void mark_handlers(graph *graph) {
+    handled found;
+    for (const uint8_t *at = NULL; next_handled(graph->code, &at, &found);) {
+        uint32_t number = found.target < graph->units ? graph->by_unit[found.target] : NOWHERE;
+        if (number != NOWHERE)
+            graph->instructions[number].handler = graph->instructions[number].event = true;
+    }
+}
+
+/* The RERAISE that ends a handler that only tidies up (the end of `except`, of `except ... as name`) or that calls a
+ * `with` statement's __exit__; NOWHERE: it does more. *with: the unit of that call. */
+static uint32_t goes_on_raising(const uint8_t *bytes, uint32_t units, uint32_t at, uint32_t *with) {
+    *with = NOWHERE;
+    for (uint32_t end = at + 64; at < units && at < end; at += 1 + (uint32_t)sm_opcode_caches(bytes[2 * at])) {
+        uint8_t opcode = bytes[2 * at];
+        if (opcode == RERAISE)
+            return at;
+        if (opcode == WITH_EXCEPT_START)
+            *with = at;
+        bool tidies = opcode == PUSH_EXC_INFO || opcode == COPY || opcode == POP_EXCEPT || opcode == EXTENDED_ARG ||
+                      opcode == LOAD_CONST || opcode == STORE_FAST || opcode == STORE_NAME || opcode == STORE_GLOBAL ||
+                      opcode == STORE_DEREF || opcode == DELETE_FAST || opcode == DELETE_NAME ||
+                      opcode == DELETE_GLOBAL || opcode == DELETE_DEREF;
+        if (!tidies && *with == NOWHERE)
+            return NOWHERE;
+    }
+    return NOWHERE;
+}
+
+int sm_probe_exit_line(PyCodeObject *code, uint32_t unit) {
+    int line = PyCode_Addr2Line(code, (int)unit * 2);
+    PyObject *held = PyCode_GetCode(code); /* kept by the code object already: makes nothing */
+    if (held == NULL)
+        return line;
+    const uint8_t *bytes = (const uint8_t *)PyBytes_AS_STRING(held);
+    uint32_t units = (uint32_t)(PyBytes_GET_SIZE(held) / 2), with;
+    for (int hops = 0; hops < 64; hops++) {
+        uint32_t handler = handler_of(code, unit);
+        unit = handler < units ? goes_on_raising(bytes, units, handler, &with) : NOWHERE;
+        if (unit == NOWHERE)
+            break;
+        if (with != NOWHERE)
+            line = PyCode_Addr2Line(code, (int)with * 2);
+    }
+    Py_DECREF(held);
+    return line;
 }
 
 /* Where a step that goes on with instruction `at` is reported: it, or the next one that has a line. NOWHERE: none, or
@@ -186,9 +250,11 @@ static uint32_t arrival(const graph *graph, uint32_t at, bool *out) {
             return at;
         if (here->opcode == RETURN_VALUE)
             *out = true;
-        if (here->conditional || here->opcode == SEND || here->opcode == YIELD_VALUE || here->opcode == RERAISE)
+        if (here->conditional || here->opcode == SEND || here->opcode == YIELD_VALUE)
             return NOWHERE;
-        at = here->on != NOWHERE ? here->on : here->target;
+        at = here->opcode == RERAISE ? handling_instruction(graph, here->unit)
+             : here->on != NOWHERE   ? here->on
+                                     : here->target;
     }
     return NOWHERE;
 }
@@ -280,7 +346,7 @@ static void find_steps(graph *graph, uint32_t number) {
     if (here->opcode == RETURN_VALUE)
         add_step(point_of(graph, number), here->line, -first);
     bool out;
-    uint32_t handler = here->opcode == RAISE_VARARGS ? handler_of(graph, here->unit, false) : NOWHERE;
+    uint32_t handler = here->opcode == RAISE_VARARGS ? handling_instruction(graph, here->unit) : NOWHERE;
     uint32_t handled = handler != NOWHERE ? arrival(graph, handler, &out) : NOWHERE;
     if (handled != NOWHERE)
         add_step(point_of(graph, number), here->line, graph->instructions[handled].line);
@@ -338,7 +404,7 @@ static bool find_points(graph *graph) {
     graph->point = sm_calloc(graph->count, sizeof *graph->point);
     if (graph->out->points == NULL || graph->point == NULL)
         return false;
-    (void)handler_of(graph, 0, true);
+    mark_handlers(graph);
     for (uint32_t i = 0; i < graph->count; i++) {
         const instruction *u = &graph->instructions[i];
         edge(graph, u, u->on);

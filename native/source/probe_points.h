@@ -48,6 +48,9 @@ static inline bool sm_probe_is_way(const sm_probe_point *point) {
     return point->ways[0].from != SM_NO_LINE || point->ways[1].from != SM_NO_LINE;
 }
 
+/* The line that was reported last when an exception leaves a frame that is at this unit. */
+int sm_probe_exit_line(PyCodeObject *code, uint32_t unit);
+
 /* The line of every unit, SM_NO_LINE where there is none; NULL: out of memory. sm_free() it. */
 int32_t *sm_probe_lines(PyCodeObject *code, uint32_t units);
 

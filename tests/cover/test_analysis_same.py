@@ -24,6 +24,7 @@ PROGRAMS = {
     "flow": ["*/flow.py"],
     "raises": ["*/raises.py"],
     "finals": ["*/finals.py"],
+    "withs": ["*/withs.py"],
     "asynchronous": ["*/asynchronous.py", "*/asyncio/*.py"],
     "library": ["*/covered/library.py", "*/json/*.py", "*/tomllib/*.py", "*/string/*.py", *MODULES],
 }
@@ -43,6 +44,8 @@ def measured(tool, program):
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_a_run_comes_to_what_coverage_says(program):
+    if program in differences.UNTIL_3_13 and sys.version_info >= (3, 14):
+        pytest.skip("coverage.py comes to another result there, which differences.py explains")
     expected = measured("coverage", program)
     assert len(expected) >= len(PROGRAMS[program]) - 3
     found = measured("seismo", program)

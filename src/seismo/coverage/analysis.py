@@ -11,10 +11,8 @@ jumps only, and all other lines have one way on, with one exception: a line that
 `def f(): return 1` does, goes on in each of them in another way. There a line that was executed in a code object that
 leaves it no choice has taken that way.
 
-Two kinds of lines choose without a jump that is reported. A condition that the compiler has decided although it is none
-of the constants that count as such (`while -1`) has gone where lines were executed. An `async for` of 3.12 and 3.13
-ends by an exception: it went into its suite if that was executed, and on to what follows if that was executed and no
-other line that was leads there; when another does (a `break`), the recording cannot tell, and the way is missing.
+One kind of line chooses without a jump that is reported: a condition that the compiler has decided although it is none
+of the constants that count as such (`while -1`) has gone where lines were executed.
 
 **Files.** Those that were recorded and that the patterns of the settings let through, and those in source folders of
 which nothing ran. Several names of one file (links, a relative and an absolute one) and several code objects of one
@@ -260,24 +258,9 @@ def executed_arcs(parsed: ParsedSource, recorded: Recorded, executed: set[int]) 
     quiet = {line for line, exits in parsed.exit_counts.items() if exits > 1} & executed
     quiet.difference_update([line for line, _ in taken])
     for line in quiet:
-        if line in parsed.steps.async_loops:
-            taken |= _of_async_loop(parsed, line, executed, taken)
-        elif parsed.is_decided(line):
+        if parsed.is_decided(line):
             taken.update([arc for arc in parsed.arcs if arc[0] == line and arc[1] in executed])
     return taken
-
-
-def _of_async_loop(parsed: ParsedSource, line: int, executed: set[int], taken: set[Arc]) -> set[Arc]:
-    """The ways that an `async for` has gone, by the lines that were executed."""
-    into, out = parsed.steps.async_loops[line]
-    found = set()
-    if into is not None and into in executed:  # nothing else leads there
-        found.add((line, into))
-    if out is not None and (out < 0 or out in executed):
-        others = [arc for arc in parsed.arcs if arc[1] == out and arc[0] != line and arc[0] in executed]
-        if not any(arc in taken or parsed.exit_counts.get(arc[0], 0) < 2 for arc in others):
-            found.add((line, out))
-    return found
 
 
 def _put(parsed: ParsedSource, arcs: Iterable[Arc]) -> set[Arc]:

@@ -75,14 +75,12 @@ class Steps:
 
     `arcs`: all of them, (from, to). `with_steps`: how recorded ones are to be put, None: dropped. `shared`: of lines
     that belong to several code objects with different ways on, such as `def f(): return 1`: the first line and name of
-    each code object, and where the line goes on to in it. `async_loops`: of each line of an `async for`, where it goes
-    on to: into its suite, and out.
+    each code object, and where the line goes on to in it.
     """
 
     def __init__(self, tree: ast.Module, lines: frozenset[int], first: Mapping[int, int]) -> None:
         self._first = first
         self._live = {first.get(line, line) for line in lines}
-        self.async_loops: dict[int, tuple[int | None, int | None]] = {}
         self._words: dict[Arc, list[tuple[str, str]]] = {}
         self._replaced: dict[Arc, Arc | None] = {}
         self._dropped: set[Arc] = set()
@@ -236,21 +234,17 @@ class Steps:
                 self._find_definitions(node)
 
     def _for(self, node: ast.For | ast.AsyncFor, line: int, way: _Way) -> None:
-        into = self._looped(node, line, way)
+        self._looped(node, line, way)
         out = self._suite(node.orelse, way)
         self._step(line, out, NEVER_FINISHED)
-        if isinstance(node, ast.AsyncFor):
-            self.async_loops[line] = into.line, out.line
 
-    def _looped(self, node: ast.For | ast.AsyncFor | ast.While, line: int, way: _Way) -> _Way:
+    def _looped(self, node: ast.For | ast.AsyncFor | ast.While, line: int, way: _Way) -> None:
         outer = dict(self._jumps)
         self._jumps[ast.Break] = way
         again = self._jumps[ast.Continue] = _Way(line)
         why = NEVER_TRUE if isinstance(node, ast.While) else NEVER_STARTED
-        into = self._suite(node.body, again)
-        self._step(line, into, why)
+        self._step(line, self._suite(node.body, again), why)
         self._jumps = outer
-        return into
 
     def _while(self, node: ast.While, line: int, way: _Way) -> None:
         self._looped(node, line, way)

@@ -50,6 +50,46 @@ async def never(n):
             pass
 
 
+async def last(n):
+    total = 0
+    async for i in Turns(n):
+        total += i
+        if total > 3:
+            break
+    else:
+        total = -1
+
+
+async def plain(n):
+    async for i in Turns(n):
+        await one(i)
+
+
+async def left(n):
+    async for i in Turns(n):
+        return i
+
+
+async def broken_off(n):
+    async for i in Turns(n):
+        if i:
+            break
+    n += 1
+
+
+async def fails():
+    async for i in Turns(None):
+        await one(i)
+
+
+async def listed(n):
+    return [
+        i
+        async for i in Turns(n)
+        if i
+    ]
+
+
 async def one(n):
     await asyncio.sleep(0)
     if n == 2:
@@ -65,6 +105,12 @@ async def made(n):
 
 async def main():
     await turns(2)
+    for each in plain(0), plain(2), last(9), last(1), left(3), broken_off(5), listed(3):
+        await each
+    try:
+        await fails()
+    except TypeError:
+        pass
     first = asyncio.create_task(one(1))
     second = asyncio.create_task(asyncio.sleep(100))
     await asyncio.gather(first, one(2))

@@ -10,7 +10,29 @@ def raises(n):
     return n
 
 
-try:
-    raises(1)
-except ValueError:
-    raises(0)
+def past_one_that_is_named(n):
+    try:
+        try:
+            raise KeyError
+        except KeyError as error:
+            n = error
+            if n is error: raise ValueError  # fmt: skip
+    except ValueError:
+        n = 1
+    return n
+
+
+def in_a_loop(n):
+    for i in range(n):
+        try:
+            if i: raise ValueError  # fmt: skip
+        except ValueError as error:
+            n = error
+
+
+for function in raises, past_one_that_is_named, in_a_loop:
+    try:
+        function(2)
+    except ValueError:
+        pass
+raises(0)
