@@ -250,15 +250,17 @@ def test_nothing_of_it_is_python_memory():
         names["two"]()
         _core.cover_context("warm")
         names["two"]()
-        before = tracemalloc.get_traced_memory()[0]
-        for i in range(500):
-            _core.cover_context(f"{i}")
-            names["two"]()
-        after = tracemalloc.get_traced_memory()[0]
+        grown = []
+        for attempt in range(3):  # other threads of the tests make objects, too, now and then
+            before = tracemalloc.get_traced_memory()[0]
+            for i in range(500):
+                _core.cover_context(f"{attempt}-{i}")
+                names["two"]()
+            grown.append(tracemalloc.get_traced_memory()[0] - before)
     finally:
         _core.cover_stop()
         tracemalloc.stop()
-    assert after - before < 2000
+    assert min(grown) < 2000
 
 
 def test_a_tests_name_follows_the_given_one():
