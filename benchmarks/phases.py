@@ -1,104 +1,368 @@
-"""The program of the truth benchmark: seven phases whose shares of the running time are measured bare.
+"""The programs of the truth benchmark: each a few phases whose shares of the running time are measured bare.
 
-Every phase is one function, called once from run(). Each stresses what profilers get wrong: the more calls a phase
-makes for its time, the more of a probe's cost lands in it and the larger it looks beside the phases that just
-compute.
+Every phase is one function of a number of repeats, called once a turn. Each stresses what profilers get wrong: the
+more calls a phase makes for its time, the more of a probe's cost lands in it and the larger it looks beside the phases
+that just compute. What a phase does is written by chance from a seed (how long bodies are and of what they are made,
+how deep calls go, how many functions take turns), so that nobody tunes to one program; the same seed writes the same
+program.
+
+A program's phases take turns, so that a machine that changes its speed changes it for all of them.
 """
 
 from __future__ import annotations
 
+import random
+from dataclasses import dataclass
+from textwrap import indent
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
+
+Phase = Any  # a function of the number of repeats
+Program = dict[str, Phase]
+SECONDS = 0.12  # that a phase takes bare, of a scale of 1
+
+_STATEMENTS = (
+    "x = x + {small}",
+    "x = (x * {small} + y) & 0xffff",
+    "y = x if x > y else y - {small}",
+    "x, y = y, x",
+    "x = x + row[x & 7]",
+    "table[x & 15] = y",
+    "y = box.value + x & 0xff",
+    "if x > {large}: x = x - {large}",
+    "text = f'{{x}} {{y}}'",
+    "pair = (x, y); x = pair[0] ^ {small}",
+)
+_HEAD = """
+class Box:
+    def __init__(self): self.value = 3
+box, row, table = Box(), list(range(8)), dict.fromkeys(range(16), 1)
+"""
 
 
-def tiny(x: int) -> int:
-    return x + 1
+@dataclass(frozen=True)
+class Chance:
+    """What a seed decides."""
+
+    random: random.Random
+
+    def about(self, size: int) -> int:
+        """A whole number above 0, of that size within a factor of 1.5."""
+        return max(1, round(size * 1.5 ** self.random.uniform(-1, 1)))
+
+    def body(self, size: int, indented: int = 1) -> str:
+        """About so many statements on x, y and the module's names."""
+        chosen = self.random.choices(_STATEMENTS, k=self.about(size))
+        lines = (
+            line.format(small=self.random.randrange(1, 9), large=self.random.randrange(50, 5000)) for line in chosen
+        )
+        return indent("\n".join(lines), "    " * indented)
 
 
-def tiny_calls(scale: int) -> None:
+def _made(source: str) -> Program:
+    """The phases that the source defines: its functions whose names begin with phase_."""
+    names: dict[str, Any] = {"__name__": "phases"}
+    exec(compile(_HEAD + source, "<phases>", "exec"), names)
+    return {name: value for name, value in names.items() if name.startswith("phase_")}
+
+
+def turns(chance: Chance) -> Program:
+    """Tiny calls, calls of small, medium and large loops, a generator, recursion."""
+    source = """
+def tiny(x): return x + 1
+def phase_tiny(n):
     x = 0
-    for _ in range(50_000 * scale):
-        x = tiny(x)
-
-
-def small_loop(count: int) -> int:
+    for _ in range(n): x = tiny(x)
+def count(size):
     total = 0
-    for i in range(count):
-        total += i
+    for i in range(size): total += i
     return total
-
-
-def small_loops(scale: int) -> None:
-    for _ in range(2_000 * scale):
-        small_loop(40)
-
-
-def large_loops(scale: int) -> None:
-    for _ in range(4):
-        small_loop(60_000 * scale)
-
-
-def produce(count: int) -> Iterator[int]:
-    for i in range(count):  # noqa: UP028 - the generator's own resumes are wanted
-        yield i
-
-
-def generator(scale: int) -> None:
+def produce(size):
+    for i in range(size): yield i
+def phase_generator(n):
     total = 0
-    for value in produce(50_000 * scale):
-        total += value
+    for value in produce(n): total += value
+def descend(depth): return 0 if depth == 0 else 1 + descend(depth - 1)
+"""
+    for name, size in (("small", 12), ("medium", 120), ("large", 4000)):
+        source += f"def phase_{name}(n):\n    for _ in range(n): count({chance.about(size)})\n"
+    return _made(f"{source}def phase_recursion(n):\n    for _ in range(n): descend({chance.about(60)})\n")
 
 
-def descend(depth: int) -> int:
-    return 0 if depth == 0 else 1 + descend(depth - 1)
+def bodies(chance: Chance) -> Program:
+    """Functions and methods with bodies of one statement to sixty, and code that calls nothing."""
+    source = ""
+    for size in (1, 3, 8, 20, 60):
+        source += f"def leaf_{size}(x, y):\n{chance.body(size)}\n    return x\n"
+        source += f"def phase_body_{size}(n):\n    x = 1\n    for i in range(n): x = leaf_{size}(x, i)\n"
+    source += f"""
+class Thing:
+    def __init__(self, value): self.value = value
+    @property
+    def twice(self): return self.value * 2
+    def add(self, x, y=1):
+{chance.body(2, 2)}
+        self.value = x
+        return self
+def phase_methods(n):
+    for i in range(n): Thing(i).add(i).twice
+def phase_plain(n):
+    x, y = 1, 2
+    for _ in range(n):
+{chance.body(12, 2)}
+"""
+    return _made(source)
 
 
-def recursion(scale: int) -> None:
-    for _ in range(80 * scale):
-        descend(400)
+def depths(chance: Chance) -> Program:
+    """Recursion shallow and deep, chains of functions, many functions in turn, a tree of calls."""
+    source = ""
+    for name, depth in (("shallow", 6), ("deep", 70), ("deepest", 600)):
+        source += f"""
+def down_{name}(depth, x, y):
+{chance.body(2)}
+    return x if depth == 0 else down_{name}(depth - 1, x, y)
+def phase_{name}(n):
+    for i in range(n): down_{name}({chance.about(depth)}, i, 1)
+"""
+    length = chance.about(12)
+    for i in range(length):
+        below = f"x = link_{i + 1}(x, y)" if i + 1 < length else "pass"
+        source += f"def link_{i}(x, y):\n{chance.body(1)}\n    {below}\n    return x\n"
+    source += "def phase_chain(n):\n    for i in range(n): link_0(i, 2)\n"
+    many = chance.about(300)
+    for i in range(many):
+        source += f"def one_{i}(x, y):\n{chance.body(3)}\n    return x\n"
+    source += f"every = [{', '.join(f'one_{i}' for i in range(many))}]\n"
+    source += f"""
+def phase_many(n):
+    for i in range(n): every[i * 7 % {many}](i, 1)
+def grow(depth, x, y):
+{chance.body(2)}
+    return 1 if depth == 0 else grow(depth - 1, x, y) + grow(depth - 1, y, x)
+def phase_tree(n):
+    for i in range(n): grow({chance.about(5)}, i, 1)
+def phase_plain(n):
+    x, y = 1, 2
+    for _ in range(n):
+{chance.body(12, 2)}
+"""
+    return _made(source)
 
 
-class Account:
-    def __init__(self) -> None:
-        self.balance = 0
+def suspended(chance: Chance) -> Program:
+    """Generators with small and large bodies and one over another, coroutines by hand and under asyncio."""
+    return _made(f"""
+import asyncio
+def small(n):
+    for x in range(n): yield x
+def phase_small(n):
+    for _ in small(n): pass
+def large(n):
+    y = 1
+    for x in range(n):
+{chance.body(15, 2)}
+        yield x
+def phase_large(n):
+    for _ in large(n): pass
+def over(n, levels):
+    if levels: yield from over(n, levels - 1)
+    else: yield from range(n)
+def phase_over(n):
+    for _ in range(n):
+        for _ in over(8, {chance.about(4)}): pass
+def phase_expression(n): sum(x + 1 for x in range(n) if x & 1)
+async def inner(x, y):
+{chance.body(3)}
+    return x
+async def outer(x): return await inner(x, 1) + await inner(2, x)
+def phase_coroutines(n):
+    for i in range(n):
+        try: outer(i).send(None)
+        except StopIteration: pass
+async def ticks(n):
+    for i in range(n):
+        await inner(i, 1)
+        if i % 10 == 0: await asyncio.sleep(0)
+async def several(n): await asyncio.gather(*(ticks(n) for _ in range(4)))
+def phase_asyncio(n): asyncio.run(several(n))
+def phase_plain(n):
+    x, y = 1, 2
+    for _ in range(n):
+{chance.body(12, 2)}
+""")
 
-    def deposit(self, amount: int) -> None:
-        self.balance += amount
 
-    def withdraw(self, amount: int) -> bool:
-        if amount > self.balance:
-            return False
-        self.balance -= amount
-        return True
-
-
-def methods(scale: int) -> None:
-    account = Account()
-    for i in range(20_000 * scale):
-        account.deposit(i)
-        account.withdraw(i)
-
-
-def builtins(scale: int) -> None:
-    words = {"a": 1}
-    seen: list[int] = []
-    for i in range(15_000 * scale):
+def c_functions(chance: Chance) -> Program:
+    """C functions short and long, those that call back, and methods of built-in types."""
+    size = chance.about(400)
+    return _made(f"""
+import random
+unsorted = random.Random({size}).sample(range(100000), {size})
+words = [str(word) for word in unsorted]
+def phase_short(n):
+    seen = []
+    for i in range(n):
         seen.append(abs(i))
-        words.get("a")
-        len(seen)
+        if len(seen) > 100: seen.clear()
+def phase_text(n):
+    for i in range(n): str(i).rjust(8).strip().startswith("1")
+def phase_long(n):
+    for _ in range(n): sorted(unsorted)
+def key(x): return -x
+def phase_callbacks(n):
+    for _ in range(n): sorted(unsorted, key=key)
+def phase_join(n):
+    for _ in range(n): " ".join(words).split()
+def phase_called(n):
+    for i in range(n): key(i); divmod(i, 7); key(i + 1)
+def phase_plain(n):
+    x, y = 1, 2
+    for _ in range(n):
+{chance.body(12, 2)}
+""")
 
 
-PHASES: list[Callable[[int], None]] = [tiny_calls, small_loops, large_loops, generator, recursion, methods, builtins]
+def raising(chance: Chance) -> Program:
+    """Exceptions caught where they are raised and many frames below, finally, with, and iteration that ends by one."""
+    return _made(f"""
+import contextlib
+def fail(x, y):
+{chance.body(2)}
+    raise ValueError(x)
+def phase_near(n):
+    for i in range(n):
+        try: fail(i, 1)
+        except ValueError: pass
+def fall(depth, x):
+    if depth == 0: raise KeyError(x)
+    fall(depth - 1, x)
+def phase_far(n):
+    for i in range(n):
+        try: fall({chance.about(12)}, i)
+        except KeyError: pass
+def guarded(x, y):
+    try:
+{chance.body(3, 2)}
+        return x
+    finally: y = x
+def phase_finally(n):
+    for i in range(n): guarded(i, 1)
+class Guard:
+    def __enter__(self): return self
+    def __exit__(self, *_): return True
+@contextlib.contextmanager
+def managed():
+    yield 1
+def phase_with(n):
+    for i in range(n):
+        with Guard(): i + 1
+def phase_managed(n):
+    for i in range(n):
+        with managed(): i + 1
+class Steps:
+    def __init__(self): self.left = 5
+    def __iter__(self): return self
+    def __next__(self):
+        if self.left == 0: raise StopIteration
+        self.left -= 1
+        return self.left
+def phase_iteration(n):
+    for _ in range(n):
+        for _ in Steps(): pass
+def phase_plain(n):
+    x, y = 1, 2
+    for _ in range(n):
+{chance.body(12, 2)}
+""")
 
 
-def run(scale: int) -> dict[str, float]:
-    """Run all phases once: {name: seconds}. A scale of 10 takes about a third of a second."""
-    seconds = {}
-    for phase in PHASES:
+def library(chance: Chance) -> Program:
+    """The standard library at work: real functions of many sizes."""
+    return _made(f"""
+import ast, copy, difflib, fractions, json, re, string, textwrap, tokenize, io
+source = '''def f(a, b=1, *c, **d):
+    for i in range(10):
+        if i % 2 and (a or not b): yield [x ** 2 for x in c if x], {{1: a, "k": b}}
+        else: print(f"{{a}}", lambda y: y + 1, sep="", end=a.b[1:2])
+''' * 3
+tree, nested = ast.parse(source), {{"a": [{{"b": [1, 2, "x" * 20]}} for _ in range({chance.about(12)})]}}
+def phase_unparse(n):
+    for _ in range(n): ast.unparse(tree)
+def phase_diff(n):
+    for i in range(n): list(difflib.unified_diff(source.split(), source.replace("a", "ab").split()))
+def phase_json(n):
+    for _ in range(n): json.dumps(nested, indent=1)
+def phase_compile(n):
+    for i in range(n): re.purge(); re.compile(r"(?P<a>[a-z]+)[.](\\\\d{{1,3}}|x*?)$")
+def phase_fractions(n):
+    for i in range(1, n + 1): sum(fractions.Fraction(i, k) for k in range(1, 9))
+def phase_copy(n):
+    for _ in range(n): copy.deepcopy(nested)
+def phase_wrap(n):
+    for _ in range(n): textwrap.fill(source, {chance.about(50)})
+def phase_tokenize(n):
+    for _ in range(n): list(tokenize.generate_tokens(io.StringIO(source).readline))
+""")
+
+
+def threads(chance: Chance) -> Program:
+    """The phases of three other programs, each turn in a thread of its own."""
+    chosen = {**turns(chance), **bodies(chance), **suspended(chance)}
+    return {name: chosen[name] for name in ("phase_tiny", "phase_large", "phase_body_8", "phase_methods", "phase_over")}
+
+
+PROGRAMS: dict[str, Callable[[Chance], Program]] = {
+    made.__name__.replace("_", " "): made
+    for made in (turns, bodies, depths, suspended, c_functions, raising, library, threads)
+}
+TURNS = {"turns": 40, "threads": 10}
+
+
+class Running:
+    """A program of this process, with how many repeats of each phase make a turn."""
+
+    def __init__(self, name: str, seed: int, scale: float) -> None:
+        """scale: 1 has each phase take some SECONDS bare, by and large."""
+        self.turns = TURNS.get(name, 10)
+        self.in_threads = name == "threads"
+        chance = Chance(random.Random(f"{name} {seed}"))
+        self.phases = PROGRAMS[name](chance)
+        weights = {phase: chance.random.uniform(0.5, 1.5) for phase in self.phases}
+        self.repeats = {
+            phase: self._repeats(function, scale * weights[phase] * SECONDS / self.turns)
+            for phase, function in self.phases.items()
+        }
+
+    def _repeats(self, phase: Phase, wanted: float) -> int:
+        """How many take so many seconds."""
+        repeats, took = 1, 0.0
+        while took < min(wanted, 0.004):
+            repeats *= 2
+            took = min(self._timed(phase, repeats) for _ in range(3))
+        return max(1, round(repeats * wanted / took))
+
+    def _timed(self, phase: Phase, repeats: int) -> float:
         start = perf_counter()
-        phase(scale)
-        seconds[phase.__name__] = perf_counter() - start
-    return seconds
+        phase(repeats)
+        return perf_counter() - start
+
+    def run(self) -> dict[str, float]:
+        """Runs the program once: {phase: seconds}."""
+        seconds = dict.fromkeys(self.phases, 0.0)
+        for _ in range(self.turns):
+            for name, phase in self.phases.items():
+                seconds[name] += (self._beside if self.in_threads else self._timed)(phase, self.repeats[name])
+        return seconds
+
+    def _beside(self, phase: Phase, repeats: int) -> float:
+        from threading import Thread
+
+        took: list[float] = []
+        thread = Thread(target=lambda: took.append(self._timed(phase, repeats)))
+        thread.start()
+        thread.join()
+        return took[0]

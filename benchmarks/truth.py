@@ -1,17 +1,19 @@
 """Truth: how far the time shares that a profiler shows are from those of the program as it runs without it.
 
-The program (phases.py) has seven phases: tiny calls by the million, small and large loops, a generator, deep
-recursion, methods, builtins. Every reading is a process of its own: the phases run bare with perf_counter around
-each, then once under the tool, then bare again. The truth of a reading is the median share of its bare runs; the
-tool's share of a phase is the total time that it gives the phase's function, over the sum of all phases. Tools take
-turns.
+The programs (phases.py) are of eight kinds: calls of functions of many sizes, deep recursion and many functions,
+generators and coroutines, C functions, exceptions, the standard library, threads. Every reading is a process of its
+own and runs one program, which a seed of its own varies: twice bare with perf_counter around each phase, once under the
+tool, then bare again. The truth of a reading is the median share of its bare runs; the tool's share of a phase is the
+total time that it gives the phase's function, over the sum of all phases. Tools take turns.
 
-error = share by the tool - share bare, in percentage points. Shown: the median over the rounds of each phase's error,
-the worst phase of these medians (the tool's bias), the worst phase of any single run (what one user may meet, the
-machine's unrest included), and the same for bare runs against each other: what the machine alone does.
+error = share by the tool - share bare, in percentage points. Shown for each program: the median over the rounds of
+each phase's error, the worst phase of these medians (the tool's bias) with its name. Below: the worst of all programs;
+the worst phase of any single run (what one user may meet, the machine's unrest included); what 19 of 20 single runs
+keep to, less what the bare runs of the reading differ by; and how many of the stated errors hold the bare time, such
+differences apart. The same for bare runs against each other is what the machine alone does.
 
 The column "by the program's clock" is what the program's own perf_counter says while it is profiled by seismo (auto):
-the distortion that the probes cause and that the calibration takes out again.
+the distortion that the probes cause and that the correction takes out again.
 """
 
 from __future__ import annotations
@@ -31,145 +33,194 @@ import phases
 from common import HERE, arguments, finish, load_core, median, number, progress, rounds_of, table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
-NAMES = [phase.__name__ for phase in phases.PHASES]
-Shares = dict[str, float]
+Seconds = dict[str, float]  # by phase
+Reading = dict[str, Any]  # "bare": three times Seconds; "tool", "own", perhaps "error": Seconds
 
 
-def shares(seconds: dict[str, float]) -> Shares:
+def shares(seconds: Seconds) -> Seconds:
     """Each phase's part of the whole, in per cent."""
-    whole = sum(seconds[name] for name in NAMES)
-    return {name: 100 * seconds[name] / whole for name in NAMES}
+    whole = sum(seconds.values())
+    return {name: 100 * took / whole for name, took in seconds.items()}
 
 
-def under_cprofile(scale: int) -> tuple[Shares, Shares]:
-    """(shares by cProfile, shares by the program's own clock under it)."""
+def under_cprofile(program: phases.Running) -> Reading:
+    """Of a thread's phases it sees the main thread's only."""
     profiler = cProfile.Profile()
-    own = profiler.runcall(phases.run, scale)
-    totals = dict.fromkeys(NAMES, 0.0)
+    own = profiler.runcall(program.run)
+    totals = dict.fromkeys(own, 0.0)
     for (_, _, name), (_, _, _, total, _) in pstats.Stats(profiler).stats.items():  # type: ignore[attr-defined]
         if name in totals:
             totals[name] = total
-    return shares(totals), shares(own)
+    return {"tool": totals, "own": own}
 
 
-def under_seismo(scale: int, c_functions: str) -> tuple[Shares, Shares]:
-    """(shares by seismo, shares by the program's own clock under it)."""
+def under_seismo(program: phases.Running, c_functions: str) -> Reading:
     from seismo import model
 
     core: Any = load_core()
     core.start(c_functions=c_functions)
-    own = phases.run(scale)
+    own = program.run()
     core.stop()
-    totals = dict.fromkeys(NAMES, 0.0)
+    totals, errors = dict.fromkeys(own, 0.0), dict.fromkeys(own, 0.0)
     for row in model.read(core.snapshot()).functions:
         if row.qualname in totals and row.kind == 0:
-            totals[row.qualname] = float(row.total_ns)
-    return shares(totals), shares(own)
+            totals[row.qualname] = row.total_ns / 1e9
+            errors[row.qualname] = row.total_error_ns / 1e9
+    return {"tool": totals, "own": own, "error": errors}
 
 
-TOOLS: dict[str, Callable[[int], tuple[Shares, Shares]]] = {
-    "seismo none": lambda scale: under_seismo(scale, "none"),
-    "seismo auto": lambda scale: under_seismo(scale, "auto"),
-    "seismo all": lambda scale: under_seismo(scale, "all"),
+TOOLS: dict[str, Callable[[phases.Running], Reading]] = {
+    "seismo none": lambda program: under_seismo(program, "none"),
+    "seismo auto": lambda program: under_seismo(program, "auto"),
+    "seismo all": lambda program: under_seismo(program, "all"),
     "cProfile": under_cprofile,
 }
 
 
-def child(tool: str, scale: int, target: str) -> None:
-    """One reading: bare, the tool, bare; writes {"bare": [shares, ...], "tool": shares, "own": shares} as JSON."""
-    phases.run(max(1, scale // 5))
-    bare = [shares(phases.run(scale)) for _ in range(2)]
-    seen, own = TOOLS[tool](scale)
-    phases.run(max(1, scale // 5))
-    bare.append(shares(phases.run(scale)))
-    Path(target).write_text(json.dumps({"bare": bare, "tool": seen, "own": own}))
+def child(tool: str, program: str, seed: int, scale: float, target: str) -> None:
+    """One reading: bare, bare, the tool, bare; as JSON."""
+    running = phases.Running(program, seed, scale)
+    bare = [running.run() for _ in range(2)]
+    seen = TOOLS[tool](running)
+    bare.append(running.run())
+    Path(target).write_text(json.dumps({**seen, "bare": bare}))
 
 
-def reading(tool: str, scale: int) -> dict[str, Any]:
+def reading(tool: str, program: str, seed: int, scale: float) -> Reading:
     """Start a process for one reading. RuntimeError with its words when it fails."""
     with tempfile.TemporaryDirectory() as folder:
         target = os.path.join(folder, "reading.json")
-        command = [sys.executable, str(HERE / "truth.py"), "--child", tool, "--scale", str(scale), "--target", target]
+        command = [sys.executable, str(HERE / "truth.py"), "--child", tool, "--programs", program]
+        command += ["--seed", str(seed), "--scale", str(scale), "--target", target]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
-            raise RuntimeError(f"{tool}: exit {done.returncode}\n{done.stderr}")
-        result: dict[str, Any] = json.loads(Path(target).read_text())
+            raise RuntimeError(f"{tool}: {program}: exit {done.returncode}\n{done.stderr}")
+        result: Reading = json.loads(Path(target).read_text())
         return result
 
 
-def truth_of(taken: dict[str, Any]) -> Shares:
+def truth_of(taken: Reading) -> Seconds:
     """The median bare share of each phase, of one reading."""
-    return {name: median([run[name] for run in taken["bare"]]) for name in NAMES}
+    bare = [shares(run) for run in taken["bare"]]
+    return {name: median([run[name] for run in bare]) for name in bare[0]}
 
 
-def errors_of(readings: list[dict[str, Any]], key: str) -> dict[str, list[float]]:
-    """{phase: error of each reading in points} of what `key` says against the reading's own bare runs."""
-    return {name: [taken[key][name] - truth_of(taken)[name] for taken in readings] for name in NAMES}
+def errors_of(taken: Reading, key: str) -> Seconds:
+    """{phase: error in points} of what `key` says, against the reading's own bare runs. "bare": of the last of them."""
+    truth, said = truth_of(taken), shares(taken["bare"][-1] if key == "bare" else taken[key])
+    return {name: said[name] - truth[name] for name in truth}
 
 
-def judge(errors: dict[str, list[float]]) -> dict[str, Any]:
-    """Each phase's median error, the worst of them, and the worst of any single run, with the phase's name."""
-    medians = {name: median(values) for name, values in errors.items()}
-    worst = max(medians, key=lambda name: abs(medians[name]))
-    single = max(errors, key=lambda name: max(map(abs, errors[name])))
+def unrest(taken: Reading) -> Seconds:
+    """{phase: how far a bare share lies from the truth at most}."""
+    truth, bare = truth_of(taken), [shares(run) for run in taken["bare"]]
+    return {name: max(abs(run[name] - truth[name]) for run in bare) for name in truth}
+
+
+def beyond(taken: Reading, key: str) -> float:
+    """The worst phase's error beyond what the bare runs of the reading differ by."""
+    machine, errors = unrest(taken), errors_of(taken, key)
+    return max(0.0, *(abs(errors[name]) - machine[name] for name in errors))
+
+
+def holds(taken: Reading) -> list[bool]:
+    """Whether each phase's stated error holds the median bare time, but for what bare runs differ by."""
+    held = []
+    for name, error in taken["error"].items():
+        bare = [run[name] for run in taken["bare"]]
+        held.append(abs(taken["tool"][name] - median(bare)) <= error + max(abs(took - median(bare)) for took in bare))
+    return held
+
+
+def judge(readings: dict[str, list[Reading]], key: str) -> dict[str, Any]:
+    """What is shown of a tool. readings: by program."""
+    medians: dict[str, Seconds] = {}
+    single: tuple[float, str] = (0.0, "")
+    excess, held = [], []
+    for program, several in readings.items():
+        errors = [errors_of(taken, key) for taken in several]
+        medians[program] = {name: median([one[name] for one in errors]) for name in errors[0]}
+        worst = [(abs(error), f"{program}: {name}") for one in errors for name, error in one.items()]
+        single = max(single, *worst)
+        excess += [beyond(taken, key) for taken in several]
+        held += [one for taken in several if key == "tool" and "error" in taken for one in holds(taken)]
+    of_all = [(abs(error), f"{program}: {name}") for program, one in medians.items() for name, error in one.items()]
     return {
         "phases": medians,
-        "worst": abs(medians[worst]),
-        "worst_phase": worst,
-        "worst_single": max(map(abs, errors[single])),
-        "worst_single_phase": single,
+        "worst": max(of_all)[0],
+        "worst_phase": max(of_all)[1],
+        "worst_single": single[0],
+        "worst_single_phase": single[1],
+        "nineteen": sorted(excess)[max(0, -(-19 * len(excess) // 20) - 1)],
+        "held": 100 * sum(held) / len(held) if held else None,
     }
 
 
-def unrest(readings: list[dict[str, Any]]) -> dict[str, list[float]]:
-    """Bare against bare: the last bare run of each reading against its median."""
-    return {name: [taken["bare"][-1][name] - truth_of(taken)[name] for taken in readings] for name in NAMES}
+def render(judged: dict[str, dict[str, Any]], every: bool) -> str:
+    """The table: each program's worst phase (every: each phase) by each tool, in points, and what holds for all."""
+    rows = []
+    first = next(iter(judged.values()))["phases"]
+    for program, names in first.items():
+        phases_of = [entry["phases"].get(program, {}) for entry in judged.values()]
+        worst = [max(of.items(), key=lambda one: abs(one[1]), default=None) for of in phases_of]
+        rows.append([program, *(f"{one[1]:+.1f} {one[0][6:]}" if one else "–" for one in worst)])
+        if every:
+            rows += [[f" {name[6:]}", *(f"{of[name]:+.1f}" if of else "–" for of in phases_of)] for name in names]
+    rows.append(["worst program", *(number(entry["worst"], 1) for entry in judged.values())])
+    rows.append(["worst single run", *(number(entry["worst_single"], 1) for entry in judged.values())])
+    rows.append(["19 of 20 runs, beyond bare", *(number(entry["nineteen"], 1) for entry in judged.values())])
+    rows.append(["stated errors that hold, %", *(number(entry["held"], 0) for entry in judged.values())])
+    return table(["program", *judged], rows)
 
 
-def render(judged: dict[str, Any], truth: Shares) -> str:
-    """The table: each phase's bare share and every tool's median error in points."""
-    rows = [
-        [name, number(truth[name], 1), *(f"{entry['phases'][name]:+.1f}" for entry in judged.values())]
-        for name in NAMES
-    ]
-    rows.append(["worst phase", "", *(number(entry["worst"], 1) for entry in judged.values())])
-    rows.append(["worst single run", "", *(number(entry["worst_single"], 1) for entry in judged.values())])
-    return table(["phase", "bare %", *judged], rows)
+def take(tools: Iterable[str], programs: Iterable[str], options: argparse.Namespace) -> dict[str, Any]:
+    """{tool: {program: readings}}; what fails is left out, with a word on stderr."""
+    readings: dict[str, dict[str, list[Reading]]] = {tool: {} for tool in tools}
+    for turn in range(rounds_of(options)):
+        for program in programs:
+            for tool, found in readings.items():
+                if program == "threads" and tool == "cProfile":
+                    continue  # it has no times of theirs
+                progress(f"round {turn + 1} of {rounds_of(options)}: {program}: {tool}")
+                try:
+                    taken = reading(tool, program, options.seed + turn, options.scale)
+                except RuntimeError as error:
+                    print(f"left out: {error}", file=sys.stderr)
+                else:
+                    found.setdefault(program, []).append(taken)
+    return {tool: found for tool, found in readings.items() if found}
 
 
 def main() -> None:
-    parser = arguments(__doc__, rounds=3, quick_rounds=2)
-    parser.add_argument("--scale", type=int, help="size of the phases (default 12: about 0.3 s; quick 8)")
+    parser = arguments(__doc__, rounds=5, quick_rounds=2)
+    parser.add_argument("--scale", type=float, help="length of the programs (default 0.5: about half a second)")
+    parser.add_argument("--programs", nargs="+", choices=phases.PROGRAMS, default=list(phases.PROGRAMS))
+    parser.add_argument("--tools", nargs="+", choices=TOOLS, default=list(TOOLS))
+    parser.add_argument("--seed", type=int, default=1, help="of the first round; those that follow count on")
+    parser.add_argument("--every", action="store_true", help="show every phase")
     parser.add_argument("--child", choices=TOOLS, help=argparse.SUPPRESS)
     parser.add_argument("--target", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    scale = options.scale or (8 if options.quick else 12)
+    options.scale = options.scale or (0.3 if options.quick else 0.5)
     if options.child:
-        child(options.child, scale, options.target)
+        child(options.child, options.programs[0], options.seed, options.scale, options.target)
         return
-    chosen = [name for name in TOOLS if name == "cProfile" or load_core()]
-    readings: dict[str, list[dict[str, Any]]] = {name: [] for name in chosen}
-    for turn in range(rounds_of(options)):
-        for name in list(readings):
-            progress(f"round {turn + 1} of {rounds_of(options)}: {name}")
-            try:
-                readings[name].append(reading(name, scale))
-            except RuntimeError as error:
-                print(f"left out: {error}", file=sys.stderr)
-                del readings[name]
-    judged = {name: judge(errors_of(taken, "tool")) for name, taken in readings.items()}
-    everything = [taken for several in readings.values() for taken in several]
+    readings = take([tool for tool in options.tools if tool == "cProfile" or load_core()], options.programs, options)
+    judged = {tool: judge(found, "tool") for tool, found in readings.items()}
     if "seismo auto" in readings:
-        judged["by the program's clock"] = judge(errors_of(readings["seismo auto"], "own"))
-    judged["bare again"] = judge(unrest(everything))
-    truth = {name: median([truth_of(taken)[name] for taken in everything]) for name in NAMES}
+        judged["by the program's clock"] = judge(readings["seismo auto"], "own")
+    together: dict[str, list[Reading]] = {}
+    for found in readings.values():
+        for program, several in found.items():
+            together.setdefault(program, []).extend(several)
+    judged["bare again"] = judge(together, "bare")
     method = (
-        f"{rounds_of(options)} interleaved readings a tool, a process each, phases of scale {scale}; "
-        "errors in percentage points of the running time, median over the readings"
+        f"{rounds_of(options)} interleaved readings of a tool and a program, a process and a seed each, of scale "
+        f"{options.scale}; errors in percentage points of the running time"
     )
-    finish("truth", options, method, {"truth": truth, "tools": judged}, render(judged, truth))
+    finish("truth", options, method, {"tools": judged}, render(judged, options.every))
 
 
 if __name__ == "__main__":
