@@ -49,6 +49,12 @@ static inline bool sm_sites_look(void) {
     return true;
 }
 
+/* Is this no C function, and not likely to make room for one? Of Python functions their own START event tells; types
+ * are no C functions, and what they call is told of without the place. */
+static inline bool sm_sites_needless(PyObject *callable) {
+    return Py_TYPE(callable) == &PyFunction_Type || PyType_Check(callable);
+}
+
 #define SM_MONITORING_SOURCE(name, RECORDER)                                                                           \
     SM_MONITORING_CALLBACK(name##_start) {                                                                             \
         sm_thread *thread = sm_event_thread(true);                                                                     \
@@ -83,7 +89,7 @@ static inline bool sm_sites_look(void) {
         const void *method = sm_c_function(callable, callable != args[2] || args[3] != sm_monitoring_missing);         \
         sm_thread *thread;                                                                                             \
         if (method == NULL) { /* not ours: but does this place ever call a C function? */                              \
-            if (sm_sites_look() && Py_TYPE(callable) == &PyFunction_Type && sm_site_is_done(args[0], args[1], NULL)) { \
+            if (sm_sites_look() && sm_sites_needless(callable) && sm_site_is_done(args[0], args[1], NULL)) {           \
                 sm_engine.sites_off++;                                                                                 \
                 return sm_monitoring_disable;                                                                          \
             }                                                                                                          \

@@ -1,7 +1,8 @@
 /* Call sites that need not report any more (c_functions="auto").
  *
  * sys.monitoring can switch its CALL event off place by place. Two kinds of place are worth it: those that call a C
- * function that has proved trivial, and those that call Python functions, whose own START event says all. A place may
+ * function that has proved trivial, and those that call Python functions or types, of which the event has nothing to
+ * tell. Without that, its cost would stay in their callers' time, since nobody counts what is not recorded. A place may
  * call something else another time, so it must first have called the same thing eight times that we looked, at random
  * one CALL in eight: some 64 calls. (At random, since programs that take turns among eight functions are common.) The
  * recorder is told of each place of the first kind, and marks what can be missing from then on. Python functions are

@@ -26,6 +26,25 @@ def early():
 """
 
 
+def test_places_that_call_types():
+    """They have nothing to tell: what the type calls is told of itself, and counted exactly."""
+    out = run(
+        SITES
+        + """
+class Thing:
+    def __init__(self, n): self.n = abs(n)
+def make():
+    for i in range(2000): Thing(i), str(i)
+auto()
+make()
+_core.stop()
+recorded = image()
+print(recorded.calls()["Thing.__init__"], recorded.losses["sites-off"], recorded.calls(C)["abs"] < 2000)
+"""
+    )
+    assert out == "2000 3 True\n"
+
+
 def test_every_recording_knows_its_callees():
     out = run(
         SITES
