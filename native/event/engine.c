@@ -6,11 +6,13 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/offcpu.h"
 #include "base/random.h"
 #include "compat/runtime.h"
 #include "event/ending.h"
 #include "event/threads.h"
 #include "event/ticker.h"
+#include "event/waits.h"
 
 sm_engine_state sm_engine;
 
@@ -54,6 +56,8 @@ int sm_engine_init(void) {
         return -1;
     sm_codes_tell_function(code_died);
     sm_gap_table_init();
+    sm_offcpu_probe();
+    sm_waits_init();
     if (pthread_atfork(sm_ticker_before_fork, sm_ticker_after_fork, child_forked) != 0) {
         PyErr_NoMemory();
         return -1;

@@ -51,8 +51,12 @@ typedef struct sm_thread {
     uint64_t native_id;
     int64_t start_ns, end_ns; /* Unix time */
     uint64_t start_ticks, end_ticks;
-    uint64_t rest_ticks;            /* in segments that were not timed always: what the sampled times must add up to */
-    int64_t cpu_start_ns, cpu_ns;   /* -1: unknown */
+    uint64_t rest_ticks;          /* in segments that were not timed always: what the sampled times must add up to */
+    int64_t cpu_start_ns, cpu_ns; /* -1: unknown */
+    /* The ticker's visits since the thread read the clock last, and what it saw the thread wait for then; it looks at
+     * the thread of the system with this number (0: at none). All atomic: the ticker counts, the thread takes. */
+    uint32_t visits, looks_lock, looks_other;
+    uint64_t looked_at;
     size_t below;                   /* outermost frames that are no part of the recording */
     const void *(*below_frames)[2]; /* owned: each one's frame and code; another stack (a greenlet's) has others */
     char name[96];

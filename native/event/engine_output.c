@@ -4,6 +4,7 @@
 
 #include "compat/runtime.h"
 #include "event/threads.h"
+#include "event/waits.h"
 
 static int64_t now_unix_ns(void) {
     struct timespec now;
@@ -28,6 +29,7 @@ bool sm_engine_open(sm_output *output, sm_writer *writer, bool whole) {
     snprintf(clock, sizeof clock, "%s: %s", clocks[sm_engine.clock.kind], sm_engine.clock.reason);
     sm_about of = about();
     of.clock = clock;
+    of.waits = sm_engine.recorder->threadless ? NULL : sm_waits_told();
     return sm_output_open(output, writer, whole, &of);
 }
 

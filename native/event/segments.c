@@ -1,5 +1,14 @@
 #include "event/segments.h"
 
+#include "base/offcpu.h"
+#include "event/threads.h"
+#include "event/waits.h"
+
+#define UNTOLD_NS 25000  /* where the kernel does not tell: a stretch this long is worth the CPU clock's price */
+#define TOGETHER_NS 5000 /* longer than it takes to read both clocks */
+#define APART_NS 2000000 /* as long as the clocks may go apart */
+#define WORTH_NS 200000  /* a wait this long is worth asking what it was for */
+
 uint64_t sm_segments_seed(void) {
     bool simulated = sm_engine.clock.kind == SM_CLOCK_SIMULATED; /* then tests want the same gaps every time */
     return (simulated ? sm_simulated_ticks : sm_monotonic_ns()) ^ SM_SEED_STEP;
@@ -11,11 +20,123 @@ int32_t sm_segments_step(bool few, double ticks, double count) {
     return ticks >= count * (double)sm_engine.threshold_ticks ? SM_SEGMENT_ALWAYS : 1;
 }
 
-/* The open segment ends, so long after its beginning. */
-static sm_segment close_open(sm_thread *thread, sm_segments *segments, uint64_t now) {
-    sm_segment ended = {.owner = segments->open, .ticks = sm_ticks_since(segments->opened, now)};
+/* ---- off the CPU ---- */
+
+static uint64_t ticks_of(double ns) {
+    return (uint64_t)(ns / sm_engine.clock.ns_per_tick);
+}
+
+static int64_t own_cpu_ns(void) {
+    struct timespec used;
+    if (sm_engine.clock.kind == SM_CLOCK_SIMULATED || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) != 0)
+        return -1;
+    return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
+}
+
+/* From here on the running thread is watched anew: what was off the CPU before is known. Both clocks are read together,
+ * and again where something came in between. */
+static void watch_anew(sm_segments *segments) {
+    uint64_t before = sm_clock_read(&sm_engine.clock);
+    for (int i = 0; i < 3; i++) {
+        sm_offcpu_watch();
+        segments->cpu_ns = own_cpu_ns();
+        segments->cpu_ticks = sm_clock_read(&sm_engine.clock);
+        if (sm_ticks_since(before, segments->cpu_ticks) < ticks_of(TOGETHER_NS))
+            break;
+        before = segments->cpu_ticks;
+    }
+}
+
+/* Divides what a thread was off the CPU by what it waited for. */
+static sm_off divide(sm_thread *thread, sm_segments *segments, uint64_t ticks) {
+    sm_off off = {.all = ticks};
+    uint32_t lock = __atomic_exchange_n(&thread->looks_lock, 0, __ATOMIC_RELAXED);
+    uint32_t other = __atomic_exchange_n(&thread->looks_other, 0, __ATOMIC_RELAXED);
+    if (ticks < ticks_of(WORTH_NS))
+        return off;
+    int64_t ready = sm_waits_ready_ns();
+    if (ready > segments->ready_ns) {
+        uint64_t more = ticks_of((double)(ready - segments->ready_ns));
+        off.ready = more < ticks ? more : ticks;
+        segments->ready_ns = ready;
+    }
+    if (lock + other > 0)
+        off.lock = (uint64_t)((double)(ticks - off.ready) * lock / (lock + other));
+    return off;
+}
+
+typedef struct { /* a stretch of a thread's time, looked at when it ends */
+    uint64_t ran;
+    sm_off off;
+    uint64_t now; /* when that was done: the next begins */
+} stretch;
+
+/* A stretch of our own that took so long: all of it was off the CPU if it is longer than it can be. */
+static uint64_t at_work(uint64_t ticks) {
+    return ticks < ticks_of(TOGETHER_NS) ? 0 : ticks;
+}
+
+/* How much of the time from `then` to `now` the thread ran. What it was off the CPU in this function is told with it.
+ */
+static stretch look_back(sm_thread *thread, sm_segments *segments, uint64_t then, uint64_t now) {
+    stretch all = {.ran = sm_ticks_since(then, now), .now = now};
+    __atomic_store_n(&thread->visits, 0, __ATOMIC_RELAXED);
+    if (segments->cpu_ns < 0)
+        return all;
+    sm_offcpu_answer answer = sm_offcpu_ask();
+    bool none = answer == SM_OFFCPU_NO && sm_offcpu == SM_OFFCPU_TOLD;
+    if (none && sm_ticks_since(segments->cpu_ticks, now) < ticks_of(APART_NS))
+        return all;
+    uint64_t here = segments->opening;
+    if (!none && answer != SM_OFFCPU_YES && all.ran + here < ticks_of(UNTOLD_NS))
+        return all;
+    uint64_t since = segments->cpu_ticks;
+    int64_t cpu_since = segments->cpu_ns;
+    watch_anew(segments);
+    all.now = segments->cpu_ticks;
+    if (segments->cpu_ns < 0)
+        return all;
+    here = none ? 0 : at_work(here);
+    here += at_work(sm_ticks_since(now, all.now));
+    double used = (double)(segments->cpu_ns - cpu_since) / sm_engine.clock.ns_per_tick;
+    double off = (double)sm_ticks_since(since, all.now) - used;
+    uint64_t before = none || off <= (double)here ? 0 : (uint64_t)off - here; /* none: the clocks have drifted apart */
+    before = before < all.ran ? before : all.ran;
+    if (before + here == 0)
+        return all;
+    all.ran -= before;
+    all.off = divide(thread, segments, before + here);
+    return all;
+}
+
+void sm_segments_start(sm_thread *thread, sm_segments *segments, uint64_t seed) {
+    segments->random = seed;
+    segments->countdown = sm_gap(&segments->random);
+    segments->ready_ns = sm_waits_ready_ns();
+    __atomic_store_n(&thread->looked_at, thread->native_id, __ATOMIC_RELAXED);
+    if (thread->id > 0)
+        sm_ticker_want(); /* there is somebody to wait for */
+    watch_anew(segments);
+    segments->seen = sm_clock_read(&sm_engine.clock);
+}
+
+/* ---- segments ---- */
+
+/* A stretch is told, with what is not told yet. */
+static sm_segment told(sm_segments *segments, const stretch *all) {
+    sm_segment ended = {.kind = SM_SEGMENT_UNTIMED, .ticks = all->ran, .off = all->off};
+    sm_off_add(&ended.off, &segments->off);
+    segments->off = (sm_off){0};
+    segments->seen = all->now;
+    segments->opening = 0;
+    return ended;
+}
+
+/* The open segment ends. */
+static sm_segment close_open(sm_thread *thread, sm_segments *segments, const stretch *all) {
+    sm_segment ended = told(segments, all);
+    ended.owner = segments->open;
     segments->open = NULL;
-    segments->seen = now;
     if (segments->open_always) {
         ended.kind = SM_SEGMENT_TIMED;
         return ended;
@@ -25,32 +146,43 @@ static sm_segment close_open(sm_thread *thread, sm_segments *segments, uint64_t 
         ended.kind = SM_SEGMENT_LONG;
         return ended;
     }
+    if (ended.off.all != 0) /* what ran of it is no example of the others */
+        return ended;
     ended.kind = SM_SEGMENT_SAMPLED;
     ended.ticks = sm_ticks_since(sm_engine.sampled_extra, ended.ticks);
     return ended;
 }
 
 sm_segment sm_segments_end(sm_thread *thread, sm_segments *segments, int32_t step, uint64_t now) {
+    uint64_t then = segments->open != NULL ? segments->opened : segments->seen;
+    stretch all = look_back(thread, segments, then, now);
     if (segments->open != NULL)
-        return close_open(thread, segments, now);
-    sm_segment ended = {SM_SEGMENT_UNTIMED, NULL, sm_ticks_since(segments->seen, now)};
+        return close_open(thread, segments, &all);
+    sm_segment ended = told(segments, &all);
+    uint64_t ticks = sm_ticks_since(then, now);
+    ended.guessed = true;
     thread->rest_ticks += ended.ticks;
-    segments->seen = now;
     segments->left = segments->countdown + step; /* before this event */
-    if (segments->left == 0) {                   /* the ticker's doing; gaps have no memory, so another is as good */
-        segments->left = sm_gap(&segments->random) + 1;
-        if (ended.ticks >= sm_long_ticks()) { /* the last look was long ago: so long is the segment, see ticker.c */
-            uint64_t tick = (uint64_t)(SM_TICK_NS / sm_engine.clock.ns_per_tick);
-            ended.kind = SM_SEGMENT_LONG;
-            ended.ticks = ended.ticks > tick ? ended.ticks : tick;
-        }
-    }
+    if (segments->left != 0)
+        return ended;
+    /* The ticker's doing; gaps have no memory, so another is as good. The last look was long ago: so long is the
+     * segment, see ticker.c. */
+    double tick = SM_TICK_NS / sm_engine.clock.ns_per_tick;
+    segments->left = sm_gap(&segments->random) + 1;
+    ended.guessed = (double)ticks < tick;
+    if (ended.ticks < sm_long_ticks())
+        return ended;
+    ended.kind = SM_SEGMENT_LONG;
+    if (ended.guessed) /* it was met by chance, and stands for those that were not */
+        ended.ticks = (uint64_t)((double)ended.ticks * tick / (double)ticks);
     return ended;
 }
 
 bool sm_segments_begin(sm_thread *thread, sm_segments *segments, const sm_segment *ended, void *owner, int32_t step) {
     if (ended->owner != NULL && sm_engine_due(segments->seen)) {
         sm_engine_tick(thread);
+        if (segments->cpu_ns >= 0)
+            watch_anew(segments);
         segments->seen = sm_clock_read(&sm_engine.clock);
     }
     bool always = step == SM_SEGMENT_ALWAYS;
@@ -62,29 +194,71 @@ bool sm_segments_begin(sm_thread *thread, sm_segments *segments, const sm_segmen
     segments->countdown = 0;
     segments->open_always = always;
     segments->open = owner;
-    segments->seen = segments->opened = sm_clock_read(&sm_engine.clock);
+    segments->opened = sm_clock_read(&sm_engine.clock);
+    segments->opening = sm_ticks_since(segments->seen, segments->opened);
+    segments->seen = segments->opened;
     return true;
 }
 
 sm_segment sm_segments_close(sm_thread *thread, sm_segments *segments) {
-    sm_segment ended = close_open(thread, segments, segments->paused);
+    stretch all = {.ran = sm_ticks_since(segments->opened, segments->paused), .now = segments->paused};
+    sm_segment ended = close_open(thread, segments, &all);
     segments->countdown = segments->left > 0 ? segments->left : sm_gap(&segments->random);
     return ended;
 }
 
+/* Of any thread; -1: unknown. */
+static int64_t cpu_so_far(const sm_thread *thread) {
+    if (thread->end_ns == 0)
+        return sm_thread_cpu_ns(thread);
+    return thread->cpu_ns < 0 || thread->cpu_start_ns < 0 ? -1 : thread->cpu_start_ns + thread->cpu_ns;
+}
+
+sm_so_far sm_segments_so_far(const sm_thread *thread, const sm_segments *segments, uint64_t now) {
+    sm_so_far so_far = {0, segments->off};
+    if (segments->open == NULL || !segments->open_always || (thread->ended && thread->end_ns == 0))
+        return (sm_so_far){0};
+    if (thread->end_ns != 0) /* the recording has been stopped meanwhile */
+        now = thread->end_ticks;
+    so_far.ticks = sm_ticks_since(segments->opened, segments->pauses ? segments->paused : now);
+    int64_t cpu = cpu_so_far(thread);
+    if (cpu < 0 || segments->cpu_ns < 0 || segments->pauses)
+        return so_far;
+    double ran = (double)(cpu - segments->cpu_ns) / sm_engine.clock.ns_per_tick;
+    double more = (double)sm_ticks_since(segments->cpu_ticks, now) - ran;
+    if (more < (double)ticks_of(UNTOLD_NS)) /* another thread may be at work meanwhile */
+        return so_far;
+    uint32_t lock = __atomic_load_n(&thread->looks_lock, __ATOMIC_RELAXED);
+    uint32_t other = __atomic_load_n(&thread->looks_other, __ATOMIC_RELAXED);
+    sm_off off = {.all = more < (double)so_far.ticks ? (uint64_t)more : so_far.ticks};
+    if (lock + other > 0)
+        off.lock = (uint64_t)((double)off.all * lock / (lock + other));
+    so_far.ticks -= off.all;
+    sm_off_add(&so_far.off, &off);
+    return so_far;
+}
+
+/* What was off the CPU before the pause is moved out of the stretch at hand and told with it. */
 void sm_segments_hold(sm_thread *thread, sm_segments *segments) {
     if (segments->pauses++ > 0)
         return;
-    segments->paused = sm_clock_read(&sm_engine.clock);
-    if (segments->open == NULL && segments->paused > segments->seen) {
-        thread->rest_ticks += segments->paused - segments->seen;
-        segments->seen = segments->paused;
+    uint64_t now = sm_clock_read(&sm_engine.clock);
+    uint64_t *then = segments->open != NULL ? &segments->opened : &segments->seen;
+    stretch all = look_back(thread, segments, *then, now);
+    sm_off_add(&segments->off, &all.off);
+    segments->paused = all.now;
+    *then = all.now - all.ran;
+    if (segments->open == NULL) {
+        thread->rest_ticks += all.ran;
+        *then = all.now;
     }
 }
 
 void sm_segments_go_on(sm_segments *segments) {
     if (segments->pauses == 0 || --segments->pauses > 0)
         return;
+    if (segments->cpu_ns >= 0)
+        watch_anew(segments);
     uint64_t away = sm_clock_read(&sm_engine.clock) - segments->paused;
     segments->opened += away;
     segments->seen += away;

@@ -17,6 +17,15 @@
  * sm_segments_begin(). While a timed segment is open the countdown is 0, so that the event that ends it takes the slow
  * path too.
  *
+ * Off the CPU. A thread that waits for a lock, a disk, the interpreter, or was preempted, does not run, and what it was
+ * in the middle of took no time of the processor. Whether a stretch was undisturbed the kernel tells for nothing
+ * (base/offcpu.h). Where it was disturbed, the thread's CPU clock is read: the wall's time less the CPU's since it was
+ * read last is the time off the CPU, and it lies in this stretch, since all before was undisturbed. So the ticks of a
+ * segment are those it *ran*, and `off` has the others; a thread's sum of the latter is its wall time less its CPU
+ * time, whatever was sampled. Where the stretch is one segment, which it is wherever a wait is long (what waits is
+ * timed always, or the ticker came by), that is exact; otherwise the segment that ends is as good as any of the hundred
+ * of the stretch (`guessed`).
+ *
  * Invariant: countdown <= 0 while a segment is open, else >= 0, and 0 only from the ticker's visit to the next step.
  *
  * All of it belongs to its thread; a flush by another thread reads it with the GIL held; the ticker writes the
@@ -30,20 +39,29 @@
 
 #define SM_SEGMENT_ALWAYS 16384 /* a step that is more than any gap */
 
+typedef struct { /* ticks off the CPU, and of these, as far as it is told (event/waits.h), */
+    uint64_t all, ready, lock;
+} sm_off;
+
 typedef struct {
     int32_t countdown;
     int32_t left;     /* segments to the next sampled one, while a segment is open */
     void *open;       /* what the segment that is being timed belongs to (borrowed), or NULL */
     uint64_t opened;  /* ticks */
     uint64_t seen;    /* ticks: when the clock was read last */
+    uint64_t opening; /* ticks that went by before the segment was opened, since the one before was told */
     uint64_t paused;  /* ticks, while pauses > 0 */
     uint32_t pauses;  /* they nest */
     bool open_always; /* timed as all of its owner's, not as a sample */
     uint64_t random;
+    sm_off off;         /* before a pause, not told yet */
+    int64_t ready_ns;   /* see sm_waits_ready_ns: what it was last */
+    uint64_t cpu_ticks; /* when the thread's CPU clock was read last, and */
+    int64_t cpu_ns;     /* what it said; -1: it cannot be read */
 } sm_segments;
 
 typedef enum {
-    SM_SEGMENT_UNTIMED,
+    SM_SEGMENT_UNTIMED, /* or a sample that was disturbed */
     SM_SEGMENT_TIMED,   /* as all of its owner's are */
     SM_SEGMENT_SAMPLED, /* stands for SM_SAMPLE_PERIOD; the price of reading the clock is taken off */
     SM_SEGMENT_LONG,    /* of an owner that is not timed always: found by the ticker, or by chance as a sample */
@@ -51,16 +69,19 @@ typedef enum {
 
 typedef struct { /* what ended at an event */
     sm_segment_kind kind;
-    void *owner; /* that it was opened for; NULL: nothing was open, and it is the owner of the time at hand */
-    uint64_t ticks;
+    void *owner;    /* that it was opened for; NULL: nothing was open, and it is the owner of the time at hand */
+    uint64_t ticks; /* that it ran */
+    sm_off off;
+    bool guessed; /* off may be another segment's */
 } sm_segment;
 
-/* A thread begins. seed: another one for each thread. */
-static inline void sm_segments_start(sm_segments *segments, uint64_t seed) {
-    segments->random = seed;
-    segments->countdown = sm_gap(&segments->random);
-    segments->seen = sm_clock_read(&sm_engine.clock);
-}
+typedef struct { /* of a segment that is open */
+    uint64_t ticks;
+    sm_off off;
+} sm_so_far;
+
+/* A thread begins: the running one. seed: another one for each. */
+void sm_segments_start(sm_thread *thread, sm_segments *segments, uint64_t seed);
 
 /* The seed for the gaps of a recording's first thread; others follow at SM_SEED_STEP. */
 #define SM_SEED_STEP 0x9E3779B97F4A7C15u
@@ -91,11 +112,25 @@ bool sm_segments_begin(sm_thread *thread, sm_segments *segments, const sm_segmen
 /* Ends the open segment without an event, while the thread is held. */
 sm_segment sm_segments_close(sm_thread *thread, sm_segments *segments);
 
-/* The time since the clock was read last, of a segment that is timed always and still open; else 0. */
-static inline uint64_t sm_segments_so_far(const sm_segments *segments, uint64_t now) {
-    if (segments->open == NULL || !segments->open_always)
-        return 0;
-    return sm_ticks_since(segments->opened, segments->pauses ? segments->paused : now);
+/* Of that: waited for something of the program's own, and not for a processor or the interpreter. Only this counts when
+ * it is decided whether something is worth the clock: what waits is timed always, what was in the way is not. */
+static inline uint64_t sm_off_own(const sm_off *off) {
+    return sm_ticks_since(off->ready + off->lock, off->all);
+}
+
+/* What a segment that is timed always and still open has got so far; else nothing. Of any thread. */
+sm_so_far sm_segments_so_far(const sm_thread *thread, const sm_segments *segments, uint64_t now);
+
+static inline void sm_off_add(sm_off *to, const sm_off *more) {
+    to->all += more->all;
+    to->ready += more->ready;
+    to->lock += more->lock;
+}
+
+static inline void sm_off_take(sm_off *from, const sm_off *less) {
+    from->all -= less->all;
+    from->ready -= less->ready;
+    from->lock -= less->lock;
 }
 
 void sm_segments_hold(sm_thread *thread, sm_segments *segments);

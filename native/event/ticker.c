@@ -28,8 +28,10 @@
 #include <signal.h>
 
 #include "event/engine.h"
+#include "event/waits.h"
 
 #define AFTER_FORK_NS 100000000
+#define LOOKS 4 /* at waiting threads, in a tick: some microseconds each */
 
 static struct {
     pthread_mutex_t life;
@@ -40,6 +42,7 @@ static struct {
     pthread_cond_t wake;
     bool stop;       /* with `lock` */
     uint64_t random; /* the thread's */
+    uint32_t next;   /* of the waiting threads, from the newest: the first to be looked at; the thread's */
 } ticker = {.life = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 static uint64_t next_delay(void) {
@@ -49,11 +52,21 @@ static uint64_t next_delay(void) {
     return SM_TICK_NS / 2 + x % SM_TICK_NS;
 }
 
+/* Threads that have had no event since the last visit wait, mostly: some of them are looked at, all in turn. */
 static void tick(void) {
+    uint32_t waiting = 0, looks = 0;
     for (sm_thread *thread = __atomic_load_n(&sm_engine.threads, __ATOMIC_ACQUIRE); thread; thread = thread->next) {
-        if (__atomic_load_n(&thread->session, __ATOMIC_RELAXED) == sm_engine.session)
-            sm_engine.recorder->poke(thread);
+        if (__atomic_load_n(&thread->session, __ATOMIC_RELAXED) != sm_engine.session)
+            continue;
+        sm_engine.recorder->poke(thread);
+        if (__atomic_fetch_add(&thread->visits, 1, __ATOMIC_RELAXED) == 0 || sm_engine.recorder->threadless)
+            continue;
+        if (waiting++ >= ticker.next && looks < LOOKS) {
+            looks++;
+            sm_waits_look(thread);
+        }
     }
+    ticker.next = ticker.next + looks < waiting ? ticker.next + looks : 0;
     if (sm_engine.beside.recorder != NULL)
         sm_engine.beside.recorder->poke(NULL);
 }

@@ -26,7 +26,8 @@
     X(PROCESSES, RESUME_INSIDE, "resume_inside", REAL)                                                                 \
     X(PROCESSES, RESUME_OUTSIDE, "resume_outside", REAL)                                                               \
     X(PROCESSES, CLOCK_NS, "clock_ns", REAL)     /* cost of one reading */                                             \
-    X(PROCESSES, COST_ERROR, "cost_error", REAL) /* relative */
+    X(PROCESSES, COST_ERROR, "cost_error", REAL) /* relative */                                                        \
+    X(PROCESSES, WAITS, "waits", STR)            /* how waiting was told from running; "": it was not */
 
 #define SM_COLUMNS_THREADS(X)                                                                                          \
     X(THREADS, ID, "id", COUNT)                                                                                        \
@@ -68,7 +69,11 @@
     X(NODES, TICKED, "ticked", COUNT)       /* long segments that the ticker found */                                  \
     X(NODES, TICKED_NS, "ticked_ns", COUNT) /* their length */                                                         \
     X(NODES, FLAGS, "flags", COUNT)      /* 1 lower bound, 2 folded, 4 ran before the start, 8 still ran at the end */ \
-    X(NODES, TIMED_SQ, "timed_sq", REAL) /* ns squared; 0: not known */
+    X(NODES, TIMED_SQ, "timed_sq", REAL) /* ns squared; 0: not known */                                                \
+    X(NODES, WAIT_NS, "wait_ns", COUNT)  /* off the CPU, in addition to all of these times */                          \
+    X(NODES, WAIT_SQ, "wait_sq", REAL)   /* ns squared: of the parts of wait_ns that may be another node's */          \
+    X(NODES, READY_NS, "ready_ns", COUNT) /* of wait_ns: could have run, and had no processor */                       \
+    X(NODES, LOCK_NS, "lock_ns", COUNT)   /* of wait_ns: waited for the interpreter's lock */
 
 #define SM_COLUMNS_LOSSES(X)                                                                                           \
     X(LOSSES, ID, "id", COUNT)                                                                                         \
@@ -96,7 +101,11 @@
     X(LINES, INNER_NS, "inner_ns", REAL)   /* in what it called; already an estimate */                                \
     X(LINES, INNER_VAR, "inner_var", REAL) /* the estimate's variance, ns squared */                                   \
     X(LINES, AWAITS, "awaits", COUNT)                                                                                  \
-    X(LINES, AWAIT_NS, "await_ns", COUNT)
+    X(LINES, AWAIT_NS, "await_ns", COUNT)                                                                              \
+    X(LINES, WAIT_NS, "wait_ns", COUNT)   /* off the CPU, in addition to all of its own times */                       \
+    X(LINES, WAIT_SQ, "wait_sq", REAL)    /* as in nodes */                                                            \
+    X(LINES, READY_NS, "ready_ns", COUNT) /* of wait_ns: could have run, and had no processor */                       \
+    X(LINES, LOCK_NS, "lock_ns", COUNT)   /* of wait_ns: waited for the interpreter's lock */
 
 /* A step from one line to another: of branches, those that were taken. -N: into or out of the code that begins at line
  * N. */

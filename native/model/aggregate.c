@@ -29,6 +29,7 @@ static void link_children(const sm_aggregate_input *in, const walk *w) {
 static void add_total(const sm_aggregate_input *in, const sm_aggregates *out, double *squares, size_t n) {
     int64_t f = in->function[n];
     out->total[f] += in->total[n];
+    out->total_wait[f] += in->total_wait[n];
     out->total_error[f] += in->total_error[n]; /* added linearly: an upper bound */
     squares[f] += in->total_square[n];         /* another one, better for many nodes */
 }
@@ -77,7 +78,7 @@ int sm_aggregate(const sm_aggregate_input *in, const sm_aggregates *out) {
         out->node_flags[in->function[n]] |= in->flags[n];
     }
     for (size_t f = 0; f < in->functions; f++) {
-        out->total[f] = out->total_error[f] = 0;
+        out->total[f] = out->total_error[f] = out->total_wait[f] = 0;
     }
     link_children(in, &w);
     walk_totals(in, out, &w, squares);

@@ -5,21 +5,31 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SM_SUM_CALLS, SM_SUM_RESUMES, SM_SUM_EXCEPTIONS, SM_SUM_AWAITS, SM_SUM_AWAIT_NS, SM_SUMS };
+enum {
+    SM_SUM_CALLS,
+    SM_SUM_RESUMES,
+    SM_SUM_EXCEPTIONS,
+    SM_SUM_AWAITS,
+    SM_SUM_AWAIT_NS,
+    SM_SUM_WAIT_NS,
+    SM_SUM_READY_NS,
+    SM_SUM_LOCK_NS,
+    SM_SUMS
+};
 
 /* All borrowed and sound (see estimate.h). */
 typedef struct {
     size_t nodes, functions;
     const int64_t *parent, *function, *flags;
     const int64_t *summed[SM_SUMS]; /* node columns */
-    const double *total, *total_error, *total_square;
+    const double *total, *total_error, *total_square, *total_wait;
 } sm_aggregate_input;
 
 /* `functions` values each, allocated by the caller. */
 typedef struct {
     int64_t *summed[SM_SUMS];
     int64_t *node_flags; /* or of its nodes' flags */
-    double *total, *total_error;
+    double *total, *total_error, *total_wait;
 } sm_aggregates;
 
 /* The total of a function is that of its outermost nodes: those without an ancestor of the same function.

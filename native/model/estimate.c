@@ -32,6 +32,10 @@
  * `ticked`, `ticked_ns`. They are in addition to the rest, which leaves them out. Each tick is a Poisson-like hit that
  * stands for at most a tick's distance, or the end of a segment known but for that: so its error is one such distance.
  *
+ * Off the CPU. What a thread waited is known exactly (native/event/segments.h), is in none of the above, and is added
+ * to own and total times. Only whose it was may be doubtful: `wait_sq` sums the squares of what was given to a node
+ * because it was the next to be looked at, and a standard deviation of that is taken for granted.
+ *
  * A node's share. Few samples fall on a small node, so its mean is drawn towards its function's: (sampled_ns + SHRINK
  * * mean) / (sampled + SHRINK). Eight samples' weight is where, for the spread of real functions (about their mean),
  * the error of a node's own mean falls below a third of it. The nodes are then scaled so that they sum up to the
@@ -69,6 +73,7 @@ typedef struct {
     double sampled, sampled_ns, square; /* the sample's sums */
     double timed, timed_ns, timed_sq;   /* the exact part */
     double ticked, ticked_ns;           /* long segments */
+    double wait_ns, wait_sq;            /* off the CPU, in addition to the others */
     double mean, deviation;             /* of a segment of the rest */
     double error;                       /* 95 % half-width of rest * mean, in ns */
     double weight;                      /* sum over nodes of rest * shrunk mean: what the scaling is taken from */
@@ -158,6 +163,8 @@ static void fill_pools(work *w) {
         p->timed_sq += in->timed_sq[n];
         p->ticked += (double)in->ticked[n];
         p->ticked_ns += (double)in->ticked_ns[n];
+        p->wait_ns += (double)in->wait_ns[n];
+        p->wait_sq += in->wait_sq[n];
         p->overhead += w->overhead[n];
     }
 }
@@ -285,7 +292,7 @@ static void estimate_own(work *w) {
     }
     for (size_t n = 0; n < in->nodes; n++) {
         const pool *p = &w->pools[w->pool_of[n]];
-        own[n] = p->positive > 0 ? own[n] * (p->own / p->positive) : 0;
+        own[n] = (p->positive > 0 ? own[n] * (p->own / p->positive) : 0) + (double)in->wait_ns[n];
     }
 }
 
@@ -312,7 +319,7 @@ static void estimate_errors(work *w) {
         double reading = cost->clock_ns[process] * sqrt((double)in->timed[n]);
         double calibration = cost->cost_error[process] * w->overhead[n];
         double ticks = tick_error((double)in->ticked[n], (double)in->ticked_ns[n]);
-        double independent = alone + reading * reading + ticks * ticks;
+        double independent = alone + reading * reading + ticks * ticks + 4 * in->wait_sq[n];
         w->out->own_error[n] = sqrt(shared * shared + independent) + calibration;
         /* shared * p->error, not its square: summed over nodes of one function this is never less than the square of
          * the sum */
@@ -333,10 +340,13 @@ static int estimate_totals(work *w) {
     }
     memcpy(linear, out->own_error, in->nodes * sizeof *linear);
     memcpy(out->total, out->own, in->nodes * sizeof *linear);
+    for (size_t n = 0; n < in->nodes; n++)
+        out->total_wait[n] = (double)in->wait_ns[n];
     for (size_t n = in->nodes; n-- > 0;) {
         int64_t parent = in->parent[n];
         if (parent >= 0) {
             out->total[parent] += out->total[n];
+            out->total_wait[parent] += out->total_wait[n];
             out->total_square[parent] += out->total_square[n];
             calibration[parent] += calibration[n];
             linear[parent] += linear[n];
@@ -363,11 +373,11 @@ static void estimate_functions(work *w) {
         const pool *p = &w->pools[i];
         double reading = cost->clock_ns[p->process] * sqrt(p->timed);
         double ticks = tick_error(p->ticked, p->ticked_ns);
-        double error =
-            sqrt(p->error * p->error + reading * reading + ticks * ticks) + cost->cost_error[p->process] * p->overhead;
+        double sampling = p->error * p->error + reading * reading + ticks * ticks + 4 * p->wait_sq;
+        double error = sqrt(sampling) + cost->cost_error[p->process] * p->overhead;
         double *sum = &out->function_own_error[p->function];
         *sum = sqrt(*sum * *sum + error * error); /* processes are independent of one another */
-        out->function_own[p->function] += p->own;
+        out->function_own[p->function] += p->own + p->wait_ns;
     }
 }
 

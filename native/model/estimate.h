@@ -19,6 +19,8 @@ typedef struct {
     const int64_t *parent, *thread, *function, *calls, *resumes, *timed, *timed_ns, *sampled, *sampled_ns;
     const int64_t *ticked, *ticked_ns;
     const double *sampled_sq, *timed_sq;
+    const int64_t *wait_ns; /* off the CPU, in addition to the others */
+    const double *wait_sq;
     const int64_t *function_kind;
     const int64_t *thread_process, *thread_rest;
     sm_costs costs;
@@ -26,7 +28,8 @@ typedef struct {
 
 /* `nodes` or `functions` values each, allocated by the caller. ns; errors are 95 % half-widths. */
 typedef struct {
-    double *own, *own_error, *total, *total_error;
+    double *own, *own_error, *total, *total_error; /* of the wall */
+    double *total_wait;                            /* of total: off the CPU */
     double *total_square; /* additive bound of the squared error of the total; what sums over nodes use */
     int64_t *depth;
     double *function_own, *function_own_error;

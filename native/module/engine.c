@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/offcpu.h"
 #include "compat/runtime.h"
 #include "event/engine.h"
 #include "module/filter.h"
@@ -334,6 +335,15 @@ static PyObject *advance_clock(PyObject *Py_UNUSED(module), PyObject *ns) {
     Py_RETURN_NONE;
 }
 
+static PyObject *limit_offcpu(PyObject *Py_UNUSED(module), PyObject *most) {
+    long kind = PyLong_AsLong(most);
+    if (kind == -1 && PyErr_Occurred())
+        return NULL;
+    return PyLong_FromLong(sm_offcpu_limit(kind <= 0   ? SM_OFFCPU_UNTOLD
+                                           : kind == 1 ? SM_OFFCPU_PREEMPTION
+                                                       : SM_OFFCPU_TOLD));
+}
+
 static PyMethodDef functions[] = {
     {"start", (PyCFunction)(void (*)(void))engine_start, METH_VARARGS | METH_KEYWORDS,
      "Start recording. RuntimeError says in a plain sentence why that cannot be."},
@@ -353,6 +363,8 @@ static PyMethodDef functions[] = {
     {"cover_file", cover_file, METH_NOARGS, "The same of the coverage recorder's file."},
     {"clock_info", engine_clock_info, METH_NOARGS, "The clock that would be taken."},
     {"check", engine_check, METH_NOARGS, "Whether the recorder's structures are consistent (for tests)."},
+    {"_limit_offcpu", limit_offcpu, METH_O,
+     "Tell less of waiting than the kernel does, from 0 to 2, and return what is told now (for tests)."},
     {"_advance_clock", advance_clock, METH_O, "Move the simulated clock (for tests)."},
     {NULL, NULL, 0, NULL},
 };

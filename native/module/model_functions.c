@@ -126,6 +126,8 @@ static void take_estimate_input(views *v, PyObject *tables, sm_estimate_input *i
     in->sampled_ns = take(v, table, "nodes", "sampled_ns", 'q', &nodes);
     in->sampled_sq = take(v, table, "nodes", "sampled_sq", 'd', &nodes);
     in->timed_sq = take(v, table, "nodes", "timed_sq", 'd', &nodes);
+    in->wait_ns = take(v, table, "nodes", "wait_ns", 'q', &nodes);
+    in->wait_sq = take(v, table, "nodes", "wait_sq", 'd', &nodes);
     in->ticked = take(v, table, "nodes", "ticked", 'q', &nodes);
     in->ticked_ns = take(v, table, "nodes", "ticked_ns", 'q', &nodes);
     in->function_kind = take(v, table_of(v, tables, "functions"), "functions", "kind", 'q', &functions);
@@ -156,6 +158,7 @@ static PyObject *core_estimate(PyObject *module, PyObject *tables) {
         {"total_ns", fresh(&v, n), n, 'd'},        {"total_error_ns", fresh(&v, n), n, 'd'},
         {"total_square", fresh(&v, n), n, 'd'},    {"depth", fresh(&v, n), n, 'q'},
         {"function_own_ns", fresh(&v, f), f, 'd'}, {"function_own_error_ns", fresh(&v, f), f, 'd'},
+        {"total_wait_ns", fresh(&v, n), n, 'd'},
     };
     sm_estimates out = {
         .own = outputs[0].memory,
@@ -166,6 +169,7 @@ static PyObject *core_estimate(PyObject *module, PyObject *tables) {
         .depth = outputs[5].memory,
         .function_own = outputs[6].memory,
         .function_own_error = outputs[7].memory,
+        .total_wait = outputs[8].memory,
     };
     if (!v.failed) {
         int done;
@@ -186,7 +190,8 @@ static PyObject *core_aggregate(PyObject *module, PyObject *arguments) {
     if (!PyArg_ParseTuple(arguments, "OOn:aggregate", &nodes, &estimated, &functions)) {
         return NULL;
     }
-    static const char *const summed[SM_SUMS] = {"calls", "resumes", "exceptions", "awaits", "await_ns"};
+    static const char *const summed[SM_SUMS] = {"calls",    "resumes", "exceptions", "awaits",
+                                                "await_ns", "wait_ns", "ready_ns",   "lock_ns"};
     views v = {0};
     sm_aggregate_input in = {0};
     Py_ssize_t rows = -1;
@@ -198,6 +203,7 @@ static PyObject *core_aggregate(PyObject *module, PyObject *arguments) {
     }
     in.total = take(&v, estimated, "estimated", "total_ns", 'd', &rows);
     in.total_error = take(&v, estimated, "estimated", "total_error_ns", 'd', &rows);
+    in.total_wait = take(&v, estimated, "estimated", "total_wait_ns", 'd', &rows);
     in.total_square = take(&v, estimated, "estimated", "total_square", 'd', &rows);
     if (!v.failed && functions < 0) {
         PyErr_SetString(PyExc_ValueError, "aggregate(): a negative number of functions");
@@ -208,7 +214,7 @@ static PyObject *core_aggregate(PyObject *module, PyObject *arguments) {
         in.nodes = (size_t)rows;
         in.functions = (size_t)functions;
     }
-    output outputs[SM_SUMS + 3];
+    output outputs[SM_SUMS + 4];
     sm_aggregates out;
     for (int s = 0; s < SM_SUMS; s++) {
         outputs[s] = (output){summed[s], fresh(&v, functions), functions, 'q'};
@@ -217,6 +223,7 @@ static PyObject *core_aggregate(PyObject *module, PyObject *arguments) {
     outputs[SM_SUMS] = (output){"node_flags", out.node_flags = fresh(&v, functions), functions, 'q'};
     outputs[SM_SUMS + 1] = (output){"total_ns", out.total = fresh(&v, functions), functions, 'd'};
     outputs[SM_SUMS + 2] = (output){"total_error_ns", out.total_error = fresh(&v, functions), functions, 'd'};
+    outputs[SM_SUMS + 3] = (output){"total_wait_ns", out.total_wait = fresh(&v, functions), functions, 'd'};
     if (!v.failed) {
         int done;
         Py_BEGIN_ALLOW_THREADS done = sm_aggregate(&in, &out);
@@ -225,7 +232,7 @@ static PyObject *core_aggregate(PyObject *module, PyObject *arguments) {
             v.failed = 1;
         }
     }
-    PyObject *result = outputs_dict(module, &v, outputs, SM_SUMS + 3);
+    PyObject *result = outputs_dict(module, &v, outputs, SM_SUMS + 4);
     release(&v);
     return result;
 }
@@ -349,7 +356,8 @@ static PyObject *core_take(PyObject *module, PyObject *arguments) {
 static PyMethodDef model_functions[] = {
     {"estimate", core_estimate, METH_O,
      "estimate(tables) -> dict\n\nOwn and total times with errors of nodes (own_ns, own_error_ns, total_ns, "
-     "total_error_ns, total_square, depth) and own times of functions (function_own_ns, function_own_error_ns)."},
+     "total_error_ns, total_square, total_wait_ns, depth) and own times of functions (function_own_ns, "
+     "function_own_error_ns)."},
     {"aggregate", core_aggregate, METH_VARARGS,
      "aggregate(nodes, estimated, functions) -> dict\n\nSums over each function's nodes, and its total time."},
     {"combine", core_combine, METH_VARARGS,

@@ -11,10 +11,28 @@
 
 /* A function is timed always while little is known of it, or while its mean segment is worth the clock. */
 static int32_t step_for(const sm_tree_function *function) {
-    double ticks = function->timed_ticks + function->sampled_ticks * SM_SAMPLE_PERIOD;
+    double ticks = function->timed_ticks + function->sampled_ticks * SM_SAMPLE_PERIOD + function->waited;
     double count = (double)function->timed + (double)function->sampled * SM_SAMPLE_PERIOD;
     bool few = function->function->kind == SM_SYNTHETIC || function->timed + function->sampled < SM_TREE_FIRST;
     return sm_segments_step(few, ticks, count);
+}
+
+/* The thread was off the CPU. */
+static void note_off(sm_node *node, const sm_segment *ended) {
+    sm_tree_function *function = sm_rest(node)->function;
+    uint64_t own = sm_off_own(&ended->off);
+    if (!ended->guessed && ended->ticks + own > function->longest)
+        function->longest = ended->ticks + own;
+    function->waited += (double)own;
+    node->step = function->step = step_for(function);
+    sm_node_wait *wait = sm_node_waits(node);
+    if (wait == NULL) {
+        sm_engine.lost_memory++;
+        return;
+    }
+    sm_off_add(&wait->off, &ended->off);
+    if (ended->guessed)
+        wait->guessed_sq += (double)ended->off.all * (double)ended->off.all;
 }
 
 /* A segment of a node has ended. */
@@ -58,6 +76,8 @@ void sm_tree_clock(sm_thread *thread, sm_node *from, uint64_t now) {
     sm_node *of = ended.owner != NULL ? ended.owner : from;
     if (ended.kind != SM_SEGMENT_UNTIMED && (ended.owner != NULL || of->parent != NULL))
         account(of, &ended);
+    if (SM_UNLIKELY(ended.off.all != 0) && of->parent != NULL)
+        note_off(of, &ended);
     node->step = sm_rest(node)->function->step;
     (void)sm_segments_begin(thread, &tree->segments, &ended, node, node->step);
 }
@@ -292,7 +312,7 @@ void sm_tree_site_off(sm_thread *thread, const void *caller, const void *key, Py
     /* With an event less, the caller's segments are other ones from now on: learn anew how long they are. */
     sm_tree_function *known = sm_rest(tree->node)->function;
     known->timed = known->sampled = 0;
-    known->timed_ticks = known->sampled_ticks = 0.0;
+    known->timed_ticks = known->sampled_ticks = known->waited = 0.0;
     known->step = tree->node->step = step_for(known);
 }
 
@@ -352,7 +372,7 @@ static bool thread_start(sm_thread *thread) {
     if (tree->root == NULL)
         return false;
     tree->node = tree->root;
-    sm_segments_start(&tree->segments, sm_tree.gaps += SM_SEED_STEP);
+    sm_segments_start(thread, &tree->segments, sm_tree.gaps += SM_SEED_STEP);
     return true;
 }
 
@@ -363,6 +383,8 @@ static void thread_end(sm_thread *thread) {
     if (open != NULL && tree->segments.open_always && open != tree->root) {
         sm_segment ended = sm_segments_close(thread, &tree->segments);
         account(open, &ended);
+        if (ended.off.all != 0)
+            note_off(open, &ended);
     }
     tree->segments.open = NULL;
     tree->node = tree->root;

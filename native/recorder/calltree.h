@@ -43,7 +43,7 @@ typedef struct sm_tree_thread { /* of the current thread only, but read by a flu
     sm_segments segments;
     sm_node *root, *folded;
     struct sm_tree_thread *store; /* where its paths are made: its own, or those of the group it is folded into */
-    uint64_t credit;              /* ticks, while it is saved: of the open segment, added to its node */
+    sm_so_far credit;             /* while it is saved: of the open segment, added to its node */
     struct sm_tree_chunk *chunks;
     unsigned char *block; /* what is left of the newest block of chunks */
     uint32_t block_left;

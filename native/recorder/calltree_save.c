@@ -36,6 +36,13 @@ static void save_node(sm_output *output, const sm_thread *thread, const sm_node 
     row[SM_NODES_AWAITS] = rest->awaits;
     row[SM_NODES_AWAIT_NS] = (int64_t)to_ns((double)rest->await_ticks);
     row[SM_NODES_FLAGS] = rest->flags & FLAGS_KEPT;
+    if (rest->waits != 0) {
+        const sm_node_wait *wait = &sm_tree.waits[rest->waits];
+        row[SM_NODES_WAIT_NS] = (int64_t)to_ns((double)wait->off.all);
+        row[SM_NODES_READY_NS] = (int64_t)to_ns((double)wait->off.ready);
+        row[SM_NODES_LOCK_NS] = (int64_t)to_ns((double)wait->off.lock);
+        reals[SM_NODES_WAIT_SQ] = to_ns(to_ns(wait->guessed_sq));
+    }
     sm_writer_row(output->writer, SM_NODES, row, reals);
 }
 
@@ -46,8 +53,9 @@ int64_t sm_calltree_number(const sm_node *node) {
 
 /* What a node's counters add up to: it grows with every change, so an equal sum means an unchanged node. */
 static uint32_t changes(const sm_node *node, const sm_node_rest *rest) {
+    uint32_t waited = rest->waits != 0 ? (uint32_t)sm_tree.waits[rest->waits].off.all : 0;
     return node->calls + node->resumes + rest->exceptions + (uint32_t)rest->timed + rest->sampled + rest->ticked +
-           rest->awaits + ((rest->flags & ~(uint32_t)SM_NODE_OPEN) << 24) + 1;
+           rest->awaits + waited + ((rest->flags & ~(uint32_t)SM_NODE_OPEN) << 24) + 1;
 }
 
 void sm_tree_mark(sm_node *node, bool running) {
@@ -72,14 +80,26 @@ void sm_tree_mark_running(sm_thread *thread, bool running) {
 static void credit_open(sm_thread *thread, uint64_t now, bool on) {
     sm_tree_thread *tree = sm_tree_of(thread);
     if (on)
-        tree->credit = thread->ended ? 0 : sm_segments_so_far(&tree->segments, now);
-    if (tree->credit == 0)
+        tree->credit = sm_segments_so_far(thread, &tree->segments, now);
+    sm_node_wait *wait = tree->credit.off.all != 0 ? sm_node_waits(tree->segments.open) : NULL;
+    if (wait == NULL)
+        tree->credit.off = (sm_off){0}; /* or there was no memory for it */
+    if (tree->credit.ticks + tree->credit.off.all == 0)
         return;
     sm_node_rest *rest = sm_rest(tree->segments.open);
-    rest->flags = on ? rest->flags | SM_NODE_OPEN : rest->flags & ~(uint32_t)SM_NODE_OPEN;
-    rest->timed_ticks = on ? rest->timed_ticks + tree->credit : rest->timed_ticks - tree->credit;
+    if (on) {
+        rest->flags |= SM_NODE_OPEN;
+        rest->timed_ticks += tree->credit.ticks;
+    } else {
+        rest->flags &= ~(uint32_t)SM_NODE_OPEN;
+        rest->timed_ticks -= tree->credit.ticks;
+    }
+    if (wait != NULL && on)
+        sm_off_add(&wait->off, &tree->credit.off);
+    else if (wait != NULL)
+        sm_off_take(&wait->off, &tree->credit.off);
     if (!on)
-        tree->credit = 0;
+        tree->credit = (sm_so_far){0};
 }
 
 static void mark_all(uint64_t now, bool on) {

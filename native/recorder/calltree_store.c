@@ -300,6 +300,23 @@ void sm_tree_free_stacks(sm_tree_thread *tree) {
     tree->fold_count = tree->fold_size = tree->parked_count = tree->parked_size = 0;
 }
 
+sm_node_wait *sm_node_waits(sm_node *node) {
+    sm_node_rest *rest = sm_rest(node);
+    if (rest->waits != 0)
+        return &sm_tree.waits[rest->waits];
+    if (sm_tree.waits_count + 1 >= sm_tree.waits_size) {
+        uint32_t size = sm_tree.waits_size ? sm_tree.waits_size * 2 : 64;
+        sm_node_wait *grown = sm_realloc(sm_tree.waits, size * sizeof *grown);
+        if (grown == NULL)
+            return NULL;
+        sm_tree.waits = grown;
+        sm_tree.waits_size = size;
+    }
+    rest->waits = ++sm_tree.waits_count;
+    sm_tree.waits[rest->waits] = (sm_node_wait){{0}, 0};
+    return &sm_tree.waits[rest->waits];
+}
+
 static void free_thread(sm_tree_thread *tree) {
     for (sm_tree_chunk *chunk = tree->chunks, *next; chunk != NULL; chunk = next) {
         next = chunk->next;
@@ -320,6 +337,7 @@ void sm_tree_free(void) {
         sm_free(sm_tree.tables[i]);
     sm_free(sm_tree.tables);
     sm_tree_bounds_free();
+    sm_free(sm_tree.waits);
     memset(&sm_tree, 0, sizeof sm_tree);
 }
 

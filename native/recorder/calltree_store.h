@@ -12,6 +12,7 @@ typedef struct sm_tree_function { /* what the recorder knows of a function; shar
     int32_t step;      /* what its nodes' step should be; they follow when they are next timed */
     uint64_t timed, sampled;
     double timed_ticks, sampled_ticks;
+    double waited;    /* ticks: see sm_off_own */
     uint64_t longest; /* ticks */
     bool sites_off;   /* it has a place that no longer tells which C function it calls: see calltree_bounds.c */
 } sm_tree_function;
@@ -35,7 +36,13 @@ typedef struct { /* a node's cold part */
     uint32_t calls_high, resumes_high; /* sm_node's are modulo 2^32 */
     uint32_t exceptions, sampled, ticked, awaits, id, saved, flags;
     uint32_t before; /* entries, modulo 2^32, before its function had a place switched off */
+    uint32_t waits;  /* number of its sm_node_wait; 0: it has never been seen off the CPU */
 } sm_node_rest;
+
+typedef struct { /* of the few nodes that wait */
+    sm_off off;
+    double guessed_sq; /* ticks squared: of those that may be another node's */
+} sm_node_wait;
 
 #define SM_TREE_CHUNK 65536
 #define SM_TREE_BLOCK 16 /* chunks that are allocated together: a large alignment costs a page */
@@ -80,6 +87,8 @@ typedef struct {
     uint64_t folded;      /* calls counted in buckets */
     sm_children **tables; /* by sm_node.more, from 1 */
     uint32_t tables_size, tables_count;
+    sm_node_wait *waits; /* by sm_node_rest.waits, from 1 */
+    uint32_t waits_size, waits_count;
     uint64_t gaps; /* seeds of the threads' random gaps */
 } sm_tree_state;
 
@@ -102,6 +111,7 @@ sm_node *sm_node_child(sm_node *parent, const void *key); /* NULL: none */
 sm_node *sm_node_rekey(sm_node *parent, const void *key, const sm_tree_function *function);
 void sm_node_forget_key(sm_node *node);
 bool sm_tree_check_nodes(const sm_tree_thread *tree);
+sm_node_wait *sm_node_waits(sm_node *node); /* made when missing. NULL: out of memory */
 void sm_tree_free(void);
 void sm_tree_free_stacks(sm_tree_thread *tree); /* all that it owns but its nodes */
 

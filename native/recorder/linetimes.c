@@ -15,7 +15,8 @@
 static int32_t step_for(const sm_line *line) {
     const sm_line_times *times = &line->times;
     double samples = (double)times->sampled * SM_SAMPLE_PERIOD;
-    double ticks = (double)(times->timed_ticks + times->ticked_ticks) + (double)times->sampled_ticks * SM_SAMPLE_PERIOD;
+    double ticks = (double)(times->timed_ticks + times->ticked_ticks + sm_off_own(&times->off)) +
+                   (double)times->sampled_ticks * SM_SAMPLE_PERIOD;
     double count = (double)(times->timed + times->ticked) + samples;
     return sm_segments_step(times->timed + times->sampled < SM_LINES_FIRST, ticks, count);
 }
@@ -80,14 +81,24 @@ static void account(sm_lines_thread *state, sm_line *line, const sm_segment *end
         sm_ticker_want();
 }
 
+/* Time off the CPU is a line's, and inner time of the lines below. */
+static void note_off(sm_lines_thread *state, sm_line *line, const sm_segment *ended) {
+    double off = (double)ended->off.all, square = ended->guessed ? off * off : 0.0;
+    sm_off_add(&line->times.off, &ended->off);
+    line->times.off_sq += square;
+    line->step = step_for(line);
+    add_worth(state, line, off, square);
+}
+
 void sm_lines_clock(sm_thread *thread, sm_line *to, sm_beginning how, uint64_t now) {
     assert(thread == sm_this_thread && thread->session == sm_engine.session && to != NULL);
     sm_lines_thread *state = sm_lines_of(thread);
     sm_segment ended = sm_segments_end(thread, &state->segments, to->step, now);
-    if (ended.owner != NULL)
-        account(state, ended.owner, &ended, state->open_cost);
-    else if (ended.kind == SM_SEGMENT_LONG)
-        account(state, state->top->line, &ended, 0.0);
+    if (ended.kind != SM_SEGMENT_UNTIMED)
+        account(state, ended.owner != NULL ? ended.owner : state->top->line, &ended,
+                ended.owner != NULL ? state->open_cost : 0.0);
+    if (SM_UNLIKELY(ended.off.all != 0))
+        note_off(state, ended.owner != NULL ? ended.owner : state->top->line, &ended);
     if (sm_segments_begin(thread, &state->segments, &ended, to, to->step))
         state->open_cost = sm_lines.cost[how];
 }
@@ -110,7 +121,10 @@ static void close_segment(sm_thread *thread) {
     if (state->segments.open == NULL || state->segments.pauses == 0)
         return;
     sm_segment ended = sm_segments_close(thread, &state->segments);
-    account(state, ended.owner, &ended, state->open_cost);
+    if (ended.kind != SM_SEGMENT_UNTIMED)
+        account(state, ended.owner, &ended, state->open_cost);
+    if (ended.off.all != 0)
+        note_off(state, ended.owner, &ended);
 }
 
 void sm_lines_tell_pending(sm_lines_thread *state) {
@@ -285,7 +299,7 @@ static bool thread_start(sm_thread *thread) {
     sm_lines_free_thread(state);
     if (!make_elsewhere() || !sm_lines_push(state, NULL, NULL, &sm_lines_nobodys, sm_lines.elsewhere))
         return false;
-    sm_segments_start(&state->segments, sm_lines.gaps += SM_SEED_STEP);
+    sm_segments_start(thread, &state->segments, sm_lines.gaps += SM_SEED_STEP);
     return true;
 }
 

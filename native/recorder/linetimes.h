@@ -47,6 +47,8 @@ typedef struct { /* what is measured; slow paths only */
     uint64_t sampled, sampled_ticks;
     uint64_t ticked, ticked_ticks;
     uint64_t awaits, await_ticks;
+    sm_off off;
+    double off_sq;               /* ticks squared: of what may be another line's */
     double timed_sq, sampled_sq; /* ticks squared */
     double inner, inner_var;     /* ticks, ticks squared */
 } sm_line_times;

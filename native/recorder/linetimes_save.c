@@ -8,7 +8,7 @@ static double to_ns(double ticks) {
     return sm_clock_ns(&sm_engine.clock, ticks);
 }
 
-static void save_line(sm_output *output, const sm_line *line, uint64_t extra) {
+static void save_line(sm_output *output, const sm_line *line, sm_so_far open) {
     const sm_line_times *times = &line->times;
     uint32_t number = sm_output_function_number(output, line->table->function);
     if (number == UINT32_MAX)
@@ -21,7 +21,7 @@ static void save_line(sm_output *output, const sm_line *line, uint64_t extra) {
     row[SM_LINES_HITS] = (int64_t)line->hits;
     row[SM_LINES_SEGMENTS] = (int64_t)(line->hits + line->more);
     row[SM_LINES_TIMED] = (int64_t)times->timed;
-    row[SM_LINES_TIMED_NS] = (int64_t)to_ns((double)(times->timed_ticks + extra));
+    row[SM_LINES_TIMED_NS] = (int64_t)to_ns((double)(times->timed_ticks + open.ticks));
     reals[SM_LINES_TIMED_SQ] = to_ns(to_ns(times->timed_sq));
     row[SM_LINES_SAMPLED] = (int64_t)times->sampled;
     row[SM_LINES_SAMPLED_NS] = (int64_t)to_ns((double)times->sampled_ticks);
@@ -32,25 +32,33 @@ static void save_line(sm_output *output, const sm_line *line, uint64_t extra) {
     reals[SM_LINES_INNER_VAR] = fmax(0.0, to_ns(to_ns(times->inner_var)));
     row[SM_LINES_AWAITS] = (int64_t)times->awaits;
     row[SM_LINES_AWAIT_NS] = (int64_t)to_ns((double)times->await_ticks);
+    sm_off_add(&open.off, &times->off);
+    row[SM_LINES_WAIT_NS] = (int64_t)to_ns((double)open.off.all);
+    row[SM_LINES_READY_NS] = (int64_t)to_ns((double)open.off.ready);
+    row[SM_LINES_LOCK_NS] = (int64_t)to_ns((double)open.off.lock);
+    reals[SM_LINES_WAIT_SQ] = to_ns(to_ns(times->off_sq));
     sm_writer_row(output->writer, SM_LINES, row, reals);
 }
 
 /* Grows with every change but those of inner times, which change with them or with another line's: hence `inner`. */
 static uint64_t changes(const sm_line *line) {
     const sm_line_times *times = &line->times;
-    return line->hits + line->more + times->timed + times->sampled + times->ticked + times->awaits +
+    return line->hits + line->more + times->timed + times->sampled + times->ticked + times->awaits + times->off.all +
            (uint64_t)(int64_t)times->inner + 1;
 }
 
 /* What the segments that are being timed have got so far, by line: there are as many as threads. */
-static uint64_t open_ticks(const sm_line *line, uint64_t now) {
-    uint64_t ticks = 0;
+static sm_so_far open_ticks(const sm_line *line, uint64_t now) {
+    sm_so_far all = {0, {0}};
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
         const sm_lines_thread *state = sm_lines_of(thread);
-        if (thread->session == sm_engine.session && !thread->ended && state->segments.open == line)
-            ticks += sm_segments_so_far(&state->segments, now);
+        if (thread->session != sm_engine.session || state->segments.open != line)
+            continue;
+        sm_so_far one = sm_segments_so_far(thread, &state->segments, now);
+        all.ticks += one.ticks;
+        sm_off_add(&all.off, &one.off);
     }
-    return ticks;
+    return all;
 }
 
 /* Marks the lines whose segments are open, so that not every line has to look at every thread. */
@@ -58,7 +66,7 @@ static void mark_open(bool open) {
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
         sm_lines_thread *state = sm_lines_of(thread);
         sm_line *line = state->segments.open;
-        if (thread->session == sm_engine.session && !thread->ended && line != NULL && state->segments.open_always)
+        if (thread->session == sm_engine.session && line != NULL && state->segments.open_always)
             line->is_open = open;
     }
 }
@@ -73,10 +81,13 @@ void sm_linetimes_save(sm_output *output) {
     for (sm_line_block *block = sm_lines.blocks; block != NULL; block = block->next) {
         for (uint32_t i = 0; i < block->used; i++) {
             sm_line *line = &block->lines[i];
-            uint64_t sum = changes(line), extra = line->is_open ? open_ticks(line, now) : 0;
-            if (!sm_output_all(output) && extra == 0 && sum == line->saved)
+            uint64_t sum = changes(line);
+            sm_so_far open = {0, {0}};
+            if (line->is_open)
+                open = open_ticks(line, now);
+            if (!sm_output_all(output) && open.ticks + open.off.all == 0 && sum == line->saved)
                 continue;
-            save_line(output, line, extra);
+            save_line(output, line, open);
             if (!output->whole)
                 line->saved = sum;
         }

@@ -17,7 +17,7 @@ TABLES = {
         "processes",
         (
             "id:i pid:i ppid:i host:s argv:s interpreter:s start_ns:i end_ns:i exit:s clock:s source:s python_inside:f"
-            " python_outside:f c_inside:f c_outside:f resume_inside:f resume_outside:f clock_ns:f cost_error:f"
+            " python_outside:f c_inside:f c_outside:f resume_inside:f resume_outside:f clock_ns:f cost_error:f waits:s"
         ),
     ),
     1: (
@@ -30,6 +30,7 @@ TABLES = {
         (
             "id:i parent:i thread:i function:i calls:i resumes:i exceptions:i timed:i timed_ns:i sampled:i sampled_ns:i"
             " sampled_sq:f awaits:i await_ns:i ticked:i ticked_ns:i flags:i timed_sq:f"
+            " wait_ns:i wait_sq:f ready_ns:i lock_ns:i"
         ),
     ),
     4: ("losses", "id:i kind:s count:i thread:i detail:s"),
@@ -38,6 +39,7 @@ TABLES = {
         (
             "id:i function:i line:i hits:i flags:i segments:i timed:i timed_ns:i timed_sq:f sampled:i"
             " sampled_ns:i sampled_sq:f ticked:i ticked_ns:i inner_ns:f inner_var:f awaits:i await_ns:i"
+            " wait_ns:i wait_sq:f ready_ns:i lock_ns:i"
         ),
     ),
     6: ("arcs", "id:i function:i from_line:i to_line:i hits:i flags:i"),

@@ -18,6 +18,7 @@ REAL = st.one_of(st.floats(0, 1e39), st.just(0.0))
 TEXT = st.text(st.characters(), max_size=20)
 # What is never negative; in losses only the count is
 COUNTS = {"id", "kind", "process", "thread", "function", "flags", "calls", "resumes", "exceptions", "timed", "timed_ns"}
+COUNTS |= {"wait_ns", "ready_ns", "lock_ns"}
 COUNTS |= {"rest_ns", "folded", "sampled", "sampled_ns", "ticked", "ticked_ns", "awaits", "await_ns"}
 COUNTS |= {"hits", "segments", "offset", "fell", "jumped", "context", "base"}
 COUNTS |= {

@@ -32,7 +32,7 @@ def workers(tmp_path_factory):
         pytest.skip("programs with ThreadSanitizer do not run on this kernel")
     native = ROOT / "native"
     sources = [Path(__file__).with_name("workers_harness.c"), native / "recorder" / "coverage_flush.c"]
-    sources += [native / "event" / name for name in ("ticker.c", "safepoint.c")]
+    sources += [native / "event" / name for name in ("ticker.c", "safepoint.c", "waits.c")]
     sources += [*sorted((native / "event").glob("threads*.c")), *sorted((native / "base").glob("*.c"))]
     command = [COMPILER, *FLAGS, "-Wall", "-Wextra", f"-I{native}", f"-I{headers}", "-o", str(folder / "workers")]
     # What the sources need of the interpreter is not called in what is driven here.

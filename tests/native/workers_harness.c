@@ -5,14 +5,17 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "compat/lock.h"
 #include "event/safepoint.h"
 #include "event/segments.h"
 #include "event/threads.h"
 #include "event/ticker.h"
+#include "event/waits.h"
 #include "recorder/coverage_store.h"
 
 enum { WORKERS = 4, ROUNDS = 300, FORKS = 12, PENDING = 32 };
@@ -95,6 +98,12 @@ static void run_beside_forks(void *(*worker)(void *)) {
 
 /* ---- the ticker, and the list of threads that it walks ---- */
 
+bool sm_lock_place(uintptr_t *from, uintptr_t *below) {
+    *from = (uintptr_t)&gil;
+    *below = (uintptr_t)(&gil + 1);
+    return true;
+}
+
 static void poke(sm_thread *thread) {
     if (thread != NULL)
         sm_segments_poke((sm_segments *)thread->recorder);
@@ -106,6 +115,7 @@ static void *meet_threads(void *unused) {
         sm_thread *thread = sm_thread_new_record();
         if (thread != NULL) {
             thread->native_id = (uint64_t)i;
+            __atomic_store_n(&thread->looked_at, (uint64_t)syscall(SYS_gettid), __ATOMIC_RELAXED);
             __atomic_store_n(&thread->session, sm_engine.session, __ATOMIC_RELAXED);
         }
         sm_ticker_want();
@@ -121,6 +131,7 @@ static void drive_ticker(void) {
     sm_engine.session = 1;
     sm_engine.clock.kind = SM_CLOCK_MONOTONIC;
     sm_engine.clock.ns_per_tick = 1.0;
+    sm_waits_init();
     if (sm_threads_init() < 0 || pthread_atfork(sm_ticker_before_fork, sm_ticker_after_fork, sm_ticker_forked) != 0)
         _exit(2);
     run_beside_forks(meet_threads);

@@ -31,8 +31,9 @@ KINDS = {PYTHON: "python", C: "c", SYNTHETIC: "synthetic"}
 
 _COUNTS = ("calls", "resumes", "exceptions")
 _TIMES = ("own_ns", "own_error_ns", "total_ns", "total_error_ns", "awaits", "await_ns")
-_FUNCTIONS = ("id", "kind", "module", "qualname", "file", "line", "flags", *_COUNTS, *_TIMES, "lower_bound")
-_TREE = ("id", "parent", "thread", "function", *_COUNTS, *_TIMES, "flags")
+_WAITS = ("wait_ns", "ready_ns", "lock_ns", "total_wait_ns")
+_FUNCTIONS = ("id", "kind", "module", "qualname", "file", "line", "flags", *_COUNTS, *_TIMES, *_WAITS, "lower_bound")
+_TREE = ("id", "parent", "thread", "function", *_COUNTS, *_TIMES, *_WAITS, "flags")
 _THREADS = ("id", "process", "native_id", "name", "start_ns", "end_ns", "wall_ns", "cpu_ns", "main", "folded")
 _LOSSES = ("kind", "count", "thread", "detail")
 
@@ -118,7 +119,7 @@ class _Document:
         found = {}
         for row in self._rows("processes"):
             numbers = {key: row.integer(key) for key in ("pid", "ppid", "start_ns", "end_ns")}
-            texts = {key: row.text(key) for key in ("host", "interpreter", "exit", "clock", "source")}
+            texts = {key: row.text(key) for key in ("host", "interpreter", "exit", "clock", "source", "waits")}
             columns: dict[str, Any] = {**numbers, **texts, "argv": row.texts("argv") or ""}
             found[row.integer("id")] = builder.process(**columns)
         return found
@@ -162,6 +163,7 @@ class _Document:
                 awaits=row.count("awaits"),
                 own_ns=row.count("own_ns"),
                 await_ns=row.count("await_ns"),
+                **{key: row.count(key) for key in ("wait_ns", "ready_ns", "lock_ns")},
                 flags=row.count("flags"),
             )
         return nodes

@@ -96,9 +96,15 @@ class Builder:
         own_ns: float = 0,
         awaits: int = 0,
         await_ns: int = 0,
+        wait_ns: int = 0,
+        ready_ns: int = 0,
+        lock_ns: int = 0,
         flags: int = 0,
     ) -> int:
-        """Adds a node below `parent` (-1: a root of the thread). ValueError: no such id, or a parent elsewhere."""
+        """Adds a node below `parent` (-1: a root of the thread). ValueError: no such id, or a parent elsewhere.
+
+        `wait_ns` is a part of `own_ns`, `ready_ns` and `lock_ns` are parts of `wait_ns`.
+        """
         nodes = self._rows["nodes"]
         _below("thread", thread, len(self._rows["threads"]["id"]))
         _below("function", function, len(self._rows["functions"]["id"]))
@@ -114,9 +120,12 @@ class Builder:
             calls=calls,
             resumes=resumes,
             exceptions=exceptions,
-            timed_ns=max(0, round(own_ns)),
+            timed_ns=max(0, round(own_ns) - wait_ns),
             awaits=awaits,
             await_ns=await_ns,
+            wait_ns=wait_ns,
+            ready_ns=ready_ns,
+            lock_ns=lock_ns,
             flags=flags,
         )
 

@@ -456,7 +456,10 @@ def combined(recording: Recording, threads: Iterable[int] | None = None) -> Reco
     def summed(column: memoryview, is_or: bool = False) -> memoryview:
         return memoryview(_core.sum_by({"to": to, "values": column}, rows, column.format, is_or))
 
-    times = {name: summed(estimated[name]) for name in ("own_ns", "own_error_ns", "total_ns", "total_error_ns")}
+    times = {
+        name: summed(estimated[name])
+        for name in ("own_ns", "own_error_ns", "total_ns", "total_error_ns", "total_wait_ns")
+    }
     times["total_square"] = summed(estimated["total_square"])
     times["depth"] = laid["depth"]
     for name in ("function_own_ns", "function_own_error_ns"):
@@ -465,7 +468,8 @@ def combined(recording: Recording, threads: Iterable[int] | None = None) -> Reco
     table.update(id=ints(range(rows)), parent=laid["parent"], function=laid["function"])
     table["thread"] = memoryview(array.array("q", bytes(8 * rows)))
     # Estimated anew from a file, the sums give the same own times: exact, without an error
-    table["timed_ns"] = ints(min(round(own), _LARGEST) for own in times["own_ns"].tolist())
+    own, waits = times["own_ns"].tolist(), table["wait_ns"].tolist()
+    table["timed_ns"] = ints(max(0, min(round(own - wait), _LARGEST)) for own, wait in zip(own, waits, strict=True))
     table["timed"] = _segments(table)
     for name, code in SCHEMA["nodes"]:
         if name.startswith(("sampled", "ticked")) or name == "timed_sq":

@@ -91,7 +91,18 @@ def _as_functions(tables: Tables, count: int) -> dict[str, Any]:
         "calls": lines["hits"],
         "resumes": _whole([max(0, a - b) for a, b in zip(segments, hits, strict=True)]),
     }
-    for name in ("timed", "timed_ns", "timed_sq", "sampled", "sampled_ns", "sampled_sq", "ticked", "ticked_ns"):
+    for name in (
+        "timed",
+        "timed_ns",
+        "timed_sq",
+        "sampled",
+        "sampled_ns",
+        "sampled_sq",
+        "ticked",
+        "ticked_ns",
+        "wait_ns",
+        "wait_sq",
+    ):
         nodes[name] = lines[name]
     processes = tables["processes"]
     costs = {name: _mean(processes[name].tolist()) for name in _COSTS}

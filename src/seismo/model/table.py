@@ -23,7 +23,12 @@ Numbers = memoryview
 
 
 class FunctionRow(NamedTuple):
-    """One function. Times in ns; `lower_bound` 1: it was called at least `calls` times."""
+    """One function. Times in ns; `lower_bound` 1: it was called at least `calls` times.
+
+    Own and total times are those of the wall. `wait_ns`: of the own time, off the CPU; of that, as far as this machine
+    told (`ProcessRow.waits`), `ready_ns`: it could have run and had no processor, `lock_ns`: it waited for the
+    interpreter's lock. `total_wait_ns`: of the total time, off the CPU. `await_ns` is in none of them.
+    """
 
     id: int
     kind: FunctionKind
@@ -41,11 +46,15 @@ class FunctionRow(NamedTuple):
     total_error_ns: float
     awaits: int
     await_ns: int
+    wait_ns: int
+    ready_ns: int
+    lock_ns: int
+    total_wait_ns: float
     lower_bound: int
 
 
 class NodeRow(NamedTuple):
-    """One node of the call tree: a distinct path on one thread. `parent` -1: a root. Times in ns."""
+    """One node of the call tree: a distinct path on one thread. `parent` -1: a root. Times as a function's."""
 
     id: int
     parent: int
@@ -61,6 +70,10 @@ class NodeRow(NamedTuple):
     total_error_ns: float
     awaits: int
     await_ns: int
+    wait_ns: int
+    ready_ns: int
+    lock_ns: int
+    total_wait_ns: float
     flags: NodeFlags
 
 
@@ -80,7 +93,10 @@ class ThreadRow(NamedTuple):
 
 
 class ProcessRow(NamedTuple):
-    """One process, with what its probes cost (ns a call; `cost_error` relative). `argv` is a JSON list."""
+    """One process, with what its probes cost (ns a call; `cost_error` relative). `argv` is a JSON list.
+
+    `waits`: how waiting was told from running; "": it was not.
+    """
 
     id: int
     pid: int
@@ -101,13 +117,15 @@ class ProcessRow(NamedTuple):
     resume_outside: float
     clock_ns: float
     cost_error: float
+    waits: str
 
 
 class LineRow(NamedTuple):
     """A line of a function. Times in ns, 0 in a recording that has none.
 
-    own: in the line itself and the C functions it called; inner: in Python functions that it called, under recursion
-    those of its outermost activation. `flags` 1: `hits` says only that it ran. Errors are 95 % half-widths.
+    own: in the line itself and the C functions it called, `wait_ns` of it off the CPU (as a function's); inner: in
+    Python functions that it called, under recursion those of its outermost activation. `flags` 1: `hits` says only that
+    it ran. Errors are 95 % half-widths.
     """
 
     id: int
@@ -123,6 +141,9 @@ class LineRow(NamedTuple):
     total_error_ns: float
     awaits: int
     await_ns: int
+    wait_ns: int
+    ready_ns: int
+    lock_ns: int
 
 
 class ArcRow(NamedTuple):

@@ -156,7 +156,7 @@ def image(watch: Watch, exit_: str = "", cut_short: int = 0) -> bytes:
     def add(table: str, values: list[dict[str, Any]]) -> None:
         columns: dict[str, Any] = {}
         for name, code in _core.schema()[table]:
-            given = [value.get(name, 0) for value in values]
+            given = [value.get(name, "" if code == "s" else 0) for value in values]
             if code == "s":
                 for text in given:
                     if text not in strings:
