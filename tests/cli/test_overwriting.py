@@ -52,3 +52,47 @@ def test_a_file_that_is_there(recorded, name, words, known):
 def test_what_costs_nobody_anything(recorded, target):
     (recorded / "empty.json").write_bytes(b"")
     assert seismo(recorded, "export", "profile.seismo", "-f", "json", "-o", target).returncode == 0
+
+
+WATCH = ["watch", 'call("f")', "--args"]
+
+
+@pytest.mark.parametrize("words", [["-o", "out.txt"], ["--json", "out.txt"]], ids=" ".join)
+def test_what_a_watch_writes(recorded, words):
+    path = recorded / "out.txt"
+    path.write_bytes(b"precious")
+    refused = seismo(recorded, *WATCH, *words, "app.py")
+    assert refused.returncode == 2
+    assert "--force" in refused.stderr
+    assert path.read_bytes() == b"precious"
+    for force in (["--force"], [], []):  # then it is known by its beginning
+        assert seismo(recorded, *WATCH, *words, *force, "app.py").returncode == 0
+        assert b"f" in path.read_bytes() != b"precious"
+    for others in (b"+1,2\n-3,4\n", b'{"moments": 1}\n', b"\xff" * 100):
+        path.write_bytes(others)
+        assert seismo(recorded, *WATCH, *words, "app.py").returncode == 2
+        assert path.read_bytes() == others
+
+
+def test_two_watches_do_not_write_into_one_file(recorded):
+    (recorded / "waits.py").write_text("def f(): print('READY', flush=True)\nf()\ninput()")
+    command = [sys.executable, "-m", "seismo", *WATCH, "-o", "two.txt", "waits.py"]
+    with subprocess.Popen(command, cwd=recorded, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as first:
+        assert first.stdout.readline() == "READY\n"
+        second = seismo(recorded, *WATCH, "-o", "two.txt", "app.py")
+        assert second.returncode == 2
+        assert "another run is writing into this file" in second.stderr
+        first.communicate("\n")
+    assert first.returncode == 0
+    assert "f(" in (recorded / "two.txt").read_text()
+
+
+@pytest.mark.parametrize("name", ["pstats", "json", "collapsed", "callgrind", "speedscope", "pprof"])
+def test_an_export_of_what_was_cut_short_says_so(recorded, name):
+    (recorded / "dies.py").write_text("def f(): return 1\nf()\nimport os, signal\nos.kill(os.getpid(), signal.SIGKILL)")
+    seismo(recorded, "profile", "-q", "-o", "cut.seismo", "dies.py")
+    done = seismo(recorded, "export", "cut.seismo", "-f", name, "-o", "cut.out", "--force")
+    assert done.returncode == 0
+    assert ("the end is missing" in done.stderr) == (name not in ("json", "pprof"))
+    whole = seismo(recorded, "export", "profile.seismo", "-f", name, "-o", "cut.out", "--force")
+    assert "missing" not in whole.stderr

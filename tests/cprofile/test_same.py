@@ -238,6 +238,21 @@ def test_the_command_line(words, tmp_path):
     assert ("Ordered by: call count" in out) == ("ncalls" in words)
 
 
+def test_the_command_line_overwrites_statistics_only(tmp_path):
+    """Where cProfile would write over the script itself."""
+    (tmp_path / "app.py").write_text(SCRIPT)
+    refused = command("seismo.cprofile", "-o", "app.py", "app.py", folder=tmp_path)
+    assert refused[0] == 2
+    assert "is there already and holds no statistics" in refused[2]
+    assert (tmp_path / "app.py").read_text() == SCRIPT
+    for module in ("cProfile", "seismo.cprofile", "seismo.cprofile"):
+        assert command(module, "-o", "out", "app.py", folder=tmp_path)[0] == 0
+        assert pstats.Stats(str(tmp_path / "out")).stats
+    (tmp_path / "none.py").write_text("")
+    assert command("seismo.cprofile", "-o", "out", "none.py", folder=tmp_path)[0] == 0
+    assert command("seismo.cprofile", "-o", "out", "none.py", folder=tmp_path)[0] == 0
+
+
 @pytest.mark.parametrize("words", [[], ["-s", "demo", "x"], ["-x"], ["-m"], ["missing.py"]], ids=" ".join)
 def test_a_wrong_command_line(words, tmp_path):
     ours, theirs = (command(module, *words, folder=tmp_path) for module in ("seismo.cprofile", "cProfile"))

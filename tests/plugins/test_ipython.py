@@ -175,6 +175,18 @@ def test_the_recording_can_be_kept(notebook, tmp_path):
     assert "sign" in list(seismo.open(path).functions["qualname"])
 
 
+def test_a_file_of_somebody_elses_stays(notebook, tmp_path):
+    path = tmp_path / "cell.seismo"
+    path.write_text("precious")
+    result = notebook.run(f"%seismo profile -q -o '{path}' never_run(1)")
+    assert not result.success
+    assert "--force overwrites it" in notebook.printed
+    assert path.read_text() == "precious"
+    for force in ("--force", ""):
+        assert notebook.run(f"%seismo profile -q {force} -o '{path}' sign(1)").success
+        assert "sign" in list(seismo.open(path).functions["qualname"])
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [

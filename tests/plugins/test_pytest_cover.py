@@ -186,6 +186,22 @@ def test_reports_go_where_they_are_sent(project):
     done.stdout.fnmatch_lines(["*app/calc.py*12*", "*written to dir pages*"])
 
 
+@pytest.mark.parametrize("report", ["json:it", "xml:it", "lcov:it", "html:it"])
+def test_reports_replace_reports_and_nothing_else(project, report):
+    it = project.folder / "it"
+    if report.startswith("html"):
+        it.mkdir()
+        it /= "index.html"
+    it.write_text("precious")
+    refused = project.run("--seismo-cover=app", f"--seismo-cover-report={report}")
+    assert refused.ret == pytest.ExitCode.USAGE_ERROR
+    assert "--seismo-cover-force overwrites it" in refused.stderr.str()
+    assert it.read_text() == "precious"
+    for force in (["--seismo-cover-force"], []):
+        assert project.run("--seismo-cover=app", f"--seismo-cover-report={report}", *force).ret == 0
+        assert it.read_text() != "precious"
+
+
 def test_counts(project):
     assert project.run("--seismo-cover=app", "--seismo-counts").ret == 0
     recording = project.recording

@@ -89,7 +89,7 @@ def test_a_second_run_into_it_is_refused(tmp_path):
         first.stdout.readline()
         second = seismo("profile", "-o", "a.seismo", "-c", "pass", cwd=tmp_path)
         assert second.returncode == 2
-        assert "another run is recording into this file" in second.stderr
+        assert "another run is writing into this file" in second.stderr
         first.communicate(b"\n")
     assert read(tmp_path / "a.seismo").problems == []
     assert seismo("profile", "-q", "-o", "a.seismo", "-c", "pass", cwd=tmp_path).returncode == 0

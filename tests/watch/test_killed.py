@@ -151,7 +151,7 @@ def test_a_second_watch_into_the_same_file_is_refused_while_the_first_is_on(tmp_
     path = tmp_path / "w.seismo"
     expression = 'call and qualname("work") and file("*test_killed.py")'
     with seismo.watch(expression, "count", record=path):
-        with pytest.raises(RecordingError, match="another run is recording into this file"):
+        with pytest.raises(RecordingError, match="another run is writing into this file"):
             seismo.watch(expression, "count", record=path)
         work()
     assert calls(read(path)) == {"work": 1}

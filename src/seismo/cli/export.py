@@ -71,10 +71,22 @@ def run(args: Namespace) -> int:
     if args.output and args.output != "-":
         check_free(args.output, args.force, entry.mark)
     formats.write(recording, args.output, entry.name, args.weight or "")
+    if not entry.tells_losses:
+        _say_unended(recording, args.file)
     if entry.needs_sources:
         say_settings(settings_of(recording))
         _say_problems(recording)
     return 0
+
+
+def _say_unended(recording: Recording, name: str) -> None:
+    """Says on stderr that the recording has no end, which nobody sees in what was written."""
+    from seismo.escape import printable
+    from seismo.report.facts import unended
+    from seismo.report.text import Signs
+
+    for _, sentence in unended(Signs(plain=True), (printable(name), recording)):
+        print(f"seismo: {sentence}", file=sys.stderr)
 
 
 def _say_problems(recording: Recording) -> None:

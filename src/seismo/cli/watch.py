@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from seismo.watching.watch import Watch
 
 # What of the given is not the watch's own settings.
-_NOT_SETTINGS = ("before", "output", "call", "quiet")
+_NOT_SETTINGS = ("before", "output", "call", "quiet", "force")
 
 
 def _function_name(name: str, text: str) -> str:
@@ -58,6 +58,7 @@ VERB = Verb(
             read=_function_name,
         ),
         Option("--limit", "limit", "stop watching after N matches", metavar="N", read=whole),
+        Option("--force", "force", "overwrite the file of -o or --json even if it is not known to be seismo's"),
         Option("--json", "json", "write JSON lines to FILE (-: stdout) instead of text to stderr", metavar="FILE"),
         Option("-o --output", "output", "write to FILE instead of stderr", metavar="FILE"),
         Option(
@@ -99,7 +100,7 @@ class _Run:
         VERB.check(program)
         self.stderr = _private(2)
         output = given.get("json") or given.get("output")
-        self.stream = _open(output) if output else self.stderr
+        self.stream = _open(output, "json" in given, bool(given.get("force"))) if output else self.stderr
         if given.get("pdb"):
             import pdb  # noqa: F401  for the same reason
         action = _Late() if self.call else None
@@ -239,13 +240,15 @@ def _encoding() -> str:
     return (stream.encoding if stream is not None else "") or "utf-8"
 
 
-def _open(name: str) -> TextIO | None:
-    from seismo.record.output import out_of_the_way
+def _open(name: str, json: bool, force: bool) -> TextIO | None:
+    from seismo.record.output import open_text
+    from seismo.watching import jsonlines, text
 
     if name == "-":
         return _private(1)
+    is_ours = None if force else jsonlines.is_ours if json else text.is_ours
     try:
-        fd = out_of_the_way(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666))
+        fd = open_text(name, "--json" if json else "-o", is_ours)
     except OSError as error:
         raise SeismoError(f"cannot write the output: {error.strerror or error}", name) from None
     return open(fd, "w", encoding="utf-8", errors="backslashreplace", closefd=False)

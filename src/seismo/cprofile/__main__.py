@@ -37,6 +37,8 @@ def main() -> None:
         sys.exit(2)
     sys.argv[:] = args
     outfile = None if options.outfile is None else os.path.abspath(options.outfile)  # the program may change folders
+    if outfile is not None and not _may_be_written(outfile):
+        parser.error(f"{outfile} is there already and holds no statistics: name another file with -o, or remove it")
     code, names = _load_module(args[0]) if options.module else _load_script(args[0])
     from seismo.cprofile import runctx
 
@@ -45,6 +47,23 @@ def main() -> None:
     except BrokenPipeError as error:
         sys.stdout = None  # else the interpreter complains of it once more at its end
         sys.exit(error.errno)
+
+
+def _may_be_written(path: str) -> bool:
+    """Whether nothing is lost when the statistics go there. cProfile overwrites whatever has the name of its output.
+
+    Statistics are a marshalled dict whose keys are tuples, or an empty one.
+    """
+    import os
+
+    if not os.path.isfile(path) or os.path.getsize(path) == 0:
+        return True
+    try:
+        with open(path, "rb") as file:
+            begin = file.read(2)
+    except OSError:  # the end will say it, as cProfile's does
+        return True
+    return begin[:1] in b"{\xfb" and begin[1:] in b"()0\xa8\xa9"
 
 
 def _load_module(name: str) -> tuple[str, dict[str, Any]]:

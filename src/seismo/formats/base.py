@@ -76,6 +76,7 @@ class Format:
     returns. `of` are the kinds of recordings that it is for; empty for one that holds all kinds. `needs_sources`:
     writing reads the recorded program's sources as well. `stacks` writes the stacks of a recording of objects instead
     of `writer`, weighted by one of WEIGHTS. `mark` is what the beginning of each file of ours has; empty: nothing.
+    `tells_losses`: what the recording lacks is in the file.
     """
 
     name: str
@@ -91,6 +92,7 @@ class Format:
     needs_sources: bool = False
     stacks: Callable[[Recording, ByteSink, str], None] | None = None
     mark: bytes = b""
+    tells_losses: bool = False
 
     def write(self, recording: Recording, file: ByteSink, weight: str = "") -> None:
         """Writes all of the recording that the format can hold to a file that is open for bytes.

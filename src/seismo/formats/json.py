@@ -180,4 +180,5 @@ FORMAT = Format(
     kept="processes, threads, functions, paths, counts, own and awaited times, flags, losses, objects; not the errors",
     of=(CALLS, OBJECTS),
     mark=b'{"format":"seismo"',
+    tells_losses=True,
 )

@@ -67,11 +67,12 @@ def into_stdout(binary: bool, what: str) -> ByteSink:
     return into_file(out, binary, what)
 
 
-def check_free(path: str, force: bool, mark: bytes) -> None:
+def check_free(path: str, force: bool, mark: bytes, option: str = "--force") -> None:
     """Raises FormatError where a file is that may be anybody's, unless it is to be overwritten by force.
 
     Free are a name without a file, an empty file, what is no plain file (a pipe, /dev/null), and a file of the same
     kind that we wrote: its beginning has the mark. A kind without one has no room for a word about who wrote it.
+    option: what forces it.
     """
     try:
         if force or not stat.S_ISREG(os.stat(path).st_mode):
@@ -86,7 +87,7 @@ def check_free(path: str, force: bool, mark: bytes) -> None:
         raise FormatError(
             "this file is there already, and nothing in it says that it is such a file of seismo's",
             where=path,
-            hint="--force overwrites it; or name another",
+            hint=f"{option} overwrites it; or name another",
         )
 
 

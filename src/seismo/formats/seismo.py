@@ -32,4 +32,5 @@ FORMAT = Format(
     kept="everything",
     of=(),
     mark=b"\x8fseismo\n",
+    tells_losses=True,
 )

@@ -50,13 +50,14 @@ USAGE = """seismo profile|lines|cover|refs [options] [STATEMENT]
     --types            types only, not the lines that made them: costs less
   all of them
     -o FILE            keep the recording, for `seismo report` and `seismo export`
+    --force            overwrite FILE even if it is not known to be seismo's
     -l N               rows of the table at most (default: 20)
     -q                 show no table
     -r                 the magic's result is the recording
 """
 
 # The options of each verb, with whether they take a value; several: those that may be given several times.
-COMMON = {"-o": True, "-l": True, "-q": False, "-r": False, "-h": False, "--help": False}
+COMMON = {"-o": True, "--force": False, "-l": True, "-q": False, "-r": False, "-h": False, "--help": False}
 VERBS: dict[str, dict[str, bool]] = {
     "profile": COMMON | {"--sort": True, "--where": True, "--c-functions": True},
     "lines": COMMON | {"-f": True, "-m": True},
@@ -109,6 +110,8 @@ def _magic(shell: Any, line: str, cell: str | None) -> object:
         raise UsageError(f"record what? %seismo {verb} STATEMENT, or %%seismo {verb} on a cell")
     if cell is not None and statement.strip():
         raise UsageError(f"what stands after the options has no meaning on a cell: {statement.strip()!a}")
+    if "-o" in options:
+        _check_free(options["-o"], "--force" in options)
     limit = options.get("-l", "20")
     if not limit.isdecimal() or int(limit) < 1:
         raise UsageError(f"-l cannot be {limit!a}", hint="it is a whole number above 0")
@@ -124,6 +127,14 @@ def _magic(shell: Any, line: str, cell: str | None) -> object:
         shell.compile._filename_map,
     )
     return _record(run, recorder, options)
+
+
+def _check_free(path: str, force: bool) -> None:
+    """Before the cell runs: raises FormatError where its recording would overwrite what may be anybody's."""
+    from seismo import formats
+    from seismo.formats.output import check_free
+
+    check_free(path, force, formats.for_path(path).mark)
 
 
 def _record(run: Cell, recorder: shown.Recorded, options: dict[str, Any]) -> object:

@@ -78,6 +78,8 @@ class Cover:
             )
         self.pid = os.getpid()
         self.is_worker = _is_worker()
+        if not self.is_worker:  # now, not after an hour of tests
+            pytest_reports.check(self.settings, self.reports, options.seismo_cover_force)
         self.parts = os.environ.pop(PARTS, "") if self.is_worker else ""
         self.path, output = self._output()
         try:
@@ -216,6 +218,7 @@ class Cover:
             terminalreporter.write_line(note, yellow=True)
         if self.result is not None:
             try:
+                pytest_reports.check(self.settings, self.reports, self.options.seismo_cover_force)
                 pytest_reports.write(self.result, self.reports, terminalreporter)
             except Exception as error:  # noqa: BLE001
                 terminalreporter.write_line(_words("the report is not whole", error), red=True)

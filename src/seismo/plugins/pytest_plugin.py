@@ -77,12 +77,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     add("--seismo-cover-config", dest="seismo_cover_config", metavar="FILE", help="the settings (default: as coverage)")
     add("--seismo-cover-file", dest="seismo_cover_file", metavar="FILE", help="the recording (default: cover.seismo)")
-    add(
-        "--seismo-cover-append",
-        dest="seismo_cover_append",
-        action="store_true",
-        help="add to the recording that is there",
+    flags = (
+        ("append", "add to the recording that is there"),
+        ("force", "let a report overwrite a file that is none of its kind"),
     )
+    for name, what in flags:
+        add(f"--seismo-cover-{name}", dest=f"seismo_cover_{name}", action="store_true", help=what)
     add(
         "--seismo-cover-children",
         dest="seismo_cover_children",

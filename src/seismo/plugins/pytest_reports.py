@@ -20,12 +20,13 @@ if TYPE_CHECKING:
     from seismo.model import Recording
     from seismo.report.paper import Paper
 
-# What a report is called, the format that writes it, the setting of where to, and what the user is told.
+# What a report is called, the format that writes it, the setting of where to, what the user is told, and what the
+# beginning of every such file has, whoever wrote it: a run replaces the report of the one before, and nothing else.
 FILES = {
-    "json": ("coverage-json", "json_output", "Coverage JSON written to file"),
-    "xml": ("cobertura", "xml_output", "Coverage XML written to file"),
-    "lcov": ("lcov", "lcov_output", "Coverage LCOV written to file"),
-    "data": ("coverage", "data_file", "Coverage data written to file"),
+    "json": ("coverage-json", "json_output", "Coverage JSON written to file", b'"meta"'),
+    "xml": ("cobertura", "xml_output", "Coverage XML written to file", b"<coverage"),
+    "lcov": ("lcov", "lcov_output", "Coverage LCOV written to file", b"SF:"),
+    "data": ("coverage", "data_file", "Coverage data written to file", b"SQLite format 3"),
 }
 KINDS = ("term", "term-missing", "html", *FILES, "none")
 
@@ -69,6 +70,23 @@ def wanted(texts: Sequence[str]) -> list[Wanted]:
         if kind not in ("none", ""):
             found.append(Wanted(kind, destination))
     return found
+
+
+def check(settings: Settings, reports: Sequence[Wanted], force: bool) -> None:
+    """Raises FormatError where a report would take the place of what is no report of its kind."""
+    from seismo.formats.output import check_free
+    from seismo.report.page import MARK
+
+    with chdir(settings.folder):
+        for report in reports:
+            if report.kind == "html":
+                path, mark = os.path.join(report.destination or settings.html_directory, "index.html"), MARK.encode()
+            elif report.kind in FILES:
+                path = report.destination or getattr(settings, FILES[report.kind][1])
+                mark = FILES[report.kind][3]
+            else:
+                continue
+            check_free(path, force, mark, "--seismo-cover-force")
 
 
 def settings(options: Namespace) -> Settings:
@@ -117,7 +135,7 @@ def write(result: Result, reports: Sequence[Wanted], terminal: TerminalReporter)
                 from seismo import formats
 
                 formats.covered.use(result.recording, result.settings, result.report)
-                name, setting, told = FILES[report.kind]
+                name, setting, told, _ = FILES[report.kind]
                 path = report.destination or getattr(result.settings, setting)
                 formats.write(result.recording, path, name)
                 paper.line(f"{told} {path}")

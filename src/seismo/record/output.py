@@ -22,10 +22,13 @@ from seismo.originals import builtins as __builtins__  # type: ignore[no-redef] 
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from seismo.record.children import Life
 
 SUFFIX = ".seismo"
 MAGIC = b"\x8fseismo\n"
+_TEXT = 4096  # bytes by which a text file is known
 _ATTEMPTS = 100
 _TOP = 1024  # the kernel's table of descriptors grows with the highest: no further than it usually is
 
@@ -44,7 +47,7 @@ class Output:
         self.path = os.path.join(_folder(), path)
         self.life: Life | None = None
         try:
-            fd, self.fresh = _open(self.path, exclusive, option)
+            fd, self.fresh = _open(self.path, exclusive, option, _guard)
             self.fd = out_of_the_way(fd)
         except FileExistsError:
             raise
@@ -117,11 +120,29 @@ class Output:
         return ""
 
 
-def _open(path: str, exclusive: bool, option: str) -> tuple[int, bool]:
+def open_text(path: str, option: str, is_ours: Callable[[bytes], bool] | None) -> int:
+    """A descriptor, out of the way, on a file for text: emptied, and locked against a second run that would mix in.
+
+    is_ours: whether what begins so may be overwritten; None: whatever is there. Raises OSError, RecordingError.
+    """
+
+    def guard(fd: int, path: str, _option: str) -> None:
+        begin = _begin_of(fd, _TEXT)
+        if is_ours is not None and begin and not is_ours(begin):
+            why = "this file is there already, and nothing in it says that seismo wrote it"
+            raise RecordingError(why, path, "--force overwrites it; or name another")
+
+    return out_of_the_way(_open(os.path.join(_folder(), path), False, option, guard, 0o666)[0])
+
+
+def _open(
+    path: str, exclusive: bool, option: str, guard: Callable[[int, str, str], None], mode: int = 0o600
+) -> tuple[int, bool]:
     """A descriptor on the emptied file, locked, and whether we made it. Raises OSError, RecordingError.
 
-    What is there already must be a recording, empty, or no plain file (/dev/stdout, a pipe). A link is followed only to
-    what is there: who may write into the folder must not choose the files that we make.
+    guard: raises where what is there already must stay; an empty file and what is no plain file (/dev/stdout, a pipe)
+    may be written. A link is followed only to what is there: who may write into the folder must not choose the files
+    that we make.
     """
     for _ in range(_ATTEMPTS):
         try:
@@ -129,7 +150,7 @@ def _open(path: str, exclusive: bool, option: str) -> tuple[int, bool]:
         except OSError:
             exclusive_flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             try:
-                fd = os.open(path, exclusive_flags, 0o600)
+                fd = os.open(path, exclusive_flags, mode)
             except FileExistsError:
                 if os.path.islink(path):
                     hint = f"name the file itself with {option}"
@@ -143,7 +164,7 @@ def _open(path: str, exclusive: bool, option: str) -> tuple[int, bool]:
             return os.open(path, os.O_WRONLY | os.O_CLOEXEC), False
         fd = _open_plain(path)
         try:
-            _guard(fd, path, option)
+            guard(fd, path, option)
             _lock(fd, path, option)
             if _identity(fd) != _identity(path):  # who had the lock has put another file in its place
                 os.close(fd)
@@ -174,7 +195,7 @@ def _lock(fd: int, path: str, option: str) -> None:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         hint = f"wait for its end, or name another file with {option}"
-        raise RecordingError("another run is recording into this file", path, hint) from None
+        raise RecordingError("another run is writing into this file", path, hint) from None
     except OSError:
         pass
 
@@ -285,12 +306,16 @@ def _folder() -> str:
 
 def _guard(fd: int, path: str, option: str) -> None:
     """Refuses to empty a file that is no recording: `seismo profile -o app.py` must not cost anybody a program."""
-    try:
-        start = os.pread(fd, len(MAGIC), 0)
-    except OSError:  # it can only be written: nobody knows what is in it
-        start = b"?" if os.stat(fd).st_size else b""
+    start = _begin_of(fd, len(MAGIC))
     if start and start != MAGIC:
         raise RecordingError("this file is there already and is no recording", path, f"give {option} another name")
+
+
+def _begin_of(fd: int, size: int) -> bytes:
+    try:
+        return os.pread(fd, size, 0)
+    except OSError:  # it can only be written: nobody knows what is in it
+        return b"?" if os.stat(fd).st_size else b""
 
 
 def _unwritable(path: str, error: OSError, option: str) -> RecordingError:

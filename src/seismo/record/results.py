@@ -48,7 +48,8 @@ class Results:
     def save(self, path: str | os.PathLike[str], format: str | None = None) -> None:  # noqa: A002
         """Writes the recording to a file, in the format that its suffix stands for, or the one that is named.
 
-        The formats are those of `seismo export --list`. FormatError: there is no such format, it does not hold
+        The formats are those of `seismo export --list`. A file that is there is replaced, as by Python's own functions
+        that write files. FormatError: there is no such format, it does not hold
         recordings of this kind, or the file cannot be written.
         """
         engine.hushed(self._save, path, format)

@@ -29,6 +29,11 @@ def encode(value: object) -> str:
     return repr(value)
 
 
+def is_ours(begin: bytes) -> bool:
+    """Whether a file that begins so holds such lines."""
+    return begin.startswith(b'{"moment": "')
+
+
 def line(match: Match) -> str:
     """One match and its line end."""
     fields = match.fields()

@@ -61,6 +61,15 @@ _STYLES = {
 }
 
 
+def is_ours(begin: bytes) -> bool:
+    """Whether a file that begins so holds such text: who speaks, or the time of a match, its sign following."""
+    first = begin.decode("utf-8", "replace").partition("\n")[0]
+    if first.startswith((f"{_SIGNS['rule']} thread ", f"{_SIGNS['rule']} task ")):
+        return True
+    time, _, rest = first.strip().partition("  ")
+    return time[:1] == "+" and time[-5:-4] == "." and bool(rest)
+
+
 class Writer:
     """Makes the text. coloured: with the terminal's colours. ascii_only: for streams that cannot write the signs."""
 
