@@ -68,7 +68,8 @@ static sm_off divide(sm_thread *thread, sm_segments *segments, uint64_t ticks) {
 typedef struct { /* a stretch of a thread's time, looked at when it ends */
     uint64_t ran;
     sm_off off;
-    uint64_t now; /* when that was done: the next begins */
+    uint64_t now;   /* when that was done: the next begins */
+    bool disturbed; /* something came in between, be it for an instant */
 } stretch;
 
 /* A stretch of our own that took so long: all of it was off the CPU if it is longer than it can be. */
@@ -92,6 +93,7 @@ static stretch look_back(sm_thread *thread, sm_segments *segments, uint64_t then
         return all;
     uint64_t since = segments->cpu_ticks;
     int64_t cpu_since = segments->cpu_ns;
+    all.disturbed = answer == SM_OFFCPU_YES;
     watch_anew(segments);
     all.now = segments->cpu_ticks;
     if (segments->cpu_ns < 0)
@@ -146,7 +148,7 @@ static sm_segment close_open(sm_thread *thread, sm_segments *segments, const str
         ended.kind = SM_SEGMENT_LONG;
         return ended;
     }
-    if (ended.off.all != 0) /* what ran of it is no example of the others */
+    if (all->disturbed || ended.off.all != 0) /* what ran of it is no example of the others */
         return ended;
     ended.kind = SM_SEGMENT_SAMPLED;
     ended.ticks = sm_ticks_since(sm_engine.sampled_extra, ended.ticks);
