@@ -7,6 +7,7 @@
 #define UNTOLD_NS 25000  /* where the kernel does not tell: a stretch this long is worth the CPU clock's price */
 #define TOGETHER_NS 5000 /* longer than it takes to read both clocks */
 #define APART_NS 2000000 /* as long as the clocks may go apart */
+#define COLD_NS 100000   /* after others had the processor: their data fills its caches */
 #define WORTH_NS 200000  /* a wait this long is worth asking what it was for */
 
 uint64_t sm_segments_seed(void) {
@@ -108,6 +109,8 @@ static stretch look_back(sm_thread *thread, sm_segments *segments, uint64_t then
         return all;
     all.ran -= before;
     all.off = divide(thread, segments, before + here);
+    if (sm_off_own(&all.off) < all.off.all / 2)
+        segments->cold = all.now + ticks_of(COLD_NS);
     return all;
 }
 
@@ -148,7 +151,8 @@ static sm_segment close_open(sm_thread *thread, sm_segments *segments, const str
         ended.kind = SM_SEGMENT_LONG;
         return ended;
     }
-    if (all->disturbed || ended.off.all != 0) /* what ran of it is no example of the others */
+    bool cold = all->now < segments->cold;
+    if (all->disturbed || ended.off.all != 0 || cold) /* what ran of it is no example of the others */
         return ended;
     ended.kind = SM_SEGMENT_SAMPLED;
     ended.ticks = sm_ticks_since(sm_engine.sampled_extra, ended.ticks);

@@ -56,6 +56,7 @@ typedef struct {
     uint64_t random;
     sm_off off;         /* before a pause, not told yet */
     int64_t ready_ns;   /* see sm_waits_ready_ns: what it was last */
+    uint64_t cold;      /* ticks: until when samples are of no use */
     uint64_t cpu_ticks; /* when the thread's CPU clock was read last, and */
     int64_t cpu_ns;     /* what it said; -1: it cannot be read */
 } sm_segments;
