@@ -162,7 +162,7 @@ class Cover(Session):
         from seismo.report.coverage import total_text
         from seismo.report.paper import paper_for
 
-        paper = paper_for(file or sys.stdout, checked(color))
+        paper = paper_for(file or sys.stdout, checked(color)).asked_by("limit=N")
         paper.line((total_text(self.analysis().totals), "strong"))
         self._show(paper, "", None)
 

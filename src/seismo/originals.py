@@ -14,3 +14,26 @@ from __future__ import annotations
 import builtins as _builtins
 
 builtins = dict(vars(_builtins))
+__builtins__ = builtins  # type: ignore[assignment]
+
+
+class Restored:
+    """A context in which the built-in names are what they were: for the end of a recording.
+
+    What writes reports, and the parts of the standard library that it uses, go by the shared names.
+    """
+
+    def __enter__(self) -> None:
+        now = vars(_builtins)
+        theirs = [(name, now.get(name, self)) for name in builtins]
+        self._theirs = [(name, value) for name, value in theirs if value is not builtins[name]]
+        for name, _ in self._theirs:
+            now[name] = builtins[name]
+
+    def __exit__(self, *_: object) -> None:
+        now = vars(_builtins)
+        for name, value in self._theirs:
+            if value is self:
+                now.pop(name, None)
+            else:
+                now[name] = value

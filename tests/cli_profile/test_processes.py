@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 
@@ -288,3 +289,40 @@ def test_a_child_that_still_runs_is_said_in_the_recording(lab):
     _, err = process.communicate()
     assert "still ran" in err
     assert [row.kind for row in lab.open().losses if row.kind.startswith("child")] == ["child-running"]
+
+
+FAILS_LATE = {
+    "busy": "file = open('tool', 'ab')  # while it is open for writing, nobody can execute it\n",
+    "audit": "def hook(event, args):\n    if event == 'os.exec': raise OSError('no')\nsys.addaudithook(hook)\n",
+}
+
+
+@pytest.mark.parametrize("why", FAILS_LATE)
+@pytest.mark.parametrize("verb", ["profile", "cover"])
+def test_an_exec_that_fails_after_it_looked_well_loses_no_children(lab, verb, why):
+    """What the children left is merged before an exec, for nobody does it afterwards; and again at the real end."""
+    folder = lab.folder
+    lab.write("leaf.py", "def leaf(): pass\nleaf()\n")
+    shutil.copy("/bin/true", folder / "tool")
+    program = (
+        "import os, subprocess, sys\n"
+        f"{FAILS_LATE[why]}"
+        "def work(): pass\n"
+        "def start(): subprocess.run([sys.executable, 'leaf.py'], check=True)\n"
+        "start(); start(); work()\n"
+        "for _ in range(2):\n"
+        "    try: os.execv('./tool', ['tool'])\n"
+        "    except OSError: work()\n"
+        "    start()\n"
+        "print('on')\n"
+    )
+    lab.write("x.py", program)
+    ended = lab.run(["-m", "seismo", verb, "--children", "-q", "-o", str(lab.recording), "x.py"])
+    assert (ended.out, ended.err, ended.status) == ("on\n", "", 0)
+    recording = lab.open()
+    assert len(recording.processes) == 5
+    assert set(recording.losses["kind"]) <= {"sites-off"}
+    if verb == "profile":
+        calls = {row.qualname: row.calls for row in recording.functions}
+        assert (calls["leaf"], calls["work"], calls["start"]) == (4, 3, 4)
+    assert sorted(path.name for path in folder.iterdir() if "r.seismo" in path.name) == ["r.seismo"]

@@ -8,6 +8,7 @@ import pytest
 
 from seismo.errors import RecordingError
 from seismo.model import Builder, DiffRow, FunctionKey, FunctionRow, NodeRow, Recording, diff, merge, read
+from seismo.model.recording import SCHEMA
 
 
 def content(recording: Recording):
@@ -278,3 +279,11 @@ def test_diff_ranks_by_the_change_in_own_time():
     assert rows[0].own_change == 300
     assert rows[-1].significant is False
     assert [(row.calls_old, row.calls_new) for row in rows] == [(10, 11), (0, 2), (1, 0), (1, 1)]
+
+
+def test_a_core_of_another_version_is_named(monkeypatch):
+    """As after an update of the sources without building them."""
+    recording = Builder().build()
+    monkeypatch.setitem(SCHEMA, "losses", [column for column in SCHEMA["losses"] if column[0] != "detail"])
+    with pytest.raises(RecordingError, match=r"native core is of another version .* knows no detail of a LossRow"):
+        recording.losses  # noqa: B018

@@ -175,6 +175,17 @@ def test_the_recording_can_be_kept(notebook, tmp_path):
     assert "sign" in list(seismo.open(path).functions["qualname"])
 
 
+@pytest.mark.parametrize("verb", ["profile", "refs"])
+def test_what_shows_more_rows_is_said_in_the_magics_own_words(notebook, verb):
+    if verb == "refs" and sys.version_info < (3, 13, 3):
+        verb = "profile"
+    assert notebook.run(
+        f"%%seismo {verb} -l 1\nimport fractions\n[sign(1), sorted([fractions.Fraction(1), 2])]"
+    ).success
+    assert "(-l N)" in notebook.text
+    assert "--limit" not in notebook.text + notebook.html
+
+
 def test_a_file_of_somebody_elses_stays(notebook, tmp_path):
     path = tmp_path / "cell.seismo"
     path.write_text("precious")

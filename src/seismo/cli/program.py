@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from seismo import model
     from seismo.record.children import Life
+    from seismo.record.gather import Taken
     from seismo.record.output import Output
     from seismo.record.run import Program
 
@@ -445,7 +446,8 @@ class Recording:
             except OSError:
                 pass  # there is no stderr: there will be no summary
         self.path = sys.path[1 if sys.path and not sys.flags.safe_path else 0 :]  # without the program's
-        process.at_end = self._end
+        process.at_end, process.went_on = self._end, self._put_back
+        self.taken: Taken | None = None
 
     def go(self) -> int:
         """Runs the program. Returns only when there is none; raises what it raises, or SystemExit at its end."""
@@ -478,6 +480,11 @@ class Recording:
                 except OSError:
                     pass
 
+    def _put_back(self) -> None:
+        """The process did not become another."""
+        if self.taken is not None:
+            self.taken.put_back(self.process.parts)
+
     def _end(self, output: Output) -> int:
         """After the recorder stopped: the file, the children's parts, the summary. Returns what the summary returns."""
         from seismo.record.output import say
@@ -487,9 +494,10 @@ class Recording:
         stderr = self.stderr if self.stderr >= 0 and stderr_is_open() else -1
         try:
             if self.process.parts:
-                from seismo.record.gather import gather
+                from seismo.record import gather
 
-                told += gather(output, self.process.parts)
+                self.taken = self.taken or gather.Taken()
+                told += gather.gather(output, self.process.parts, self.taken, not self.process.done)
             for line in told:
                 if line and stderr >= 0:
                     say(line, stderr)
@@ -508,7 +516,8 @@ class Recording:
 
 def _folder(output: Output) -> str:
     """The folder for the children's parts. Leftovers of an earlier run into the same file go with that file."""
-    from seismo.record.hook.mark import MARK, SHARED
+    from seismo.record.children import make_folder
+    from seismo.record.hook.mark import MARK
 
     folder = f"{output.path}.parts"
     if not os.path.isfile(output.path):
@@ -518,12 +527,7 @@ def _folder(output: Output) -> str:
             for name in os.listdir(folder):
                 if name.endswith((".seismo", MARK)):
                     os.unlink(os.path.join(folder, name))
-        else:
-            os.mkdir(folder, 0o700)
-        if os.geteuid() == 0:  # who gives up root's rights can still leave a mark
-            os.chmod(folder, 0o711)
-            os.makedirs(os.path.join(folder, SHARED), exist_ok=True)
-            os.chmod(os.path.join(folder, SHARED), 0o1733)
+        make_folder(folder)
     except OSError as error:
         raise RecordingError(f"cannot make the folder of the children: {error.strerror}", folder) from None
     return folder

@@ -18,6 +18,7 @@ import sys
 from seismo.cli.program import COLOR, Option, Verb, current_folder, is_terminal, run, shown_path, stderr_is_open, whole
 from seismo.errors import SeismoError, UsageError
 from seismo.escape import printable, wants_colour
+from seismo.originals import Restored
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False
@@ -169,10 +170,11 @@ class _Run:
             return
         self.done = True
         try:
-            self.watch.__exit__(None, None, None)
-            if self.pid == os.getpid():
-                self._tell()
-            self._flush()
+            with Restored():
+                self.watch.__exit__(None, None, None)
+                if self.pid == os.getpid():
+                    self._tell()
+                self._flush()
         except Exception:  # noqa: BLE001  the program has ended well: so do we
             return
 

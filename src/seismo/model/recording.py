@@ -361,5 +361,17 @@ class Recording:
 
 
 def _pick(row: Any, *sources: Mapping[str, Any]) -> dict[str, Any]:
-    """The row type's columns, each from the last source that has it."""
-    return {name: next(source[name] for source in reversed(sources) if name in source) for name in row._fields}
+    """The row type's columns, each from the last source that has it. RecordingError: none has it.
+
+    The core gives every column of its schema for every file, so it is another version's core that lacks one.
+    """
+    found = {name: source[name] for source in sources for name in row._fields if name in source}
+    missing = [name for name in row._fields if name not in found]
+    if missing:
+        raise RecordingError(
+            f"seismo's native core is of another version than the rest of seismo: it knows no {', '.join(missing)} of "
+            f"a {row.__name__}",
+            _core.__file__,
+            "install or build seismo again",
+        )
+    return {name: found[name] for name in row._fields}

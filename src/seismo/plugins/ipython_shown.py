@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from seismo.model import Recording
 
 
+MORE = "-l N"  # what shows more rows of a table
+
+
 class Recorded:
     """A session of one verb, and its table. session: a context manager with the attribute recording."""
 
@@ -57,7 +60,7 @@ class Recorded:
     def text(self) -> str:
         """The table as plain text."""
         stream = io.StringIO()
-        self.write(Paper(stream, WIDTH, Signs()))
+        self.write(Paper(stream, WIDTH, Signs()).asked_by(MORE))
         return self._named(stream.getvalue())
 
     def _named(self, text: str) -> str:
@@ -72,7 +75,7 @@ class Recorded:
 
     def _repr_html_(self) -> str:
         """The table for a notebook."""
-        paper = HtmlPaper()
+        paper = HtmlPaper().asked_by(MORE)
         self.write(paper)
         return self._named(paper.html)
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 import os
 import sys
 
+from seismo.originals import Restored
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.record import engine, reach
 from seismo.record.output import SUFFIX, Output, child_output, say
@@ -57,7 +58,7 @@ class Process:
     output: the file, None while there is none (forked, and not worth one). life: the recorder's; by default the
     engine's. parts: the folder of --children, or "". quiet: say nothing. at_end: called with the output after the
     recorder stopped; not in forked children, which only close theirs. It gives the exit status of a program that
-    itself ends with 0.
+    itself ends with 0. went_on: called when an exec failed before which at_end had been called.
     """
 
     def __init__(
@@ -77,6 +78,7 @@ class Process:
         self.exit = ""
         self.begun = self.done = self.ahead = False
         self.at_end: Callable[[Output], int] | None = None
+        self.went_on: Callable[[], None] | None = None
         self.verdict = 0
         self.close_in_child: list[int] = []  # descriptors that a child has no use for
 
@@ -102,17 +104,21 @@ class Process:
             return
         self.done = True
         try:
-            self.life.stop(self.exit if exit_ is None else exit_)
-            if self.output is None:
-                return
-            if self.at_end is not None:
-                self.verdict = self.at_end(self.output)
-                if self.verdict and self.exit == "0" and exit_ is None:
-                    _core.exit_with(self.verdict)
-            else:
-                self.output.finish(self.life)
+            with Restored():
+                self._finish(exit_)
         except BaseException as error:  # Ctrl-C, too: there is nobody left to handle it
             self.complain(f"the end of the recording failed: {type(error).__name__}: {error}")
+
+    def _finish(self, exit_: str | None) -> None:
+        self.life.stop(self.exit if exit_ is None else exit_)
+        if self.output is None:
+            return
+        if self.at_end is None:
+            self.output.finish(self.life)
+            return
+        self.verdict = self.at_end(self.output)
+        if self.verdict and self.exit == "0" and exit_ is None:
+            _core.exit_with(self.verdict)
 
     @property
     def first(self) -> bool:
@@ -129,9 +135,10 @@ class Process:
             return
         self.ahead = True
         try:
-            self.life.ahead("exec", likely)
-            if likely and self.at_end is not None:
-                self.at_end(self.output)
+            with Restored():
+                self.life.ahead("exec", likely)
+                if likely and self.at_end is not None:
+                    self.at_end(self.output)
         except BaseException as error:
             self.complain(f"the end of the recording failed: {type(error).__name__}: {error}")
 
@@ -140,6 +147,9 @@ class Process:
         if self.ahead and not self.done and self.pid == os.getpid():
             self.ahead = False
             self.life.ahead("")
+            if self.went_on is not None:
+                with Restored():
+                    self.went_on()
 
     def complain(self, text: str) -> None:
         """Says on stderr what was lost, unless the user asked for silence."""
@@ -200,6 +210,17 @@ def part(folder: str) -> Output:
         except FileExistsError:  # this process before it called exec, or the parent's parent's with a number used again
             number += 1
     return output
+
+
+def make_folder(folder: str) -> None:
+    """Makes the folder of the parts, unless it is there. Raises OSError."""
+    from seismo.record.hook.mark import SHARED
+
+    os.makedirs(folder, 0o700, exist_ok=True)
+    if os.geteuid() == 0:  # who gives up root's rights can still leave a mark
+        os.chmod(folder, 0o711)
+        os.makedirs(os.path.join(folder, SHARED), exist_ok=True)
+        os.chmod(os.path.join(folder, SHARED), 0o1733)
 
 
 def mark(folder: str, error: Exception) -> None:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from seismo.model import merge_files
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.record.children import PATIENCE
+from seismo.record.children import PATIENCE, make_folder, part
 from seismo.record.hook.mark import LINES, MARK, SHARED
-from seismo.record.output import SUFFIX
+from seismo.record.output import SUFFIX, out_of_the_way
 
 if TYPE_CHECKING:
     from typing import Any
@@ -25,13 +25,46 @@ _MARK_BYTES = 8192
 _MOST_MARKS = 1000  # that are told one by one
 
 
-def gather(output: Output, folder: str) -> list[str]:
-    """Merges the parts in the folder into the output's file and removes them. Returns what to tell the user."""
+class Taken:
+    """What has been taken out of the folder before an exec, in case that fails and the recording goes on.
+
+    The parts are one file that has no name, so that nothing stays behind when the exec succeeds.
+    """
+
+    def __init__(self) -> None:
+        self.losses: list[dict[str, Any]] = []
+        self._fd = -1
+
+    def take(self, parts: list[str], path: str) -> None:
+        """Merges the parts into a new file at the path."""
+        merge_files(parts, path)
+        self._fd = out_of_the_way(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+
+    def put_back(self, folder: str) -> None:
+        """The exec has failed: the parts are one part in the folder, which is made again if need be."""
+        make_folder(folder)
+        fd, self._fd = self._fd, -1
+        if fd < 0:
+            return
+        output = part(folder)
+        with open(fd, "rb") as taken, open(output.fd, "wb", closefd=False) as file:
+            while some := taken.read(1 << 20):
+                file.write(some)
+        output.close()
+
+
+def gather(output: Output, folder: str, taken: Taken | None = None, goes_on: bool = False) -> list[str]:
+    """Merges the parts in the folder into the output's file and removes them. Returns what to tell the user.
+
+    goes_on: the process may need them again; they are put into `taken`, whose losses are told again.
+    """
     from seismo.model import read
 
+    taken = taken or Taken()
     paths = [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(SUFFIX)]
     alive = _still_written(paths)
     losses, marks = _marks(folder)
+    losses = taken.losses + losses
     merged, told, parts = [], [], []
     for path in paths:
         if path in alive:
@@ -47,8 +80,15 @@ def gather(output: Output, folder: str) -> list[str]:
     if alive:
         told.append(f"{len(alive)} child processes still run; add their parts later: seismo merge OUT {folder}/*")
         losses.append(_loss("child-running", len(alive), folder))
+    if goes_on:
+        taken.losses = [loss for loss in losses if loss["kind"] == "child-unrecorded"]  # their marks are removed
     if parts or losses:
         result = f"{output.path}.{os.getpid()}.tmp"
+        if goes_on and parts:
+            together = f"{folder}/{os.getpid()}.tmp"
+            taken.take(parts, together)
+            parts = [together]
+            merged.append(together)
         merge_files([output.path, *parts], result, losses)
         os.replace(result, output.path)
     for path in (*merged, *marks):

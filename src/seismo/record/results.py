@@ -66,7 +66,7 @@ class Results:
     def _as_html(self) -> str:
         from seismo.report.html import HtmlPaper
 
-        paper = HtmlPaper()
+        paper = HtmlPaper().asked_by("report(limit=N)")
         self._show(paper, "", IN_NOTEBOOK)
         return paper.html
 
@@ -95,7 +95,7 @@ class Reported(Results):
 
         if limit is not None and not (type(limit) is int and limit > 0):
             raise UsageError(f"limit cannot be {limit!r}", hint="it is a whole number above 0")
-        self._show(paper_for(file or sys.stdout, checked(color)), sort, limit)
+        self._show(paper_for(file or sys.stdout, checked(color)).asked_by("limit=N"), sort, limit)
 
 
 def ordered(word: str, orders: object, what: str) -> str:

@@ -264,7 +264,7 @@ class _Section:
                 *self._name(row, max(NARROWEST_NAME, paper.width - text.cells(head) - 2)),
             )
         if len(shown) < len(rows):
-            paper.line((f"  {paper.signs.cut} {len(rows) - len(shown):,} more (--limit N)", "quiet"))
+            paper.line((f"  {paper.signs.cut} {len(rows) - len(shown):,} more ({paper.more})", "quiet"))
         if remark:
             for line in text.wrapped(remark, paper.width - 2):
                 paper.line((f"  {line}", "quiet"))

@@ -106,7 +106,7 @@ def _write(paper: Paper, title: str, places: Sequence[_Place], limit: int | None
         for line in text.wrapped(name.replace(",", ", "), paper.width - 4):
             paper.line("    ", (text.beginning(line, paper.width - 4, paper.signs), "quiet"))
     if len(shown) < len(places):
-        paper.line((f"  {paper.signs.cut} {len(places) - len(shown):,} more functions (--limit N)", "quiet"))
+        paper.line((f"  {paper.signs.cut} {len(places) - len(shown):,} more functions ({paper.more})", "quiet"))
 
 
 def _numbers(lines: Sequence[int]) -> str:

@@ -212,7 +212,7 @@ def write_functions(
         own = functions["own_ns"]
         rest = text.percent(sum(own[row] for row in rows[len(shown) :]), cells.whole_ns)
         more = text.number_of(len(rows) - len(shown), "more function")
-        paper.line((f"  {paper.signs.cut} {more}, {rest or '0 %'} of the own time (--limit N, --all)", "quiet"))
+        paper.line((f"  {paper.signs.cut} {more}, {rest or '0 %'} of the own time ({paper.more_all})", "quiet"))
 
 
 def _fitting(paper: Paper, cells: FunctionCells, rows: Sequence[int], columns: list[str]) -> list[str]:

@@ -188,7 +188,7 @@ def _numbers(file: TimedFile) -> set[int]:
 
 def _more(paper: Paper, number: int, what: str) -> None:
     if number > 0:
-        paper.line((f"  {paper.signs.cut} {text.number_of(number, 'more ' + what)} (--limit N, --all)", "quiet"))
+        paper.line((f"  {paper.signs.cut} {text.number_of(number, 'more ' + what)} ({paper.more_all})", "quiet"))
 
 
 def write_functions(paper: Paper, program: TimedProgram, view: LinesView) -> None:

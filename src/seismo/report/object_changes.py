@@ -117,7 +117,7 @@ def _write(paper: Paper, title: str, rows: Sequence[ObjectDiffRow], whole: int, 
         what = _what(row, title == "Lines", room, signs)
         paper.line(head[:at], (head[at:], style), "  ", (what, "name"))
     if len(shown) < len(rows):
-        paper.line((f"  {signs.cut} {len(rows) - len(shown):,} more (--limit N)", "quiet"))
+        paper.line((f"  {signs.cut} {len(rows) - len(shown):,} more ({paper.more})", "quiet"))
 
 
 def _row(cells: Sequence[str], widths: Sequence[int]) -> str:

@@ -87,7 +87,7 @@ def _write_survivors(paper: Paper, words: ObjectWords, leaks: Sequence[Leak], vi
         if number < len(shown) - 1:
             paper.line()
     if len(shown) < len(leaks):
-        paper.line((f"  {signs.cut} {len(leaks) - len(shown):,} more (--limit N, --all)", "quiet"))
+        paper.line((f"  {signs.cut} {len(leaks) - len(shown):,} more ({paper.more_all})", "quiet"))
     paper.flush()
 
 
@@ -160,5 +160,5 @@ def _write_born(paper: Paper, words: ObjectWords, groups: Sequence[ObjectGroup],
         paper.line(cells(row), *name_of(words, group, room))
         write_below(paper, words, group, BELOW)
     if len(shown) < len(groups):
-        paper.line((f"  {signs.cut} {len(groups) - len(shown):,} more (--limit N, --all)", "quiet"))
+        paper.line((f"  {signs.cut} {len(groups) - len(shown):,} more ({paper.more_all})", "quiet"))
     paper.flush()

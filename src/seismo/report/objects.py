@@ -305,7 +305,7 @@ def write_table(paper: Paper, words: ObjectWords, table: Table) -> None:
         if held is not None:
             write_holders(paper, held, BELOW, group.live)
     if len(shown) < len(table.rows):
-        paper.line((f"  {paper.signs.cut} {len(table.rows) - len(shown):,} more (--limit N, --all)", "quiet"))
+        paper.line((f"  {paper.signs.cut} {len(table.rows) - len(shown):,} more ({paper.more_all})", "quiet"))
     _write_others(paper, table.others)
     paper.flush()
 

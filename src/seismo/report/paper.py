@@ -7,7 +7,7 @@ sees on a screen.
 
 from __future__ import annotations
 
-from typing import TextIO
+from typing import Self, TextIO
 
 from seismo.escape import wants_colour
 from seismo.report.colours import styled
@@ -20,6 +20,8 @@ class Paper:
     """Plain text on any stream. `width`: the columns there are. `signs`: the characters that the stream can carry."""
 
     plain = True  # no colour: what colour says must be said in characters too
+    # What shows more rows of a table, and of one that can be shown whole: as who reads it would ask for it.
+    more, more_all = "--limit N", "--limit N, --all"
 
     def __init__(self, stream: TextIO, width: int, signs: Signs | None = None) -> None:
         self.stream = stream
@@ -30,6 +32,11 @@ class Paper:
         """Writes one line."""
         text = "".join(span if isinstance(span, str) else span[0] for span in spans)
         self.stream.write(text.rstrip() + "\n")
+
+    def asked_by(self, limit: str) -> Self:
+        """This paper, for who asks for more rows in these words."""
+        self.more = self.more_all = limit
+        return self
 
     def flush(self) -> None:
         """Hands on what was written: whoever waits sees the first section before the next is worked out."""

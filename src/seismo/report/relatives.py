@@ -193,7 +193,7 @@ def _write_one(
             ("(its own time)", "quiet"),
         )
     if len(shown) < len(rows):
-        paper.line((f"  {signs.cut} {len(rows) - len(shown):,} more (--limit N, --all)", "quiet"))
+        paper.line((f"  {signs.cut} {len(rows) - len(shown):,} more ({paper.more_all})", "quiet"))
     others = sum(share.total_ns for other, share in rows if other != function)
     if others > OVERLAP * (whole if callers else whole - own[0]):
         paper.line(("  shares overlap: it is called again by what it calls", "quiet"))

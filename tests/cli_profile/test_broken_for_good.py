@@ -1,0 +1,65 @@
+"""A program that replaces built-in names and never puts them back is recorded to its end, and told of, all the same."""
+
+import subprocess
+import sys
+
+import pytest
+
+from seismo.model import read
+
+NAMES = ["len", "isinstance", "print", "open", "dict", "sorted", "__import__", "type", "super", "all but raising"]
+VERBS = ["profile", "lines", "cover", *(["refs"] if sys.version_info >= (3, 13, 3) else [])]
+PROGRAM = """
+import atexit, builtins, os
+def work(): pass
+def broken(*args, **kwargs): raise SystemError("the program's own")
+for _ in range(3): work()
+names = [name for name, value in vars(builtins).items() if callable(value) and name != "SystemError"]
+names = names if NAME == "all but raising" else [NAME]
+if CHILD and os.fork() == 0:
+    vars(builtins).update(dict.fromkeys(names, broken))
+    work()
+    os._exit(0)
+if CHILD:
+    os.wait()
+atexit.register(os.write, 1, b"END\\n")
+vars(builtins).update(dict.fromkeys(names, broken))
+work()
+"""
+
+
+def run(tmp_path, verb, name, child, *words):
+    (tmp_path / "app.py").write_text(f"NAME, CHILD = {name!r}, {child}\n{PROGRAM}")
+    command = [sys.executable, "-m", "seismo", verb, "-o", "a.seismo", *words, "app.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100)
+    assert (done.returncode, done.stdout) == (0, "END\n")
+    assert "failed" not in done.stderr
+    assert "no summary" not in done.stderr
+    assert "seismo report a.seismo" in done.stderr
+    recording = read(tmp_path / "a.seismo")
+    assert recording.problems == []
+    assert "cut-short" not in list(recording.losses["kind"])
+    return recording
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_end_is_as_always(tmp_path, verb, name):
+    recording = run(tmp_path, verb, name, False)
+    if verb == "profile":
+        assert {row.qualname: row.calls for row in recording.functions}["work"] == 4
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_with_children(tmp_path, verb):
+    recording = run(tmp_path, verb, "all but raising", True, "--children")
+    assert len(recording.processes) == 2
+
+
+def test_a_watch(tmp_path):
+    (tmp_path / "app.py").write_text(f"NAME, CHILD = 'all but raising', False\n{PROGRAM}")
+    command = [sys.executable, "-m", "seismo", "watch", 'call("work")', "--count", "--record", "w.seismo", "app.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100)
+    assert (done.returncode, done.stdout) == (0, "END\n")
+    assert "4 matches" in done.stderr
+    assert {row.qualname: row.calls for row in read(tmp_path / "w.seismo").functions} == {"work": 4}
