@@ -113,6 +113,7 @@ def test_protobuf_reads_it():
         ("awaits", "count"),
         ("time", "nanoseconds"),
         ("await", "nanoseconds"),
+        ("waiting", "nanoseconds"),
     ]
     assert text[profile.default_sample_type] == "time"
     assert sum(sample.value[4] for sample in profile.sample) == sum(recording.tree["own_ns"])

@@ -139,6 +139,9 @@ class Broken:
         self._recording = samples.typical()
         self._error = error
 
+    def timed(self, times):
+        return self
+
     def __getattr__(self, name):
         if name == "losses" or (name == "tree" and not isinstance(self._error, OSError)):
             raise self._error

@@ -144,6 +144,7 @@ def doubtful():
             estimated["total_square"][row] = error**2
         changed = Recording(recording._raw, recording._strings, recording.meta)
         changed.__dict__["_estimated"] = estimated  # in the place of the cached property
+        changed.timed = lambda times: changed  # estimated anew, it would have its own errors again
         return changed
 
     return make

@@ -41,7 +41,7 @@ SEVERAL = "seismo diff --old A B C --new D E F"
 def add_arguments(parser: ArgumentParser) -> None:
     """Declares the arguments of `seismo diff`."""
     from seismo.cli.files import add_file
-    from seismo.cli.parsing import add_color
+    from seismo.cli.parsing import add_color, add_time
 
     add_file(parser, "old", "the newest but one")
     add_file(parser, "new")
@@ -50,6 +50,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--new", dest="news", metavar="FILE", nargs="*", help=several.format("NEW"))
     parser.add_argument("--limit", metavar="N", type=int, default=15, help="rows of each table (default: 15; 0: all)")
     parser.add_argument("--json", action="store_true", help="all of it as one JSON object, for programs")
+    add_time(parser)
     add_color(parser)
 
 
@@ -61,6 +62,10 @@ def run(args: Namespace) -> int:
     old, new = _sides(args)
     recordings = {path: open_recording(path) for path in (*old, *new)}
     what = _what(recordings)
+    if what in ("calls", "lines"):
+        recordings = {path: recording.timed(args.time or "cpu") for path, recording in recordings.items()}
+    elif args.time:
+        raise UsageError("--time is for recordings of calls and lines", old[0], "see: seismo info FILE")
     limit = args.limit if args.limit > 0 else None
     paper = None if args.json else paper_for(sys.stdout, args.color)
     sides = [recordings[path] for path in old], [recordings[path] for path in new]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: ArgumentParser) -> None:
     """Declares the arguments of `seismo export`."""
     from seismo.cli.files import add_file
+    from seismo.cli.parsing import add_time
     from seismo.cli.report_coverage import add_settings
 
     add_file(parser)
@@ -30,6 +31,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="WHAT",
         help="weight the stacks of a recording of objects by births (the default), bytes or survivors",
     )
+    add_time(parser, "in formats that have one time, it is")
     parser.add_argument(
         "--list", action="store_true", help="list the formats, their suffixes and what they cannot hold"
     )
@@ -70,7 +72,7 @@ def run(args: Namespace) -> int:
         use(recording, for_recording(recording, rcfile=rcfile))
     if args.output and args.output != "-":
         check_free(args.output, args.force, entry.mark)
-    formats.write(recording, args.output, entry.name, args.weight or "")
+    formats.write(recording, args.output, entry.name, args.weight or "", args.time)
     if not entry.tells_losses:
         _say_unended(recording, args.file)
     if entry.needs_sources:

@@ -57,6 +57,12 @@ class Parser(argparse.ArgumentParser):
         return usage if len(usage) <= ONE_LINE else f"see: {self.prog} --help"
 
 
+def add_time(parser: argparse.ArgumentParser | argparse._ArgumentGroup, what: str = "times are") -> None:
+    """The option about times: args.time is one of seismo.model.recording.TIMES, or None if it is not given."""
+    text = f"{what} those of running (cpu, the default), of the wall, or of waiting (wait)"
+    parser.add_argument("--time", choices=("cpu", "wall", "wait"), default=None, metavar="WHICH", help=text)
+
+
 def add_color(parser: argparse.ArgumentParser) -> None:
     """The options about colours: args.color is one of COLOURS."""
     text = "colours: auto (default; on a terminal, unless NO_COLOR is set, or where FORCE_COLOR is), always, never"

@@ -1,7 +1,8 @@
 """Shows a recording: of calls, its functions by own time and its call tree.
 
-  own    time in the function itself
-  total  time in it and in all that it called
+  own    time that the function itself ran
+  total  time that it and all that it called ran
+  waiting  off the CPU: for the interpreter's lock, preempted, other
   ±      the error of the own time: the truth is within it 19 times in 20;
          below 1 % it is not shown
   < 6 ms a time that is not known but for this upper bound
@@ -58,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments of `seismo report`."""
     from seismo.cli import report_coverage, report_objects
     from seismo.cli.files import add_file
-    from seismo.cli.parsing import add_color
+    from seismo.cli.parsing import add_color, add_time
 
     add_file(parser)
     parser.add_argument(
@@ -75,6 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--html", metavar="OUT", help=pages)
     parser.add_argument("--force", action="store_true", help="overwrite OUT even if it is not known to be seismo's")
     add_color(parser)
+    add_time(parser, "of calls and lines: own and total times, and what is ranked by them, are")
     what = parser.add_argument_group("of calls: what to show")
     what.add_argument("--tree", action="store_true", help="the call tree only, and more of it")
     what.add_argument("--callers", metavar="FUNC", action="append", default=[], help="who calls FUNC, and how much")
@@ -85,7 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--columns",
         metavar="LIST",
         help="columns of the functions, with commas: own,error,percent,total,total-percent,each,calls,resumes,"
-        "exceptions,awaiting,awaits",
+        "exceptions,awaiting,awaits,waiting,for",
     )
     how = parser.add_argument_group("of calls: how much of it")
     how.add_argument(
@@ -177,7 +179,8 @@ def _percent(word: str) -> float:
 
 
 # Options of recordings of calls, with what they are when they are not given.
-_OF_CALLS = {
+_OF_CALLS: dict[str, object] = {
+    "time": None,
     "tree": False,
     "callers": [],
     "callees": [],
@@ -265,6 +268,7 @@ def _calls(args: argparse.Namespace, recording: Recording) -> int:
         threads=args.thread,
         callers=args.callers,
         callees=args.callees,
+        times=args.time or "cpu",
     )
     write_report(paper_for(sys.stdout, args.color), recording, view)
     return 0
@@ -284,7 +288,7 @@ def _lines(args: argparse.Namespace, recording: Recording) -> int:
         from seismo.report.page import write_lines
 
         check_pages(args.html, args.force)
-        write_lines(recording, args.html)
+        write_lines(recording, args.html, times=args.time or "cpu")
         return 0
     where: Expression | None = about_functions(args.where) if args.where else None
     modules = Modules(tuple(args.module), tuple(args.exclude_module), where)
@@ -295,6 +299,7 @@ def _lines(args: argparse.Namespace, recording: Recording) -> int:
         share=args.min / 100 if args.min is not None else 0.0 if args.all else 0.02,
         libraries=args.libraries or args.all or bool(modules) or bool(filter_words(recording)),
         modules=modules,
+        times=args.time or "cpu",
     )
     write_report(paper_for(sys.stdout, args.color), recording, view)
     return 0

@@ -125,23 +125,27 @@ def write(
     target: str | os.PathLike[str] | ByteSink | None,
     format: str | None = None,  # noqa: A002
     weight: str = "",
+    time: str | None = None,
 ) -> None:
     """Writes a recording in another tool's format.
 
     target: a path; "-" or None for standard output; or an open file (of text as well, unless the format is binary).
     `format` is the name of a format; without it the path says it. A path gets the whole content or is left as it was.
-    `weight`: what stacks of objects are weighted by, one of WEIGHTS.
+    `weight`: what stacks of objects are weighted by, one of WEIGHTS. `time`: which times of calls and lines are written
+    in a format that has one: "cpu" (running, the default), "wall" or "wait".
     FormatError: the format is unknown, or the target cannot be written.
     """
     if isinstance(target, str | os.PathLike) and os.fspath(target) != "-":
         path = os.fspath(target)
         chosen = by_name(format) if format else for_path(path)
+        recording = chosen.timed(recording, time)
         with output.into_path(path) as file:
             chosen.write(recording, file, weight)
         return
     if format is None:
         raise FormatError("there is no file name that says the format", hint=f"name one of: {_known()}")
     chosen = by_name(format)
+    recording = chosen.timed(recording, time)
     if target is None or isinstance(target, str | os.PathLike):
         chosen.write(recording, output.into_stdout(chosen.binary, chosen.name), weight)
     else:

@@ -77,6 +77,7 @@ class Format:
     writing reads the recorded program's sources as well. `stacks` writes the stacks of a recording of objects instead
     of `writer`, weighted by one of WEIGHTS. `mark` is what the beginning of each file of ours has; empty: nothing.
     `tells_losses`: what the recording lacks is in the file.
+    `all_times`: it holds the times of the wall with what of them was waiting, not one of the two.
     """
 
     name: str
@@ -93,6 +94,22 @@ class Format:
     stacks: Callable[[Recording, ByteSink, str], None] | None = None
     mark: bytes = b""
     tells_losses: bool = False
+    all_times: bool = False
+
+    def timed(self, recording: Recording, time: str | None) -> Recording:
+        """The recording with the times to write. time: as formats.write() has it. FormatError: it does not apply."""
+        if time is None:
+            if self.all_times:
+                return recording.timed("wall")
+            if recording.times != "wall":
+                return recording
+        else:
+            if self.all_times:
+                raise FormatError(f"{self.name} files have all times: of the wall, and what of them was waiting")
+            if kind_of(recording) not in (CALLS, "linetimes"):
+                what, _ = _KINDS.get(kind_of(recording), (kind_of(recording), ""))
+                raise FormatError(f"there is no choice of times in a recording of {what}")
+        return recording.timed(time or "cpu")
 
     def write(self, recording: Recording, file: ByteSink, weight: str = "") -> None:
         """Writes all of the recording that the format can hold to a file that is open for bytes.

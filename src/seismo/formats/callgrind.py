@@ -1,7 +1,7 @@
 """callgrind: the text file of valgrind's tool, for KCachegrind, QCachegrind, callgrind_annotate and gprof2dot.
 
 Every thread is a part of its own, with the ids of process and thread in its header; viewers show the parts together
-or one by one. Costs are in two events, own nanoseconds and calls:
+or one by one. Costs are in two events, own nanoseconds and calls, and in a third, what was waited, if anything was:
 
     fl=(1) app.py            a function: its file, its name, then line, own ns, calls
     fn=(1) app:main
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from seismo.formats.base import ByteSink
     from seismo.model import Recording
 
-_TIME, _CALLS = "ns_time", "calls"
+_TIME, _CALLS, _WAIT = "ns_time", "calls", "ns_waiting"
 _NO_CALLS = "# no call: resumed, or running since the start"
 
 
@@ -73,6 +73,8 @@ class _Writer:
         self._functions = _Names()
         self.total = 0
         self.calls = 0
+        self.wait = 0
+        self.waits = any(recording.functions["wait_ns"])
 
     def threads(self) -> list[int]:
         """The rows of the threads to write: the first even if nothing has run, for a file needs a part."""
@@ -88,19 +90,28 @@ class _Writer:
         self.calls += sum(cost.calls for cost in graph.functions.values())
         write = self._out.write
         write(f"pid: {max(pid, 0)}\nthread: {max(native_id, 0)}\npart: {place}\ndesc: Thread: {escape(title)}\n")
-        write(f"positions: line\nevents: {_TIME} {_CALLS}\n\n")
+        self.wait += sum(number(cost.wait) for cost in graph.functions.values())
+        write(f"positions: line\nevents: {self.events()}\n\n")
         for key, cost in graph.functions.items():
             line = max(self._frames[key].line, 0)
             write(f"fl={self._file(key)}\nfn={self._functions(self._words[key])}\n")
-            write(f"{line} {number(cost.own)} {cost.calls}\n")
+            write(f"{line} {self.costs(cost.own, cost.calls, cost.wait)}\n")
             for callee, edge in calls.get(key, ()):
                 write(f"cfi={self._file(callee)}\ncfn={self._functions(self._words[callee])}\n")
                 if not edge.calls:
                     write(f"{_NO_CALLS}\n")
                 write(f"calls={edge.calls or max(edge.resumes, 1)} {max(self._frames[callee].line, 0)}\n")
-                inclusive = (0, 0) if callee == key else (number(edge.total), edge.nested_calls)
-                write(f"{line} {inclusive[0]} {inclusive[1]}\n")
+                inclusive = (0, 0, 0) if callee == key else (edge.total, edge.nested_calls, edge.total_wait)
+                write(f"{line} {self.costs(*inclusive)}\n")
             write("\n")
+
+    def events(self) -> str:
+        """The names of the costs; that of waiting where there was any."""
+        return f"{_TIME} {_CALLS}" + (f" {_WAIT}" if self.waits else "")
+
+    def costs(self, time: float, calls: int, wait: float) -> str:
+        """The costs of a line, in that order."""
+        return f"{number(time)} {calls}" + (f" {number(wait)}" if self.waits else "")
 
     def _file(self, key: int) -> str:
         return self._files(escape(self._frames[key].file) or "~")
@@ -118,9 +129,9 @@ def _write(recording: Recording, file: ByteSink) -> None:
         for place, row in enumerate(rows, 1):
             writer.part(place, row, processes[row], natives[row], titles[row])
         if not rows:
-            out.write(f"positions: line\nevents: {_TIME} {_CALLS}\n\n")
+            out.write(f"positions: line\nevents: {writer.events()}\n\n")
         # One line for the whole file: callgrind_annotate would take the last part's for all.
-        out.write(f"totals: {writer.total} {writer.calls}\n")
+        out.write(f"totals: {writer.costs(writer.total, writer.calls, writer.wait)}\n")
 
 
 _HEADER = re.compile(r"([a-z]+):\s?(.*)\Z")

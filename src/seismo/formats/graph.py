@@ -50,7 +50,10 @@ REBUILT = (
 
 @dataclass(slots=True)
 class Cost:
-    """What a function, or an edge, took. Times in ns; `nested_calls` has the calls of all it called in turn, too."""
+    """What a function, or an edge, took. Times in ns; `nested_calls` has the calls of all it called in turn, too.
+
+    Of waiting there is what was off the CPU, own and in all.
+    """
 
     calls: int = 0
     primitive: int = 0
@@ -58,6 +61,8 @@ class Cost:
     total: float = 0.0
     nested_calls: int = 0
     resumes: int = 0
+    wait: float = 0.0
+    total_wait: float = 0.0
 
 
 @dataclass(slots=True)
@@ -84,6 +89,7 @@ class CallGraphs:
         parent, function = forest.parent, forest.function
         tree = forest.recording.tree
         calls, resumes, own, total = tree["calls"], tree["resumes"], tree["own_ns"], tree["total_ns"]
+        wait, total_wait = tree["wait_ns"], tree["total_wait_ns"]
         # Everything by number and in lists, for this loop runs twice a node and there may be a million of them.
         functions, edges = _Sums(), _Sums()
         place_of: dict[int, int] = {}
@@ -107,9 +113,11 @@ class CallGraphs:
                     sums.calls[at] += calls[step]
                     sums.resumes[at] += resumes[step]
                     sums.own[at] += own[step]
+                    sums.wait[at] += wait[step]
                     if not sums.open[at]:
                         sums.primitive[at] += calls[step]
                         sums.total[at] += total[step]
+                        sums.total_wait[at] += total_wait[step]
                         sums.nested[at] += nested[step]
                     sums.open[at] += 1
         return Graph(
@@ -129,19 +137,21 @@ class _Sums:
         self.open: list[int] = []
         self.own: list[float] = []
         self.total: list[float] = []
+        self.wait: list[float] = []
+        self.total_wait: list[float] = []
 
     def grow(self) -> int:
         """Adds a row of zeros and gives its number."""
         for column in (self.calls, self.primitive, self.nested, self.resumes, self.open):
             column.append(0)
-        self.own.append(0.0)
-        self.total.append(0.0)
+        for times in (self.own, self.total, self.wait, self.total_wait):
+            times.append(0.0)
         return len(self.calls) - 1
 
     def cost(self, at: int) -> Cost:
         """A row."""
         costs = self.own[at], self.total[at], self.nested[at]
-        return Cost(self.calls[at], self.primitive[at], *costs, self.resumes[at])
+        return Cost(self.calls[at], self.primitive[at], *costs, self.resumes[at], self.wait[at], self.total_wait[at])
 
 
 def _nested_calls(forest: Forest) -> array[int]:

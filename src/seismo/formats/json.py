@@ -179,6 +179,7 @@ FORMAT = Format(
     lost="nothing of the model; the measurements behind the errors",
     kept="processes, threads, functions, paths, counts, own and awaited times, flags, losses, objects; not the errors",
     of=(CALLS, OBJECTS),
+    all_times=True,
     mark=b'{"format":"seismo"',
     tells_losses=True,
 )

@@ -34,6 +34,7 @@ _TIME_NANOS, _DURATION_NANOS, _COMMENT, _DEFAULT_TYPE = 9, 10, 13, 14
 _SAMPLE_LOCATION, _SAMPLE_VALUE, _SAMPLE_LABEL = 1, 2, 3
 _LABEL_KEY, _LABEL_STR, _LABEL_NUM = 1, 2, 3
 
+_WAITING = "waiting"
 _TYPES = (
     ("calls", "count"),
     ("resumes", "count"),
@@ -41,6 +42,7 @@ _TYPES = (
     ("awaits", "count"),
     ("time", "nanoseconds"),
     ("await", "nanoseconds"),
+    (_WAITING, "nanoseconds"),
 )
 _UNITS = {"nanoseconds": 1, "microseconds": 1_000, "milliseconds": 1_000_000, "seconds": 1_000_000_000}
 _DEEPER = Frame(SYNTHETIC, "", "<deeper>", "", 0)
@@ -113,7 +115,7 @@ def _write(recording: Recording, file: ByteSink) -> None:
 def _values(recording: Recording) -> Callable[[int], list[int]]:
     tree = recording.tree
     calls, resumes, exceptions = tree["calls"], tree["resumes"], tree["exceptions"]
-    awaits, own, awaited = tree["awaits"], tree["own_ns"], tree["await_ns"]
+    awaits, own, awaited, waits = tree["awaits"], tree["own_ns"], tree["await_ns"], tree["wait_ns"]
     return lambda row: [
         calls[row],
         resumes[row],
@@ -121,6 +123,7 @@ def _values(recording: Recording) -> Callable[[int], list[int]]:
         awaits[row],
         number(own[row]),
         number(awaited[row]),
+        number(waits[row]),
     ]
 
 
@@ -259,7 +262,7 @@ class _Profile:
         if not types:
             raise ValueError("it has no type of values")
         found = {type_: place for place, type_ in enumerate(types)}
-        places = {known: found[known, unit] for known, unit in _TYPES if (known, unit) in found}
+        places = {known: found[known, unit] for known, unit in _TYPES if (known, unit) in found and known != _WAITING}
         if "time" in places:
             return places, 1, "time"
         timed = [place for place, (_, unit) in enumerate(types) if unit in _UNITS]

@@ -31,6 +31,7 @@ FORMAT = Format(
     lost="nothing",
     kept="everything",
     of=(),
+    all_times=True,
     mark=b"\x8fseismo\n",
     tells_losses=True,
 )

@@ -438,7 +438,7 @@ class _Combined(Recording):
     """A recording whose times were estimated before its nodes were summed."""
 
     def __init__(self, source: Recording, tables: Tables, estimated: Columns) -> None:
-        super().__init__(tables, source._strings, source.meta, source.problems)
+        super().__init__(tables, source._strings, source.meta, source.problems, source.times)
         self.__dict__["_estimated"] = estimated  # in the place of the cached property
 
 
@@ -469,6 +469,8 @@ def combined(recording: Recording, threads: Iterable[int] | None = None) -> Reco
     table["thread"] = memoryview(array.array("q", bytes(8 * rows)))
     # Estimated anew from a file, the sums give the same own times: exact, without an error
     own, waits = times["own_ns"].tolist(), table["wait_ns"].tolist()
+    if source.times != "wall":  # are without what was waited, or are nothing else
+        waits = [0] * len(waits)
     table["timed_ns"] = ints(max(0, min(round(own - wait), _LARGEST)) for own, wait in zip(own, waits, strict=True))
     table["timed"] = _segments(table)
     for name, code in SCHEMA["nodes"]:
@@ -530,4 +532,4 @@ def _restricted(recording: Recording, threads: set[int]) -> Recording:
     new_nodes |= {row: number for number, row in enumerate(rows)}
     tables = {**recording._raw, "threads": table, "nodes": kept}
     tables |= object_tables.with_nodes(tables, new_nodes)
-    return Recording(tables, recording._strings, recording.meta, recording.problems)
+    return Recording(tables, recording._strings, recording.meta, recording.problems, recording.times)

@@ -20,7 +20,7 @@ import array
 import math
 from typing import TYPE_CHECKING, Any
 
-from seismo import _core
+from seismo.model import waits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,8 +30,12 @@ if TYPE_CHECKING:
 TWO_SIDED = 1.96  # standard deviations: 19 in 20
 
 
-def estimated(tables: Tables) -> Columns:
-    """own_ns, own_error_ns, inner_ns, inner_error_ns, total_ns, total_error_ns of each row of `lines`."""
+def estimated(tables: Tables, times: str = "wall") -> Columns:
+    """own_ns, own_error_ns, inner_ns, inner_error_ns, total_ns, total_error_ns of each row of `lines`.
+
+    times: "wall", "cpu" or "wait", for own times. Inner times are always those of the wall: what of them was waiting is
+    not recorded.
+    """
     lines = tables["lines"]
     count = len(lines["id"])
     if not any(lines["segments"]):  # coverage: nothing is timed
@@ -39,9 +43,9 @@ def estimated(tables: Tables) -> Columns:
         return dict.fromkeys(
             ("own_ns", "own_error_ns", "inner_ns", "inner_error_ns", "total_ns", "total_error_ns"), nothing
         )
-    found = {name: memoryview(column) for name, column in _core.estimate(_as_functions(tables, count)).items()}
+    found = waits.estimated(_as_functions(tables, count), times)
     own, own_errors = found["own_ns"].tolist(), found["own_error_ns"].tolist()
-    size, factor = _sampled(tables, sum(own))
+    size, factor = _sampled(tables, sum(_running(tables, count, times, own)))
     inner, inner_errors = [], []
     for time, variance in zip(lines["inner_ns"].tolist(), lines["inner_var"].tolist(), strict=True):
         part = min(time, variance / (127 * size)) if size > 0 else 0.0
@@ -56,6 +60,13 @@ def estimated(tables: Tables) -> Columns:
         "total_ns": _reals([a + b for a, b in zip(own, inner, strict=True)]),
         "total_error_ns": _reals([math.hypot(a, b) for a, b in zip(own_errors, inner_errors, strict=True)]),
     }
+
+
+def _running(tables: Tables, count: int, times: str, own: list[Any]) -> list[Any]:
+    """What the lines ran. own: as it was estimated, of the times that were asked for."""
+    if times == "cpu" or not any(tables["lines"]["wait_ns"]):
+        return own
+    return waits.estimated(_as_functions(tables, count), "cpu")["own_ns"].tolist()
 
 
 def _sampled(tables: Tables, own: float) -> tuple[float, float]:

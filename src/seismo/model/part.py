@@ -32,4 +32,4 @@ def done_by(recording: Recording, is_its: Callable[[str], bool]) -> Recording:
     rows = [row for row, keep in enumerate(kept) if keep]
     roots = ints(parent if parent >= 0 and kept[parent] else -1 for parent in parents)
     tables = {**recording._raw, "nodes": combine._chosen_nodes({**nodes, "parent": roots}, rows)}
-    return Recording(tables, recording._strings, recording.meta, recording.problems)
+    return Recording(tables, recording._strings, recording.meta, recording.problems, recording.times)

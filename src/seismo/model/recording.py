@@ -47,6 +47,7 @@ Tables = dict[str, Columns]
 SCHEMA: dict[str, list[tuple[str, str]]] = _core.schema()
 MAGIC = b"\x8fseismo\n"
 NODE_LOWER_BOUND = 1
+TIMES = ("cpu", "wall", "wait")
 UNENDED = "cut-short"  # the loss that a recorder writes with every flush and takes back at its end
 # The name of a function's place: what makes two functions of different recordings the same one.
 KEY = ("kind", "module", "qualname", "file", "line")
@@ -137,12 +138,20 @@ class Recording:
     Made by `read`, `merge`, `Builder.build`; never changed afterwards. Times are estimated on first use, once.
     """
 
-    def __init__(self, tables: Tables, strings: Strings, meta: dict[str, Any], problems: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        tables: Tables,
+        strings: Strings,
+        meta: dict[str, Any],
+        problems: Iterable[str] = (),
+        times: str = "wall",
+    ) -> None:
         """For the model's own use: raw tables as `_core.read` gives them, sound (ids dense, references in range)."""
         self._raw = tables
         self._strings = strings
         self.meta = meta
         self.problems = list(problems)
+        self.times = times
 
     def __repr__(self) -> str:
         raw = self._raw
@@ -182,7 +191,9 @@ class Recording:
 
     @functools.cached_property
     def _estimated(self) -> Columns:
-        return {name: memoryview(column) for name, column in _core.estimate(self._raw).items()}
+        from seismo.model.waits import estimated
+
+        return estimated(self._raw, self.times)
 
     @functools.cached_property
     def functions(self) -> Table[FunctionRow]:
@@ -229,7 +240,7 @@ class Recording:
         from seismo.model.line_times import estimated
 
         raw = self._table("lines")
-        return Table(LineRow, _pick(LineRow, raw, estimated(self._raw)), len(raw["id"]))
+        return Table(LineRow, _pick(LineRow, raw, estimated(self._raw, self.times)), len(raw["id"]))
 
     @functools.cached_property
     def arcs(self) -> Table[ArcRow]:
@@ -308,7 +319,8 @@ class Recording:
         """The recording with only those lines and arcs that ran in one of the contexts (ids)."""
         from seismo.model.lines import within
 
-        return Recording({**self._raw, **within(self, set(contexts))}, self._strings, self.meta, self.problems)
+        tables = {**self._raw, **within(self, set(contexts))}
+        return Recording(tables, self._strings, self.meta, self.problems, self.times)
 
     def of_first_process(self) -> Recording:
         """The recording with all its processes as one, the first: for stretches of one and the same process."""
@@ -321,7 +333,8 @@ class Recording:
         first["end_ns"] = memoryview(array.array("q", [max(processes["end_ns"])]))
         threads = {name: column[:0] for name, column in self._raw["threads"].items()}
         tables = {**self._raw, "processes": first, "threads": threads}
-        return Recording({**tables, **of_one_process(tables)}, self._strings, self.meta, self.problems)
+        tables = {**tables, **of_one_process(tables)}
+        return Recording(tables, self._strings, self.meta, self.problems, self.times)
 
     def _plain(self, row: type[Any], kind: str) -> Table[Any]:
         raw = self._table(kind)
@@ -352,6 +365,18 @@ class Recording:
         from seismo.model.combine import subtract
 
         return subtract(self, earlier)
+
+    def timed(self, by: str) -> Recording:
+        """The recording with its own and total times as "wall" (as it is read), "cpu" (running) or "wait" (waiting).
+
+        With "cpu", what threads were off the CPU is in no time but those of waiting (`wait_ns` and its parts). Where
+        running and waiting were not told apart, all of it is running. ValueError: `by` is something else.
+        """
+        if by not in TIMES:
+            raise ValueError(f"times are one of {', '.join(TIMES)}, not {by!r}")
+        if by == self.times:
+            return self
+        return Recording(self._raw, self._strings, self.meta, self.problems, by)
 
     def combined(self, threads: Iterable[int] | None = None) -> Recording:
         """The chosen threads (ids; all by default) as one: their trees laid on one another, equal paths summed."""

@@ -103,9 +103,11 @@ class Profiled(Recorded):
     def write(self, paper: Paper) -> None:
         """The functions."""
         from seismo.report.functions import Modules, write_functions
+        from seismo.report.waiting import told
 
-        recording = self.recording
-        write_functions(paper, recording.functions, self.order, Modules(), self.limit, None, recording.tree)
+        recording = self.recording.timed("cpu")
+        table, known = recording.functions, told(recording)
+        write_functions(paper, table, self.order, Modules(), self.limit, None, recording.tree, recording.times, known)
 
 
 class Timed(Recorded):
@@ -131,7 +133,7 @@ class Timed(Recorded):
         from seismo.report.lines import LinesView, write_sources
         from seismo.report.timed_source import timed_program
 
-        program = timed_program(self.recording)
+        program = timed_program(self.recording.timed("cpu"))
         if not program.lines:
             paper.line("nothing of it ran")
             return

@@ -41,6 +41,7 @@ def write_about(paper: Paper, recording: Recording, path: str) -> None:
     facts += [
         ("clock", printable(clock)) for clock in sorted({str(row.clock) for row in recording.processes if row.clock})
     ]
+    facts += [("waits", waits) for waits in _waits(recording)]
     if meta.get("settings"):
         facts.append(("settings", printable(json.dumps(meta["settings"], ensure_ascii=False))))
     facts += [("problem", printable(problem)) for problem in recording.problems]
@@ -51,6 +52,14 @@ def write_about(paper: Paper, recording: Recording, path: str) -> None:
     if len(recording.threads):
         paper.line()
         _write_threads(paper, recording)
+
+
+def _waits(recording: Recording) -> list[str]:
+    """How each kind of process told waiting from running."""
+    if recording.kind not in ("calltree", "linetimes"):
+        return []
+    told = sorted({str(row.waits) for row in recording.processes if row.source})
+    return [f"told from running: {printable(how)}" if how else "not told from running" for how in told]
 
 
 # The tables, and what one row and many rows of each are called.

@@ -34,7 +34,8 @@ from seismo.escape import printable
 from seismo.report import text
 from seismo.report.facts import filter_words
 from seismo.report.folds import Folds, waiting_functions
-from seismo.report.functions import ROOMY, FunctionCells, Modules, name_spans
+from seismo.report.functions import LEAST, ROOMY, FunctionCells, Modules, name_spans
+from seismo.report.waiting import NOTABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -79,6 +80,7 @@ class Branch:
     total_error_ns: float = 0.0
     own_ns: float = 0.0
     own_error_ns: float = 0.0
+    wait_ns: float = 0.0  # of the total
     calls: int = 0
     resumes: int = 0
     lower_bound: bool = False
@@ -126,7 +128,10 @@ class CallTree:
         self._owns: Sequence[float] = tree["own_ns"]
         self._own_errors: Sequence[float] = tree["own_error_ns"]
         self._total_errors: Sequence[float] = tree["total_error_ns"]
+        self._waits: Sequence[float] = tree["total_wait_ns"]
+        self.times = recording.times
         self._table = recording.functions
+        self.notable_ns = NOTABLE * (sum(self._table["own_ns"]) + (sum(self._table["wait_ns"])))
         self._calls: Sequence[int] = tree["calls"]
         self._resumes: Sequence[int] = tree["resumes"]
         self._flags: Sequence[int] = tree["flags"]
@@ -207,6 +212,7 @@ class CallTree:
         branches = []
         for function, group in groups.items():
             branch = Branch(function, depth, group, sum(self._totals[node] for node in group), parent)
+            branch.wait_ns = sum(self._waits[node] for node in group)
             branch.total_error_ns = math.hypot(*(self._total_errors[node] for node in group))
             branches.append(branch)
         names = self._table["qualname"] if len(branches) > 1 else ()
@@ -329,9 +335,10 @@ def write_tree(paper: Paper, recording: Recording, modules: Modules, limits: Lim
         remarks.append("libraries folded, --libraries opens them")
     if tree.left_out:
         remarks.append("without import frames")
-    lines = text.wrapped(f"Call tree by total time ({printable('; '.join(remarks))})", paper.width)
+    by = "Call tree by time waiting" if recording.times == "wait" else "Call tree by total time"
+    lines = text.wrapped(f"{by} ({printable('; '.join(remarks))})", paper.width)
     for index, line in enumerate(lines):
-        title = "Call tree by total time" if index == 0 else ""
+        title = by if index == 0 else ""
         paper.line((title, "title"), (line[len(title) :], "quiet"))
     if not tree.roots:
         paper.line(("  none" if not modules else "  nothing in it matches the filter", "quiet"))
@@ -361,12 +368,14 @@ class _TreeWriter:
         self._calls_width = max([len("calls"), *(text.cells(self._count(branch)) for branch in opened)])
         times = [time for branch in opened for time in (self._total(branch), self._own(branch))]
         self._time_width = 2 + max([len("total"), *map(text.cells, times)])
-        self._head_width = 2 + 7 + 2 * self._time_width + 2 + self._calls_width + 2
+        self._waits = tree.times == "cpu" and any(branch.wait_ns >= max(1.0, tree.notable_ns) for branch in opened)
+        self._wait_width = 2 + len("waiting  ") if self._waits else 0
+        self._head_width = 2 + 7 + 2 * self._time_width + self._wait_width + 2 + self._calls_width + 2
         # However deep a branch is, its name has room: half of the width, or what the longest takes if that is less.
         width = max(24, paper.width - self._head_width)
         longest = max((text.cells(cells.name(branch.function)) for branch in opened), default=0)
         self._deepest = max(4, (width - max(26, min(width // 2, longest))) // self._indent)
-        self._blank = " " * (self._time_width + 2 + self._calls_width + 2)
+        self._blank = " " * (self._time_width + self._wait_width + 2 + self._calls_width + 2)
 
     def _opened(self) -> list[Branch]:
         found: list[Branch] = []
@@ -381,7 +390,8 @@ class _TreeWriter:
     def write(self) -> None:
         """Writes the heading, the branches, and what was left out of each."""
         width = self._time_width
-        head = f"  {'total %':>7}{'total  ':>{width}}{'own  ':>{width}}  {'calls':>{self._calls_width}}  function"
+        head = f"  {'total %':>7}{'total  ':>{width}}{'own  ':>{width}}"
+        head += f"{'waiting  ' if self._waits else '':>{self._wait_width}}  {'calls':>{self._calls_width}}  function"
         self._paper.line((head, "quiet"))
         # What is to be written and how far it is indented, the next at the end.
         waiting: list[tuple[Branch | _Rest, int]] = []
@@ -425,6 +435,14 @@ class _TreeWriter:
     def _own(self, branch: Branch) -> str:
         return text.aligned(text.time(branch.own_ns, branch.own_error_ns, self._paper.signs))
 
+    def _waiting(self, branch: Branch) -> str:
+        """What was waited in all of it, as a column where there is one."""
+        if not self._waits:
+            return ""
+        large = branch.wait_ns > LEAST * self._tree.notable_ns
+        time = text.aligned(text.duration(branch.wait_ns, self._paper.signs)) if large else ""
+        return text.right(time, self._wait_width)
+
     def _head(self, branch: Branch) -> str:
         share = text.share(branch.total_ns, branch.total_error_ns, self._tree.whole_ns)
         return f"{share:>7}{text.right(self._total(branch), self._time_width)}"
@@ -435,7 +453,7 @@ class _TreeWriter:
     def _write_branch(self, branch: Branch, indent: int) -> None:
         signs = self._paper.signs
         head = self._head(branch)
-        own = text.right(self._own(branch), self._time_width)
+        own = text.right(self._own(branch), self._time_width) + self._waiting(branch)
         count = "  " + text.right(self._count(branch), self._calls_width) + "  "
         style = "hot" if branch.hot else "name"
         mark = (signs.hot + " ", "hot") if branch.hot else ("  ", "")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from seismo.escape import printable
-from seismo.report import object_facts
+from seismo.report import object_facts, waiting
 from seismo.report.text import Signs, count, duration, number_of
 
 TYPE_CHECKING = False
@@ -196,6 +196,8 @@ def header(recording: Recording, signs: Signs) -> list[tuple[str, str]]:
             facts.append(("lines", _timed_lines(recording)))
         elif recording.kind == "lifetimes":
             facts += object_facts.facts(recording, signs)
+        waited = waiting.sentence(recording, signs)
+        facts += [("waiting", waited)] if waited else []
         if recording.kind not in ("linetimes", "lifetimes") or any(recording.functions["calls"]):
             facts.append(("matches", _matches(recording)) if is_watch(recording) else ("calls", _calls(recording)))
         measured = how_measured(recording, signs)

@@ -6,7 +6,7 @@ it. Only rows that are shown become Python objects: filters and order work on th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from seismo.errors import UsageError, did_you_mean
 from seismo.escape import printable
 from seismo.report import text
 from seismo.report.orders import ERRORS, ORDERS, in_order
+from seismo.report.waiting import NOTABLE, WORDS, reasons
 from seismo.report.where import verdicts
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from seismo.report.paper import Paper, Span
 
 ROOMY = 100  # columns of a terminal: the usual ones of the table and more
-DROPPED_FIRST = ("percent", "resumes", "total")  # where the width is short; the error never
+DROPPED_FIRST = ("percent", "resumes", "for", "total")  # where the width is short; the error never
+LEAST = 0.1  # of what is notable: a wait that is shown beside notable ones
 NARROWEST_NAME = 24  # a name in less says nothing: rather let the line be too long
 
 
@@ -73,11 +75,19 @@ Cell = Callable[["FunctionCells", int], str]
 class FunctionCells:
     """The text of each cell of the functions table of a recording."""
 
-    def __init__(self, functions: Table[FunctionRow], signs: text.Signs) -> None:
+    def __init__(
+        self, functions: Table[FunctionRow], signs: text.Signs, times: str = "wall", known: Container[str] = ()
+    ) -> None:
+        """times: which ones they are, as --time has it. known: what waiting was told apart (report.waiting.told)."""
         self.signs = signs
         self.size = len(functions)
         self.columns: dict[str, Any] = {name: functions[name] for name in functions.columns}
         self.whole_ns = sum(functions["own_ns"])
+        self.times = times
+        self.known = known
+        self.roomy = False  # whether a cell may have several words
+        everything = self.whole_ns + (sum(functions["wait_ns"]) if times == "cpu" else 0)
+        self.notable_ns = NOTABLE * everything
 
     def time(self, column: str, row: int) -> str:
         """The cell of a time column, its unit aligned."""
@@ -89,6 +99,23 @@ class FunctionCells:
     def error(self, row: int) -> str:
         """The own time's relative error, where it is worth a word."""
         return text.error(self.columns["own_error_ns"][row], self.columns["own_ns"][row], self.signs)
+
+    def waiting(self, row: int) -> str:
+        """What of the own time's wall it did not run, where that is something."""
+        ns = self.columns["wait_ns"][row]
+        return text.aligned(text.duration(ns, self.signs)) if ns > LEAST * self.notable_ns else ""
+
+    def reasons(self, row: int) -> str:
+        """What it waited for, where that was told."""
+        if self.columns["wait_ns"][row] < self.notable_ns:
+            return ""
+        wait, ready, lock = (self.columns[name][row] for name in ("wait_ns", "ready_ns", "lock_ns"))
+        return reasons(wait, ready, lock, self.known, self.roomy)
+
+    def heading(self, column: str) -> str:
+        """The heading of a column."""
+        of_waiting = {"own": "waiting  ", "percent": "waiting %"} if self.times == "wait" else {}
+        return of_waiting.get(column, COLUMNS[column][0])
 
     def calls(self, row: int) -> str:
         """The calls, as a lower bound where they are one."""
@@ -126,6 +153,8 @@ COLUMNS: dict[str, tuple[str, str, Cell]] = {
     "own": ("own  ", "time", lambda cells, row: cells.time("own_ns", row)),
     "error": ("", "quiet", lambda cells, row: text.left(cells.error(row), 6)),
     "percent": ("own %", "", lambda cells, row: cells.share("own_ns", row)),
+    "waiting": ("waiting  ", "", lambda cells, row: cells.waiting(row)),
+    "for": ("for", "quiet", lambda cells, row: cells.reasons(row)),
     "total": ("total  ", "", lambda cells, row: cells.time("total_ns", row)),
     "total-percent": ("total %", "", lambda cells, row: cells.share("total_ns", row)),
     "each": ("own/call  ", "", lambda cells, row: cells.each(row)),
@@ -164,6 +193,10 @@ def usual_columns(cells: FunctionCells, rows: Sequence[int], order: str, roomy: 
         names.remove("calls")
     if any(columns["resumes"][row] for row in rows):
         names.append("resumes")
+    waits = cells.times != "wait" and any(columns["wait_ns"][row] >= max(1, cells.notable_ns) for row in rows)
+    if waits or cells.times == "wait":
+        at = names.index("total")
+        names[at:at] = ["waiting"] * waits + ["for"] * any(map(cells.reasons, rows))
     if order == "awaiting" or (roomy and any(columns["await_ns"][row] for row in rows)):
         names.insert(names.index("total"), "awaiting")
     return names
@@ -191,6 +224,8 @@ def write_functions(
     limit: int | None,
     columns: list[str] | None,
     tree: Table[NodeRow] | None = None,
+    times: str = "wall",
+    known: Container[str] = (),
 ) -> None:
     """Writes the table with its heading. limit: how many rows, None for all. columns: names, None for the usual.
 
@@ -198,13 +233,17 @@ def write_functions(
     """
     rows = selected_rows(functions, order, modules, tree)
     shown = rows if limit is None else rows[:limit]
-    whole = f"100 % is {text.duration(sum(functions['own_ns']), paper.signs)} in functions"
+    told = "ready" in known or "lock" in known or any(functions["wait_ns"])
+    where = "in functions" if times == "wall" or not told else f"of {WORDS[times]}"
+    whole = f"100 % is {text.duration(sum(functions['own_ns']), paper.signs)} {where}"
     remark = f" ({'; '.join(words for words in (modules.words(), whole) if words)})"
-    paper.line((f"Functions by {ORDERS[order][1]}", "title"), (printable(remark), "quiet"))
+    by = ORDERS[order][1].replace("own time", "time waiting") if times == "wait" else ORDERS[order][1]
+    paper.line((f"Functions by {by}", "title"), (printable(remark), "quiet"))
     if not rows:
         paper.line(("  none matches the filter" if modules and len(functions) else "  none", "quiet"))
         return
-    cells = FunctionCells(functions, paper.signs)
+    cells = FunctionCells(functions, paper.signs, times, known)
+    cells.roomy = paper.width >= ROOMY
     if columns is None:
         columns = _fitting(paper, cells, shown, usual_columns(cells, shown, order, paper.width >= ROOMY))
     write_table(paper, cells, shown, columns)
@@ -218,33 +257,43 @@ def write_functions(
 def _fitting(paper: Paper, cells: FunctionCells, rows: Sequence[int], columns: list[str]) -> list[str]:
     """The columns that leave room for the name."""
     for name in DROPPED_FIRST:
-        widths = _widths(columns, {name: [COLUMNS[name][2](cells, row) for row in rows] for name in columns})
+        widths = _widths(cells, columns, {name: [COLUMNS[name][2](cells, row) for row in rows] for name in columns})
         if paper.width - sum(widths.values()) - 2 >= NARROWEST_NAME:
             break
         columns = [other for other in columns if other != name]
     return columns
 
 
+def _cell(name: str, cell: str, width: int, index: int) -> str:
+    """A cell with the blanks before it: numbers on the right, words on the left."""
+    if name != "for":
+        return text.right(cell, width)
+    gap = _gap(index, name)
+    return " " * gap + text.left(cell, width - gap)
+
+
 def _gap(index: int, name: str) -> int:
     """The blanks before a column: the error stands close to its time."""
-    return 1 if name == "error" or index == 0 else 2
+    return 1 if name in ("error", "for") or index == 0 else 2
 
 
-def _widths(columns: Sequence[str], texts: dict[str, list[str]]) -> dict[str, int]:
+def _widths(cells: FunctionCells, columns: Sequence[str], texts: dict[str, list[str]]) -> dict[str, int]:
     """How wide each column is with the blanks before it."""
-    widths = {name: max(map(text.cells, [COLUMNS[name][0], *texts[name]])) for name in columns}
+    widths = {name: max(map(text.cells, [cells.heading(name), *texts[name]])) for name in columns}
     return {name: width + _gap(index, name) for index, (name, width) in enumerate(widths.items())}
 
 
 def write_table(paper: Paper, cells: FunctionCells, rows: Sequence[int], columns: Sequence[str]) -> None:
     """Writes headings and rows, each row one line of the paper's width."""
     texts = {name: [COLUMNS[name][2](cells, row) for row in rows] for name in columns}
-    widths = _widths(columns, texts)
+    widths = _widths(cells, columns, texts)
     used = sum(widths.values()) + 2
-    heading = "".join(text.right(COLUMNS[name][0], widths[name]) for name in columns)
+    heading = "".join(_cell(name, cells.heading(name), widths[name], index) for index, name in enumerate(columns))
     paper.line((heading + "  function", "quiet"))
     for index, row in enumerate(rows):
-        spans = [(text.right(texts[name][index], widths[name]), COLUMNS[name][1]) for name in columns]
+        spans = [
+            (_cell(name, texts[name][index], widths[name], at), COLUMNS[name][1]) for at, name in enumerate(columns)
+        ]
         paper.line(*spans, "  ", *name_spans(cells, row, max(NARROWEST_NAME, paper.width - used)))
 
 

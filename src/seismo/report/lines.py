@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 from seismo.escape import printable
 from seismo.report import text
 from seismo.report.facts import header
-from seismo.report.functions import Modules
+from seismo.report.functions import LEAST, ROOMY, Modules
 from seismo.report.libraries import library_words
 from seismo.report.terminal import write_facts
 from seismo.report.timed_source import TimedFile, TimedFunction, TimedLine, TimedProgram, timed_program
+from seismo.report.waiting import WORDS, reasons
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -60,12 +61,14 @@ class LinesView:
     share: float = 0.02
     libraries: bool = True
     modules: Modules = field(default_factory=Modules)
+    times: str = "cpu"  # as --time has it
 
 
 def write_report(paper: Paper, recording: Recording, view: LinesView) -> None:
     """Writes the report."""
     write_facts(paper, header(recording, paper.signs))
     paper.flush()
+    recording = recording.timed(view.times)
     program = timed_program(recording, view.modules.left_out(recording.functions) if view.modules else ())
     hidden = "" if view.libraries else library_words(program.library_times(), program.whole_ns, paper.signs)
     if hidden:
@@ -74,10 +77,12 @@ def write_report(paper: Paper, recording: Recording, view: LinesView) -> None:
         own_ns = sum(line.own_ns for line in program.lines)
         view = replace(view, order="total" if own_ns < MOSTLY * program.whole_ns else "own")
     remark = printable(view.modules.words())
-    whole = f"100 % is {text.duration(program.whole_ns, paper.signs)} in lines"
+    where = f"of {WORDS[view.times]}" if program.known and view.times != "wall" else "in lines"
+    whole = f"100 % is {text.duration(program.whole_ns, paper.signs)} {where}"
     paper.line()
     words = f" ({'; '.join(part for part in (remark, whole) if part)})"
-    paper.line((f"Lines by {ORDERS[view.order][1]}", "title"), (words, "quiet"))
+    by = ORDERS[view.order][1].replace("own time", "time waiting") if view.times == "wait" else ORDERS[view.order][1]
+    paper.line((f"Lines by {by}", "title"), (words, "quiet"))
     if hidden:
         for part in text.wrapped(f"of the program's own files; not shown: {hidden} (--libraries)", paper.width - 2):
             paper.line((f"  {part}", "quiet"))
@@ -93,7 +98,7 @@ def write_report(paper: Paper, recording: Recording, view: LinesView) -> None:
 
 def write_lines(paper: Paper, recording: Recording) -> None:
     """Writes the sources alone, all of them, with the times beside the lines: what a notebook shows under a cell."""
-    program = timed_program(recording)
+    program = timed_program(recording.timed("cpu"))
     if not program.lines:
         paper.line(("no line was timed", "quiet"))
         return
@@ -138,6 +143,15 @@ def _error(line: TimedLine | TimedFunction, signs: Signs) -> str:
     return text.left(error, 6) if error else ""
 
 
+def _waiting(line: TimedLine, program: TimedProgram, paper: Paper) -> list[str]:
+    """What of its wall it did not run, and what for."""
+    least_ns, roomy, why = program.notable_ns, paper.width >= ROOMY, ""
+    if line.wait_ns >= least_ns:
+        why = reasons(line.wait_ns, line.ready_ns, line.lock_ns, program.known, roomy)
+    shown = line.wait_ns > LEAST * least_ns
+    return [_time(line.wait_ns, paper.signs) if shown else "", text.left(why, 16 if roomy else 9) if why else ""]
+
+
 def write_hottest(paper: Paper, program: TimedProgram, view: LinesView) -> None:
     """Writes the table of single lines, wherever they are."""
     key = ORDERS[view.order][0]
@@ -147,12 +161,17 @@ def write_hottest(paper: Paper, program: TimedProgram, view: LinesView) -> None:
     texts = {(file.name, number): file.source.text(number) for file in program.files for number in _numbers(file)}
     signs = paper.signs
     awaiting = view.order == "awaiting" or any(line.await_ns for line in shown)
-    headings = ["own  ", "", "own %", "inner  ", "each  ", "hits", *(["awaiting  "] if awaiting else []), "line"]
+    least = program.notable_ns
+    waits = any(line.wait_ns >= least for line in shown)
+    own = "waiting  " if view.times == "wait" else "own  "
+    headings = [own, "", "own %", *(["waiting  ", ""] if waits else []), "inner  ", "each  ", "hits"]
+    headings += [*(["awaiting  "] if awaiting else []), "line"]
     rows = [
         [
             _time(line.own_ns, signs, line.own_error_ns),
             _error(line, signs),
             text.share(line.own_ns, line.own_error_ns, program.whole_ns),
+            *(_waiting(line, program, paper) if waits else []),
             _time(line.inner_ns, signs, line.inner_error_ns),
             _each(line, signs),
             text.count(line.hits),
@@ -243,7 +262,7 @@ def write_sources(paper: Paper, program: TimedProgram, view: LinesView) -> None:
         if file.source.problem:
             paper.line((f"  {printable(file.source.problem)}", "warning"))
         for function in functions:
-            _write_function(paper, file, function, hottest)
+            _write_function(paper, file, function, hottest, program)
         paper.flush()
     if hidden:
         words = text.number_of(hidden, "more function")
@@ -255,7 +274,9 @@ def _inner(function: TimedFunction) -> float:
     return max((line.total_ns for line in function.lines.values()), default=0.0)
 
 
-def _write_function(paper: Paper, file: TimedFile, function: TimedFunction, hottest: float) -> None:
+def _write_function(
+    paper: Paper, file: TimedFile, function: TimedFunction, hottest: float, program: TimedProgram
+) -> None:
     signs = paper.signs
     first, last = function.span()
     if not file.source.lines or function.qualname == "<module>":  # of a module's lines, those that ran
@@ -268,13 +289,24 @@ def _write_function(paper: Paper, file: TimedFile, function: TimedFunction, hott
         at = function.at(number)
         entries += [(number, line) for line in at] or [(number, None)]
     awaiting = any(line is not None and line.await_ns for _, line in entries)
-    rows = [_cells(number, line, function, hottest, signs, awaiting) for number, line in entries]
-    headings = ["heat", "hits", "own  ", "", "inner  ", "each  ", *(["awaiting  "] if awaiting else []), "line", ""]
+    rows = []
+    for number, line in entries:
+        row = _cells(number, line, function, hottest, signs, awaiting)
+        row[4:4] = _waiting(line, program, paper) if line is not None else ["", ""]
+        rows.append(row)
+    if not any(line is not None and line.wait_ns >= program.notable_ns for _, line in entries):
+        rows = [[*row[:4], *row[6:]] for row in rows]
+        waits = []
+    else:
+        waits = ["waiting  ", ""]
+    own = "waiting  " if program.times == "wait" else "own  "
+    headings = ["heat", "hits", own, "", *waits, "inner  ", "each  "]
+    headings += [*(["awaiting  "] if awaiting else []), "line", ""]
     headings, rows = _without_empty(headings, rows)
     name = text.function_name(0, function.module, function.qualname)
     paper.line()
-    own = text.time(function.own_ns, function.own_error_ns, signs)
-    paper.line((text.shorten(name, paper.width - 20, signs), "strong"), (f"  {own}", "quiet"))
+    spent = text.time(function.own_ns, function.own_error_ns, signs)
+    paper.line((text.shorten(name, paper.width - 20, signs), "strong"), (f"  {spent}", "quiet"))
     widths = [max(text.cells(cell) for cell in column) for column in zip(headings, *rows, strict=True)][:-1]
     head = "  ".join(text.right(heading, width) for heading, width in zip(headings, widths, strict=False))
     paper.line((head, "quiet"))

@@ -6,6 +6,7 @@ from seismo.escape import printable
 from seismo.report.colours import written
 from seismo.report.facts import cpu_ns, filter_words, losses, thread_count, wall_ns
 from seismo.report.libraries import library_words, of_functions
+from seismo.report.summary import waiting_words
 from seismo.report.text import (
     Signs,
     aligned,
@@ -47,6 +48,7 @@ def write(recording: Recording, stream: TextIO, path: str = "", coloured: bool =
 
 
 def _lines(recording: Recording, signs: Signs, width: int) -> list[Styled]:
+    recording = recording.timed("cpu")
     table, functions = recording.lines, recording.functions
     python = [kind == 0 for kind in functions["kind"]]
     rows = [row for row in table if python[row.function]]
@@ -83,6 +85,8 @@ def _lines(recording: Recording, signs: Signs, width: int) -> list[Styled]:
         room = width - cells(head) - cells(place) - 2
         lines.append((head + place + (f"  {name}" if cells(name) <= room else ""), ""))
     lines += _indented(f"besides, {hidden}", width, "quiet") if hidden else []
+    waited = waiting_words(sum(row.wait_ns for row in rows), whole, signs)
+    lines += _indented(waited, width, "quiet") if waited else []
     filtered = filter_words(recording)
     lines += _indented(f"filter: {filtered}", width, "quiet") if filtered else []
     if filtered and not rows:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from seismo.errors import UsageError
 from seismo.escape import printable
 from seismo.report import text
-from seismo.report.functions import FunctionCells, name_spans
+from seismo.report.functions import LEAST, FunctionCells, name_spans
 from seismo.report.orders import ranked
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ NOBODY = -1  # the caller of a root: the interpreter itself, or what ran before 
 OVERLAP = 1.001  # shares that add up to more than this times the whole overlap
 MATCHES = 5  # functions shown for one pattern
 LOWER_BOUND = 1  # a node's flag
+NO_TIME = (0.0, 0.0, 0.0)
 
 
 @dataclass
@@ -46,6 +47,7 @@ class Share:
     total_ns: float = 0.0
     lower_bound: bool = False
     square: float = 0.0  # of the total's error
+    wait_ns: float = 0.0  # of the total
 
     @property
     def error_ns(self) -> float:
@@ -76,7 +78,8 @@ class _Ways:
 def callers_and_callees(tree: Table[NodeRow], function: int) -> tuple[dict[int, Share], dict[int, Share]]:
     """The callers and the callees of the function by function id. tree: parents before children, ids as row numbers."""
     parents, functions = tree["parent"], tree["function"]
-    calls, totals, errors, flags = tree["calls"], tree["total_ns"], tree["total_error_ns"], tree["flags"]
+    calls, flags = tree["calls"], tree["flags"]
+    times = list(zip(tree["total_ns"], tree["total_error_ns"], tree["total_wait_ns"], strict=True))
     ways = _Ways()
     way = [0] * len(tree)
     callers: dict[int, Share] = {}
@@ -86,24 +89,23 @@ def callers_and_callees(tree: Table[NodeRow], function: int) -> tuple[dict[int, 
         caller = functions[parent] if parent >= 0 else NOBODY
         if callee == function:
             now = ways.with_edge(now, 2 * caller)
-            time = (totals[row], errors[row]) if now != before else (0.0, 0.0)
-            _add(callers, caller, calls[row], time, flags[row])
+            _add(callers, caller, calls[row], times[row] if now != before else NO_TIME, flags[row])
         if caller == function:
             between = now
             now = ways.with_edge(now, 2 * callee + 1)
-            time = (totals[row], errors[row]) if now != between else (0.0, 0.0)
-            _add(callees, callee, calls[row], time, flags[row])
+            _add(callees, callee, calls[row], times[row] if now != between else NO_TIME, flags[row])
         way[row] = now
     return callers, callees
 
 
-def _add(shares: dict[int, Share], function: int, calls: int, time: tuple[float, float], flags: int) -> None:
+def _add(shares: dict[int, Share], function: int, calls: int, time: tuple[float, float, float], flags: int) -> None:
     share = shares.get(function)
     if share is None:
         share = shares[function] = Share()
     share.calls += calls
     share.total_ns += time[0]
     share.square += time[1] ** 2
+    share.wait_ns += time[2]
     share.lower_bound = share.lower_bound or bool(flags & LOWER_BOUND)
 
 
@@ -146,7 +148,7 @@ def write_callees(paper: Paper, recording: Recording, pattern: str, limit: int |
 
 def _write(paper: Paper, recording: Recording, pattern: str, limit: int | None, callers: bool) -> None:
     found = find_functions(recording.functions, pattern)
-    cells = FunctionCells(recording.functions, paper.signs)
+    cells = FunctionCells(recording.functions, paper.signs, recording.times)
     for index, function in enumerate(found[:MATCHES]):
         if index:
             paper.line()
@@ -171,17 +173,22 @@ def _write_one(
     paper.line((f"  {cells.calls(function)} calls, {total} total, {text.time(*own, signs)} own", "quiet"))
     rows = sorted(shares.items(), key=lambda item: _place(cells, *item))
     shown = rows if limit is None else rows[:limit]
+    waits = cells.times == "cpu" and any(share.wait_ns >= max(1.0, cells.notable_ns) for _, share in shown)
     counts = [text.calls(share.calls, share.lower_bound, signs) for _, share in shown]
     width = max([len("calls"), *map(text.cells, counts)])
     if rows:
-        paper.line((f"{'total':>7}    {'share':>7}  {'calls':>{width}}  {'caller' if callers else 'callee'}", "quiet"))
+        waiting = f"  {'waiting  ':>9}" if waits else ""
+        head = f"{'total':>7}    {'share':>7}{waiting}  {'calls':>{width}}  {'caller' if callers else 'callee'}"
+        paper.line((head, "quiet"))
     else:
         paper.line(("  none was recorded", "quiet"))
     for (other, share), number in zip(shown, counts, strict=True):
         recursion = other == function
         time = "(in it)" if recursion else text.aligned(text.time(share.total_ns, share.error_ns, signs))
         part = "" if recursion else text.share(share.total_ns, share.error_ns, whole)
-        head = f"{text.right(time, 9)}  {part:>7}  {text.right(number, width)}  "
+        wait = "" if recursion or share.wait_ns <= LEAST * cells.notable_ns else text.duration(share.wait_ns, signs)
+        waiting = f"  {text.right(text.aligned(wait) if wait else '', 9)}" if waits else ""
+        head = f"{text.right(time, 9)}  {part:>7}{waiting}  {text.right(number, width)}  "
         if other == NOBODY:
             name: list[tuple[str, str] | str] = [("(nobody: it is the bottom of a thread's stack)", "quiet")]
         else:
@@ -189,7 +196,8 @@ def _write_one(
         paper.line(head, *name)
     if not callers and shares:
         paper.line(
-            f"{text.right(text.aligned(text.time(*own, signs)), 9)}  {text.share(*own, whole):>7}  {'':>{width}}  ",
+            f"{text.right(text.aligned(text.time(*own, signs)), 9)}  {text.share(*own, whole):>7}  "
+            + " " * (width + (11 if waits else 0) + 2),
             ("(its own time)", "quiet"),
         )
     if len(shown) < len(rows):

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     Styled = tuple[str, str]  # a line, and the style that it is in
 
 FUNCTIONS = 8
+WAITED = 0.1  # of all time: less waiting takes no line
 LOST_LINES = 4  # with the functions and the lines around them: 15
 
 
@@ -45,6 +46,7 @@ def write(recording: Recording, stream: TextIO, path: str = "", coloured: bool =
 
 
 def _lines(recording: Recording, path: str, signs: Signs, width: int) -> list[Styled]:
+    recording = recording.timed("cpu")
     functions = recording.functions
     cpu = cpu_ns(recording)
     at_least = signs.at_least if any(functions["lower_bound"]) else ""
@@ -54,8 +56,10 @@ def _lines(recording: Recording, path: str, signs: Signs, width: int) -> list[St
     first += f" ({duration(cpu, signs)} CPU)" if cpu >= 0 else ""
     first += f" on {threads:,} threads" if threads > 1 else ""
     lines = [(first, "strong")]
+    waited = waiting_words(sum(functions["wait_ns"]), sum(functions["own_ns"]), signs)
     if len(functions):
-        lines += _table(recording, signs, width)
+        lines += _table(recording, signs, width, FUNCTIONS - bool(waited))
+    lines += _indented(waited, width, "quiet") if waited else []
     filtered = filter_words(recording)
     lines += _indented(f"filter: {filtered}", width, "quiet") if filtered else []
     if without_c(recording) == "default":
@@ -74,11 +78,18 @@ def _indented(sentence: str, width: int, style: str = "") -> list[Styled]:
     return [(first, style), *(("      " + line, style) for line in more)]
 
 
-def _table(recording: Recording, signs: Signs, width: int) -> list[Styled]:
+def waiting_words(waited: float, ran: float, signs: Signs) -> str:
+    """What beside the times was waiting, where that is something."""
+    if waited <= WAITED * (waited + ran):
+        return ""
+    return f"besides, {duration(waited, signs)} waiting, which is in no own time (--time wait)"
+
+
+def _table(recording: Recording, signs: Signs, width: int, most: int) -> list[Styled]:
     functions = recording.functions
     own, errors, all_calls = functions["own_ns"], functions["own_error_ns"], functions["calls"]
     whole = sum(own)
-    shown = ranked(functions, "own_ns")[:FUNCTIONS]
+    shown = ranked(functions, "own_ns")[:most]
     counts = [calls(all_calls[row], bool(functions["lower_bound"][row]), signs) for row in shown]
     widest = max(len("calls"), *map(len, counts))
     doubts = [error(errors[row], own[row], signs) for row in shown]

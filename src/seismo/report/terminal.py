@@ -16,6 +16,7 @@ from seismo.report.calltree import Limits, write_tree
 from seismo.report.facts import header, is_watch, thread_count
 from seismo.report.functions import Modules, write_functions
 from seismo.report.relatives import find_functions, write_callees, write_callers
+from seismo.report.waiting import told
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,6 +41,7 @@ class View:
     threads: Sequence[str] = ()
     callers: Sequence[str] = ()
     callees: Sequence[str] = ()
+    times: str = "cpu"  # as --time has it
 
 
 def write_report(paper: Paper, recording: Recording, view: View) -> None:
@@ -52,12 +54,15 @@ def write_report(paper: Paper, recording: Recording, view: View) -> None:
         names = ", ".join(_thread_name(recording, thread) for thread in chosen)
         write_facts(paper, [("shown", f"only {text.number_of(len(chosen), 'thread')}: {names}")])
     paper.flush()
+    recording = recording.timed(view.times)
+    known = told(recording)
     if chosen is not None:
         recording = recording.combined(chosen)
     if view.functions and not (view.callers or view.callees):
         paper.line()
         tree = recording.tree if view.order == "primitive" else None
-        write_functions(paper, recording.functions, view.order, view.modules, view.limit, view.columns, tree)
+        table = recording.functions
+        write_functions(paper, table, view.order, view.modules, view.limit, view.columns, tree, view.times, known)
         paper.flush()
     # Only now, because a reader of the functions need not wait for it.
     together = thread_count(recording) if chosen is None else len(chosen)

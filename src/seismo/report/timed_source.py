@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seismo.report.libraries import file_key, libraries
+from seismo.report.waiting import NOTABLE, told
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -47,6 +48,9 @@ class TimedLine:
     total_error_ns: float
     awaits: int
     await_ns: int
+    wait_ns: int = 0
+    ready_ns: int = 0
+    lock_ns: int = 0
     instructions: list[tuple[int, str, int]] = field(default_factory=list)  # offset, text, hits
 
 
@@ -81,6 +85,11 @@ class TimedFunction:
     def whole_error_ns(self) -> float:
         """The error of that."""
         return math.hypot(self.own_error_ns, *(small.whole_error_ns for small in self.small))
+
+    @property
+    def whole_wait_ns(self) -> float:
+        """What its lines and those of the small functions in it waited, in ns."""
+        return sum(line.wait_ns for line in self.lines.values()) + sum(small.whole_wait_ns for small in self.small)
 
     def span(self) -> tuple[int, int]:
         """The first and the last line to show."""
@@ -129,19 +138,30 @@ class TimedFile:
 
 @dataclass
 class TimedProgram:
-    """All of it. elsewhere_ns: time of the threads that belongs to no line, in ns; whole_ns: all but that."""
+    """All of it. elsewhere_ns: time of the threads that belongs to no line, in ns; whole_ns: all but that.
+
+    times: as --time has it. known: what waiting was told apart (seismo.report.waiting.told).
+    """
 
     files: list[TimedFile]
     lines: list[TimedLine]
     whole_ns: float
     elsewhere_ns: float
+    times: str = "wall"
+    known: frozenset[str] = frozenset()
+
+    @property
+    def notable_ns(self) -> float:
+        """The least wait that makes a column of waiting worth its room; more than any where there is to be none."""
+        waited = sum(line.wait_ns for line in self.lines)
+        return max(1.0, NOTABLE * (self.whole_ns + waited)) if self.times == "cpu" else math.inf
 
     def own_files(self) -> TimedProgram:
         """The same without libraries' files; the whole is still the whole."""
         files = [file for file in self.files if not file.library]
         ids = {one.id for file in files for function in file.functions for one in (function, *function.small)}
         lines = [line for line in self.lines if line.function.id in ids]
-        return TimedProgram(files, lines, self.whole_ns, self.elsewhere_ns)
+        return TimedProgram(files, lines, self.whole_ns, self.elsewhere_ns, self.times, self.known)
 
     def library_times(self) -> dict[str, float]:
         """What the lines of libraries took themselves, in ns, by library."""
@@ -155,7 +175,7 @@ class TimedProgram:
 def timed_program(recording: Recording, left_out: Container[int] = ()) -> TimedProgram:
     """The recording's lines by file and function, files with the most time first. left_out: functions not to show."""
     functions: dict[int, TimedFunction] = {}
-    program = TimedProgram([], [], 0.0, 0.0)
+    program = TimedProgram([], [], 0.0, 0.0, recording.times, frozenset(told(recording)))
     table = recording.functions
     kinds, modules, names, files, first = (table[name] for name in ("kind", "module", "qualname", "file", "line"))
     for row in recording.lines:
@@ -169,7 +189,8 @@ def timed_program(recording: Recording, left_out: Container[int] = ()) -> TimedP
         function = functions.get(id_)
         if function is None:
             function = functions[id_] = TimedFunction(id_, modules[id_], names[id_], files[id_], first[id_])
-        line = TimedLine(function, row.line, row.hits, *row[5:11], row.awaits, row.await_ns)
+        waits = row.awaits, row.await_ns, row.wait_ns, row.ready_ns, row.lock_ns
+        line = TimedLine(function, row.line, row.hits, *row[5:11], *waits)
         function.lines[row.line] = line
         program.lines.append(line)
     for instruction in recording.instructions:

@@ -28,6 +28,7 @@ from seismo.report.page.document import (
 from seismo.report.page.highlight import highlighted
 from seismo.report.text import Signs, duration, error, function_name, location, rank, share, time
 from seismo.report.timed_source import PYTHON, timed_program
+from seismo.report.waiting import sentence as waiting_sentence
 
 if TYPE_CHECKING:
     from seismo.model import Recording
@@ -43,14 +44,15 @@ _BLANKS = "".join(f'<span class="{kind}"></span>' for kind in "htett")
 _SIGNS = Signs()
 
 
-def write_lines(recording: Recording, path: str | os.PathLike[str], *, title: str = "") -> None:
-    """Writes the page of a recording of lines' times. FormatError: it cannot be written."""
-    save(os.fspath(path), lines_page(recording, title))
+def write_lines(recording: Recording, path: str | os.PathLike[str], *, title: str = "", times: str = "cpu") -> None:
+    """Writes the page of a recording of lines' times: "cpu", "wall" or "wait". FormatError: it cannot be written."""
+    save(os.fspath(path), lines_page(recording, title, times))
 
 
-def lines_page(recording: Recording, title: str = "") -> str:
+def lines_page(recording: Recording, title: str = "", times: str = "cpu") -> str:
     """The page as text."""
-    program = timed_program(recording)
+    program = timed_program(recording.timed(times))
+    waits = any(line.wait_ns >= program.notable_ns for line in program.lines)
     chosen = bool(facts.filter_words(recording))
     functions = [
         (bool(file.library) and not chosen, function, file.source)
@@ -62,9 +64,10 @@ def lines_page(recording: Recording, title: str = "") -> str:
     title = title or facts.command_line(recording) or "Lines"
     largest_ns = max((function.whole_ns for _, function, _ in functions), default=0.0)
     rows = "\n".join(
-        _row(number, function, largest_ns, program.whole_ns) for number, (_, function, _) in enumerate(functions)
+        _row(number, function, largest_ns, program.whole_ns, waits) for number, (_, function, _) in enumerate(functions)
     )
-    parts = _Sections(program)
+    waiting = ["Waiting"] if waits else []
+    parts = _Sections(program, waits)
     sections = "".join(parts.section(number, *one[1:]) for number, one in enumerate(functions[:_SHOWN]))
     left = len(functions) - _SHOWN
     more = f'<p class="quiet">{plural(left, "colder function")} without source here.</p>' if left > 0 else ""
@@ -78,7 +81,7 @@ def lines_page(recording: Recording, title: str = "") -> str:
 <span class="step"><button type="button" id="back" title="previous (p)">↑</button>
 <button type="button" id="forth" title="next (n)">↓</button> <span id="place" role="status"></span></span></p>
 {SCROLLS}<table id="functions" class="sortable">
-<thead><tr>{_heads("Function", "Own", "", "±", "Inner", "Lines run", "Place")}</tr></thead>
+<thead><tr>{_heads("Function", "Own", "", "±", *waiting, "Inner", "Lines run", "Place")}</tr></thead>
 <tbody>
 {rows}
 </tbody>
@@ -102,6 +105,9 @@ def _facts(recording: Recording, program: TimedProgram, functions: int, librarie
     lost = sum(loss.kind not in facts.NOTES for loss in recording.losses) + len(recording.problems)
     if lost:
         said += f'; <span class="warn">{plural(lost, "loss", "losses")} (see seismo info)</span>'
+    waited = waiting_sentence(recording, _SIGNS)
+    if waited:
+        said += f"; waiting: {text(waited)}"
     said += ". <i>Inner</i> is the time of the Python functions that a line called."
     if libraries:
         hidden = text(library_words(program.library_times(), program.whole_ns, _SIGNS))
@@ -124,16 +130,18 @@ def _name(function: TimedFunction) -> str:
     return breakable(function_name(PYTHON, function.module, function.qualname))
 
 
-def _row(number: int, function: TimedFunction, largest_ns: float, whole_ns: float) -> str:
+def _row(number: int, function: TimedFunction, largest_ns: float, whole_ns: float, waits: bool) -> str:
     shown = f'<a href="#f{number}">{_name(function)}</a>' if number < _SHOWN else _name(function)
     own, doubt = function.whole_ns, function.whole_error_ns
     lines = function.lines.values()
     inner = sum(line.inner_ns for line in lines), math.hypot(*(line.inner_error_ns for line in lines))
     hits = sum(line.hits for line in lines)
+    wait = function.whole_wait_ns
+    waiting = f'<td data-v="{wait:.0f}">{_time(wait, 0.0)}</td>' if waits else ""
     return (
         f'<tr><th scope="row">{shown}</th><td data-v="{rank(own, doubt):.0f}">{text(time(own, doubt, _SIGNS))}</td>'
         f"{share_bar('hot', own, largest_ns, whole_ns)}"
-        f'<td data-v="{doubt:.0f}">{text(error(doubt, own, _SIGNS))}</td>'
+        f'<td data-v="{doubt:.0f}">{text(error(doubt, own, _SIGNS))}</td>{waiting}'
         f'<td data-v="{rank(*inner):.0f}">{_time(*inner)}</td><td data-v="{hits}">{count(hits)}</td>'
         f'<td class="place">{text(location(PYTHON, function.file, function.line))}</td></tr>'
     )
@@ -142,7 +150,9 @@ def _row(number: int, function: TimedFunction, largest_ns: float, whole_ns: floa
 class _Sections:
     """The functions with their sources. A file's text is coloured once."""
 
-    def __init__(self, program: TimedProgram) -> None:
+    def __init__(self, program: TimedProgram, waits: bool) -> None:
+        self._waits = waits
+        self._blanks = _BLANKS + ('<span class="t"></span>' if waits else "")
         self._whole_ns = program.whole_ns
         self._hottest_ns = max((line.own_ns for line in program.lines), default=0.0)
         self._markup: dict[int, list[str]] = {}
@@ -153,10 +163,9 @@ class _Sections:
         own = function.whole_ns, function.whole_error_ns
         times = f"{text(time(*own, _SIGNS))}, {text(share(*own, self._whole_ns))}"
         doubt = f'<p class="warn">{text(source.problem)}</p>' if source.problem else ""
-        titles = "".join(
-            f'<span class="{kind}">{title}</span>'
-            for kind, title in zip("nhtett", ("line", "hits", "own", "±", "each", "inner"), strict=True)
-        )
+        more = ["waiting"] if self._waits else []
+        kinds, heads = "nhtett" + "t" * len(more), ("line", "hits", "own", "±", *more, "each", "inner")
+        titles = "".join(f'<span class="{kind}">{title}</span>' for kind, title in zip(kinds, heads, strict=True))
         return (
             f'<section id="f{number}"><h2><a href="#f{number}">{_name(function)}</a> '
             f'<span class="quiet">{place}: {times}</span></h2>{doubt}'
@@ -194,12 +203,12 @@ class _Sections:
         link = f'<a class="n" href="#{anchor}">{line}</a>'
         shown = (markup[line - 1] if line <= len(markup) else "") or " "
         if not ran:
-            return f'<p id="{anchor}">{link}{_BLANKS}<code>{shown}</code></p>'
-        pieces = [f'<p id="{anchor}"{self._kind(ran[0])}>{link}{_cells(ran[0])}<code>{shown}</code></p>']
+            return f'<p id="{anchor}">{link}{self._blanks}<code>{shown}</code></p>'
+        pieces = [f'<p id="{anchor}"{self._kind(ran[0])}>{link}{_cells(ran[0], self._waits)}<code>{shown}</code></p>']
         for small in ran[1:]:
             called = text(small.function.qualname.rpartition(".")[2])
             code = f'<code class="quiet">    ↳ {called}</code>'
-            pieces.append(f'<p{self._kind(small)}><span class="n"></span>{_cells(small)}{code}</p>')
+            pieces.append(f'<p{self._kind(small)}><span class="n"></span>{_cells(small, self._waits)}{code}</p>')
         instructions = [instruction for one in ran for instruction in one.instructions]
         if instructions:
             listed = "".join(
@@ -218,10 +227,11 @@ class _Sections:
         return f' class="heat t{heat}{" hot" if heat > _HEATS // 2 else ""}"'
 
 
-def _cells(line: TimedLine) -> str:
+def _cells(line: TimedLine, waits: bool) -> str:
+    waiting = f'<span class="t">{_time(line.wait_ns, 0.0)}</span>' if waits else ""
     return (
         f'<span class="h">{count(line.hits)}</span><span class="t own">{_time(line.own_ns, line.own_error_ns)}</span>'
-        f'<span class="e">{text(error(line.own_error_ns, line.own_ns, _SIGNS))}</span>'
+        f'<span class="e">{text(error(line.own_error_ns, line.own_ns, _SIGNS))}</span>{waiting}'
         f'<span class="t">{_time(line.own_ns / line.hits, line.own_error_ns / line.hits) if line.hits else ""}</span>'
         f'<span class="t">{_time(line.inner_ns, line.inner_error_ns)}</span>'
     )

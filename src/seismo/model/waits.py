@@ -1,0 +1,50 @@
+"""Times as those of the wall, of running, or of waiting.
+
+What a thread was off the CPU stands in the recording apart from all other sums (`wait_ns`; whose it was may be
+doubtful: `wait_sq`), and the estimate (native/model/estimate.c) adds it to what was running. So times of running are
+the estimate of the same rows as if nothing had been waited, and times of waiting that of rows of which nothing else is
+known.
+"""
+
+from __future__ import annotations
+
+import array
+from typing import TYPE_CHECKING, Any
+
+from seismo import _core
+
+if TYPE_CHECKING:
+    from seismo.model.recording import Columns, Tables
+
+WAITS = ("wait_ns", "wait_sq")
+NEVER_RAN = ("calls", "resumes", "timed", "timed_ns", "timed_sq", "sampled", "sampled_ns", "sampled_sq", "ticked")
+
+
+def estimated(tables: Tables | dict[str, Any], times: str) -> Columns:
+    """What _core.estimate gives, of the times that are asked for; total_wait_ns is what was waited, in any case."""
+    nodes = tables["nodes"]
+    if times == "wall" or not any(nodes["wait_ns"]):
+        if times == "wait":
+            tables = {**tables, "nodes": _without(nodes, (*NEVER_RAN, "ticked_ns")), "threads": _not_timed(tables)}
+        return _columns(tables)
+    waiting = {**tables, "nodes": _without(nodes, (*NEVER_RAN, "ticked_ns")), "threads": _not_timed(tables)}
+    if times == "wait":
+        return _columns(waiting)
+    total_wait = _columns(waiting)["total_wait_ns"]
+    return {**_columns({**tables, "nodes": _without(nodes, WAITS)}), "total_wait_ns": total_wait}
+
+
+def _columns(tables: Any) -> Columns:
+    return {name: memoryview(column) for name, column in _core.estimate(tables).items()}
+
+
+def _without(table: Columns, names: tuple[str, ...]) -> Columns:
+    """The table with noughts in these columns."""
+    nothing = bytes(8 * len(table["wait_ns"]))
+    return {**table, **{name: memoryview(array.array(table[name].format, nothing)) for name in names}}
+
+
+def _not_timed(tables: Any) -> Columns:
+    """The threads without the time that their untimed segments took."""
+    threads: Columns = tables["threads"]
+    return {**threads, "rest_ns": memoryview(array.array("q", bytes(8 * len(threads["rest_ns"]))))}

@@ -1,0 +1,90 @@
+"""What threads did not run: how much, what for, and what the machine could tell of it, in words.
+
+The summary after a recording uses it: no import that it could not afford.
+"""
+
+from __future__ import annotations
+
+from seismo.report.text import Signs, duration, function_name, number_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+    from seismo.model import Recording
+
+NOTABLE = 0.01  # of the time: with less waiting anywhere there is no column of it
+REASON = 0.2  # of a wait: less of a reason is not named
+FAR = 1.25  # times as much wall as CPU time, and a moment: then the head says so
+MOMENT = 20e6  # ns
+MOST = 0.4  # of all waiting: a function that has it is named
+
+# What --time takes, and what own times are then called.
+WORDS = {"cpu": "running", "wall": "the wall", "wait": "waiting"}
+
+
+def told(recording: Recording) -> set[str]:
+    """What was told apart from running in any process: "ready", "lock", and how; empty: nothing."""
+    words = " ".join(str(waits).replace(",", " ") for waits in recording.processes["waits"])
+    return set(words.split())
+
+
+def reasons(wait_ns: float, ready_ns: float, lock_ns: float, known: Container[str], roomy: bool = True) -> str:
+    """What most of a wait was for: `lock`, `preempted`, `other`; empty where it was not told.
+
+    roomy: several joined by +; else the first of them.
+    """
+    if wait_ns <= 0 or not ("ready" in known or "lock" in known):
+        return ""
+    parts = {"lock": lock_ns, "preempted": ready_ns, "other": wait_ns - lock_ns - ready_ns}
+    named = sorted((name for name in parts if parts[name] >= REASON * wait_ns), key=lambda name: -parts[name])
+    return "+".join(named[: None if roomy else 1])
+
+
+def sentence(recording: Recording, signs: Signs) -> str:
+    """What there is to say of waiting before the numbers; empty where little was waited, or nothing is known of it."""
+    threads = recording.threads
+    known = [(wall, cpu) for wall, cpu in zip(threads["wall_ns"], threads["cpu_ns"], strict=True) if cpu >= 0]
+    wall, cpu = sum(wall for wall, _ in known), sum(cpu for _, cpu in known)
+    how = [bool(str(waits)) for waits in recording.processes["waits"]]
+    rows = recording.lines if recording.kind == "linetimes" else recording.functions
+    waited = sum(rows["wait_ns"])
+    if not any(how):
+        if wall < FAR * cpu + MOMENT or not cpu:
+            return ""
+        return (
+            f"the threads ran {duration(cpu, signs)} of their {duration(wall, signs)}; where they waited for the rest "
+            "this recording does not tell, and all times are those of the wall"
+        )
+    wall = max(wall, waited)
+    if waited < (1 - 1 / FAR) * wall or waited < MOMENT:
+        return ""
+    parts = _parts(sum(rows["lock_ns"]), sum(rows["ready_ns"]), waited, told(recording), signs)
+    missing = how.count(False)
+    but = f"; not told of {number_of(missing, 'process', 'processes')}" if missing else ""
+    words = f"{duration(waited, signs)} of the threads' {duration(wall, signs)}{parts}{but}"
+    return f"{words}{_most(recording, waited, signs)}; --time wait ranks by it"
+
+
+def _most(recording: Recording, waited: float, signs: Signs) -> str:
+    """In which function, where one has most of it."""
+    if recording.kind == "linetimes":
+        return ""
+    functions = recording.functions
+    waits = functions["wait_ns"]
+    row = max(range(len(waits)), key=waits.__getitem__)
+    if waits[row] < MOST * waited:
+        return ""
+    name = function_name(functions["kind"][row], functions["module"][row], functions["qualname"][row])
+    return f"; {duration(waits[row], signs)} of it in {name}"
+
+
+def _parts(lock: float, ready: float, waited: float, known: set[str], signs: Signs) -> str:
+    names = {"lock": (lock, "the interpreter's lock"), "ready": (ready, "a processor")}
+    asked = {word: told for word, told in names.items() if word in known}
+    if not asked:
+        return ", for what was not told"
+    parts = [f"{duration(ns, signs)} for {what}" for ns, what in asked.values() if ns >= NOTABLE * waited]
+    if not parts:
+        return f", none of it for {' or '.join(what for _, what in asked.values())}"
+    return f": {', '.join(parts)}, {duration(max(0, waited - lock - ready), signs)} otherwise"

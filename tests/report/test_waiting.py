@@ -1,0 +1,256 @@
+"""Running and waiting beside each other, in all that is shown."""
+
+import gzip
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from seismo import formats
+from seismo.cli.main import main
+from seismo.model import Builder, read
+from seismo.report import lines as lines_report
+from seismo.report import lines_summary, summary
+from seismo.report.calltree import Limits
+from seismo.report.page.lines import lines_page
+from seismo.report.paper import Paper
+from seismo.report.text import Signs, cells
+from seismo.report.waiting import reasons
+
+MS = 1_000_000
+TOLD = "rseq, ready, lock"
+
+
+def server(waits=TOLD, cpu_ns=130 * MS):
+    """A program's own code that computes for 100 ms and waits, a worker that only waits; 4 s on the wall in all."""
+    b = Builder()
+    process = b.process(pid=1, argv=["serve.py"], source="monitoring", waits=waits)
+    main_thread = b.thread(process, name="MainThread", wall_ns=2_000 * MS, cpu_ns=cpu_ns, main=1)
+    worker = b.thread(process, name="worker", wall_ns=2_000 * MS, cpu_ns=0)
+    root = b.node(-1, main_thread, b.function("app", "main", "/x/serve.py", 1), calls=1, own_ns=30 * MS)
+
+    def node(parent, thread, function, calls, ran, lock=0, ready=0, other=0):
+        wait = (lock + ready + other) * MS if waits else 0
+        own = (ran + lock + ready + other) * MS
+        parts = {"lock_ns": lock * MS, "ready_ns": ready * MS} if waits else {}
+        return b.node(parent, thread, function, calls=calls, own_ns=own, wait_ns=wait, **parts)
+
+    node(root, main_thread, b.function("app", "page", "/x/serve.py", 9), 50, 100, lock=600, ready=270)
+    node(root, main_thread, b.function("select", "poll", kind=1), 20, 0, other=1_000)
+    run = b.node(-1, worker, b.function("app", "worker", "/x/serve.py", 20), calls=1)
+    node(run, worker, b.function("queue", "get", kind=1), 10, 0, other=2_000)
+    return b.build({"recorder": "calltree", "implementation": "CPython", "python": "3.14.1"})
+
+
+def timed_lines():
+    b = Builder()
+    process = b.process(pid=1, argv=["serve.py"], waits=TOLD)
+    b.thread(process, wall_ns=2_000 * MS, cpu_ns=100 * MS)
+    function = b.function("app", "page", "/x/serve.py", 9)
+    b.line(function, 10, 5, own_ns=80 * MS)
+    b.line(function, 11, 5, own_ns=20 * MS, wait_ns=1_900 * MS, lock_ns=1_800 * MS)
+    return b.build({"recorder": "linetimes"})
+
+
+def table(lines, title="Functions"):
+    start = next(number for number, line in enumerate(lines) if line.startswith(title))
+    rows = lines[start + 1 : lines.index("", start) if "" in lines[start:] else None]
+    return [re.split(r"  +| (?=lock|preempted|other)", row.strip(" ▸")) for row in rows]
+
+
+def test_running_is_ranked_and_waiting_stands_beside_it(report):
+    lines = report(server(), 120)
+    said = "waiting 3.87 s of the threads' 4.00 s: 600 ms for the interpreter's lock, 270 ms for a processor, 3.00 s"
+    assert said in " ".join(" ".join(lines).split())
+    assert "2.00 s of it in queue:get" in " ".join(lines)
+    head, *rows = table(lines)
+    assert head == ["own", "own %", "waiting", "for", "total", "calls", "function"]
+    assert [row[-2] if row[-1].startswith(("serve", "(C)")) else row[-1] for row in rows] == [
+        "app:page", "app:main", "select:poll", "queue:get", "app:worker",
+    ]  # fmt: skip
+    assert rows[0][:5] == ["100 ms", "76.9 %", "870 ms", "lock+preempted", "100 ms"]
+    assert rows[1][:3] == ["30.0 ms", "23.1 %", "130 ms"], "it did not wait"
+    assert rows[2][:4] == ["0", "0 %", "1.00 s", "other"]
+    assert "100 % is 130 ms of running" in " ".join(lines)
+    tree = table(lines, "Call tree")
+    assert tree[0] == ["total %", "total", "own", "waiting", "calls", "function"]
+    assert tree[1] == ["100 %", "130 ms", "30.0 ms", "1.87 s", "1", "app:main", "serve.py:1"]
+    assert not any("worker" in cell for row in tree for cell in row), "a thread that only waits drowns nothing"
+    assert max(map(cells, report(server(), 80))) <= 80
+
+
+@pytest.mark.parametrize(
+    ("times", "title", "first"),
+    [
+        ("wall", "Functions by own time (100 % is 4.00 s in functions)", ["2.00 s", "50.0 %", "2.00 s", "other"]),
+        ("wait", "Functions by time waiting (100 % is 3.87 s of waiting)", ["2.00 s", "51.7 %", "other", "2.00 s"]),
+    ],
+)
+def test_the_wall_or_waiting_can_be_ranked(report, times, title, first):
+    lines = report(server(), 120, times=times)
+    assert title in lines
+    rows = table(lines)
+    assert rows[1][:4] == first
+    assert rows[1][-2] == "queue:get"
+    own, total = (sum(server().timed(times).functions[name]) for name in ("own_ns", "total_ns"))
+    assert own == pytest.approx((4_000 if times == "wall" else 3_870) * MS)
+    assert total >= own
+
+
+def test_callers_and_callees_have_waiting(report):
+    rows = table(report(server(), 100, callees=["main"]), "  1 calls")
+    assert rows[0] == ["total", "share", "waiting", "calls", "callee"]
+    assert rows[1][:4] == ["100 ms", "76.9 %", "870 ms", "50"]
+    assert rows[2][:4] == ["0", "0 %", "1.00 s", "20"]
+    assert rows[3][-1] == "(its own time)"
+
+
+def test_a_thread_alone_is_told_the_same_way(report):
+    lines = report(server(), 120, threads=["worker"])
+    assert table(lines)[1][:3] == ["0", "2.00 s", "other"]
+
+
+def test_a_recording_that_tells_nothing_reads_as_ever_with_a_word(report):
+    lines = report(server(waits=""), 120)
+    text = " ".join(" ".join(lines).split())
+    assert "waiting the threads ran 130 ms of their 4.00 s; where they waited for the rest this recording" in text
+    head, *rows = table(lines)
+    assert head == ["own", "own %", "total", "calls", "function"]
+    assert rows[0][:2] == ["2.00 s", "50.0 %"]
+    assert "(100 % is 4.00 s in functions)" in text
+    assert report(server(waits=""), 120, times="wall") == lines
+    quiet = report(server(waits="", cpu_ns=3_900 * MS), 120)
+    assert not any(line.startswith("waiting") for line in quiet)
+
+
+@pytest.mark.parametrize(
+    ("waits", "words"), [("clock", ", for what was not told"), ("rseq, ready", ": 270 ms for a p")]
+)
+def test_what_was_not_told_apart_is_said(report, waits, words):
+    text = " ".join(" ".join(report(server(waits), 120)).split())
+    assert f"3.87 s of the threads' 4.00 s{words}" in text
+
+
+def test_nothing_waited_nothing_said(chain, report):
+    lines = report(chain(["f"]))
+    assert "wait" not in "\n".join(lines)
+
+
+def test_reasons():
+    known = {"lock", "ready"}
+    assert reasons(100, 0, 95, known) == "lock"
+    assert reasons(100, 50, 45, known) == "preempted+lock"
+    assert reasons(100, 50, 45, known, roomy=False) == "preempted"
+    assert reasons(100, 0, 0, known) == "other"
+    assert reasons(100, 0, 0, set()) == ""
+    assert reasons(0, 0, 0, known) == ""
+
+
+def test_the_summaries():
+    out = io.StringIO()
+    summary.write(server(), out, "x.seismo")
+    lines = out.getvalue().splitlines()
+    assert lines[2].split() == ["100", "ms", "76.9", "%", "50", "app:page"]
+    assert "besides, 3.87 s waiting, which is in no own time (--time wait)" in lines
+    assert len(lines) <= 15
+    out = io.StringIO()
+    lines_summary.write(timed_lines(), out)
+    lines = out.getvalue().splitlines()
+    assert [line.split()[:2] for line in lines[2:4]] == [["80.0", "ms"], ["20.0", "ms"]]
+    assert "besides, 1.90 s waiting, which is in no own time (--time wait)" in lines
+
+
+def test_lines():
+    out = io.StringIO()
+    lines_report.write_report(Paper(out, 100, Signs()), timed_lines(), lines_report.LinesView())
+    lines = out.getvalue().splitlines()
+    assert [row[:4] for row in table(lines, "Lines by")[1:3]] == [
+        ["80.0 ms", "80.0 %", "16.0 ms", "5"],
+        ["20.0 ms", "20.0 %", "1.90 s", "lock"],
+    ]
+    assert any(line.split()[:2] == ["waiting", "1.90"] for line in lines)
+    page = lines_page(timed_lines())
+    assert ">Waiting</button>" in page
+    assert ">1.90 s</td>" in page
+    assert ">Waiting</button>" not in lines_page(timed_lines(), times="wall")
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    server().save("serve.seismo")
+    return "serve.seismo"
+
+
+@pytest.mark.parametrize(("time", "weight"), [("cpu", 100 * MS), ("wall", 970 * MS), ("wait", 870 * MS)])
+def test_formats_with_one_time_have_the_one_that_is_asked_for(file, time, weight):
+    recording = read(file)
+    out = io.BytesIO()
+    formats.write(recording, out, "collapsed", time=time)
+    stacks = dict(line.rsplit(" ", 1) for line in out.getvalue().decode().splitlines())
+    assert int(next(stacks[key] for key in stacks if key.endswith("page"))) == weight
+    for name in ("speedscope", "pstats", "callgrind", "pprof"):
+        whole = io.BytesIO()
+        formats.write(recording, whole, name, time=time)
+        back = formats.by_name(name).reader(whole.getvalue())
+        own = {row.qualname: row.own_ns for row in back.functions}
+        assert own["page"] == pytest.approx(weight, rel=1e-3), name
+
+
+def test_callgrind_and_pprof_have_waiting_beside_it(file, tmp_path):
+    out = io.BytesIO()
+    formats.write(read(file), out, "callgrind")
+    text = out.getvalue().decode()
+    assert "events: ns_time calls ns_waiting" in text
+    assert f"\n9 {100 * MS} 50 {870 * MS}\n" in text
+    assert f"totals: {130 * MS} 82 {3_870 * MS}\n" in text
+    out = io.BytesIO()
+    formats.write(read(file), out, "pprof")
+    assert b"waiting" in gzip.decompress(out.getvalue())
+
+
+def test_json_has_the_wall_and_what_of_it_was_waiting(file, capsys):
+    assert main(["export", file, "-f", "json", "-o", "x.json"]) == 0
+    document = json.loads(Path("x.json").read_text(encoding="utf-8"))
+    row = next(row for row in document["functions"] if row["qualname"] == "page")
+    assert (row["own_ns"], row["wait_ns"], row["lock_ns"]) == (970 * MS, 870 * MS, 600 * MS)
+    back = formats.read("x.json").timed("cpu")
+    assert {row.qualname: row.own_ns for row in back.functions}["page"] == 100 * MS
+    assert main(["export", file, "-f", "json", "--time", "cpu"]) == 2
+    assert "json files have all times" in capsys.readouterr().err
+
+
+def test_the_commands_take_time(file, capsys, tmp_path):
+    assert main(["report", file, "--time", "wait", "--limit", "1"]) == 0
+    assert "Functions by time waiting" in capsys.readouterr().out
+    assert main(["report", file, "--time", "idle"]) == 2
+    assert "--time cannot be 'idle'" in capsys.readouterr().err
+    server().save("other.seismo")
+    assert main(["diff", "--time", "wall", file, "other.seismo"]) == 0
+    assert "old       4.00 s in 82 calls" in capsys.readouterr().out
+    assert main(["diff", file, "other.seismo"]) == 0
+    assert "old       130 ms in 82 calls" in capsys.readouterr().out
+    Builder().build({"recorder": "coverage"}).save("cover.seismo")
+    assert main(["report", "cover.seismo", "--time", "cpu"]) == 2
+    assert "--time is for recordings of calls" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("times", ["cpu", "wall", "wait"])
+def test_threads_on_one_another_keep_their_times(times):
+    recording = server().timed(times)
+    combined = recording.combined()
+    for name in ("own_ns", "wait_ns"):
+        assert sum(combined.functions[name]) == pytest.approx(sum(recording.functions[name]))
+    saved = read(combined.to_bytes())
+    if times == "wall":
+        assert sum(saved.functions["own_ns"]) == pytest.approx(sum(recording.functions["own_ns"]))
+    with pytest.raises(ValueError, match="times are one of cpu, wall, wait"):
+        recording.timed("idle")
+
+
+def test_where_limits_limit_running(report):
+    tree = table(report(server(), 100, limits=Limits(share=0)), "Call tree")
+    assert [row[-2] for row in tree[1:]][-1] in ("queue:get", "app:worker")
