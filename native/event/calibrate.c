@@ -4,22 +4,30 @@
  * callback, the interpreter's way out of and into callbacks, and the program's own work. All but the last would not be
  * there without us. Its size depends on the interpreter, the source, the events asked for and the machine, so it is
  * measured with exactly those: small loops that call an empty function, call a C function that does nothing, and resume
- * a generator, first bare, then recorded with every segment timed. For one turn of a loop
+ * a generator, bare and recorded as programs are. A turn's difference is the cost of a call.
+ *
+ * Where it falls. With every segment timed,
  *
  *     callee's segment + caller's segment - bare turn = inside + outside
  *
- * which are the costs that the estimate takes out of the callee's and of the caller's own time
- * (native/model/estimate.c). How much of a bare turn the callee itself takes cannot be seen from outside; a share is
- * assumed, which moves a few nanoseconds between caller and callee and leaves their sum right. The cheapest of several
- * rounds counts: what disturbs a round only makes it longer. Their spread is the stated error. */
+ * tells in which proportion it is the callee's and the caller's (native/model/estimate.c takes both out). How much of a
+ * bare turn the callee itself takes cannot be seen from outside; a share is assumed, which moves a few nanoseconds
+ * between caller and callee and leaves their sum right.
+ *
+ * What disturbs a run only makes it longer, and a run holds a few timed samples, more or fewer by chance; so of several
+ * runs the one at the lower quartile counts, not the shortest. Bare and recorded runs take turns, and all of it is
+ * done again until two results agree: their mean is taken, and their difference is the stated error. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "event/engine.h"
 
-#define ROUNDS 8
+#define RUNS 16
+#define WARM_UP 2
 #define TURNS 300
+#define MOST_CYCLES 6
+#define AGREE 0.03 /* of the cost; never claimed to be known better than that */
 #define SAMPLED_ROUNDS 9
 #define SAMPLED_REPEATS 5 /* of TURNS: a dozen samples */
 
@@ -39,12 +47,17 @@ static PyObject *nothing(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(args)) {
 
 static PyMethodDef nothing_method = {"seismo_nothing", nothing, METH_NOARGS, NULL};
 
+typedef enum { BARE, RECORDED, TIMED } way; /* TIMED: recorded, and every segment timed */
+
 typedef struct {
     const char *loop, *callee; /* callee NULL: the C function */
     double share;              /* of a bare turn that is the callee's own */
     sm_cost *cost;
-    double bare, recorded; /* ticks a turn */
-    double spread;
+    const char *c_functions; /* the setting that it is recorded with */
+    double bare, recorded;   /* ticks a turn, as measured last */
+    double inside, outside;  /* what the callee's and the caller's segments have more than bare, when all are timed */
+    double found[MOST_CYCLES];
+    double error; /* relative */
 } experiment;
 
 static struct {
@@ -74,6 +87,11 @@ static int open_lab(void) {
     return 0;
 }
 
+static int by_size(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
 /* Runs a loop once; its ticks a turn, or -1 with an exception. */
 static double run(const experiment *what) {
     PyObject *loop = PyDict_GetItemString(lab.names, what->loop); /* borrowed */
@@ -86,18 +104,6 @@ static double run(const experiment *what) {
     return (double)(after - before) / TURNS;
 }
 
-static int run_bare(experiment *what) {
-    what->bare = 1e18;
-    for (int round = 0; round < ROUNDS; round++) {
-        double ticks = run(what);
-        if (ticks < 0)
-            return -1;
-        if (ticks < what->bare)
-            what->bare = ticks;
-    }
-    return 0;
-}
-
 static sm_function *function_of(const char *name) {
     if (name == NULL)
         return sm_function_of_c(&nothing_method, lab.nothing);
@@ -105,59 +111,65 @@ static sm_function *function_of(const char *name) {
     return sm_function_of_code((PyCodeObject *)PyFunction_GET_CODE(object), NULL);
 }
 
-static int run_recorded(experiment *what) {
-    sm_function *caller = function_of(what->loop), *callee = function_of(what->callee);
-    if (caller == NULL || callee == NULL)
-        return 0;
-    double best_inside = 1e18, best_outside = 1e18, worst = 0, best = 1e18;
-    for (int round = 0; round < ROUNDS; round++) {
-        double before[2][3], after[2][3];
-        sm_engine.recorder->timed(caller, before[0]);
-        sm_engine.recorder->timed(callee, before[1]);
-        if (run(what) < 0)
+/* What each of the runs says is left in its row of `of`, in order of size: ticks a turn; of the callee's segments; of
+ * the caller's. -1 with an exception. */
+static int run_often(const experiment *what, double of[3][RUNS]) {
+    const sm_function *function[2] = {function_of(what->callee), function_of(what->loop)};
+    for (int i = -WARM_UP; i < RUNS; i++) {
+        int at = i < 0 ? 0 : i;
+        double before[2][3] = {{0}}, after[2][3] = {{0}};
+        for (int k = 0; k < 2 && function[k] != NULL; k++)
+            sm_engine.recorder->timed(function[k], before[k]);
+        of[0][at] = run(what);
+        if (of[0][at] < 0)
             return -1;
-        sm_engine.recorder->timed(caller, after[0]);
-        sm_engine.recorder->timed(callee, after[1]);
-        double outside = (after[0][0] - before[0][0]) / TURNS, inside = (after[1][0] - before[1][0]) / TURNS;
-        best_outside = outside < best_outside ? outside : best_outside;
-        best_inside = inside < best_inside ? inside : best_inside;
-        best = inside + outside < best ? inside + outside : best;
-        if (round >= ROUNDS / 2 && inside + outside > worst)
-            worst = inside + outside; /* the first rounds warm up */
+        for (int k = 0; k < 2 && function[k] != NULL; k++) {
+            sm_engine.recorder->timed(function[k], after[k]);
+            of[1 + k][at] = (after[k][0] - before[k][0]) / TURNS;
+        }
     }
-    double own = what->bare * what->share;
-    what->cost->inside = best_inside > own ? best_inside - own : 0.0;
-    what->cost->outside = best_outside > what->bare - own ? best_outside - (what->bare - own) : 0.0;
-    what->spread = best > 0 ? (worst - best) / best : 0.0;
+    for (int k = 0; k < 3; k++)
+        qsort(of[k], RUNS, sizeof *of[k], by_size);
     return 0;
 }
 
-/* A segment that is not timed costs less: no clock is read at its ends. What a turn of the loop really costs when it is
- * recorded as programs are is seen on the clock outside; the two costs keep their proportion. */
-static int run_as_recorded(experiment *what, double *factor) {
-    double best = 1e18;
-    if (what->callee == NULL && strcmp(sm_engine.settings.c_functions, "auto") == 0) {
-        what->cost->inside *= *factor; /* its call site would be switched off before it is measured */
-        what->cost->outside *= *factor;
-        return 0;
+static int measure(experiment *what, way way) {
+    double of[3][RUNS] = {{0}};
+    if (run_often(what, of) < 0)
+        return -1;
+    *(way == BARE ? &what->bare : &what->recorded) = of[0][RUNS / 4];
+    if (way == TIMED) {
+        what->inside = fmax(0, of[1][RUNS / 4] - what->bare * what->share);
+        what->outside = fmax(0, of[2][RUNS / 4] - what->bare * (1 - what->share));
     }
-    for (int round = 0; round < 2 * ROUNDS; round++) {
-        double ticks = run(what);
-        if (ticks < 0)
-            return -1;
-        best = ticks < best ? ticks : best;
-    }
-    double sum = what->cost->inside + what->cost->outside, real = best > what->bare ? best - what->bare : 0.0;
-    *factor = sum > 0 ? real / sum : 1.0;
-    what->cost->inside *= *factor;
-    what->cost->outside *= *factor;
-    what->recorded = best;
     return 0;
 }
 
-static int by_size(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+static int measure_bare(experiment *all, int count) {
+    for (int i = 0; i < count; i++) {
+        if (measure(&all[i], BARE) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int measure_recorded(experiment *all, int count, way way) {
+    const char *c_functions = sm_engine.settings.c_functions, *now = NULL;
+    bool time_every = sm_engine.settings.time_every;
+    int status = 0;
+    sm_engine.settings.time_every = way == TIMED;
+    for (int i = 0; i < count && status == 0; i++) {
+        if (all[i].c_functions != now) {
+            (void)sm_engine_rehearse(false);
+            sm_engine.settings.c_functions = now = all[i].c_functions;
+            status = sm_engine_rehearse(true);
+        }
+        status = status == 0 ? measure(&all[i], way) : status;
+    }
+    (void)sm_engine_rehearse(false);
+    sm_engine.settings.c_functions = c_functions;
+    sm_engine.settings.time_every = time_every;
+    return status;
 }
 
 /* A sampled segment is measured longer than it would have been: it holds a part of the clock's read that the processor
@@ -165,17 +177,15 @@ static int by_size(const void *a, const void *b) {
  * disturbance weighs a lot among a dozen samples. Where caches are full it is more, which the estimate finds
  * (reconcile). */
 static int find_sampled_extra(const experiment *what) {
-    sm_function *caller = function_of(what->loop), *callee = function_of(what->callee);
     double extra[SAMPLED_ROUNDS];
-    int count = 0;
-    for (int round = 0; round < SAMPLED_ROUNDS && caller != NULL && callee != NULL; round++) {
+    int count = 0, status = sm_engine_rehearse(true);
+    const sm_function *caller = function_of(what->loop), *callee = function_of(what->callee);
+    for (int round = 0; round < SAMPLED_ROUNDS && caller != NULL && callee != NULL && status == 0; round++) {
         double before[2][3], after[2][3], turn = 0;
         sm_engine.recorder->timed(caller, before[0]);
         sm_engine.recorder->timed(callee, before[1]);
-        for (int i = 0; i < SAMPLED_REPEATS; i++) {
-            if (run(what) < 0)
-                return -1;
-        }
+        for (int i = 0; i < SAMPLED_REPEATS && status == 0; i++)
+            status = run(what) < 0 ? -1 : 0;
         sm_engine.recorder->timed(caller, after[0]);
         sm_engine.recorder->timed(callee, after[1]);
         for (int i = 0; i < 2; i++)
@@ -183,46 +193,54 @@ static int find_sampled_extra(const experiment *what) {
         if (after[0][2] > before[0][2] && after[1][2] > before[1][2])
             extra[count++] = (turn - what->recorded) / 2;
     }
+    (void)sm_engine_rehearse(false);
     if (count > 0) {
         qsort(extra, (size_t)count, sizeof *extra, by_size);
         sm_engine.sampled_extra = (uint64_t)fmax(0, extra[count / 2] + 0.5);
     }
-    return 0;
+    return status;
+}
+
+/* A cycle more: do the results agree with earlier ones? */
+static bool agreed(experiment *what, int cycle, way way) {
+    what->found[cycle] = fmax(0, way == TIMED ? what->inside + what->outside : what->recorded - what->bare);
+    double best = INFINITY, sum = 0.0;
+    for (int i = 1; i <= cycle; i++) {
+        for (int k = 0; k < i; k++) {
+            double apart = fabs(what->found[i] - what->found[k]);
+            if (apart < best)
+                best = apart, sum = (what->found[i] + what->found[k]) / 2;
+        }
+    }
+    double inside = what->inside + what->outside > 0 ? what->inside / (what->inside + what->outside) : 0.5;
+    *what->cost = (sm_cost){sum * inside, sum * (1 - inside)};
+    what->error = sum > 0 && cycle > 0 ? best / sum : 0.0;
+    return cycle > 0 && what->error <= AGREE;
 }
 
 int sm_engine_calibrate(void) {
-    experiment experiments[] = {
-        {"calls", "f", 0.4, &sm_engine.python, 0, 0, 0},
-        {"resumes", "g", 0.6, &sm_engine.resume, 0, 0, 0},
-        {"c_calls", NULL, 0.5, &sm_engine.c, 0, 0, 0},
+    const char *c_functions = sm_engine.settings.c_functions;
+    experiment all[] = {
+        {.loop = "calls", .callee = "f", .share = 0.4, .cost = &sm_engine.python, .c_functions = c_functions},
+        {.loop = "resumes", .callee = "g", .share = 0.6, .cost = &sm_engine.resume, .c_functions = c_functions},
+        /* in "auto" its place would be switched off before it is measured */
+        {.loop = "c_calls", .callee = NULL, .share = 0.5, .cost = &sm_engine.c, .c_functions = "all"},
     };
-    int count = strcmp(sm_engine.settings.c_functions, "none") == 0 ? 2 : 3;
-    if (open_lab() < 0)
-        return -1;
-    for (int i = 0; i < count; i++) {
-        if (run_bare(&experiments[i]) < 0)
-            return -1;
-    }
-    bool time_every = sm_engine.settings.time_every;
+    int count = strcmp(c_functions, "none") == 0 ? 2 : 3;
+    way way = sm_engine.settings.time_every ? TIMED : RECORDED;
     sm_engine.sampled_extra = 0;
-    sm_engine.settings.time_every = true;
-    int status = sm_engine_rehearse(true);
-    for (int i = 0; i < count && status == 0; i++)
-        status = run_recorded(&experiments[i]);
-    (void)sm_engine_rehearse(false);
-    sm_engine.settings.time_every = time_every;
-    if (!time_every && status == 0) {
-        status = sm_engine_rehearse(true);
-        double factor = 1.0; /* of the experiment before */
-        for (int i = 0; i < count && status == 0; i++)
-            status = run_as_recorded(&experiments[i], &factor);
-        if (status == 0)
-            status = find_sampled_extra(&experiments[0]);
-        (void)sm_engine_rehearse(false);
+    if (open_lab() < 0 || measure_bare(all, count) < 0 || measure_recorded(all, count, TIMED) < 0)
+        return -1;
+    bool done = false;
+    for (int cycle = 0; cycle < MOST_CYCLES && !done; cycle++) {
+        if (measure_bare(all, count) < 0 || measure_recorded(all, count, way) < 0)
+            return -1;
+        done = true;
+        for (int i = 0; i < count; i++)
+            done = agreed(&all[i], cycle, way) && done;
     }
-    double spread = 0.02; /* never claim to be better than that */
+    sm_engine.cost_error = AGREE;
     for (int i = 0; i < count; i++)
-        spread = experiments[i].spread > spread ? experiments[i].spread : spread;
-    sm_engine.cost_error = spread < 0.5 ? spread : 0.5;
-    return status;
+        sm_engine.cost_error = fmin(0.5, fmax(sm_engine.cost_error, all[i].error));
+    return way == TIMED ? 0 : find_sampled_extra(&all[0]);
 }

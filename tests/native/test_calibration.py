@@ -1,0 +1,35 @@
+"""What the probes cost is found before a recording with the settings that it has, and leaves nothing in it."""
+
+import pytest
+from lab import SOURCES, WITH_C, start
+from recorded import image
+
+from seismo import _core
+
+
+@pytest.mark.parametrize("timing", ["frugal", "every"])
+@pytest.mark.parametrize("c_functions", ["none", "auto", "all"])
+@pytest.mark.parametrize("source", SOURCES)
+def test_costs(source, c_functions, timing):
+    start(source, c_functions=c_functions, timing=timing, calibrate=True)
+    _core.stop()
+    status, recorded = _core.status(), image()
+    (process,) = recorded.tables["processes"]
+    for kind in ("python", "resume") + (("c",) if c_functions != "none" else ()):
+        assert status[f"{kind}_inside"] + status[f"{kind}_outside"] > 0, kind
+        assert process[f"{kind}_inside"] == pytest.approx(status[f"{kind}_inside"], rel=0.01), kind
+    assert (c_functions != "none") == (process["c_inside"] + process["c_outside"] > 0)
+    assert 0.03 <= process["cost_error"] <= 0.5
+    assert status["c_functions"] == c_functions
+    assert not [
+        row for row in recorded.functions() if "calibration" in row["file"] or row["qualname"] == "seismo_nothing"
+    ]
+    assert not recorded.losses
+
+
+@pytest.mark.parametrize("source", WITH_C)
+def test_a_second_recording_with_other_settings_has_its_own(source):
+    for c_functions in ("all", "none", "all"):
+        start(source, c_functions=c_functions, calibrate=True)
+        _core.stop()
+        assert (_core.status()["c_inside"] + _core.status()["c_outside"] > 0) == (c_functions == "all")
