@@ -5,7 +5,7 @@ import random
 import pytest
 
 from seismo.model import Builder, diff
-from seismo.model.spread import error_of_change, group, student
+from seismo.model.spread import error_of_change, group, student, usual
 
 
 @pytest.mark.parametrize(
@@ -39,6 +39,15 @@ def test_the_larger_of_spread_and_stated_error_counts():
     assert error_of_change(quiet, same) == pytest.approx(student(2, 0.05) * 30 / 1.96 / 3**0.5)
     assert error_of_change(noisy, same) == pytest.approx(student(2, 0.05) * 60 / 3**0.5)
     assert error_of_change(same, same) == 0
+
+
+def test_no_row_is_taken_for_steadier_than_most_of_the_time_is():
+    shaky, steady = (group([900, 1_000, 1_100], [0] * 3),) * 2, (group([100, 100, 100], [0] * 3),) * 2
+    assert usual([shaky, steady]) == pytest.approx(0.01)
+    assert usual([]) == usual([(group([5], [1]), group([6], [1]))]) == 0
+    close, also = group([100, 100.1, 99.9], [0] * 3), group([130, 130.1, 129.9], [0] * 3)
+    assert error_of_change(close, also, 5) < 5
+    assert error_of_change(close, also, 5, usual([shaky, (close, also)])) > 30
 
 
 def test_in_nineteen_of_twenty_diffs_of_equal_runs_nothing_changed():

@@ -63,8 +63,8 @@ def test_a_change_within_its_error_is_no_finding(pair):
 
 
 def test_limit_and_width(pair):
-    old = recording([(f"f{index}\x1b" * 40, 1, 1_000) for index in range(50)])
-    new = recording([(f"f{index}\x1b" * 40, 2, 5_000) for index in range(50)])
+    old = recording([(f"f{index}\x1b" * 40, 1, 10_000) for index in range(50)])
+    new = recording([(f"f{index}\x1b" * 40, 2, 50_000) for index in range(50)])
     lines = changes(old, new, limit=5)
     assert sum("40 " in line or "45 more (--limit N)" in line for line in lines) == 2
     assert max(map(cells, lines)) <= 80
@@ -98,6 +98,14 @@ def test_equal_runs_of_a_busy_machine_differ_in_nothing():
         assert "1 other function changed within the error: no finding" in text
         assert re.search(r"with 3 runs a side a change must be some [\d,]+ % to be told from chance: more runs", text)
         assert re.search(r"own time \(.+?\), which is within what runs differ by \(±[\d.]+ ms\), the same number", text)
+
+
+def test_what_has_hardly_any_time_is_not_asked_about():
+    old = recording([("tiny", 1, 1_000), ("large", 1, 50_000_000)])
+    new = recording([("tiny", 1, 9_000), ("large", 1, 50_000_000)])
+    assert "Changed in own time: none" in changes(old, new)
+    text = " ".join(" ".join(changes(old, new)).split())
+    assert "1 other function changed within the error or too small a part of the time: no finding" in text
 
 
 def test_a_change_beyond_what_runs_differ_by_is_told():

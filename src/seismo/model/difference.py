@@ -9,15 +9,16 @@ from __future__ import annotations
 import ntpath
 from typing import TYPE_CHECKING, NamedTuple
 
-from seismo.model.spread import Group, error_of_change, group
+from seismo.model.spread import Group, error_of_change, group, usual
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from seismo.model.recording import Recording
 
-# Of the time of a side, for a function to be asked about among several runs: the more are, the less can be told of each
-WORTH = 0.001
+# Of the time of a side, for a row to be asked about. Of less, nobody wants to know; and the more rows are asked about,
+# the less can be told of each.
+WORTH = 0.005
 
 
 class FunctionKey(NamedTuple):
@@ -59,7 +60,7 @@ class DiffRow(NamedTuple):
     own_error: float
     total_old: float
     total_new: float
-    significant: bool  # the change in own time is larger than its error
+    significant: bool  # the change in own time is larger than its error, and the row has a 200th of a side's time
     calls_old_most: int = 0
     calls_new_most: int = 0
     line: int = 0
@@ -170,11 +171,12 @@ def _rows(old: Sequence[_Sums], new: Sequence[_Sums]) -> list[DiffRow]:
     keys = dict.fromkeys(key for side in (old, new) for sums in side for key in sums)
     pairs = {key: (_group(old, key), _group(new, key)) for key in keys}
     several = len(old) > 1 or len(new) > 1
-    asked = set(_asked(pairs)) if several else set(keys)
+    asked = set(_asked(pairs))
+    least = usual([pairs[key] for key in asked]) if several else 0.0
     rows = []
     for key, (before, after) in pairs.items():
         a, b = ([sums.get(key, _NOTHING) for sums in side] for side in (old, new))
-        error = error_of_change(before, after, len(asked))
+        error = error_of_change(before, after, len(asked), least)
         changed = key in asked and abs(after.mean - before.mean) > error
         line = next((one.line for one in (*reversed(b), *reversed(a)) if one.line), 0)
         rows.append(

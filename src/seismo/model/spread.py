@@ -8,9 +8,11 @@ vary by the same part of its time as the other.
 
 A diff asks this of many rows at once. With an interval of 95 % each, one row in twenty would differ in any diff of
 equal runs. So the doubt is divided by the number of rows that are asked about (Bonferroni): in 19 of 20 diffs of equal
-runs none differs. Its price: with three runs a side, twenty rows make the interval three times as wide. The variances
-of several rows are not pooled, because what disturbs a run mostly disturbs all of it, so that the rows tell the same
-thing again and again.
+runs none differs. Its price: with three runs a side, twenty rows make the interval three times as wide.
+
+Few runs may lie close together by chance, and one row of many does. So no row is taken for steadier than the rows that
+hold half of the time: their spread, as a part of the time, is the least that is believed (`usual`). The rows' degrees
+of freedom are not added up for that, because what disturbs a run mostly disturbs all of it.
 """
 
 from __future__ import annotations
@@ -46,14 +48,32 @@ def group(times: Sequence[float], errors: Sequence[float]) -> Group:
     return Group(runs, mean, stated, spread)
 
 
-def error_of_change(old: Group, new: Group, rows: int = 1) -> float:
+def usual(pairs: Sequence[tuple[Group, Group]]) -> float:
+    """The variance of a run, as a part of the square of its time, that rows with half of the time have at most."""
+    known = []
+    for pair in pairs:
+        several = [one for one in pair if one.runs > 1 and one.mean > 0]
+        freedom = sum(one.runs - 1 for one in several)
+        if freedom:
+            of_a_run = sum((one.runs - 1) * one.spread * one.runs / one.mean**2 for one in several) / freedom
+            known.append((of_a_run, sum(one.mean for one in several)))
+    left = sum(time for _, time in known) / 2
+    for variance, time in sorted(known):
+        left -= time
+        if left <= 0:
+            return variance
+    return 0.0
+
+
+def error_of_change(old: Group, new: Group, rows: int = 1, least: float = 0.0) -> float:
     """The half-width of the interval of new.mean - old.mean, in ns, of a row of so many that are asked about at once.
 
-    Of a single run a side: that of the stated errors alone, which says nothing about other runs.
+    least: what usual() gives of all rows. Of a single run a side: that of the stated errors alone, which says nothing
+    about other runs.
     """
     if old.runs == new.runs == 1:
         return TWO_SIDED * math.sqrt(old.stated + new.stated)
-    a, b = _variance(old, new), _variance(new, old)
+    a, b = _variance(old, new, least), _variance(new, old, least)
     if a + b <= 0:
         return 0.0
     freedom_a, freedom_b = ((one.runs if one.runs > 1 else other.runs) - 1 for one, other in ((old, new), (new, old)))
@@ -64,12 +84,12 @@ def error_of_change(old: Group, new: Group, rows: int = 1) -> float:
     return student(freedom, DOUBT / max(1, rows)) * math.sqrt(a + b)
 
 
-def _variance(one: Group, other: Group) -> float:
+def _variance(one: Group, other: Group, least: float) -> float:
     """Of the mean of one side."""
     spread = one.spread
     if one.runs == 1 and other.mean > 0:
         spread = other.spread * other.runs * (one.mean / other.mean) ** 2
-    return max(spread, one.stated)
+    return max(spread, one.stated, least * one.mean**2 / one.runs)
 
 
 def student(freedom: float, doubt: float) -> float:

@@ -64,9 +64,12 @@ def write_changes(
     facts.append(("change", change + (" (some of them lower bounds)" if inexact else "")))
     write_facts(paper, [*facts, *unended(signs, *named(old, "old"), *named(new, "new"))])
     told = [row for row in both if row.significant]
-    within = sum(1 for row in both if not row.significant and row.own_new != row.own_old)
+    untold = [row for row in both if not row.significant and row.own_new != row.own_old]
+    small = any(row.sure_own_change for row in untold)
+    within = text.number_of(len(untold), f"other {words.one}") + " changed within the error" if untold else ""
+    within += " or too small a part of the time" if small else ""
     time = _Section(paper, words, "Changed in own time", _time_cells, ("change  ", "", "old  ", "new  "))
-    time.write(told, limit, _time_remark(within, words, rows, (len(old), len(new)), signs))
+    time.write(told, limit, _time_remark(within, rows, (len(old), len(new)), signs))
     moved = sorted((row for row in both if row.calls_change), key=lambda row: (-abs(row.calls_change), row.key))
     known = [row for row in moved if row.key not in inexact]
     remarks = []
@@ -148,11 +151,9 @@ def _calls_change(rows: Sequence[DiffRow], words: _Words) -> str:
     return f"{new[0] - old[0]:+,} {words.count}s{_relative(new[0], old[0])}"
 
 
-def _time_remark(
-    within: int, words: _Words, rows: Sequence[DiffRow], number: tuple[int, int], signs: text.Signs
-) -> str:
-    """What ± is, and how little can be told."""
-    remark = f"{text.number_of(within, f'other {words.one}')} changed within the error: no finding; " if within else ""
+def _time_remark(within: str, rows: Sequence[DiffRow], number: tuple[int, int], signs: text.Signs) -> str:
+    """What ± is, and how little can be told. within: which rows have not surely changed, in words."""
+    remark = f"{within}: no finding; " if within else ""
     if number == (1, 1):
         return (
             f"{remark}{signs.error} is the error of measuring; by how much more runs of the same program differ, one "
