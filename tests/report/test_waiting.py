@@ -171,6 +171,9 @@ def test_lines():
         ["20.0 ms", "20.0 %", "1.90 s", "lock"],
     ]
     assert any(line.split()[:2] == ["waiting", "1.90"] for line in lines)
+    out = io.StringIO()
+    lines_report.write_report(Paper(out, 72, Signs()), timed_lines(), lines_report.LinesView())
+    assert max(map(cells, out.getvalue().splitlines())) <= 72
     page = lines_page(timed_lines())
     assert ">Waiting</button>" in page
     assert ">1.90 s</td>" in page

@@ -156,8 +156,8 @@ def _time_remark(within: str, rows: Sequence[DiffRow], number: tuple[int, int], 
     remark = f"{within}: no finding; " if within else ""
     if number == (1, 1):
         return (
-            f"{remark}{signs.error} is the error of measuring; by how much more runs of the same program differ, one "
-            "run a side cannot tell: seismo diff --old A B C --new D E F"
+            f"{remark}{signs.error} is the error of measuring; how much more equal runs differ, only several a side "
+            "tell (--old A B C --new D E F)"
         )
     remark += f"{signs.error} holds for all rows together in 19 of 20 diffs, by the errors and by how the runs differ"
     told = _typical(rows)

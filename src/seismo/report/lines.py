@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from seismo.report.paper import Paper, Span
     from seismo.report.text import Signs
 
+WHY = "for" + " " * 6  # the heading of what was waited for
+DROPPED_FIRST = (WHY, "each  ", "own %")
 HEAT = 5  # columns
 MOSTLY = 0.5  # of all time: with less in the program's own lines, they are sorted by own and inner time
 LEAST_TEXT = 20  # columns for a source text; with less the line gets too long rather
@@ -112,7 +114,7 @@ def write_table(
     paper: Paper, headings: Sequence[str], rows: Sequence[Sequence[str]], last: Callable[[int, int], list[Span]]
 ) -> None:
     """Writes columns that are right-aligned, then what last(row, width left) gives; its heading is the last one."""
-    headings, rows = _without_empty(headings, rows)
+    headings, rows = _fitting(headings, rows, paper.width)
     widths = [max(text.cells(cell) for cell in column) for column in zip(headings, *rows, strict=True)][:-1]
     head = "  ".join(text.right(heading, width) for heading, width in zip(headings, widths, strict=False))
     paper.line((f"{head}  {headings[-1]}", "quiet"))
@@ -122,11 +124,18 @@ def write_table(
         paper.line(cells + "  ", *last(number, left))
 
 
-def _without_empty(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[list[str], list[list[str]]]:
-    """The columns but those that say nothing, in their heading neither; the last one, which is made later, stays."""
-    columns = list(zip(headings, *rows, strict=True))
-    kept = [column for number, column in enumerate(columns) if any(column) or number == len(columns) - 1]
-    heads, *others = map(list, zip(*kept, strict=True))
+def _fitting(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> tuple[list[str], list[list[str]]]:
+    """The columns but those that say nothing, and where there is little width, those that say least.
+
+    The last one, which is made later, stays.
+    """
+    *columns, last = zip(headings, *rows, strict=True)
+    columns = [column for column in columns if any(column[1:]) or column[0] not in ("", WHY)]
+    for heading in DROPPED_FIRST:
+        if width - sum(max(map(text.cells, column)) + 2 for column in columns) >= LEAST_TEXT:
+            break
+        columns = [column for column in columns if column[0] != heading]
+    heads, *others = map(list, zip(*columns, last, strict=True))
     return heads, others
 
 
@@ -164,7 +173,7 @@ def write_hottest(paper: Paper, program: TimedProgram, view: LinesView) -> None:
     least = program.notable_ns
     waits = any(line.wait_ns >= least for line in shown)
     own = "waiting  " if view.times == "wait" else "own  "
-    headings = [own, "", "own %", *(["waiting  ", ""] if waits else []), "inner  ", "each  ", "hits"]
+    headings = [own, "", "own %", *(["waiting  ", WHY] if waits else []), "inner  ", "each  ", "hits"]
     headings += [*(["awaiting  "] if awaiting else []), "line"]
     rows = [
         [
@@ -298,11 +307,11 @@ def _write_function(
         rows = [[*row[:4], *row[6:]] for row in rows]
         waits = []
     else:
-        waits = ["waiting  ", ""]
+        waits = ["waiting  ", WHY]
     own = "waiting  " if program.times == "wait" else "own  "
     headings = ["heat", "hits", own, "", *waits, "inner  ", "each  "]
     headings += [*(["awaiting  "] if awaiting else []), "line", ""]
-    headings, rows = _without_empty(headings, rows)
+    headings, rows = _fitting(headings, rows, paper.width)
     name = text.function_name(0, function.module, function.qualname)
     paper.line()
     spent = text.time(function.own_ns, function.own_error_ns, signs)
