@@ -3,7 +3,10 @@
 import gzip
 import io
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,10 +17,11 @@ from seismo.model import Builder, read
 from seismo.report import lines as lines_report
 from seismo.report import lines_summary, summary
 from seismo.report.calltree import Limits
+from seismo.report.orders import ranked
 from seismo.report.page.lines import lines_page
 from seismo.report.paper import Paper
 from seismo.report.text import Signs, cells
-from seismo.report.waiting import reasons
+from seismo.report.waiting import reasons, told
 
 MS = 1_000_000
 TOLD = "rseq, ready, lock"
@@ -257,3 +261,73 @@ def test_threads_on_one_another_keep_their_times(times):
 def test_where_limits_limit_running(report):
     tree = table(report(server(), 100, limits=Limits(share=0)), "Call tree")
     assert [row[-2] for row in tree[1:]][-1] in ("queue:get", "app:worker")
+
+
+SERVER = """
+import asyncio
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+pool = ThreadPoolExecutor(8)
+
+
+def load(name):
+    time.sleep(0.02)
+    return name * 100
+
+
+def page(text):
+    total = 0
+    for number in range(30_000):
+        total += number % 7
+    return f"{text} {total}"
+
+
+async def handle(reader, writer):
+    name = (await reader.readline()).decode().strip()
+    text = await asyncio.get_running_loop().run_in_executor(pool, load, name)
+    writer.write(page(text).encode() + b"\\n")
+    await writer.drain()
+    writer.close()
+
+
+async def client(port):
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(b"client\\n")
+    await reader.readline()
+    writer.close()
+
+
+async def main():
+    server = await asyncio.start_server(handle, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    for _ in range(10):
+        await asyncio.gather(*(client(port) for _ in range(20)))
+    server.close()
+
+
+asyncio.run(main())
+pool.shutdown()
+"""
+
+
+def test_an_asyncio_server_with_worker_threads_reads_as_its_own_code(tmp_path):
+    (tmp_path / "serve.py").write_text(SERVER)
+    words = [sys.executable, "-m", "seismo"]
+    subprocess.run([*words, "profile", "-q", "-o", "serve.seismo", "serve.py"], cwd=tmp_path, check=True)
+    recording = read(tmp_path / "serve.seismo")
+    shown = subprocess.run(
+        [*words, "report", "serve.seismo"], cwd=tmp_path, check=True, capture_output=True, text=True,
+        env={**os.environ, "COLUMNS": "120"},
+    ).stdout.splitlines()  # fmt: skip
+    assert any(line.startswith("waiting ") for line in shown)
+    if not told(recording):  # then that is what this line says
+        assert "does not tell" in "\n".join(shown)
+        return
+    wall = sum(recording.functions["own_ns"])
+    waited = sum(recording.functions["wait_ns"])
+    assert waited > wall / 2, "eight threads that mostly wait for work"
+    ran = recording.timed("cpu").functions
+    assert ran["qualname"][ranked(ran, "own_ns")[0]] == "page"
+    hot = [line for line in shown if line.startswith("▸")]
+    assert "__main__:page" in hot[-1], "\n".join(hot)
