@@ -62,6 +62,12 @@ void sm_offcpu_probe(void) {
     if (*sm_offcpu_word() != 0)
         return; /* somebody else's */
     sm_offcpu = SM_OFFCPU_PREEMPTION;
+    sm_offcpu_watch();
+    if (sm_offcpu_ask() == SM_OFFCPU_UNKNOWN) { /* not even of this thread */
+        sm_offcpu_leave();
+        sm_offcpu = SM_OFFCPU_UNTOLD;
+        return;
+    }
     if (blocks_are_told())
         sm_offcpu = SM_OFFCPU_TOLD;
     sm_offcpu_leave();
@@ -81,6 +87,6 @@ sm_offcpu_kind sm_offcpu_limit(sm_offcpu_kind most) {
 }
 
 void sm_offcpu_leave(void) {
-    if (sm_offcpu_ask() == SM_OFFCPU_NO)
+    if (sm_offcpu != SM_OFFCPU_UNTOLD && *sm_offcpu_word() == sm_offcpu_sentinel)
         *sm_offcpu_word() = 0;
 }

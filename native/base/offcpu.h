@@ -62,8 +62,12 @@ static inline void sm_offcpu_watch(void) {
 static inline sm_offcpu_answer sm_offcpu_ask(void) {
     if (sm_offcpu == SM_OFFCPU_UNTOLD)
         return SM_OFFCPU_UNKNOWN;
-    uint64_t word = *sm_offcpu_word();
-    return word == sm_offcpu_sentinel ? SM_OFFCPU_NO : word == 0 ? SM_OFFCPU_YES : SM_OFFCPU_UNKNOWN;
+    volatile uint64_t *place = sm_offcpu_word();
+    uint64_t word = *place;
+    int32_t cpu = ((volatile int32_t *)place)[-1]; /* below 0: the kernel does not know this thread's words */
+    if (word == sm_offcpu_sentinel && cpu >= 0)
+        return SM_OFFCPU_NO;
+    return word == 0 ? SM_OFFCPU_YES : SM_OFFCPU_UNKNOWN;
 }
 
 /* For tests: less than is told here, from 0 (nothing) to 2. Returns what is told from now on. */

@@ -18,6 +18,7 @@ static sm_about about(void) {
                       .argv = sm_engine.argv,
                       .interpreter = sm_engine.interpreter,
                       .source = sm_engine.source->name,
+                      .waits = sm_engine.recorder->threadless ? NULL : sm_waits_told(),
                       .exit = sm_engine.exit,
                       .start_ns = sm_engine.start_ns,
                       .end_ns = sm_engine.running ? 0 : sm_engine.end_ns};
@@ -29,7 +30,6 @@ bool sm_engine_open(sm_output *output, sm_writer *writer, bool whole) {
     snprintf(clock, sizeof clock, "%s: %s", clocks[sm_engine.clock.kind], sm_engine.clock.reason);
     sm_about of = about();
     of.clock = clock;
-    of.waits = sm_engine.recorder->threadless ? NULL : sm_waits_told();
     return sm_output_open(output, writer, whole, &of);
 }
 

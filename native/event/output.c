@@ -25,7 +25,6 @@ bool sm_output_open(sm_output *output, sm_writer *writer, bool whole, const sm_a
     output->interpreter = put_text(output, about->interpreter);
     output->clock = put_text(output, about->clock);
     output->source = put_text(output, about->source);
-    output->waits = put_text(output, about->waits);
     return true;
 }
 
@@ -145,7 +144,7 @@ void sm_output_process(sm_output *output, const sm_about *about) {
     row[SM_PROCESSES_END_NS] = about->end_ns != 0 ? about->end_ns : now_unix_ns();
     row[SM_PROCESSES_EXIT] = (int64_t)put_text(output, about->exit);
     row[SM_PROCESSES_CLOCK] = (int64_t)output->clock;
-    row[SM_PROCESSES_WAITS] = (int64_t)output->waits;
+    row[SM_PROCESSES_WAITS] = (int64_t)put_text(output, about->waits);
     row[SM_PROCESSES_SOURCE] = (int64_t)output->source;
     sm_writer_row(output->writer, SM_PROCESSES, row, about->costs);
 }

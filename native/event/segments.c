@@ -8,7 +8,8 @@
 #define TOGETHER_NS 5000 /* longer than it takes to read both clocks */
 #define APART_NS 2000000 /* as long as the clocks may go apart */
 #define COLD_NS 100000   /* after others had the processor: their data fills its caches */
-#define WORTH_NS 200000  /* a wait this long is worth asking what it was for */
+#define YOUNG_NS 1000000
+#define WORTH_NS 200000 /* a wait this long is worth asking what it was for */
 
 uint64_t sm_segments_seed(void) {
     bool simulated = sm_engine.clock.kind == SM_CLOCK_SIMULATED; /* then tests want the same gaps every time */
@@ -56,7 +57,7 @@ static sm_off divide(sm_thread *thread, sm_segments *segments, uint64_t ticks) {
     if (ticks < ticks_of(WORTH_NS))
         return off;
     int64_t ready = sm_waits_ready_ns();
-    if (ready > segments->ready_ns) {
+    if (ready > segments->ready_ns && segments->ready_ns >= 0) {
         uint64_t more = ticks_of((double)(ready - segments->ready_ns));
         off.ready = more < ticks ? more : ticks;
         segments->ready_ns = ready;
@@ -102,8 +103,8 @@ static stretch look_back(sm_thread *thread, sm_segments *segments, uint64_t then
     here = none ? 0 : at_work(here);
     here += at_work(sm_ticks_since(now, all.now));
     double used = (double)(segments->cpu_ns - cpu_since) / sm_engine.clock.ns_per_tick;
-    double off = (double)sm_ticks_since(since, all.now) - used;
-    uint64_t before = none || off <= (double)here ? 0 : (uint64_t)off - here; /* none: the clocks have drifted apart */
+    double off = used < 0 ? 0 : (double)sm_ticks_since(since, all.now) - used; /* below 0: another thread's, forked */
+    uint64_t before = none || off <= (double)here ? 0 : (uint64_t)off - here;  /* none: the clocks have drifted apart */
     before = before < all.ran ? before : all.ran;
     if (before + here == 0)
         return all;
@@ -117,7 +118,9 @@ static stretch look_back(sm_thread *thread, sm_segments *segments, uint64_t then
 void sm_segments_start(sm_thread *thread, sm_segments *segments, uint64_t seed) {
     segments->random = seed;
     segments->countdown = sm_gap(&segments->random);
-    segments->ready_ns = sm_waits_ready_ns();
+    /* To ask costs more than all else here, and a young thread has hardly waited yet. */
+    int64_t used = own_cpu_ns();
+    segments->ready_ns = used < 0 ? -1 : used < YOUNG_NS ? 0 : sm_waits_ready_ns();
     __atomic_store_n(&thread->looked_at, thread->native_id, __ATOMIC_RELAXED);
     if (thread->id > 0)
         sm_ticker_want(); /* there is somebody to wait for */

@@ -53,13 +53,14 @@ static uint64_t next_delay(void) {
 }
 
 /* Threads that have had no event since the last visit wait, mostly: some of them are looked at, all in turn. */
-static void tick(void) {
+static void tick(bool may_look) {
     uint32_t waiting = 0, looks = 0;
     for (sm_thread *thread = __atomic_load_n(&sm_engine.threads, __ATOMIC_ACQUIRE); thread; thread = thread->next) {
         if (__atomic_load_n(&thread->session, __ATOMIC_RELAXED) != sm_engine.session)
             continue;
         sm_engine.recorder->poke(thread);
-        if (__atomic_fetch_add(&thread->visits, 1, __ATOMIC_RELAXED) == 0 || sm_engine.recorder->threadless)
+        if (__atomic_fetch_add(&thread->visits, 1, __ATOMIC_RELAXED) == 0 || !may_look ||
+            sm_engine.recorder->threadless)
             continue;
         if (waiting++ >= ticker.next && looks < LOOKS) {
             looks++;
@@ -72,6 +73,7 @@ static void tick(void) {
 }
 
 static void *run(void *unused) {
+    bool looks = sm_waits_look_alone();
     pthread_mutex_lock(&ticker.lock);
     while (!ticker.stop) {
         struct timespec until;
@@ -82,7 +84,7 @@ static void *run(void *unused) {
         until.tv_nsec %= 1000000000;
         pthread_cond_timedwait(&ticker.wake, &ticker.lock, &until);
         if (!ticker.stop)
-            tick();
+            tick(looks);
     }
     pthread_mutex_unlock(&ticker.lock);
     return unused;

@@ -18,17 +18,25 @@
 
 #include "event/engine.h"
 
-/* When a recording begins: what can be told here? */
+/* Once, before any of the rest: what can be told here? */
 void sm_waits_init(void);
-/* For the recording: who tells that a thread is off the CPU ("rseq", "clock"), and what of that is told apart: "rseq,
- * ready, lock". "": nothing is, with a simulated clock. */
+/* For tests: as if the system told nothing (false), or as it is; forgets what was missed. */
+void sm_waits_limit(bool wanted);
+/* For the recording: who tells that a thread is off the CPU ("rseq"; "clock"; "rseq and clock" where rseq is silent of
+ * system calls), and what of that is told apart: "rseq, ready, lock"; with "in part" at its end if that was not to be
+ * had at times: the program had no file descriptor left, or has forbidden itself to open files. "": nothing is told,
+ * with a simulated clock. */
 const char *sm_waits_told(void);
 
 /* ns that the running thread could have run and did not, since it began; -1: not told. */
 int64_t sm_waits_ready_ns(void);
 
+/* For the ticker's thread, when it begins: may it look? It gets a table of file descriptors of its own, an empty one,
+ * so that what it opens is never among the program's. */
+bool sm_waits_look_alone(void);
+
 /* From the ticker's thread, without the interpreter's lock: a look at a thread that has had no event since the last
- * tick. */
+ * tick. errno is the thread's own. */
 void sm_waits_look(sm_thread *thread);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/offcpu.h"
 #include "compat/runtime.h"
 #include "event/engine.h"
+#include "event/waits.h"
 #include "module/filter.h"
 #include "module/lifetimes.h"
 #include "module/module.h"
@@ -344,6 +345,20 @@ static PyObject *limit_offcpu(PyObject *Py_UNUSED(module), PyObject *most) {
                                                        : SM_OFFCPU_TOLD));
 }
 
+static PyObject *limit_waits(PyObject *Py_UNUSED(module), PyObject *wanted) {
+    int truth = PyObject_IsTrue(wanted);
+    if (truth < 0)
+        return NULL;
+    sm_waits_limit(truth);
+    Py_RETURN_NONE;
+}
+
+static PyObject *waits_told(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
+    if (sm_engine_init() < 0)
+        return NULL;
+    return PyUnicode_FromString(sm_waits_told());
+}
+
 static PyMethodDef functions[] = {
     {"start", (PyCFunction)(void (*)(void))engine_start, METH_VARARGS | METH_KEYWORDS,
      "Start recording. RuntimeError says in a plain sentence why that cannot be."},
@@ -365,6 +380,9 @@ static PyMethodDef functions[] = {
     {"check", engine_check, METH_NOARGS, "Whether the recorder's structures are consistent (for tests)."},
     {"_limit_offcpu", limit_offcpu, METH_O,
      "Tell less of waiting than the kernel does, from 0 to 2, and return what is told now (for tests)."},
+    {"_limit_waits", limit_waits, METH_O,
+     "Leave waits undivided, as where /proc is closed (false), or divide them (for tests)."},
+    {"waits_told", waits_told, METH_NOARGS, "What is told here of waiting: see the column `waits` of docs/format.md."},
     {"_advance_clock", advance_clock, METH_O, "Move the simulated clock (for tests)."},
     {NULL, NULL, 0, NULL},
 };

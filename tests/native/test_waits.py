@@ -1,10 +1,14 @@
 """Running and waiting: what a thread was off the CPU is told apart from what it ran, whoever tells of it."""
 
+import os
+import platform
+import signal
 import threading
 import time
+from pathlib import Path
 
 import pytest
-from lab import SOURCES, WITH_C, start
+from lab import SOURCES, WITH_C, popen, run, start
 from recorded import image
 
 import seismo.model
@@ -121,4 +125,219 @@ def test_the_recording_says_who_told(told):
     spin(10)
     _core.stop()
     says = image().tables["processes"][0]["waits"]
-    assert says.split(", ")[0] == ("rseq" if told == "as here" and _core._limit_offcpu(2) == 2 else "clock")
+    most = {"as here": 2, "preemption only": 1, "not at all": 0}[told]
+    assert says.split(", ")[0] == ["clock", "rseq and clock", "rseq"][_core._limit_offcpu(most)]
+
+
+def sound(recording):
+    """No wait below zero, none above the wall's time, and its parts are parts of it. Returns the waits by thread."""
+    waits = {thread.id: 0 for thread in recording.threads}
+    for row in recording.tree:
+        assert 0 <= row.ready_ns + row.lock_ns <= row.wait_ns <= row.own_ns + 1
+        assert 0 <= row.wait_ns <= row.total_wait_ns <= row.total_ns + 1
+        waits[row.thread] += row.wait_ns
+    for thread in recording.threads:
+        assert waits[thread.id] <= thread.wall_ns
+    return waits
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_thousand_threads_that_wait(source):
+    go_on = threading.Event()
+    before = threading.stack_size(256 * 1024)
+    try:
+        threads = [threading.Thread(target=go_on.wait) for _ in range(1000)]
+        start(source)
+        for thread in threads:
+            thread.start()
+    finally:
+        threading.stack_size(before)
+    time.sleep(WAIT)
+    go_on.set()
+    for thread in threads:
+        thread.join()
+    _core.stop()
+    recording = seismo.model.read(_core.snapshot())
+    waits = sound(recording)
+    assert len(waits) > 1000
+    for thread in recording.threads:
+        if not thread.main and thread.wall_ns > 2 * WAIT * 1e9:
+            assert waits[thread.id] > thread.wall_ns / 2
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_threads_that_live_for_microseconds(source):
+    start(source)
+    for _ in range(300):
+        thread = threading.Thread(target=int)
+        thread.start()
+        thread.join()
+    _core.stop()
+    sound(seismo.model.read(_core.snapshot()))
+
+
+def test_the_line_that_waits():
+    def sleeps():
+        time.sleep(WAIT)
+        spin(1000)
+
+    _core.start(recorder="linetimes", calibrate=False, running=False)
+    sleeps()
+    _core.stop()
+    recording = seismo.model.read(_core.snapshot())
+    name = next(row.id for row in recording.functions if row.qualname.endswith("sleeps"))
+    lines = sorted((row for row in recording.lines if row.function == name), key=lambda row: row.line)
+    assert lines[0].wait_ns >= WAIT * 0.9e9
+    assert all(0 <= row.ready_ns + row.lock_ns <= row.wait_ns <= row.own_ns + 1 for row in lines)
+
+
+def test_where_proc_is_closed_waiting_stays_undivided(told):
+    def waits():
+        time.sleep(WAIT)
+
+    _core._limit_waits(False)
+    try:
+        start()
+        waits()
+        _core.stop()
+        found, recording = nodes()
+    finally:
+        _core._limit_waits(True)
+    assert found["waits"].wait_ns >= WAIT * 0.9e9
+    assert all(row.ready_ns == row.lock_ns == 0 for row in recording.tree)
+    assert "," not in recording.processes[0].waits
+
+
+CHILD = """
+import os, sys, time
+import seismo.model
+def checked():
+    recording = seismo.model.read(_core.snapshot())
+    waits = 0
+    for row in recording.tree:
+        assert 0 <= row.ready_ns + row.lock_ns <= row.wait_ns <= row.own_ns + 1, row
+        waits += row.wait_ns
+    assert waits <= sum(thread.wall_ns for thread in recording.threads)
+    return recording, waits
+def limit(told):
+    _core._limit_offcpu({"as here": 2, "preemption only": 1, "not at all": 0}[told])
+limit(sys.argv[1])
+"""
+
+
+def test_a_program_that_is_stopped_for_a_while(told):
+    child = popen(
+        CHILD
+        + """
+def stops():
+    os.kill(os.getpid(), 19)
+start()
+stops()
+_core.stop()
+recording, waits = checked()
+print(waits)
+""",
+        told,
+    )
+    assert os.WIFSTOPPED(os.waitpid(child.pid, os.WUNTRACED)[1])
+    time.sleep(WAIT)
+    child.send_signal(signal.SIGCONT)
+    out, err = child.communicate(timeout=120)
+    assert (child.returncode, err) == (0, "")
+    assert int(out) >= WAIT * 0.9e9
+
+
+def test_a_forked_child_waits_for_itself_only(told):
+    run(
+        CHILD
+        + """
+def work(n):
+    return sum(i % 7 for i in range(n))
+start()
+work(300_000)
+if (pid := os.fork()) == 0:
+    _core.after_fork(-1, "{}")
+    work(100_000)
+    _core.stop()
+    recording, waits = checked()
+    thread = recording.threads[0]
+    os._exit(waits > thread.wall_ns - thread.cpu_ns + 20e6)
+_, status = os.waitpid(pid, 0)
+_core.stop()
+checked()
+sys.exit(os.waitstatus_to_exitcode(status))
+""",
+        told,
+    )
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="written for the system calls of x86-64")
+@pytest.mark.parametrize("answer", [0x80000000, 0x00050001], ids=["death", "an error"])
+def test_a_program_that_forbids_itself_to_open_files(told, answer):
+    """seccomp: after this, opening a file is the program's end, or an error; it was not to open any."""
+    if answer == 0x80000000 and "Seccomp:\t0" not in Path("/proc/self/status").read_text():
+        answer = 0x00050001  # a program that has a filter from the start is not seen to get another
+    run(
+        CHILD
+        + """
+import ctypes, struct
+def forbid(answer):
+    load, equal, give = 0x20, 0x15, 0x06
+    code = [(load, 0, 0, 0), (equal, 0, 1, 257), (give, 0, 0, answer), (give, 0, 0, 0x7FFF0000)]
+    filters = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *one) for one in code))
+    program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(code), ctypes.addressof(filters)))
+    libc = ctypes.CDLL(None)
+    assert libc.prctl(38, 1, 0, 0, 0) == 0
+    assert libc.prctl(22, 2, program, 0, 0) == 0
+def waits():
+    time.sleep(0.05)
+start()
+waits()
+forbid(int(sys.argv[2]))
+waits()
+_core.stop()
+recording, waited = checked()
+assert waited >= 0.09e9, waited
+print(recording.processes[0].waits)
+""",
+        told,
+        str(answer),
+    )
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="written for the registers of x86-64")
+def test_another_library_that_uses_restartable_sequences(told):
+    """Its pointer is neither ours nor none: nothing is known then but what the clocks tell."""
+    run(
+        CHILD
+        + """
+import ctypes, struct
+libc = ctypes.CDLL(None)
+try:
+    offset = ctypes.c_ssize_t.in_dll(libc, "__rseq_offset").value
+except ValueError:
+    sys.exit(0)  # a C library without them
+landing = ctypes.create_string_buffer(struct.pack("IIII", 0x53053053, 0, 0, 0))
+aligned = ctypes.create_string_buffer(96)
+descriptor = (ctypes.addressof(aligned) + 31) // 32 * 32
+theirs = struct.pack("IIQQQ", 0, 0, ctypes.addressof(aligned), 1, ctypes.addressof(landing) + 4)
+ctypes.memmove(descriptor, theirs, len(theirs))
+libc.pthread_self.restype = ctypes.c_void_p
+word = ctypes.c_uint64.from_address(libc.pthread_self() + offset + 8)
+def works():
+    word.value = descriptor
+    for _ in range(2000):
+        time.monotonic()
+def sleeps():
+    word.value = descriptor
+    time.sleep(0.05)
+start()
+for _ in range(50):
+    works()
+sleeps()
+_core.stop()
+recording, waited = checked()
+assert waited >= 0.045e9, waited
+""",
+        told,
+    )

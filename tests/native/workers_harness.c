@@ -142,8 +142,9 @@ static void drive_ticker(void) {
 
 static int delivered; /* with the GIL */
 
-static void deliver(void) {
+static int deliver(void) {
     delivered++;
+    return 0;
 }
 
 static void *ask(void *unused) {
@@ -152,8 +153,8 @@ static void *ask(void *unused) {
         pthread_mutex_lock(&gil);
         run_pending();
         if (i % 50 == 49) {
-            sm_safepoint_stop();
-            if (sm_safepoint_start(deliver) < 0)
+            sm_safepoint_stop(SM_SAFE_REFERENCES);
+            if (sm_safepoint_start(SM_SAFE_REFERENCES, deliver) < 0)
                 _exit(2);
         }
         pthread_mutex_unlock(&gil);
@@ -163,7 +164,7 @@ static void *ask(void *unused) {
 }
 
 static void drive_safepoint(void) {
-    if (sm_safepoint_start(deliver) < 0)
+    if (sm_safepoint_start(SM_SAFE_REFERENCES, deliver) < 0)
         _exit(2);
     run_beside_forks(ask);
     for (int i = 0; i < 1000 && delivered == 0; i++) {
@@ -171,7 +172,7 @@ static void drive_safepoint(void) {
         nap(1000);
         run_pending();
     }
-    sm_safepoint_stop();
+    sm_safepoint_stop(SM_SAFE_REFERENCES);
     if (delivered == 0)
         _exit(3);
 }

@@ -176,6 +176,7 @@ def examine() -> dict[str, Any]:
     facts["hooks"]["coverage"] = _coverage(_core.cover_status(), facts["hooks"].get("tool_ids", {}))
     facts["hooks"]["objects"] = _objects(_core.ref_objection(), _core.status(), facts["hooks"].get("references", ""))
     facts["clock"] = dict(_core.clock_info())
+    facts["waits"] = _core.waits_told()
     facts["bugs"] = _bugs()
     facts["start"] = _start_up(any(source["chosen"] for source in facts["sources"]))
     return facts
@@ -324,6 +325,7 @@ def _show(facts: dict[str, Any]) -> None:
         clock = facts["clock"]
         lines += ["", "Clock"]
         _row(lines, str(clock["name"]), f"{clock['cost_ns']:.1f} ns a read: {clock['reason']}", width)
+        _row(lines, "waiting", _waits(facts["waits"]), width)
     if facts["start"]:
         start = facts["start"]
         lines += ["", "Start-up"]
@@ -373,6 +375,24 @@ def _show_hooks(hooks: dict[str, Any], lines: list[str], width: int) -> None:
         _row(lines, "seismo cover", hooks["coverage"], width)
     if "objects" in hooks:
         _row(lines, "seismo refs", hooks["objects"], width)
+
+
+def _waits(told: str) -> str:
+    """What this machine tells of threads that do not run; told: the column `waits` of a recording."""
+    words = told.split(", ")
+    how = {
+        "rseq": "told from running by the kernel at no cost (restartable sequences)",
+        "rseq and clock": "told from running by the kernel, but for system calls that take less than 25 us",
+        "clock": "told from running by the CPU clock, where something takes 25 us or more: no restartable sequences",
+    }[words[0]]
+    why = {
+        "ready": "having no processor (/proc/thread-self/schedstat)",
+        "lock": "waiting for the interpreter's lock (/proc/self/task/*/syscall)",
+    }
+    apart = [reason for word, reason in why.items() if word in words]
+    untold = [reason for word, reason in why.items() if word not in words]
+    parts = [f"of it apart: {', '.join(apart)}"] * bool(apart) + [f"not told: {', '.join(untold)}"] * bool(untold)
+    return "; ".join([how, *parts])
 
 
 def _hub(status: dict[str, Any]) -> str:
