@@ -42,6 +42,8 @@ int Py_AddPendingCall(int (*function)(void *), void *Py_UNUSED(argument)) {
     return room ? 0 : -1;
 }
 
+void sm_wake_for_pending_calls(void) {}
+
 static void run_pending(void) { /* with the GIL */
     int (*calls[PENDING])(void *);
     pthread_mutex_lock(&pending.lock);
