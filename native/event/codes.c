@@ -20,6 +20,8 @@ static struct {
     void (*function_died)(sm_code_entry *entry);
 } users;
 
+static uint32_t serials; /* entries made so far */
+
 static uint32_t home_of(const PyCodeObject *code) {
     return (uint32_t)(sm_code_hash(code) >> sm_codes.shift);
 }
@@ -68,7 +70,7 @@ sm_code_entry *sm_code_entry_make(PyCodeObject *code) {
     entry = sm_malloc(sizeof *entry);
     if (entry == NULL)
         return NULL;
-    *entry = (sm_code_entry){.code = code};
+    *entry = (sm_code_entry){.code = code, .serial = ++serials};
     *place_of(code) = (sm_code_place){code, entry};
     sm_codes.count++;
     return entry;

@@ -278,12 +278,12 @@ static PyObject *engine_status(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(
     const sm_recorder *recorder = sm_engine.beside.recorder ? sm_engine.beside.recorder : sm_engine.recorder;
     sm_life_quiet(true);
     PyObject *status = Py_BuildValue(
-        "{sOsssssssOsisKsKsKsKsisNsdsdsdsdsdsdsd}", "running", sm_engine.running ? Py_True : Py_False, "source",
+        "{sOsssssssOsisIsKsKsKsKsisNsdsdsdsdsdsdsd}", "running", sm_engine.running ? Py_True : Py_False, "source",
         started ? sm_engine.source->name : "", "recorder", started ? recorder->name : "", "c_functions",
         started ? sm_engine.settings.c_functions : "", "forked", sm_engine.forked ? Py_True : Py_False, "tool_id",
-        sm_monitoring_tool_id(), "paths", (unsigned long long)sm_calltree_paths(), "path_bytes",
-        (unsigned long long)sm_calltree_bytes(), "repaired", (unsigned long long)sm_engine.repaired, "hook_lost",
-        (unsigned long long)sm_engine.hook_lost, "write_error",
+        sm_monitoring_tool_id(), "sites_room", (unsigned)sm_sites_room(), "paths",
+        (unsigned long long)sm_calltree_paths(), "path_bytes", (unsigned long long)sm_calltree_bytes(), "repaired",
+        (unsigned long long)sm_engine.repaired, "hook_lost", (unsigned long long)sm_engine.hook_lost, "write_error",
         sm_engine.output.writer ? sm_writer_error(sm_engine.output.writer) : 0, "clock", clock_facts(&sm_engine.clock),
         "python_inside", sm_clock_ns(&sm_engine.clock, sm_engine.python.inside), "python_outside",
         sm_clock_ns(&sm_engine.clock, sm_engine.python.outside), "c_inside",

@@ -14,56 +14,82 @@
  * each is made to want something else and then nothing, while the tool wants nothing: that takes all of its events off,
  * those that were switched off included, and the next recording sets all of them.
  *
- * The table of places is keyed by code object and offset. A code object may die and another take its address: the worst
- * that comes of it is a place that is looked at once more or fewer before it is switched off. */
+ * The table of places is keyed by code object, by the serial number of what is known of it, and offset: what has been
+ * learned of a code object that died is not taken for that of another with its address. The dead are forgotten when the
+ * table is full, which so is as large as the places of the code that lives. */
 #include "base/alloc.h"
 #include "source/monitoring.h"
+#include "source/sources.h"
 
 #if SM_HAS_MONITORING
 
 #define LOOKS 8
-#define MAX_SITES (1u << 20)
+#ifndef SM_MAX_SITES
+#define SM_MAX_SITES (1u << 20)
+#endif
 
 typedef struct {
-    const void *code; /* NULL: free */
+    const PyCodeObject *code; /* NULL: free. An address, never followed */
     const void *callee;
-    uint32_t offset;
+    uint32_t serial, offset;
     uint32_t looks; /* in a row at the same callee; UINT32_MAX: it has called different things, leave it on */
 } site;
 
 static struct {
     site *slots;
     uint32_t size, count;
+    uint32_t wait; /* places that are met in vain before the full table is looked through again */
     uint64_t random;
 } sites;
 
-static site *find(const void *code, uint32_t offset) {
-    uint64_t hash = (((uintptr_t)code >> 4) + offset * 0x632BE5ABu) * 0x9E3779B97F4A7C15u;
+static site *find(uint32_t serial, uint32_t offset) {
+    uint64_t hash = (serial * UINT64_C(0x632BE5AB) + offset) * 0x9E3779B97F4A7C15u;
     for (uint32_t i = (uint32_t)(hash >> 32);; i++) {
         site *found = &sites.slots[i & (sites.size - 1)];
-        if (found->code == NULL || (found->code == code && found->offset == offset))
+        if (found->code == NULL || (found->serial == serial && found->offset == offset))
             return found;
     }
 }
 
-static bool grow(void) {
+static bool lives(const site *at) {
+    const sm_code_entry *entry = at->code != NULL ? sm_code_entry_of(at->code) : NULL;
+    return entry != NULL && entry->serial == at->serial;
+}
+
+/* Makes room for one more, by forgetting the dead or by growing. */
+static bool make_room(void) {
     if (sites.count * 2 < sites.size)
         return true;
-    if (sites.size >= MAX_SITES)
+    if (sites.wait > 0) {
+        sites.wait--;
         return false;
+    }
+    uint32_t living = 0;
+    for (uint32_t i = 0; i < sites.size; i++)
+        living += lives(&sites.slots[i]);
+    uint32_t size = sites.size == 0 ? 1024 : living * 4 > sites.size ? sites.size * 2 : sites.size;
+    if (size > SM_MAX_SITES)
+        size = SM_MAX_SITES;
+    site *slots = living * 2 < size ? sm_calloc(size, sizeof *slots) : NULL;
+    if (slots == NULL) {
+        sites.wait = sites.size;
+        return false;
+    }
     site *old = sites.slots;
-    uint32_t old_size = sites.size, size = old_size ? old_size * 2 : 1024;
-    site *slots = sm_calloc(size, sizeof *slots);
-    if (slots == NULL)
-        return false;
+    uint32_t old_size = sites.size;
     sites.slots = slots;
     sites.size = size;
+    sites.count = living;
     for (uint32_t i = 0; i < old_size; i++) {
-        if (old[i].code != NULL)
-            *find(old[i].code, old[i].offset) = old[i];
+        if (lives(&old[i]))
+            *find(old[i].serial, old[i].offset) = old[i];
     }
     sm_free(old);
     return true;
+}
+
+uint32_t sm_sites_room(void) {
+    return sites.size;
 }
 
 uint32_t sm_sites_gap(void) {
@@ -74,17 +100,18 @@ uint32_t sm_sites_gap(void) {
 void sm_sites_start(bool on) {
     sm_free(sites.slots);
     sites.slots = NULL;
-    sites.size = sites.count = 0;
+    sites.size = sites.count = sites.wait = 0;
     sm_sites_on = on;
 }
 
 bool sm_site_is_done(PyObject *code, PyObject *offset, const void *callee) {
-    if (!PyCode_Check(code) || !grow())
+    sm_code_entry *entry = PyCode_Check(code) ? sm_code_entry_make((PyCodeObject *)code) : NULL;
+    if (entry == NULL || !make_room())
         return false;
     uint32_t place = (uint32_t)PyLong_AsLong(offset);
-    site *seen = find(code, place);
+    site *seen = find(entry->serial, place);
     if (seen->code == NULL) {
-        *seen = (site){code, callee, place, 1};
+        *seen = (site){(PyCodeObject *)code, callee, entry->serial, place, 1};
         sites.count++;
         return false;
     }
@@ -104,6 +131,10 @@ bool sm_site_is_done(PyObject *code, PyObject *offset, const void *callee) {
 }
 
 #else
+
+uint32_t sm_sites_room(void) {
+    return 0;
+}
 
 uint32_t sm_sites_gap(void) {
     return SM_SITES_EVERY;

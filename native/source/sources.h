@@ -37,5 +37,6 @@ extern bool (*sm_tracefunc_wants_in_use)(PyObject *code, PyObject *globals);
 
 /* For doctor and status. */
 int sm_monitoring_tool_id(void); /* -1: none held */
+uint32_t sm_sites_room(void);    /* in its table of the places that may be switched off */
 
 #endif

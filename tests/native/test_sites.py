@@ -252,3 +252,25 @@ print(len(heard))
 """
     )
     assert out == "1\n"
+
+
+def test_new_code_does_not_inherit_what_is_known_of_the_dead():
+    """Code that is made again and again has the addresses of its like that died, and each calls a place a few times."""
+    out = run("""
+def once():
+    space = {}
+    exec("def f():\\n    " + "len('abc'); " * 5, space)
+    for _ in range(8): space["f"]()
+start(c_functions="auto", clock="simulated")
+for _ in range(2000): once()
+room = _core.status()["sites_room"]
+for _ in range(20000): once()
+print(room, _core.status()["sites_room"] <= 4 * room)
+_core.stop()
+from recorded import image
+recorded = image()
+print(recorded.losses.get("sites-off", 0) < 10, recorded.calls()["f"]) # those of once() itself
+""")
+    first, second = out.splitlines()
+    assert first.endswith("True")
+    assert second == "True 176000"
