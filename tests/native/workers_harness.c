@@ -142,11 +142,28 @@ static void drive_ticker(void) {
 
 /* ---- the safe point ---- */
 
-static int delivered; /* with the GIL */
+static int delivered[SM_SAFE_USERS]; /* with the GIL */
 
 static int deliver(void) {
-    delivered++;
+    delivered[SM_SAFE_REFERENCES]++;
     return 0;
+}
+
+static int deliver_when_due(void) {
+    delivered[SM_SAFE_WATCHES]++;
+    sm_safepoint_wait(SM_SAFE_WATCHES, 100000);
+    return 0;
+}
+
+static void start_both(void) {
+    if (sm_safepoint_start(SM_SAFE_REFERENCES, deliver) < 0 ||
+        sm_safepoint_start(SM_SAFE_WATCHES, deliver_when_due) < 0)
+        _exit(2);
+}
+
+static void stop_both(void) {
+    sm_safepoint_stop(SM_SAFE_REFERENCES);
+    sm_safepoint_stop(SM_SAFE_WATCHES);
 }
 
 static void *ask(void *unused) {
@@ -155,9 +172,8 @@ static void *ask(void *unused) {
         pthread_mutex_lock(&gil);
         run_pending();
         if (i % 50 == 49) {
-            sm_safepoint_stop(SM_SAFE_REFERENCES);
-            if (sm_safepoint_start(SM_SAFE_REFERENCES, deliver) < 0)
-                _exit(2);
+            stop_both();
+            start_both();
         }
         pthread_mutex_unlock(&gil);
         nap(200);
@@ -166,16 +182,15 @@ static void *ask(void *unused) {
 }
 
 static void drive_safepoint(void) {
-    if (sm_safepoint_start(SM_SAFE_REFERENCES, deliver) < 0)
-        _exit(2);
+    start_both();
     run_beside_forks(ask);
-    for (int i = 0; i < 1000 && delivered == 0; i++) {
+    for (int i = 0; i < 1000 && (delivered[0] == 0 || delivered[1] == 0); i++) {
         sm_safepoint_ask();
         nap(1000);
         run_pending();
     }
-    sm_safepoint_stop(SM_SAFE_REFERENCES);
-    if (delivered == 0)
+    stop_both();
+    if (delivered[0] == 0 || delivered[1] == 0)
         _exit(3);
 }
 
