@@ -146,7 +146,7 @@ class Cover(Session):
 
         return write_coverage(self.analysis(), os.fspath(folder), title=self.settings.html_title)
 
-    def _show(self, paper: Paper, sort: str, limit: int | None) -> None:
+    def _show(self, paper: Paper, sort: str, limit: int | None, time: str = "") -> None:  # noqa: ARG002
         from seismo.report.coverage import View, write_problems, write_table
 
         report = self.analysis()

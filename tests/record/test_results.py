@@ -10,6 +10,7 @@ import sys
 import pytest
 
 import seismo
+from seismo.errors import UsageError
 
 births = pytest.mark.skipif(
     sys.version_info < (3, 13, 3) or not getattr(sys, "_is_gil_enabled", bool)(),
@@ -164,3 +165,28 @@ def test_what_is_shown_meanwhile_is_not_recorded(kind):
         one._repr_html_()
     modules = set(one.recording.functions["module"])
     assert not {module for module in modules if module.startswith(("seismo.report", "seismo.model"))}
+
+
+@pytest.mark.parametrize("kind", ["profile", "lines"])
+def test_report_and_save_take_the_times_that_are_asked_for(kind, tmp_path):
+    one = session(kind)
+    shown = io.StringIO()
+    one.report(shown, time="wait")
+    assert "by time waiting" in shown.getvalue()
+    one.report(shown, time="wall")
+    with pytest.raises(UsageError, match="time cannot be 'idle'"):
+        one.report(shown, time="idle")
+    with pytest.raises(UsageError, match="time cannot be 'idle'"):
+        one.save(tmp_path / "x.pstats", time="idle")
+    if kind == "profile":
+        sums = {}
+        for time in ("cpu", "wall", "wait"):
+            one.save(tmp_path / f"{time}.pstats", time=time)
+            sums[time] = sum(row[2] for row in pstats.Stats(str(tmp_path / f"{time}.pstats")).stats.values())
+        assert sums["cpu"] + sums["wait"] == pytest.approx(sums["wall"], rel=1e-3, abs=1e-5)
+
+
+@births
+def test_objects_have_no_choice_of_times():
+    with pytest.raises(UsageError, match="no choice of times"):
+        session("refs").report(io.StringIO(), time="cpu")

@@ -40,15 +40,15 @@ class Lines(Reported, Session):
 
         write_lines(self.recording, path)
 
-    def _show(self, paper: Paper, sort: str, limit: int | None) -> None:
+    def _show(self, paper: Paper, sort: str, limit: int | None, time: str = "") -> None:
         from seismo.report.facts import filter_words
         from seismo.report.lines import ORDERS, LinesView, write_report
 
         recording = self.recording
         order = ordered(sort, ORDERS, "lines")
-        write_report(
-            paper, recording, LinesView(order=order, limit=limit or 20, libraries=bool(filter_words(recording)))
-        )
+        chosen = bool(filter_words(recording))
+        view = LinesView(order=order, limit=limit or 20, libraries=chosen, times=time or "cpu")
+        write_report(paper, recording, view)
 
 
 def chosen(only: Iterable[str], where: str | Expression | None = None) -> str | None:

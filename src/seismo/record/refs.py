@@ -257,9 +257,11 @@ class Refs(Reported, Session):
 
         write_objects(self.recording, path)
 
-    def _show(self, paper: Paper, sort: str, limit: int | None) -> None:
+    def _show(self, paper: Paper, sort: str, limit: int | None, time: str = "") -> None:
         from seismo.report.objects import ORDERS, ObjectsView, write_report
 
+        if time:
+            raise UsageError("there is no choice of times in a recording of objects", "time")
         write_report(paper, self.recording, ObjectsView(order=ordered(sort, ORDERS, "objects"), limit=limit))
 
     # ---- survivors ----

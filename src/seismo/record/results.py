@@ -45,19 +45,26 @@ class Results:
         summary = __import__(f"seismo.report.{module}", fromlist=["write"])
         summary.write(self.recording, stream, coloured=wants_colour(checked(color), _is_terminal(stream)))
 
-    def save(self, path: str | os.PathLike[str], format: str | None = None) -> None:  # noqa: A002
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        format: str | None = None,  # noqa: A002
+        *,
+        time: str | None = None,
+    ) -> None:
         """Writes the recording to a file, in the format that its suffix stands for, or the one that is named.
 
         The formats are those of `seismo export --list`. A file that is there is replaced, as by Python's own functions
-        that write files. FormatError: there is no such format, it does not hold
-        recordings of this kind, or the file cannot be written.
+        that write files. time: which times of calls and lines a format has that has one: "cpu" (running, the default),
+        "wall" or "wait". FormatError: there is no such format, it does not hold recordings of this kind, or the file
+        cannot be written. UsageError: the time is none.
         """
-        engine.hushed(self._save, path, format)
+        engine.hushed(self._save, path, format, time)
 
-    def _save(self, path: str | os.PathLike[str], name: str | None) -> None:
+    def _save(self, path: str | os.PathLike[str], name: str | None, time: str | None) -> None:
         from seismo import formats
 
-        formats.write(self.recording, path, name)
+        formats.write(self.recording, path, name, time=time and checked_time(time))
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
@@ -70,8 +77,8 @@ class Results:
         self._show(paper, "", IN_NOTEBOOK)
         return paper.html
 
-    def _show(self, paper: Paper, sort: str, limit: int | None) -> None:
-        """Writes the report on a paper."""
+    def _show(self, paper: Paper, sort: str, limit: int | None, time: str = "") -> None:
+        """Writes the report on a paper. time: which times of calls and lines, "" for the usual ones."""
         raise NotImplementedError
 
 
@@ -79,23 +86,31 @@ class Reported(Results):
     """Those whose report is the terminal's."""
 
     def report(
-        self, file: TextIO | None = None, *, sort: str | None = None, limit: int | None = None, color: str = "auto"
+        self,
+        file: TextIO | None = None,
+        *,
+        sort: str | None = None,
+        limit: int | None = None,
+        time: str | None = None,
+        color: str = "auto",
     ) -> None:
         """Writes what `seismo report` shows. file: by default stdout.
 
-        sort: as --sort: "own", "total", "calls" ..., or cProfile's words. limit: rows of a table. color: "auto",
-        "always" or "never". UsageError for what is none of these; RecordingError if nothing is recorded.
+        sort: as --sort: "own", "total", "calls" ..., or cProfile's words. limit: rows of a table. time: as --time, of
+        calls and lines: "cpu", "wall" or "wait". color: "auto", "always" or "never". UsageError for what is none of
+        these; RecordingError if nothing is recorded.
         """
-        engine.hushed(self._report, file, sort or "", limit, color)
+        engine.hushed(self._report, file, sort or "", limit, time or "", color)
 
-    def _report(self, file: TextIO | None, sort: str, limit: int | None, color: str) -> None:
+    def _report(self, file: TextIO | None, sort: str, limit: int | None, time: str, color: str) -> None:
         import sys
 
         from seismo.report.paper import paper_for
 
         if limit is not None and not (type(limit) is int and limit > 0):
             raise UsageError(f"limit cannot be {limit!r}", hint="it is a whole number above 0")
-        self._show(paper_for(file or sys.stdout, checked(color)).asked_by("limit=N"), sort, limit)
+        paper = paper_for(file or sys.stdout, checked(color)).asked_by("limit=N")
+        self._show(paper, sort, limit, time and checked_time(time))
 
 
 def ordered(word: str, orders: object, what: str) -> str:
@@ -109,6 +124,15 @@ def ordered(word: str, orders: object, what: str) -> str:
         hint = did_you_mean(word, [*known, *OF_PSTATS]) + f"it is one of {', '.join(known)}"
         raise UsageError(f"{what} cannot be sorted by {word!a}", hint=hint)
     return order
+
+
+def checked_time(time: str) -> str:
+    """The choice of times. Raises UsageError if it is none."""
+    from seismo.model.recording import TIMES
+
+    if time not in TIMES:
+        raise UsageError(f"time cannot be {time!r}", hint=f"it is one of {', '.join(TIMES)}")
+    return time
 
 
 def checked(color: str) -> str:

@@ -183,13 +183,13 @@ class Profile(Reported, Session):
     name = "profile"
     recorder = "calltree"
 
-    def _show(self, paper: Paper, sort: str, limit: int | None) -> None:
+    def _show(self, paper: Paper, sort: str, limit: int | None, time: str = "") -> None:
         from seismo.report.calltree import Limits
         from seismo.report.orders import ORDERS
         from seismo.report.terminal import View, write_report
 
         order = ordered(sort, ORDERS, "functions") or "own"
-        view = View(order=order, limit=limit or 20, limits=Limits(lines=limit or 40))
+        view = View(order=order, limit=limit or 20, limits=Limits(lines=limit or 40), times=time or "cpu")
         write_report(paper, self.recording, view)
 
 
