@@ -292,6 +292,9 @@ def forbid(answer):
 def waits():
     time.sleep(0.05)
 start()
+_core.stop()
+checked()  # imports what it needs
+start()
 waits()
 forbid(int(sys.argv[2]))
 waits()
