@@ -240,6 +240,14 @@ def test_the_commands_take_time(file, capsys, tmp_path):
     assert "old       4.00 s in 82 calls" in capsys.readouterr().out
     assert main(["diff", file, "other.seismo"]) == 0
     assert "old       130 ms in 82 calls" in capsys.readouterr().out
+    server(waits="").save("untold.seismo")
+    for words in (
+        ["report", "untold.seismo"],
+        ["export", "untold.seismo", "-f", "collapsed"],
+        ["diff", file, "untold.seismo"],
+    ):
+        assert main([*words, "--time", "wait"]) == 2
+        assert "the recording does not tell waiting from running" in capsys.readouterr().err
     Builder().build({"recorder": "coverage"}).save("cover.seismo")
     assert main(["report", "cover.seismo", "--time", "cpu"]) == 2
     assert "--time is for recordings of calls" in capsys.readouterr().err

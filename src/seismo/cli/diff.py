@@ -56,13 +56,15 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Compares the two sides on standard output."""
-    from seismo.cli.files import open_recording
+    from seismo.cli.files import check_time, open_recording
     from seismo.report.paper import paper_for
 
     old, new = _sides(args)
     recordings = {path: open_recording(path) for path in (*old, *new)}
     what = _what(recordings)
     if what in ("calls", "lines"):
+        for path, recording in recordings.items():
+            check_time(recording, args.time, path)
         recordings = {path: recording.timed(args.time or "cpu") for path, recording in recordings.items()}
     elif args.time:
         raise UsageError("--time is for recordings of calls and lines", old[0], "see: seismo info FILE")

@@ -50,7 +50,7 @@ def run(args: Namespace) -> int:
     if args.list:
         return _list()
     from seismo import formats
-    from seismo.cli.files import open_recording, or_newest
+    from seismo.cli.files import check_time, open_recording, or_newest
     from seismo.cli.report_coverage import rcfile_of, say_settings
     from seismo.coverage.carried import for_recording
     from seismo.formats.covered import settings_of, use
@@ -72,6 +72,8 @@ def run(args: Namespace) -> int:
         use(recording, for_recording(recording, rcfile=rcfile))
     if args.output and args.output != "-":
         check_free(args.output, args.force, entry.mark)
+    if entry.holds(formats.kind_of(recording)):
+        check_time(recording, args.time, args.file)
     formats.write(recording, args.output, entry.name, args.weight or "", args.time)
     if not entry.tells_losses:
         _say_unended(recording, args.file)

@@ -110,6 +110,15 @@ def _recordings_in(folder: str) -> str:
     return f"the newest recordings there: {', '.join(found)}" if found else f"to {MAKE_ONE}"
 
 
+def check_time(recording: Recording, time: str | None, path: str) -> None:
+    """Raises UsageError where waiting is asked for that the recording does not tell."""
+    from seismo.report.waiting import told
+
+    if time == "wait" and not told(recording):
+        hint = "record it with this version, on Linux; what it has are times of the wall"
+        raise UsageError("the recording does not tell waiting from running", path, hint)
+
+
 def check_pages(path: str, force: bool) -> None:
     """Raises FormatError where a file is that is no page of ours, unless it is to be overwritten by force."""
     from seismo.formats.output import check_free

@@ -210,7 +210,7 @@ def refuse(args: argparse.Namespace, options: Mapping[str, object], what: str) -
 def run(args: argparse.Namespace) -> int:
     """Shows the recording on standard output."""
     from seismo.cli import report_coverage, report_objects
-    from seismo.cli.files import open_recording, or_newest
+    from seismo.cli.files import check_time, open_recording, or_newest
 
     if args.columns:
         from seismo.report.functions import chosen_columns
@@ -236,6 +236,7 @@ def run(args: argparse.Namespace) -> int:
         refuse(args, {name: value for name, value in _OF_CALLS.items() if name not in ("limit", "libraries")}, "calls")
         return report_objects.run(args, recording)
     refuse(args, report_objects.OPTIONS, "objects")
+    check_time(recording, args.time, args.file)
     return (_lines if recording.kind == "linetimes" else _calls)(args, recording)
 
 
