@@ -1,10 +1,11 @@
 /* The functions by which a process ends or starts another, entered through ours while a recording wants to hear of it.
  *
  * A built-in function finds what to run through its PyMethodDef, an entry of a table that its module keeps in writable
- * memory. The entries of os._exit, execv, execve, posix_spawn and posix_spawnp, and of _posixsubprocess.fork_exec, on
- * which subprocess and multiprocessing stand, are given functions of ours, which tell the hearer and call the
- * interpreter's own. So the functions stay the objects that they are, under whatever name a program has kept them:
- * their types, their signatures, what os.supports_fd holds. What they raise has no frame of ours in it.
+ * memory. The entries of os._exit, execv, execve, posix_spawn and posix_spawnp, of _posixsubprocess.fork_exec, on which
+ * subprocess and multiprocessing stand, and of those after which files may be out of reach (chroot, setuid), are given
+ * functions of ours, which tell the hearer and call the interpreter's own. So the functions stay the objects that they
+ * are, under whatever name a program has kept them: their types, their signatures, what os.supports_fd holds. What they
+ * raise has no frame of ours in it.
  *
  * The hearer is a Python function, called as hearer(name, values, names) before the interpreter's function, with its
  * arguments as the vectorcall protocol has them; it may return a tuple of other values. An exec that comes back has
@@ -14,7 +15,20 @@
 
 #include "module/module.h"
 
-typedef enum { EXIT, EXECV, EXECVE, SPAWN, SPAWNP, FORK_EXEC, METHODS } method;
+typedef enum {
+    EXIT,
+    EXECV,
+    EXECVE,
+    CHROOT,
+    SETUID,
+    SETEUID,
+    SETREUID,
+    SETRESUID,
+    SPAWN, /* from here on: those that start processes */
+    SPAWNP,
+    FORK_EXEC,
+    METHODS
+} method;
 typedef PyObject *(*fast_function)(PyObject *self, PyObject *const *values, Py_ssize_t count);
 typedef PyObject *(*keyword_function)(PyObject *self, PyObject *const *values, Py_ssize_t count, PyObject *names);
 
@@ -31,6 +45,9 @@ static const struct {
     [EXIT] = {"posix", "_exit"},          [EXECV] = {"posix", "execv"},
     [EXECVE] = {"posix", "execve"},       [SPAWN] = {"posix", "posix_spawn"},
     [SPAWNP] = {"posix", "posix_spawnp"}, [FORK_EXEC] = {"_posixsubprocess", "fork_exec"},
+    [CHROOT] = {"posix", "chroot"},       [SETUID] = {"posix", "setuid"},
+    [SETEUID] = {"posix", "seteuid"},     [SETREUID] = {"posix", "setreuid"},
+    [SETRESUID] = {"posix", "setresuid"},
 };
 
 static bool listens(void) { /* a subinterpreter shares the tables */
@@ -58,11 +75,13 @@ static PyObject *tell(method of, PyObject *values, PyObject *names) {
 
 static PyObject *original(method of, PyObject *self, PyObject *const *values, Py_ssize_t count, PyObject *names) {
     PyCFunction function = methods[of].original;
-    switch (methods[of].entry->ml_flags & (METH_VARARGS | METH_FASTCALL | METH_KEYWORDS)) {
+    switch (methods[of].entry->ml_flags & (METH_VARARGS | METH_FASTCALL | METH_KEYWORDS | METH_O)) {
     case METH_FASTCALL | METH_KEYWORDS:
         return ((keyword_function)(void (*)(void))function)(self, values, count, names);
     case METH_FASTCALL:
         return ((fast_function)(void (*)(void))function)(self, values, count);
+    case METH_O:
+        return function(self, values[0]);
     default: {
         PyObject *tuple = PyTuple_New(count), *result = NULL;
         for (Py_ssize_t i = 0; tuple != NULL && i < count; i++)
@@ -131,6 +150,9 @@ static PyObject *entered(method of, PyObject *self, PyObject *const *values, Py_
     static PyObject *NAME##_fast(PyObject *self, PyObject *const *values, Py_ssize_t count) {                          \
         return entered(OF, self, values, count, NULL);                                                                 \
     }                                                                                                                  \
+    static PyObject *NAME##_one(PyObject *self, PyObject *value) {                                                     \
+        return entered(OF, self, &value, 1, NULL);                                                                     \
+    }                                                                                                                  \
     static PyObject *NAME##_tuple(PyObject *self, PyObject *args) {                                                    \
         return entered(OF, self, ((PyTupleObject *)args)->ob_item, PyTuple_GET_SIZE(args), NULL);                      \
     }
@@ -138,15 +160,21 @@ static PyObject *entered(method of, PyObject *self, PyObject *const *values, Py_
 METHOD(exit_, EXIT)
 METHOD(execv, EXECV)
 METHOD(execve, EXECVE)
+METHOD(chroot, CHROOT)
+METHOD(setuid, SETUID)
+METHOD(seteuid, SETEUID)
+METHOD(setreuid, SETREUID)
+METHOD(setresuid, SETRESUID)
 METHOD(spawn, SPAWN)
 METHOD(spawnp, SPAWNP)
 METHOD(fork_exec, FORK_EXEC)
 
 #define WAYS(NAME)                                                                                                     \
-    {(PyCFunction)(void (*)(void))NAME##_keywords, (PyCFunction)(void (*)(void))NAME##_fast, NAME##_tuple}
-static const PyCFunction ways[METHODS][3] = {
-    [EXIT] = WAYS(exit_),  [EXECV] = WAYS(execv),   [EXECVE] = WAYS(execve),
-    [SPAWN] = WAYS(spawn), [SPAWNP] = WAYS(spawnp), [FORK_EXEC] = WAYS(fork_exec),
+    {(PyCFunction)(void (*)(void))NAME##_keywords, (PyCFunction)(void (*)(void))NAME##_fast, NAME##_tuple, NAME##_one}
+static const PyCFunction ways[METHODS][4] = {
+    [CHROOT] = WAYS(chroot),       [SETUID] = WAYS(setuid), [SETEUID] = WAYS(seteuid),     [SETREUID] = WAYS(setreuid),
+    [SETRESUID] = WAYS(setresuid), [EXIT] = WAYS(exit_),    [EXECV] = WAYS(execv),         [EXECVE] = WAYS(execve),
+    [SPAWN] = WAYS(spawn),         [SPAWNP] = WAYS(spawnp), [FORK_EXEC] = WAYS(fork_exec),
 };
 
 /* Ours for a function that takes its arguments in this way; NULL: in none that is known. */
@@ -158,6 +186,8 @@ static PyCFunction way_of(method of, int flags) {
         return ways[of][1];
     case METH_VARARGS:
         return ways[of][2];
+    case METH_O:
+        return ways[of][3];
     default:
         return NULL;
     }

@@ -178,6 +178,29 @@ def test_after_chroot_it_is_whole(tmp_path):
     assert os.listdir(tmp_path / "jail") == []
 
 
+LEAVES = {
+    "chroot": "os.mkdir('jail'); os.chroot('jail'); os.chdir('/')",
+    "setuid": "os.chmod('.', 0o700); os.setuid(65534)",
+    "setresuid": "os.chmod('.', 0o700); os.setresuid(65534, 65534, 65534)",
+}
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root may give up root's rights and change its root")
+@pytest.mark.parametrize("how", LEAVES)
+@pytest.mark.parametrize("verb", ["profile", "lines", "cover"])
+def test_the_end_needs_nothing_that_is_out_of_reach(tmp_path, verb, how):
+    """What it needs is loaded before the program leaves, and not in a program that does not."""
+    (tmp_path / "app.py").write_text(f"import os, sys\n{LEAVES[how]}\n{WORK}")
+    done = seismo(verb, "-o", "a.seismo", "app.py", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "no summary" not in done.stderr
+    assert "a.seismo" in done.stderr
+    recording = read(tmp_path / "a.seismo")
+    assert recording.problems == []
+    assert "cut-short" not in list(recording.losses["kind"])
+    assert "work" in list(recording.functions["qualname"])
+
+
 # ---- cut short ----
 
 

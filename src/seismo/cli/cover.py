@@ -131,7 +131,7 @@ class _End:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
 
-    def tell(self, path: str, screen: Screen) -> int:
+    def tell(self, path: str | bytes, screen: Screen) -> int:
         """Writes the table. Returns the exit status."""
         from seismo.coverage.analysis import analyze
         from seismo.coverage.numbers import too_little

@@ -96,7 +96,7 @@ def _make(given: Given, program: Program) -> Recording:
     return Recording(VERB, given, program, engine.Life(), settings, _summary)
 
 
-def _summary(path: str, screen: Screen) -> None:
+def _summary(path: str | bytes, screen: Screen) -> None:
     from seismo.report.summary import write
 
     write_summary(path, screen, write)

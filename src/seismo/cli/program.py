@@ -390,12 +390,14 @@ class Screen:
         return open(self.fd, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
 
 
-def write_summary(path: str, screen: Screen, write: Callable[[model.Recording, TextIO, str, bool], None]) -> None:
-    """Has the summary of the recording at the path written."""
+def write_summary(
+    file: str | bytes, screen: Screen, write: Callable[[model.Recording, TextIO, str, bool], None]
+) -> None:
+    """Has the summary of the recording, a path or bytes, written."""
     from seismo.model import read
 
     with screen.open() as stream:
-        write(read(path), stream, screen.path, screen.coloured)
+        write(read(file), stream, screen.path, screen.coloured)
 
 
 TOO_LARGE = 16 << 20  # bytes of a recording of many processes that the process does not read again to sum it up
@@ -405,9 +407,9 @@ class Recording:
     """A program that is recorded into a file: all that can be checked is checked before it runs.
 
     given: what the options say; of it output, quiet and children are used here. life: the recorder's. settings: what it
-    is started with. summary(path, screen): writes about the recording at the path when all has ended; it is called even
-    when there is nowhere to write (screen.fd -1) if `always` is set. It may return an exit status, which the process
-    has if the program itself ends with 0.
+    is started with. summary(file, screen): writes about the recording, a path or bytes, when all has ended; it is
+    called even when there is nowhere to write (screen.fd -1) if `always` is set. It may return an exit status, which
+    the process has if the program itself ends with 0.
     """
 
     def __init__(
@@ -417,7 +419,7 @@ class Recording:
         program: Program,
         life: Life,
         settings: dict[str, object],
-        summary: Callable[[str, Screen], int | None],
+        summary: Callable[[str | bytes, Screen], int | None],
         always: bool = False,
     ) -> None:
         """Raises SeismoError."""
@@ -446,7 +448,7 @@ class Recording:
             except OSError:
                 pass  # there is no stderr: there will be no summary
         self.path = sys.path[1 if sys.path and not sys.flags.safe_path else 0 :]  # without the program's
-        process.at_end, process.went_on = self._end, self._put_back
+        process.at_end, process.went_on, process.prepare = self._end, self._put_back, self._rehearse
         self.taken: Taken | None = None
 
     def go(self) -> int:
@@ -485,6 +487,19 @@ class Recording:
         if self.taken is not None:
             self.taken.put_back(self.process.parts)
 
+    def _rehearse(self) -> None:
+        """Does what the end does, for nobody to see: whatever it loads is loaded now, and not before it is needed."""
+        programs, sys.path = sys.path, self.path
+        nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            if self.process.parts:
+                from seismo.record import gather  # noqa: F401
+            if self.stderr >= 0 or self.always:
+                self.summary(self.life.snapshot(), Screen(nowhere, "", self.coloured))
+        finally:
+            sys.path = programs
+            os.close(nowhere)
+
     def _end(self, output: Output) -> int:
         """After the recorder stopped: the file, the children's parts, the summary. Returns what the summary returns."""
         from seismo.record.output import say
@@ -493,7 +508,9 @@ class Recording:
         programs, sys.path = sys.path, self.path  # the program may have a json.py or a grp.py of its own beside it
         stderr = self.stderr if self.stderr >= 0 and stderr_is_open() else -1
         try:
-            if self.process.parts:
+            if self.process.parts and not os.path.isdir(self.process.parts):
+                told.append(f"what children recorded is out of reach: seismo merge OUT {self.process.parts}/*")
+            elif self.process.parts:
                 from seismo.record import gather
 
                 self.taken = self.taken or gather.Taken()
@@ -502,10 +519,11 @@ class Recording:
                 if line and stderr >= 0:
                     say(line, stderr)
             screen = Screen(stderr, shown_path(output.path, self.folder), self.coloured)
-            if self.process.parts and os.path.getsize(output.path) > TOO_LARGE and not self.always:
+            there = os.path.exists(output.path)  # else the program has changed its root
+            if self.process.parts and there and os.path.getsize(output.path) > TOO_LARGE and not self.always:
                 say(f"many processes; seismo report {screen.path}   shows them", stderr)
             elif stderr >= 0 or self.always:
-                return self.summary(output.path, screen) or 0
+                return self.summary(output.path if there else self.life.snapshot(), screen) or 0
         except Exception as error:  # noqa: BLE001  the program has ended well: so do we
             if stderr >= 0:
                 say(f"no summary: {type(error).__name__}: {error}", stderr)

@@ -131,7 +131,7 @@ def _span(text: str, program: Program) -> str:
     return str(expression.with_main(name))
 
 
-def _summary(path: str, screen: Screen) -> None:
+def _summary(path: str | bytes, screen: Screen) -> None:
     from seismo.report.objects_summary import write
 
     write_summary(path, screen, write)

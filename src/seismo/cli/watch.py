@@ -159,6 +159,9 @@ class _Run:
     def exec_failed(self) -> None:
         """The watch has not ended."""
 
+    def before_leaving(self) -> None:
+        """All that the end needs is there."""
+
     def _flush(self) -> None:
         for stream in {id(self.stream): self.stream, id(self.stderr): self.stderr}.values():
             if stream is not None:

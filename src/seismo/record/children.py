@@ -59,6 +59,7 @@ class Process:
     engine's. parts: the folder of --children, or "". quiet: say nothing. at_end: called with the output after the
     recorder stopped; not in forked children, which only close theirs. It gives the exit status of a program that
     itself ends with 0. went_on: called when an exec failed before which at_end had been called.
+    prepare: loads what at_end needs, before the program gives up its root or its rights.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class Process:
         self.begun = self.done = self.ahead = False
         self.at_end: Callable[[Output], int] | None = None
         self.went_on: Callable[[], None] | None = None
+        self.prepare: Callable[[], None] | None = None
         self.verdict = 0
         self.close_in_child: list[int] = []  # descriptors that a child has no use for
 
@@ -150,6 +152,13 @@ class Process:
             if self.went_on is not None:
                 with Restored():
                     self.went_on()
+
+    def before_leaving(self) -> None:
+        """Loads what the end needs, once: afterwards it may be out of reach."""
+        prepare, self.prepare = self.prepare, None
+        if prepare is not None and self.at_end is not None and self.pid == os.getpid() and not self.done:
+            with Restored():
+                engine.hushed(prepare)
 
     def complain(self, text: str) -> None:
         """Says on stderr what was lost, unless the user asked for silence."""

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         def finish(self, how: str, /) -> None: ...
         def before_exec(self, likely: bool, /) -> None: ...
         def exec_failed(self) -> None: ...
+        def before_leaving(self) -> None: ...
         def packed(self) -> str: ...
 
 else:
@@ -48,6 +49,7 @@ else:
 
 VARIABLE = "SEISMO_CHILDREN"
 PATH = "PYTHONPATH"
+_LEAVING = ("chroot", "setuid", "seteuid", "setreuid", "setresuid")  # files may be out of reach afterwards
 _LONGEST = 128 << 10  # bytes of one word of a command line, and its end
 
 _hearing: list[Hears] = []
@@ -92,6 +94,9 @@ def _told(process: Hears, name: str, values: tuple[Any, ...], names: tuple[str, 
     if name == "_exit":
         process.finish(f"os._exit({values[0]})")
         return (values[0] or process.verdict,)
+    if name in _LEAVING:
+        process.before_leaving()
+        return values
     given = dict(zip(("path", "argv", "env")[: len(values) - len(names)], values, strict=False))
     given.update(zip(names, values[len(values) - len(names) :], strict=True))
     if name in ("execv", "execve"):
