@@ -89,7 +89,7 @@ typedef struct { /* a frame that was found running */
     int offset;        /* of the instruction it is at, in bytes; -1: before the first */
 } sm_walked_frame;
 
-#define SM_RECORDER_ROOM 256 /* bytes of a thread that every recorder's state fits into: one may follow another */
+#define SM_RECORDER_ROOM 320 /* bytes of a thread that every recorder's state fits into: one may follow another */
 
 /* What a recorder is to the engine. None of these is on the way of an event; all are called with the GIL. */
 typedef struct sm_recorder {

@@ -67,52 +67,49 @@ static sm_off divide(sm_thread *thread, sm_segments *segments, uint64_t ticks) {
     return off;
 }
 
-typedef struct { /* a stretch of a thread's time, looked at when it ends */
-    uint64_t ran;
-    sm_off off;
-    uint64_t now;   /* when that was done: the next begins */
-    bool disturbed; /* something came in between, be it for an instant */
-} stretch;
-
 /* A stretch of our own that took so long: all of it was off the CPU if it is longer than it can be. */
 static uint64_t at_work(uint64_t ticks) {
     return ticks < ticks_of(TOGETHER_NS) ? 0 : ticks;
 }
 
-/* How much of the time from `then` to `now` the thread ran. What it was off the CPU in this function is told with it.
- */
-static stretch look_back(sm_thread *thread, sm_segments *segments, uint64_t then, uint64_t now) {
-    stretch all = {.ran = sm_ticks_since(then, now), .now = now};
+/* A stretch that took so long ends `now`: need nobody look at the clocks? */
+static inline bool is_quiet(const sm_segments *segments, sm_offcpu_answer answer, uint64_t ran, uint64_t now) {
+    if (answer == SM_OFFCPU_NO && sm_offcpu == SM_OFFCPU_TOLD)
+        return sm_ticks_since(segments->cpu_ticks, now) < segments->apart;
+    return answer != SM_OFFCPU_YES && ran + segments->opening < ticks_of(UNTOLD_NS);
+}
+
+/* Returns how much of the time from `then` to *now the thread ran. What it was off the CPU, in this function too, is
+ * added to segments->off, and *now moves to when that was done. */
+static uint64_t look_back(sm_thread *thread, sm_segments *segments, uint64_t then, uint64_t *now) {
+    uint64_t ran = sm_ticks_since(then, *now), event = *now;
     __atomic_store_n(&thread->visits, 0, __ATOMIC_RELAXED);
+    segments->disturbed = false;
     if (segments->cpu_ns < 0)
-        return all;
+        return ran;
     sm_offcpu_answer answer = sm_offcpu_ask();
+    if (SM_LIKELY(is_quiet(segments, answer, ran, event)))
+        return ran;
     bool none = answer == SM_OFFCPU_NO && sm_offcpu == SM_OFFCPU_TOLD;
-    if (none && sm_ticks_since(segments->cpu_ticks, now) < ticks_of(APART_NS))
-        return all;
-    uint64_t here = segments->opening;
-    if (!none && answer != SM_OFFCPU_YES && all.ran + here < ticks_of(UNTOLD_NS))
-        return all;
     uint64_t since = segments->cpu_ticks;
     int64_t cpu_since = segments->cpu_ns;
-    all.disturbed = answer == SM_OFFCPU_YES;
+    segments->disturbed = answer == SM_OFFCPU_YES;
     watch_anew(segments);
-    all.now = segments->cpu_ticks;
+    *now = segments->cpu_ticks;
     if (segments->cpu_ns < 0)
-        return all;
-    here = none ? 0 : at_work(here);
-    here += at_work(sm_ticks_since(now, all.now));
+        return ran;
+    uint64_t here = (none ? 0 : at_work(segments->opening)) + at_work(sm_ticks_since(event, *now));
     double used = (double)(segments->cpu_ns - cpu_since) / sm_engine.clock.ns_per_tick;
-    double off = used < 0 ? 0 : (double)sm_ticks_since(since, all.now) - used; /* below 0: another thread's, forked */
-    uint64_t before = none || off <= (double)here ? 0 : (uint64_t)off - here;  /* none: the clocks have drifted apart */
-    before = before < all.ran ? before : all.ran;
+    double off = used < 0 ? 0 : (double)sm_ticks_since(since, *now) - used;   /* below 0: another thread's, forked */
+    uint64_t before = none || off <= (double)here ? 0 : (uint64_t)off - here; /* none: the clocks have drifted apart */
+    before = before < ran ? before : ran;
     if (before + here == 0)
-        return all;
-    all.ran -= before;
-    all.off = divide(thread, segments, before + here);
-    if (sm_off_own(&all.off) < all.off.all / 2)
-        segments->cold = all.now + ticks_of(COLD_NS);
-    return all;
+        return ran;
+    sm_off divided = divide(thread, segments, before + here);
+    if (sm_off_own(&divided) < divided.all / 2)
+        segments->cold = *now + ticks_of(COLD_NS);
+    sm_off_add(&segments->off, &divided);
+    return ran - before;
 }
 
 void sm_segments_start(sm_thread *thread, sm_segments *segments, uint64_t seed) {
@@ -125,24 +122,28 @@ void sm_segments_start(sm_thread *thread, sm_segments *segments, uint64_t seed) 
     if (thread->id > 0)
         sm_ticker_want(); /* there is somebody to wait for */
     watch_anew(segments);
+    segments->apart = ticks_of(APART_NS);
     segments->seen = sm_clock_read(&sm_engine.clock);
 }
 
 /* ---- segments ---- */
 
-/* A stretch is told, with what is not told yet. */
-static sm_segment told(sm_segments *segments, const stretch *all) {
-    sm_segment ended = {.kind = SM_SEGMENT_UNTIMED, .ticks = all->ran, .off = all->off};
-    sm_off_add(&ended.off, &segments->off);
-    segments->off = (sm_off){0};
-    segments->seen = all->now;
+/* A stretch is told, with what is not told yet. It ran so long; the next begins now. */
+static inline sm_segment told(sm_segments *segments, uint64_t ran, uint64_t now) {
+    sm_segment ended = {.kind = SM_SEGMENT_UNTIMED, .ticks = ran};
+    segments->seen = now;
     segments->opening = 0;
+    if (SM_UNLIKELY(segments->off.all != 0)) {
+        segments->told = segments->off;
+        segments->off = (sm_off){0};
+        ended.off = &segments->told;
+    }
     return ended;
 }
 
 /* The open segment ends. */
-static sm_segment close_open(sm_thread *thread, sm_segments *segments, const stretch *all) {
-    sm_segment ended = told(segments, all);
+static sm_segment close_open(sm_thread *thread, sm_segments *segments, uint64_t ran, uint64_t now) {
+    sm_segment ended = told(segments, ran, now);
     ended.owner = segments->open;
     segments->open = NULL;
     if (segments->open_always) {
@@ -154,8 +155,7 @@ static sm_segment close_open(sm_thread *thread, sm_segments *segments, const str
         ended.kind = SM_SEGMENT_LONG;
         return ended;
     }
-    bool cold = all->now < segments->cold;
-    if (all->disturbed || ended.off.all != 0 || cold) /* what ran of it is no example of the others */
+    if (segments->disturbed || ended.off != NULL || now < segments->cold) /* what ran is no example of the others */
         return ended;
     ended.kind = SM_SEGMENT_SAMPLED;
     ended.ticks = sm_ticks_since(sm_engine.sampled_extra, ended.ticks);
@@ -164,11 +164,10 @@ static sm_segment close_open(sm_thread *thread, sm_segments *segments, const str
 
 sm_segment sm_segments_end(sm_thread *thread, sm_segments *segments, int32_t step, uint64_t now) {
     uint64_t then = segments->open != NULL ? segments->opened : segments->seen;
-    stretch all = look_back(thread, segments, then, now);
+    uint64_t ticks = sm_ticks_since(then, now), ran = look_back(thread, segments, then, &now);
     if (segments->open != NULL)
-        return close_open(thread, segments, &all);
-    sm_segment ended = told(segments, &all);
-    uint64_t ticks = sm_ticks_since(then, now);
+        return close_open(thread, segments, ran, now);
+    sm_segment ended = told(segments, ran, now);
     ended.guessed = true;
     thread->rest_ticks += ended.ticks;
     segments->left = segments->countdown + step; /* before this event */
@@ -210,8 +209,9 @@ bool sm_segments_begin(sm_thread *thread, sm_segments *segments, const sm_segmen
 }
 
 sm_segment sm_segments_close(sm_thread *thread, sm_segments *segments) {
-    stretch all = {.ran = sm_ticks_since(segments->opened, segments->paused), .now = segments->paused};
-    sm_segment ended = close_open(thread, segments, &all);
+    uint64_t ran = sm_ticks_since(segments->opened, segments->paused);
+    segments->disturbed = false;
+    sm_segment ended = close_open(thread, segments, ran, segments->paused);
     segments->countdown = segments->left > 0 ? segments->left : sm_gap(&segments->random);
     return ended;
 }
@@ -253,13 +253,12 @@ void sm_segments_hold(sm_thread *thread, sm_segments *segments) {
         return;
     uint64_t now = sm_clock_read(&sm_engine.clock);
     uint64_t *then = segments->open != NULL ? &segments->opened : &segments->seen;
-    stretch all = look_back(thread, segments, *then, now);
-    sm_off_add(&segments->off, &all.off);
-    segments->paused = all.now;
-    *then = all.now - all.ran;
+    uint64_t ran = look_back(thread, segments, *then, &now);
+    segments->paused = now;
+    *then = now - ran;
     if (segments->open == NULL) {
-        thread->rest_ticks += all.ran;
-        *then = all.now;
+        thread->rest_ticks += ran;
+        *then = now;
     }
 }
 

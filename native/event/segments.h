@@ -54,7 +54,9 @@ typedef struct {
     uint32_t pauses;  /* they nest */
     bool open_always; /* timed as all of its owner's, not as a sample */
     uint64_t random;
-    sm_off off;         /* before a pause, not told yet */
+    bool disturbed;     /* something came in between, be it for an instant: in what has just ended */
+    sm_off off, told;   /* not told yet; told last */
+    uint64_t apart;     /* ticks after which the clocks are read anew */
     int64_t ready_ns;   /* see sm_waits_ready_ns: what it was last */
     uint64_t cold;      /* ticks: until when samples are of no use */
     uint64_t cpu_ticks; /* when the thread's CPU clock was read last, and */
@@ -70,10 +72,10 @@ typedef enum {
 
 typedef struct { /* what ended at an event */
     sm_segment_kind kind;
-    void *owner;    /* that it was opened for; NULL: nothing was open, and it is the owner of the time at hand */
-    uint64_t ticks; /* that it ran */
-    sm_off off;
-    bool guessed; /* off may be another segment's */
+    void *owner;       /* that it was opened for; NULL: nothing was open, and it is the owner of the time at hand */
+    uint64_t ticks;    /* that it ran */
+    const sm_off *off; /* the thread's, until its next segment ends; NULL: none */
+    bool guessed;      /* off may be another segment's */
 } sm_segment;
 
 typedef struct { /* of a segment that is open */

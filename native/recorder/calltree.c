@@ -20,7 +20,7 @@ static int32_t step_for(const sm_tree_function *function) {
 /* The thread was off the CPU. */
 static void note_off(sm_node *node, const sm_segment *ended) {
     sm_tree_function *function = sm_rest(node)->function;
-    uint64_t own = sm_off_own(&ended->off);
+    uint64_t own = sm_off_own(ended->off);
     if (!ended->guessed && ended->ticks + own > function->longest)
         function->longest = ended->ticks + own;
     function->waited += (double)own;
@@ -30,9 +30,9 @@ static void note_off(sm_node *node, const sm_segment *ended) {
         sm_engine.lost_memory++;
         return;
     }
-    sm_off_add(&wait->off, &ended->off);
+    sm_off_add(&wait->off, ended->off);
     if (ended->guessed)
-        wait->guessed_sq += (double)ended->off.all * (double)ended->off.all;
+        wait->guessed_sq += (double)ended->off->all * (double)ended->off->all;
 }
 
 /* A segment of a node has ended. */
@@ -76,7 +76,7 @@ void sm_tree_clock(sm_thread *thread, sm_node *from, uint64_t now) {
     sm_node *of = ended.owner != NULL ? ended.owner : from;
     if (ended.kind != SM_SEGMENT_UNTIMED && (ended.owner != NULL || of->parent != NULL))
         account(of, &ended);
-    if (SM_UNLIKELY(ended.off.all != 0) && of->parent != NULL)
+    if (SM_UNLIKELY(ended.off != NULL) && of->parent != NULL)
         note_off(of, &ended);
     node->step = sm_rest(node)->function->step;
     (void)sm_segments_begin(thread, &tree->segments, &ended, node, node->step);
@@ -383,7 +383,7 @@ static void thread_end(sm_thread *thread) {
     if (open != NULL && tree->segments.open_always && open != tree->root) {
         sm_segment ended = sm_segments_close(thread, &tree->segments);
         account(open, &ended);
-        if (ended.off.all != 0)
+        if (ended.off != NULL)
             note_off(open, &ended);
     }
     tree->segments.open = NULL;

@@ -83,8 +83,8 @@ static void account(sm_lines_thread *state, sm_line *line, const sm_segment *end
 
 /* Time off the CPU is a line's, and inner time of the lines below. */
 static void note_off(sm_lines_thread *state, sm_line *line, const sm_segment *ended) {
-    double off = (double)ended->off.all, square = ended->guessed ? off * off : 0.0;
-    sm_off_add(&line->times.off, &ended->off);
+    double off = (double)ended->off->all, square = ended->guessed ? off * off : 0.0;
+    sm_off_add(&line->times.off, ended->off);
     line->times.off_sq += square;
     line->step = step_for(line);
     add_worth(state, line, off, square);
@@ -97,7 +97,7 @@ void sm_lines_clock(sm_thread *thread, sm_line *to, sm_beginning how, uint64_t n
     if (ended.kind != SM_SEGMENT_UNTIMED)
         account(state, ended.owner != NULL ? ended.owner : state->top->line, &ended,
                 ended.owner != NULL ? state->open_cost : 0.0);
-    if (SM_UNLIKELY(ended.off.all != 0))
+    if (SM_UNLIKELY(ended.off != NULL))
         note_off(state, ended.owner != NULL ? ended.owner : state->top->line, &ended);
     if (sm_segments_begin(thread, &state->segments, &ended, to, to->step))
         state->open_cost = sm_lines.cost[how];
@@ -123,7 +123,7 @@ static void close_segment(sm_thread *thread) {
     sm_segment ended = sm_segments_close(thread, &state->segments);
     if (ended.kind != SM_SEGMENT_UNTIMED)
         account(state, ended.owner, &ended, state->open_cost);
-    if (ended.off.all != 0)
+    if (ended.off != NULL)
         note_off(state, ended.owner, &ended);
 }
 
