@@ -151,20 +151,24 @@ static sm_segment close_open(sm_thread *thread, sm_segments *segments, uint64_t 
         return ended;
     }
     thread->rest_ticks += ended.ticks;
-    if (ended.ticks >= sm_long_ticks()) {
-        ended.kind = SM_SEGMENT_LONG;
-        return ended;
-    }
     if (segments->disturbed || ended.off != NULL || now < segments->cold) /* what ran is no example of the others */
         return ended;
     ended.kind = SM_SEGMENT_SAMPLED;
     ended.ticks = sm_ticks_since(sm_engine.sampled_extra, ended.ticks);
+    if (ended.ticks > sm_long_ticks())
+        ended.ticks = sm_long_ticks(); /* what it has more is the ticker's to find */
     return ended;
+}
+
+/* The ticker's visit is seen. How long had the segment at hand gone on by itself, while it ran? */
+static uint64_t since_visit(const sm_segments *segments, const sm_segment *ended, uint64_t event) {
+    uint64_t off = ended->off != NULL ? ended->off->all : 0;
+    return sm_ticks_since(off, sm_ticks_since(__atomic_load_n(&segments->poked, __ATOMIC_ACQUIRE), event));
 }
 
 sm_segment sm_segments_end(sm_thread *thread, sm_segments *segments, int32_t step, uint64_t now) {
     uint64_t then = segments->open != NULL ? segments->opened : segments->seen;
-    uint64_t ticks = sm_ticks_since(then, now), ran = look_back(thread, segments, then, &now);
+    uint64_t event = now, ticks = sm_ticks_since(then, now), ran = look_back(thread, segments, then, &now);
     if (segments->open != NULL)
         return close_open(thread, segments, ran, now);
     sm_segment ended = told(segments, ran, now);
@@ -173,12 +177,11 @@ sm_segment sm_segments_end(sm_thread *thread, sm_segments *segments, int32_t ste
     segments->left = segments->countdown + step; /* before this event */
     if (segments->left != 0)
         return ended;
-    /* The ticker's doing; gaps have no memory, so another is as good. The last look was long ago: so long is the
-     * segment, see ticker.c. */
+    /* The ticker's doing; gaps have no memory, so another is as good. */
     double tick = SM_TICK_NS / sm_engine.clock.ns_per_tick;
     segments->left = sm_gap(&segments->random) + 1;
     ended.guessed = (double)ticks < tick;
-    if (ended.ticks < sm_long_ticks())
+    if (since_visit(segments, &ended, event) < sm_long_ticks())
         return ended;
     ended.kind = SM_SEGMENT_LONG;
     if (ended.guessed) /* it was met by chance, and stands for those that were not */
@@ -196,6 +199,8 @@ bool sm_segments_begin(sm_thread *thread, sm_segments *segments, const sm_segmen
     bool always = step == SM_SEGMENT_ALWAYS;
     if (!always && --segments->left > 0) {
         segments->countdown = segments->left;
+        if (ended->kind == SM_SEGMENT_TIMED) /* our own work since then is in no cost that was calibrated */
+            segments->seen = sm_clock_read(&sm_engine.clock);
         return false;
     }
     segments->left = always ? segments->left : sm_gap(&segments->random);

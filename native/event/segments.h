@@ -49,6 +49,7 @@ typedef struct {
     void *open;       /* what the segment that is being timed belongs to (borrowed), or NULL */
     uint64_t opened;  /* ticks */
     uint64_t seen;    /* ticks: when the clock was read last */
+    uint64_t poked;   /* ticks: when the ticker set the countdown to 0; the ticker's */
     uint64_t opening; /* ticks that went by before the segment was opened, since the one before was told */
     uint64_t paused;  /* ticks, while pauses > 0 */
     uint32_t pauses;  /* they nest */
@@ -67,7 +68,7 @@ typedef enum {
     SM_SEGMENT_UNTIMED, /* or a sample that was disturbed */
     SM_SEGMENT_TIMED,   /* as all of its owner's are */
     SM_SEGMENT_SAMPLED, /* stands for SM_SAMPLE_PERIOD; the price of reading the clock is taken off */
-    SM_SEGMENT_LONG,    /* of an owner that is not timed always: found by the ticker, or by chance as a sample */
+    SM_SEGMENT_LONG,    /* of an owner that is not timed always: what the ticker found */
 } sm_segment_kind;
 
 typedef struct { /* what ended at an event */
@@ -139,8 +140,12 @@ static inline void sm_off_take(sm_off *from, const sm_off *less) {
 void sm_segments_hold(sm_thread *thread, sm_segments *segments);
 void sm_segments_go_on(sm_segments *segments);
 
-static inline void sm_segments_poke(sm_segments *segments) { /* from the ticker's thread, without the GIL */
-    __atomic_store_n(&segments->countdown, 0, __ATOMIC_RELAXED);
+/* From the ticker's thread, without the GIL. Where the last visit has not been seen yet, that one counts. */
+static inline void sm_segments_poke(sm_segments *segments) {
+    if (__atomic_load_n(&segments->countdown, __ATOMIC_RELAXED) <= 0)
+        return;
+    __atomic_store_n(&segments->poked, sm_clock_read(&sm_engine.clock), __ATOMIC_RELAXED);
+    __atomic_store_n(&segments->countdown, 0, __ATOMIC_RELEASE);
 }
 
 #endif

@@ -3,14 +3,15 @@
  * matters, and no clock is read at its ends. What would tell is a look at the time at every event, and that costs more
  * than the event.
  *
- * So time looks at the events. A thread of ours wakes every two milliseconds, give or take a random half, and sets
- * every recorded thread's countdown to 0. The next event of such a thread takes the slow path. Since the clock is read
- * there every hundred events or so anyway, the time since its last reading tells: if it is more than SM_LONG_NS, the
- * segment that ends here is a long one, as long as that but for a few microseconds. One that is longer than the
- * distance of ticks is found for certain; a shorter one is found with a probability that is its length's share of that
- * distance, and then stands for a whole one. This is sampling by time, and costs nothing on the way of an event.
- * Shorter segments are left to the random samples, and samples longer than that are no samples, so that nothing is
- * counted twice. When the machine is so busy that ticks come late, segments shorter than the delay are understated.
+ * So time looks at the events. A thread of ours wakes every two milliseconds, give or take a random half, notes the
+ * time, and sets every recorded thread's countdown to 0. The next event of such a thread takes the slow path. If it
+ * comes SM_LONG_NS or more after the visit, the segment that ends there is a long one. How long, the last reading of
+ * the clock tells, since it is read every hundred events or so anyway; but not whether, for a hundred segments of a
+ * microsecond take longer than that. A segment that is longer than the distance of ticks is found for certain; a
+ * shorter one is found with a probability that is its length's share of that distance, SM_LONG_NS less, and then stands
+ * for a whole one. This is sampling by time, and costs nothing on the way of an event. The first SM_LONG_NS of each
+ * segment are left to the random samples, which are no longer than that, so that nothing is counted twice. When the
+ * machine is so busy that ticks come late, segments shorter than the delay are understated.
  *
  * The thread is started when the first function proves short, so small programs never see it. It blocks all signals,
  * touches no Python object and takes no lock but its own. A fork would find a second thread in the process (since 3.12

@@ -2,7 +2,7 @@
 #ifndef SM_TICKER_H
 #define SM_TICKER_H
 
-#define SM_LONG_NS 50000   /* a segment at least this long is the ticker's to find, a shorter one the random samples' */
+#define SM_LONG_NS 50000   /* so much of a segment is the random samples' to find, what it has more the ticker's */
 #define SM_TICK_NS 2000000 /* mean time between ticks */
 
 void sm_ticker_want(void); /* cheap; starts the thread unless it runs, or a fork was just made */

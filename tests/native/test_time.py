@@ -222,3 +222,28 @@ def test_long_segments_of_short_functions(source):
     rows, _ = estimated(source, program)
     own, error, true = rows[0]
     assert abs(own - true) <= max(3 * error, 0.1 * true)
+
+
+def test_many_short_segments_are_no_long_one(source):
+    """Between two looks at the clock a hundred of them take longer than one that the ticker is to find."""
+    row = list(range(60))
+
+    def f():
+        x = 0
+        for i in row:
+            x += i
+        return x
+
+    def work():
+        for _ in range(80_000):
+            f()
+
+    found = wall = 0
+    for _ in range(4):
+        start(source)
+        work()
+        _core.stop()
+        tables = image().tables
+        found += sum(node["ticked_ns"] for node in tables["nodes"])
+        wall += max(row["wall_ns"] for row in tables["threads"])
+    assert found < 0.1 * wall
