@@ -3,7 +3,11 @@
  * Each segment that is not timed anyway is timed with probability 1 in SM_SAMPLE_PERIOD, independently of all others:
  * the number of segments to the next timed one is then geometrically distributed. The gaps are drawn, not fixed, so
  * that a program that does the same thing every 32 events cannot hide from the clock. A gap costs one xorshift step and
- * one look into a table of the distribution's inverse (1,024 quantiles). */
+ * one look into a table of the distribution's inverse (1,024 quantiles).
+ *
+ * A segment may also take a *step* of more than one of the gap's units. Gaps have no memory, so it is timed with the
+ * probability that one of so many chances comes, whatever came before; and it stands for as many segments as that
+ * probability is 1 in: its *weight*. Steps are powers of two. */
 #ifndef SM_RANDOM_H
 #define SM_RANDOM_H
 
@@ -11,9 +15,11 @@
 
 #define SM_SAMPLE_PERIOD 128
 #define SM_GAP_QUANTILES 1024
+#define SM_STEP_MOST 256 /* a larger one is timed as good as always */
 
 extern uint16_t sm_gap_table[SM_GAP_QUANTILES];
-void sm_gap_table_init(void); /* once, before the first sm_gap */
+void sm_gap_table_init(void);        /* once, before the first sm_gap */
+double sm_step_weight(int32_t step); /* 1 to SM_STEP_MOST, a power of two */
 
 static inline uint64_t sm_random_next(uint64_t *state) {
     uint64_t x = *state;

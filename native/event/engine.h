@@ -112,7 +112,8 @@ typedef struct sm_recorder {
     void (*stop)(void);
     void (*forget)(void);   /* frees everything: another recorder begins */
     int (*calibrate)(void); /* instead of sm_engine_calibrate, or NULL */
-    /* A function's segments so far: ticks [0] of those timed always; ticks [1] and number [2] of the sampled. */
+    /* A function's segments so far: ticks [0] of those timed always; ticks [1] and number [2] of the sampled, by
+     * whatever weights. */
     void (*timed)(const sm_function *function, double sums[3]);
     bool (*check)(void); /* consistency, for debug builds and tests */
 } sm_recorder;

@@ -10,16 +10,11 @@
 #define COLD_NS 100000   /* after others had the processor: their data fills its caches */
 #define YOUNG_NS 1000000
 #define WORTH_NS 200000 /* a wait this long is worth asking what it was for */
+#define LOOK_NS 20000   /* about as long ago as the clock was read last when a tick finds a long segment */
 
 uint64_t sm_segments_seed(void) {
     bool simulated = sm_engine.clock.kind == SM_CLOCK_SIMULATED; /* then tests want the same gaps every time */
     return (simulated ? sm_simulated_ticks : sm_monotonic_ns()) ^ SM_SEED_STEP;
-}
-
-int32_t sm_segments_step(bool few, double ticks, double count) {
-    if (few || sm_engine.settings.time_every)
-        return SM_SEGMENT_ALWAYS;
-    return ticks >= count * (double)sm_engine.threshold_ticks ? SM_SEGMENT_ALWAYS : 1;
 }
 
 /* ---- off the CPU ---- */
@@ -130,7 +125,7 @@ void sm_segments_start(sm_thread *thread, sm_segments *segments, uint64_t seed) 
 
 /* A stretch is told, with what is not told yet. It ran so long; the next begins now. */
 static inline sm_segment told(sm_segments *segments, uint64_t ran, uint64_t now) {
-    sm_segment ended = {.kind = SM_SEGMENT_UNTIMED, .ticks = ran};
+    sm_segment ended = {.kind = SM_SEGMENT_UNTIMED, .ticks = ran, .weight = 1.0};
     segments->seen = now;
     segments->opening = 0;
     if (SM_UNLIKELY(segments->off.all != 0)) {
@@ -146,7 +141,7 @@ static sm_segment close_open(sm_thread *thread, sm_segments *segments, uint64_t 
     sm_segment ended = told(segments, ran, now);
     ended.owner = segments->open;
     segments->open = NULL;
-    if (segments->open_always) {
+    if (segments->open_step == SM_SEGMENT_ALWAYS) {
         ended.kind = SM_SEGMENT_TIMED;
         return ended;
     }
@@ -155,8 +150,11 @@ static sm_segment close_open(sm_thread *thread, sm_segments *segments, uint64_t 
         return ended;
     ended.kind = SM_SEGMENT_SAMPLED;
     ended.ticks = sm_ticks_since(sm_engine.sampled_extra, ended.ticks);
-    if (ended.ticks > sm_long_ticks())
-        ended.ticks = sm_long_ticks(); /* what it has more is the ticker's to find */
+    ended.weight = sm_step_weight(segments->open_step);
+    if (ended.ticks > sm_long_ticks()) { /* what it has more is the ticker's to find, which does not look at this one */
+        ended.excess = ended.ticks - sm_long_ticks();
+        ended.ticks = sm_long_ticks();
+    }
     return ended;
 }
 
@@ -179,13 +177,18 @@ sm_segment sm_segments_end(sm_thread *thread, sm_segments *segments, int32_t ste
         return ended;
     /* The ticker's doing; gaps have no memory, so another is as good. */
     double tick = SM_TICK_NS / sm_engine.clock.ns_per_tick;
-    segments->left = sm_gap(&segments->random) + 1;
+    segments->left = sm_gap(&segments->random);
     ended.guessed = (double)ticks < tick;
     if (since_visit(segments, &ended, event) < sm_long_ticks())
         return ended;
+    double look = (double)ticks_of(LOOK_NS);
     ended.kind = SM_SEGMENT_LONG;
-    if (ended.guessed) /* it was met by chance, and stands for those that were not */
-        ended.ticks = (uint64_t)((double)ended.ticks * tick / (double)ticks);
+    ended.var = look * look;
+    if (ended.guessed) { /* it was met by chance, and stands for those that were not */
+        double met = (double)ticks / tick, stands_for = (double)ended.ticks / met;
+        ended.ticks = (uint64_t)stands_for;
+        ended.var += stands_for * stands_for * (1.0 - met);
+    }
     return ended;
 }
 
@@ -197,7 +200,7 @@ bool sm_segments_begin(sm_thread *thread, sm_segments *segments, const sm_segmen
         segments->seen = sm_clock_read(&sm_engine.clock);
     }
     bool always = step == SM_SEGMENT_ALWAYS;
-    if (!always && --segments->left > 0) {
+    if (!always && (segments->left -= step) > 0) {
         segments->countdown = segments->left;
         if (ended->kind == SM_SEGMENT_TIMED) /* our own work since then is in no cost that was calibrated */
             segments->seen = sm_clock_read(&sm_engine.clock);
@@ -205,7 +208,7 @@ bool sm_segments_begin(sm_thread *thread, sm_segments *segments, const sm_segmen
     }
     segments->left = always ? segments->left : sm_gap(&segments->random);
     segments->countdown = 0;
-    segments->open_always = always;
+    segments->open_step = step;
     segments->open = owner;
     segments->opened = sm_clock_read(&sm_engine.clock);
     segments->opening = sm_ticks_since(segments->seen, segments->opened);
@@ -230,7 +233,7 @@ static int64_t cpu_so_far(const sm_thread *thread) {
 
 sm_so_far sm_segments_so_far(const sm_thread *thread, const sm_segments *segments, uint64_t now) {
     sm_so_far so_far = {0, segments->off};
-    if (segments->open == NULL || !segments->open_always || (thread->ended && thread->end_ns == 0))
+    if (segments->open == NULL || segments->open_step != SM_SEGMENT_ALWAYS || (thread->ended && thread->end_ns == 0))
         return (sm_so_far){0};
     if (thread->end_ns != 0) /* the recording has been stopped meanwhile */
         now = thread->end_ticks;

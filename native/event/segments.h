@@ -2,20 +2,20 @@
  *
  * A *segment* is the time between two consecutive events of a thread. It belongs to what was current: a node of the
  * call tree, a line. Whether it is timed is decided when it begins: always, while little is known of what it belongs to
- * or while its mean segment is worth a hundred reads of the clock; otherwise with probability 1 in SM_SAMPLE_PERIOD
- * (base/random.h). The mean is over the recording's life with samples weighted by the period, so what has rare long
- * segments that make up its time is timed always as soon as one of them is seen, and the clock's price stays below 2 %
- * of the time it measures.
+ * or while its mean segment is worth a hundred reads of the clock; otherwise by chance (base/random.h), of
+ * which event/young.h has the rule. The mean is over the recording's life with samples by their weights, so what has
+ * rare long segments that make up its time is timed always as soon as one of them is seen, and the clock's price stays
+ * below 2 % of the time it measures.
  *
  * Long segments. One that is longer than SM_LONG_NS in something that is not timed always is found by the ticker
  * (event/ticker.h), which sets the countdown to 0 from outside now and then; the event that ends the segment then sees
  * that the tick was long ago.
  *
- * The countdown. Both decisions are one subtraction on the way of an event: each node or line carries the *step* that
- * entering one of its segments takes from the thread's countdown: 1 for a short one, SM_SEGMENT_ALWAYS for one that is
- * always timed. At 0 or below, the recorder's slow path calls sm_segments_end(), accounts for what has ended, and calls
- * sm_segments_begin(). While a timed segment is open the countdown is 0, so that the event that ends it takes the slow
- * path too.
+ * The countdown. All decisions are one subtraction on the way of an event: each node or line carries the *step* that
+ * entering one of its segments takes from the thread's countdown: 1 in the long run, more for a young one,
+ * SM_SEGMENT_ALWAYS for one that is always timed. At 0 or below, the recorder's slow path calls sm_segments_end(),
+ * accounts for what has ended, and calls sm_segments_begin(). While a timed segment is open the countdown is 0, so that
+ * the event that ends it takes the slow path too.
  *
  * Off the CPU. A thread that waits for a lock, a disk, the interpreter, or was preempted, does not run, and what it was
  * in the middle of took no time of the processor. Whether a stretch was undisturbed the kernel tells for nothing
@@ -45,15 +45,15 @@ typedef struct { /* ticks off the CPU, and of these, as far as it is told (event
 
 typedef struct {
     int32_t countdown;
-    int32_t left;     /* segments to the next sampled one, while a segment is open */
-    void *open;       /* what the segment that is being timed belongs to (borrowed), or NULL */
-    uint64_t opened;  /* ticks */
-    uint64_t seen;    /* ticks: when the clock was read last */
-    uint64_t poked;   /* ticks: when the ticker set the countdown to 0; the ticker's */
-    uint64_t opening; /* ticks that went by before the segment was opened, since the one before was told */
-    uint64_t paused;  /* ticks, while pauses > 0 */
-    uint32_t pauses;  /* they nest */
-    bool open_always; /* timed as all of its owner's, not as a sample */
+    int32_t left;      /* steps to the next sampled one, while a segment is open */
+    void *open;        /* what the segment that is being timed belongs to (borrowed), or NULL */
+    uint64_t opened;   /* ticks */
+    uint64_t seen;     /* ticks: when the clock was read last */
+    uint64_t poked;    /* ticks: when the ticker set the countdown to 0; the ticker's */
+    uint64_t opening;  /* ticks that went by before the segment was opened, since the one before was told */
+    uint64_t paused;   /* ticks, while pauses > 0 */
+    uint32_t pauses;   /* they nest */
+    int32_t open_step; /* the step by which it came to be timed; SM_SEGMENT_ALWAYS: as all of its owner's */
     uint64_t random;
     bool disturbed;     /* something came in between, be it for an instant: in what has just ended */
     sm_off off, told;   /* not told yet; told last */
@@ -67,7 +67,7 @@ typedef struct {
 typedef enum {
     SM_SEGMENT_UNTIMED, /* or a sample that was disturbed */
     SM_SEGMENT_TIMED,   /* as all of its owner's are */
-    SM_SEGMENT_SAMPLED, /* stands for SM_SAMPLE_PERIOD; the price of reading the clock is taken off */
+    SM_SEGMENT_SAMPLED, /* stands for `weight` of them; the price of reading the clock is taken off */
     SM_SEGMENT_LONG,    /* of an owner that is not timed always: what the ticker found */
 } sm_segment_kind;
 
@@ -75,6 +75,9 @@ typedef struct { /* what ended at an event */
     sm_segment_kind kind;
     void *owner;       /* that it was opened for; NULL: nothing was open, and it is the owner of the time at hand */
     uint64_t ticks;    /* that it ran */
+    uint64_t excess;   /* of a sample, in addition: what makes it a long one */
+    double weight;     /* of a sample: SM_SAMPLE_PERIOD, or less of what was young; else 1 */
+    double var;        /* of a long one: the variance of its ticks, in ticks squared */
     const sm_off *off; /* the thread's, until its next segment ends; NULL: none */
     bool guessed;      /* off may be another segment's */
 } sm_segment;
@@ -91,10 +94,6 @@ void sm_segments_start(sm_thread *thread, sm_segments *segments, uint64_t seed);
 #define SM_SEED_STEP 0x9E3779B97F4A7C15u
 uint64_t sm_segments_seed(void);
 
-/* The step of what has had so many segments of so many ticks: samples weighted by the period in both. few: too little
- * is known of it. */
-int32_t sm_segments_step(bool few, double ticks, double count);
-
 /* The clock ticks from which on a segment is long. There is no ticker beside a simulated clock. */
 static inline uint64_t sm_long_ticks(void) {
     if (sm_engine.clock.kind == SM_CLOCK_SIMULATED)
@@ -110,7 +109,8 @@ static inline uint64_t sm_ticks_since(uint64_t then, uint64_t now) {
 /* From a recorder's slow path. step: what was taken from the countdown for the segment that begins. */
 sm_segment sm_segments_end(sm_thread *thread, sm_segments *segments, int32_t step, uint64_t now);
 
-/* After it: is the segment of this owner timed? step: the owner's, brought up to date. */
+/* After it: is the segment of this owner timed? step: the owner's; if it was another when it was taken from the
+ * countdown, the smaller of both. */
 bool sm_segments_begin(sm_thread *thread, sm_segments *segments, const sm_segment *ended, void *owner, int32_t step);
 
 /* Ends the open segment without an event, while the thread is held. */

@@ -72,8 +72,16 @@
     X(NODES, TIMED_SQ, "timed_sq", REAL) /* ns squared; 0: not known */                                                \
     X(NODES, WAIT_NS, "wait_ns", COUNT)  /* off the CPU, in addition to all of these times */                          \
     X(NODES, WAIT_SQ, "wait_sq", REAL)   /* ns squared: of the parts of wait_ns that may be another node's */          \
-    X(NODES, READY_NS, "ready_ns", COUNT) /* of wait_ns: could have run, and had no processor */                       \
-    X(NODES, LOCK_NS, "lock_ns", COUNT)   /* of wait_ns: waited for the interpreter's lock */
+    X(NODES, READY_NS, "ready_ns", COUNT)        /* of wait_ns: could have run, and had no processor */                \
+    X(NODES, LOCK_NS, "lock_ns", COUNT)          /* of wait_ns: waited for the interpreter's lock */                   \
+    X(NODES, TICKED_VAR, "ticked_var", REAL)     /* variance of ticked_ns, ns squared; 0: not known */                 \
+    X(NODES, SAMPLED_MOST, "sampled_most", REAL) /* the largest w * (w - 1) * ns squared of a sample */                \
+    X(NODES, YOUNG, "young", COUNT)              /* samples of weights w of their own, of what was young */            \
+    X(NODES, YOUNG_WEIGHT, "young_weight", REAL) /* sum of the weights w */                                            \
+    X(NODES, YOUNG_NS, "young_ns", REAL)         /* of w * ns */                                                       \
+    X(NODES, YOUNG_VAR, "young_var", REAL)       /* of w * (w - 1) */                                                  \
+    X(NODES, YOUNG_VAR_NS, "young_var_ns", REAL) /* of w * (w - 1) * ns */                                             \
+    X(NODES, YOUNG_VAR_SQ, "young_var_sq", REAL) /* of w * (w - 1) * ns squared */
 
 #define SM_COLUMNS_LOSSES(X)                                                                                           \
     X(LOSSES, ID, "id", COUNT)                                                                                         \
@@ -102,10 +110,18 @@
     X(LINES, INNER_VAR, "inner_var", REAL) /* the estimate's variance, ns squared */                                   \
     X(LINES, AWAITS, "awaits", COUNT)                                                                                  \
     X(LINES, AWAIT_NS, "await_ns", COUNT)                                                                              \
-    X(LINES, WAIT_NS, "wait_ns", COUNT)   /* off the CPU, in addition to all of its own times */                       \
-    X(LINES, WAIT_SQ, "wait_sq", REAL)    /* as in nodes */                                                            \
-    X(LINES, READY_NS, "ready_ns", COUNT) /* of wait_ns: could have run, and had no processor */                       \
-    X(LINES, LOCK_NS, "lock_ns", COUNT)   /* of wait_ns: waited for the interpreter's lock */
+    X(LINES, WAIT_NS, "wait_ns", COUNT)          /* off the CPU, in addition to all of its own times */                \
+    X(LINES, WAIT_SQ, "wait_sq", REAL)           /* as in nodes */                                                     \
+    X(LINES, READY_NS, "ready_ns", COUNT)        /* of wait_ns: could have run, and had no processor */                \
+    X(LINES, LOCK_NS, "lock_ns", COUNT)          /* of wait_ns: waited for the interpreter's lock */                   \
+    X(LINES, TICKED_VAR, "ticked_var", REAL)     /* variance of ticked_ns, ns squared; 0: not known */                 \
+    X(LINES, SAMPLED_MOST, "sampled_most", REAL) /* the largest w * (w - 1) * ns squared of a sample */                \
+    X(LINES, YOUNG, "young", COUNT)              /* samples of weights w of their own, of what was young */            \
+    X(LINES, YOUNG_WEIGHT, "young_weight", REAL) /* sum of the weights w */                                            \
+    X(LINES, YOUNG_NS, "young_ns", REAL)         /* of w * ns */                                                       \
+    X(LINES, YOUNG_VAR, "young_var", REAL)       /* of w * (w - 1) */                                                  \
+    X(LINES, YOUNG_VAR_NS, "young_var_ns", REAL) /* of w * (w - 1) * ns */                                             \
+    X(LINES, YOUNG_VAR_SQ, "young_var_sq", REAL) /* of w * (w - 1) * ns squared */
 
 /* A step from one line to another: of branches, those that were taken. -N: into or out of the code that begins at line
  * N. */

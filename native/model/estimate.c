@@ -5,39 +5,46 @@
  * left. The first segments of a function are all timed, and for a function whose segments are long all of them are:
  * `timed`, `timed_ns`. Of the rest, about one in 128 is timed, after gaps that are drawn at random, so that each has
  * the same chance whatever the program's rhythm: `sampled`, `sampled_ns`, `sampled_sq`. A periodic program cannot fool
- * such a sample; it can fool any fixed stride.
+ * such a sample; it can fool any fixed stride. While a function is young more of them are timed, each with a chance of
+ * 1 in w that was fixed before (native/event/segments.h): `young` and its sums.
  *
- * A function's own time. In one process a function's rest, N segments, is one population and its k samples are a
- * simple random sample of it (a "pool"): rest = N * mean, however unevenly the samples fall on the nodes. Its error is
- * not the textbook's t * N * sd / sqrt(k) * sqrt(1 - k / N), for that holds the truth in only 60 to 85 % of the cases
- * that matter here: times are skewed, and where a sample happens to miss the long segments, mean and sd are both too
- * small. Four things mend it, each found necessary by simulation (tests/model/test_estimate.py; lognormal, bimodal,
- * periodic and drifting segments):
- *  - a weak prior: PRIOR more observations that deviate by the mean itself. Without it, five equal samples would claim
- *    no error.
+ * A function's own time. In one process a function's rest, N segments, is one population and its samples are a random
+ * sample of it (a "pool"), each of which stands for w segments, its weight: rest = N * sum(w * ns) / sum(w), however
+ * unevenly the samples fall on the nodes. The variance of that is N^2 / sum(w)^2 * sum(w * (w - 1) * (ns - mean)^2): as
+ * if k = sum(w)^2 / sum(w^2) had been drawn evenly, of a spread in which those that stand for many count most. Its
+ * error is not the textbook's t * N * sd / sqrt(k) * sqrt(1 - k / N), for that holds the truth in only 60 to 85 % of
+ * the cases that matter here: times are skewed, and where a sample happens to miss the long segments, mean and sd are
+ * both too small. Five things mend it, each found necessary by simulation (tests/model/test_estimate.py; lognormal,
+ * bimodal, periodic and drifting segments):
+ *  - a weak prior: PRIOR more observations that deviate as much as the first, exact segments did, or by the mean itself
+ *    where that is not known. Without it, five equal samples would claim no error.
+ *  - what the sample of the largest deviation stands for is added (`sampled_most`), for one like it may have been
+ *    missed: where tails are light that is nothing, where they are heavy it is much.
  *  - the head as a witness: if the first, exact segments are slower than the sample, the excess may be that of a few
  *    long segments whose like is in the rest unseen; it is taken for four, and the head's observations counted in. But
  *    mostly the first calls are just slow, all of them or the very first. Where the sum of the head's squares is known
  *    (`timed_sq`) and smaller, the excess was spread out, and that sum is taken instead. The witness only ever widens,
- *    and vanishes as samples come.
+ *    and vanishes as samples come that would have met what it has seen.
  *  - an interval on the logarithm: N * mean * (exp(t * sd / mean / sqrt(k)) - 1), the upper, longer arm of it. For
  *    small relative errors it is the usual one.
  *  - under two samples there is nothing to go by: the error is 100 %.
  * Together they hold the truth in 95 % and more of all functions from 80 to 30,000 segments of all those shapes taken
  * together. What they cannot do is to know of segments that are neither in the head nor in the sample: where one
- * segment in 64 is twenty times longer than the others, and some thousand were made, they hold it in two of three
- * cases; such a function is understated until a long segment is sampled, and overstated then, within its error.
+ * segment in 200 is fifty times longer than the others, and some thousand were made, they hold it in half of the
+ * cases; such a function is understated until a long segment is sampled, and overstated then, within its error. The
+ * parts' sum, which is known (below), gives that away.
  *
  * Long segments of short functions are found by time instead, by ticks about 2 ms apart (native/event/ticker.c):
- * `ticked`, `ticked_ns`. They are in addition to the rest, which leaves them out. Each tick is a Poisson-like hit that
- * stands for at most a tick's distance, or the end of a segment known but for that: so its error is one such distance.
+ * `ticked`, `ticked_ns`. They are in addition to the rest, which leaves them out. One that is longer than the distance
+ * of ticks is found for certain and measured to some microseconds; a shorter one with the chance of its share of it,
+ * and stands for a whole distance: `ticked_var` has the variance. (Recordings without it: one distance for each.)
  *
  * Off the CPU. What a thread waited is known exactly (native/event/segments.h), is in none of the above, and is added
  * to own and total times. Only whose it was may be doubtful: `wait_sq` sums the squares of what was given to a node
  * because it was the next to be looked at, and a standard deviation of that is taken for granted.
  *
- * A node's share. Few samples fall on a small node, so its mean is drawn towards its function's: (sampled_ns + SHRINK
- * * mean) / (sampled + SHRINK). Eight samples' weight is where, for the spread of real functions (about their mean),
+ * A node's share. Few samples fall on a small node, so its mean is drawn towards its function's: (k * own mean +
+ * SHRINK * mean) / (k + SHRINK). Eight samples' weight is where, for the spread of real functions (about their mean),
  * the error of a node's own mean falls below a third of it. The nodes are then scaled so that they sum up to the
  * function exactly.
  *
@@ -60,24 +67,32 @@
 
 #include "base/alloc.h"
 
-static const double SHRINK = 8;     /* samples' worth of weight of the function's mean in a node's */
-static const double PRIOR = 4;      /* observations that the prior is worth */
-static const double HEAD_LONG = 4;  /* how many long segments the head's excess is taken for */
-static const double TICK = 2e6;     /* ns between ticks: SM_TICK_NS */
-static const double HEAD_MOST = 64; /* of them; more would dwarf the sample */
+static const double SHRINK = 8; /* samples' worth of weight of the function's mean in a node's */
+static const double PRIOR = 4;  /* observations that the prior is worth */
+static const double PRIOR_LEAST = 0.5;
+static const double HEAD_LONG = 4;    /* how many long segments the head's excess is taken for */
+static const double TICK = 2e6;       /* ns between ticks: SM_TICK_NS */
+static const double HEAD_MOST = 64;   /* of them; more would dwarf the sample */
+static const double HEAD_FADES = 128; /* samples; e times fewer, and they may well have missed what the head has seen */
+static const double PERIOD = 128;     /* the weight of a sample of what is not young: SM_SAMPLE_PERIOD */
+
+/* The sums of a sample: of the weights w, of w * ns, and of v = w * (w - 1), v * ns, v * ns squared. */
+typedef struct {
+    double count, weight, ns, var, var_ns, var_sq, most;
+} sample;
 
 /* A pool is what is taken for one population: the segments of one function in one process. */
 typedef struct {
     int64_t process, function;
-    double rest;                        /* segments not timed because all were: the sampled population */
-    double sampled, sampled_ns, square; /* the sample's sums */
-    double timed, timed_ns, timed_sq;   /* the exact part */
-    double ticked, ticked_ns;           /* long segments */
-    double wait_ns, wait_sq;            /* off the CPU, in addition to the others */
-    double mean, deviation;             /* of a segment of the rest */
-    double error;                       /* 95 % half-width of rest * mean, in ns */
-    double weight;                      /* sum over nodes of rest * shrunk mean: what the scaling is taken from */
-    double own, positive;               /* own time of all its nodes; sum of the nodes' positive ones */
+    double rest; /* segments not timed because all were: the sampled population */
+    sample sample;
+    double timed, timed_ns, timed_sq;     /* the exact part */
+    double ticked, ticked_ns, ticked_var; /* long segments */
+    double wait_ns, wait_sq;              /* off the CPU, in addition to the others */
+    double mean, deviation;               /* of a segment of the rest */
+    double error;                         /* 95 % half-width of rest * mean, in ns */
+    double weight;                        /* sum over nodes of rest * shrunk mean: what the scaling is taken from */
+    double own, positive;                 /* own time of all its nodes; sum of the nodes' positive ones */
     double overhead;
 } pool;
 
@@ -149,20 +164,49 @@ static void count_segments(work *w) {
     }
 }
 
+/* What was drawn of a node's segments. */
+static sample sample_of(const sm_estimate_input *in, size_t n) {
+    double k = (double)in->sampled[n], ns = (double)in->sampled_ns[n], var = PERIOD * (PERIOD - 1);
+    return (sample){
+        .count = k + (double)in->young[n],
+        .weight = k * PERIOD + in->young_weight[n],
+        .ns = ns * PERIOD + in->young_ns[n],
+        .var = k * var + in->young_var[n],
+        .var_ns = ns * var + in->young_var_ns[n],
+        .var_sq = in->sampled_sq[n] * var + in->young_var_sq[n],
+        .most = in->sampled_most[n],
+    };
+}
+
+static void add_sample(sample *to, const sample *more) {
+    to->count += more->count;
+    to->weight += more->weight;
+    to->ns += more->ns;
+    to->var += more->var;
+    to->var_ns += more->var_ns;
+    to->var_sq += more->var_sq;
+    to->most = fmax(to->most, more->most);
+}
+
+/* As many segments, drawn evenly, would tell as much. */
+static double effective(const sample *s) {
+    return s->weight > 0 ? fmin(s->count, s->weight * s->weight / fmax(s->weight, s->var + s->weight)) : 0;
+}
+
 static void fill_pools(work *w) {
     const sm_estimate_input *in = w->in;
     for (size_t n = 0; n < in->nodes; n++) {
         pool *p = &w->pools[w->pool_of[n]];
-        w->rest[n] = fmax(w->rest[n] - (double)in->timed[n], (double)in->sampled[n]);
+        sample drawn = sample_of(in, n);
+        w->rest[n] = fmax(w->rest[n] - (double)in->timed[n], drawn.count);
         p->rest += w->rest[n];
-        p->sampled += (double)in->sampled[n];
-        p->sampled_ns += (double)in->sampled_ns[n];
-        p->square += in->sampled_sq[n];
+        add_sample(&p->sample, &drawn);
         p->timed += (double)in->timed[n];
         p->timed_ns += (double)in->timed_ns[n];
         p->timed_sq += in->timed_sq[n];
         p->ticked += (double)in->ticked[n];
         p->ticked_ns += (double)in->ticked_ns[n];
+        p->ticked_var += in->ticked_var[n];
         p->wait_ns += (double)in->wait_ns[n];
         p->wait_sq += in->wait_sq[n];
         p->overhead += w->overhead[n];
@@ -182,12 +226,12 @@ static double quantile(double freedom) {
 }
 
 /* What `head` of the timed segments add to the sum of squared deviations, if they are slower than the sample. */
-static double head_squares(const pool *p, double head) {
+static double head_squares(const pool *p, double head, double k) {
     double excess = p->timed > 0 ? head * (p->timed_ns / p->timed - p->mean) : 0;
     if (excess <= 0) {
         return 0;
     }
-    double guess = excess * excess / HEAD_LONG;
+    double guess = excess * excess / HEAD_LONG * exp(-k / HEAD_FADES);
     if (p->timed_sq <= 0) {
         return guess;
     }
@@ -195,24 +239,38 @@ static double head_squares(const pool *p, double head) {
     return fmin(guess, fmax(0, known) * head / p->timed);
 }
 
+/* How much segments differ, relatively, by what those did that were timed because all were. */
+static double prior_deviation(const pool *p) {
+    if (p->timed < HEAD_MOST || p->timed_sq <= 0 || p->timed_ns <= 0) {
+        return 1;
+    }
+    return fmax(PRIOR_LEAST, sqrt(fmax(0, p->timed * p->timed_sq / (p->timed_ns * p->timed_ns) - 1)));
+}
+
 static void judge_pool(pool *p) {
-    double k = p->sampled, before = p->timed > 0 ? p->timed_ns / p->timed : 0;
+    const sample *s = &p->sample;
+    double k = effective(s), before = p->timed > 0 ? p->timed_ns / p->timed : 0;
     if (p->rest <= 0) {
         return;
     }
-    p->mean = k > 0 ? p->sampled_ns / k : before;
-    double spread = fmax(p->mean, before); /* the prior's deviation */
-    if (k < 2) {
+    p->mean = s->weight > 0 ? s->ns / s->weight : before;
+    double spread = fmax(p->mean, before);
+    if (s->count < 2) {
         p->deviation = spread;
         p->error = p->rest * spread;
         return;
     }
-    double inside = fmax(0, p->square - p->sampled_ns * p->mean) + PRIOR * spread * spread; /* squared deviations */
+    double deviations = s->var > 0 ? (s->var_sq - 2 * p->mean * s->var_ns) / s->var + p->mean * p->mean : 0;
+    double prior = spread * prior_deviation(p);
+    double largest = s->var > 0 ? fmax(0, sqrt(s->most * s->count / s->var) - p->mean) : 0;
+    deviations = fmax(0, deviations);
+    double inside = k * deviations + PRIOR * prior * prior; /* squared deviations */
     double head = fmin(p->timed, HEAD_MOST);
-    double alone = inside / (k - 1 + PRIOR), with_head = (inside + head_squares(p, head)) / (k - 1 + PRIOR + head);
+    double alone = inside / (k - 1 + PRIOR), with_head = (inside + head_squares(p, head, k)) / (k - 1 + PRIOR + head);
     p->deviation = sqrt(fmax(alone, with_head)); /* the head may raise a doubt, not lay one */
-    double relative = p->mean > 0 ? p->deviation / p->mean / sqrt(k) * sqrt(fmax(0, 1 - k / p->rest)) : 0;
+    double relative = p->mean > 0 ? p->deviation / p->mean * sqrt(fmax(0, 1 / k - 1 / p->rest)) : 0;
     p->error = p->rest * p->mean * (exp(fmin(quantile(k - 1 + PRIOR) * relative, 3)) - 1);
+    p->error += p->rest * largest * sqrt(s->var / s->count) / s->weight * fmax(0, 1 - k / p->rest);
 }
 
 /* What a process spent in segments that were not timed always is known as a whole, exactly: from one read of the clock
@@ -235,7 +293,8 @@ static void reconcile_once(work *w, const double *known, double *wanted, double 
         wanted[w->pools[i].process] -= w->pools[i].rest * w->pools[i].mean + w->pools[i].ticked_ns;
     for (size_t i = 0; i < w->count; i++) {
         const pool *p = &w->pools[i];
-        doubt[p->process] += variance(p, wanted[p->process]) + p->ticked * TICK * TICK / 3;
+        doubt[p->process] +=
+            variance(p, wanted[p->process]) + (p->ticked_var > 0 ? p->ticked_var : p->ticked * TICK * TICK / 3);
     }
     for (size_t i = 0; i < w->count; i++) {
         pool *p = &w->pools[i];
@@ -266,7 +325,9 @@ static int reconcile(work *w) {
 /* The mean of a node's sampled segments, drawn towards its function's. */
 static double shrunk_mean(const work *w, size_t n) {
     const pool *p = &w->pools[w->pool_of[n]];
-    return ((double)w->in->sampled_ns[n] + SHRINK * p->mean) / ((double)w->in->sampled[n] + SHRINK);
+    sample drawn = sample_of(w->in, n);
+    double k = effective(&drawn), mean = drawn.weight > 0 ? drawn.ns / drawn.weight : 0;
+    return (k * mean + SHRINK * p->mean) / (k + SHRINK);
 }
 
 static double rest_time(const work *w, size_t n) {
@@ -296,8 +357,11 @@ static void estimate_own(work *w) {
     }
 }
 
-/* The 95 % error of so many long segments. */
-static double tick_error(double ticked, double ticked_ns) {
+/* The 95 % error of so many long segments. var: 0 of recordings that did not keep it. */
+static double tick_error(double ticked, double ticked_ns, double var) {
+    if (var > 0) {
+        return 2 * sqrt(var);
+    }
     return ticked > 0 ? 2 * sqrt(ticked) * fmin(TICK, ticked_ns / ticked) : 0;
 }
 
@@ -307,18 +371,19 @@ static void estimate_errors(work *w) {
     for (size_t n = 0; n < in->nodes; n++) {
         const pool *p = &w->pools[w->pool_of[n]];
         size_t process = (size_t)p->process;
-        double rest = w->rest[n], k = (double)in->sampled[n];
+        sample drawn = sample_of(in, n);
+        double rest = w->rest[n], k = effective(&drawn);
         double estimated = p->rest * p->mean;
         double shared = estimated > 0 ? p->error * rest_time(w, n) / estimated : 0;
         double alone = 0;
         if (rest > 0 && p->rest > 0) {
             double among = rest * rest / fmax(k, 1) + (k > 0 ? 0 : rest);
-            double z = quantile(p->sampled + PRIOR - 1) * p->deviation;
+            double z = quantile(effective(&p->sample) + PRIOR - 1) * p->deviation;
             alone = z * z * among * (1 - rest / p->rest) * fmax(0, 1 - k / rest);
         }
         double reading = cost->clock_ns[process] * sqrt((double)in->timed[n]);
         double calibration = cost->cost_error[process] * w->overhead[n];
-        double ticks = tick_error((double)in->ticked[n], (double)in->ticked_ns[n]);
+        double ticks = tick_error((double)in->ticked[n], (double)in->ticked_ns[n], in->ticked_var[n]);
         double independent = alone + reading * reading + ticks * ticks + 4 * in->wait_sq[n];
         w->out->own_error[n] = sqrt(shared * shared + independent) + calibration;
         /* shared * p->error, not its square: summed over nodes of one function this is never less than the square of
@@ -372,7 +437,7 @@ static void estimate_functions(work *w) {
     for (size_t i = 0; i < w->count; i++) {
         const pool *p = &w->pools[i];
         double reading = cost->clock_ns[p->process] * sqrt(p->timed);
-        double ticks = tick_error(p->ticked, p->ticked_ns);
+        double ticks = tick_error(p->ticked, p->ticked_ns, p->ticked_var);
         double sampling = p->error * p->error + reading * reading + ticks * ticks + 4 * p->wait_sq;
         double error = sqrt(sampling) + cost->cost_error[p->process] * p->overhead;
         double *sum = &out->function_own_error[p->function];

@@ -18,7 +18,12 @@ typedef struct {
     size_t nodes, functions, threads, processes;
     const int64_t *parent, *thread, *function, *calls, *resumes, *timed, *timed_ns, *sampled, *sampled_ns;
     const int64_t *ticked, *ticked_ns;
+    const double *ticked_var; /* of ticked_ns; 0: not known */
     const double *sampled_sq, *timed_sq;
+    /* Samples of weights w of their own: their number; sums of w, w * ns, and of v = w * (w - 1), v * ns, v * ns
+     * squared. And the largest v * ns squared of all samples. */
+    const int64_t *young;
+    const double *young_weight, *young_ns, *young_var, *young_var_ns, *young_var_sq, *sampled_most;
     const int64_t *wait_ns; /* off the CPU, in addition to the others */
     const double *wait_sq;
     const int64_t *function_kind;

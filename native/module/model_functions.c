@@ -7,7 +7,7 @@
 #include "module/module.h"
 #include "module/reader_column.h"
 
-enum { MOST_VIEWS = 32 };
+enum { MOST_VIEWS = 48 };
 
 /* The buffers one call has taken; `failed` once a Python exception is set, after which nothing more is taken. */
 typedef struct {
@@ -126,10 +126,18 @@ static void take_estimate_input(views *v, PyObject *tables, sm_estimate_input *i
     in->sampled_ns = take(v, table, "nodes", "sampled_ns", 'q', &nodes);
     in->sampled_sq = take(v, table, "nodes", "sampled_sq", 'd', &nodes);
     in->timed_sq = take(v, table, "nodes", "timed_sq", 'd', &nodes);
+    in->sampled_most = take(v, table, "nodes", "sampled_most", 'd', &nodes);
+    in->young = take(v, table, "nodes", "young", 'q', &nodes);
+    in->young_weight = take(v, table, "nodes", "young_weight", 'd', &nodes);
+    in->young_ns = take(v, table, "nodes", "young_ns", 'd', &nodes);
+    in->young_var = take(v, table, "nodes", "young_var", 'd', &nodes);
+    in->young_var_ns = take(v, table, "nodes", "young_var_ns", 'd', &nodes);
+    in->young_var_sq = take(v, table, "nodes", "young_var_sq", 'd', &nodes);
     in->wait_ns = take(v, table, "nodes", "wait_ns", 'q', &nodes);
     in->wait_sq = take(v, table, "nodes", "wait_sq", 'd', &nodes);
     in->ticked = take(v, table, "nodes", "ticked", 'q', &nodes);
     in->ticked_ns = take(v, table, "nodes", "ticked_ns", 'q', &nodes);
+    in->ticked_var = take(v, table, "nodes", "ticked_var", 'd', &nodes);
     in->function_kind = take(v, table_of(v, tables, "functions"), "functions", "kind", 'q', &functions);
     in->thread_process = take(v, table_of(v, tables, "threads"), "threads", "process", 'q', &threads);
     in->thread_rest = take(v, table_of(v, tables, "threads"), "threads", "rest_ns", 'q', &threads);

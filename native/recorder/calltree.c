@@ -9,12 +9,13 @@
 
 /* ---- the clock ---- */
 
-/* A function is timed always while little is known of it, or while its mean segment is worth the clock. */
-static int32_t step_for(const sm_tree_function *function) {
-    double ticks = function->timed_ticks + function->sampled_ticks * SM_SAMPLE_PERIOD + function->waited;
-    double count = (double)function->timed + (double)function->sampled * SM_SAMPLE_PERIOD;
-    bool few = function->function->kind == SM_SYNTHETIC || function->timed + function->sampled < SM_TREE_FIRST;
-    return sm_segments_step(few, ticks, count);
+/* How often its segments are timed from now on. */
+static void learnt(sm_node *node, sm_tree_function *function) {
+    uint64_t first = function->function->kind == SM_SYNTHETIC ? UINT64_MAX : SM_TREE_FIRST;
+    function->step = sm_past_step(&function->past, first);
+    node->step = (int16_t)function->step;
+    if (function->step != SM_SEGMENT_ALWAYS)
+        sm_ticker_want();
 }
 
 /* The thread was off the CPU. */
@@ -23,8 +24,8 @@ static void note_off(sm_node *node, const sm_segment *ended) {
     uint64_t own = sm_off_own(ended->off);
     if (!ended->guessed && ended->ticks + own > function->longest)
         function->longest = ended->ticks + own;
-    function->waited += (double)own;
-    node->step = function->step = step_for(function);
+    sm_past_waited(&function->past, ended->off);
+    learnt(node, function);
     sm_node_wait *wait = sm_node_waits(node);
     if (wait == NULL) {
         sm_engine.lost_memory++;
@@ -35,17 +36,34 @@ static void note_off(sm_node *node, const sm_segment *ended) {
         wait->guessed_sq += (double)ended->off->all * (double)ended->off->all;
 }
 
+static void add_sample(sm_node *node, const sm_segment *ended) {
+    sm_node_rest *rest = sm_rest(node);
+    double most = sm_sample_var(ended);
+    rest->sampled_most = most > rest->sampled_most ? most : rest->sampled_most;
+    if (ended->weight == SM_SAMPLE_PERIOD) {
+        if (rest->sampled == UINT32_MAX / 2) /* by then the mean is known well enough */
+            return;
+        rest->sampled++;
+        rest->sampled_ticks += ended->ticks;
+        rest->sampled_sq += (double)ended->ticks * (double)ended->ticks;
+        return;
+    }
+    sm_young *young = sm_node_young(node);
+    if (young != NULL)
+        sm_young_add(young, ended);
+    else
+        sm_engine.lost_memory++;
+}
+
 /* A segment of a node has ended. */
 static void account(sm_node *node, const sm_segment *ended) {
     sm_node_rest *rest = sm_rest(node);
     sm_tree_function *function = rest->function;
     uint64_t ticks = ended->ticks;
     if (ended->kind == SM_SEGMENT_SAMPLED) {
-        if (rest->sampled < UINT32_MAX / 2) { /* by then the mean is known well enough */
-            rest->sampled++;
-            rest->sampled_ticks += ticks;
-            rest->sampled_sq += (double)ticks * (double)ticks;
-        }
+        add_sample(node, ended);
+        rest->ticked += ended->excess > 0;
+        rest->ticked_ticks += ended->excess;
         function->sampled++;
         function->sampled_ticks += (double)ticks;
     } else if (ended->kind == SM_SEGMENT_TIMED) {
@@ -55,16 +73,14 @@ static void account(sm_node *node, const sm_segment *ended) {
     } else {
         rest->ticked++;
         rest->ticked_ticks += ticks;
+        rest->ticked_var += ended->var;
     }
-    if (ended->kind != SM_SEGMENT_SAMPLED) {
-        function->timed++;
+    if (ended->kind != SM_SEGMENT_SAMPLED)
         function->timed_ticks += (double)ticks;
-    }
     if (ticks > function->longest)
         function->longest = ticks;
-    node->step = function->step = step_for(function);
-    if (function->step == 1)
-        sm_ticker_want();
+    sm_past_learn(&function->past, ended);
+    learnt(node, function);
 }
 
 void sm_tree_clock(sm_thread *thread, sm_node *from, uint64_t now) {
@@ -72,14 +88,15 @@ void sm_tree_clock(sm_thread *thread, sm_node *from, uint64_t now) {
     assert(from != NULL && sm_tree_of(thread)->node != NULL);
     sm_tree_thread *tree = sm_tree_of(thread);
     sm_node *node = tree->node;
-    sm_segment ended = sm_segments_end(thread, &tree->segments, node->step, now);
+    int16_t taken = node->step;
+    sm_segment ended = sm_segments_end(thread, &tree->segments, taken, now);
     sm_node *of = ended.owner != NULL ? ended.owner : from;
     if (ended.kind != SM_SEGMENT_UNTIMED && (ended.owner != NULL || of->parent != NULL))
         account(of, &ended);
     if (SM_UNLIKELY(ended.off != NULL) && of->parent != NULL)
         note_off(of, &ended);
-    node->step = sm_rest(node)->function->step;
-    (void)sm_segments_begin(thread, &tree->segments, &ended, node, node->step);
+    node->step = (int16_t)sm_rest(node)->function->step;
+    (void)sm_segments_begin(thread, &tree->segments, &ended, node, taken < node->step ? taken : node->step);
 }
 
 static void poke(sm_thread *thread) {
@@ -311,17 +328,15 @@ void sm_tree_site_off(sm_thread *thread, const void *caller, const void *key, Py
         sm_tree_carry(child, true);
     /* With an event less, the caller's segments are other ones from now on: learn anew how long they are. */
     sm_tree_function *known = sm_rest(tree->node)->function;
-    known->timed = known->sampled = 0;
-    known->timed_ticks = known->sampled_ticks = known->waited = 0.0;
-    known->step = tree->node->step = step_for(known);
+    known->past = (sm_past){0};
+    known->step = tree->node->step = SM_SEGMENT_ALWAYS;
 }
 
 bool sm_tree_is_trivial(const sm_node *node) {
     /* Sure of it: many measured, short on average, and never once long enough that a call could matter. */
     const sm_tree_function *function = sm_rest(node)->function;
-    uint64_t count = function->timed + function->sampled;
-    return count >= SM_TREE_FIRST && function->step == 1 && function->longest < 50 * sm_engine.threshold_ticks &&
-           function->timed_ticks + function->sampled_ticks < (double)count * (double)sm_engine.threshold_ticks / 2;
+    return function->step != SM_SEGMENT_ALWAYS && function->longest < 50 * sm_engine.threshold_ticks &&
+           sm_past_mean(&function->past) < (double)sm_engine.threshold_ticks / 2;
 }
 
 /* ---- suspended coroutines ---- */
@@ -380,7 +395,7 @@ static void thread_end(sm_thread *thread) {
     hold(thread);
     sm_tree_thread *tree = sm_tree_of(thread);
     sm_node *open = tree->segments.open;
-    if (open != NULL && tree->segments.open_always && open != tree->root) {
+    if (open != NULL && tree->segments.open_step == SM_SEGMENT_ALWAYS && open != tree->root) {
         sm_segment ended = sm_segments_close(thread, &tree->segments);
         account(open, &ended);
         if (ended.off != NULL)

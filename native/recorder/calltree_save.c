@@ -30,9 +30,11 @@ static void save_node(sm_output *output, const sm_thread *thread, const sm_node 
     row[SM_NODES_SAMPLED] = rest->sampled;
     row[SM_NODES_SAMPLED_NS] = (int64_t)to_ns((double)rest->sampled_ticks);
     reals[SM_NODES_SAMPLED_SQ] = to_ns(to_ns(rest->sampled_sq));
+    reals[SM_NODES_SAMPLED_MOST] = to_ns(to_ns(rest->sampled_most));
     reals[SM_NODES_TIMED_SQ] = to_ns(to_ns(rest->timed_sq));
     row[SM_NODES_TICKED] = rest->ticked;
     row[SM_NODES_TICKED_NS] = (int64_t)to_ns((double)rest->ticked_ticks);
+    reals[SM_NODES_TICKED_VAR] = to_ns(to_ns(rest->ticked_var));
     row[SM_NODES_AWAITS] = rest->awaits;
     row[SM_NODES_AWAIT_NS] = (int64_t)to_ns((double)rest->await_ticks);
     row[SM_NODES_FLAGS] = rest->flags & FLAGS_KEPT;
@@ -43,6 +45,8 @@ static void save_node(sm_output *output, const sm_thread *thread, const sm_node 
         row[SM_NODES_LOCK_NS] = (int64_t)to_ns((double)wait->off.lock);
         reals[SM_NODES_WAIT_SQ] = to_ns(to_ns(wait->guessed_sq));
     }
+    if (rest->young != 0)
+        sm_young_save(&sm_tree.young[rest->young], row, reals, SM_NODES_YOUNG);
     sm_writer_row(output->writer, SM_NODES, row, reals);
 }
 
@@ -54,8 +58,9 @@ int64_t sm_calltree_number(const sm_node *node) {
 /* What a node's counters add up to: it grows with every change, so an equal sum means an unchanged node. */
 static uint32_t changes(const sm_node *node, const sm_node_rest *rest) {
     uint32_t waited = rest->waits != 0 ? (uint32_t)sm_tree.waits[rest->waits].off.all : 0;
+    uint32_t young = rest->young != 0 ? sm_tree.young[rest->young].count : 0;
     return node->calls + node->resumes + rest->exceptions + (uint32_t)rest->timed + rest->sampled + rest->ticked +
-           rest->awaits + waited + ((rest->flags & ~(uint32_t)SM_NODE_OPEN) << 24) + 1;
+           rest->awaits + waited + young + ((rest->flags & ~(uint32_t)SM_NODE_OPEN) << 24) + 1;
 }
 
 void sm_tree_mark(sm_node *node, bool running) {

@@ -261,6 +261,23 @@ sm_node *sm_node_rekey(sm_node *parent, const void *key, const sm_tree_function 
     return found ? rekey(parent, child, key) : NULL;
 }
 
+sm_young *sm_node_young(sm_node *node) {
+    sm_node_rest *rest = sm_rest(node);
+    if (rest->young != 0)
+        return &sm_tree.young[rest->young];
+    if (sm_tree.young_count + 1 >= sm_tree.young_size) {
+        uint32_t size = sm_tree.young_size ? sm_tree.young_size * 2 : 256;
+        sm_young *grown = sm_realloc(sm_tree.young, size * sizeof *grown);
+        if (grown == NULL)
+            return NULL;
+        sm_tree.young = grown;
+        sm_tree.young_size = size;
+    }
+    rest->young = ++sm_tree.young_count;
+    sm_tree.young[rest->young] = (sm_young){0};
+    return &sm_tree.young[rest->young];
+}
+
 /* ---- consistency ---- */
 
 static bool is_in(const sm_children *more, uintptr_t slot) {
@@ -336,6 +353,7 @@ void sm_tree_free(void) {
     for (uint32_t i = 1; i <= sm_tree.tables_count; i++)
         sm_free(sm_tree.tables[i]);
     sm_free(sm_tree.tables);
+    sm_free(sm_tree.young);
     sm_tree_bounds_free();
     sm_free(sm_tree.waits);
     memset(&sm_tree, 0, sizeof sm_tree);
@@ -348,7 +366,7 @@ uint64_t sm_calltree_paths(void) {
 uint64_t sm_calltree_bytes(void) {
     if (sm_engine.recorder != &sm_calltree)
         return 0; /* what hangs on the threads is another recorder's */
-    uint64_t bytes = sm_tree.tables_count * sizeof *sm_tree.tables;
+    uint64_t bytes = sm_tree.tables_count * sizeof *sm_tree.tables + sm_tree.young_count * sizeof *sm_tree.young;
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
         for (sm_tree_chunk *chunk = sm_tree_of(thread)->chunks; chunk != NULL; chunk = chunk->next)
             bytes += SM_TREE_CHUNK;

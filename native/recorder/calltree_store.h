@@ -2,6 +2,7 @@
 #ifndef SM_CALLTREE_STORE_H
 #define SM_CALLTREE_STORE_H
 
+#include "event/young.h"
 #include "recorder/calltree.h"
 
 typedef struct sm_tree_function { /* what the recorder knows of a function; shared by threads, slow paths only */
@@ -10,11 +11,11 @@ typedef struct sm_tree_function { /* what the recorder knows of a function; shar
     const void *first; /* the code object that all of its nodes have as key while there is only one; NULL: none yet */
     bool several;      /* there have been more, or that is gone */
     int32_t step;      /* what its nodes' step should be; they follow when they are next timed */
-    uint64_t timed, sampled;
-    double timed_ticks, sampled_ticks;
-    double waited;    /* ticks: see sm_off_own */
-    uint64_t longest; /* ticks */
-    bool sites_off;   /* it has a place that no longer tells which C function it calls: see calltree_bounds.c */
+    sm_past past;
+    uint64_t sampled;
+    double timed_ticks, sampled_ticks; /* whatever they weigh: for the calibration */
+    uint64_t longest;                  /* ticks */
+    bool sites_off; /* it has a place that no longer tells which C function it calls: see calltree_bounds.c */
 } sm_tree_function;
 
 enum { /* the first as in the file */
@@ -32,11 +33,13 @@ typedef struct { /* a node's cold part */
     sm_tree_function *function;
     sm_node *same;
     uint64_t timed, timed_ticks, sampled_ticks, await_ticks, ticked_ticks;
-    double timed_sq, sampled_sq;       /* ticks squared */
-    uint32_t calls_high, resumes_high; /* sm_node's are modulo 2^32 */
+    double timed_sq, sampled_sq, ticked_var; /* ticks squared */
+    double sampled_most;                     /* see sm_sample_var */
+    uint32_t calls_high, resumes_high;       /* sm_node's are modulo 2^32 */
     uint32_t exceptions, sampled, ticked, awaits, id, saved, flags;
     uint32_t before; /* entries, modulo 2^32, before its function had a place switched off */
     uint32_t waits;  /* number of its sm_node_wait; 0: it has never been seen off the CPU */
+    uint32_t young;  /* number of its sm_young; 0: it has none */
 } sm_node_rest;
 
 typedef struct { /* of the few nodes that wait */
@@ -89,6 +92,8 @@ typedef struct {
     uint32_t tables_size, tables_count;
     sm_node_wait *waits; /* by sm_node_rest.waits, from 1 */
     uint32_t waits_size, waits_count;
+    sm_young *young; /* by sm_node_rest.young, from 1 */
+    uint32_t young_size, young_count;
     uint64_t gaps; /* seeds of the threads' random gaps */
 } sm_tree_state;
 
@@ -112,6 +117,7 @@ sm_node *sm_node_rekey(sm_node *parent, const void *key, const sm_tree_function 
 void sm_node_forget_key(sm_node *node);
 bool sm_tree_check_nodes(const sm_tree_thread *tree);
 sm_node_wait *sm_node_waits(sm_node *node); /* made when missing. NULL: out of memory */
+sm_young *sm_node_young(sm_node *node);     /* the same */
 void sm_tree_free(void);
 void sm_tree_free_stacks(sm_tree_thread *tree); /* all that it owns but its nodes */
 

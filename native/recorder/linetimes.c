@@ -11,14 +11,11 @@
 
 /* ---- the clock ---- */
 
-/* A line is timed always while little is known of it, or while its mean segment is worth the clock. */
-static int32_t step_for(const sm_line *line) {
-    const sm_line_times *times = &line->times;
-    double samples = (double)times->sampled * SM_SAMPLE_PERIOD;
-    double ticks = (double)(times->timed_ticks + times->ticked_ticks + sm_off_own(&times->off)) +
-                   (double)times->sampled_ticks * SM_SAMPLE_PERIOD;
-    double count = (double)(times->timed + times->ticked) + samples;
-    return sm_segments_step(times->timed + times->sampled < SM_LINES_FIRST, ticks, count);
+/* How often its segments are timed from now on. */
+static void learnt(sm_line *line) {
+    line->step = sm_past_step(&line->times.past, SM_LINES_FIRST);
+    if (line->step != SM_SEGMENT_ALWAYS)
+        sm_ticker_want();
 }
 
 /* Is an entry further out at this line, too? */
@@ -55,30 +52,42 @@ void sm_lines_give_total(sm_lines_thread *state, sm_line_entry *left) {
     left->total = left->total_var = 0.0;
 }
 
+static void add_sample(sm_line_times *times, const sm_segment *ended) {
+    double most = sm_sample_var(ended);
+    times->sampled_most = most > times->sampled_most ? most : times->sampled_most;
+    if (ended->weight != SM_SAMPLE_PERIOD) {
+        sm_young_add(&times->young, ended);
+        return;
+    }
+    times->sampled++;
+    times->sampled_ticks += ended->ticks;
+    times->sampled_sq += (double)ended->ticks * (double)ended->ticks;
+}
+
 /* A segment of a line has ended. cost: ticks of the probes in it. */
 static void account(sm_lines_thread *state, sm_line *line, const sm_segment *ended, double cost) {
     sm_line_times *times = &line->times;
     uint64_t ticks = ended->ticks;
-    double worth = (double)ticks - cost, tick = SM_TICK_NS / sm_engine.clock.ns_per_tick;
+    double worth = (double)ticks - cost;
     if (ended->kind == SM_SEGMENT_TIMED) {
         times->timed++;
         times->timed_ticks += ticks;
         times->timed_sq += (double)ticks * (double)ticks;
         add_worth(state, line, worth, 0.0);
     } else if (ended->kind == SM_SEGMENT_SAMPLED) {
-        times->sampled++;
-        times->sampled_ticks += ticks;
-        times->sampled_sq += (double)ticks * (double)ticks;
-        add_worth(state, line, SM_SAMPLE_PERIOD * worth, SM_SAMPLE_PERIOD * (SM_SAMPLE_PERIOD - 1.0) * worth * worth);
+        add_sample(times, ended);
+        times->ticked += ended->excess > 0;
+        times->ticked_ticks += ended->excess;
+        add_worth(state, line, ended->weight * worth + (double)ended->excess,
+                  ended->weight * (ended->weight - 1.0) * worth * worth);
     } else {
-        double doubt = (double)ticks < tick ? (double)ticks : tick;
         times->ticked++;
         times->ticked_ticks += ticks;
-        add_worth(state, line, worth, doubt * doubt);
+        times->ticked_var += ended->var;
+        add_worth(state, line, worth, ended->var);
     }
-    line->step = step_for(line);
-    if (line->step == 1)
-        sm_ticker_want();
+    sm_past_learn(&times->past, ended);
+    learnt(line);
 }
 
 /* Time off the CPU is a line's, and inner time of the lines below. */
@@ -86,7 +95,8 @@ static void note_off(sm_lines_thread *state, sm_line *line, const sm_segment *en
     double off = (double)ended->off->all, square = ended->guessed ? off * off : 0.0;
     sm_off_add(&line->times.off, ended->off);
     line->times.off_sq += square;
-    line->step = step_for(line);
+    sm_past_waited(&line->times.past, ended->off);
+    learnt(line);
     add_worth(state, line, off, square);
 }
 
@@ -306,7 +316,7 @@ static bool thread_start(sm_thread *thread) {
 static void thread_end(sm_thread *thread) {
     sm_lines_thread *state = sm_lines_of(thread);
     hold(thread);
-    if (!state->segments.open_always)
+    if (state->segments.open_step != SM_SEGMENT_ALWAYS)
         state->segments.open = NULL;
     close_segment(thread);
     sm_lines_tell_pending(state);
@@ -371,8 +381,8 @@ static void timed(const sm_function *function, double sums[3]) {
             if (line->table->function != function)
                 continue;
             sums[0] += (double)line->times.timed_ticks;
-            sums[1] += (double)line->times.sampled_ticks;
-            sums[2] += (double)line->times.sampled;
+            sums[1] += (double)line->times.sampled_ticks + line->times.young.ticks / SM_SAMPLE_PERIOD;
+            sums[2] += (double)line->times.sampled + line->times.young.weight / SM_SAMPLE_PERIOD;
         }
     }
 }

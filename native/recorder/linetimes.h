@@ -13,14 +13,14 @@
  * has had fewer than SM_LINES_FIRST of them or its mean segment is worth the clock.
  *
  * Inner time: that a line spent in the Python functions it called, to any depth. A timed segment stands for its time
- * once (timed always) or SM_SAMPLE_PERIOD times (a sample); that, less the probes' cost, is added to its entry's
+ * once (timed always) or as often as it weighs (a sample); that, less the probes' cost, is added to its entry's
  * `total`. When an entry is taken off, its total goes to the line below, as inner time, and to that entry's total. So a
  * segment costs nothing for the depth of the stack, and a call one addition. Under recursion a line may be on the stack
  * several times. Its whole time is the time that it is there at all, so the outermost activation alone may count:
  *  - a total is given to a line only if no entry further out is at that line, too;
  *  - a segment of a line that is also further out is taken off its inner time, which will get it from there.
  * Each entry knows the next one further out of the same function (`same`), so programs that do not recurse do not
- * search. Variances take the same way: a sample stands for period * (period - 1) times its square.
+ * search. Variances take the same way: a sample stands for weight * (weight - 1) times its square.
  *
  * Invariants (check): entry 0 is nobody's frame, at the line `elsewhere`; the topmost entry's line is current; `same`
  * leads to a smaller index and the same table, and the thread's `innermost` of a table is the largest such index; and
@@ -36,7 +36,7 @@
 #define SM_LINETIMES_H
 
 #include "event/awaits.h"
-#include "event/segments.h"
+#include "event/young.h"
 
 #define SM_LINES_FIRST 32
 
@@ -48,9 +48,12 @@ typedef struct { /* what is measured; slow paths only */
     uint64_t ticked, ticked_ticks;
     uint64_t awaits, await_ticks;
     sm_off off;
-    double off_sq;               /* ticks squared: of what may be another line's */
-    double timed_sq, sampled_sq; /* ticks squared */
-    double inner, inner_var;     /* ticks, ticks squared */
+    double off_sq;                           /* ticks squared: of what may be another line's */
+    double timed_sq, sampled_sq, ticked_var; /* ticks squared */
+    double sampled_most;                     /* see sm_sample_var */
+    double inner, inner_var;                 /* ticks, ticks squared */
+    sm_young young;
+    sm_past past;
 } sm_line_times;
 
 typedef struct sm_line { /* the first cache line is all that an event touches */

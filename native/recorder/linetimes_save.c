@@ -28,6 +28,8 @@ static void save_line(sm_output *output, const sm_line *line, sm_so_far open) {
     reals[SM_LINES_SAMPLED_SQ] = to_ns(to_ns(times->sampled_sq));
     row[SM_LINES_TICKED] = (int64_t)times->ticked;
     row[SM_LINES_TICKED_NS] = (int64_t)to_ns((double)times->ticked_ticks);
+    reals[SM_LINES_TICKED_VAR] = to_ns(to_ns(times->ticked_var));
+    reals[SM_LINES_SAMPLED_MOST] = to_ns(to_ns(times->sampled_most));
     reals[SM_LINES_INNER_NS] = fmax(0.0, to_ns(times->inner));
     reals[SM_LINES_INNER_VAR] = fmax(0.0, to_ns(to_ns(times->inner_var)));
     row[SM_LINES_AWAITS] = (int64_t)times->awaits;
@@ -37,6 +39,7 @@ static void save_line(sm_output *output, const sm_line *line, sm_so_far open) {
     row[SM_LINES_READY_NS] = (int64_t)to_ns((double)open.off.ready);
     row[SM_LINES_LOCK_NS] = (int64_t)to_ns((double)open.off.lock);
     reals[SM_LINES_WAIT_SQ] = to_ns(to_ns(times->off_sq));
+    sm_young_save(&times->young, row, reals, SM_LINES_YOUNG);
     sm_writer_row(output->writer, SM_LINES, row, reals);
 }
 
@@ -44,7 +47,7 @@ static void save_line(sm_output *output, const sm_line *line, sm_so_far open) {
 static uint64_t changes(const sm_line *line) {
     const sm_line_times *times = &line->times;
     return line->hits + line->more + times->timed + times->sampled + times->ticked + times->awaits + times->off.all +
-           (uint64_t)(int64_t)times->inner + 1;
+           times->young.count + (uint64_t)(int64_t)times->inner + 1;
 }
 
 /* What the segments that are being timed have got so far, by line: there are as many as threads. */
@@ -66,7 +69,7 @@ static void mark_open(bool open) {
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
         sm_lines_thread *state = sm_lines_of(thread);
         sm_line *line = state->segments.open;
-        if (thread->session == sm_engine.session && line != NULL && state->segments.open_always)
+        if (thread->session == sm_engine.session && line != NULL && state->segments.open_step == SM_SEGMENT_ALWAYS)
             line->is_open = open;
     }
 }

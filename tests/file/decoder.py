@@ -31,6 +31,7 @@ TABLES = {
             "id:i parent:i thread:i function:i calls:i resumes:i exceptions:i timed:i timed_ns:i sampled:i sampled_ns:i"
             " sampled_sq:f awaits:i await_ns:i ticked:i ticked_ns:i flags:i timed_sq:f"
             " wait_ns:i wait_sq:f ready_ns:i lock_ns:i"
+            " ticked_var:f sampled_most:f young:i young_weight:f young_ns:f young_var:f young_var_ns:f young_var_sq:f"
         ),
     ),
     4: ("losses", "id:i kind:s count:i thread:i detail:s"),
@@ -40,6 +41,7 @@ TABLES = {
             "id:i function:i line:i hits:i flags:i segments:i timed:i timed_ns:i timed_sq:f sampled:i"
             " sampled_ns:i sampled_sq:f ticked:i ticked_ns:i inner_ns:f inner_var:f awaits:i await_ns:i"
             " wait_ns:i wait_sq:f ready_ns:i lock_ns:i"
+            " ticked_var:f sampled_most:f young:i young_weight:f young_ns:f young_var:f young_var_ns:f young_var_sq:f"
         ),
     ),
     6: ("arcs", "id:i function:i from_line:i to_line:i hits:i flags:i"),

@@ -1,6 +1,6 @@
 """Times of lines with their errors.
 
-A line's segments are a population of their own, as a function's are: all timed, or about one in 128 drawn at random.
+A line's segments are a population of their own, as a function's are: all timed, or some of them drawn at random.
 So lines are estimated as functions are (native/model/estimate.c), each as the only node of a function of its own: the
 segments that a hit begins are its calls, the others (a function that it called came back, a generator went on) its
 resumes, and what the probes cost in each is what the recorder measured for the two. The sum over all lines is held
@@ -10,8 +10,8 @@ Rows of several processes that are one after a merge are one population; the pro
 
 Inner times are sums of the same segments, made while recording (native/recorder/linetimes.h), the probes' cost taken
 out, with their variance. What is known of the sum of all lines corrects them, too: their sampled part by as much as it
-corrects the lines' own. How much of an inner time is sampled follows from its variance: 127 times the samples' mean
-size (weighted by size) for each ns.
+corrects the lines' own. How much of an inner time is sampled follows from its variance: for each ns as much as that of
+all samples together.
 """
 
 from __future__ import annotations
@@ -28,6 +28,12 @@ if TYPE_CHECKING:
     from seismo.model.recording import Columns, Tables
 
 TWO_SIDED = 1.96  # standard deviations: 19 in 20
+PERIOD = 128  # what a sample stands for if it was not drawn while its line was young
+_TIMED = ("timed", "timed_ns", "timed_sq", "ticked", "ticked_ns", "ticked_var", "wait_ns", "wait_sq")
+_SAMPLES = (
+    *("sampled", "sampled_ns", "sampled_sq", "sampled_most"),
+    *("young", "young_weight", "young_ns", "young_var", "young_var_ns", "young_var_sq"),
+)
 
 
 def estimated(tables: Tables, times: str = "wall") -> Columns:
@@ -45,10 +51,10 @@ def estimated(tables: Tables, times: str = "wall") -> Columns:
         )
     found = waits.estimated(_as_functions(tables, count), times)
     own, own_errors = found["own_ns"].tolist(), found["own_error_ns"].tolist()
-    size, factor = _sampled(tables, sum(_running(tables, count, times, own)))
+    doubt, factor = _sampled(tables, sum(_running(tables, count, times, own)))
     inner, inner_errors = [], []
     for time, variance in zip(lines["inner_ns"].tolist(), lines["inner_var"].tolist(), strict=True):
-        part = min(time, variance / (127 * size)) if size > 0 else 0.0
+        part = min(time, variance / doubt) if doubt > 0 else 0.0
         more = part * (factor - 1)
         inner.append(time + more)
         inner_errors.append(math.hypot(factor * TWO_SIDED * math.sqrt(max(0.0, variance)), more))
@@ -70,24 +76,31 @@ def _running(tables: Tables, count: int, times: str, own: list[Any]) -> list[Any
 
 
 def _sampled(tables: Tables, own: float) -> tuple[float, float]:
-    """The mean size of a sample's own part, weighted by size, in ns; by what samples understate, as a factor.
+    """The variance of each ns that was sampled, in ns; by what samples understate, as a factor.
 
     own: the sum of the lines' estimated own times.
     """
     lines, processes = tables["lines"], tables["processes"]
     cost = _mean(processes["python_inside"].tolist())
     back = _mean(processes["resume_inside"].tolist())
-    number, time, square = (sum(lines[name].tolist()) for name in ("sampled", "sampled_ns", "sampled_sq"))
-    hits, segments = sum(lines["hits"].tolist()), sum(lines["segments"].tolist())
-    if not number or time <= number * cost:
+    sums = {
+        name: sum(lines[name].tolist()) for name in (*_SAMPLES, "hits", "segments", "timed", "timed_ns", "ticked_ns")
+    }
+    hits, segments = sums["hits"], sums["segments"]
+    weight = PERIOD * sums["sampled"] + sums["young_weight"]
+    time = PERIOD * sums["sampled_ns"] + sums["young_ns"]
+    if time <= weight * cost:
         return 0.0, 1.0
-    size = max(0.0, square - 2 * cost * time + number * cost * cost) / (time - number * cost)
-    exact = sum(lines["timed_ns"].tolist()) + sum(lines["ticked_ns"].tolist())
-    scale = max(0, segments - sum(lines["timed"].tolist())) / number
+    more = PERIOD * (PERIOD - 1)
+    square: float = more * sums["sampled_sq"] + sums["young_var_sq"]
+    square -= 2 * cost * (more * sums["sampled_ns"] + sums["young_var_ns"])
+    square += cost * cost * (more * sums["sampled"] + sums["young_var"])
+    doubt = max(0.0, square) / (time - weight * cost)
+    scale = max(0, segments - sums["timed"]) / weight
     rest = time * scale - cost * hits - back * max(0, segments - hits)
     if rest <= 0:
-        return size, 1.0
-    return size, min(2.0, max(0.5, (own - exact) / rest))
+        return doubt, 1.0
+    return doubt, min(2.0, max(0.5, (own - sums["timed_ns"] - sums["ticked_ns"]) / rest))
 
 
 def _as_functions(tables: Tables, count: int) -> dict[str, Any]:
@@ -102,18 +115,7 @@ def _as_functions(tables: Tables, count: int) -> dict[str, Any]:
         "calls": lines["hits"],
         "resumes": _whole([max(0, a - b) for a, b in zip(segments, hits, strict=True)]),
     }
-    for name in (
-        "timed",
-        "timed_ns",
-        "timed_sq",
-        "sampled",
-        "sampled_ns",
-        "sampled_sq",
-        "ticked",
-        "ticked_ns",
-        "wait_ns",
-        "wait_sq",
-    ):
+    for name in (*_TIMED, *_SAMPLES):
         nodes[name] = lines[name]
     processes = tables["processes"]
     costs = {name: _mean(processes[name].tolist()) for name in _COSTS}
