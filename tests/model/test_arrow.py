@@ -99,7 +99,7 @@ def test_an_empty_table_is_taken(make):
     recording = make()
     taken = pa.table(recording.subtract(recording).tree)
     assert taken.num_rows == 0
-    assert taken.num_columns == 15
+    assert taken.num_columns == 19
 
 
 # ---- the structures ----

@@ -24,7 +24,7 @@ def test_costs(source, c_functions, timing):
     assert not [
         row for row in recorded.functions() if "calibration" in row["file"] or row["qualname"] == "seismo_nothing"
     ]
-    assert not recorded.losses
+    assert not set(recorded.losses) - {"cython-unseen"}, "which other tests may have imported"
 
 
 @pytest.mark.parametrize("source", WITH_C)

@@ -98,7 +98,10 @@ class Format:
 
     def timed(self, recording: Recording, time: str | None) -> Recording:
         """The recording with the times to write. time: as formats.write() has it. FormatError: it does not apply."""
+        has_times = kind_of(recording) in (CALLS, "linetimes")
         if time is None:
+            if not has_times:
+                return recording  # itself, with the settings that it is to be written by
             if self.all_times:
                 return recording.timed("wall")
             if recording.times != "wall":
@@ -106,7 +109,7 @@ class Format:
         else:
             if self.all_times:
                 raise FormatError(f"{self.name} files have all times: of the wall, and what of them was waiting")
-            if kind_of(recording) not in (CALLS, "linetimes"):
+            if not has_times:
                 what, _ = _KINDS.get(kind_of(recording), (kind_of(recording), ""))
                 raise FormatError(f"there is no choice of times in a recording of {what}")
         return recording.timed(time or "cpu")
