@@ -46,6 +46,7 @@ $(VENV)/.ready: $(VENV)/.built
 # --- the two commands of the README ---------------------------------------------------------------------------------
 
 demo: $(VENV)/.built  ## profile a real program that is not ours and show the report
+	@$(PIP) pygments
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh tools/demo.sh
 
 test: $(VENV)/.ready  ## all tests on the machine's python3
