@@ -64,7 +64,7 @@ format: $(VENV)/.ready  ## let the formatters write
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(NATIVE)
 
-bench:  ## measure costs and accuracy into docs/performance.md; make bench B="--quick --only truth" does less
+bench:  ## measure costs and accuracy into docs/performance*; make bench B="--quick --only truth" does less
 	SEISMO_TESTING= $(PYTHON) benchmarks/run_all.py $(B)
 
 dist: $(VENV)/.made  ## source distribution

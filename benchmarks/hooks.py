@@ -302,8 +302,8 @@ def totals(found: dict[str, Any]) -> dict[str, Any]:
     return summed
 
 
-def relations(found: dict[str, Any], pairs: dict[str, tuple[str, str]], over: dict[str, str]) -> dict[str, Any]:
-    """Added times over added times: of a tool over another (its name in `over`), and what a second tool adds.
+def relations(found: dict[str, Any], pairs: dict[str, tuple[str, str]], over: list[tuple[str, str]]) -> dict[str, Any]:
+    """Added times over added times: of a tool over another (the pairs in `over`), and what a second tool adds.
 
     {"name ÷ other": {"geomean", "worst"}, "first, second": {...}}; cases where the divisor adds under 2 % are left out.
     """
@@ -314,7 +314,7 @@ def relations(found: dict[str, Any], pairs: dict[str, tuple[str, str]], over: di
             summed[title] = {"geomean": geomean(ratios), "worst": max(ratios)}
 
     rows = list(found.values())
-    for name, other in over.items():
+    for name, other in over:
         both = [row for row in rows if name in row and row.get(other, 0) > 1.02]
         keep(f"{name} ÷ {other}", [(row[name] - 1) / (row[other] - 1) for row in both])
     for title, alone in pairs.items():
@@ -372,10 +372,10 @@ def main() -> None:
     progress("")
 
     results["totals"] = {name: totals(found) for name, found in results.items()}
-    over = {"python": "sys.setprofile", "c": "floor c"}
+    over = [("python", "sys.setprofile"), ("c", "floor c"), ("c", "floor profile")]
     results["relations"] = relations(results["callbacks"], PAIRS, over)
     results["references_relations"] = relations(
-        results.get("references", {}), {"c, c": ("c", "c")}, {"c": "floor references"}
+        results.get("references", {}), {"c, c": ("c", "c")}, [("c", "floor references")]
     )
     lines = ["Matching nothing, times bare:", "", render(results["filters"]), ""]
     lines += ["Matching 1 call in 10,000, times bare:", "", render(results["rare"]), ""]

@@ -1,4 +1,4 @@
-"""docs/performance.md has the tables that benchmarks/run_all.py writes, and names every benchmark."""
+"""docs/performance.md and the pages of single interpreters have the tables that benchmarks/run_all.py writes."""
 
 import json
 import re
@@ -9,65 +9,114 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "performance.md").read_text()
+PAGE = ROOT / "docs" / "performance.md"
+TABLES = sorted((ROOT / "docs" / "performance").glob("*.md"))
+ALL = [PAGE, *TABLES]
 MARKER = re.compile(r"^<!-- (begin|end): (.+) -->$", re.MULTILINE)
-# What run_all.py makes of the page's own readings, on a machine that has measured nothing.
-ASKED = """
-import json, run_all
-page = run_all.PAGE.read_text()
-again = run_all.summary_table([], page)
-where = run_all.replace_section("\\n## Python 3.14\\n\\nText.\\n\\n## Python 3.15\\n", "refs 3.14", "| table |")
-print(json.dumps({"names": run_all.NAMES, "summary": again, "where": where}))
+# Where a copy of the pages is written, and the results that are kept there.
+REDIRECTED = """
+import json, sys
+from pathlib import Path
+import pages
+folder = Path(sys.argv[1])
+pages.RESULTS, pages.PAGE = folder / "results", folder / "performance.md"
+pages.TABLES, pages.ACCURACY = folder / "performance", folder / "accuracy.md"
+pages.write_pages()
+print(json.dumps(list(pages.BENCHMARKS)))
 """
 
 
-@pytest.fixture(scope="module")
-def written():
-    """What ASKED says. The benchmarks' modules have names like those of packages, so a process imports them."""
-    done = subprocess.run(
-        [sys.executable, "-c", ASKED], cwd=ROOT / "benchmarks", capture_output=True, text=True, check=False
-    )
+@pytest.fixture
+def copy(tmp_path):
+    """A copy of the pages that results can be written into."""
+    (tmp_path / "performance").mkdir()
+    for path in [*ALL, ROOT / "docs" / "accuracy.md"]:
+        (tmp_path / path.relative_to(ROOT / "docs")).write_text(path.read_text())
+    return tmp_path
+
+
+def write(folder):
+    """Write the copied pages from the results in its folder; the benchmarks' names.
+
+    The benchmarks' modules have names like those of packages, so a process of their own imports them.
+    """
+    command = [sys.executable, "-c", REDIRECTED, folder]
+    done = subprocess.run(command, cwd=ROOT / "benchmarks", capture_output=True, text=True, check=False)
     assert not done.returncode, done.stderr
     return json.loads(done.stdout)
 
 
-def sections():
-    found = MARKER.findall(PAGE)
-    return [(begin, end) for begin, end in zip(found[::2], found[1::2], strict=True)]
+def keep(folder, label, name, results):
+    """Put a benchmark's document where run_all.py keeps it."""
+    machine = {"python": f"{label}.1", "compiler": "GCC", "enable_optimizations": True, "build": "", "processor": "P"}
+    document = {
+        "benchmark": name,
+        "machine": machine | {"cores": 2, "system": "Linux", "date": "2026-01-01"},
+        "method": "best of 3",
+        "results": results,
+        "text": f"| {name} | table |",
+    }
+    path = folder / "results" / label / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(document))
 
 
-def test_every_table_has_its_two_markers_once():
-    names = [begin[1] for begin, _ in sections()]
-    assert all(begin == ("begin", end[1]) and end[0] == "end" for begin, end in sections())
-    assert len(names) == len(set(names))
+@pytest.mark.parametrize("path", ALL, ids=lambda path: path.name)
+def test_every_table_has_its_two_markers_once(path):
+    found = MARKER.findall(path.read_text())
+    assert found
+    sections = list(zip(found[::2], found[1::2], strict=True))
+    assert all(begin == ("begin", end[1]) and end[0] == "end" for begin, end in sections)
+    assert len({begin[1] for begin, _ in sections}) == len(sections)
 
 
-def test_tables_stand_under_their_interpreters(written):
-    for found in re.finditer(r"^## Python (\S+)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL):
-        names = [name for kind, name in MARKER.findall(found[2]) if kind == "begin"]
-        assert names
-        for name in names:
-            benchmark, _, label = name.partition(" ")
-            assert benchmark in written["names"]
-            assert label == found[1]
-
-
-def test_a_new_table_comes_into_its_section(written):
-    text = written["where"]
-    assert text.index("Text.") < text.index("<!-- begin: refs 3.14 -->\n| table |") < text.index("## Python 3.15")
-
-
-def test_every_benchmark_is_explained(written):
-    assert set(re.findall(r"^\| `(\w+)\.py` \|", PAGE, re.MULTILINE)) == set(written["names"])
-    for name in written["names"]:
+def test_the_pages_are_what_would_be_written_without_new_results(copy):
+    """A promise that was added to targets.py, or reworded there, is on the page after run_all.py --docs-only."""
+    names = write(copy)
+    for path in [*ALL, ROOT / "docs" / "accuracy.md"]:
+        assert (copy / path.relative_to(ROOT / "docs")).read_text() == path.read_text(), f"{path.name} is stale"
+    for name in names:
         assert (ROOT / "benchmarks" / f"{name}.py").is_file()
 
 
-def test_the_summary_has_every_promise(written):
-    """A promise that was added to run_all.py, or reworded there, is on the page after run_all.py --docs-only."""
-    assert f"<!-- begin: summary -->\n{written['summary']}\n<!-- end: summary -->" in PAGE
+def test_new_readings_replace_old_ones_and_the_others_stay(copy):
+    keep(copy, "3.12", "cprofile", {"totals": {"seismo": {"geomean": 1.5}}})
+    before = (copy / "performance.md").read_text()
+    write(copy)
+    after = (copy / "performance.md").read_text()
+    (row,) = re.findall(r"^\| `seismo\.cprofile`.*$", after, re.MULTILINE)
+    assert row.split("|")[4].strip() == "**1.50**"
+    assert re.search(r"^    - hooks: `seismo\.cprofile`: ÷ cProfile \(< 1\): 1\.50 on 3\.12$", after, re.MULTILINE)
+    kept = re.compile(r"^\| lines: × bare.*$", re.MULTILINE)
+    assert kept.findall(after) == kept.findall(before)
+    tables = (copy / "performance" / "3.12.md").read_text()
+    assert "<!-- begin: cprofile -->\n| cprofile | table |\n\nBest of 3.\n<!-- end: cprofile -->" in tables
+    assert "<!-- begin: overhead -->\n| program" in tables
+
+
+def test_an_interpreter_that_is_new_gets_a_page_and_a_column(copy):
+    keep(copy, "3.99", "refs", {"totals": {"seismo types": {"ns": 2.5}}})
+    write(copy)
+    page = (copy / "performance.md").read_text()
+    assert re.search(r"^\| 3\.99 +\| +3\.99\.1 \|", page, re.MULTILINE)
+    assert re.search(r"^\| by type: ns an event .* 2\.5 \|$", page, re.MULTILINE)
+    assert "| refs | table |" in (copy / "performance" / "3.99.md").read_text()
+
+
+def test_the_table_of_truth_stays_where_nothing_was_measured(copy):
+    keep(copy, "3.12", "cprofile", {"totals": {"seismo": {"geomean": 0.5}}})
+    before = (copy / "accuracy.md").read_text()
+    write(copy)
+    assert (copy / "accuracy.md").read_text() == before
+    keep(copy, "3.12", "truth", {"tools": {"seismo auto": {"worst": 2.25, "nineteen": 4.5}}})
+    write(copy)
+    after = (copy / "accuracy.md").read_text()
+    assert re.search(r"^\| worst phase \(19 of 20 runs\) \|", after, re.MULTILINE)
+    assert "2.2 (4.5)" in after
+    assert after.count("worst phase (") == 1
 
 
 def test_every_reading_is_a_number():
-    cells = re.findall(r"\|([^|\n]*)(?=\|)", PAGE)
-    assert not [cell for cell in cells if re.search(r"\b(nan|inf|None|TODO)\b", cell)]
+    for path in ALL:
+        cells = re.findall(r"\|([^|\n]*)(?=\|)", path.read_text())
+        assert not [cell for cell in cells if re.search(r"\b(nan|inf|None|TODO)\b", cell)]

@@ -1,0 +1,229 @@
+"""The pages of results: docs/performance.md, one page an interpreter below it, and the table of docs/accuracy.md.
+
+Each table stands between the markers `<!-- begin: NAME -->` and `<!-- end: NAME -->`. Where nothing was measured anew,
+what stands there stays.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+from common import BUILD, ROOT, number, table
+from targets import TARGETS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# What each benchmark measures, in the order in which they run.
+BENCHMARKS = {
+    "overhead": "bare, under an empty hook, seismo (`--c-functions` none, auto and all) and cProfile, in one process",
+    "whole_process": "whole processes with their output: the same, trace0, yappi, VizTracer, pyinstrument; start-up",
+    "truth": "how far the shown shares of the time are from those of the unprofiled program",
+    "memory": "bytes a distinct path, bytes a call, bytes in the file",
+    "threads": "memory and file of 2,500, 20,000 and 200,000 short threads",
+    "children": "memory of a program by the number of its child processes, of `seismo merge` by the number of files",
+    "report_million": "the time to the first line of `seismo report` on a recording of a million paths",
+    "scaling": "1 to 8 threads that call: whether an event costs more when several threads make events",
+    "hooks": "`seismo.hooks` and `seismo.watch`: matching nothing, 1 call in 10,000, everything; two tools; hunter",
+    "cprofile": "`seismo.cprofile` and cProfile",
+    "coverage": "`seismo cover`, coverage.py and SlipCover: programs, a test suite, start-up",
+    "lines": "`seismo lines`, an empty `LINE` callback and line_profiler",
+    "refs": "`seismo refs`, an empty reference tracer, tracemalloc and memray's object lifetimes (3.13.3 and later)",
+}
+RESULTS = BUILD / "results"
+PAGE = ROOT / "docs" / "performance.md"
+TABLES = ROOT / "docs" / "performance"
+ACCURACY = ROOT / "docs" / "accuracy.md"
+
+NONE = number(math.nan, 0)
+
+
+def load(label: str, name: str) -> dict[str, Any] | None:
+    """The kept document of a benchmark on an interpreter, or None."""
+    try:
+        document: dict[str, Any] = json.loads((RESULTS / label / f"{name}.json").read_text())
+    except (OSError, ValueError):
+        return None
+    return document
+
+
+def dig(document: dict[str, Any] | None, *keys: str) -> float:
+    """A number deep in a document's results; nan when any part of the way is missing."""
+    found: Any = document["results"] if document else None
+    for key in keys:
+        found = found.get(key) if isinstance(found, dict) else None
+    return float(found) if isinstance(found, (int, float)) else math.nan
+
+
+def section(page: str, name: str) -> str:
+    """What stands between the markers of `name`, "" where there are none."""
+    _, _, rest = page.partition(f"<!-- begin: {name} -->\n")
+    return rest.partition(f"<!-- end: {name} -->")[0].rstrip("\n")
+
+
+def marked(name: str, text: str) -> str:
+    """The text between the markers of `name`."""
+    return f"<!-- begin: {name} -->\n{text}\n<!-- end: {name} -->"
+
+
+def replace_section(page: str, name: str, text: str) -> str:
+    """The page with what stands between the markers of `name` replaced. ValueError where it has none."""
+    begin, end = f"<!-- begin: {name} -->", f"<!-- end: {name} -->"
+    if begin not in page or end not in page:
+        raise ValueError(f"the page has no section {name!r}; add the line {begin} and the line {end}")
+    head, rest = page.split(begin, 1)
+    return head + marked(name, text) + rest.split(end, 1)[1]
+
+
+def cells_of(page: str, name: str) -> list[list[str]]:
+    """The rows of the table in a section of the page, its head first."""
+    lines = [line for line in section(page, name).splitlines() if line.startswith("|")]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    return rows[:1] + rows[2:]
+
+
+def renewed(page: str, name: str, head: list[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
+    """Head and rows of a table, with the readings that the page's section has where there is no new one.
+
+    Readings are found by their row's first cell and their column's name. Where the head's first cell has changed, the
+    old readings are of something else, and go.
+    """
+    old_head, *old_rows = cells_of(page, name) or [head]
+    old = {(row[0], column): cell for row in old_rows for column, cell in zip(old_head, row, strict=False)}
+    if old_head[0] != head[0]:
+        old = {}
+    labels = {*head[1:], *old_head[1:]} - {"target"}
+    fixed = head[:2] if "target" in head else head[:1]
+    columns = fixed + sorted(labels, key=lambda label: [int(part) for part in re.findall(r"\d+", label)])
+    result = []
+    for row in rows:
+        new = dict(zip(head, row, strict=True))
+        cells = [new.get(column, NONE) for column in columns]
+        result.append(
+            [
+                cell if set(cell) - set("– ()") or column in fixed else old.get((row[0], column), cell)
+                for column, cell in zip(columns, cells, strict=True)
+            ]
+        )
+    return columns, result
+
+
+def value_of(cell: str) -> float:
+    """The number in a cell of the summary; nan for a dash."""
+    try:
+        return float(cell.strip("*"))
+    except ValueError:
+        return math.nan
+
+
+def summary(group: str, labels: list[str], page: str) -> tuple[list[str], list[list[str]]]:
+    """Head and rows of one table of the summary; what misses its target is bold."""
+    targets = TARGETS[group]
+    rows = [
+        [
+            target.text,
+            target.shown(),
+            *(number(dig(load(label, target.benchmark), *target.keys), target.digits) for label in labels),
+        ]
+        for target in targets
+    ]
+    columns, rows = renewed(page, f"summary {group}", ["", "target", *labels], rows)
+    for target, row in zip(targets, rows, strict=True):
+        for at, label in list(enumerate(columns))[2:]:
+            plain = row[at].strip("*")
+            row[at] = f"**{plain}**" if target.missed(label, value_of(plain)) else plain
+    return columns, rows
+
+
+def misses(tables: dict[str, tuple[list[str], list[list[str]]]]) -> str:
+    """What misses its target, below the reason why."""
+    found: dict[str, list[str]] = {}
+    for group, (columns, rows) in tables.items():
+        for target, row in zip(TARGETS[group], rows, strict=True):
+            bold = [f"{cell.strip('*')} on {label}" for label, cell in zip(columns, row, strict=True) if "**" in cell]
+            if bold:
+                what = f"    - {GROUPS[group]}: {target.text} ({target.shown()}): {', '.join(bold)}"
+                found.setdefault(target.why, []).append(what)
+    return "\n".join("\n".join([f"- {why}", *rows]) for why, rows in found.items()) or "Nothing."
+
+
+GROUPS = {
+    "calls": "profiles of calls",
+    "accuracy": "accuracy",
+    "hooks": "hooks",
+    "coverage": "coverage",
+    "lines": "times of lines",
+    "refs": "objects",
+}
+
+
+def about_table(labels: list[str], page: str) -> str:
+    """The machine and the interpreters that were measured."""
+    documents = {label: next((d for d in (load(label, name) for name in BENCHMARKS) if d), None) for label in labels}
+    rows = [row for row in cells_of(page, "machine")[1:] if not documents.get(row[0])]
+    for label, document in documents.items():
+        if document:
+            about = document["machine"]
+            options = "with --enable-optimizations" if about["enable_optimizations"] else about["build"]
+            keys = ("processor", "cores", "system", "date")
+            rows.append([label, about["python"], about["compiler"], options, *(str(about[key]) for key in keys)])
+    return table(["label", "Python", "compiler", "build", "processor", "cores", "system", "date"], sorted(rows))
+
+
+def truth_table(labels: list[str], page: str) -> str:
+    """Errors of shares in points: the worst phase and, in brackets, what 19 of 20 single runs keep to."""
+    if not any(load(label, "truth") for label in labels):
+        return section(page, "truth summary")
+    tools = ("seismo auto", "seismo none", "seismo all", "cProfile", "by the program's clock", "bare again")
+    rows = []
+    for tool in tools:
+        cells = []
+        for label in labels:
+            worst, single = (dig(load(label, "truth"), "tools", tool, key) for key in ("worst", "nineteen"))
+            cells.append(f"{number(worst, 1)} ({number(single, 1)})")
+        rows.append([tool, *cells])
+    return table(*renewed(page, "truth summary", ["worst phase (19 of 20 runs)", *labels], rows))
+
+
+def write_tables(label: str) -> None:
+    """The page of an interpreter: every table that is kept or that the page has."""
+    path = TABLES / f"{label}.md"
+    old = path.read_text() if path.exists() else ""
+    head = [
+        f"# Measured on Python {label}",
+        "These are the tables that `benchmarks/run_all.py` wrote for this interpreter.",
+        "[performance.md](../performance.md) explains how they are measured and read, and on which machine.",
+    ]
+    parts = [head[0], "\n".join(head[1:])]
+    for name, what in BENCHMARKS.items():
+        text = section(old, name)
+        document = load(label, name)
+        if document:
+            text = f"{document['text']}\n\n{document['method'][0].upper()}{document['method'][1:]}."
+        if text:
+            parts += [f"## {name}.py", f"This benchmark measures {what}.", marked(name, text)]
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("\n\n".join(parts) + "\n")
+
+
+def write_pages() -> list[Path]:
+    """Put all kept results into the pages; those that were written."""
+    labels = sorted(folder.name for folder in RESULTS.iterdir() if folder.is_dir()) if RESULTS.is_dir() else []
+    page = PAGE.read_text()
+    tables = {group: summary(group, labels, page) for group in TARGETS}
+    for group, (columns, rows) in tables.items():
+        page = replace_section(page, f"summary {group}", table(columns, rows))
+    page = replace_section(page, "misses", misses(tables))
+    page = replace_section(page, "machine", about_table(labels, page))
+    explained = [f"| `{name}.py` | {what} |" for name, what in BENCHMARKS.items()]
+    page = replace_section(page, "benchmarks", "\n".join(["| benchmark | what it measures |", "|---|---|", *explained]))
+    PAGE.write_text(page)
+    known = {path.stem for path in TABLES.glob("*.md")}
+    for label in sorted({*labels, *known}):
+        write_tables(label)
+    accuracy = ACCURACY.read_text()
+    ACCURACY.write_text(replace_section(accuracy, "truth summary", truth_table(labels, accuracy)))
+    return [PAGE, ACCURACY, *sorted(TABLES.glob("*.md"))]

@@ -1,0 +1,337 @@
+"""What the project promises: each result of the summary in docs/performance.md, its target, and why it may miss it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Target:
+    """A row of the summary.
+
+    text: what is measured, the row's first cell. benchmark, keys: the way to the number in its JSON. digits: shown.
+    limit: the target, None for a number that stands there for comparison. others: limits of single interpreters, by
+    label; None where there is none. sign: how the limit is meant. why: the reason, where a reading misses the limit.
+    """
+
+    text: str
+    benchmark: str
+    keys: tuple[str, ...]
+    limit: float | None = None
+    digits: int = 2
+    others: dict[str, float | None] = field(default_factory=dict)
+    sign: str = "≤"
+    why: str = ""
+
+    def limit_of(self, label: str) -> float | None:
+        """The limit on an interpreter."""
+        return self.others.get(label, self.limit)
+
+    def missed(self, label: str, value: float) -> bool:
+        """Whether the value, rounded as it is shown, misses the limit."""
+        limit = self.limit_of(label)
+        if limit is None:
+            return False
+        value = round(value, self.digits)
+        return {"≤": value > limit, "<": value >= limit, "≥": value < limit}[self.sign]
+
+    def shown(self) -> str:
+        """The target's cell."""
+        if self.limit is None:
+            return ", ".join(f"{label}: {self.sign} {limit:g}" for label, limit in self.others.items())
+        others = [f"{label}: {'–' if limit is None else f'{limit:g}'}" for label, limit in self.others.items()]
+        return f"{self.sign} {self.limit:g}" + (f" ({', '.join(others)})" if others else "")
+
+
+EVENT = (
+    "Beyond the interpreter's dispatch, each event costs seismo about the same: finding the node of the call tree or "
+    "the line, and reading the clock where the segment is timed. The ratio is therefore largest for programs that do "
+    "little but call and where dispatch is cheap. On 3.11 the empty hook for Python functions adds as little as 4 % to "
+    "a program, so that a small addition is a large ratio; the tables of the interpreter have both percentages."
+)
+TRUTH = "[accuracy.md](accuracy.md#how-far-from-the-truth) says which code is estimated worst, and why."
+HUB = (
+    "A callback of `seismo.hooks` is called through a hub, which first finds the tools that want the event; "
+    "`sys.setprofile` has one callback and nothing to find."
+)
+FRAME = (
+    "A `Py_tracefunc` must be given a frame, and the interpreter makes a frame object for it; the floor, an empty "
+    "callback of `sys.monitoring`, receives none. The row *÷ the empty profile hook* compares like with like."
+)
+SECOND = (
+    "Tools share the dispatch of an event, not the calls of their callbacks. From 3.12 on dispatch is so cheap that "
+    "the second call is a large part of the whole; a Python callback is a Python call at every event."
+)
+HUNDREDTHS = "The programs run for about two seconds; a few hundredths more or less come and go from run to run."
+SUITE = "The suite takes about half a second, of which start-up and the reading of the sources are a good part."
+HEAP = (
+    "The mean over all events is raised by one case, a heap of a million living lists of which some are replaced in no "
+    "order: each birth and death there finds its memory outside the processor's caches."
+)
+HOLDERS = (
+    "At its end, the recording looks for up to half a second who holds the living objects (`--holders`), and the "
+    "program itself runs for no longer than that. The tables of the interpreter show the same with `--holders 0`."
+)
+BYTES = "This is the size of a record and of its entry in a table that is never full."
+READING = "The time is that of reading the file and of adding up what it holds."
+START = "Start-up is the loading of the native core and of the modules that record."
+
+_PYTHON, _DEFAULT = ("seismo none",), ("seismo auto",)
+_NOTHING, _RELATIONS, _RARE = ("totals", "filters"), ("relations",), ("totals", "rare")
+_WHOLE = ("whole", "deltablue")
+# The tables of the summary, in the page's order.
+TARGETS: dict[str, list[Target]] = {
+    "calls": [
+        Target(
+            "micro programs, Python functions only, worst: ÷ floor",
+            "overhead",
+            ("totals", "micro", *_PYTHON, "worst"),
+            1.15,
+            why=EVENT,
+        ),
+        Target(
+            "micro programs, default mode, worst: ÷ floor",
+            "overhead",
+            ("totals", "micro", *_DEFAULT, "worst"),
+            1.15,
+            why=EVENT,
+        ),
+        Target(
+            "programs, Python functions only, mean: ÷ floor",
+            "overhead",
+            ("totals", "programs", *_PYTHON, "geomean"),
+            1.3,
+            why=EVENT,
+        ),
+        Target(
+            "programs, Python functions only, worst: ÷ floor",
+            "overhead",
+            ("totals", "programs", *_PYTHON, "worst"),
+            1.8,
+            why=EVENT,
+        ),
+        Target(
+            "programs, default mode, mean: ÷ floor",
+            "overhead",
+            ("totals", "programs", *_DEFAULT, "geomean"),
+            1.3,
+            why=EVENT,
+        ),
+        Target(
+            "programs, default mode, worst: ÷ floor",
+            "overhead",
+            ("totals", "programs", *_DEFAULT, "worst"),
+            1.8,
+            why=EVENT,
+        ),
+        Target(
+            "whole processes, Python functions only: ÷ cProfile",
+            "whole_process",
+            ("totals", *_PYTHON, "to_cprofile"),
+            0.25,
+            others={"3.11": 0.5, "3.12": 0.5},
+            sign="<",
+            why=START,
+        ),
+        Target(
+            "whole processes, default mode: ÷ cProfile",
+            "whole_process",
+            ("totals", *_DEFAULT, "to_cprofile"),
+            0.25,
+            others={"3.11": 0.75, "3.12": 0.5},
+            sign="<",
+            why=START,
+        ),
+        Target(
+            "whole processes, Python functions only: ÷ trace0",
+            "whole_process",
+            ("totals", *_PYTHON, "to_trace0"),
+            1,
+            sign="<",
+            why=START,
+        ),
+        Target("start-up, ms added", "whole_process", ("startup", *_DEFAULT, "added_median"), 25, 1, why=START),
+        Target("memory, bytes a distinct path", "memory", ("seismo memory", "bytes_a_path"), 200, 0, why=BYTES),
+        Target("memory, bytes a call", "memory", ("seismo memory", "bytes_a_call"), 0, why=BYTES),
+        Target(
+            "`seismo report` of a million paths, seconds to the first line",
+            "report_million",
+            ("first_line",),
+            2,
+            sign="<",
+            why=READING,
+        ),
+    ],
+    "accuracy": [
+        Target("default mode, worst phase: points", "truth", ("tools", *_DEFAULT, "worst"), 3, 1, why=TRUTH),
+        Target(
+            "default mode, 19 of 20 single runs, beyond bare: points",
+            "truth",
+            ("tools", *_DEFAULT, "nineteen"),
+            5,
+            1,
+            why=TRUTH,
+        ),
+        Target("Python functions only, worst phase: points", "truth", ("tools", *_PYTHON, "worst"), 3, 1, why=TRUTH),
+        Target(
+            "default mode, stated errors that hold: per cent",
+            "truth",
+            ("tools", *_DEFAULT, "held"),
+            95,
+            0,
+            sign="≥",
+            why=TRUTH,
+        ),
+        Target("cProfile, worst phase: points", "truth", ("tools", "cProfile", "worst"), digits=1),
+    ],
+    "hooks": [
+        Target(
+            "a hook that matches nothing: × bare",
+            "hooks",
+            (*_NOTHING, "hook", "geomean"),
+            1.03,
+            others={"3.11": None},
+            why=HUB,
+        ),
+        Target(
+            "a watch that matches nothing: × bare",
+            "hooks",
+            (*_NOTHING, "watch", "geomean"),
+            1.03,
+            others={"3.11": None},
+            why=HUB,
+        ),
+        Target("the empty profile hook: × bare", "hooks", (*_NOTHING, "floor profile", "geomean")),
+        Target("hunter matching nothing: × bare", "hooks", (*_NOTHING, "hunter", "geomean"), digits=1),
+        Target(
+            "a hook on 1 call in 10,000, worst: × bare",
+            "hooks",
+            (*_RARE, "hook", "worst"),
+            1.1,
+            others={"3.11": None},
+            why=HUB,
+        ),
+        Target(
+            "a watch on 1 call in 10,000, worst: × bare",
+            "hooks",
+            (*_RARE, "watch", "worst"),
+            1.1,
+            others={"3.11": None},
+            why=HUB,
+        ),
+        Target(
+            "a Python callback: ÷ `sys.setprofile`",
+            "hooks",
+            (*_RELATIONS, "python ÷ sys.setprofile", "geomean"),
+            1,
+            why=HUB,
+        ),
+        Target("a C callback: ÷ floor", "hooks", (*_RELATIONS, "c ÷ floor c", "geomean"), 1.2, why=FRAME),
+        Target(
+            "a C callback: ÷ the empty profile hook",
+            "hooks",
+            (*_RELATIONS, "c ÷ floor profile", "geomean"),
+            1.2,
+            why=HUB,
+        ),
+        Target(
+            "a second Python callback: ÷ the first",
+            "hooks",
+            (*_RELATIONS, "python, python", "geomean"),
+            0.3,
+            why=SECOND,
+        ),
+        Target("a second C callback: ÷ the first", "hooks", (*_RELATIONS, "c, c", "geomean"), 0.3, why=SECOND),
+        Target(
+            "a C callback next to a Python callback: ÷ alone",
+            "hooks",
+            (*_RELATIONS, "python, c", "geomean"),
+            0.3,
+            why=SECOND,
+        ),
+        Target("`seismo.cprofile`: ÷ cProfile", "cprofile", ("totals", "seismo", "geomean"), 1, sign="<", why=EVENT),
+    ],
+    "coverage": [
+        Target(
+            "lines: × bare",
+            "coverage",
+            ("totals", "seismo lines", "times"),
+            1.05,
+            others={"3.11": None},
+            why=HUNDREDTHS,
+        ),
+        Target(
+            "branches: × bare",
+            "coverage",
+            ("totals", "seismo branches", "times"),
+            1.05,
+            others={"3.11": None},
+            why=HUNDREDTHS,
+        ),
+        Target(
+            "lines, worst: time ÷ the fastest peer's",
+            "coverage",
+            ("against", "lines", "worst"),
+            1,
+            why=HUNDREDTHS,
+        ),
+        Target(
+            "branches, worst: time ÷ the fastest peer's",
+            "coverage",
+            ("against", "branches", "worst"),
+            1,
+            why=HUNDREDTHS,
+        ),
+        Target(
+            "lines: ÷ coverage.py's C tracer",
+            "coverage",
+            ("against", "lines ctrace", "added"),
+            others={"3.11": 0.5},
+            why=HUNDREDTHS,
+        ),
+        Target(
+            "branches: ÷ coverage.py's C tracer",
+            "coverage",
+            ("against", "branches ctrace", "added"),
+            others={"3.11": 0.5},
+            why=HUNDREDTHS,
+        ),
+        Target("counts of hits: ÷ floor", "coverage", ("totals", "seismo counts", "to_floor"), 1.3, why=EVENT),
+        Target(
+            "a test suite with contexts: × bare",
+            "coverage",
+            ("suite", "packaging", "seismo lines, contexts", "times"),
+            1.15,
+            why=SUITE,
+        ),
+        Target(
+            "the same suite under pytest-cov: × bare",
+            "coverage",
+            ("suite", "packaging", "pytest-cov ctrace lines, contexts", "times"),
+        ),
+        Target("start-up, ms added", "coverage", ("startup", "seismo lines", "added_median"), 25, 1, why=START),
+    ],
+    "lines": [
+        Target("all lines: ÷ floor", "lines", ("totals", "seismo lines", "to_floor"), 1.6, why=EVENT),
+        Target("line_profiler: × bare", "lines", ("slow_totals", "line_profiler", "times"), digits=1),
+        Target("start-up, ms added", "lines", ("startup", "seismo lines", "added_median"), 25, 1, why=START),
+    ],
+    "refs": [
+        Target("by type: ns an event", "refs", ("totals", "seismo types", "ns"), 5, 1, why=HEAP),
+        Target("by line: ns an event", "refs", ("totals", "seismo lines", "ns"), 35, 1, why=HEAP),
+        Target("the empty tracer: ns an event", "refs", ("totals", "floor references", "ns"), digits=1),
+        Target("memray's object lifetimes: ns an event", "refs", ("totals", "memray", "ns"), digits=0),
+        Target("deltablue, by line: × bare", "refs", (*_WHOLE, "seismo lines", "times"), 1.6, why=HOLDERS),
+        Target("deltablue under tracemalloc: × bare", "refs", (*_WHOLE, "tracemalloc", "times")),
+        Target("deltablue under memray's object lifetimes: × bare", "refs", (*_WHOLE, "memray", "times")),
+        Target(
+            "table of living objects, worst: bytes an object",
+            "refs",
+            ("memory", "seismo lines", "worst"),
+            40,
+            1,
+            why=BYTES,
+        ),
+        Target("start-up, ms added", "refs", ("startup", "seismo lines", "added_median"), 25, 1, why=START),
+    ],
+}
