@@ -1,4 +1,4 @@
-"""The pages of results: docs/performance.md, one page an interpreter below it, and the table of docs/accuracy.md.
+"""The pages of results: docs/performance.md, a page for each interpreter, the tables of docs/accuracy.md and README.md.
 
 Each table stands between the markers `<!-- begin: NAME -->` and `<!-- end: NAME -->`. Where nothing was measured anew,
 what stands there stays.
@@ -37,6 +37,7 @@ RESULTS = BUILD / "results"
 PAGE = ROOT / "docs" / "performance.md"
 TABLES = ROOT / "docs" / "performance"
 ACCURACY = ROOT / "docs" / "accuracy.md"
+README = ROOT / "README.md"
 
 NONE = number(math.nan, 0)
 
@@ -160,6 +161,33 @@ GROUPS = {
 }
 
 
+# The rows of the README's table: how each is called there, and the group and the text of its target.
+NUMBERS = [
+    (
+        "seismo's added time ÷ that of an empty C callback on the same events",
+        "calls",
+        "programs, default mode, mean: ÷ floor",
+    ),
+    ("seismo's added time ÷ cProfile's, whole processes", "calls", "whole processes, default mode: ÷ cProfile"),
+    ("worst error of a phase's share of the time, in points: seismo", "accuracy", "default mode, worst phase: points"),
+    ("worst error of a phase's share of the time, in points: cProfile", "accuracy", "cProfile, worst phase: points"),
+]
+
+
+def numbers_table(tables: dict[str, tuple[list[str], list[list[str]]]]) -> str:
+    """Those results of the summary that the README shows; interpreters without any of them are left out."""
+    found: list[dict[str, str]] = []
+    for _, group, text in NUMBERS:
+        columns, rows = tables[group]
+        (row,) = (row for row in rows if row[0] == text)
+        found.append({label: cell.strip("*") for label, cell in zip(columns[2:], row[2:], strict=True)})
+    labels = [label for label in tables["calls"][0][2:] if any(row.get(label, NONE) != NONE for row in found)]
+    body = [
+        [name, *(row.get(label, NONE) for label in labels)] for (name, _, _), row in zip(NUMBERS, found, strict=True)
+    ]
+    return table(["", *labels], body)
+
+
 def about_table(labels: list[str], page: str) -> str:
     """The machine and the interpreters that were measured."""
     documents = {label: next((d for d in (load(label, name) for name in BENCHMARKS) if d), None) for label in labels}
@@ -226,4 +254,5 @@ def write_pages() -> list[Path]:
         write_tables(label)
     accuracy = ACCURACY.read_text()
     ACCURACY.write_text(replace_section(accuracy, "truth summary", truth_table(labels, accuracy)))
-    return [PAGE, ACCURACY, *sorted(TABLES.glob("*.md"))]
+    README.write_text(replace_section(README.read_text(), "numbers", numbers_table(tables)))
+    return [PAGE, ACCURACY, README, *sorted(TABLES.glob("*.md"))]

@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "performance.md"
 TABLES = sorted((ROOT / "docs" / "performance").glob("*.md"))
 ALL = [PAGE, *TABLES]
+OTHERS = [ROOT / "docs" / "accuracy.md", ROOT / "README.md"]
 MARKER = re.compile(r"^<!-- (begin|end): (.+) -->$", re.MULTILINE)
 # Where a copy of the pages is written, and the results that are kept there.
 REDIRECTED = """
@@ -20,7 +21,7 @@ from pathlib import Path
 import pages
 folder = Path(sys.argv[1])
 pages.RESULTS, pages.PAGE = folder / "results", folder / "performance.md"
-pages.TABLES, pages.ACCURACY = folder / "performance", folder / "accuracy.md"
+pages.TABLES, pages.ACCURACY, pages.README = folder / "performance", folder / "accuracy.md", folder / "README.md"
 pages.write_pages()
 print(json.dumps(list(pages.BENCHMARKS)))
 """
@@ -30,9 +31,14 @@ print(json.dumps(list(pages.BENCHMARKS)))
 def copy(tmp_path):
     """A copy of the pages that results can be written into."""
     (tmp_path / "performance").mkdir()
-    for path in [*ALL, ROOT / "docs" / "accuracy.md"]:
-        (tmp_path / path.relative_to(ROOT / "docs")).write_text(path.read_text())
+    for path in [*ALL, *OTHERS]:
+        copied(path, tmp_path).write_text(path.read_text())
     return tmp_path
+
+
+def copied(path, folder):
+    """Where the page is in the folder of copies."""
+    return folder / (f"performance/{path.name}" if path in TABLES else path.name)
 
 
 def write(folder):
@@ -73,8 +79,8 @@ def test_every_table_has_its_two_markers_once(path):
 def test_the_pages_are_what_would_be_written_without_new_results(copy):
     """A promise that was added to targets.py, or reworded there, is on the page after run_all.py --docs-only."""
     names = write(copy)
-    for path in [*ALL, ROOT / "docs" / "accuracy.md"]:
-        assert (copy / path.relative_to(ROOT / "docs")).read_text() == path.read_text(), f"{path.name} is stale"
+    for path in [*ALL, *OTHERS]:
+        assert copied(path, copy).read_text() == path.read_text(), f"{path.name} is stale"
     for name in names:
         assert (ROOT / "benchmarks" / f"{name}.py").is_file()
 
@@ -108,11 +114,14 @@ def test_the_table_of_truth_stays_where_nothing_was_measured(copy):
     before = (copy / "accuracy.md").read_text()
     write(copy)
     assert (copy / "accuracy.md").read_text() == before
-    keep(copy, "3.12", "truth", {"tools": {"seismo auto": {"worst": 2.25, "nineteen": 4.5}}})
+    keep(copy, "3.12", "truth", {"tools": {"seismo auto": {"worst": 2.26, "nineteen": 4.5}}})
     write(copy)
     after = (copy / "accuracy.md").read_text()
     assert re.search(r"^\| worst phase \(19 of 20 runs\) \|", after, re.MULTILINE)
-    assert "2.2 (4.5)" in after
+    assert "2.3 (4.5)" in after
+    assert re.search(
+        r"^\| worst error .*: seismo +\| +8\.0 \| +2\.3 \|", (copy / "README.md").read_text(), re.MULTILINE
+    )
     assert after.count("worst phase (") == 1
 
 
