@@ -263,3 +263,17 @@ sm_verdict sm_filter_of_event(const sm_filter *filter, const sm_filter_code *of,
     assert(facts->kind < SM_EVENT_KINDS);
     return of_event(filter, filter->root, of, facts);
 }
+
+static sm_filter *of_functions; /* held; NULL: all of them are wanted */
+
+static bool wants_function(const sm_function *function) {
+    sm_event_kind kind = function->kind == SM_C ? SM_EVENT_C_CALL : SM_EVENT_CALL;
+    return (sm_filter_of_code(of_functions, function, NULL).yes & SM_EVENT_BIT(kind)) != 0;
+}
+
+void sm_filter_functions(sm_filter *filter) {
+    sm_filter *before = of_functions;
+    of_functions = sm_filter_hold(filter);
+    sm_functions_want(filter != NULL ? wants_function : NULL);
+    sm_filter_release(before);
+}

@@ -116,6 +116,9 @@ sm_filter_code sm_filter_of_code(const sm_filter *filter, const sm_function *fun
 /* of: the verdict of facts->function. */
 sm_verdict sm_filter_of_event(const sm_filter *filter, const sm_filter_code *of, const sm_facts *facts);
 
+/* What the filter wants of functions is recorded, and nothing else is; NULL: everything. Held until the next one. */
+void sm_filter_functions(sm_filter *filter);
+
 /* Does the text match the pattern (*, ?, [abc], [a-z], [!abc]; case counts)? Both UTF-8. */
 bool sm_glob(const char *pattern, size_t pattern_size, const char *text, size_t text_size);
 

@@ -8,7 +8,6 @@
 #include "base/looks.h"
 #include "compat/compat.h"
 #include "event/cfunction.h"
-#include "event/filter.h"
 #include "event/text.h"
 
 typedef struct {
@@ -21,8 +20,8 @@ const PyMethodDef *sm_shared_new = NULL;
 static struct {
     bool ready;
     char *hide;
-    sm_filter *where; /* held; NULL: everything is wanted */
-    bool narrowed;    /* there was one before */
+    bool (*wants)(const sm_function *function); /* NULL: everything is wanted */
+    bool narrowed;                              /* not everything was before */
     sm_function **by_id;
     uint32_t count, by_id_size;
     sm_function **buckets; /* size buckets_size, a power of two */
@@ -58,10 +57,9 @@ static bool is_hidden(const sm_function *function) {
 }
 
 static bool is_left_out(const sm_function *function) {
-    if (function->hidden || functions.where == NULL || function->kind == SM_SYNTHETIC)
+    if (function->hidden || functions.wants == NULL || function->kind == SM_SYNTHETIC)
         return function->hidden;
-    sm_event_kind kind = function->kind == SM_C ? SM_EVENT_C_CALL : SM_EVENT_CALL;
-    return (sm_filter_of_code(functions.where, function, NULL).yes & SM_EVENT_BIT(kind)) == 0;
+    return !functions.wants(function);
 }
 
 void sm_functions_hide(const char *files) {
@@ -75,14 +73,10 @@ void sm_functions_hide(const char *files) {
     }
 }
 
-void sm_functions_where(sm_filter *filter) {
-    sm_filter *before = functions.where;
-    functions.where = sm_filter_hold(filter);
-    functions.narrowed = before != NULL;
-    sm_filter_release(before);
-    if (filter == NULL && before == NULL)
-        return;
-    for (uint32_t i = 0; i < functions.count; i++)
+void sm_functions_want(bool (*wants)(const sm_function *function)) {
+    functions.narrowed = functions.wants != NULL;
+    functions.wants = wants;
+    for (uint32_t i = 0; (wants != NULL || functions.narrowed) && i < functions.count; i++)
         functions.by_id[i]->left_out = is_left_out(functions.by_id[i]);
 }
 

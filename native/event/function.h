@@ -45,10 +45,9 @@ int sm_functions_init(void);
  * have been seen before, too. */
 void sm_functions_hide(const char *files);
 
-/* Functions that the filter does not want are left out of the recording, those seen before included. NULL: none is.
+/* Functions that are not wanted are left out of the recording, those seen before included. NULL: everything is wanted.
  * What it wants has to depend on nothing but the function. */
-struct sm_filter;
-void sm_functions_where(struct sm_filter *filter);
+void sm_functions_want(bool (*wants)(const sm_function *function));
 bool sm_functions_narrowed(void); /* did the recording before this one leave functions out? */
 
 /* Each is NULL when out of memory; none leaves an exception set. globals: the frame's, for the module's name, or NULL.

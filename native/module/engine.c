@@ -169,7 +169,7 @@ static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObj
     if (lifetimes && sm_lifetimes_prepare(span) < 0)
         return NULL;
     sm_functions_hide(hide);
-    sm_functions_where(where);
+    sm_filter_functions(where);
     replace(&sm_engine.interpreter, interpreter);
     replace(&sm_engine.host, host);
     replace(&sm_engine.argv, argv);
