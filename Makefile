@@ -10,7 +10,7 @@ T ?= tests
 FOR ?= 60
 
 BIN := $(VENV)/bin
-NATIVE := $(wildcard native/*/*.c native/*/*.h)
+NATIVE := $(wildcard native/*/*.[ch] native/*/*/*.[ch])
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest
 # Interpreters beside the machine's own, where this tool is there: one line each, a version and the command that runs it.

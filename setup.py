@@ -62,8 +62,8 @@ setup(
     ext_modules=[
         Extension(
             "seismo._core",
-            sources=sorted(glob.glob("native/*/*.c")),
-            depends=sorted([*glob.glob("native/*/*.h"), "src/seismo/include/seismo.h"]),
+            sources=sorted(glob.glob("native/**/*.c", recursive=True)),
+            depends=sorted([*glob.glob("native/**/*.h", recursive=True), "src/seismo/include/seismo.h"]),
             include_dirs=["native", "src/seismo/include"],
             extra_compile_args=compile_args,
             extra_link_args=link_args,

@@ -6,8 +6,8 @@
  * by a scale that two anchors give: a pair (ticks, CLOCK_MONOTONIC) at the start and one at the moment of asking, so
  * that the scale is the true mean rate over the whole recording. Each anchor also checks the counter against the
  * monotonic clock. */
-#ifndef SM_CLOCK_H
-#define SM_CLOCK_H
+#ifndef SM_BASE_CLOCK_H
+#define SM_BASE_CLOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>

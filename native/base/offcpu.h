@@ -13,8 +13,8 @@
  * is not put over it. Kernels may come that leave the word alone when a system call blocks and the thread goes on where
  * it was; whether ours tells of blocking is tried out once (sm_offcpu_probe). What a hypervisor takes away is not seen.
  */
-#ifndef SM_OFFCPU_H
-#define SM_OFFCPU_H
+#ifndef SM_BASE_OFFCPU_H
+#define SM_BASE_OFFCPU_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,8 +8,8 @@
  * A segment may also take a *step* of more than one of the gap's units. Gaps have no memory, so it is timed with the
  * probability that one of so many chances comes, whatever came before; and it stands for as many segments as that
  * probability is 1 in: its *weight*. Steps are powers of two. */
-#ifndef SM_RANDOM_H
-#define SM_RANDOM_H
+#ifndef SM_BASE_RANDOM_H
+#define SM_BASE_RANDOM_H
 
 #include <stdint.h>
 

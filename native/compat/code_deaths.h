@@ -7,8 +7,8 @@
  *
  * Static code (the deep-frozen modules of 3.11 and 3.12) never goes away; nor is anybody told once the interpreter has
  * begun to tear itself down, when no event is told either. */
-#ifndef SM_CODE_DEATHS_H
-#define SM_CODE_DEATHS_H
+#ifndef SM_COMPAT_CODE_DEATHS_H
+#define SM_COMPAT_CODE_DEATHS_H
 
 #include "compat/compat.h"
 

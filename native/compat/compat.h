@@ -1,7 +1,7 @@
 /* The only place that names a Python version. What a version lacks is given here in the same shape, so that callers
  * need no #if of their own. */
-#ifndef SM_COMPAT_H
-#define SM_COMPAT_H
+#ifndef SM_COMPAT_COMPAT_H
+#define SM_COMPAT_COMPAT_H
 
 #include <Python.h>
 #include <frameobject.h>

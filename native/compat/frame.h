@@ -1,7 +1,7 @@
 /* The interpreter's own frames: the one place that reads private structures, and only their heads. Frame objects on
  * every version, for what trace functions set on them; and what runs below them for PEP 523 on 3.11. */
-#ifndef SM_FRAME_H
-#define SM_FRAME_H
+#ifndef SM_COMPAT_FRAME_H
+#define SM_COMPAT_FRAME_H
 
 #include <stdbool.h>
 

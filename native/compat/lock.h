@@ -1,6 +1,6 @@
 /* Where the main interpreter's lock lies: what a thread that waits for it waits at. */
-#ifndef SM_LOCK_H
-#define SM_LOCK_H
+#ifndef SM_COMPAT_LOCK_H
+#define SM_COMPAT_LOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>

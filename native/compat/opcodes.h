@@ -1,7 +1,7 @@
 /* What an instruction does to the flow of control, by the opcode numbers of the version that this is built for.
  * Bytes are meant as PyCode_GetCode gives them: without specialised and instrumented forms, caches emptied. */
-#ifndef SM_OPCODES_H
-#define SM_OPCODES_H
+#ifndef SM_COMPAT_OPCODES_H
+#define SM_COMPAT_OPCODES_H
 
 #include "compat/compat.h"
 

@@ -1,6 +1,6 @@
 /* What is known of 3.11's instructions. Elsewhere nothing is compiled. */
-#ifndef SM_QUICKENING_H
-#define SM_QUICKENING_H
+#ifndef SM_COMPAT_QUICKENING_H
+#define SM_COMPAT_QUICKENING_H
 
 #include "compat/compat.h"
 

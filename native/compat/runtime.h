@@ -1,6 +1,6 @@
 /* What of the interpreter's global state is read, and nothing else tells. Read only. */
-#ifndef SM_RUNTIME_H
-#define SM_RUNTIME_H
+#ifndef SM_COMPAT_RUNTIME_H
+#define SM_COMPAT_RUNTIME_H
 
 #include <stdbool.h>
 

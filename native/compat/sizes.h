@@ -1,7 +1,7 @@
 /* How much memory objects take, without asking them. What __sizeof__() answers may be anything, and takes a call; these
  * read fields of the types and of objects whose kind is known. */
-#ifndef SM_SIZES_H
-#define SM_SIZES_H
+#ifndef SM_COMPAT_SIZES_H
+#define SM_COMPAT_SIZES_H
 
 #include "compat/compat.h"
 

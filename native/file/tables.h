@@ -19,7 +19,7 @@
     X(PROCESSES, EXIT, "exit", STR)                                                                                    \
     X(PROCESSES, CLOCK, "clock", STR)                                                                                  \
     X(PROCESSES, SOURCE, "source", STR)                                                                                \
-    X(PROCESSES, PYTHON_INSIDE, "python_inside", REAL) /* ns a call; see native/model/estimate.c */                    \
+    X(PROCESSES, PYTHON_INSIDE, "python_inside", REAL) /* ns a call; see native/estimate/estimate.c */                 \
     X(PROCESSES, PYTHON_OUTSIDE, "python_outside", REAL)                                                               \
     X(PROCESSES, C_INSIDE, "c_inside", REAL)                                                                           \
     X(PROCESSES, C_OUTSIDE, "c_outside", REAL)                                                                         \

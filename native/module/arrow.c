@@ -1,8 +1,8 @@
 /* seismo._core.arrow_stream: columns as a capsule of the Arrow PyCapsule interface. */
 #include "base/alloc.h"
 #include "file/columns.h"
+#include "module/column.h"
 #include "module/module.h"
-#include "module/reader_column.h"
 
 static const char CAPSULE[] = "arrow_array_stream";
 

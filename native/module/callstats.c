@@ -1,7 +1,7 @@
-/* seismo._core.Profiler: what cProfile's _lsprof.Profiler is, over native/hook/callstats.c. */
+/* seismo._core.Profiler: what cProfile's _lsprof.Profiler is, over native/hub/callstats/callstats.c. */
 #include <string.h>
 
-#include "hook/callstats.h"
+#include "hub/callstats/callstats.h"
 #include "module/module.h"
 
 typedef struct {

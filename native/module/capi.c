@@ -9,12 +9,12 @@
 
 #include "base/alloc.h"
 #include "compat/frame.h"
-#include "event/reftracer.h"
-#include "hook/backend.h"
-#include "hook/choice.h"
-#include "hook/tracefunc.h"
+#include "hub/as_tracefunc.h"
+#include "hub/backend.h"
+#include "hub/choice.h"
 #include "module/filter.h"
 #include "module/module.h"
+#include "slots/reference_tracer.h"
 
 typedef struct hook {
     uint64_t id;

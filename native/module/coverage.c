@@ -1,10 +1,10 @@
 /* The coverage recorder's Python functions. */
-#include "recorder/coverage.h"
+#include "recorder/coverage/coverage.h"
 
 #include <string.h>
 
 #include "compat/runtime.h"
-#include "event/filter.h"
+#include "filter/filter.h"
 #include "module/filter.h"
 #include "module/module.h"
 

@@ -6,7 +6,7 @@
  * still runs. os._exit there instead would skip what the interpreter does in between. */
 #include <stdlib.h>
 
-#include "event/depth.h"
+#include "hub/depth.h"
 #include "module/module.h"
 
 static int status; /* under the GIL; read when there is none any more */

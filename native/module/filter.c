@@ -4,7 +4,7 @@
 #include "module/filter.h"
 
 #include "compat/runtime.h"
-#include "event/engine.h"
+#include "engine/engine.h"
 #include "module/module.h"
 
 typedef struct {

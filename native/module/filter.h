@@ -4,7 +4,7 @@
 
 #include <Python.h>
 
-#include "event/filter.h"
+#include "filter/filter.h"
 
 /* The _core.Filter's filter, borrowed from it (sm_filter_hold keeps it); NULL with TypeError set. */
 sm_filter *sm_filter_from(PyObject *filter);

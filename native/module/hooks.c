@@ -1,9 +1,9 @@
 /* Python functions on the interpreter's events: set_profile, set_trace, their handles, and stand-ins for sys's own. */
-#include "hook/pyhook.h"
+#include "hub/pyhook.h"
 
 #include <string.h>
 
-#include "event/engine.h"
+#include "engine/engine.h"
 #include "module/filter.h"
 #include "module/module.h"
 

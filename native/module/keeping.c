@@ -1,15 +1,15 @@
 /* seismo._core.keep: a Python function that writes what this process records in Python, the files of watches. It is
  * called now and then, so that a killed process leaves nearly all, and before the process dies of a signal that nobody
- * handles (event/ending.h).
+ * handles (engine/ending.h).
  *
- * Now and then: by the main thread between two instructions (event/safepoint.h), or with a match, on whichever thread
+ * Now and then: by the main thread between two instructions (slots/safepoint.h), or with a match, on whichever thread
  * it comes, if that is first; so neither a main thread that waits in C for the others nor a program that has stopped
  * matching keeps the file behind. It runs untraced. The interpreter may run a signal's Python handler inside: what that
  * raises is the program's, and is raised there. */
-#include "event/ending.h"
-#include "event/safepoint.h"
-#include "hook/watch.h"
+#include "engine/ending.h"
+#include "hub/watch.h"
 #include "module/module.h"
+#include "slots/safepoint.h"
 
 #define SM_KEEP_NS 1000000000
 

@@ -1,6 +1,6 @@
 /* The pieces of the extension module: each file of this folder adds its own functions and types. */
-#ifndef SM_MODULE_H
-#define SM_MODULE_H
+#ifndef SM_MODULE_MODULE_H
+#define SM_MODULE_MODULE_H
 
 #include <Python.h>
 #include <stdbool.h>
@@ -8,21 +8,21 @@
 /* Each returns 0, or -1 with a Python exception set. */
 int sm_module_add_engine(PyObject *module);    /* start, stop, snapshot, status ... (engine.c) */
 int sm_module_add_reader(PyObject *module);    /* read, Writer (reader.c) */
-int sm_module_add_model(PyObject *module);     /* estimate, aggregate, combine (model_functions.c) */
+int sm_module_add_model(PyObject *module);     /* estimate, aggregate, combine (estimate.c) */
 int sm_module_add_arrow(PyObject *module);     /* arrow_stream (arrow.c) */
 int sm_module_add_filter(PyObject *module);    /* Filter (filter.c) */
 int sm_module_add_hooks(PyObject *module);     /* set_profile, set_trace, stand-ins (hooks.c) */
-int sm_module_add_holders(PyObject *module);   /* slots_taken (holders.c) */
-int sm_module_add_reftracer(PyObject *module); /* RefTracer (reftracer.c) */
+int sm_module_add_holders(PyObject *module);   /* slots_taken (slots_taken.c) */
+int sm_module_add_reftracer(PyObject *module); /* RefTracer (reference_tracer.c) */
 int sm_module_add_capi(PyObject *module);      /* _C_API (capi.c) */
 int sm_module_add_callstats(PyObject *module); /* Profiler (callstats.c) */
 int sm_module_add_coverage(PyObject *module);  /* cover_start, cover_stop, cover_snapshot ... (coverage.c) */
-int sm_module_add_lifetimes(PyObject *module); /* refs_quiet, refs_mark, refs_alive ... (lifetimes.c) */
+int sm_module_add_lifetimes(PyObject *module); /* refs_quiet, refs_mark, refs_alive ... (objects.c) */
 int sm_module_add_watch(PyObject *module);     /* Watch, frame_locals ... (watch.c) */
 int sm_module_add_keeping(PyObject *module);   /* keep (keeping.c) */
 int sm_module_add_exit(PyObject *module);      /* exit_with (exitstatus.c) */
 int sm_module_add_processes(PyObject *module); /* hear_processes (processes.c) */
-int sm_module_add_bytecode(PyObject *module);  /* code_branches (bytecode.c) */
+int sm_module_add_bytecode(PyObject *module);  /* code_branches (jumps.c) */
 
 /* The filter of a `where` expression (a str) for a profile or a trace tool: seismo.hooks._filter compiles it. A new
  * _core.Filter, or NULL with an exception. */

@@ -1,12 +1,12 @@
-/* seismo._core.read: a recording's bytes as columns. Writer is in reader_writer.c. */
+/* seismo._core.read: a recording's bytes as columns. Writer is in writer.c. */
 #include "file/reader.h"
 
 #include "base/alloc.h"
 #include "base/looks.h"
 #include "base/varint.h"
+#include "module/column.h"
 #include "module/module.h"
-#include "module/reader_column.h"
-#include "module/reader_writer.h"
+#include "module/writer.h"
 
 /* Puts a new reference under a name and drops it. 0, or -1 with an exception set (value NULL too). */
 static int put(PyObject *dict, const char *name, PyObject *value) {

@@ -4,9 +4,9 @@
 
 #include "base/alloc.h"
 #include "compat/runtime.h"
-#include "hook/facts.h"
-#include "hook/locals.h"
-#include "hook/watch.h"
+#include "hub/facts.h"
+#include "hub/locals.h"
+#include "hub/watch.h"
 #include "module/filter.h"
 #include "module/module.h"
 

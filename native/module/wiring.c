@@ -2,12 +2,12 @@
  * recorder, or several at once, is another instantiation here. */
 #include "module/wiring.h"
 
-#include "recorder/calltree.h"
-#include "recorder/lifetimes_hot.h"
-#include "recorder/lifetimes_spans.h"
-#include "recorder/linetimes.h"
+#include "recorder/calls/calltree.h"
+#include "recorder/lines/linetimes.h"
+#include "recorder/objects/events.h"
+#include "recorder/objects/span_births.h"
 #include "source/evalframe.h"
-#include "source/monitoring.h"
+#include "source/monitoring/monitoring.h"
 #include "source/profilefunc.h"
 #include "source/reftracer.h"
 #include "source/tracefunc.h"

@@ -1,9 +1,9 @@
 /* Where sources and recorders meet. */
-#ifndef SM_WIRING_H
-#define SM_WIRING_H
+#ifndef SM_MODULE_WIRING_H
+#define SM_MODULE_WIRING_H
 
-#include "event/engine.h"
-#include "hook/spans.h"
+#include "engine/engine.h"
+#include "hub/spans.h"
 
 extern const sm_recorder *const sm_recorders[]; /* NULL at the end; the first is the default */
 

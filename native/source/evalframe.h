@@ -2,8 +2,8 @@
  * functions.
  *
  *   SM_EVALFRAME_SOURCE(name, RECORDER)    defines the frame evaluation function name##_eval */
-#ifndef SM_EVALFRAME_H
-#define SM_EVALFRAME_H
+#ifndef SM_SOURCE_EVALFRAME_H
+#define SM_SOURCE_EVALFRAME_H
 
 #include "compat/frame.h"
 #include "source/sources.h"

@@ -20,9 +20,9 @@
  *
  * With counts, lines are counted as sys.settrace counts them: that is an event more for each jump back within the line
  * that runs, which LINE does not tell and JUMP does. Jumps that change the line are switched off. */
-#include "event/coverage.h"
-#include "event/linewalk.h"
-#include "event/monitoring.h"
+#include "code/linewalk.h"
+#include "recorder/coverage/places.h"
+#include "slots/tool_id.h"
 
 #if SM_HAS_MONITORING
 

@@ -1,7 +1,7 @@
 /* The profile function on every thread.
  *
  * The hook is a slot of each thread. On 3.11 the slots are shared with the hub and with foreign tools, and found, by
- * event/slots.h. Later interpreters have sys.monitoring, so this source is a makeshift there, which takes no slot that
+ * slots/slots.h. Later interpreters have sys.monitoring, so this source is a makeshift there, which takes no slot that
  * is in use and is told when it loses one.
  *
  * Threads have to be found. Those that run at the start are in the interpreter's list: the GIL is held from one end of

@@ -4,11 +4,11 @@
  * yield and a return are both "return". What is what follows from the code object and the place in it.
  *
  *   SM_PROFILEFUNC_SOURCE(name, RECORDER)  defines the Py_tracefunc name##_hook */
-#ifndef SM_PROFILEFUNC_H
-#define SM_PROFILEFUNC_H
+#ifndef SM_SOURCE_PROFILEFUNC_H
+#define SM_SOURCE_PROFILEFUNC_H
 
-#include "event/cfunction.h"
-#include "event/slots.h"
+#include "code/cfunction.h"
+#include "slots/slots.h"
 #include "source/sources.h"
 
 #define SM_SUSPENDS (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE)
@@ -23,7 +23,7 @@ void sm_profile_threads_stop(void);
 unsigned sm_profile_threads_look(void); /* threads found without the hook */
 
 #if SM_SHARES_SLOTS
-static inline void sm_after_c_call(PyObject *Py_UNUSED(callable)) {} /* event/slots.h sees to new threads */
+static inline void sm_after_c_call(PyObject *Py_UNUSED(callable)) {} /* slots/slots.h sees to new threads */
 #else
 #define SM_THREAD_STARTERS 3
 extern const PyMethodDef *sm_thread_starters[SM_THREAD_STARTERS];

@@ -2,7 +2,7 @@
  * or touches Python objects, so flushes are made at the slot's safe points, on the main thread. */
 #include "source/reftracer.h"
 
-#include "event/ticker.h"
+#include "engine/ticker.h"
 
 const sm_reftracer_functions *sm_reftracer_in_use = NULL;
 

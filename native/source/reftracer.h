@@ -1,4 +1,5 @@
-/* The reftracer source: objects made and destroyed, from the interpreter's one reference tracer (event/reftracer.h).
+/* The reftracer source: objects made and destroyed, from the interpreter's one reference tracer
+ * (slots/reference_tracer.h).
  *
  * As with the other sources, its functions are a template over a recorder's inline functions, instantiated in
  * module/wiring.c. A recorder has RECORDER_born(object) and RECORDER_died(object) for the direct path;
@@ -7,7 +8,7 @@
 #ifndef SM_SOURCE_REFTRACER_H
 #define SM_SOURCE_REFTRACER_H
 
-#include "event/reftracer.h"
+#include "slots/reference_tracer.h"
 #include "source/sources.h"
 
 typedef struct {

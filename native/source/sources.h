@@ -1,10 +1,10 @@
-/* The sources, by name. A source is instantiated with a recorder's inline functions: monitoring.h and profilefunc.h
- * hold its callbacks as templates, module/wiring.c names the recorder. So neither knows the other, and no indirect call
- * stands on the way of an event. */
-#ifndef SM_SOURCES_H
-#define SM_SOURCES_H
+/* The sources, by name. A source is instantiated with a recorder's inline functions: source/monitoring/monitoring.h and
+ * profilefunc.h hold its callbacks as templates, module/wiring.c names the recorder. So neither knows the other, and no
+ * indirect call stands on the way of an event. */
+#ifndef SM_SOURCE_SOURCES_H
+#define SM_SOURCE_SOURCES_H
 
-#include "event/engine.h"
+#include "engine/engine.h"
 
 /* The callbacks that an instantiation gives to the monitoring source: one per event, in the order of its table. */
 typedef enum {

@@ -1,6 +1,6 @@
 /* The tracefunc source: the interpreter's trace function, on every thread, for a recorder of lines on 3.11.
  *
- * The slot is shared with the hub and with foreign tools, and new threads are found, by event/slots.h. Frames that run
+ * The slot is shared with the hub and with foreign tools, and new threads are found, by slots/slots.h. Frames that run
  * at the start are told of from their next line on: the interpreter looks for a trace function in each evaluation loop
  * by a flag of its own, which is set in those that are on a thread's stack already.
  *
@@ -11,9 +11,9 @@
 
 #if SM_SHARES_SLOTS
 
+#include "code/probe_points.h"
 #include "compat/quickening.h"
 #include "source/evalframe.h"
-#include "source/probe_points.h"
 
 Py_tracefunc sm_tracefunc_in_use = NULL;
 bool (*sm_tracefunc_wants_in_use)(PyObject *code, PyObject *globals) = NULL;

@@ -7,11 +7,11 @@
  * It tells less than sys.monitoring: a generator's first entry and its resumptions are both a call, a yield and a
  * return are both a return. What is what follows from the code and the place in it. A call itself is not told: a
  * recorder of lines tells frames apart. */
-#ifndef SM_TRACEFUNC_SOURCE_H
-#define SM_TRACEFUNC_SOURCE_H
+#ifndef SM_SOURCE_TRACEFUNC_H
+#define SM_SOURCE_TRACEFUNC_H
 
 #include "compat/frame.h"
-#include "event/slots.h"
+#include "slots/slots.h"
 #include "source/sources.h"
 
 #if SM_SHARES_SLOTS

@@ -252,7 +252,7 @@ class Profiler:
 # ---- watching (watch.c) ----
 
 # Hands events that a Filter says yes to to report(moment, kind, how, frame, arg, line, duration_ns, own_ns, call,
-# nesting, calls, depth, module, qualname): see native/hook/watch.h. evaluate(term, frame) answers Python's terms.
+# nesting, calls, depth, module, qualname): see native/hub/watch.h. evaluate(term, frame) answers Python's terms.
 def keep(function: Callable[[str], int] | None, /) -> None: ...
 
 @final

@@ -10,20 +10,31 @@ ROOT = Path(__file__).parents[2]
 NATIVE = ROOT / "native"
 PACKAGE = ROOT / "src" / "seismo"
 
-# What a native folder may include besides itself. A source and a recorder never see each other: module joins them.
+# The native rooms, lowest first, and what each may include besides itself: rooms above it in this list, never below. A
+# source and a recorder never see each other, since module joins them; coverage alone has sources that are made for it.
 NATIVE_LAYERS = {
     "base": set(),
     "compat": {"base"},
     "file": {"base"},
-    "event": {"base", "compat", "file"},
-    "source": {"base", "compat", "event"},
-    "recorder": {"base", "compat", "event", "file"},
-    "hook": {"base", "compat", "event"},
-    "model": {"base"},
-    "module": {"base", "compat", "event", "source", "recorder", "hook", "file", "model"},
+    "estimate": {"base"},
+    "code": {"base", "compat"},
+    "filter": {"base", "compat", "code"},
+    "slots": {"base", "compat", "code"},
+    "engine": {"base", "compat", "code", "file"},
+    "recorder": {"base", "compat", "engine"},
+    "recorder/calls": {"base", "compat", "code", "engine", "recorder"},
+    "recorder/lines": {"base", "compat", "code", "engine", "recorder"},
+    "recorder/objects": {"base", "compat", "code", "slots", "file", "engine", "recorder/calls"},
+    "recorder/coverage": {"base", "compat", "code", "filter", "file", "engine"},
+    "source": {"base", "compat", "code", "slots", "engine", "recorder/coverage"},
+    "source/monitoring": {"base", "compat", "code", "slots", "engine", "source"},
+    "source/probes": {"base", "compat", "code", "slots", "engine", "source", "recorder/coverage"},
+    "hub": {"base", "compat", "code", "filter", "slots", "engine"},
+    "hub/callstats": {"base", "compat", "code", "engine", "hub"},
 }
+NATIVE_LAYERS["module"] = set(NATIVE_LAYERS)
 # These can be used, tested and fuzzed without an interpreter.
-WITHOUT_PYTHON = {"base", "file", "model"}
+WITHOUT_PYTHON = {"base", "file", "estimate"}
 
 # What a part of the Python package may import besides itself.
 PYTHON_LAYERS = {
@@ -81,21 +92,47 @@ def native_files() -> list[Path]:
     return sorted([*NATIVE.rglob("*.c"), *NATIVE.rglob("*.h")])
 
 
+def room_of(path: Path) -> str:
+    return path.parent.relative_to(NATIVE).as_posix()
+
+
+def included(path: Path) -> list[Path]:
+    """The files of ours that a native file includes."""
+    names = [name for quote, name in INCLUDE.findall(path.read_text()) if quote == '"' and "pycore_" not in name]
+    return [NATIVE / name if "/" in name else path.parent / name for name in names]
+
+
 def test_every_native_folder_has_a_layer():
-    assert {path.parent.relative_to(NATIVE).as_posix() for path in native_files()} <= set(NATIVE_LAYERS)
+    assert {room_of(path) for path in native_files()} == set(NATIVE_LAYERS)
+
+
+def test_native_layers_go_down():
+    rooms = list(NATIVE_LAYERS)
+    assert all(allowed <= set(rooms[: rooms.index(room)]) for room, allowed in NATIVE_LAYERS.items())
 
 
 @pytest.mark.parametrize("path", native_files(), ids=lambda path: path.relative_to(NATIVE).as_posix())
 def test_native_includes_go_down(path):
-    folder = path.parent.name
+    room = room_of(path)
     for quote, name in INCLUDE.findall(path.read_text()):
         if quote == "<" or name.startswith("internal/pycore_"):  # the interpreter's own
-            assert folder == "compat" or quote == "<", "the interpreter's private headers belong to compat"
-            assert not (name == "Python.h" and folder in WITHOUT_PYTHON), f"{folder} does without Python.h"
-            continue
-        target = NATIVE / name if "/" in name else path.parent / name
-        assert target.is_file(), f'"{name}": paths start at native/ or name a neighbour'
-        assert target.parent.name in NATIVE_LAYERS[folder] | {folder}, f'"{name}" looks up or sideways from {folder}'
+            assert room == "compat" or quote == "<", "the interpreter's private headers belong to compat"
+            assert not (name == "Python.h" and room in WITHOUT_PYTHON), f"{room} does without Python.h"
+    for target in included(path):
+        assert target.is_file(), f'"{target}": paths start at native/ or name a neighbour'
+        assert room_of(target) in NATIVE_LAYERS[room] | {room}, f'"{target}" looks up or sideways from {room}'
+
+
+# A name may stand in several rooms where it is the same part of each, or what it is called in Python.
+SAME_PART = {"save.c", "store.c", "store.h", "calibrate.c"}
+
+
+def test_native_file_names_mean_one_thing():
+    found: dict[str, set[str]] = {}
+    for path in native_files():
+        if room_of(path) != "module" and path.name not in SAME_PART:
+            found.setdefault(path.name, set()).add(room_of(path))
+    assert {name: rooms for name, rooms in found.items() if len(rooms) > 1} == {}
 
 
 def part_of(path: Path) -> str:

@@ -1,7 +1,7 @@
 """The estimator against programs whose every segment is known.
 
 A simulated function has segments of some shape, spread over some nodes. The recorder's rule is applied to them: the
-first 64 are timed, then more or fewer by chance (native/event/young.c). What the model says is compared with the sum of
+first 64 are timed, then more or fewer by chance (native/recorder). What the model says is compared with the sum of
 all. Recordings made before functions were timed more while young know one chance only, 1 in 128; they must hold, too.
 """
 
@@ -44,7 +44,7 @@ def recording(nodes, kinds, processes=1, thread_process=(0,), costs=None):
 
 
 class Rule:
-    """Which segments of a function are timed, as native/event/young.c has it; step 0: all."""
+    """Which segments of a function are timed, as native/recorder/young.c has it; step 0: all."""
 
     def __init__(self, young):
         self.young = young

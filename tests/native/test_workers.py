@@ -31,9 +31,9 @@ def workers(tmp_path_factory):
     if subprocess.run([folder / "empty"], capture_output=True).returncode:
         pytest.skip("programs with ThreadSanitizer do not run on this kernel")
     native = ROOT / "native"
-    sources = [Path(__file__).with_name("workers_harness.c"), native / "recorder" / "coverage_flush.c"]
-    sources += [native / "event" / name for name in ("ticker.c", "safepoint.c", "waits.c")]
-    sources += [*sorted((native / "event").glob("threads*.c")), *sorted((native / "base").glob("*.c"))]
+    sources = [Path(__file__).with_name("workers_harness.c"), native / "recorder" / "coverage" / "flush.c"]
+    sources += [native / "engine" / "ticker.c", native / "slots" / "safepoint.c", native / "engine" / "waits.c"]
+    sources += [*sorted((native / "engine").glob("threads*.c")), *sorted((native / "base").glob("*.c"))]
     command = [COMPILER, *FLAGS, "-Wall", "-Wextra", f"-I{native}", f"-I{headers}", "-o", str(folder / "workers")]
     # What the sources need of the interpreter is not called in what is driven here.
     subprocess.run([*command, *map(str, sources), "-Wl,--unresolved-symbols=ignore-all"], check=True)

@@ -11,12 +11,12 @@
 
 #include "base/alloc.h"
 #include "compat/lock.h"
-#include "event/safepoint.h"
-#include "event/segments.h"
-#include "event/threads.h"
-#include "event/ticker.h"
-#include "event/waits.h"
-#include "recorder/coverage_store.h"
+#include "engine/threads.h"
+#include "engine/ticker.h"
+#include "engine/waits.h"
+#include "recorder/coverage/store.h"
+#include "recorder/segments.h"
+#include "slots/safepoint.h"
 
 enum { WORKERS = 4, ROUNDS = 300, FORKS = 12, PENDING = 32 };
 

@@ -1,4 +1,4 @@
-"""Patterns over names: what `sm_glob` in native/event/glob.c does, for the places without the native core.
+"""Patterns over names: what `sm_glob` in native/filter/glob.c does, for the places without the native core.
 
 `*` is any text, `?` any character, `[abc]`, `[a-z]` and `[!abc]` one of a set; case counts, and so do dots and slashes
 no more than letters: as fnmatch.fnmatchcase has it. A star takes as little as it can and is never tried again once the

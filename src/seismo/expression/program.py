@@ -1,4 +1,4 @@
-"""Writes an expression as the flat program that the native core takes: the format is in native/event/filter_program.h.
+"""Writes an expression as the flat program that the native core takes: the format is in native/filter/program.h.
 
 The operands of and, or and not come before them. What a term compares with lies in a part of its own behind the
 instructions.

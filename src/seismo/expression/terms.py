@@ -38,7 +38,7 @@ KINDS = (
     "raise",
     "stop_iteration",
     "opcode",
-)  # numbered as sm_event_kind in native/event/filter.h
+)  # numbered as sm_event_kind in native/filter/filter.h
 BITS = {kind: 1 << number for number, kind in enumerate(KINDS)}
 ALL = (1 << len(KINDS)) - 1
 C_KINDS = BITS["c_call"] | BITS["c_return"] | BITS["c_raise"]
@@ -46,7 +46,7 @@ C_KINDS = BITS["c_call"] | BITS["c_return"] | BITS["c_raise"]
 UNITS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 
 _TIMED = C_KINDS | BITS["call"] | BITS["return"] | BITS["unwind"]
-# Which kinds of events can have a fact; those not named here can be had by all. native/event/filter.c has the same.
+# Which kinds of events can have a fact; those not named here can be had by all. native/filter/filter.c has the same.
 AVAILABLE = {
     "callee": C_KINDS,
     "exception": BITS["call"]

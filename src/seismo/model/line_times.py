@@ -1,14 +1,14 @@
 """Times of lines with their errors.
 
 A line's segments are a population of their own, as a function's are: all timed, or some of them drawn at random.
-So lines are estimated as functions are (native/model/estimate.c), each as the only node of a function of its own: the
+So lines are estimated as functions are (native/estimate), each as the only node of a function of its own: the
 segments that a hit begins are its calls, the others (a function that it called came back, a generator went on) its
 resumes, and what the probes cost in each is what the recorder measured for the two. The sum over all lines is held
 against the time of their threads that was not timed always, as that of functions is.
 
 Rows of several processes that are one after a merge are one population; the probes' costs are then the processes' mean.
 
-Inner times are sums of the same segments, made while recording (native/recorder/linetimes.h), the probes' cost taken
+Inner times are sums of the same segments, made while recording (native/recorder/lines), the probes' cost taken
 out, with their variance. What is known of the sum of all lines corrects them, too: their sampled part by as much as it
 corrects the lines' own. How much of an inner time is sampled follows from its variance: for each ns as much as that of
 all samples together.

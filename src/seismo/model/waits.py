@@ -1,7 +1,7 @@
 """Times as those of the wall, of running, or of waiting.
 
 What a thread was off the CPU stands in the recording apart from all other sums (`wait_ns`; whose it was may be
-doubtful: `wait_sq`), and the estimate (native/model/estimate.c) adds it to what was running. So times of running are
+doubtful: `wait_sq`), and the estimate (native/estimate/estimate.c) adds it to what was running. So times of running are
 the estimate of the same rows as if nothing had been waited, and times of waiting that of rows of which nothing else is
 known.
 """

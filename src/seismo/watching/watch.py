@@ -45,7 +45,7 @@ _STACK = 30  # frames that --stack shows
 _SELF = 100  # characters; a `self` that would take more is shown without its fields
 _CALLS_KEPT = 1000  # calls whose variables are remembered
 _C_KINDS = {"c_call", "c_return", "c_raise"}
-_MACHINERY = ("<frozen importlib", "<frozen runpy")  # as in native/hook/watch.c
+_MACHINERY = ("<frozen importlib", "<frozen runpy")  # as in native/hub/watch.c
 _HERE = __file__[: -len("watching/watch.py")]
 _running: dict[int, Watch] = {}
 

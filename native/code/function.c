@@ -1,0 +1,295 @@
+#include "code/function.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/looks.h"
+#include "code/cfunction.h"
+#include "code/text.h"
+#include "compat/compat.h"
+
+typedef struct {
+    const void *key;
+    sm_function *function;
+} c_entry;
+
+const PyMethodDef *sm_shared_new = NULL;
+
+static struct {
+    bool ready;
+    char *hide;
+    bool (*wants)(const sm_function *function); /* NULL: everything is wanted */
+    bool narrowed;                              /* not everything was before */
+    sm_function **by_id;
+    uint32_t count, by_id_size;
+    sm_function **buckets; /* size buckets_size, a power of two */
+    uint32_t buckets_size;
+    c_entry *c_table; /* open addressing, size c_size, a power of two */
+    uint32_t c_count, c_size;
+    PyObject *dunder_name; /* owned: "__name__" */
+} functions;
+
+static PyObject *name_of_module; /* owned: "__name__", made before the first code object is met, maybe inside a hook */
+
+int sm_functions_init(void) {
+    if (functions.ready)
+        return 0;
+    functions.dunder_name = PyUnicode_InternFromString("__name__");
+    if (functions.dunder_name == NULL)
+        return -1;
+    PyObject *object_new = PyObject_GetAttrString((PyObject *)&PyBaseObject_Type, "__new__");
+    if (object_new != NULL && PyCFunction_CheckExact(object_new))
+        sm_shared_new = ((PyCFunctionObject *)object_new)->m_ml;
+    Py_XDECREF(object_new);
+    PyErr_Clear();
+    if (name_of_module == NULL && (name_of_module = PyUnicode_InternFromString("__name__")) == NULL)
+        return -1;
+    functions.ready = true;
+    return 0;
+}
+
+static bool is_hidden(const sm_function *function) {
+    if (function->kind == SM_C)
+        return strcmp(function->module, "seismo._core") == 0;
+    return function->kind == SM_PYTHON && sm_text_lists(functions.hide, function->file);
+}
+
+static bool is_left_out(const sm_function *function) {
+    if (function->hidden || functions.wants == NULL || function->kind == SM_SYNTHETIC)
+        return function->hidden;
+    return !functions.wants(function);
+}
+
+void sm_functions_hide(const char *files) {
+    char *hide = files != NULL && *files != '\0' ? sm_copy_chars(files) : NULL;
+    bool same = hide != NULL && functions.hide != NULL && strcmp(hide, functions.hide) == 0;
+    sm_free(functions.hide);
+    functions.hide = hide;
+    for (uint32_t i = 0; !same && i < functions.count; i++) {
+        functions.by_id[i]->hidden = is_hidden(functions.by_id[i]);
+        functions.by_id[i]->left_out = is_left_out(functions.by_id[i]);
+    }
+}
+
+void sm_functions_want(bool (*wants)(const sm_function *function)) {
+    functions.narrowed = functions.wants != NULL;
+    functions.wants = wants;
+    for (uint32_t i = 0; (wants != NULL || functions.narrowed) && i < functions.count; i++)
+        functions.by_id[i]->left_out = is_left_out(functions.by_id[i]);
+}
+
+bool sm_functions_narrowed(void) {
+    return functions.narrowed;
+}
+
+/* The module's name in a frame's globals, borrowed; NULL: there is none, or they are not known. */
+static PyObject *module_of(PyObject *globals) {
+    if (globals == NULL || !PyDict_Check(globals))
+        return NULL;
+    PyObject *module = PyDict_GetItemWithError(globals, name_of_module);
+    return module != NULL && PyUnicode_Check(module) ? module : NULL;
+}
+
+static bool grow_tables(void) {
+    if (functions.count == functions.by_id_size) {
+        uint32_t size = functions.by_id_size ? functions.by_id_size * 2 : 1024;
+        sm_function **by_id = sm_realloc(functions.by_id, size * sizeof *by_id);
+        if (by_id == NULL)
+            return false;
+        functions.by_id = by_id;
+        functions.by_id_size = size;
+    }
+    if (functions.count < functions.buckets_size)
+        return true;
+    uint32_t size = functions.buckets_size ? functions.buckets_size * 2 : 1024;
+    sm_function **buckets = sm_calloc(size, sizeof *buckets);
+    if (buckets == NULL)
+        return false;
+    for (uint32_t i = 0; i < functions.count; i++) {
+        sm_function *function = functions.by_id[i];
+        function->next = buckets[function->hash & (size - 1)];
+        buckets[function->hash & (size - 1)] = function;
+    }
+    sm_free(functions.buckets);
+    functions.buckets = buckets;
+    functions.buckets_size = size;
+    return true;
+}
+
+/* What was first seen where its globals are not known. Takes the name over. */
+static void name_module(sm_function *function, char *module) {
+    sm_free(function->module);
+    function->module = module;
+    function->left_out = is_left_out(function);
+}
+
+/* Finds or makes the function of this content. Takes module, qualname and file over (each may be NULL: out of memory).
+ */
+static sm_function *intern(sm_function_kind kind, char *module, char *qualname, char *file, int line, uint64_t extra) {
+    sm_function *function = NULL;
+    if (module == NULL || qualname == NULL || file == NULL || !grow_tables())
+        goto done;
+    uint64_t hash = sm_hash_bytes(0xcbf29ce484222325u ^ extra ^ (uint64_t)line, qualname, strlen(qualname));
+    hash = sm_hash_bytes(hash ^ (uint64_t)kind, file, strlen(file));
+    if (kind != SM_PYTHON) /* a Python function's module may be unknown at first */
+        hash = sm_hash_bytes(hash, module, strlen(module));
+    hash ^= hash >> 29;
+    sm_function **bucket = &functions.buckets[hash & (functions.buckets_size - 1)];
+    for (function = *bucket; function != NULL; function = function->next) {
+        SM_LOOK();
+        if (function->hash == hash && function->kind == kind && function->line == line &&
+            strcmp(function->qualname, qualname) == 0 && strcmp(function->file, file) == 0)
+            break;
+    }
+    if (function != NULL) {
+        if (*function->module == '\0' && *module != '\0') {
+            name_module(function, module);
+            module = NULL;
+        }
+        goto done;
+    }
+    function = sm_calloc(1, sizeof *function);
+    if (function == NULL)
+        goto done;
+    *function = (sm_function){.id = functions.count,
+                              .kind = (uint8_t)kind,
+                              .line = line,
+                              .module = module,
+                              .qualname = qualname,
+                              .file = file,
+                              .hash = hash,
+                              .next = *bucket};
+    function->hidden = is_hidden(function);
+    function->left_out = is_left_out(function);
+    *bucket = function;
+    functions.by_id[functions.count++] = function;
+    return function;
+done:
+    sm_free(module);
+    sm_free(qualname);
+    sm_free(file);
+    return function;
+}
+
+static uint32_t flags_of_code(PyCodeObject *code) {
+    if (code->co_flags & CO_ASYNC_GENERATOR)
+        return SM_FUNCTION_ASYNC_GENERATOR;
+    if (code->co_flags & (CO_COROUTINE | CO_ITERABLE_COROUTINE))
+        return SM_FUNCTION_COROUTINE;
+    return code->co_flags & CO_GENERATOR ? SM_FUNCTION_GENERATOR : 0;
+}
+
+/* Lambdas in files only: generated code with ever new constants must not become ever new functions. */
+static bool is_plain_lambda(PyCodeObject *code) {
+    PyObject *file = code->co_filename;
+    return PyUnicode_CompareWithASCIIString(code->co_name, "<lambda>") == 0 && PyUnicode_GET_LENGTH(file) > 0 &&
+           PyUnicode_READ_CHAR(file, 0) != '<';
+}
+
+sm_function *sm_function_of_code(PyCodeObject *code, PyObject *globals) {
+    assert(functions.ready && PyCode_Check(code));
+    sm_code_entry *known = sm_code_entry_of(code);
+    if (SM_LIKELY(known != NULL && known->function != NULL && *known->function->module != '\0'))
+        return known->function;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback); /* events of an unwinding frame come with an exception in flight */
+    /* Nothing below makes a Python object: this is called in the middle of making one. */
+    sm_code_entry *entry = sm_code_entry_make(code);
+    sm_function *function = entry != NULL ? entry->function : NULL;
+    if (function != NULL) {
+        PyObject *module = SM_UNLIKELY(*function->module == '\0') ? module_of(globals) : NULL;
+        char *name = module != NULL ? sm_copy_text(module) : NULL;
+        if (name != NULL)
+            name_module(function, name);
+        goto done;
+    }
+    if (entry == NULL && sm_codes_held())
+        goto done;
+    PyObject *table = code->co_linetable;
+    uint64_t extra_hash =
+        PyBytes_Check(table) ? sm_hash_bytes(0, PyBytes_AS_STRING(table), (size_t)PyBytes_GET_SIZE(table)) : 0;
+    if (is_plain_lambda(code)) { /* several may stand in one line with equal line tables */
+        Py_hash_t content = PyObject_Hash((PyObject *)code);
+        if (content == -1)
+            PyErr_Clear();
+        extra_hash ^= (uint64_t)content;
+    }
+    function = intern(SM_PYTHON, sm_copy_text(module_of(globals)), sm_copy_text(code->co_qualname),
+                      sm_copy_text(code->co_filename), code->co_firstlineno, extra_hash);
+    if (function == NULL)
+        goto done;
+    if (entry != NULL)
+        entry->function = function;
+    function->flags |= flags_of_code(code);
+done:
+    PyErr_Restore(type, value, traceback);
+    return function;
+}
+
+static c_entry *c_slot(const void *key) {
+    uint64_t hash = ((uintptr_t)key >> 4) * 0x9E3779B97F4A7C15u;
+    for (uint32_t i = (uint32_t)(hash >> 32);; i++) {
+        c_entry *entry = &functions.c_table[i & (functions.c_size - 1)];
+        if (entry->key == key || entry->key == NULL)
+            return entry;
+    }
+}
+
+static bool grow_c_table(void) {
+    if (functions.c_count * 2 < functions.c_size)
+        return true;
+    c_entry *old = functions.c_table;
+    uint32_t old_size = functions.c_size, size = old_size ? old_size * 2 : 512;
+    c_entry *table = sm_calloc(size, sizeof *table);
+    if (table == NULL)
+        return false;
+    functions.c_table = table;
+    functions.c_size = size;
+    for (uint32_t i = 0; i < old_size; i++) {
+        if (old[i].key != NULL)
+            *c_slot(old[i].key) = old[i];
+    }
+    sm_free(old);
+    return true;
+}
+
+/* Does the name end in ".name" or equal name? Guards against a PyMethodDef that was freed and its address used again.
+ */
+static bool names(const sm_function *function, const char *name) {
+    size_t whole = strlen(function->qualname), part = strlen(name);
+    return whole >= part && strcmp(function->qualname + whole - part, name) == 0;
+}
+
+sm_function *sm_function_of_c(const void *key, PyObject *callable) {
+    assert(functions.ready && key != NULL && callable != NULL);
+    if (!grow_c_table())
+        return NULL;
+    c_entry *entry = c_slot(key);
+    if (entry->key != NULL && names(entry->function, sm_c_method(callable)->ml_name))
+        return entry->function;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    char *module, *qualname;
+    sm_c_name(callable, &module, &qualname);
+    sm_function *function = intern(SM_C, module, qualname, sm_copy_chars(""), 0, 0);
+    PyErr_Restore(type, value, traceback);
+    if (function == NULL)
+        return NULL;
+    functions.c_count += entry->key == NULL;
+    *entry = (c_entry){key, function};
+    return function;
+}
+
+sm_function *sm_function_synthetic(const char *name) {
+    return intern(SM_SYNTHETIC, sm_copy_chars(""), sm_copy_chars(name), sm_copy_chars(""), 0, 0);
+}
+
+uint32_t sm_functions_count(void) {
+    return functions.count;
+}
+
+sm_function *sm_function_by_id(uint32_t id) {
+    return id < functions.count ? functions.by_id[id] : NULL;
+}

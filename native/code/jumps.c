@@ -1,0 +1,460 @@
+#include "code/jumps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "code/linetable.h"
+#include "compat/opcodes.h"
+
+/* How a table is made.
+ *
+ * 1. `decode` goes through the bytes once and notes for every unit of code (2 bytes) what the instruction there does
+ *    (compat/opcodes.h), where the next one begins and where it jumps to. Arguments beyond 255 are put together from
+ *    the EXTENDED_ARG before; an instruction's caches are the units of value 0 behind it, as PyCode_GetCode empties
+ *    them. The events name the instruction itself, not the EXTENDED_ARG before it; jumps lead to the EXTENDED_ARG.
+ * 2. Locations come from the line table (linetable.h), handlers from the exception table.
+ * 3. Each conditional jump becomes a branch, its ways are followed (`leads_to`) and searched for tells (`find_tell`).
+ *
+ * Where the events put things is not always where the jump is:
+ * - A for loop's jump leads to END_FOR, but the event names the instruction after it and after what pops the iterator:
+ *   the interpreter skips them, or (3.14) reports when the second is done.
+ * - 3.14 reports the way that falls from the NOT_TAKEN that stands behind each conditional jump. Where there is none,
+ *   that way is silent.
+ * - 3.14 reports async for, whose end is an exception: the body from the NOT_TAKEN behind END_SEND, as END_SEND's
+ *   offset, the end from END_ASYNC_FOR, as what its argument leads back to: END_SEND or, where the compiler put
+ *   CLEANUP_THROW right before that, CLEANUP_THROW. In a comprehension there is no NOT_TAKEN, and the body is silent.
+ * - 3.12 and 3.13 report nothing of async for. INSTRUCTION events do: at END_SEND, whose offset is the branch's, that
+ * the body comes, at END_ASYNC_FOR, the other offset, that it has ended.
+ * - While an instruction has a LINE event, too, an event that it reports for a jump before it names itself.
+ *   `offset` is END_SEND's, `also` are the others.
+ *
+ * Following a way for its arc. From the destination on, through jumps that jump always: the first instruction with
+ * another line than the branch's is where the way leads, unless another conditional jump comes first: that one has
+ * events of its own. A return leads out of the code; a raise, and the going on of an exception at the end of a
+ * `finally`, to its handler, or out of the code. Some lines on the way are still the statement of the branch, spread
+ * over several lines, and are passed over, since a reader that takes the lines of one statement for one would be left
+ * with an arc from a line to itself:
+ * - what begins with the storing of a value, and is not jumped to, is no statement, but the target of a for loop or a
+ *   name of a case pattern (only a case that has just a name may begin so: it is where the case before jumps to);
+ * - what drops values and goes on to drop more above it is a case pattern's, too;
+ * - no statement above the branch is reached by falling. What is: values that a case pattern moves or drops, the
+ *   returning of a value that was spread over lines, and the target of a for loop. (The end of a with block is, too,
+ * but loads something first.)
+ *
+ * Tells (see jumps.h). A way is told by LINE if every instruction on it up to one that begins another line can be
+ * reached only from the one before and cannot fail. `entries` counts how each unit can be reached: by jumps, by falling
+ * from the unit before, by exceptions (which count for two, so that they are never the only one).
+ *
+ * What code.replace() may give, such as jumps out of the code, arguments of 32 bits, exception tables of garbage, is
+ * met by the same rule everywhere: a unit beyond the code is no unit. Cycles end with the budget of steps, which is
+ * linear in the size of the code; it is never used up by what a compiler makes of a program. */
+
+typedef struct {
+    uint8_t does;     /* sm_op_class */
+    uint8_t entries;  /* saturates at 2 */
+    bool not_taken;   /* is a NOT_TAKEN */
+    bool decides;     /* makes a value to decide by */
+    uint32_t next;    /* unit of the next instruction */
+    uint32_t target;  /* of a jump; NOWHERE */
+    uint32_t handler; /* where an exception raised here leads; NOWHERE */
+    uint32_t before;  /* unit of the instruction before, + 1; 0: none */
+} unit;
+
+#define NOWHERE UINT32_MAX
+
+typedef struct {
+    uint32_t units;
+    int32_t first_line;
+    unit *unit;
+    sm_location *location;
+    uint64_t budget;
+} code_map;
+
+static void enter(code_map *map, uint32_t at, int times) {
+    if (at < map->units)
+        map->unit[at].entries = (uint8_t)(map->unit[at].entries + times > 2 ? 2 : map->unit[at].entries + times);
+}
+
+static bool is_conditional(uint8_t does) {
+    return (does >= SM_OP_IF_FALSE && does <= SM_OP_IF_NOT_NONE) || does == SM_OP_FOR;
+}
+
+static bool goes_on(uint8_t does) {
+    return does < SM_OP_FORWARD || is_conditional(does) || does == SM_OP_ASYNC_END || does == SM_OP_SEND;
+}
+
+static uint32_t target_of(const code_map *map, uint8_t does, uint32_t next, uint32_t argument) {
+    uint64_t target = NOWHERE;
+    if (does == SM_OP_FORWARD || does == SM_OP_SEND || is_conditional(does))
+        target = (uint64_t)next + argument;
+    else if ((does == SM_OP_BACKWARD || does == SM_OP_ASYNC_END) && argument <= next)
+        target = next - argument;
+    return target < map->units ? (uint32_t)target : NOWHERE;
+}
+
+static void decode(code_map *map, const uint8_t *bytes) {
+    uint32_t argument = 0, before = 0;
+    for (uint32_t at = 0; at < map->units;) {
+        unit *here = &map->unit[at];
+        argument = argument << 8 | bytes[2 * at + 1];
+        here->does = (uint8_t)sm_op_class_of(bytes[2 * at]);
+        here->not_taken = sm_op_is_not_taken(bytes[2 * at]);
+        here->handler = NOWHERE;
+        uint32_t next = at + 1;
+        for (; next < map->units && bytes[2 * next] == 0 && here->does != SM_OP_EXTENDED; next++)
+            map->unit[next] = (unit){.does = SM_OP_CACHE, .next = next + 1, .target = NOWHERE, .handler = NOWHERE};
+        here->next = next;
+        here->decides = sm_op_decides(bytes[2 * at]);
+        here->before = before;
+        if (here->does != SM_OP_EXTENDED)
+            before = at + 1;
+        here->target = target_of(map, here->does, next, argument);
+        if (here->does != SM_OP_EXTENDED)
+            argument = 0;
+        at = next;
+    }
+}
+
+static void count_entries(code_map *map) {
+    enter(map, 0, 2);
+    for (uint32_t at = 0; at < map->units; at = map->unit[at].next) {
+        const unit *here = &map->unit[at];
+        if (goes_on(here->does))
+            enter(map, here->next, 1);
+        if (here->target != NOWHERE && here->does != SM_OP_ASYNC_END)
+            enter(map, here->target, 1);
+    }
+}
+
+/* A number of the exception table: 6 bits a byte, the highest first. */
+static uint64_t read_number(const uint8_t *table, size_t size, size_t *at) {
+    uint64_t value = 0;
+    while (*at < size) {
+        uint8_t byte = table[(*at)++];
+        value = (value << 6 | (byte & 63u)) & UINT32_MAX;
+        if ((byte & 64u) == 0)
+            break;
+    }
+    return value;
+}
+
+static void find_handlers(code_map *map, const uint8_t *table, size_t size) {
+    for (size_t at = 0; at < size;) {
+        uint64_t start = read_number(table, size, &at), length = read_number(table, size, &at);
+        uint64_t handler = read_number(table, size, &at);
+        (void)read_number(table, size, &at); /* how deep the stack is */
+        if (handler >= map->units)
+            continue;
+        enter(map, (uint32_t)handler, 2);
+        for (uint64_t i = start; i < start + length && i < map->units && map->budget > 0; i++, map->budget--)
+            map->unit[i].handler = (uint32_t)handler;
+    }
+}
+
+/* Do instructions that only drop values lead up from here, to a line above, where more is dropped? */
+static bool drops_upwards(code_map *map, uint32_t at) {
+    int32_t line = map->location[at].line;
+    for (; at < map->units && map->unit[at].does == SM_OP_POP && map->budget > 0; map->budget--) {
+        if (map->location[at].line != line)
+            return map->location[at].line > 0 && map->location[at].line < line;
+        at = map->unit[at].next;
+    }
+    return false;
+}
+
+/* Is the first instruction of another line still part of the branch's statement? fell_on: no jump backward was taken.
+ */
+static bool same_statement(code_map *map, const sm_branch *branch, sm_way way, uint32_t at, bool fell_on) {
+    uint8_t does = map->unit[at].does;
+    int32_t line = map->location[at].line;
+    if (way == SM_FELL && (does == SM_OP_KEEP || does == SM_OP_STORE))
+        return true;
+    if (drops_upwards(map, at))
+        return true;
+    return fell_on && line < branch->from_line &&
+           (does == SM_OP_POP || does == SM_OP_QUIET || does == SM_OP_FORWARD || does == SM_OP_RETURN ||
+            (way == SM_FELL && branch->kind == SM_BRANCH_EXHAUSTED));
+}
+
+static int32_t leads_to(code_map *map, const sm_branch *branch, sm_way way) {
+    bool fell_on = true;
+    uint32_t at = branch->to[way] / 2;
+    for (; branch->from_line > 0 && at < map->units && map->budget > 0; map->budget--) {
+        const unit *here = &map->unit[at];
+        int32_t line = map->location[at].line;
+        if (here->does == SM_OP_CACHE || here->does == SM_OP_EXTENDED) {
+            at = here->next;
+            continue;
+        }
+        if (line > 0 && line != branch->from_line &&
+            !same_statement(map, branch, way, at, fell_on && line < branch->from_line))
+            return line;
+        bool raises = here->does == SM_OP_RAISE || here->does == SM_OP_RERAISE;
+        if (here->does == SM_OP_RETURN || (raises && here->handler == NOWHERE))
+            return map->first_line > 0 ? -map->first_line : 0;
+        if (is_conditional(here->does) || here->does == SM_OP_ASYNC_END)
+            return 0;
+        if (here->does == SM_OP_BACKWARD)
+            fell_on = false;
+        if (raises)
+            at = here->handler;
+        else if (here->does == SM_OP_FORWARD || here->does == SM_OP_BACKWARD || here->does == SM_OP_SEND)
+            at = here->target;
+        else
+            at = here->next;
+    }
+    return 0;
+}
+
+static int32_t find_tell(code_map *map, const sm_branch *branch, sm_way way, uint32_t start) {
+    uint32_t destination = branch->to[way] / 2, at = start;
+    bool arrived = false;
+    for (; branch->from_line > 0 && at < map->units && map->budget > 0; map->budget--) {
+        const unit *here = &map->unit[at];
+        int32_t line = map->location[at].line;
+        arrived = arrived || at == destination;
+        if (here->entries != 1 || (arrived && line <= 0))
+            return -1;
+        if (arrived && line != branch->from_line)
+            return here->does == SM_OP_LINELESS || here->does == SM_OP_ASYNC_END || at > INT32_MAX / 2
+                       ? -1
+                       : (int32_t)at * 2;
+        if (here->does == SM_OP_FORWARD)
+            at = here->target;
+        else if (here->does == SM_OP_QUIET || here->does == SM_OP_POP || here->does == SM_OP_KEEP ||
+                 here->does == SM_OP_LINELESS || here->does == SM_OP_EXTENDED)
+            at = here->next;
+        else
+            return -1;
+    }
+    return -1;
+}
+
+static uint8_t kind_of(uint8_t does) {
+    switch (does) {
+    case SM_OP_IF_FALSE:
+        return SM_BRANCH_FALSE;
+    case SM_OP_IF_TRUE:
+        return SM_BRANCH_TRUE;
+    case SM_OP_IF_NONE:
+        return SM_BRANCH_NONE;
+    case SM_OP_IF_NOT_NONE:
+        return SM_BRANCH_NOT_NONE;
+    case SM_OP_FOR:
+    case SM_OP_ASYNC_END:
+        return SM_BRANCH_EXHAUSTED;
+    default:
+        return SM_BRANCH_OTHER;
+    }
+}
+
+/* The unit that an async for has its next value at, of the one that its end is at (3.12, 3.13, where the instruction
+ * does not say): what is sent into the awaited next value leads there, and when it raises to the end. */
+static uint32_t async_source(code_map *map, uint32_t end) {
+    for (uint32_t at = 0; at < map->units && map->budget > 0; at = map->unit[at].next, map->budget--) {
+        if (map->unit[at].does == SM_OP_SEND && map->unit[at].handler == end)
+            return map->unit[at].target;
+    }
+    return NOWHERE;
+}
+
+/* Where the events say that the branch at this unit is and leads. false: it is none, or a jump to nowhere. */
+static bool place(code_map *map, uint32_t at, sm_branch *branch) {
+    const unit *here = &map->unit[at];
+    uint32_t source = at, fell = here->next, jumped = here->target;
+    uint32_t also[2] = {at, at};
+    bool silent = false, apart = SM_ONE_BRANCH_EVENT && here->does == SM_OP_ASYNC_END;
+    if (here->target == NOWHERE && !apart)
+        return false;
+    if (apart) {
+        source = async_source(map, at);
+        if (source >= map->units || at == 0)
+            return false;
+        also[0] = source;
+        jumped = here->next;
+        fell = map->unit[source].next;
+    } else if (here->does == SM_OP_ASYNC_END) {
+        source = also[0] = here->target;
+        if (map->unit[source].does != SM_OP_LINELESS)
+            source = map->unit[source].next;
+        jumped = here->next;
+        fell = source + 1;
+        silent = fell >= map->units || !map->unit[fell].not_taken;
+        also[1] = silent ? also[0] : fell;
+        fell++;
+    } else if (here->does == SM_OP_FOR) {
+        jumped += SM_FOR_SKIPS;
+        also[0] = also[1] = SM_ONE_BRANCH_EVENT ? source : jumped - 1;
+    } else if (!is_conditional(here->does)) {
+        return false;
+    } else if (!SM_ONE_BRANCH_EVENT) {
+        silent = fell >= map->units || !map->unit[fell].not_taken;
+        fell += !silent;
+    }
+    if (source >= map->units || fell >= map->units || jumped >= map->units)
+        return false;
+    *branch = (sm_branch){.offset = 2 * source,
+                          .also = {2 * also[0], 2 * also[1]},
+                          .to = {2 * fell, 2 * jumped},
+                          .tells = {-1, -1},
+                          .kind = kind_of(here->does),
+                          .silent = silent ? 1u << SM_FELL : 0,
+                          .apart = apart};
+    return true;
+}
+
+static bool contains(const sm_location *outer, const sm_location *inner) {
+    bool begins = outer->line < inner->line || (outer->line == inner->line && outer->column <= inner->column);
+    bool ends = outer->end_line > inner->end_line ||
+                (outer->end_line == inner->end_line && outer->end_column >= inner->end_column);
+    return begins && ends;
+}
+
+/* Where the compiler turned a jump around, it has the place of what it jumps over. The value that it decides by is
+ * made by the instruction before, whose place is the whole expression's; of a test for None only what is tested. */
+static void describe(code_map *map, uint32_t at, sm_branch *branch) {
+    const unit *here = &map->unit[at];
+    const sm_location *location = &map->location[branch->offset / 2];
+    branch->from_line = location->line;
+    if (here->before > 0 && is_conditional(here->does)) {
+        const sm_location *value = &map->location[here->before - 1];
+        bool misplaced = here->does == SM_OP_IF_NONE || here->does == SM_OP_IF_NOT_NONE;
+        misplaced = misplaced && !contains(location, value);
+        if (value->line > 0 && (misplaced || map->unit[here->before - 1].decides))
+            location = value;
+    }
+    branch->line = location->line;
+    branch->column = location->column;
+    branch->end_line = location->end_line;
+    branch->end_column = location->end_column;
+    for (sm_way way = SM_FELL; way <= SM_JUMPED; way++)
+        branch->to_line[way] = leads_to(map, branch, way);
+    if (SM_ONE_BRANCH_EVENT && !branch->apart) {
+        branch->tells[SM_FELL] = find_tell(map, branch, SM_FELL, here->next);
+        branch->tells[SM_JUMPED] = find_tell(map, branch, SM_JUMPED, here->target);
+    }
+}
+
+static int compare_branches(const void *left, const void *right) {
+    uint32_t a = ((const sm_branch *)left)->offset, b = ((const sm_branch *)right)->offset;
+    return (a > b) - (a < b);
+}
+
+static int compare_tells(const void *left, const void *right) {
+    int32_t a = ((const sm_tell *)left)->offset, b = ((const sm_tell *)right)->offset;
+    return (a > b) - (a < b);
+}
+
+/* One block of memory: the table, its branches, its tells, its map of units. NULL: out of memory. */
+static sm_branches *allocate(uint32_t branches, uint32_t units) {
+    size_t bytes = sizeof(sm_branches) + branches * (sizeof(sm_branch) + 2 * sizeof(sm_tell));
+    sm_branches *table = sm_malloc(bytes + units * sizeof(uint16_t));
+    if (table == NULL)
+        return NULL;
+    *table = (sm_branches){.units = units, .branches = (sm_branch *)(table + 1)};
+    table->tells = (sm_tell *)(table->branches + branches);
+    table->at = (uint16_t *)(table->tells + 2 * (size_t)branches);
+    memset(table->at, 0, units * sizeof(uint16_t));
+    return table;
+}
+
+/* The other offsets of its events, unless a branch is there. (Of the branches that have to be searched for they are not
+ * known: that takes a code object with 65 thousand others.) */
+static void note_also(sm_branches *table, uint32_t number) {
+    for (int i = 0; i < 2 && number + 1 < SM_SEARCH; i++) {
+        uint16_t *at = &table->at[table->branches[number].also[i] / 2];
+        if (*at == 0)
+            *at = (uint16_t)(number + 1);
+    }
+}
+
+static sm_branches *collect(code_map *map) {
+    uint32_t count = 0;
+    sm_branch branch;
+    for (uint32_t at = 0; at < map->units; at = map->unit[at].next)
+        count += place(map, at, &branch);
+    sm_branches *table = allocate(count, count != 0 ? map->units : 0);
+    if (table == NULL || count == 0)
+        return table;
+    for (uint32_t at = 0; at < map->units; at = map->unit[at].next)
+        if (place(map, at, &branch) && table->at[branch.offset / 2] == 0) {
+            describe(map, at, &branch);
+            table->branches[table->count++] = branch;
+            table->apart = table->apart || branch.apart;
+            table->at[branch.offset / 2] = 1;
+        }
+    qsort(table->branches, table->count, sizeof branch, compare_branches);
+    for (uint32_t i = 0; i < table->count; i++)
+        table->at[table->branches[i].offset / 2] = (uint16_t)(i + 1 < SM_SEARCH ? i + 1 : SM_SEARCH);
+    for (uint32_t i = 0; i < table->count; i++) {
+        note_also(table, i);
+        for (sm_way way = SM_FELL; way <= SM_JUMPED; way++)
+            if (table->branches[i].tells[way] >= 0)
+                table->tells[table->tells_count++] = (sm_tell){table->branches[i].tells[way], i, way};
+    }
+    qsort(table->tells, table->tells_count, sizeof *table->tells, compare_tells);
+    return table;
+}
+
+static sm_branches *map_and_collect(PyCodeObject *code, PyObject *bytes) {
+    size_t units = (size_t)PyBytes_GET_SIZE(bytes) / 2;
+    if (units == 0 || units > INT32_MAX / 4)
+        return allocate(0, 0);
+    code_map map = {
+        .units = (uint32_t)units, .first_line = code->co_firstlineno, .budget = 1000 + 64 * (uint64_t)units};
+    map.unit = sm_calloc(units, sizeof(unit));
+    map.location = sm_malloc(units * sizeof(sm_location));
+    sm_branches *table = NULL;
+    if (map.unit != NULL && map.location != NULL) {
+        decode(&map, (const uint8_t *)PyBytes_AS_STRING(bytes));
+        count_entries(&map);
+        find_handlers(&map, (const uint8_t *)PyBytes_AS_STRING(code->co_exceptiontable),
+                      (size_t)PyBytes_GET_SIZE(code->co_exceptiontable));
+        sm_locations((const uint8_t *)PyBytes_AS_STRING(code->co_linetable),
+                     (size_t)PyBytes_GET_SIZE(code->co_linetable), code->co_firstlineno, map.location, units);
+        table = collect(&map);
+    }
+    sm_free(map.unit);
+    sm_free(map.location);
+    return table;
+}
+
+sm_branches *sm_branches_new(PyCodeObject *code) {
+    if (!SM_HAS_MONITORING)
+        return allocate(0, 0);
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *bytes = sm_code_bytes(code);
+    sm_branches *table = NULL;
+    if (bytes == NULL)
+        PyErr_Clear();
+    else
+        table = map_and_collect(code, bytes);
+    Py_XDECREF(bytes);
+    PyErr_Restore(type, value, traceback);
+    return table;
+}
+
+void sm_branches_free(sm_branches *table) {
+    sm_free(table);
+}
+
+const sm_branch *sm_branches_search(const sm_branches *table, Py_ssize_t offset) {
+    if (offset < 0 || offset > UINT32_MAX)
+        return NULL;
+    sm_branch key = {.offset = (uint32_t)offset};
+    return bsearch(&key, table->branches, table->count, sizeof key, compare_branches);
+}
+
+const sm_tell *sm_branches_tell(const sm_branches *table, Py_ssize_t offset) {
+    uint32_t low = 0, high = table->tells_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (table->tells[middle].offset < offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < table->tells_count && table->tells[low].offset == offset ? &table->tells[low] : NULL;
+}

@@ -1,0 +1,246 @@
+/* What the probes cost, measured here and now.
+ *
+ * A measured segment runs from one callback's read of the clock to the next one's: it holds the end of the first
+ * callback, the interpreter's way out of and into callbacks, and the program's own work. All but the last would not be
+ * there without us. Its size depends on the interpreter, the source, the events asked for and the machine, so it is
+ * measured with exactly those: small loops that call an empty function, call a C function that does nothing, and resume
+ * a generator, bare and recorded as programs are. A turn's difference is the cost of a call.
+ *
+ * Where it falls. With every segment timed,
+ *
+ *     callee's segment + caller's segment - bare turn = inside + outside
+ *
+ * tells in which proportion it is the callee's and the caller's (native/estimate/estimate.c takes both out). How much
+ * of a bare turn the callee itself takes cannot be seen from outside; a share is assumed, which moves a few nanoseconds
+ * between caller and callee and leaves their sum right.
+ *
+ * What disturbs a run only makes it longer, and a run holds a few timed samples, more or fewer by chance; so of several
+ * runs the one at the lower quartile counts, not the shortest. Bare and recorded runs take turns, and all of it is
+ * done again until two results agree: their mean is taken, and their difference is the stated error. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/engine.h"
+
+#define RUNS 16
+#define WARM_UP 2
+#define TURNS 300
+#define MOST_CYCLES 6
+#define AGREE 0.03 /* of the cost; never claimed to be known better than that */
+#define SAMPLED_ROUNDS 9
+#define SAMPLED_REPEATS 5 /* of TURNS: a dozen samples */
+
+static const char program[] = "def f(): pass\n"
+                              "def g(r):\n"
+                              "    for _ in r: yield\n"
+                              "def calls(r, n):\n"
+                              "    for _ in r: f()\n"
+                              "def c_calls(r, n):\n"
+                              "    for _ in r: n()\n"
+                              "def resumes(r, n):\n"
+                              "    for _ in g(r): pass\n";
+
+static PyObject *nothing(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(args)) {
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef nothing_method = {"seismo_nothing", nothing, METH_NOARGS, NULL};
+
+typedef enum { BARE, RECORDED, TIMED } way; /* TIMED: recorded, and every segment timed */
+
+typedef struct {
+    const char *loop, *callee; /* callee NULL: the C function */
+    double share;              /* of a bare turn that is the callee's own */
+    sm_cost *cost;
+    const char *c_functions; /* the setting that it is recorded with */
+    double bare, recorded;   /* ticks a turn, as measured last */
+    double inside, outside;  /* what the callee's and the caller's segments have more than bare, when all are timed */
+    double found[MOST_CYCLES];
+    double error; /* relative */
+} experiment;
+
+static struct {
+    PyObject *names;   /* owned: the program's globals */
+    PyObject *turns;   /* owned: range(TURNS) */
+    PyObject *nothing; /* owned */
+} lab;
+
+static int open_lab(void) {
+    if (lab.nothing != NULL)
+        return 0;
+    PyObject *code = Py_CompileString(program, "<seismo calibration>", Py_file_input);
+    PyObject *names = code ? PyDict_New() : NULL;
+    PyObject *done = NULL;
+    if (names != NULL && PyDict_SetItemString(names, "__builtins__", PyEval_GetBuiltins()) == 0)
+        done = PyEval_EvalCode(code, names, names);
+    PyObject *turns = done ? PyObject_CallFunction((PyObject *)&PyRange_Type, "i", TURNS) : NULL;
+    PyObject *function = turns ? PyCFunction_New(&nothing_method, NULL) : NULL;
+    Py_XDECREF(code);
+    Py_XDECREF(done);
+    if (function == NULL) {
+        Py_XDECREF(names);
+        Py_XDECREF(turns);
+        return -1;
+    }
+    lab.names = names, lab.turns = turns, lab.nothing = function;
+    return 0;
+}
+
+static int by_size(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Runs a loop once; its ticks a turn, or -1 with an exception. */
+static double run(const experiment *what) {
+    PyObject *loop = PyDict_GetItemString(lab.names, what->loop); /* borrowed */
+    uint64_t before = sm_clock_read(&sm_engine.clock);
+    PyObject *result = PyObject_CallFunctionObjArgs(loop, lab.turns, lab.nothing, NULL);
+    uint64_t after = sm_clock_read(&sm_engine.clock);
+    if (result == NULL)
+        return -1.0;
+    Py_DECREF(result);
+    return (double)(after - before) / TURNS;
+}
+
+static sm_function *function_of(const char *name) {
+    if (name == NULL)
+        return sm_function_of_c(&nothing_method, lab.nothing);
+    PyObject *object = PyDict_GetItemString(lab.names, name); /* borrowed */
+    return sm_function_of_code((PyCodeObject *)PyFunction_GET_CODE(object), NULL);
+}
+
+/* What each of the runs says is left in its row of `of`, in order of size: ticks a turn; of the callee's segments; of
+ * the caller's. -1 with an exception. */
+static int run_often(const experiment *what, double of[3][RUNS]) {
+    const sm_function *function[2] = {function_of(what->callee), function_of(what->loop)};
+    for (int i = -WARM_UP; i < RUNS; i++) {
+        int at = i < 0 ? 0 : i;
+        double before[2][3] = {{0}}, after[2][3] = {{0}};
+        for (int k = 0; k < 2 && function[k] != NULL; k++)
+            sm_engine.recorder->timed(function[k], before[k]);
+        of[0][at] = run(what);
+        if (of[0][at] < 0)
+            return -1;
+        for (int k = 0; k < 2 && function[k] != NULL; k++) {
+            sm_engine.recorder->timed(function[k], after[k]);
+            of[1 + k][at] = (after[k][0] - before[k][0]) / TURNS;
+        }
+    }
+    for (int k = 0; k < 3; k++)
+        qsort(of[k], RUNS, sizeof *of[k], by_size);
+    return 0;
+}
+
+static int measure(experiment *what, way way) {
+    double of[3][RUNS] = {{0}};
+    if (run_often(what, of) < 0)
+        return -1;
+    *(way == BARE ? &what->bare : &what->recorded) = of[0][RUNS / 4];
+    if (way == TIMED) {
+        what->inside = fmax(0, of[1][RUNS / 4] - what->bare * what->share);
+        what->outside = fmax(0, of[2][RUNS / 4] - what->bare * (1 - what->share));
+    }
+    return 0;
+}
+
+static int measure_bare(experiment *all, int count) {
+    for (int i = 0; i < count; i++) {
+        if (measure(&all[i], BARE) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int measure_recorded(experiment *all, int count, way way) {
+    const char *c_functions = sm_engine.settings.c_functions, *now = NULL;
+    bool time_every = sm_engine.settings.time_every;
+    int status = 0;
+    sm_engine.settings.time_every = way == TIMED;
+    for (int i = 0; i < count && status == 0; i++) {
+        if (all[i].c_functions != now) {
+            (void)sm_engine_rehearse(false);
+            sm_engine.settings.c_functions = now = all[i].c_functions;
+            status = sm_engine_rehearse(true);
+        }
+        status = status == 0 ? measure(&all[i], way) : status;
+    }
+    (void)sm_engine_rehearse(false);
+    sm_engine.settings.c_functions = c_functions;
+    sm_engine.settings.time_every = time_every;
+    return status;
+}
+
+/* A sampled segment is measured longer than it would have been: it holds a part of the clock's read that the processor
+ * could not hide. By how much the samples of a loop's turn exceed the turn; the median of several rounds, since one
+ * disturbance weighs a lot among a dozen samples. Where caches are full it is more, which the estimate finds
+ * (reconcile). */
+static int find_sampled_extra(const experiment *what) {
+    double extra[SAMPLED_ROUNDS];
+    int count = 0, status = sm_engine_rehearse(true);
+    const sm_function *caller = function_of(what->loop), *callee = function_of(what->callee);
+    for (int round = 0; round < SAMPLED_ROUNDS && caller != NULL && callee != NULL && status == 0; round++) {
+        double before[2][3], after[2][3], turn = 0;
+        sm_engine.recorder->timed(caller, before[0]);
+        sm_engine.recorder->timed(callee, before[1]);
+        for (int i = 0; i < SAMPLED_REPEATS && status == 0; i++)
+            status = run(what) < 0 ? -1 : 0;
+        sm_engine.recorder->timed(caller, after[0]);
+        sm_engine.recorder->timed(callee, after[1]);
+        for (int i = 0; i < 2; i++)
+            turn += (after[i][1] - before[i][1]) / fmax(1, after[i][2] - before[i][2]);
+        if (after[0][2] > before[0][2] && after[1][2] > before[1][2])
+            extra[count++] = (turn - what->recorded) / 2;
+    }
+    (void)sm_engine_rehearse(false);
+    if (count > 0) {
+        qsort(extra, (size_t)count, sizeof *extra, by_size);
+        sm_engine.sampled_extra = (uint64_t)fmax(0, extra[count / 2] + 0.5);
+    }
+    return status;
+}
+
+/* A cycle more: do the results agree with earlier ones? */
+static bool agreed(experiment *what, int cycle, way way) {
+    what->found[cycle] = fmax(0, way == TIMED ? what->inside + what->outside : what->recorded - what->bare);
+    double best = INFINITY, sum = 0.0;
+    for (int i = 1; i <= cycle; i++) {
+        for (int k = 0; k < i; k++) {
+            double apart = fabs(what->found[i] - what->found[k]);
+            if (apart < best)
+                best = apart, sum = (what->found[i] + what->found[k]) / 2;
+        }
+    }
+    double inside = what->inside + what->outside > 0 ? what->inside / (what->inside + what->outside) : 0.5;
+    *what->cost = (sm_cost){sum * inside, sum * (1 - inside)};
+    what->error = sum > 0 && cycle > 0 ? best / sum : 0.0;
+    return cycle > 0 && what->error <= AGREE;
+}
+
+int sm_engine_calibrate(void) {
+    const char *c_functions = sm_engine.settings.c_functions;
+    experiment all[] = {
+        {.loop = "calls", .callee = "f", .share = 0.4, .cost = &sm_engine.python, .c_functions = c_functions},
+        {.loop = "resumes", .callee = "g", .share = 0.6, .cost = &sm_engine.resume, .c_functions = c_functions},
+        /* in "auto" its place would be switched off before it is measured */
+        {.loop = "c_calls", .callee = NULL, .share = 0.5, .cost = &sm_engine.c, .c_functions = "all"},
+    };
+    int count = strcmp(c_functions, "none") == 0 ? 2 : 3;
+    way way = sm_engine.settings.time_every ? TIMED : RECORDED;
+    sm_engine.sampled_extra = 0;
+    if (open_lab() < 0 || measure_bare(all, count) < 0 || measure_recorded(all, count, TIMED) < 0)
+        return -1;
+    bool done = false;
+    for (int cycle = 0; cycle < MOST_CYCLES && !done; cycle++) {
+        if (measure_bare(all, count) < 0 || measure_recorded(all, count, way) < 0)
+            return -1;
+        done = true;
+        for (int i = 0; i < count; i++)
+            done = agreed(&all[i], cycle, way) && done;
+    }
+    sm_engine.cost_error = AGREE;
+    for (int i = 0; i < count; i++)
+        sm_engine.cost_error = fmin(0.5, fmax(sm_engine.cost_error, all[i].error));
+    return way == TIMED ? 0 : find_sampled_extra(&all[0]);
+}

@@ -1,0 +1,253 @@
+/* The engine: one per process. It knows the threads, starts and stops one source and one recorder, and writes what the
+ * recorder kept. Sources hand it nothing on the way of an event: their callbacks are instantiated with a recorder's
+ * inline functions (module/wiring.c), and only what is rare comes here: a thread never seen, a stack that was
+ * exchanged, a flush.
+ *
+ * Ownership and threads: everything here is touched with the GIL held. An sm_thread belongs to its OS thread while that
+ * one runs Python; the flushing thread reads the others' records, which the GIL makes safe. Free-threaded builds and
+ * subinterpreters are refused at start. */
+#ifndef SM_ENGINE_ENGINE_H
+#define SM_ENGINE_ENGINE_H
+
+#include <Python.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "code/function.h"
+#include "compat/compat.h"
+#include "engine/output.h"
+
+/* How a frame or a C function is left. */
+typedef enum { SM_BY_RETURN, SM_BY_YIELD, SM_BY_EXCEPTION } sm_leaving;
+
+/* Per thread. The first fields are read at every event. */
+typedef struct sm_thread {
+    PyThreadState *tstate;  /* borrowed; &sm_no_tstate, or a copy, once it is being cleared */
+    sm_chunk *chunk;        /* the data stack chunk at the last event: another one means a look at the frames */
+    sm_chunk *chunk_before; /* the one below it */
+    uint32_t id;
+    uint32_t session; /* of which start this record's content is */
+    uint8_t nameless; /* more events at which to ask for its name */
+    bool main, ended;
+    bool cleared;                    /* the interpreter clears the state, or has: nothing tells of its end again */
+    bool late;                       /* and events have come meanwhile */
+    bool unreachable;                /* no thread-local pointer leads here any more: may be freed with the recording */
+    bool told;                       /* its times are part of those of its home */
+    bool saved;                      /* its row is in the file, as it will stay */
+    bool is_group, runs;             /* of a group: some thread of it has not ended yet */
+    uint32_t attached;               /* threads of the system whose sm_this_thread leads here */
+    uint64_t tstate_id;              /* these two are one state's alone, whatever its address */
+    PyInterpreterState *interpreter; /* borrowed, never followed */
+    struct sm_thread *home;          /* whose row and paths it has: its own, or those of the group it is folded into */
+    uint32_t folded;                 /* of a group: threads that were folded into it */
+    int64_t group_wall, group_cpu;   /* of a group: ticks and ns of those that have been told; cpu -1: unknown */
+    int64_t running_wall, running_cpu; /* while it is saved: of the others */
+    uint64_t running_rest;
+    pthread_t pthread;
+    clockid_t cpu_clock;
+    uint64_t native_id;
+    int64_t start_ns, end_ns; /* Unix time */
+    uint64_t start_ticks, end_ticks;
+    uint64_t rest_ticks;          /* in segments that were not timed always: what the sampled times must add up to */
+    int64_t cpu_start_ns, cpu_ns; /* -1: unknown */
+    /* The ticker's visits since the thread read the clock last, and what it saw the thread wait for then; it looks at
+     * the thread of the system with this number (0: at none). All atomic: the ticker counts, the thread takes. */
+    uint32_t visits, looks_lock, looks_other;
+    uint64_t looked_at;
+    size_t below;                   /* outermost frames that are no part of the recording */
+    const void *(*below_frames)[2]; /* owned: each one's frame and code; another stack (a greenlet's) has others */
+    char name[96];
+    char entry[96]; /* of those that are folded: what began it */
+    struct sm_thread *next, *next_free;
+    _Alignas(64) unsigned char recorder[]; /* the recorder's own state of this thread */
+} sm_thread;
+
+typedef struct { /* ticks a call, found by calibration (engine/calibrate.c) */
+    double inside, outside;
+} sm_cost;
+
+typedef struct {
+    const char *c_functions; /* "auto", "all", "none" */
+    const char *clock;       /* "auto", "tsc", "monotonic", "simulated" */
+    bool time_every;
+    bool opcodes; /* count instructions, too */
+    bool narrow;  /* where= leaves functions out: ask for no events of theirs */
+    bool only_c;  /* where= leaves all Python functions out */
+    uint64_t flush_ns;
+    uint64_t max_paths;
+    bool lines;        /* of lifetimes: which line made an object, not only its type */
+    uint64_t max_live; /* of lifetimes: objects that are kept track of at once; more are sampled */
+} sm_settings;
+
+typedef struct { /* a frame that was found running */
+    PyCodeObject *code;
+    PyObject *globals;
+    const void *frame; /* the interpreter's: see sm_tstate_frame */
+    int offset;        /* of the instruction it is at, in bytes; -1: before the first */
+} sm_walked_frame;
+
+#define SM_RECORDER_ROOM 320 /* bytes of a thread that every recorder's state fits into: one may follow another */
+
+/* What a recorder is to the engine. None of these is on the way of an event; all are called with the GIL. */
+typedef struct sm_recorder {
+    const char *name;
+    bool threadless;                            /* keeps nothing of a thread: poke, pause and go_on are given NULL */
+    void (*start)(const sm_settings *settings); /* a new recording: forget everything */
+    /* What it keeps of paths is its home's, if that is another. False: out of memory. */
+    bool (*thread_start)(sm_thread *thread);
+    void (*thread_end)(sm_thread *thread);
+    bool (*thread_again)(sm_thread *thread); /* after its end: finalizers run while its state is cleared */
+    /* These frames, outermost first, are the thread's path now; `below` of them are no part of the recording. True if
+     * they already were. */
+    bool (*settle)(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count);
+    void (*code_died)(sm_code_entry *entry); /* a code object that has a function goes away */
+    /* From the ticker's thread, without the GIL: the next event is to look at the clock. */
+    void (*poke)(sm_thread *thread);
+    void (*pause)(sm_thread *thread); /* before and */
+    void (*go_on)(sm_thread *thread); /* after work of ours that takes time on this thread */
+    void (*save)(sm_output *output);
+    void (*stop)(void);
+    void (*forget)(void);   /* frees everything: another recorder begins */
+    int (*calibrate)(void); /* instead of sm_engine_calibrate, or NULL */
+    /* A function's segments so far: ticks [0] of those timed always; ticks [1] and number [2] of the sampled, by
+     * whatever weights. */
+    void (*timed)(const sm_function *function, double sums[3]);
+    bool (*check)(void); /* consistency, for debug builds and tests */
+} sm_recorder;
+
+/* What a source is to the engine. */
+typedef struct sm_source {
+    const char *name;
+    /* NULL: can be used now; else why not (a plain sentence). */
+    const char *(*objection)(const sm_settings *settings);
+    int (*start)(const sm_settings *settings); /* -1 with an exception set */
+    void (*stop)(void);
+    void (*poll)(void); /* now and then, from any thread: look after what the interpreter does not tell. May be NULL. */
+    void (*begin_again)(void); /* a forked child records anew, under the same hook. May be NULL. */
+    bool python_only;          /* C functions are unseen, so that "auto" leaves them out */
+} sm_source;
+
+/* What records: a recorder and the source of its events. */
+typedef struct {
+    const sm_recorder *recorder; /* NULL: none */
+    const sm_source *source;
+} sm_pair;
+
+typedef struct {
+    bool running, forked; /* forked: a child that has not said yet how it goes on */
+    uint32_t session;
+    const sm_recorder *recorder;
+    const sm_source *source;
+    /* A second one beside them, with the same life and the same file: it starts after them and stops before them, its
+     * rows may refer to theirs. Threads are met, timed and walked for the main recorder only: it is threadless,
+     * and of the functions for threads nothing but poke, pause and go_on is called. */
+    sm_pair beside;
+    sm_settings settings;
+    sm_clock clock;
+    uint64_t threshold_ticks;        /* a segment that is longer is worth its clock reads */
+    sm_thread *threads;              /* newest first; of this and, while their threads live, of earlier sessions */
+    uint32_t thread_count;           /* rows of the recording */
+    uint32_t finished;               /* of these, threads that have ended and have rows of their own */
+    uint64_t next_flush;             /* ticks */
+    uint64_t flush_took, flush_most; /* ticks: the last flush; and how long until the next at most */
+    sm_output output;                /* the file; writer NULL: none */
+    bool same_frames;                /* a forked child: what its parent left out stays out */
+    bool from_here;                  /* the frames of the starting thread are no part of the recording */
+    char *meta, *host, *argv, *interpreter, *exit; /* owned */
+    int64_t start_ns, end_ns;
+    uint64_t start_ticks;
+    sm_cost python, c, resume;
+    double cost_error;
+    uint64_t sampled_extra;     /* ticks that a segment seems longer by when it is sampled */
+    uint64_t interpreters_gone; /* before the start: see compat/runtime.h */
+    uint64_t interpreters;      /* others since, of which nothing is recorded */
+    uint64_t walks;             /* times that a stack was walked */
+    uint64_t repaired, lost_memory, late_threads, hook_lost, sites_off, source_changes; /* losses */
+    bool cython_unseen; /* there are functions of Cython 3, of whose calls the source does not hear */
+} sm_engine_state;
+
+extern sm_engine_state sm_engine;
+extern PyThreadState sm_no_tstate;
+extern __thread sm_thread *sm_this_thread __attribute__((tls_model("initial-exec")));
+
+/* The thread of the event at hand, or NULL: ignore the event. entering: the running frame is not on the path yet. */
+sm_thread *sm_engine_settle(bool entering);
+
+static inline sm_thread *sm_event_thread(bool entering) {
+    sm_thread *thread = sm_this_thread;
+    if (SM_LIKELY(sm_tstate_chunk(thread->tstate) == thread->chunk))
+        return thread;
+    return sm_engine_settle(entering);
+}
+
+/* Asks once more for a name that was not to be had at the first event. code: what is about to run; self: its first
+ * argument, or NULL. */
+void sm_engine_name(sm_thread *thread, PyCodeObject *code, PyObject *self);
+
+/* Compares the path with the frames and repairs it; counts a repair. */
+void sm_engine_repair(sm_thread *thread, bool entering);
+
+/* From a recorder's slow path: flush and look after things when it is time. */
+void sm_engine_tick(sm_thread *thread);
+static inline bool sm_engine_due(uint64_t now) {
+    return SM_UNLIKELY(now >= sm_engine.next_flush);
+}
+
+/* Around work of ours that is no part of the program: the threadless recorders look away. */
+static inline void sm_engine_look_away(void) {
+    if (sm_engine.recorder != NULL && sm_engine.recorder->threadless)
+        sm_engine.recorder->pause(NULL);
+    if (sm_engine.beside.recorder != NULL)
+        sm_engine.beside.recorder->pause(NULL);
+}
+
+static inline void sm_engine_look_again(void) {
+    if (sm_engine.beside.recorder != NULL)
+        sm_engine.beside.recorder->go_on(NULL);
+    if (sm_engine.recorder != NULL && sm_engine.recorder->threadless)
+        sm_engine.recorder->go_on(NULL);
+}
+
+/* All of them do. thread: the running one; NULL if it has not been met. */
+static inline void sm_engine_pause(sm_thread *thread) {
+    if (thread != NULL && !sm_engine.recorder->threadless)
+        sm_engine.recorder->pause(thread);
+    sm_engine_look_away();
+}
+
+static inline void sm_engine_go_on(sm_thread *thread) {
+    sm_engine_look_again();
+    if (thread != NULL && !sm_engine.recorder->threadless)
+        sm_engine.recorder->go_on(thread);
+}
+
+int sm_engine_init(void); /* once per process; -1 with an exception */
+/* beside: NULL for none. If it cannot be started, nothing is. */
+int sm_engine_start(const sm_pair *main, const sm_pair *beside, const sm_settings *settings, bool calibrate,
+                    bool running, int fd, const char *meta);
+void sm_engine_stop(const char *exit);
+void sm_engine_flush(void);
+/* Writes all and the file's end, as if the process ended now in this way (an exec); "" takes it back, for one that
+ * goes on. */
+void sm_engine_ahead(const char *exit);
+PyObject *sm_engine_snapshot(void);
+/* An output of this recording; writer: taken over, also on failure. False: out of memory. */
+bool sm_engine_open(sm_output *output, sm_writer *writer, bool whole);
+/* Writes what changed (whole: everything) and flushes. last: the end of the recording, with the END chunk. */
+void sm_engine_save(sm_output *output, bool last);
+/* The same into the file, which may be written anew. */
+void sm_engine_write(sm_output *output, bool last);
+/* Ticks until the next flush, of which one took so many ticks; 0: none is wanted. */
+uint64_t sm_engine_interval(uint64_t took);
+int sm_engine_after_fork(int fd, const char *meta);
+
+/* calibrate.c: measures what the probes cost, with the clock, source, recorder and settings at hand. -1 with an
+ * exception. */
+int sm_engine_calibrate(void);
+/* For it: a recording that goes nowhere, on and off. */
+int sm_engine_rehearse(bool on);
+
+#endif

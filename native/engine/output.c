@@ -1,0 +1,150 @@
+#include "engine/output.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+
+static uint64_t put_text(sm_output *output, const char *text) {
+    return text == NULL ? 0 : sm_writer_string(output->writer, text, strlen(text));
+}
+
+bool sm_output_open(sm_output *output, sm_writer *writer, bool whole, const sm_about *about) {
+    memset(output, 0, sizeof *output);
+    if (writer == NULL)
+        return false;
+    output->writer = writer;
+    output->whole = whole;
+    if (about->meta != NULL)
+        sm_writer_meta(writer, about->meta, strlen(about->meta));
+    output->host = put_text(output, about->host);
+    output->argv = put_text(output, about->argv);
+    output->interpreter = put_text(output, about->interpreter);
+    output->clock = put_text(output, about->clock);
+    output->source = put_text(output, about->source);
+    return true;
+}
+
+void sm_output_close(sm_output *output) {
+    if (output->writer != NULL)
+        sm_writer_free(output->writer);
+    sm_free(output->functions);
+    memset(output, 0, sizeof *output);
+}
+
+sm_writer *sm_output_renew(const sm_output *output) {
+    return sm_writer_grown(output->writer) ? sm_writer_renew(output->writer) : NULL;
+}
+
+bool sm_output_take_place(sm_output *fresh, sm_output *output) {
+    bool done = fresh->lost == 0 && sm_writer_take_place(fresh->writer, output->writer);
+    if (!done) {
+        sm_output_close(fresh);
+        return false;
+    }
+    sm_output_close(output);
+    *output = *fresh;
+    memset(fresh, 0, sizeof *fresh);
+    return true;
+}
+
+static void write_function(sm_output *output, const sm_function *function, sm_output_function *known) {
+    if (known->number == 0) {
+        known->number = ++output->functions_count;
+        known->module = put_text(output, function->module);
+        known->qualname = put_text(output, function->qualname);
+        known->file = put_text(output, function->file);
+    }
+    known->flags = function->flags;
+    int64_t row[SM_MAX_COLUMNS] = {0};
+    row[SM_FUNCTIONS_ID] = known->number - 1;
+    row[SM_FUNCTIONS_KIND] = function->kind;
+    row[SM_FUNCTIONS_MODULE] = (int64_t)known->module;
+    row[SM_FUNCTIONS_QUALNAME] = (int64_t)known->qualname;
+    row[SM_FUNCTIONS_FILE] = (int64_t)known->file;
+    row[SM_FUNCTIONS_LINE] = function->line;
+    row[SM_FUNCTIONS_FLAGS] = function->flags;
+    uint64_t lost = sm_writer_lost(output->writer);
+    sm_writer_row(output->writer, SM_FUNCTIONS, row, NULL);
+    if (sm_writer_lost(output->writer) != lost)
+        known->flags = ~function->flags; /* not taken: to be written again */
+}
+
+uint32_t sm_output_function_number(sm_output *output, const sm_function *function) {
+    assert(output->writer != NULL && function->id < sm_functions_count());
+    if (function->id >= output->functions_size) {
+        uint32_t size = sm_functions_count() + 256;
+        sm_output_function *grown = sm_realloc(output->functions, size * sizeof *grown);
+        if (grown == NULL) {
+            output->lost++;
+            return UINT32_MAX;
+        }
+        memset(grown + output->functions_size, 0, (size - output->functions_size) * sizeof *grown);
+        output->functions = grown;
+        output->functions_size = size;
+    }
+    sm_output_function *known = &output->functions[function->id];
+    if (known->number == 0 || known->flags != function->flags)
+        write_function(output, function, known);
+    return known->number - 1;
+}
+
+void sm_output_loss(sm_output *output, const char *kind, uint64_t count, int64_t thread, const char *detail) {
+    assert(output->writer != NULL && kind != NULL && *kind != '\0' && detail != NULL);
+    uint32_t id = output->losses++; /* always the same order, so that a later flush replaces the row */
+    uint64_t bit = id < 64 ? (uint64_t)1 << id : 0;
+    if (count == 0 && (output->told & bit) == 0)
+        return;
+    output->told = count == 0 ? output->told & ~bit : output->told | bit; /* 0 takes it back */
+    int64_t row[SM_MAX_COLUMNS] = {0};
+    row[SM_LOSSES_ID] = id;
+    row[SM_LOSSES_KIND] = (int64_t)put_text(output, kind);
+    row[SM_LOSSES_COUNT] = (int64_t)count;
+    row[SM_LOSSES_THREAD] = thread;
+    row[SM_LOSSES_DETAIL] = (int64_t)put_text(output, detail);
+    sm_writer_row(output->writer, SM_LOSSES, row, NULL);
+}
+
+void sm_output_interpreters(sm_output *output, uint64_t count) {
+    sm_output_loss(output, "other-interpreters", count, -1,
+                   "interpreters besides the main one (subinterpreters, pools of them): what they ran is not recorded");
+}
+
+void sm_output_write_failed(sm_output *output) {
+    int error = sm_writer_error(output->writer);
+    char detail[128];
+    snprintf(detail, sizeof detail, "a write failed: %s", error != 0 ? strerror(error) : "");
+    sm_output_loss(output, "write-failed", error != 0, -1, detail);
+}
+
+void sm_output_unended(sm_output *output, uint64_t most_ns) {
+    char detail[32];
+    snprintf(detail, sizeof detail, "process %ld", (long)getpid());
+    sm_output_loss(output, "cut-short", most_ns, -1, detail);
+}
+
+static int64_t now_unix_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+void sm_output_process(sm_output *output, const sm_about *about) {
+    assert(output->writer != NULL && about != NULL);
+    int64_t row[SM_MAX_COLUMNS] = {0};
+    row[SM_PROCESSES_PID] = getpid();
+    row[SM_PROCESSES_PPID] = getppid();
+    row[SM_PROCESSES_HOST] = (int64_t)output->host;
+    row[SM_PROCESSES_ARGV] = (int64_t)output->argv;
+    row[SM_PROCESSES_INTERPRETER] = (int64_t)output->interpreter;
+    row[SM_PROCESSES_START_NS] = about->start_ns;
+    row[SM_PROCESSES_END_NS] = about->end_ns != 0 ? about->end_ns : now_unix_ns();
+    row[SM_PROCESSES_EXIT] = (int64_t)put_text(output, about->exit);
+    row[SM_PROCESSES_CLOCK] = (int64_t)output->clock;
+    row[SM_PROCESSES_WAITS] = (int64_t)put_text(output, about->waits);
+    row[SM_PROCESSES_SOURCE] = (int64_t)output->source;
+    sm_writer_row(output->writer, SM_PROCESSES, row, about->costs);
+}

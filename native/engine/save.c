@@ -1,0 +1,182 @@
+/* From the engine's state to the tables of a recording: what the recorder does not write itself. */
+#include <stdio.h>
+#include <string.h>
+
+#include "compat/runtime.h"
+#include "engine/threads.h"
+#include "engine/waits.h"
+
+static int64_t now_unix_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static sm_about about(void) {
+    return (sm_about){.meta = sm_engine.meta,
+                      .host = sm_engine.host,
+                      .argv = sm_engine.argv,
+                      .interpreter = sm_engine.interpreter,
+                      .source = sm_engine.source->name,
+                      .waits = sm_engine.recorder->threadless ? NULL : sm_waits_told(),
+                      .exit = sm_engine.exit,
+                      .start_ns = sm_engine.start_ns,
+                      .end_ns = sm_engine.running ? 0 : sm_engine.end_ns};
+}
+
+bool sm_engine_open(sm_output *output, sm_writer *writer, bool whole) {
+    static const char *const clocks[] = {"tsc", "monotonic", "simulated"};
+    char clock[256];
+    snprintf(clock, sizeof clock, "%s: %s", clocks[sm_engine.clock.kind], sm_engine.clock.reason);
+    sm_about of = about();
+    of.clock = clock;
+    return sm_output_open(output, writer, whole, &of);
+}
+
+static void write_process(sm_output *output) {
+    const sm_clock *clock = &sm_engine.clock;
+    double reals[SM_MAX_COLUMNS] = {0};
+    reals[SM_PROCESSES_PYTHON_INSIDE] = sm_clock_ns(clock, sm_engine.python.inside);
+    reals[SM_PROCESSES_PYTHON_OUTSIDE] = sm_clock_ns(clock, sm_engine.python.outside);
+    reals[SM_PROCESSES_C_INSIDE] = sm_clock_ns(clock, sm_engine.c.inside);
+    reals[SM_PROCESSES_C_OUTSIDE] = sm_clock_ns(clock, sm_engine.c.outside);
+    reals[SM_PROCESSES_RESUME_INSIDE] = sm_clock_ns(clock, sm_engine.resume.inside);
+    reals[SM_PROCESSES_RESUME_OUTSIDE] = sm_clock_ns(clock, sm_engine.resume.outside);
+    reals[SM_PROCESSES_CLOCK_NS] = sm_clock_ns(clock, clock->read_ticks);
+    reals[SM_PROCESSES_COST_ERROR] = sm_engine.cost_error;
+    sm_about of = about();
+    of.costs = reals;
+    sm_output_process(output, &of);
+}
+
+/* A thread's processor time so far; once it has ended, or cannot be asked, what was known of it last. */
+static void look_at_cpu(sm_thread *thread) {
+    int64_t used = thread->ended || !sm_engine.running ? -1 : sm_thread_cpu_ns(thread);
+    if (used >= 0 && thread->cpu_start_ns >= 0)
+        thread->cpu_ns = used - thread->cpu_start_ns;
+}
+
+static void write_thread(sm_output *output, const sm_thread *thread, uint64_t now, int64_t now_ns) {
+    char text[sizeof thread->name + sizeof thread->entry + 4];
+    const char *name = thread->is_group ? sm_group_name(thread, text, sizeof text) : thread->name;
+    uint64_t end = thread->end_ns ? thread->end_ticks : now, ticks = end - thread->start_ticks;
+    int64_t row[SM_MAX_COLUMNS] = {0};
+    row[SM_THREADS_ID] = thread->id;
+    row[SM_THREADS_NATIVE_ID] = (int64_t)thread->native_id;
+    row[SM_THREADS_NAME] = (int64_t)sm_writer_string(output->writer, name, strlen(name));
+    row[SM_THREADS_START_NS] = thread->start_ns;
+    row[SM_THREADS_END_NS] = thread->end_ns && !thread->runs ? thread->end_ns : now_ns;
+    row[SM_THREADS_CPU_NS] = thread->cpu_ns;
+    if (thread->is_group) {
+        ticks = (uint64_t)(thread->group_wall + thread->running_wall);
+        row[SM_THREADS_CPU_NS] = thread->group_cpu < 0 ? -1 : thread->group_cpu + thread->running_cpu;
+        row[SM_THREADS_FOLDED] = thread->folded;
+    }
+    row[SM_THREADS_WALL_NS] = (int64_t)sm_clock_ns(&sm_engine.clock, (double)ticks);
+    row[SM_THREADS_MAIN] = thread->main;
+    row[SM_THREADS_REST_NS] =
+        (int64_t)sm_clock_ns(&sm_engine.clock, (double)(thread->rest_ticks + thread->running_rest));
+    sm_writer_row(output->writer, SM_THREADS, row, NULL);
+}
+
+/* Returns how many threads have been folded. */
+static uint64_t write_threads(sm_output *output, uint64_t now, int64_t now_ns) {
+    uint64_t folded = 0;
+    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
+        if (thread->session == sm_engine.session)
+            look_at_cpu(thread);
+    }
+    sm_threads_sum(now);
+    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
+        if (thread->session != sm_engine.session || thread->home != thread || thread->id == UINT32_MAX)
+            continue;
+        folded += thread->folded;
+        bool final = thread->ended && !thread->is_group && !thread->late;
+        if (final && thread->saved && !sm_output_all(output))
+            continue; /* there are many of these, and it is written again and again */
+        write_thread(output, thread, now, now_ns);
+        if (!output->whole)
+            thread->saved = final;
+    }
+    return folded;
+}
+
+/* How long events may go unwritten from now on; 0: for ever. A flush may take 2 % of the time: with a large tree they
+ * become rarer by themselves. */
+uint64_t sm_engine_interval(uint64_t took) {
+    uint64_t interval = (uint64_t)((double)sm_engine.settings.flush_ns / sm_engine.clock.ns_per_tick);
+    return interval != 0 && interval < took * 50 ? took * 50 : interval;
+}
+
+/* The last rows of a save, when most of its work is done: what remains takes no longer than what has been done. */
+static void write_unended(sm_output *output, bool last, uint64_t began) {
+    uint64_t took = 2 * (sm_clock_read(&sm_engine.clock) - began);
+    uint64_t most = sm_engine_interval(took > sm_engine.flush_took ? took : sm_engine.flush_took);
+    sm_engine.flush_took = took;
+    sm_engine.flush_most = most;
+    sm_output_unended(output, last ? 0 : most == 0 ? INT64_MAX : (uint64_t)sm_clock_ns(&sm_engine.clock, (double)most));
+}
+
+void sm_engine_save(sm_output *output, bool last) {
+    int64_t now_ns = now_unix_ns();
+    uint64_t now = sm_clock_read(&sm_engine.clock);
+    sm_clock_anchor(&sm_engine.clock);
+    output->losses = 0;
+    write_process(output);
+    uint64_t folded = write_threads(output, now, now_ns);
+    sm_engine.recorder->save(output);
+    if (sm_engine.beside.recorder != NULL)
+        sm_engine.beside.recorder->save(output); /* after: its rows refer to those of the main recorder */
+    sm_output_loss(output, "repaired", sm_engine.repaired, -1,
+                   "times that a path did not match the interpreter's frames and was set right");
+    sm_output_loss(output, "late-thread", sm_engine.late_threads, -1,
+                   "threads found only after they had begun; their first events are missing");
+    char detail[160];
+    snprintf(detail, sizeof detail, "threads that began after %d had ended, counted together by name and entry",
+             SM_THREADS_APART);
+    sm_output_loss(output, "threads-folded", folded, -1, detail);
+    sm_output_loss(output, "hook-lost", sm_engine.hook_lost, -1,
+                   "the program or another tool took the hook away; what came after is missing");
+    sm_output_loss(
+        output, "source-changed", sm_engine.source_changes, -1,
+        "deep recursion: from there on the profile function was used, whose cost is not taken out of the times");
+    if (sm_engine.running)
+        sm_engine.interpreters = sm_interpreters_made() - sm_engine.interpreters_gone;
+    sm_output_interpreters(output, sm_engine.interpreters);
+    sm_output_loss(output, "cython-unseen", sm_engine.cython_unseen, -1,
+                   "the profile function does not report calls of Cython 3's functions: their time is their callers'");
+    sm_output_loss(output, "out-of-memory", sm_engine.lost_memory + output->lost, -1,
+                   "events or rows dropped for want of memory");
+    sm_output_loss(output, "clock-drift", sm_engine.clock.drifts, -1,
+                   "times that the processor's counter ran off the monotonic clock by more than 1 in 1,000");
+    sm_output_write_failed(output);
+    write_unended(output, last, now);
+    if (last)
+        sm_writer_finish(output->writer);
+    else
+        sm_writer_flush(output->writer);
+}
+
+static bool save_anew(sm_output *output, bool last) {
+    sm_output fresh;
+    sm_writer *writer = sm_output_renew(output);
+    if (writer == NULL)
+        return false;
+    bool open = sm_engine_open(&fresh, writer, false);
+    if (open) {
+        fresh.anew = true;
+        sm_engine_save(&fresh, last);
+        fresh.anew = false;
+        if (sm_output_take_place(&fresh, output))
+            return true;
+    }
+    output->anew = open; /* what the recorders took for written is not in this file */
+    return false;
+}
+
+void sm_engine_write(sm_output *output, bool last) {
+    if (save_anew(output, last))
+        return;
+    sm_engine_save(output, last);
+    output->anew = false;
+}

@@ -1,0 +1,459 @@
+/* Threads and their stacks: all that is not on the way of an event.
+ *
+ * A thread is met at its first event: its record hangs on thread-local storage, and a capsule in the interpreter's dict
+ * of the thread tells of its end. The frames that are already on its stack are walked once and become its path.
+ *
+ * Afterwards one comparison an event holds the path against reality: the interpreter keeps a thread's frames in *data
+ * stack chunks*, and greenlet exchanges them when it switches stacks. Another chunk than last time is either the
+ * neighbour (the stack grew or shrank: nothing to do) or another stack: then the frames are walked and the recorder
+ * compares its path with them. A switch is thus found at its first event, whatever made it, and costs nobody else
+ * anything. Greenlets that run at the same path need no repair at all, since the recorder keeps no state of a frame. */
+#include <assert.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "compat/frame.h"
+#include "engine/threads.h"
+
+#define NO_CHUNK ((sm_chunk *)1) /* equals no chunk: the next event settles */
+#define CAPSULE "seismo.thread"
+
+PyThreadState sm_no_tstate; /* stands in for one that is gone: its chunk is NULL, never NO_CHUNK */
+
+static sm_thread nobody = {.tstate = &sm_no_tstate, .chunk = NO_CHUNK};
+
+__thread sm_thread *sm_this_thread __attribute__((tls_model("initial-exec"))) = &nobody;
+
+static int64_t unix_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int64_t sm_thread_cpu_ns(const sm_thread *thread) {
+    struct timespec used;
+    if (thread->ended || clock_gettime(thread->cpu_clock, &used) != 0)
+        return -1;
+    return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
+}
+
+/* Up to where the thread's times go, for now: it has ended, or is about to. */
+static void note_end(sm_thread *thread) {
+    if (pthread_equal(thread->pthread, pthread_self())) {
+        int64_t cpu = sm_thread_cpu_ns(thread);
+        if (cpu >= 0 && thread->cpu_start_ns >= 0)
+            thread->cpu_ns = cpu - thread->cpu_start_ns;
+    }
+    thread->end_ticks = sm_clock_read(&sm_engine.clock);
+    thread->end_ns = unix_ns();
+}
+
+/* Last words of a thread. Idempotent. */
+static void end_thread(sm_thread *thread) {
+    if (thread->ended)
+        return;
+    if (sm_engine.running && thread->session == sm_engine.session) {
+        note_end(thread);
+        sm_engine.recorder->thread_end(thread);
+        if (thread->home != thread)
+            sm_thread_tell(thread);
+        else
+            sm_engine.finished++;
+    }
+    thread->ended = true;
+    __atomic_store_n(&thread->looked_at, 0, __ATOMIC_RELAXED);
+}
+
+/* ---- records, and whose they are ---- */
+
+/* A thread of the system. Its record is found by sm_this_thread, and by this in what the system calls when it ends. */
+typedef struct holder {
+    struct holder *next;
+    sm_thread *thread;
+} holder;
+
+static pthread_key_t holders;
+static holder *left;         /* atomic: of threads of the system that have ended */
+static sm_thread *free_list; /* records that may be another thread's; they stay in sm_engine.threads, which the ticker
+                                walks at any time */
+
+static void thread_of_system_ended(void *mine) { /* on it; without the GIL, and after its states are gone */
+    holder *ended = mine;
+    ended->next = __atomic_load_n(&left, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&left, &ended->next, ended, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        ;
+}
+
+int sm_threads_init(void) {
+    if (pthread_key_create(&holders, thread_of_system_ended) == 0)
+        return 0;
+    PyErr_SetString(PyExc_RuntimeError, "the system gives no storage for threads");
+    return -1;
+}
+
+/* Nothing leads to this record any more. One that holds paths of its own stays with the recording. */
+static void retire(sm_thread *thread) {
+    thread->unreachable = true;
+    if (!thread->told && thread->session == sm_engine.session)
+        return;
+    __atomic_store_n(&thread->session, 0, __ATOMIC_RELAXED);
+    thread->next_free = free_list;
+    free_list = thread;
+}
+
+static void detach(holder *mine) {
+    sm_thread *thread = mine->thread;
+    mine->thread = NULL;
+    if (thread == NULL || --thread->attached > 0 || !thread->cleared)
+        return;
+    thread->tstate = &sm_no_tstate;
+    retire(thread);
+}
+
+static bool attach(sm_thread *thread) {
+    holder *mine = pthread_getspecific(holders);
+    if (mine == NULL) {
+        mine = sm_calloc(1, sizeof *mine);
+        if (mine == NULL || pthread_setspecific(holders, mine) != 0) {
+            sm_free(mine);
+            return false;
+        }
+    }
+    if (mine->thread != thread) {
+        detach(mine);
+        mine->thread = thread;
+        thread->attached++;
+    }
+    sm_this_thread = thread;
+    return true;
+}
+
+static void look_for_left(void) {
+    for (holder *ended = __atomic_exchange_n(&left, NULL, __ATOMIC_ACQUIRE), *next; ended != NULL; ended = next) {
+        next = ended->next;
+        detach(ended);
+        sm_free(ended);
+    }
+}
+
+sm_thread *sm_thread_new_record(void) {
+    look_for_left();
+    sm_thread *thread = free_list;
+    if (thread != NULL) {
+        free_list = thread->next_free;
+        sm_free(thread->below_frames);
+        memset(thread, 0, offsetof(sm_thread, next));
+        return thread; /* what is its recorder's is the recorder's to clear */
+    }
+    thread = sm_aligned(64, sizeof *thread + SM_RECORDER_ROOM);
+    if (thread == NULL)
+        return NULL;
+    memset(thread, 0, sizeof *thread + SM_RECORDER_ROOM);
+    thread->next = sm_engine.threads;
+    __atomic_store_n(&sm_engine.threads, thread, __ATOMIC_RELEASE); /* the ticker may be on its way through */
+    return thread;
+}
+
+/* The interpreter clears the thread's state: on the thread itself, or on another at exit and after a fork. Finalizers
+ * may run on it still, of what is in its context. */
+static void thread_gone(PyObject *capsule) {
+    sm_thread *thread = PyCapsule_GetPointer(capsule, CAPSULE);
+    if (thread == NULL) {
+        PyErr_Clear();
+        return;
+    }
+    end_thread(thread);
+    thread->cleared = true;
+    thread->tstate = &sm_no_tstate;
+    thread->chunk = NO_CHUNK;
+    if (thread->attached == 0)
+        retire(thread);
+}
+
+#define MAX_WALK 100000 /* frames; a deeper stack is cut at its root and the path with it */
+
+/* These frames are no part of the recording. */
+static void leave_below(sm_thread *thread, const sm_walked_frame *frames, size_t count) {
+    sm_free(thread->below_frames);
+    thread->below_frames = count > 0 ? sm_malloc(count * sizeof *thread->below_frames) : NULL;
+    thread->below = thread->below_frames ? count : 0;
+    if (thread->below < count)
+        sm_engine.lost_memory++;
+    for (size_t i = 0; i < thread->below; i++)
+        thread->below_frames[i][0] = frames[i].frame, thread->below_frames[i][1] = frames[i].code;
+}
+
+/* A frame may have the address of one that was left: then it most likely runs other code. */
+static bool is_below(const sm_walked_frame *frame, const sm_thread *thread, size_t place) {
+    return frame->frame == thread->below_frames[place][0] && frame->code == thread->below_frames[place][1];
+}
+
+/* Walks the frames of the running thread and hands them to the recorder, outermost first. */
+static bool walk(sm_thread *thread, bool entering, bool first) {
+    size_t count = 0, size = 0;
+    sm_engine.walks++;
+    sm_walked_frame *frames = NULL;
+    PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
+    if (entering && frame != NULL)
+        Py_SETREF(frame, PyFrame_GetBack(frame));
+    bool same = true, whole = true;
+    while (frame != NULL && count < MAX_WALK) {
+        if (count == size) {
+            size = size ? size * 2 : 64;
+            sm_walked_frame *more = sm_realloc(frames, size * sizeof *frames);
+            if (more == NULL) {
+                whole = false;
+                break;
+            }
+            frames = more;
+        }
+        frames[count++] = (sm_walked_frame){PyFrame_GetCode(frame), PyFrame_GetGlobals(frame), sm_frame_behind(frame),
+                                            PyFrame_GetLasti(frame)};
+        Py_SETREF(frame, PyFrame_GetBack(frame));
+    }
+    Py_XDECREF(frame);
+    for (size_t i = 0; i < count / 2; i++) { /* outermost first */
+        sm_walked_frame inner = frames[i];
+        frames[i] = frames[count - 1 - i];
+        frames[count - 1 - i] = inner;
+    }
+    if (first && !sm_engine.same_frames)
+        leave_below(thread, frames, sm_engine.from_here ? count : 0);
+    size_t below = 0;
+    while (below < count && below < thread->below && is_below(&frames[below], thread, below))
+        below++;
+    if (below > 0)
+        thread->below = below; /* the others have been left; what is called in their place belongs to the recording */
+    if (whole)
+        same = sm_engine.recorder->settle(thread, frames, below, count);
+    else
+        sm_engine.lost_memory++;
+    for (size_t i = 0; i < count; i++) {
+        Py_DECREF(frames[i].code);
+        Py_XDECREF(frames[i].globals);
+    }
+    sm_free(frames);
+    return same;
+}
+
+static void note_chunk(sm_thread *thread) {
+    thread->chunk = sm_tstate_chunk(thread->tstate);
+    thread->chunk_before = thread->chunk ? thread->chunk->previous : NULL;
+}
+
+#define NAMELESS 3 /* events at which a name is asked for once more */
+
+/* A thread that begins where threads are folded shares a row, and paths. */
+static void find_home(sm_thread *thread) {
+    bool folds = sm_thread_folds() && !thread->main && !thread->ended;
+    if (thread->name[0] == '\0' || folds) {
+        sm_thread_find_name(thread, folds, NULL, NULL);
+        thread->nameless = thread->name[0] ? 0 : NAMELESS;
+    }
+    thread->home = thread;
+    thread->told = thread->saved = false;
+    if (!folds || !sm_thread_fold(thread))
+        thread->id = sm_engine.thread_count++;
+}
+
+/* Makes the record belong to the recording that runs now. */
+static bool begin_thread(sm_thread *thread, bool entering) {
+    thread->start_ns = unix_ns();
+    thread->start_ticks = sm_clock_read(&sm_engine.clock);
+    thread->end_ns = 0;
+    thread->rest_ticks = 0;
+    thread->cpu_start_ns = sm_thread_cpu_ns(thread);
+    thread->cpu_ns = -1;
+    find_home(thread);
+    __atomic_store_n(&thread->session, sm_engine.session, __ATOMIC_RELAXED);
+    if (!sm_engine.recorder->thread_start(thread)) {
+        sm_engine.lost_memory++;
+        __atomic_store_n(&thread->session, 0, __ATOMIC_RELAXED); /* tried again at its next event */
+        if (thread->home != thread)
+            sm_thread_unfold(thread);
+        return false;
+    }
+    walk(thread, entering, true);
+    note_chunk(thread);
+    if (thread->ended) /* and is only being cleared now */
+        note_end(thread);
+    return true;
+}
+
+static bool is_of(const sm_thread *thread, const PyThreadState *tstate) {
+    return thread->tstate_id == sm_tstate_id(tstate) && thread->interpreter == sm_tstate_interpreter(tstate);
+}
+
+/* The record of a state that another thread of the system has used so far. */
+static sm_thread *known_thread(const PyThreadState *tstate) {
+    PyObject *capsule = tstate->dict ? PyDict_GetItemString(tstate->dict, CAPSULE) : NULL; /* borrowed */
+    sm_thread *thread = capsule ? PyCapsule_GetPointer(capsule, CAPSULE) : NULL;
+    PyErr_Clear();
+    return thread != NULL && is_of(thread, tstate) ? thread : NULL;
+}
+
+static sm_thread *new_thread(PyThreadState *tstate) {
+    PyObject *dict = PyThreadState_GetDict(); /* borrowed */
+    sm_thread *thread = dict != NULL ? sm_thread_new_record() : NULL;
+    if (thread == NULL)
+        return NULL;
+    thread->tstate = tstate;
+    thread->tstate_id = sm_tstate_id(tstate);
+    thread->interpreter = sm_tstate_interpreter(tstate);
+    thread->home = thread;
+    thread->chunk = NO_CHUNK;
+    thread->pthread = pthread_self();
+    thread->native_id = (uint64_t)syscall(SYS_gettid);
+    thread->main = thread->native_id == (uint64_t)getpid();
+    pthread_getcpuclockid(thread->pthread, &thread->cpu_clock);
+    PyObject *capsule = PyCapsule_New(thread, CAPSULE, thread_gone);
+    if (capsule == NULL) { /* nobody knows of the record */
+        thread->ended = thread->cleared = true;
+        retire(thread);
+        return NULL;
+    }
+    bool kept = PyDict_SetItemString(dict, CAPSULE, capsule) == 0;
+    Py_DECREF(capsule); /* not kept: its destructor has let go of the record */
+    return kept ? thread : NULL;
+}
+
+/* An event while the interpreter clears the thread's state: each settles anew, since nothing tells which is the last,
+ * and the state may be gone after it. What the recorders ask of the state is in a copy until then. */
+static sm_thread *settle_late(sm_thread *thread, const PyThreadState *tstate, bool entering) {
+    static __thread PyThreadState copy __attribute__((tls_model("initial-exec")));
+    if (!thread->late && !sm_engine.recorder->thread_again(thread)) {
+        sm_engine.lost_memory++;
+        return NULL;
+    }
+    copy = *tstate;
+    thread->tstate = &copy;
+    sm_chunk *chunk = sm_tstate_chunk(&copy);
+    if (!thread->late || chunk != thread->chunk_before) {
+        sm_engine.recorder->pause(thread);
+        walk(thread, entering, false);
+        sm_engine.recorder->go_on(thread);
+    }
+    thread->late = true;
+    thread->chunk_before = chunk;
+    thread->chunk = NO_CHUNK;
+    note_end(thread);
+    if (thread->home != thread)
+        sm_thread_tell(thread);
+    return thread;
+}
+
+static sm_thread *settle(bool entering) {
+    PyThreadState *tstate = PyThreadState_Get();
+    sm_thread *thread = sm_this_thread;
+    if (!is_of(thread, tstate)) { /* a new thread, or one that has got a new state */
+        thread = known_thread(tstate);
+        if (thread == NULL)
+            thread = new_thread(tstate);
+        if (thread == NULL || !attach(thread)) {
+            sm_engine.lost_memory++;
+            return NULL;
+        }
+    }
+    if (thread->session != sm_engine.session)
+        return begin_thread(thread, entering) ? thread : NULL;
+    if (thread->cleared)
+        return settle_late(thread, tstate, entering);
+    sm_chunk *chunk = sm_tstate_chunk(tstate);
+    bool grown = chunk != NULL && thread->chunk != NULL && chunk->previous == thread->chunk;
+    bool shrunk = chunk == thread->chunk_before;
+    if (!(grown || shrunk) || chunk == NULL) {
+        sm_engine.recorder->pause(thread);
+        walk(thread, entering, false); /* another stack: no repair, a switch is no fault */
+        sm_engine.recorder->go_on(thread);
+    }
+    note_chunk(thread);
+    return thread;
+}
+
+sm_thread *sm_engine_settle(bool entering) {
+    if (!sm_engine.running || sm_engine.forked || sm_is_finalizing())
+        return NULL;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    sm_engine_look_away();
+    sm_thread *thread = settle(entering);
+    sm_engine_look_again();
+    PyErr_Restore(type, value, traceback);
+    return thread;
+}
+
+/* One that was folded before its name was known has no paths yet: it goes where it belongs. */
+static void find_group(sm_thread *thread) {
+    sm_thread *before = thread->home;
+    if (!sm_thread_fold(thread))
+        return;
+    before->folded--;
+    if (!sm_engine.recorder->thread_start(thread)) {
+        sm_engine.lost_memory++;
+        __atomic_store_n(&thread->session, 0, __ATOMIC_RELAXED);
+    }
+}
+
+void sm_engine_name(sm_thread *thread, PyCodeObject *code, PyObject *self) {
+    assert(thread == sm_this_thread && thread->nameless > 0);
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    bool first = thread->nameless-- == NAMELESS, folded = thread->home != thread;
+    sm_engine_look_away();
+    sm_thread_find_name(thread, folded && first, code, self);
+    sm_engine_look_again();
+    if (thread->name[0] != '\0')
+        thread->nameless = 0;
+    if (folded && first)
+        find_group(thread);
+    PyErr_Restore(type, value, traceback);
+}
+
+void sm_engine_repair(sm_thread *thread, bool entering) {
+    assert(thread == sm_this_thread && PyGILState_Check());
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    sm_engine_pause(thread);
+    if (!walk(thread, entering, false))
+        sm_engine.repaired++;
+    sm_engine_go_on(thread);
+    PyErr_Restore(type, value, traceback);
+}
+
+/* All records belong to no recording any more: each thread settles anew at its first event of the next one. */
+void sm_threads_forget(void) {
+    look_for_left();
+    free_list = NULL;
+    for (sm_thread **link = &sm_engine.threads; *link != NULL;) {
+        sm_thread *thread = *link;
+        thread->chunk = NO_CHUNK;
+        if (thread->unreachable) {
+            *link = thread->next;
+            sm_free(thread->below_frames);
+            free(thread);
+        } else {
+            thread->home = thread; /* groups go, too */
+            link = &thread->next;
+        }
+    }
+    sm_groups_forget();
+    sm_engine.thread_count = sm_engine.finished = 0;
+}
+
+void sm_threads_forked(void) {
+    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
+        if (thread == sm_this_thread) {
+            thread->pthread = pthread_self();
+            thread->native_id = (uint64_t)getpid();
+            pthread_getcpuclockid(thread->pthread, &thread->cpu_clock);
+            continue;
+        }
+        thread->ended = true;
+        thread->looked_at = 0;
+        thread->attached = 0;
+        thread->unreachable = thread->unreachable || thread->cleared;
+    }
+}

@@ -1,0 +1,33 @@
+/* What the engine's own files need of threads*.c. */
+#ifndef SM_ENGINE_THREADS_H
+#define SM_ENGINE_THREADS_H
+
+#include "engine/engine.h"
+
+#define SM_THREADS_APART 1000 /* that have ended and keep a row and a tree of their own: see threads_fold.c */
+
+/* threads.c */
+int sm_threads_init(void);                         /* once per process; -1 with an exception */
+int64_t sm_thread_cpu_ns(const sm_thread *thread); /* -1: unknown */
+void sm_threads_forget(void);
+void sm_threads_forked(void);          /* in the child: the running one alone is there */
+sm_thread *sm_thread_new_record(void); /* zeroed but for its place in the list, and in the list. NULL: no memory */
+
+/* threads_name.c */
+/* What threading calls the running thread, if it knows it: its name, and what began it if `entry`. code, self: of the
+ * frame that is about to run, or NULL. */
+void sm_thread_find_name(sm_thread *thread, bool entry, PyCodeObject *code, PyObject *self);
+/* "Thread-7 (work)" to "Thread-* (work)". room: of both. */
+void sm_thread_pattern(char *pattern, const char *name, size_t room);
+
+/* threads_fold.c */
+bool sm_thread_folds(void); /* is a thread that begins now folded? */
+/* Makes the group of the thread's name and entry its home. False: out of memory, it stays what it is. */
+bool sm_thread_fold(sm_thread *thread);
+void sm_thread_unfold(sm_thread *thread);
+void sm_thread_tell(sm_thread *thread); /* its times to its group, as far as they were not told before */
+void sm_threads_sum(uint64_t now);      /* the running_ fields of all groups; numbers them */
+const char *sm_group_name(const sm_thread *group, char *text, size_t room);
+void sm_groups_forget(void);
+
+#endif

@@ -1,0 +1,141 @@
+/* Threads by the ten thousand: a server may make one for each request, and run for weeks. So once SM_THREADS_APART
+ * threads have ended, each with a row and a tree of its own, those that begin share these with others of their kind:
+ * they are *folded* into the group of their name, numbers left out ("Thread-* (work)"), and of what began them.
+ *
+ * A group is a record like a thread's, without a thread. The others' `home` leads to it: their paths are made in its
+ * tree, and are the same nodes for all of them, which the GIL allows. So nothing has to be moved when one of them ends,
+ * no row of a recording is ever taken back, every count is exact, and the group's times are the sums of theirs. Why not
+ * fold when a thread ends? Its rows may be in the file by then, and the file would need a way to say that they count
+ * no more. What it costs: one that begins late and lives long is folded, too.
+ *
+ * There are MOST_GROUPS groups of name and entry; when they are used up, the name is left out, and then both.
+ *
+ * A group's row gets its number when it is saved for the first time: by then somebody is in it for good. */
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/threads.h"
+
+#define MOST_GROUPS 256
+#define PLACES 2048
+
+static struct {
+    sm_thread *places[PLACES]; /* open addressing */
+    uint32_t count;
+} groups;
+
+bool sm_thread_folds(void) {
+    return sm_engine.finished >= SM_THREADS_APART;
+}
+
+static sm_thread **place_of(const char *pattern, const char *entry) {
+    uint32_t hash = 2166136261u;
+    for (const char *at = pattern; *at != '\0'; at++)
+        hash = (hash ^ (unsigned char)*at) * 16777619u;
+    for (const char *at = entry; *at != '\0'; at++)
+        hash = (hash ^ (unsigned char)*at) * 16777619u;
+    for (uint32_t i = hash;; i++) {
+        sm_thread **place = &groups.places[i % PLACES];
+        if (*place == NULL || (strcmp((*place)->name, pattern) == 0 && strcmp((*place)->entry, entry) == 0))
+            return place;
+    }
+}
+
+static sm_thread *new_group(const char *pattern, const char *entry, const sm_thread *first) {
+    sm_thread *group = sm_thread_new_record();
+    if (group == NULL)
+        return NULL;
+    group->tstate = &sm_no_tstate;
+    group->id = UINT32_MAX;
+    group->ended = group->cleared = group->unreachable = true;
+    group->home = group;
+    group->is_group = true;
+    group->start_ns = group->end_ns = first->start_ns;
+    strcpy(group->name, pattern);
+    strcpy(group->entry, entry);
+    if (!sm_engine.recorder->thread_start(group))
+        return NULL; /* goes with the recording */
+    __atomic_store_n(&group->session, sm_engine.session, __ATOMIC_RELAXED);
+    return group;
+}
+
+static sm_thread *group_of(const sm_thread *thread) {
+    char pattern[sizeof thread->name];
+    const char *entry = thread->entry;
+    sm_thread_pattern(pattern, thread->name, sizeof pattern);
+    sm_thread **place = place_of(pattern, entry);
+    if (*place == NULL && groups.count >= MOST_GROUPS)
+        place = place_of(strcpy(pattern, "*"), entry);
+    if (*place == NULL && groups.count >= 2 * MOST_GROUPS)
+        place = place_of(pattern, entry = "");
+    if (*place == NULL && (*place = new_group(pattern, entry, thread)) != NULL)
+        groups.count++;
+    return *place;
+}
+
+bool sm_thread_fold(sm_thread *thread) {
+    sm_thread *group = group_of(thread);
+    if (group == NULL) {
+        sm_engine.lost_memory++;
+        return false;
+    }
+    thread->home = group;
+    group->folded++;
+    return true;
+}
+
+void sm_thread_unfold(sm_thread *thread) {
+    thread->home->folded--;
+    thread->home = thread;
+}
+
+void sm_thread_tell(sm_thread *thread) {
+    sm_thread *group = thread->home;
+    group->group_wall += (int64_t)(thread->end_ticks - thread->start_ticks);
+    if (thread->cpu_ns < 0)
+        group->group_cpu = -1;
+    else if (group->group_cpu >= 0)
+        group->group_cpu += thread->cpu_ns;
+    group->rest_ticks += thread->rest_ticks;
+    if (thread->end_ns > group->end_ns)
+        group->end_ns = thread->end_ns;
+    thread->start_ticks = thread->end_ticks;
+    thread->cpu_start_ns += thread->cpu_ns > 0 ? thread->cpu_ns : 0;
+    thread->cpu_ns = thread->cpu_ns > 0 ? 0 : thread->cpu_ns;
+    thread->rest_ticks = 0;
+    thread->told = true;
+}
+
+void sm_threads_sum(uint64_t now) {
+    for (sm_thread *group = sm_engine.threads; group != NULL; group = group->next) {
+        if (group->session != sm_engine.session || !group->is_group)
+            continue;
+        if (group->id == UINT32_MAX && group->folded > 0)
+            group->id = sm_engine.thread_count++;
+        group->running_wall = group->running_cpu = 0;
+        group->running_rest = 0;
+        group->runs = false;
+    }
+    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
+        sm_thread *group = thread->home;
+        if (thread->session != sm_engine.session || group == thread || thread->told)
+            continue;
+        uint64_t end = thread->end_ns ? thread->end_ticks : now;
+        group->running_wall += (int64_t)(end - thread->start_ticks);
+        group->running_cpu += thread->cpu_ns > 0 ? thread->cpu_ns : 0;
+        group->running_rest += thread->rest_ticks;
+        group->runs = true;
+    }
+}
+
+const char *sm_group_name(const sm_thread *group, char *text, size_t room) {
+    const char *pattern = group->name[0] ? group->name : "*";
+    if (group->entry[0] == '\0' || strstr(pattern, " (") != NULL)
+        return pattern;
+    snprintf(text, room, "%s (%s)", pattern, group->entry);
+    return text;
+}
+
+void sm_groups_forget(void) {
+    memset(&groups, 0, sizeof groups);
+}

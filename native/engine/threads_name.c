@@ -1,0 +1,129 @@
+/* What a thread is called, and what began it. Names are threading's; which of its threads runs is in threading._active,
+ * or, for one that just begins, the `self` of Thread._bootstrap, its first frame. */
+#include <string.h>
+
+#include "engine/threads.h"
+
+static void copy_text(char *to, size_t room, PyObject *text) {
+    if (text == NULL || !PyUnicode_Check(text))
+        return;
+    PyObject *bytes = PyUnicode_AsEncodedString(text, "utf-8", "replace");
+    if (bytes == NULL)
+        return;
+    size_t size = (size_t)PyBytes_GET_SIZE(bytes);
+    if (size >= room) {
+        size = room - 1;
+        while (size > 0 && ((unsigned char)PyBytes_AS_STRING(bytes)[size] & 0xC0) == 0x80)
+            size--; /* not within a character */
+    }
+    memcpy(to, PyBytes_AS_STRING(bytes), size);
+    to[size] = '\0';
+    Py_DECREF(bytes);
+}
+
+static bool is_bootstrap(const PyCodeObject *code) {
+    const char *name = PyUnicode_AsUTF8(code->co_qualname);
+    return name != NULL && strcmp(name, "Thread._bootstrap") == 0;
+}
+
+static PyObject *of_active(const sm_thread *thread, PyObject *threading) { /* new, as the others */
+    PyObject *active = PyObject_GetAttrString(threading, "_active");
+    PyObject *ident = PyLong_FromUnsignedLong((unsigned long)thread->pthread);
+    PyObject *object = active && ident && PyDict_Check(active) ? PyDict_GetItem(active, ident) : NULL;
+    Py_XINCREF(object);
+    Py_XDECREF(ident);
+    Py_XDECREF(active);
+    return object;
+}
+
+/* The thread's first frame, or NULL. */
+static PyFrameObject *outermost(void) {
+    PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
+    PyFrameObject *back = NULL;
+    while (frame != NULL && (back = PyFrame_GetBack(frame)) != NULL)
+        Py_SETREF(frame, back);
+    return frame;
+}
+
+static PyObject *of_frame(PyFrameObject *frame) {
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    PyObject *locals = is_bootstrap(code) ? PyObject_GetAttrString((PyObject *)frame, "f_locals") : NULL;
+    PyObject *object = locals ? PyMapping_GetItemString(locals, "self") : NULL;
+    Py_DECREF(code);
+    Py_XDECREF(locals);
+    return object;
+}
+
+/* What a thread of threading runs: the name of its target, or of its own type. Asks no object that has a say in it. */
+static void name_target(sm_thread *thread, PyObject *object) {
+    PyObject *target = PyObject_GetAttrString(object, "_target");
+    PyObject *function = target && PyMethod_Check(target) ? PyMethod_GET_FUNCTION(target) : target;
+    if (function != NULL && PyFunction_Check(function))
+        copy_text(thread->entry, sizeof thread->entry, ((PyFunctionObject *)function)->func_qualname);
+    else
+        strncpy(thread->entry, Py_TYPE(target == NULL || target == Py_None ? object : target)->tp_name,
+                sizeof thread->entry - 1);
+    Py_XDECREF(target);
+}
+
+void sm_thread_find_name(sm_thread *thread, bool entry, PyCodeObject *code, PyObject *self) {
+    if (thread->main) {
+        strcpy(thread->name, "MainThread");
+        return;
+    }
+    PyObject *modules = PyImport_GetModuleDict(); /* borrowed */
+    PyObject *threading = modules ? PyDict_GetItemString(modules, "threading") : NULL;
+    PyObject *object = threading ? of_active(thread, threading) : NULL;
+    PyFrameObject *frame = outermost();
+    if (object == NULL && threading != NULL && frame != NULL)
+        object = of_frame(frame);
+    else if (object == NULL && threading != NULL && self != NULL && is_bootstrap(code))
+        object = Py_NewRef(self);
+    PyObject *name = object ? PyObject_GetAttrString(object, "_name") : NULL;
+    copy_text(thread->name, sizeof thread->name, name);
+    if (entry && object != NULL)
+        name_target(thread, object);
+    else if (entry && (frame != NULL || code != NULL)) {
+        PyCodeObject *first = frame ? PyFrame_GetCode(frame) : (PyCodeObject *)Py_NewRef(code);
+        copy_text(thread->entry, sizeof thread->entry, first->co_qualname);
+        Py_DECREF(first);
+    }
+    Py_XDECREF(name);
+    Py_XDECREF(object);
+    Py_XDECREF(frame);
+    PyErr_Clear();
+}
+
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+static bool is_hex(char c) {
+    return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+/* How many characters from here are a number: digits, or eight and more of hexadecimal ones with a digit among them. */
+static size_t number_at(const char *text, bool in_word) {
+    size_t digits = 0, hex = 0, among = 0;
+    while (is_digit(text[digits]))
+        digits++;
+    while (is_hex(text[hex]))
+        among += is_digit(text[hex++]);
+    return !in_word && hex >= 8 && among > 0 ? hex : digits;
+}
+
+void sm_thread_pattern(char *pattern, const char *name, size_t room) {
+    const char *target = strstr(name, " ("); /* threading's default names say what is run: that is no number */
+    size_t size = 0;
+    bool in_word = false;
+    for (const char *at = name; *at != '\0' && size + 1 < room;) {
+        size_t number = target == NULL || at < target ? number_at(at, in_word) : 0;
+        if (number > 0 && (size == 0 || pattern[size - 1] != '*'))
+            pattern[size++] = '*';
+        else if (number == 0)
+            pattern[size++] = *at;
+        in_word = number == 0 && ((*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z'));
+        at += number > 0 ? number : 1;
+    }
+    pattern[size] = '\0';
+}

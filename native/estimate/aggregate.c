@@ -1,0 +1,95 @@
+/* Sums are one pass. Totals need to know, at each node, whether its function is already on the path above it (recursion
+ * must not count twice). The rows are in an order where parents precede children, but siblings' subtrees interleave, so
+ * the pass is a real walk: children linked by first/next, and a counter per function of how often it is on the path.
+ * The walk keeps its path in the links themselves (down: first child; back: parent), so that a tree of any depth needs
+ * no stack. */
+#include "estimate/aggregate.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+typedef struct {
+    int32_t *first, *next; /* of each node; -1: none. One more node, `nodes`, is the parent of the roots */
+    int32_t *on_path;      /* of each function */
+} walk;
+
+static void link_children(const sm_aggregate_input *in, const walk *w) {
+    for (size_t n = 0; n <= in->nodes; n++) {
+        w->first[n] = -1;
+    }
+    for (size_t n = in->nodes; n-- > 0;) {
+        size_t parent = in->parent[n] < 0 ? in->nodes : (size_t)in->parent[n];
+        w->next[n] = w->first[parent];
+        w->first[parent] = (int32_t)n;
+    }
+}
+
+static void add_total(const sm_aggregate_input *in, const sm_aggregates *out, double *squares, size_t n) {
+    int64_t f = in->function[n];
+    out->total[f] += in->total[n];
+    out->total_wait[f] += in->total_wait[n];
+    out->total_error[f] += in->total_error[n]; /* added linearly: an upper bound */
+    squares[f] += in->total_square[n];         /* another one, better for many nodes */
+}
+
+static void walk_totals(const sm_aggregate_input *in, const sm_aggregates *out, const walk *w, double *squares) {
+    int32_t n = w->first[in->nodes];
+    while (n >= 0) {
+        if (w->on_path[in->function[n]]++ == 0) {
+            add_total(in, out, squares, (size_t)n);
+        }
+        if (w->first[n] >= 0) {
+            n = w->first[n];
+            continue;
+        }
+        while (n >= 0) { /* leave nodes until one has a sibling */
+            w->on_path[in->function[n]]--;
+            if (w->next[n] >= 0) {
+                n = w->next[n];
+                break;
+            }
+            n = (int32_t)in->parent[n];
+        }
+    }
+}
+
+int sm_aggregate(const sm_aggregate_input *in, const sm_aggregates *out) {
+    walk w = {
+        .first = sm_malloc((in->nodes + 1) * sizeof(int32_t)),
+        .next = sm_malloc((in->nodes + 1) * sizeof(int32_t)),
+        .on_path = sm_calloc(in->functions, sizeof(int32_t)),
+    };
+    double *squares = sm_calloc(in->functions, sizeof *squares);
+    int done = -1;
+    if (w.first == NULL || w.next == NULL || w.on_path == NULL || squares == NULL || in->nodes >= INT32_MAX) {
+        goto end;
+    }
+    for (int s = 0; s < SM_SUMS; s++) {
+        memset(out->summed[s], 0, in->functions * sizeof(int64_t));
+        for (size_t n = 0; n < in->nodes; n++) {
+            int64_t *sum = &out->summed[s][in->function[n]];
+            *sum = sm_add_saturated(*sum, in->summed[s][n]);
+        }
+    }
+    memset(out->node_flags, 0, in->functions * sizeof(int64_t));
+    for (size_t n = 0; n < in->nodes; n++) {
+        out->node_flags[in->function[n]] |= in->flags[n];
+    }
+    for (size_t f = 0; f < in->functions; f++) {
+        out->total[f] = out->total_error[f] = out->total_wait[f] = 0;
+    }
+    link_children(in, &w);
+    walk_totals(in, out, &w, squares);
+    for (size_t f = 0; f < in->functions; f++) {
+        out->total_error[f] = fmin(out->total_error[f], sqrt(squares[f]));
+    }
+    done = 0;
+end:
+    sm_free(w.first);
+    sm_free(w.next);
+    sm_free(w.on_path);
+    sm_free(squares);
+    return done;
+}

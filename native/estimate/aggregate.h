@@ -1,0 +1,45 @@
+/* Sums over the nodes of each function. No Python.h. */
+#ifndef SM_ESTIMATE_AGGREGATE_H
+#define SM_ESTIMATE_AGGREGATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    SM_SUM_CALLS,
+    SM_SUM_RESUMES,
+    SM_SUM_EXCEPTIONS,
+    SM_SUM_AWAITS,
+    SM_SUM_AWAIT_NS,
+    SM_SUM_WAIT_NS,
+    SM_SUM_READY_NS,
+    SM_SUM_LOCK_NS,
+    SM_SUMS
+};
+
+/* All borrowed and sound (see estimate.h). */
+typedef struct {
+    size_t nodes, functions;
+    const int64_t *parent, *function, *flags;
+    const int64_t *summed[SM_SUMS]; /* node columns */
+    const double *total, *total_error, *total_square, *total_wait;
+} sm_aggregate_input;
+
+/* `functions` values each, allocated by the caller. */
+typedef struct {
+    int64_t *summed[SM_SUMS];
+    int64_t *node_flags; /* or of its nodes' flags */
+    double *total, *total_error, *total_wait;
+} sm_aggregates;
+
+/* The total of a function is that of its outermost nodes: those without an ancestor of the same function.
+ * 0, or -1 when out of memory. */
+int sm_aggregate(const sm_aggregate_input *in, const sm_aggregates *out);
+
+/* a + b, or the largest int64 when that is too small: damaged files have such counts. */
+static inline int64_t sm_add_saturated(int64_t a, int64_t b) {
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+#endif

@@ -1,0 +1,475 @@
+/* From what was counted and timed to times with errors.
+ *
+ * What is known. Time is measured in segments: from one event of a thread to the next, it belongs to the node that was
+ * current. A node has as many segments as it was entered (calls, resumes) plus as often as one of its children was
+ * left. The first segments of a function are all timed, and for a function whose segments are long all of them are:
+ * `timed`, `timed_ns`. Of the rest, about one in 128 is timed, after gaps that are drawn at random, so that each has
+ * the same chance whatever the program's rhythm: `sampled`, `sampled_ns`, `sampled_sq`. A periodic program cannot fool
+ * such a sample; it can fool any fixed stride. While a function is young more of them are timed, each with a chance of
+ * 1 in w that was fixed before (native/recorder/segments.h): `young` and its sums.
+ *
+ * A function's own time. In one process a function's rest, N segments, is one population and its samples are a random
+ * sample of it (a "pool"), each of which stands for w segments, its weight: rest = N * sum(w * ns) / sum(w), however
+ * unevenly the samples fall on the nodes. The variance of that is N^2 / sum(w)^2 * sum(w * (w - 1) * (ns - mean)^2): as
+ * if k = sum(w)^2 / sum(w^2) had been drawn evenly, of a spread in which those that stand for many count most. Its
+ * error is not the textbook's t * N * sd / sqrt(k) * sqrt(1 - k / N), for that holds the truth in only 60 to 85 % of
+ * the cases that matter here: times are skewed, and where a sample happens to miss the long segments, mean and sd are
+ * both too small. Five things mend it, each found necessary by simulation (tests/model/test_estimate.py; lognormal,
+ * bimodal, periodic and drifting segments):
+ *  - a weak prior: PRIOR more observations that deviate as much as the first, exact segments did, or by the mean itself
+ *    where that is not known. Without it, five equal samples would claim no error.
+ *  - what the sample of the largest deviation stands for is added (`sampled_most`), for one like it may have been
+ *    missed: where tails are light that is nothing, where they are heavy it is much.
+ *  - the head as a witness: if the first, exact segments are slower than the sample, the excess may be that of a few
+ *    long segments whose like is in the rest unseen; it is taken for four, and the head's observations counted in. But
+ *    mostly the first calls are just slow, all of them or the very first. Where the sum of the head's squares is known
+ *    (`timed_sq`) and smaller, the excess was spread out, and that sum is taken instead. The witness only ever widens,
+ *    and vanishes as samples come that would have met what it has seen.
+ *  - an interval on the logarithm: N * mean * (exp(t * sd / mean / sqrt(k)) - 1), the upper, longer arm of it. For
+ *    small relative errors it is the usual one.
+ *  - under two samples there is nothing to go by: the error is 100 %.
+ * Together they hold the truth in 95 % and more of all functions from 80 to 30,000 segments of all those shapes taken
+ * together. What they cannot do is to know of segments that are neither in the head nor in the sample: where one
+ * segment in 200 is fifty times longer than the others, and some thousand were made, they hold it in half of the
+ * cases; such a function is understated until a long segment is sampled, and overstated then, within its error. The
+ * parts' sum, which is known (below), gives that away.
+ *
+ * Long segments of short functions are found by time instead, by ticks about 2 ms apart (native/engine/ticker.c):
+ * `ticked`, `ticked_ns`. They are in addition to the rest, which leaves them out. One that is longer than the distance
+ * of ticks is found for certain and measured to some microseconds; a shorter one with the chance of its share of it,
+ * and stands for a whole distance: `ticked_var` has the variance. (Recordings without it: one distance for each.)
+ *
+ * Off the CPU. What a thread waited is known exactly (native/recorder/segments.h), is in none of the above, and is
+ * added to own and total times. Only whose it was may be doubtful: `wait_sq` sums the squares of what was given to a
+ * node because it was the next to be looked at, and a standard deviation of that is taken for granted.
+ *
+ * A node's share. Few samples fall on a small node, so its mean is drawn towards its function's: (k * own mean +
+ * SHRINK * mean) / (k + SHRINK). Eight samples' weight is where, for the spread of real functions (about their mean),
+ * the error of a node's own mean falls below a third of it. The nodes are then scaled so that they sum up to the
+ * function exactly.
+ *
+ * The probes' cost is in each segment and is no time of the program. It is calibrated per process: so many ns in the
+ * callee's own segments and so many in the caller's, for a call of a Python function, of a C function, and a resume. A
+ * node's overhead is taken off, not below 0; and so that this clamping does not add time, a function's nodes are
+ * scaled again to what the function as a whole has left.
+ *
+ * A node's error has a part that it shares with all nodes of its function (the pool's, in proportion) and one of its
+ * own, which vanishes when the node is the whole function. Shared parts must not be added as if independent: the sum
+ * over a subtree of shared * pool error is never less than the squares of the pool-wise sums, is exact for the whole
+ * tree, and is additive, so that one pass upwards does it. The plain sum of errors is an upper bound too; the smaller
+ * of both is given. The calibration's own uncertainty is one for all, so it is added linearly.
+ */
+#include "estimate/estimate.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+static const double SHRINK = 8; /* samples' worth of weight of the function's mean in a node's */
+static const double PRIOR = 4;  /* observations that the prior is worth */
+static const double PRIOR_LEAST = 0.5;
+static const double HEAD_LONG = 4;    /* how many long segments the head's excess is taken for */
+static const double TICK = 2e6;       /* ns between ticks: SM_TICK_NS */
+static const double HEAD_MOST = 64;   /* of them; more would dwarf the sample */
+static const double HEAD_FADES = 128; /* samples; e times fewer, and they may well have missed what the head has seen */
+static const double PERIOD = 128;     /* the weight of a sample of what is not young: SM_SAMPLE_PERIOD */
+
+/* The sums of a sample: of the weights w, of w * ns, and of v = w * (w - 1), v * ns, v * ns squared. */
+typedef struct {
+    double count, weight, ns, var, var_ns, var_sq, most;
+} sample;
+
+/* A pool is what is taken for one population: the segments of one function in one process. */
+typedef struct {
+    int64_t process, function;
+    double rest; /* segments not timed because all were: the sampled population */
+    sample sample;
+    double timed, timed_ns, timed_sq;     /* the exact part */
+    double ticked, ticked_ns, ticked_var; /* long segments */
+    double wait_ns, wait_sq;              /* off the CPU, in addition to the others */
+    double mean, deviation;               /* of a segment of the rest */
+    double error;                         /* 95 % half-width of rest * mean, in ns */
+    double weight;                        /* sum over nodes of rest * shrunk mean: what the scaling is taken from */
+    double own, positive;                 /* own time of all its nodes; sum of the nodes' positive ones */
+    double overhead;
+} pool;
+
+typedef struct {
+    const sm_estimate_input *in;
+    const sm_estimates *out;
+    pool *pools; /* owned */
+    size_t count;
+    uint32_t *pool_of; /* owned; of each node */
+    double *rest;      /* owned; of each node: first its segments, then those of the sampled population */
+    double *overhead;  /* owned; of each node: what the probes cost in its segments, ns */
+} work;
+
+static size_t process_of(const sm_estimate_input *in, size_t n) {
+    return (size_t)in->thread_process[in->thread[n]];
+}
+
+/* ---- pools ---- */
+
+static int assign_pools(work *w) {
+    const sm_estimate_input *in = w->in;
+    size_t places = 16, most = in->functions * in->processes;
+    most = most < in->nodes ? most : in->nodes;
+    while (places < most * 2) {
+        places *= 2;
+    }
+    uint32_t *pool_at = sm_calloc(places, sizeof *pool_at); /* pool + 1 */
+    w->pools = sm_calloc(most, sizeof *w->pools);
+    if (pool_at == NULL || w->pools == NULL) {
+        sm_free(pool_at);
+        return -1;
+    }
+    for (size_t n = 0; n < in->nodes; n++) {
+        int64_t process = (int64_t)process_of(in, n), function = in->function[n];
+        uint64_t h = (uint64_t)function * 0x9E3779B97F4A7C15u ^ (uint64_t)process * 0xC2B2AE3D27D4EB4Fu;
+        size_t place = (h ^ h >> 32) & (places - 1);
+        while (pool_at[place] &&
+               (w->pools[pool_at[place] - 1].function != function || w->pools[pool_at[place] - 1].process != process)) {
+            place = (place + 1) & (places - 1);
+        }
+        if (pool_at[place] == 0) {
+            w->pools[w->count] = (pool){.process = process, .function = function};
+            pool_at[place] = (uint32_t)++w->count;
+        }
+        w->pool_of[n] = pool_at[place] - 1;
+    }
+    sm_free(pool_at);
+    return 0;
+}
+
+/* Segments and probe costs of each node, its own and those that its children leave in it. */
+static void count_segments(work *w) {
+    const sm_estimate_input *in = w->in;
+    const sm_costs *cost = &in->costs;
+    memset(w->rest, 0, in->nodes * sizeof *w->rest);
+    memset(w->overhead, 0, in->nodes * sizeof *w->overhead);
+    for (size_t n = 0; n < in->nodes; n++) {
+        double calls = (double)in->calls[n], resumes = (double)in->resumes[n];
+        size_t p = process_of(in, n);
+        int is_c = in->function_kind[in->function[n]] == 1;
+        w->rest[n] += calls + resumes;
+        w->overhead[n] +=
+            is_c ? calls * cost->c_inside[p] : calls * cost->python_inside[p] + resumes * cost->resume_inside[p];
+        if (in->parent[n] >= 0) {
+            w->rest[in->parent[n]] += calls + resumes;
+            w->overhead[in->parent[n]] +=
+                is_c ? calls * cost->c_outside[p] : calls * cost->python_outside[p] + resumes * cost->resume_outside[p];
+        }
+    }
+}
+
+/* What was drawn of a node's segments. */
+static sample sample_of(const sm_estimate_input *in, size_t n) {
+    double k = (double)in->sampled[n], ns = (double)in->sampled_ns[n], var = PERIOD * (PERIOD - 1);
+    return (sample){
+        .count = k + (double)in->young[n],
+        .weight = k * PERIOD + in->young_weight[n],
+        .ns = ns * PERIOD + in->young_ns[n],
+        .var = k * var + in->young_var[n],
+        .var_ns = ns * var + in->young_var_ns[n],
+        .var_sq = in->sampled_sq[n] * var + in->young_var_sq[n],
+        .most = in->sampled_most[n],
+    };
+}
+
+static void add_sample(sample *to, const sample *more) {
+    to->count += more->count;
+    to->weight += more->weight;
+    to->ns += more->ns;
+    to->var += more->var;
+    to->var_ns += more->var_ns;
+    to->var_sq += more->var_sq;
+    to->most = fmax(to->most, more->most);
+}
+
+/* As many segments, drawn evenly, would tell as much. */
+static double effective(const sample *s) {
+    return s->weight > 0 ? fmin(s->count, s->weight * s->weight / fmax(s->weight, s->var + s->weight)) : 0;
+}
+
+static void fill_pools(work *w) {
+    const sm_estimate_input *in = w->in;
+    for (size_t n = 0; n < in->nodes; n++) {
+        pool *p = &w->pools[w->pool_of[n]];
+        sample drawn = sample_of(in, n);
+        w->rest[n] = fmax(w->rest[n] - (double)in->timed[n], drawn.count);
+        p->rest += w->rest[n];
+        add_sample(&p->sample, &drawn);
+        p->timed += (double)in->timed[n];
+        p->timed_ns += (double)in->timed_ns[n];
+        p->timed_sq += in->timed_sq[n];
+        p->ticked += (double)in->ticked[n];
+        p->ticked_ns += (double)in->ticked_ns[n];
+        p->ticked_var += in->ticked_var[n];
+        p->wait_ns += (double)in->wait_ns[n];
+        p->wait_sq += in->wait_sq[n];
+        p->overhead += w->overhead[n];
+    }
+}
+
+/* The factor of the 95 % interval with `freedom` degrees of freedom (Student's t, two-sided). */
+static double quantile(double freedom) {
+    static const double table[] = {12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228};
+    if (freedom < 1) {
+        return table[0];
+    }
+    if (freedom <= 10) {
+        return table[(int)freedom - 1];
+    }
+    return 1.960 + 2.4 / freedom + 2.8 / (freedom * freedom); /* within 0.5 % from 11 on */
+}
+
+/* What `head` of the timed segments add to the sum of squared deviations, if they are slower than the sample. */
+static double head_squares(const pool *p, double head, double k) {
+    double excess = p->timed > 0 ? head * (p->timed_ns / p->timed - p->mean) : 0;
+    if (excess <= 0) {
+        return 0;
+    }
+    double guess = excess * excess / HEAD_LONG * exp(-k / HEAD_FADES);
+    if (p->timed_sq <= 0) {
+        return guess;
+    }
+    double known = p->timed_sq - p->mean * (2 * p->timed_ns - p->timed * p->mean);
+    return fmin(guess, fmax(0, known) * head / p->timed);
+}
+
+/* How much segments differ, relatively, by what those did that were timed because all were. */
+static double prior_deviation(const pool *p) {
+    if (p->timed < HEAD_MOST || p->timed_sq <= 0 || p->timed_ns <= 0) {
+        return 1;
+    }
+    return fmax(PRIOR_LEAST, sqrt(fmax(0, p->timed * p->timed_sq / (p->timed_ns * p->timed_ns) - 1)));
+}
+
+static void judge_pool(pool *p) {
+    const sample *s = &p->sample;
+    double k = effective(s), before = p->timed > 0 ? p->timed_ns / p->timed : 0;
+    if (p->rest <= 0) {
+        return;
+    }
+    p->mean = s->weight > 0 ? s->ns / s->weight : before;
+    double spread = fmax(p->mean, before);
+    if (s->count < 2) {
+        p->deviation = spread;
+        p->error = p->rest * spread;
+        return;
+    }
+    double deviations = s->var > 0 ? (s->var_sq - 2 * p->mean * s->var_ns) / s->var + p->mean * p->mean : 0;
+    double prior = spread * prior_deviation(p);
+    double largest = s->var > 0 ? fmax(0, sqrt(s->most * s->count / s->var) - p->mean) : 0;
+    deviations = fmax(0, deviations);
+    double inside = k * deviations + PRIOR * prior * prior; /* squared deviations */
+    double head = fmin(p->timed, HEAD_MOST);
+    double alone = inside / (k - 1 + PRIOR), with_head = (inside + head_squares(p, head, k)) / (k - 1 + PRIOR + head);
+    p->deviation = sqrt(fmax(alone, with_head)); /* the head may raise a doubt, not lay one */
+    double relative = p->mean > 0 ? p->deviation / p->mean * sqrt(fmax(0, 1 / k - 1 / p->rest)) : 0;
+    p->error = p->rest * p->mean * (exp(fmin(quantile(k - 1 + PRIOR) * relative, 3)) - 1);
+    p->error += p->rest * largest * sqrt(s->var / s->count) / s->weight * fmax(0, 1 - k / p->rest);
+}
+
+/* What a process spent in segments that were not timed always is known as a whole, exactly: from one read of the clock
+ * to the next. The pools' estimates must add up to it. What they miss it by is spread over them in proportion to their
+ * variance, which is the least squares' answer: sure ones stay, doubtful ones take the correction. A measured segment
+ * holds some nanoseconds of the clock itself, more or fewer by what the processor can hide, hence HIDDEN. A pool whose
+ * error is larger than all it has cannot give more than that; what it could not take is spread again. */
+static const double HIDDEN = 1;
+static const int PASSES = 4;
+
+static double variance(const pool *p, double wanted) {
+    double sampling = wanted < 0 ? fmin(p->error, p->rest * p->mean) / 2 : p->error / 2, hidden = HIDDEN * p->rest;
+    return sampling * sampling + hidden * hidden;
+}
+
+static void reconcile_once(work *w, const double *known, double *wanted, double *doubt, bool first) {
+    memcpy(wanted, known, w->in->processes * sizeof *wanted);
+    memset(doubt, 0, w->in->processes * sizeof *doubt);
+    for (size_t i = 0; i < w->count; i++)
+        wanted[w->pools[i].process] -= w->pools[i].rest * w->pools[i].mean + w->pools[i].ticked_ns;
+    for (size_t i = 0; i < w->count; i++) {
+        const pool *p = &w->pools[i];
+        doubt[p->process] +=
+            variance(p, wanted[p->process]) + (p->ticked_var > 0 ? p->ticked_var : p->ticked * TICK * TICK / 3);
+    }
+    for (size_t i = 0; i < w->count; i++) {
+        pool *p = &w->pools[i];
+        if (known[p->process] <= 0 || p->rest <= 0) /* 0: a recording that does not know */
+            continue;
+        double share = variance(p, wanted[p->process]) / doubt[p->process];
+        p->mean = fmax(0, p->mean + wanted[p->process] * share / p->rest);
+        if (first) /* what is known as a whole is doubted less in its parts */
+            p->error *= sqrt(fmax(0, 1 - share));
+    }
+}
+
+static int reconcile(work *w) {
+    const sm_estimate_input *in = w->in;
+    double *sums = sm_calloc(in->processes * 3 + 1, sizeof *sums);
+    if (sums == NULL)
+        return -1;
+    for (size_t t = 0; t < in->threads; t++)
+        sums[in->thread_process[t]] += (double)in->thread_rest[t];
+    for (int pass = 0; pass < PASSES; pass++)
+        reconcile_once(w, sums, sums + in->processes, sums + 2 * in->processes, pass == 0);
+    sm_free(sums);
+    return 0;
+}
+
+/* ---- nodes ---- */
+
+/* The mean of a node's sampled segments, drawn towards its function's. */
+static double shrunk_mean(const work *w, size_t n) {
+    const pool *p = &w->pools[w->pool_of[n]];
+    sample drawn = sample_of(w->in, n);
+    double k = effective(&drawn), mean = drawn.weight > 0 ? drawn.ns / drawn.weight : 0;
+    return (k * mean + SHRINK * p->mean) / (k + SHRINK);
+}
+
+static double rest_time(const work *w, size_t n) {
+    const pool *p = &w->pools[w->pool_of[n]];
+    return p->weight > 0 ? w->rest[n] * shrunk_mean(w, n) * (p->rest * p->mean / p->weight) : 0;
+}
+
+/* Own times: exact part, estimated part, less the probes' cost; clamped at 0 node by node, then scaled so that a
+ * function's nodes sum up to what the function as a whole has left. */
+static void estimate_own(work *w) {
+    const sm_estimate_input *in = w->in;
+    double *own = w->out->own;
+    for (size_t n = 0; n < in->nodes; n++) {
+        w->pools[w->pool_of[n]].weight += w->rest[n] * shrunk_mean(w, n);
+    }
+    for (size_t n = 0; n < in->nodes; n++) {
+        own[n] = fmax(0, (double)in->timed_ns[n] + (double)in->ticked_ns[n] + rest_time(w, n) - w->overhead[n]);
+        w->pools[w->pool_of[n]].positive += own[n];
+    }
+    for (size_t i = 0; i < w->count; i++) {
+        pool *p = &w->pools[i];
+        p->own = fmax(0, p->timed_ns + p->ticked_ns + p->rest * p->mean - p->overhead);
+    }
+    for (size_t n = 0; n < in->nodes; n++) {
+        const pool *p = &w->pools[w->pool_of[n]];
+        own[n] = (p->positive > 0 ? own[n] * (p->own / p->positive) : 0) + (double)in->wait_ns[n];
+    }
+}
+
+/* The 95 % error of so many long segments. var: 0 of recordings that did not keep it. */
+static double tick_error(double ticked, double ticked_ns, double var) {
+    if (var > 0) {
+        return 2 * sqrt(var);
+    }
+    return ticked > 0 ? 2 * sqrt(ticked) * fmin(TICK, ticked_ns / ticked) : 0;
+}
+
+static void estimate_errors(work *w) {
+    const sm_estimate_input *in = w->in;
+    const sm_costs *cost = &in->costs;
+    for (size_t n = 0; n < in->nodes; n++) {
+        const pool *p = &w->pools[w->pool_of[n]];
+        size_t process = (size_t)p->process;
+        sample drawn = sample_of(in, n);
+        double rest = w->rest[n], k = effective(&drawn);
+        double estimated = p->rest * p->mean;
+        double shared = estimated > 0 ? p->error * rest_time(w, n) / estimated : 0;
+        double alone = 0;
+        if (rest > 0 && p->rest > 0) {
+            double among = rest * rest / fmax(k, 1) + (k > 0 ? 0 : rest);
+            double z = quantile(effective(&p->sample) + PRIOR - 1) * p->deviation;
+            alone = z * z * among * (1 - rest / p->rest) * fmax(0, 1 - k / rest);
+        }
+        double reading = cost->clock_ns[process] * sqrt((double)in->timed[n]);
+        double calibration = cost->cost_error[process] * w->overhead[n];
+        double ticks = tick_error((double)in->ticked[n], (double)in->ticked_ns[n], in->ticked_var[n]);
+        double independent = alone + reading * reading + ticks * ticks + 4 * in->wait_sq[n];
+        w->out->own_error[n] = sqrt(shared * shared + independent) + calibration;
+        /* shared * p->error, not its square: summed over nodes of one function this is never less than the square of
+         * the sum */
+        w->out->total_square[n] = independent + shared * p->error;
+        w->out->total_error[n] = calibration; /* for estimate_totals */
+    }
+}
+
+/* Children are added to their parents from the last row to the first. Two upper bounds of a total's error are kept: the
+ * quadratic one, and the plain sum of the own errors below. */
+static int estimate_totals(work *w) {
+    const sm_estimate_input *in = w->in;
+    const sm_estimates *out = w->out;
+    double *calibration = out->total_error; /* until replaced; sums linearly */
+    double *linear = sm_malloc(in->nodes * sizeof *linear);
+    if (linear == NULL) {
+        return -1;
+    }
+    memcpy(linear, out->own_error, in->nodes * sizeof *linear);
+    memcpy(out->total, out->own, in->nodes * sizeof *linear);
+    for (size_t n = 0; n < in->nodes; n++)
+        out->total_wait[n] = (double)in->wait_ns[n];
+    for (size_t n = in->nodes; n-- > 0;) {
+        int64_t parent = in->parent[n];
+        if (parent >= 0) {
+            out->total[parent] += out->total[n];
+            out->total_wait[parent] += out->total_wait[n];
+            out->total_square[parent] += out->total_square[n];
+            calibration[parent] += calibration[n];
+            linear[parent] += linear[n];
+        }
+    }
+    for (size_t n = 0; n < in->nodes; n++) {
+        int64_t parent = in->parent[n];
+        out->depth[n] = parent < 0 ? 0 : out->depth[parent] + 1;
+        double quadratic = sqrt(out->total_square[n]) + calibration[n];
+        out->total_error[n] = fmin(quadratic, linear[n]);
+        out->total_square[n] = out->total_error[n] * out->total_error[n];
+    }
+    sm_free(linear);
+    return 0;
+}
+
+static void estimate_functions(work *w) {
+    const sm_costs *cost = &w->in->costs;
+    const sm_estimates *out = w->out;
+    for (size_t f = 0; f < w->in->functions; f++) {
+        out->function_own[f] = out->function_own_error[f] = 0;
+    }
+    for (size_t i = 0; i < w->count; i++) {
+        const pool *p = &w->pools[i];
+        double reading = cost->clock_ns[p->process] * sqrt(p->timed);
+        double ticks = tick_error(p->ticked, p->ticked_ns, p->ticked_var);
+        double sampling = p->error * p->error + reading * reading + ticks * ticks + 4 * p->wait_sq;
+        double error = sqrt(sampling) + cost->cost_error[p->process] * p->overhead;
+        double *sum = &out->function_own_error[p->function];
+        *sum = sqrt(*sum * *sum + error * error); /* processes are independent of one another */
+        out->function_own[p->function] += p->own + p->wait_ns;
+    }
+}
+
+int sm_estimate(const sm_estimate_input *in, const sm_estimates *out) {
+    work w = {
+        .in = in,
+        .out = out,
+        .pool_of = sm_malloc(in->nodes * sizeof(uint32_t)),
+        .rest = sm_malloc(in->nodes * sizeof(double)),
+        .overhead = sm_malloc(in->nodes * sizeof(double)),
+    };
+    int done = -1;
+    if (w.pool_of != NULL && w.rest != NULL && w.overhead != NULL && in->nodes < UINT32_MAX && assign_pools(&w) == 0) {
+        count_segments(&w);
+        fill_pools(&w);
+        for (size_t i = 0; i < w.count; i++) {
+            judge_pool(&w.pools[i]);
+        }
+        done = reconcile(&w);
+        estimate_own(&w);
+        estimate_errors(&w);
+        done |= estimate_totals(&w);
+        estimate_functions(&w);
+    }
+    sm_free(w.pools);
+    sm_free(w.pool_of);
+    sm_free(w.rest);
+    sm_free(w.overhead);
+    return done;
+}

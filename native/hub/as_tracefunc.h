@@ -1,0 +1,76 @@
+/* The hub's events as Py_tracefunc has them: the same on every version, which the interpreters' own are not. What is
+ * documented and not kept everywhere: the argument of a return by exception is NULL (3.12 gives None, gh-110892), that
+ * of a call is None (3.12 gives the exception of a throw). */
+#ifndef SM_HUB_AS_TRACEFUNC_H
+#define SM_HUB_AS_TRACEFUNC_H
+
+#include "hub/hub.h"
+
+/* PyTrace_CALL ... */
+static inline int sm_tracefunc_what(const sm_hook_event *event) {
+    static const unsigned char what[SM_HOOK_KINDS] = {
+        [SM_HOOK_START] = PyTrace_CALL,          [SM_HOOK_RESUME] = PyTrace_CALL,
+        [SM_HOOK_THROW] = PyTrace_CALL,          [SM_HOOK_RETURN] = PyTrace_RETURN,
+        [SM_HOOK_YIELD] = PyTrace_RETURN,        [SM_HOOK_UNWIND] = PyTrace_RETURN,
+        [SM_HOOK_C_CALL] = PyTrace_C_CALL,       [SM_HOOK_C_RETURN] = PyTrace_C_RETURN,
+        [SM_HOOK_C_RAISE] = PyTrace_C_EXCEPTION, [SM_HOOK_LINE] = PyTrace_LINE,
+        [SM_HOOK_RAISE] = PyTrace_EXCEPTION,     [SM_HOOK_STOP_ITERATION] = PyTrace_EXCEPTION,
+        [SM_HOOK_OPCODE] = PyTrace_OPCODE,
+    };
+    return what[event->kind];
+}
+
+/* A new reference in *arg, or NULL there for a return by exception. -1 with an exception. */
+static inline int sm_tracefunc_arg(const sm_hook_event *event, PyObject **arg) {
+    switch (event->kind) {
+    case SM_HOOK_UNWIND:
+        *arg = NULL;
+        return 0;
+    case SM_HOOK_RETURN:
+    case SM_HOOK_YIELD:
+        *arg = Py_NewRef(event->arg);
+        return 0;
+    case SM_HOOK_C_CALL:
+    case SM_HOOK_C_RETURN:
+    case SM_HOOK_C_RAISE:
+        *arg = sm_hub_callable(event);
+        return *arg != NULL ? 0 : -1;
+    case SM_HOOK_RAISE:
+    case SM_HOOK_STOP_ITERATION: {
+        PyObject *traceback = PyException_GetTraceback(event->arg); /* a new reference, or NULL */
+        *arg = PyTuple_Pack(3, (PyObject *)Py_TYPE(event->arg), event->arg, traceback ? traceback : Py_None);
+        Py_XDECREF(traceback);
+        return *arg != NULL ? 0 : -1;
+    }
+    default:
+        *arg = Py_NewRef(Py_None);
+        return 0;
+    }
+}
+
+/* The same without counting references where there is no need to: *arg is borrowed from the event, or from *made, a new
+ * reference or NULL, which the caller releases. */
+static inline int sm_tracefunc_borrow(const sm_hook_event *event, PyObject **arg, PyObject **made) {
+    const uint32_t none = SM_HOOK_BIT(SM_HOOK_START) | SM_HOOK_BIT(SM_HOOK_RESUME) | SM_HOOK_BIT(SM_HOOK_THROW) |
+                          SM_HOOK_BIT(SM_HOOK_LINE) | SM_HOOK_BIT(SM_HOOK_OPCODE);
+    const uint32_t value = SM_HOOK_BIT(SM_HOOK_RETURN) | SM_HOOK_BIT(SM_HOOK_YIELD);
+    uint32_t bit = SM_HOOK_BIT(event->kind);
+    *made = NULL;
+    if ((bit & none) != 0) {
+        *arg = Py_None;
+    } else if ((bit & value) != 0 || ((bit & SM_HOOK_C_CALLS) != 0 && event->self == NULL)) {
+        *arg = event->arg;
+    } else {
+        if (sm_tracefunc_arg(event, made) < 0)
+            return -1;
+        *arg = *made;
+    }
+    return 0;
+}
+
+#define SM_PROFILE_EVENTS (SM_HOOK_CALLS | SM_HOOK_C_CALLS)
+#define SM_TRACE_EVENTS                                                                                                \
+    (SM_HOOK_CALLS | SM_HOOK_BIT(SM_HOOK_LINE) | SM_HOOK_BIT(SM_HOOK_RAISE) | SM_HOOK_BIT(SM_HOOK_STOP_ITERATION) |    \
+     SM_HOOK_BIT(SM_HOOK_OPCODE))
+
+#endif

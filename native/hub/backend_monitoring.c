@@ -1,0 +1,297 @@
+/* The hub's hook on 3.12 and later: a tool id of sys.monitoring.
+ *
+ * What every code object is wanted for is set for the whole interpreter. What only some code objects are wanted for is
+ * set on these, at the first START, RESUME or THROW that comes from each: so while there is a filtered tool, these
+ * three are wanted everywhere, and a place that no tool wants answers DISABLE and is never heard of again. What cannot
+ * be set on a code object (UNWIND, THROW, RAISE, before 3.15) is set for the interpreter as well; it is as rare as
+ * exceptions are.
+ *
+ * LINE brings two others along. JUMP, since sys.settrace reports a line for every jump back, even within the line that
+ * runs, and LINE does not. And START is never switched off in code that is wanted for its lines, since from 3.13 on
+ * the line of a `def` whose body stands in it is only reported while the code's first instruction is instrumented
+ * (gh-155992). */
+#include "hub/backend.h"
+#include "slots/tool_id.h"
+
+#if SM_HAS_MONITORING
+
+#define TOOL_NAME "seismo hooks"
+#define CALLBACK(name)                                                                                                 \
+    static PyObject *name(PyObject *Py_UNUSED(self), PyObject *const *args, size_t Py_UNUSED(nargs),                   \
+                          PyObject *Py_UNUSED(names))
+
+/* Others count on 0, 1 and 2: see source/monitoring/monitoring.c, which begins with 3. */
+static const int order[6] = {4, 5, 3, 2, 0, 1};
+
+static int tool_id = -1;
+static long events_set = 0;            /* as last set */
+static long event_bits[SM_HOOK_KINDS]; /* what each kind needs; found at the first start */
+
+SM_INLINE int offset_of(PyObject *number) {
+    const PyLongObject *small = (const PyLongObject *)number; /* an int, no subclass: the interpreter made it */
+    return SM_LIKELY(PyUnstable_Long_IsCompact(small)) ? (int)PyUnstable_Long_CompactValue(small)
+                                                       : (int)PyLong_AsLong(number);
+}
+
+/* Tells those on this thread. Whether the place may be switched off is for the caller to know: no tool wants it, on any
+ * thread. */
+SM_INLINE PyObject *tell(uint64_t listeners, sm_hook_kind kind, PyObject *const *args, PyObject *arg, bool off) {
+    if (listeners == 0) {
+        sm_hub.switched_off |= off;
+        return off ? sm_monitoring_disable : Py_None;
+    }
+    sm_hook_thread *thread = sm_hub_event_thread();
+    if (SM_UNLIKELY(thread == NULL) || (listeners &= thread->tools) == 0)
+        return Py_None;
+    sm_hook_event event = {kind, (PyCodeObject *)args[0], arg, NULL, 0, offset_of(args[1]), args[1]};
+    return SM_LIKELY(sm_hub_tell(thread, listeners, &event) == 0) ? Py_None : NULL;
+}
+
+/* The first event from a code object may be this one: START, RESUME, THROW. */
+SM_INLINE PyObject *enter(sm_hook_kind kind, PyObject *const *args, PyObject *arg, bool may_switch_off) {
+    if (SM_UNLIKELY(!PyCode_Check(args[0]))) /* Cython's own code-like objects */
+        return Py_None;
+    uint64_t listeners = sm_hub.everywhere[kind];
+    if (sm_hub.filtered != 0) {
+        const sm_hook_code *known = sm_hub_code((PyCodeObject *)args[0]);
+        if (SM_UNLIKELY(known == NULL))
+            return Py_None;
+        listeners |= known->wanted[kind];
+        may_switch_off = may_switch_off && known->wanted[SM_HOOK_LINE] == 0;
+    }
+    return tell(listeners, kind, args, arg, may_switch_off && sm_hub.everywhere[SM_HOOK_LINE] == 0);
+}
+
+CALLBACK(on_start) {
+    return enter(SM_HOOK_START, args, NULL, true);
+}
+CALLBACK(on_resume) {
+    return enter(SM_HOOK_RESUME, args, NULL, true);
+}
+CALLBACK(on_throw) {
+    return enter(SM_HOOK_THROW, args, args[2], false);
+}
+
+SM_INLINE PyObject *within(sm_hook_kind kind, PyObject *const *args, bool may_switch_off) {
+    if (SM_UNLIKELY(!PyCode_Check(args[0])))
+        return Py_None;
+    return tell(sm_hub_listeners(kind, (PyCodeObject *)args[0]), kind, args, args[2], may_switch_off);
+}
+
+CALLBACK(on_return) {
+    return within(SM_HOOK_RETURN, args, true);
+}
+CALLBACK(on_yield) {
+    return within(SM_HOOK_YIELD, args, true);
+}
+CALLBACK(on_unwind) {
+    return within(SM_HOOK_UNWIND, args, false);
+}
+CALLBACK(on_raise) {
+    return within(SM_HOOK_RAISE, args, false);
+}
+CALLBACK(on_stop_iteration) {
+    return within(SM_HOOK_STOP_ITERATION, args, true);
+}
+
+CALLBACK(on_instruction) {
+    if (SM_UNLIKELY(!PyCode_Check(args[0])))
+        return Py_None;
+    return tell(sm_hub_listeners(SM_HOOK_OPCODE, (PyCodeObject *)args[0]), SM_HOOK_OPCODE, args, NULL, true);
+}
+
+/* C functions, as PyEval_SetProfile has always counted them: built-in functions and methods, and methods of built-in
+ * types called with an object. Through a bound method the interpreter reports the method at the call and the function
+ * behind it at the return (3.12). */
+SM_INLINE PyObject *c_event(sm_hook_kind kind, PyObject *const *args) {
+    PyObject *callable = args[2];
+    if (Py_TYPE(callable) == &PyFunction_Type) /* most calls: its own START tells of it */
+        return Py_None;
+    if (SM_CALL_REPORTS_METHODS && Py_TYPE(callable) == &PyMethod_Type)
+        callable = PyMethod_GET_FUNCTION(callable);
+    bool unbound = Py_TYPE(callable) == &PyMethodDescr_Type && callable == args[2] && args[3] != sm_monitoring_missing;
+    if (!unbound && !PyCFunction_Check(callable))
+        return Py_None;
+    if (SM_UNLIKELY(!PyCode_Check(args[0])))
+        return Py_None;
+    uint64_t listeners = sm_hub_listeners(kind, (PyCodeObject *)args[0]);
+    if (listeners == 0) {
+        bool off = kind == SM_HOOK_C_CALL && sm_hub_listeners(SM_HOOK_C_RETURN, (PyCodeObject *)args[0]) == 0 &&
+                   sm_hub_listeners(SM_HOOK_C_RAISE, (PyCodeObject *)args[0]) == 0;
+        return tell(0, kind, args, NULL, off);
+    }
+    sm_hook_thread *thread = sm_hub_event_thread();
+    if (SM_UNLIKELY(thread == NULL) || (listeners &= thread->tools) == 0)
+        return Py_None;
+    sm_hook_event event = {kind, (PyCodeObject *)args[0], callable, unbound ? args[3] : NULL,
+                           0,    offset_of(args[1]),      args[1]};
+    return SM_LIKELY(sm_hub_tell(thread, listeners, &event) == 0) ? Py_None : NULL;
+}
+
+CALLBACK(on_call) {
+    return c_event(SM_HOOK_C_CALL, args);
+}
+CALLBACK(on_c_return) {
+    return c_event(SM_HOOK_C_RETURN, args);
+}
+CALLBACK(on_c_raise) {
+    return c_event(SM_HOOK_C_RAISE, args);
+}
+
+static PyObject *line(uint64_t listeners, PyCodeObject *code, int number) {
+    sm_hook_thread *thread = sm_hub_event_thread();
+    if (SM_UNLIKELY(thread == NULL) || (listeners &= thread->tools) == 0)
+        return Py_None;
+    sm_hook_event event = {SM_HOOK_LINE, code, NULL, NULL, number, -1, NULL};
+    return SM_LIKELY(sm_hub_tell(thread, listeners, &event) == 0) ? Py_None : NULL;
+}
+
+CALLBACK(on_line) {
+    if (SM_UNLIKELY(!PyCode_Check(args[0])))
+        return Py_None;
+    PyCodeObject *code = (PyCodeObject *)args[0];
+    uint64_t listeners = sm_hub_listeners(SM_HOOK_LINE, code);
+    if (listeners == 0)
+        return tell(0, SM_HOOK_LINE, args, NULL, true);
+    return line(listeners, code, offset_of(args[1]));
+}
+
+CALLBACK(on_jump) {
+    if (SM_UNLIKELY(!PyCode_Check(args[0])))
+        return Py_None;
+    PyCodeObject *code = (PyCodeObject *)args[0];
+    uint64_t listeners = sm_hub_listeners(SM_HOOK_LINE, code);
+    int from = offset_of(args[1]), to = offset_of(args[2]);
+    int number = to <= from ? PyCode_Addr2Line(code, to) : -1;
+    if (listeners == 0 || to > from || number != PyCode_Addr2Line(code, from)) /* else LINE reports it */
+        return tell(0, SM_HOOK_LINE, args, NULL, true);
+    return number < 0 ? Py_None : line(listeners, code, number);
+}
+
+static const struct {
+    const char *name;
+    vectorcallfunc function;
+    uint32_t kinds; /* that need it */
+} events[] = {
+    {"PY_START", on_start, SM_HOOK_BIT(SM_HOOK_START) | SM_HOOK_BIT(SM_HOOK_LINE)},
+    {"PY_RESUME", on_resume, SM_HOOK_BIT(SM_HOOK_RESUME)},
+    {"PY_THROW", on_throw, SM_HOOK_BIT(SM_HOOK_THROW)},
+    {"PY_RETURN", on_return, SM_HOOK_BIT(SM_HOOK_RETURN)},
+    {"PY_YIELD", on_yield, SM_HOOK_BIT(SM_HOOK_YIELD)},
+    {"PY_UNWIND", on_unwind, SM_HOOK_BIT(SM_HOOK_UNWIND)},
+    {"RAISE", on_raise, SM_HOOK_BIT(SM_HOOK_RAISE)},
+    {"STOP_ITERATION", on_stop_iteration, SM_HOOK_BIT(SM_HOOK_STOP_ITERATION)},
+    {"CALL", on_call, SM_HOOK_C_CALLS},
+    {"C_RETURN", on_c_return, SM_HOOK_C_CALLS}, /* cannot be set without CALL */
+    {"C_RAISE", on_c_raise, SM_HOOK_C_CALLS},
+    {"LINE", on_line, SM_HOOK_BIT(SM_HOOK_LINE)},
+    {"JUMP", on_jump, SM_HOOK_BIT(SM_HOOK_LINE)},
+    {"INSTRUCTION", on_instruction, SM_HOOK_BIT(SM_HOOK_OPCODE)},
+};
+#define EVENTS (sizeof events / sizeof *events)
+
+/* Kept for good: one that is called may be the one that gives the tool id back. */
+static PyObject *callbacks[EVENTS];
+static long event_numbers[EVENTS];
+
+static int find_events(void) {
+    for (size_t i = 0; i < EVENTS; i++) {
+        if (callbacks[i] != NULL)
+            continue;
+        event_numbers[i] = sm_monitoring_number(events[i].name);
+        if (event_numbers[i] < 0 || (callbacks[i] = sm_monitoring_callback(events[i].function)) == NULL)
+            return -1;
+        for (int kind = 0; kind < SM_HOOK_KINDS; kind++)
+            event_bits[kind] |= events[i].kinds & SM_HOOK_BIT(kind) ? event_numbers[i] : 0;
+    }
+    return 0;
+}
+
+static bool holds(void) {
+    return tool_id >= 0 && sm_monitoring_holds(tool_id, TOOL_NAME);
+}
+
+static void stop(void) {
+    if (holds()) {
+        /* Until 3.14, freeing a tool id leaves its callbacks and events alive (gh-111963). */
+        (void)sm_monitoring_set(tool_id, 0);
+        PyErr_Clear();
+        for (size_t i = 0; i < EVENTS; i++) {
+            (void)sm_monitoring_register(tool_id, event_numbers[i], NULL);
+            PyErr_Clear();
+        }
+        sm_monitoring_free(tool_id);
+    }
+    tool_id = -1;
+    events_set = 0;
+}
+
+static int start(void) {
+    if (sm_monitoring_find() < 0 || find_events() < 0 || (tool_id = sm_monitoring_take(TOOL_NAME, order)) < 0)
+        return -1;
+    for (size_t i = 0; i < EVENTS; i++) {
+        if (sm_monitoring_register(tool_id, event_numbers[i], callbacks[i]) < 0) {
+            PyObject *type, *value, *traceback;
+            PyErr_Fetch(&type, &value, &traceback);
+            stop();
+            PyErr_Restore(type, value, traceback);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static long bits(uint32_t kinds) {
+    long set = 0;
+    for (int kind = 0; kind < SM_HOOK_KINDS; kind++)
+        set |= kinds & SM_HOOK_BIT(kind) ? event_bits[kind] : 0;
+    return set;
+}
+
+/* Those that can be set on a code object. */
+#define LOCAL                                                                                                          \
+    (SM_LOCAL_EXCEPTION_EVENTS                                                                                         \
+         ? ~0u                                                                                                         \
+         : ~(SM_HOOK_BIT(SM_HOOK_UNWIND) | SM_HOOK_BIT(SM_HOOK_THROW) | SM_HOOK_BIT(SM_HOOK_RAISE)))
+
+static int want(void) {
+    uint32_t kinds = 0;
+    for (int kind = 0; kind < SM_HOOK_OPCODE; kind++) {
+        if (sm_hub.everywhere[kind] != 0 || (sm_hub.somewhere[kind] != 0 && (LOCAL & SM_HOOK_BIT(kind)) == 0))
+            kinds |= SM_HOOK_BIT(kind);
+    }
+    if (sm_hub.filtered != 0)
+        kinds |= SM_HOOK_BIT(SM_HOOK_START) | SM_HOOK_BIT(SM_HOOK_RESUME) | SM_HOOK_BIT(SM_HOOK_THROW);
+    long set = bits(kinds);
+    if (set == events_set)
+        return 0;
+    if (!holds()) {
+        PyErr_SetString(PyExc_RuntimeError, "somebody has taken the tool id of seismo's hooks away");
+        return -1;
+    }
+    if (sm_monitoring_set(tool_id, set) < 0)
+        return -1;
+    events_set = set;
+    return 0;
+}
+
+static int want_in(PyCodeObject *code, uint32_t kinds) {
+    return tool_id >= 0 ? sm_monitoring_set_local(tool_id, code, bits(kinds & LOCAL)) : 0;
+}
+
+static const char *objection(void) {
+    return NULL;
+}
+
+static bool foreign_tracer(PyThreadState *tstate) {
+    return tstate->c_tracefunc != NULL;
+}
+
+static int id(void) {
+    return tool_id;
+}
+
+const sm_hook_backend sm_hook_backend_here = {"monitoring",          objection, start,          stop, want, want_in,
+                                              sm_monitoring_restart, holds,     foreign_tracer, id};
+
+#endif

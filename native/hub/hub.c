@@ -1,0 +1,567 @@
+/* The hub: who wants what.
+ *
+ * Every question on the way of an event is one of masks, with a bit for each tool: those that want this kind in all
+ * code, or in this code object, and this thread's. The masks are kept up to date when a tool comes or goes, which is
+ * rare, so that an event needs no look at a tool that does not want it.
+ *
+ * What filtered tools say of a code object is kept in a record, found by its address (code/codes.h). A verdict is
+ * given once; `changes` counts the tools that have come since, so that a record that is behind asks the new ones, and
+ * only these. The records go with the last tool, once nobody has one in hand.
+ *
+ * A tool that leaves is out of all masks at once, and thereby hears nothing more; its memory is its maker's again when
+ * none of its callbacks is on a stack. A slot may so be used anew while an event is being handed round whose mask still
+ * has its bit: the event is older than the tool then, and skips it. */
+#include "hub/hub.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "compat/runtime.h"
+#include "engine/engine.h"
+#include "hub/backend.h"
+
+#define CAPSULE "seismo.hooks.thread"
+#define BIT(tool) (1ull << (tool)->slot)
+
+sm_hub_state sm_hub;
+sm_hook_thread sm_hook_nobody;
+__thread sm_hook_thread *sm_hook_this __attribute__((tls_model("initial-exec"))) = &sm_hook_nobody;
+
+static PyThreadState gone; /* sm_tool.only of a thread that has ended */
+
+/* Threads. */
+
+static uint64_t tools_of(PyThreadState *tstate) {
+    uint64_t tools = 0;
+    for (int slot = 0; slot < SM_HUB_TOOLS; slot++) {
+        const sm_tool *tool = sm_hub.tools[slot];
+        if (tool != NULL && tool->active && (tool->only == NULL || tool->only == tstate))
+            tools |= BIT(tool);
+    }
+    return tools;
+}
+
+uint32_t sm_hub_kinds(PyThreadState *tstate) {
+    uint32_t kinds = 0;
+    for (uint64_t tools = tools_of(tstate); tools != 0; tools &= tools - 1)
+        kinds |= sm_hub.tools[__builtin_ctzll(tools)]->events;
+    return kinds;
+}
+
+static void drop_data(sm_hook_thread *thread, sm_tool *tool) {
+    void *data = thread->data[tool->slot];
+    thread->data[tool->slot] = NULL;
+    if (data != NULL && tool->thread_gone != NULL)
+        tool->thread_gone(tool, data);
+    sm_free(data);
+}
+
+/* The interpreter clears the thread's state: on the thread itself, or on another at exit and after a fork. */
+static void thread_ended(PyObject *capsule) {
+    sm_hook_thread *thread = PyCapsule_GetPointer(capsule, CAPSULE);
+    if (thread == NULL) {
+        PyErr_Clear();
+        return;
+    }
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    thread->tools = 0;
+    for (int slot = 0; slot < SM_HUB_TOOLS; slot++) {
+        sm_tool *tool = sm_hub.tools[slot];
+        if (tool == NULL)
+            continue;
+        drop_data(thread, tool);
+        if (tool->only == thread->tstate) {
+            tool->only = &gone;
+            if (!sm_is_finalizing())
+                sm_hub_remove(tool);
+        }
+    }
+    if (thread->next != NULL)
+        thread->next->before = thread->before;
+    if (thread->before != NULL)
+        thread->before->next = thread->next;
+    else
+        sm_hub.threads = thread->next;
+    if (sm_hook_this == thread)
+        sm_hook_this = &sm_hook_nobody;
+    sm_free(thread);
+    PyErr_Restore(type, value, traceback);
+}
+
+sm_hook_thread *sm_hub_find_thread(PyThreadState *tstate) {
+    sm_hook_thread *thread = sm_hub.threads;
+    while (thread != NULL && thread->tstate != tstate)
+        thread = thread->next;
+    return thread;
+}
+
+/* NULL with an exception. */
+static sm_hook_thread *new_thread(PyThreadState *tstate) {
+    if (tstate->dict == NULL)
+        tstate->dict = PyDict_New();
+    sm_hook_thread *thread = tstate->dict ? sm_calloc(1, sizeof *thread) : NULL;
+    PyObject *capsule = thread ? PyCapsule_New(thread, CAPSULE, NULL) : NULL;
+    if (capsule == NULL || PyDict_SetItemString(tstate->dict, CAPSULE, capsule) < 0) {
+        Py_XDECREF(capsule);
+        sm_free(thread);
+        if (!PyErr_Occurred())
+            PyErr_NoMemory();
+        return NULL;
+    }
+    PyCapsule_SetDestructor(capsule, thread_ended);
+    Py_DECREF(capsule);
+    thread->tstate = tstate;
+    thread->tools = tools_of(tstate);
+    thread->next = sm_hub.threads;
+    if (thread->next != NULL)
+        thread->next->before = thread;
+    return sm_hub.threads = thread;
+}
+
+sm_hook_thread *sm_hub_thread(void) {
+    PyThreadState *tstate = PyThreadState_Get();
+    if (sm_hook_this->tstate == tstate)
+        return sm_hook_this;
+    sm_hook_thread *thread = sm_hub_find_thread(tstate);
+    if (thread == NULL) {
+        if (sm_is_finalizing())
+            return NULL;
+        PyObject *type, *value, *traceback;
+        PyErr_Fetch(&type, &value, &traceback);
+        sm_engine_look_away();
+        thread = new_thread(tstate);
+        sm_engine_look_again();
+        PyErr_Restore(type, value, traceback);
+        if (thread == NULL) {
+            sm_hub.lost++;
+            return NULL;
+        }
+    }
+    return sm_hook_this = thread;
+}
+
+PyThreadState *sm_hub_thread_state(const sm_hook_thread *thread) {
+    return thread->tstate;
+}
+
+void *sm_hub_thread_data(sm_hook_thread *thread, sm_tool *tool, size_t size) {
+    void **data = &thread->data[tool->slot];
+    if (SM_UNLIKELY(*data == NULL))
+        *data = sm_calloc(1, size);
+    return *data;
+}
+
+PyFrameObject *sm_hub_no_frame(void) {
+    if (!PyErr_Occurred())
+        PyErr_SetString(PyExc_SystemError, "an event without a frame");
+    return NULL;
+}
+
+PyFrameObject *sm_hub_frame(void) {
+    return sm_hub_frame_of(sm_hook_this);
+}
+
+PyObject *sm_hub_callable(const sm_hook_event *event) {
+    if (event->self == NULL)
+        return Py_NewRef(event->arg);
+    return Py_TYPE(event->arg)->tp_descr_get(event->arg, event->self, (PyObject *)Py_TYPE(event->self));
+}
+
+/* Code objects. */
+
+static void code_died(sm_code_entry *entry) {
+    sm_hook_code *known = entry->of[SM_CODE_HOOKS];
+    entry->of[SM_CODE_HOOKS] = NULL;
+    if (known->next != NULL)
+        known->next->before = known->before;
+    if (known->before != NULL)
+        known->before->next = known->next;
+    else
+        sm_hub.codes = known->next;
+    sm_free(known);
+}
+
+/* While a record is in hand that has to stay, though its tools may go. */
+static void begin_work(void) {
+    sm_hub.busy++;
+}
+
+static void end_work(void) {
+    if (--sm_hub.busy > 0 || sm_hub.active != 0 || !sm_hub.holds)
+        return;
+    while (sm_hub.codes != NULL)
+        code_died(sm_code_entry_of(sm_hub.codes->code));
+    sm_hub.holds = false;
+    sm_codes_release();
+}
+
+static sm_hook_code *code_record(PyCodeObject *code) {
+    if (!sm_hub.holds) /* the last tool has just gone */
+        return NULL;
+    sm_code_entry *entry = sm_code_entry_make(code);
+    if (entry != NULL && entry->of[SM_CODE_HOOKS] != NULL)
+        return entry->of[SM_CODE_HOOKS];
+    sm_hook_code *known = entry != NULL ? sm_calloc(1, sizeof *known) : NULL;
+    if (known == NULL) {
+        sm_hub.lost++;
+        return NULL;
+    }
+    entry->of[SM_CODE_HOOKS] = known;
+    known->code = code;
+    known->next = sm_hub.codes;
+    if (known->next != NULL)
+        known->next->before = known;
+    return sm_hub.codes = known;
+}
+
+/* Gives the backend this code object's kinds, if they are others than it has. -1 with an exception. */
+static int give(sm_hook_code *known) {
+    uint32_t kinds = 0;
+    for (int kind = 0; kind < SM_HOOK_KINDS; kind++)
+        kinds |= known->wanted[kind] != 0 ? SM_HOOK_BIT(kind) : 0;
+    if (kinds == known->given || sm_hook_backend_here.want_in == NULL)
+        return 0;
+    uint32_t before = known->given;
+    known->given = kinds; /* first: the call may lead back here */
+    if (sm_hook_backend_here.want_in(known->code, kinds) == 0)
+        return 0;
+    known->given = before;
+    return -1;
+}
+
+sm_hook_code *sm_hub_decide(PyCodeObject *code, PyObject *globals) {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    sm_engine_look_away();
+    begin_work();
+    sm_hook_code *known = code_record(code);
+    if (known != NULL && known->decided != sm_hub.changes) {
+        uint64_t before = known->decided;
+        known->decided = sm_hub.changes;
+        if (globals == NULL && sm_hub.filtered != 0)
+            globals = PyEval_GetGlobals(); /* borrowed: the running frame's, whose code this is */
+        for (uint64_t tools = sm_hub.filtered; tools != 0; tools &= tools - 1) {
+            sm_tool *tool = sm_hub.tools[__builtin_ctzll(tools)];
+            if (tool->since <= before)
+                continue;
+            uint32_t kinds = tool->wants(tool, code, globals) & tool->events;
+            for (int kind = 0; kind < SM_HOOK_OPCODE; kind++) {
+                known->wanted[kind] &= ~BIT(tool);
+                known->wanted[kind] |= kinds & SM_HOOK_BIT(kind) ? BIT(tool) : 0;
+            }
+        }
+        if (give(known) < 0) {
+            PyErr_Clear();
+            sm_hub.lost++;
+        }
+    }
+    end_work();
+    if (!sm_hub.holds)
+        known = NULL; /* who was asked was the last tool, and has gone */
+    sm_engine_look_again();
+    PyErr_Restore(type, value, traceback);
+    return known;
+}
+
+/* The code objects whose record has the bit in it, as a list that keeps them alive while something is done to them.
+ * NULL with an exception. */
+static PyObject *codes_with(uint64_t bit) {
+    PyObject *list = PyList_New(0);
+    for (sm_hook_code *known = sm_hub.codes; known != NULL && list != NULL; known = known->next) {
+        uint64_t tools = 0;
+        for (int kind = 0; kind < SM_HOOK_KINDS; kind++)
+            tools |= known->wanted[kind];
+        if ((tools & bit) != 0 && PyList_Append(list, (PyObject *)known->code) < 0)
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+/* The tool wants nothing in any code object any more. */
+static void withdraw(sm_tool *tool) {
+    PyObject *list = codes_with(BIT(tool));
+    for (sm_hook_code *known = sm_hub.codes; known != NULL; known = known->next) {
+        for (int kind = 0; kind < SM_HOOK_KINDS; kind++)
+            known->wanted[kind] &= ~BIT(tool);
+    }
+    for (Py_ssize_t i = 0; list != NULL && i < PyList_GET_SIZE(list); i++) {
+        sm_hook_code *known = code_record((PyCodeObject *)PyList_GET_ITEM(list, i));
+        if (known != NULL && give(known) < 0)
+            PyErr_Clear();
+    }
+    Py_XDECREF(list);
+    PyErr_Clear();
+}
+
+/* Frames that run already have had their START: decide their code now. */
+static void decide_running(void) {
+    PyThreadState *tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+    for (; tstate != NULL; tstate = PyThreadState_Next(tstate)) {
+        PyFrameObject *frame = PyThreadState_GetFrame(tstate);
+        while (frame != NULL) {
+            PyCodeObject *code = PyFrame_GetCode(frame);
+            PyObject *globals = PyFrame_GetGlobals(frame);
+            (void)sm_hub_decide(code, globals);
+            Py_XDECREF(globals);
+            Py_DECREF(code);
+            Py_SETREF(frame, PyFrame_GetBack(frame));
+        }
+    }
+}
+
+/* Tools. */
+
+static void count_masks(void) {
+    uint64_t somewhere = sm_hub.active & sm_hub.somewhere[SM_HOOK_OPCODE];
+    sm_hub.active = sm_hub.filtered = sm_hub.tracing = 0;
+    memset(sm_hub.everywhere, 0, sizeof sm_hub.everywhere);
+    memset(sm_hub.somewhere, 0, sizeof sm_hub.somewhere);
+    for (int slot = 0; slot < SM_HUB_TOOLS; slot++) {
+        const sm_tool *tool = sm_hub.tools[slot];
+        if (tool == NULL || !tool->active)
+            continue;
+        uint64_t bit = BIT(tool);
+        const uint32_t tracing = SM_HOOK_BIT(SM_HOOK_LINE) | SM_HOOK_BIT(SM_HOOK_RAISE) |
+                                 SM_HOOK_BIT(SM_HOOK_STOP_ITERATION) | SM_HOOK_BIT(SM_HOOK_OPCODE);
+        sm_hub.active |= bit;
+        sm_hub.filtered |= tool->filtered ? bit : 0;
+        sm_hub.tracing |= tool->events & tracing ? bit : 0;
+        for (int kind = 0; kind < SM_HOOK_OPCODE; kind++) {
+            if (tool->events & SM_HOOK_BIT(kind))
+                *(tool->filtered ? &sm_hub.somewhere[kind] : &sm_hub.everywhere[kind]) |= bit;
+        }
+    }
+    sm_hub.somewhere[SM_HOOK_OPCODE] = somewhere & sm_hub.active;
+    for (sm_hook_thread *thread = sm_hub.threads; thread != NULL; thread = thread->next)
+        thread->tools = tools_of(thread->tstate) & ~thread->left;
+}
+
+static void finish(sm_tool *tool) {
+    for (sm_hook_thread *thread = sm_hub.threads; thread != NULL; thread = thread->next) {
+        drop_data(thread, tool);
+        thread->left &= ~BIT(tool);
+    }
+    sm_hub.tools[tool->slot] = NULL;
+    tool->leaving = false;
+    tool->removed(tool);
+}
+
+/* Only the forking thread goes on: what the others were in the middle of will never end. */
+static void child_forked(void) {
+    if (!sm_holds_gil()) /* a thread of C has forked: nothing of Python can go on in this child */
+        return;
+    for (int slot = 0; slot < SM_HUB_TOOLS; slot++) {
+        if (sm_hub.tools[slot] != NULL)
+            sm_hub.tools[slot]->inside = 0;
+    }
+    for (sm_hook_visit *visit = sm_hook_this->visit; visit != NULL; visit = visit->outer)
+        visit->tool->inside++;
+    for (int slot = 0; slot < SM_HUB_TOOLS; slot++) {
+        sm_tool *tool = sm_hub.tools[slot];
+        if (tool != NULL && tool->active && tool->forked != NULL)
+            tool->forked(tool);
+    }
+}
+
+static int prepare(void) {
+    const char *why_not = sm_interpreter_objection();
+    if (why_not != NULL) {
+        PyErr_SetString(PyExc_RuntimeError, why_not);
+        return -1;
+    }
+    static bool ready = false;
+    if (!ready && pthread_atfork(NULL, NULL, child_forked) != 0) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    ready = true;
+    sm_codes_tell(SM_CODE_HOOKS, code_died);
+    why_not = sm_hook_backend_here.objection();
+    if (why_not != NULL)
+        PyErr_SetString(PyExc_RuntimeError, why_not);
+    return why_not != NULL ? -1 : 0;
+}
+
+/* The slot above the highest in use, so that the newest hears first; below it only when the top is reached. */
+static int free_slot(void) {
+    int top = SM_HUB_TOOLS;
+    while (top > 0 && sm_hub.tools[top - 1] == NULL)
+        top--;
+    if (top < SM_HUB_TOOLS)
+        return top;
+    for (int slot = SM_HUB_TOOLS - 1; slot >= 0; slot--) {
+        if (sm_hub.tools[slot] == NULL)
+            return slot;
+    }
+    PyErr_Format(PyExc_RuntimeError, "there are %d tools already, which is the limit", SM_HUB_TOOLS);
+    return -1;
+}
+
+/* Takes the tool out of everything; `removed` is not called yet. */
+static void take_out(sm_tool *tool) {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    begin_work();
+    tool->active = false;
+    tool->leaving = true;
+    count_masks();
+    withdraw(tool);
+    if (sm_hub.active == 0)
+        sm_hook_backend_here.stop();
+    else if (sm_hook_backend_here.want() < 0)
+        sm_hub.lost++;
+    PyErr_Clear();
+    end_work();
+    PyErr_Restore(type, value, traceback);
+}
+
+int sm_hub_add(sm_tool *tool) {
+    int slot;
+    if (prepare() < 0 || (slot = free_slot()) < 0)
+        return -1;
+    if (tool->only != NULL && sm_hub_find_thread(tool->only) == NULL && new_thread(tool->only) == NULL)
+        return -1; /* without a record its end would go unseen */
+    if (sm_hub.active == 0 && sm_hook_backend_here.start() < 0)
+        return -1;
+    if (!sm_hub.holds) {
+        sm_hub.holds = true;
+        sm_codes_hold();
+    }
+    tool->slot = (uint32_t)slot;
+    tool->active = true;
+    tool->leaving = false;
+    tool->inside = 0;
+    tool->since = ++sm_hub.changes;
+    sm_hub.tools[slot] = tool;
+    count_masks();
+    bool again = sm_hub.switched_off;
+    sm_hub.switched_off = false;
+    if (sm_hook_backend_here.want() < 0 || (again && sm_hook_backend_here.again() < 0)) {
+        take_out(tool);
+        tool->leaving = false;
+        sm_hub.tools[slot] = NULL;
+        return -1;
+    }
+    if (tool->filtered && sm_hook_backend_here.want_in != NULL)
+        decide_running();
+    return 0;
+}
+
+void sm_hub_remove(sm_tool *tool) {
+    if (!tool->active)
+        return;
+    take_out(tool);
+    if (tool->inside == 0 && tool->leaving)
+        finish(tool);
+}
+
+void sm_hub_leave(sm_hook_thread *thread, sm_tool *tool) {
+    if (tool->only != NULL) {
+        sm_hub_remove(tool);
+    } else if (tool->active) {
+        thread->left |= BIT(tool);
+        thread->tools &= ~BIT(tool);
+    }
+}
+
+int sm_hub_opcodes(sm_tool *tool, PyCodeObject *code, bool on) {
+    if (!tool->active)
+        return 0;
+    sm_hook_code *known = sm_hub_decide(code, NULL);
+    if (known == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    uint64_t before = known->wanted[SM_HOOK_OPCODE];
+    uint64_t after = on ? before | BIT(tool) : before & ~BIT(tool);
+    if (before == after)
+        return 0;
+    known->wanted[SM_HOOK_OPCODE] = after;
+    sm_hub.somewhere[SM_HOOK_OPCODE] |= after;
+    begin_work();
+    int result = give(known);
+    end_work();
+    return result;
+}
+
+void sm_hub_opcodes_again(PyCodeObject *code) {
+    sm_hook_code *known = sm_hub_decide(code, NULL);
+    if (known == NULL || sm_hook_backend_here.want_in == NULL || known->wanted[SM_HOOK_OPCODE] == 0)
+        return;
+    begin_work();
+    if (sm_hook_backend_here.want_in(code, known->given & ~SM_HOOK_BIT(SM_HOOK_OPCODE)) < 0 ||
+        sm_hook_backend_here.want_in(code, known->given) < 0)
+        PyErr_Clear();
+    end_work();
+}
+
+void sm_hub_reconsider(sm_tool *tool) {
+    if (!tool->active)
+        return;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    tool->since = ++sm_hub.changes;
+    if (sm_hub.switched_off) {
+        sm_hub.switched_off = false;
+        (void)sm_hook_backend_here.again();
+        PyErr_Clear();
+    }
+    if (sm_hook_backend_here.want_in != NULL)
+        decide_running();
+    PyErr_Clear();
+    PyErr_Restore(type, value, traceback);
+}
+
+void sm_hub_finish(sm_tool *tool) {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    finish(tool);
+    PyErr_Restore(type, value, traceback);
+}
+
+int sm_hub_tell_all(sm_hook_thread *thread, uint64_t listeners, const sm_hook_event *event) {
+    PyObject *type = NULL, *value = NULL, *traceback = NULL;
+    uint64_t now = sm_hub.changes;
+    int result = 0;
+    while (listeners != 0) {
+        int slot = 63 - __builtin_clzll(listeners);
+        listeners ^= 1ull << slot;
+        sm_tool *tool = sm_hub.tools[slot];
+        if (SM_UNLIKELY((sm_hub.active >> slot & 1) == 0 || tool->since > now))
+            continue; /* gone, or come, while the others heard */
+        if (SM_UNLIKELY(sm_hub_tell_one(thread, tool, event) < 0)) {
+            if (result == 0)
+                PyErr_Fetch(&type, &value, &traceback);
+            else
+                PyErr_Clear(); /* the program can only get one of them */
+            result = -1;
+        }
+    }
+    if (SM_UNLIKELY(result < 0))
+        PyErr_Restore(type, value, traceback);
+    return result;
+}
+
+PyObject *sm_hub_status(void) {
+    static const char *const names[SM_HOOK_KINDS] = {"start",  "resume",         "throw",    "return",  "yield",
+                                                     "unwind", "c_call",         "c_return", "c_raise", "line",
+                                                     "raise",  "stop_iteration", "opcode"};
+    PyObject *events = PyList_New(0);
+    for (int kind = 0; kind < SM_HOOK_KINDS && events != NULL; kind++) {
+        if (sm_hub.everywhere[kind] == 0 && sm_hub.somewhere[kind] == 0)
+            continue;
+        PyObject *name = PyUnicode_FromString(names[kind]);
+        if (name == NULL || PyList_Append(events, name) < 0)
+            Py_CLEAR(events);
+        Py_XDECREF(name);
+    }
+    if (events == NULL)
+        return NULL;
+    int tool_id = sm_hook_backend_here.tool_id != NULL ? sm_hook_backend_here.tool_id() : -1;
+    bool held = sm_hub.active == 0 || sm_hook_backend_here.holds();
+    return Py_BuildValue("{sssisisNsKsO}", "hook", sm_hook_backend_here.name, "tool_id", tool_id, "tools",
+                         __builtin_popcountll(sm_hub.active), "events", events, "lost", (unsigned long long)sm_hub.lost,
+                         "held", held ? Py_True : Py_False);
+}

@@ -1,0 +1,171 @@
+/* A program makes ten million objects a second, a Python callback hears of a fraction of that. So events are kept in
+ * two steps that lose no count. First, one by one: an entry with type, address and event, in the order in which they
+ * came, all threads in one row (they hold the GIL). When the entries are full, which takes one long C call or a main
+ * thread that waits, because otherwise they are taken away at the half: by type, a count of each event in a small
+ * table, without addresses. Only when that is full too are events just counted, as lost.
+ *
+ * There are two halves. While one is turned into tuples, which makes objects and may let other threads run, the events
+ * of those fill the other.
+ *
+ * A type is kept by a reference from the event until its tuple has it, so what the callback gets is the type itself,
+ * never an address that meanwhile is another's. A reference to a type may be taken inside the hook: its object has one.
+ * The price is that a class which dies lives on until the batch is taken. */
+#include "hub/refbatch.h"
+
+#include "base/alloc.h"
+#include "code/function.h"
+
+bool sm_ref_batch_init(sm_ref_batch *batch, uint32_t size) {
+    bool made = true;
+    *batch = (sm_ref_batch){.size = size};
+    for (int i = 0; i < 2; i++) {
+        batch->halves[i].entries = sm_malloc(size * sizeof(sm_ref_entry));
+        batch->halves[i].more = sm_calloc(SM_REF_MORE, sizeof(sm_ref_more));
+        made = made && batch->halves[i].entries != NULL && batch->halves[i].more != NULL;
+    }
+    if (!made)
+        sm_ref_batch_free(batch);
+    return made;
+}
+
+/* Releasing a type may run code, which makes events, which may come to this half when it is the filling one: what is to
+ * be released is out of the half before that. */
+static void forget_half(sm_ref_half *half) {
+    while (half->used > 0) {
+        PyTypeObject *type = half->entries[--half->used].type;
+        Py_DECREF(type);
+    }
+    for (uint32_t i = 0; half->types > 0 && i < SM_REF_MORE; i++) {
+        PyTypeObject *type = half->more[i].type;
+        if (type != NULL) {
+            half->more[i] = (sm_ref_more){0};
+            half->types--;
+            Py_DECREF(type);
+        }
+    }
+    half->removed = half->lost = 0;
+}
+
+void sm_ref_batch_forget(sm_ref_batch *batch) {
+    forget_half(&batch->halves[0]);
+    forget_half(&batch->halves[1]);
+}
+
+void sm_ref_batch_free(sm_ref_batch *batch) {
+    for (int i = 0; i < 2; i++) {
+        sm_ref_half *half = &batch->halves[i];
+        if (half->entries != NULL && half->more != NULL)
+            forget_half(half);
+        sm_free(half->entries);
+        sm_free(half->more);
+        *half = (sm_ref_half){0};
+    }
+}
+
+static void count(sm_ref_half *half, PyTypeObject *type, sm_ref_event event) {
+    uint32_t i = (uint32_t)(((uintptr_t)type >> 4) * 0x9E3779B1u) >> 16;
+    for (;; i++) {
+        sm_ref_more *more = &half->more[i % SM_REF_MORE];
+        if (more->type == type) {
+            more->counts[event]++;
+            return;
+        }
+        if (more->type == NULL) {
+            if (half->types >= SM_REF_MORE * 3 / 4) {
+                half->lost++;
+                return;
+            }
+            Py_INCREF(type);
+            *more = (sm_ref_more){.type = type};
+            more->counts[event] = 1;
+            half->types++;
+            return;
+        }
+    }
+}
+
+bool sm_ref_batch_add(sm_ref_batch *batch, PyObject *object, sm_ref_event event) {
+    sm_ref_half *half = &batch->halves[batch->filling];
+    if (SM_UNLIKELY(event == SM_REF_REMOVED)) {
+        half->removed++;
+        return true;
+    }
+    PyTypeObject *type = Py_TYPE(object);
+    if (SM_LIKELY(half->used < batch->size)) {
+        Py_INCREF(type);
+        half->entries[half->used++] = (sm_ref_entry){type, (uintptr_t)object | (uintptr_t)event};
+    } else {
+        count(half, type, event);
+    }
+    return half->used >= batch->size / 2;
+}
+
+/* Steals the type. */
+static int add(PyObject *list, PyObject *type, uint64_t count, uintptr_t address, PyObject *event) {
+    PyObject *row = PyTuple_New(4);
+    PyObject *number = row ? PyLong_FromUnsignedLongLong(count) : NULL;
+    PyObject *place = number ? PyLong_FromUnsignedLongLong(address) : NULL;
+    if (place == NULL) {
+        Py_XDECREF(number);
+        Py_XDECREF(row);
+        Py_DECREF(type);
+        return -1;
+    }
+    PyTuple_SET_ITEM(row, 0, type);
+    PyTuple_SET_ITEM(row, 1, number);
+    PyTuple_SET_ITEM(row, 2, place);
+    PyTuple_SET_ITEM(row, 3, Py_NewRef(event));
+    int done = PyList_Append(list, row);
+    Py_DECREF(row);
+    return done;
+}
+
+/* Appends a row, or gives the list up: then all that it stood for is missed. Steals the type. */
+typedef struct {
+    PyObject *list;        /* owned; NULL: given up */
+    uint64_t kept, missed; /* events */
+} rows;
+
+static void add_row(rows *rows, PyTypeObject *type, uint64_t count, uintptr_t address, PyObject *event) {
+    if (rows->list == NULL) {
+        Py_DECREF(type);
+    } else if (add(rows->list, (PyObject *)type, count, address, event) == 0) {
+        rows->kept += count;
+        return;
+    }
+    rows->missed += rows->kept + count;
+    rows->kept = 0;
+    Py_CLEAR(rows->list);
+}
+
+PyObject *sm_ref_batch_take(sm_ref_batch *batch, PyObject *const names[4]) {
+    sm_ref_half *half = &batch->halves[batch->filling];
+    batch->filling ^= 1;
+    rows rows = {.list = PyList_New(0), .missed = half->lost};
+    for (uint32_t i = 0; i < half->used; i++) {
+        uintptr_t what = half->entries[i].what;
+        add_row(&rows, half->entries[i].type, 1, what & ~(uintptr_t)1, names[what & 1]);
+    }
+    half->used = 0;
+    for (uint32_t i = 0; half->types > 0 && i < SM_REF_MORE; i++) {
+        sm_ref_more more = half->more[i];
+        if (more.type == NULL)
+            continue;
+        half->more[i] = (sm_ref_more){0};
+        half->types--;
+        for (int event = 0; event < 2; event++) {
+            if (more.counts[event] > 0)
+                add_row(&rows, (PyTypeObject *)Py_NewRef(more.type), more.counts[event], 0, names[event]);
+        }
+        Py_DECREF(more.type);
+    }
+    if (rows.list != NULL && half->removed > 0 &&
+        add(rows.list, Py_NewRef(Py_None), half->removed, 0, names[SM_REF_REMOVED]) < 0)
+        Py_CLEAR(rows.list);
+    if (rows.list != NULL && rows.missed > 0 && add(rows.list, Py_NewRef(Py_None), rows.missed, 0, names[3]) < 0)
+        Py_CLEAR(rows.list);
+    half->removed = half->lost = 0;
+    if (rows.list == NULL)
+        batch->halves[batch->filling].lost += rows.missed + rows.kept;
+    return rows.list;
+}

@@ -1,0 +1,587 @@
+/* How a call is known when it ends.
+ *
+ * A call that matched at its start, or may match at its end, is kept as a *call*: on the stack of its thread while it
+ * runs, in a table of the watch's while it is suspended. Both are searched by the address of the interpreter's frame,
+ * which a generator or coroutine keeps for its life and an ordinary frame for as long as it runs. The search of the
+ * stack starts at its top, where the call nearly always is: only greenlets, which exchange stacks without telling,
+ * make it look deeper. A call whose end nobody reports (gh-140373: a generator closed where it waits) stays in the
+ * table until the address is used again; then the newcomer replaces it.
+ *
+ * Own time: each call adds up its callees' time in `nested`, as they end or are suspended. It is right when all calls
+ * are kept, and asked for only then. What is always known is how long a call ran itself or in calls that did not match:
+ * that is `ran` less `matched_inside`, which a callee adds to as far as it is known to match: whoever matches from its
+ * start whenever it leaves the stack, whoever matches at its end then, with all that it ran. */
+#include "hub/watch.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "code/cfunction.h"
+#include "hub/facts.h"
+#include "slots/safepoint.h"
+
+struct sm_watch_call {
+    sm_watch_call *next; /* below it on the stack; in its chain of the table; in the list of free ones */
+    const void *frame;   /* an address, never followed */
+    sm_watched *of;
+    uint64_t number;
+    uint64_t begun, resumed, nested,
+        active;                   /* ns: at its start; when it last went on; callees since; own before that */
+    uint64_t ran, matched_inside; /* ns: it ran until it was suspended; of that in matched calls that have ended */
+    uint32_t nesting;
+    bool handed;      /* its start was handed over */
+    bool undecided;   /* its end decides */
+    PyObject *raised; /* owned: class of the last exception in its frame, where UNWIND may not tell; else NULL */
+};
+
+typedef struct {
+    sm_watch_call *top; /* owned, as all below */
+    uint64_t spent;     /* ns in handing over: no call's time */
+} thread_calls;
+
+int (*sm_watch_keep)(void);
+
+static uint64_t now_of(const thread_calls *thread) {
+    return sm_monotonic_ns() - thread->spent;
+}
+
+/* What an answer is asked with. */
+typedef struct {
+    sm_watch *watch;
+    const sm_watched *of;
+    const sm_watch_call *call; /* that ends; NULL: times are not known */
+    uint64_t now;
+    PyObject *text; /* owned: the last one given */
+    char none[1];
+} question;
+
+/* What is known of functions. */
+
+/* What an import or `python -m` runs before the program's own code: it raises and catches at every step. */
+static bool is_machinery(const char *file) {
+    return strncmp(file, "<frozen importlib", 17) == 0 || strncmp(file, "<frozen runpy", 13) == 0;
+}
+
+/* NULL: out of memory (counted). */
+static sm_watched *watched(sm_watch *watch, PyCodeObject *code, PyObject *globals) {
+    const sm_function *function = sm_function_of_code(code, globals);
+    if (function == NULL)
+        goto lost;
+    if (function->id >= watch->functions_size) {
+        uint32_t size = function->id + function->id / 2 + 64;
+        sm_watched **bigger = sm_realloc(watch->functions, size * sizeof *bigger);
+        if (bigger == NULL)
+            goto lost;
+        memset(bigger + watch->functions_size, 0, (size - watch->functions_size) * sizeof *bigger);
+        watch->functions = bigger;
+        watch->functions_size = size;
+    }
+    sm_watched *of = watch->functions[function->id];
+    if (of != NULL)
+        return of;
+    of = watch->functions[function->id] = sm_calloc(1, sizeof *of);
+    if (of == NULL)
+        goto lost;
+    of->function = function;
+    bool ours = watch->hide != NULL && strncmp(function->file, watch->hide, strlen(watch->hide)) == 0;
+    if (!ours && (watch->machinery || !is_machinery(function->file)))
+        of->verdict = sm_filter_of_code(watch->filter, function, code);
+    else
+        of->hidden = true;
+    of->verdict.yes &= watch->kinds;
+    of->verdict.maybe &= watch->kinds;
+    return of;
+lost:
+    watch->lost++;
+    return NULL;
+}
+
+static uint32_t wants(sm_tool *tool, PyCodeObject *code, PyObject *globals) {
+    sm_watch *watch = (sm_watch *)tool;
+    const sm_watched *of = watched(watch, code, globals);
+    if (of == NULL || of->hidden)
+        return 0;
+    uint32_t kinds = of->verdict.yes | of->verdict.maybe;
+    uint32_t events = watch->all_calls ? SM_HOOK_CALLS : 0;
+    if (kinds == 0)
+        return events;
+    events |= kinds;
+    if (watch->keeps_all || (watch->tracks && (kinds & SM_EVENT_BIT(SM_EVENT_CALL)) != 0))
+        events |= SM_HOOK_CALLS;
+    if (watch->lines && (kinds & SM_EVENT_BIT(SM_EVENT_CALL)) != 0)
+        events |= SM_HOOK_BIT(SM_HOOK_LINE);
+    if (watch->unwinds_by_raise && (kinds & SM_EVENT_BIT(SM_EVENT_CALL)) != 0)
+        events |= SM_HOOK_BIT(SM_HOOK_RAISE);
+    if (sm_filter_needs(watch->filter, SM_FACT_CALLS) || (kinds & SM_EVENT_BIT(SM_EVENT_OPCODE)) != 0)
+        events |= SM_HOOK_BIT(SM_HOOK_START);
+    return events & tool->events;
+}
+
+/* Calls under way. */
+
+static uint64_t own_of(const sm_watch_call *call, uint64_t now) {
+    uint64_t stretch = now - call->resumed;
+    return call->active + (stretch > call->nested ? stretch - call->nested : 0);
+}
+
+static sm_watch_call **chain_of(sm_watch *watch, const void *frame) {
+    uint64_t hash = (uint64_t)(uintptr_t)frame * 0x9E3779B97F4A7C15u;
+    return &watch->suspended[(hash >> 32) & (watch->suspended_size - 1)];
+}
+
+static void forget(sm_watch *watch, sm_watch_call *call) {
+    if (call->handed)
+        watch->open--;
+    Py_XDECREF(call->raised);
+    sm_free(call);
+}
+
+/* Takes the suspended call of this frame out of the table. NULL: there is none. */
+static sm_watch_call *take_suspended(sm_watch *watch, const void *frame) {
+    if (watch->suspended_count == 0)
+        return NULL;
+    for (sm_watch_call **link = chain_of(watch, frame); *link != NULL; link = &(*link)->next) {
+        sm_watch_call *call = *link;
+        if (call->frame == frame) {
+            *link = call->next;
+            watch->suspended_count--;
+            return call;
+        }
+    }
+    return NULL;
+}
+
+static bool make_room(sm_watch *watch) {
+    if (watch->suspended_count < watch->suspended_size)
+        return true;
+    uint32_t old_size = watch->suspended_size, size = old_size ? old_size * 2 : 64;
+    sm_watch_call **old = watch->suspended, **table = sm_calloc(size, sizeof *table);
+    if (table == NULL)
+        return false;
+    watch->suspended = table;
+    watch->suspended_size = size;
+    for (uint32_t i = 0; i < old_size; i++) {
+        for (sm_watch_call *call = old[i], *next; call != NULL; call = next) {
+            next = call->next;
+            sm_watch_call **chain = chain_of(watch, call->frame);
+            call->next = *chain;
+            *chain = call;
+        }
+    }
+    sm_free(old);
+    return true;
+}
+
+static void push(thread_calls *thread, sm_watch_call *call) {
+    const sm_watch_call *below = thread->top;
+    call->nesting = below == NULL ? 0 : below->nesting + (below->handed || below->undecided);
+    call->next = thread->top;
+    thread->top = call;
+}
+
+/* Takes the running frame's call off the stack and its time into its caller's. NULL: it is not kept. */
+static sm_watch_call *pop(thread_calls *thread, const void *frame, uint64_t now) {
+    for (sm_watch_call **link = &thread->top; *link != NULL; link = &(*link)->next) {
+        sm_watch_call *call = *link;
+        if (call->frame != frame)
+            continue;
+        *link = call->next;
+        call->ran += now - call->resumed;
+        if (call->next != NULL) {
+            call->next->nested += now - call->resumed;
+            call->next->matched_inside += call->handed ? now - call->resumed : 0;
+        }
+        return call;
+    }
+    return NULL;
+}
+
+static void suspend(sm_watch *watch, thread_calls *thread, const void *frame) {
+    uint64_t now = now_of(thread);
+    sm_watch_call *call = pop(thread, frame, now);
+    if (call == NULL)
+        return;
+    call->active = own_of(call, now);
+    call->begun += thread->spent; /* it may go on on another thread */
+    if (!make_room(watch)) {
+        watch->lost++;
+        forget(watch, call);
+        return;
+    }
+    sm_watch_call **chain = chain_of(watch, frame);
+    call->next = *chain;
+    *chain = call;
+    watch->suspended_count++;
+}
+
+static void resume(sm_watch *watch, thread_calls *thread, const void *frame) {
+    sm_watch_call *call = take_suspended(watch, frame);
+    if (call == NULL)
+        return;
+    call->begun -= thread->spent;
+    call->resumed = now_of(thread);
+    call->nested = 0;
+    push(thread, call);
+}
+
+/* Questions. */
+
+int64_t sm_watch_depth(const sm_watch *watch) {
+    return sm_fact_depth() - (PyThreadState_Get() == watch->below_thread ? watch->below : 0);
+}
+
+static bool number_of(void *context, sm_fact fact, int64_t *value) {
+    const question *q = context;
+    switch (fact) {
+    case SM_FACT_DEPTH:
+        *value = sm_watch_depth(q->watch);
+        return true;
+    case SM_FACT_CALLS:
+        *value = (int64_t)q->of->calls;
+        return true;
+    case SM_FACT_DURATION:
+        if (q->call != NULL)
+            *value = (int64_t)(q->now - q->call->begun);
+        return q->call != NULL;
+    case SM_FACT_OWN:
+        if (q->call != NULL)
+            *value = (int64_t)own_of(q->call, q->now);
+        return q->call != NULL;
+    default:
+        return false;
+    }
+}
+
+static const char *text_of(void *context, sm_fact fact) {
+    question *q = context;
+    Py_XDECREF(q->text);
+    q->text = fact == SM_FACT_THREAD ? sm_fact_thread_name() : fact == SM_FACT_TASK ? sm_fact_task_name() : NULL;
+    if (q->text == NULL)
+        return q->none;
+    const char *text = PyUnicode_AsUTF8(q->text);
+    if (text == NULL)
+        PyErr_Clear();
+    return text;
+}
+
+static sm_verdict python_of(void *context, uint32_t term) {
+    sm_watch *watch = ((question *)context)->watch;
+    return watch->python == NULL ? SM_UNKNOWN : watch->python(watch, term);
+}
+
+/* call: the one that ends with this event; NULL: none, or it is not kept. */
+static sm_verdict ask(sm_watch *watch, const sm_watched *of, sm_event_kind kind, const sm_hook_event *event,
+                      const sm_watch_call *call, uint64_t now) {
+    uint32_t bit = SM_EVENT_BIT(kind);
+    if ((of->verdict.yes & bit) != 0)
+        return SM_YES;
+    if ((of->verdict.maybe & bit) == 0)
+        return SM_NO;
+    question q = {watch, of, call, now, NULL, ""};
+    sm_facts facts = {.kind = kind, .function = of->function, .line = event->line, .context = &q};
+    facts.number = number_of;
+    facts.text = text_of;
+    facts.python = python_of;
+    if (kind == SM_EVENT_CALL)
+        facts.exception = call == NULL                    ? NULL
+                          : event->kind != SM_HOOK_UNWIND ? Py_None
+                          : event->arg != NULL            ? event->arg
+                                                          : call->raised;
+    else if (event->kind == SM_HOOK_RAISE || event->kind == SM_HOOK_UNWIND || event->kind == SM_HOOK_THROW ||
+             event->kind == SM_HOOK_STOP_ITERATION)
+        facts.exception = event->arg;
+    if ((SM_HOOK_BIT(event->kind) & SM_HOOK_C_CALLS) != 0 && sm_filter_needs(watch->filter, SM_FACT_CALLEE)) {
+        PyObject *callee = sm_unbound(event->arg);
+        const void *key = sm_c_function(callee, 1);
+        facts.callee = key ? sm_function_of_c(key, callee) : NULL;
+    }
+    if (facts.line == 0 && sm_filter_needs(watch->filter, SM_FACT_LINE) && kind != SM_EVENT_CALL)
+        facts.line = event->offset >= 0 ? PyCode_Addr2Line(event->code, event->offset) : 0;
+    sm_verdict verdict = sm_filter_of_event(watch->filter, &of->verdict, &facts);
+    Py_XDECREF(q.text);
+    return verdict;
+}
+
+/* Matches. */
+
+static void leave_if_through(sm_watch *watch) {
+    if (watch->matched >= watch->limit && watch->open == 0)
+        sm_hub_remove(&watch->tool);
+}
+
+static int report(sm_watch *watch, thread_calls *thread, const sm_match *match) {
+    if (watch->report == NULL)
+        return 0;
+    uint64_t before = sm_monotonic_ns();
+    int status = watch->report(watch, match);
+    thread->spent += sm_monotonic_ns() - before;
+    return status;
+}
+
+/* Counts a match and hands it over, if the limit allows. taken: whether it did. */
+static int hand_over(sm_watch *watch, thread_calls *thread, sm_watched *of, const sm_match *match, bool *taken) {
+    *taken = watch->matched < watch->limit;
+    if (!*taken)
+        return 0;
+    watch->matched++;
+    of->matches++;
+    int status = report(watch, thread, match);
+    if (SM_UNLIKELY(sm_watch_keep != NULL && status == 0 && sm_safepoint_due(SM_SAFE_WATCHES))) {
+        uint64_t before = sm_monotonic_ns();
+        status = sm_watch_keep();
+        thread->spent += sm_monotonic_ns() - before;
+    }
+    return status;
+}
+
+static int begin(sm_watch *watch, thread_calls *thread, sm_watched *of, const sm_hook_event *event) {
+    const void *frame = sm_tstate_frame(PyThreadState_Get());
+    of->calls++;
+    if ((event->code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0) {
+        sm_watch_call *stale = take_suspended(watch, frame);
+        if (stale != NULL)
+            forget(watch, stale);
+    }
+    sm_verdict verdict = ask(watch, of, SM_EVENT_CALL, event, NULL, 0);
+    sm_watch_call *call = NULL;
+    bool keep = watch->keeps_all || (watch->tracks && verdict != SM_NO);
+    if (keep && (watch->matched < watch->limit || watch->open != 0)) {
+        call = sm_calloc(1, sizeof *call);
+        if (call == NULL) {
+            watch->lost++;
+        } else {
+            call->frame = frame;
+            call->of = of;
+            call->number = ++watch->numbers;
+            call->undecided = verdict == SM_UNKNOWN;
+            push(thread, call);
+        }
+    }
+    int status = 0;
+    if (verdict == SM_YES) {
+        sm_match match = {SM_MATCH_EVENT, SM_EVENT_CALL, event, of->function, 0, 0, -1, -1, of->calls};
+        bool taken = false;
+        if (call != NULL) {
+            match.call = call->number;
+            match.nesting = call->nesting;
+            call->handed = watch->matched < watch->limit;
+            watch->open += call->handed;
+        }
+        status = hand_over(watch, thread, of, &match, &taken);
+        leave_if_through(watch);
+    }
+    if (call != NULL)
+        call->begun = call->resumed = now_of(thread);
+    return status;
+}
+
+static int end(sm_watch *watch, thread_calls *thread, const sm_hook_event *event) {
+    const void *frame = sm_tstate_frame(PyThreadState_Get());
+    uint64_t now = now_of(thread);
+    sm_watch_call *call = pop(thread, frame, now);
+    if (call == NULL)
+        return 0;
+    sm_watched *of = call->of;
+    sm_match match = {.moment = SM_MATCH_END, .kind = SM_EVENT_CALL, .event = event, .function = of->function};
+    match.call = call->number;
+    match.nesting = call->nesting;
+    match.duration_ns = (int64_t)(now - call->begun);
+    match.own_ns = watch->all_calls ? (int64_t)own_of(call, now) : -1;
+    match.calls = of->calls;
+    int status = 0;
+    bool counted = call->handed;
+    if (call->undecided && ask(watch, of, SM_EVENT_CALL, event, call, now) == SM_YES) {
+        match.moment = SM_MATCH_WHOLE;
+        status = hand_over(watch, thread, of, &match, &counted);
+    } else if (call->handed && watch->ends) {
+        status = report(watch, thread, &match);
+    }
+    if (counted && watch->times)
+        sm_watch_time(watch, of, (double)match.duration_ns,
+                      call->ran > call->matched_inside ? (double)(call->ran - call->matched_inside) : 0);
+    if (!call->handed && thread->top != NULL) /* the caller, but for greenlets */
+        thread->top->matched_inside += counted ? call->ran : call->matched_inside;
+    forget(watch, call);
+    leave_if_through(watch);
+    return status;
+}
+
+/* Any event that needs no more than an answer. */
+static int plain(sm_watch *watch, thread_calls *thread, sm_watched *of, const sm_hook_event *event) {
+    sm_event_kind kind = (sm_event_kind)event->kind;
+    if (((of->verdict.yes | of->verdict.maybe) & SM_EVENT_BIT(kind)) == 0)
+        return 0;
+    const sm_watch_call *top = thread->top;
+    bool leaving = event->kind == SM_HOOK_RETURN || event->kind == SM_HOOK_UNWIND;
+    bool here = top != NULL && top->frame == sm_tstate_frame(PyThreadState_Get());
+    const sm_watch_call *ending = leaving && here ? top : NULL;
+    uint64_t now = ending != NULL ? now_of(thread) : 0;
+    if (ask(watch, of, kind, event, ending, now) != SM_YES)
+        return 0;
+    sm_match match = {SM_MATCH_EVENT, kind, event, of->function, 0, 0, -1, -1, of->calls};
+    if (here)
+        match.call = top->number;
+    if (top != NULL)
+        match.nesting = top->nesting + (top->handed || top->undecided);
+    if (ending != NULL) {
+        match.duration_ns = (int64_t)(now - ending->begun);
+        match.own_ns = watch->all_calls ? (int64_t)own_of(ending, now) : -1;
+    }
+    bool taken;
+    int status = hand_over(watch, thread, of, &match, &taken);
+    leave_if_through(watch);
+    return status;
+}
+
+/* An exception is reported again in every frame it passes; its traceback then holds more than the running one. */
+static bool raised_here(PyObject *exception) {
+    if (exception == NULL || !PyExceptionInstance_Check(exception))
+        return true;
+    const PyTracebackObject *traceback = (PyTracebackObject *)((PyBaseExceptionObject *)exception)->traceback;
+    return traceback == NULL || traceback->tb_next == NULL;
+}
+
+static void remember(const thread_calls *thread, PyObject *exception) {
+    sm_watch_call *call = thread->top;
+    if (call != NULL && call->frame == sm_tstate_frame(PyThreadState_Get()))
+        Py_XSETREF(call->raised, Py_NewRef((PyObject *)Py_TYPE(exception)));
+}
+
+static int line_of_a_call(sm_watch *watch, thread_calls *thread, const sm_hook_event *event) {
+    const sm_watch_call *call = thread->top;
+    if (call == NULL || !call->handed || call->frame != sm_tstate_frame(PyThreadState_Get()))
+        return 0;
+    sm_match match = {SM_MATCH_LINE,  SM_EVENT_LINE, event, call->of->function, call->number, call->nesting, -1, -1,
+                      call->of->calls};
+    return report(watch, thread, &match);
+}
+
+static int dispatch(sm_tool *tool, sm_hook_thread *hook_thread, const sm_hook_event *event) {
+    sm_watch *watch = (sm_watch *)tool;
+    sm_watched *of = watched(watch, event->code, NULL);
+    thread_calls *thread = sm_hub_thread_data(hook_thread, tool, sizeof *thread);
+    if (of == NULL || thread == NULL) {
+        watch->lost += of != NULL;
+        return 0;
+    }
+    if ((watch->kinds & SM_EVENT_BIT(SM_EVENT_OPCODE)) != 0 && !of->opcodes) {
+        of->opcodes = true;
+        if (((of->verdict.yes | of->verdict.maybe) & SM_EVENT_BIT(SM_EVENT_OPCODE)) != 0 &&
+            sm_hub_opcodes(tool, event->code, true) < 0) {
+            PyErr_Clear();
+            watch->lost++;
+        }
+    }
+    int status = 0;
+    switch (event->kind) {
+    case SM_HOOK_START:
+        return begin(watch, thread, of, event);
+    case SM_HOOK_RESUME:
+    case SM_HOOK_THROW:
+        resume(watch, thread, sm_tstate_frame(PyThreadState_Get()));
+        return plain(watch, thread, of, event);
+    case SM_HOOK_YIELD:
+        status = plain(watch, thread, of, event);
+        suspend(watch, thread, sm_tstate_frame(PyThreadState_Get()));
+        return status;
+    case SM_HOOK_RETURN:
+    case SM_HOOK_UNWIND:
+        status = plain(watch, thread, of, event);
+        return status < 0 ? status : end(watch, thread, event);
+    case SM_HOOK_LINE:
+        status = watch->lines ? line_of_a_call(watch, thread, event) : 0;
+        return status < 0 ? status : plain(watch, thread, of, event);
+    case SM_HOOK_RAISE:
+        if (watch->unwinds_by_raise && event->arg != NULL)
+            remember(thread, event->arg);
+        return raised_here(event->arg) ? plain(watch, thread, of, event) : 0;
+    default:
+        return plain(watch, thread, of, event);
+    }
+}
+
+static int on_event(sm_tool *tool, sm_hook_thread *thread, const sm_hook_event *event) {
+    sm_watch *watch = (sm_watch *)tool;
+    int status = dispatch(tool, thread, event);
+    if (SM_UNLIKELY(watch->raised != NULL)) {
+        PyObject *raised = watch->raised;
+        watch->raised = NULL;
+        if (status == 0)
+            PyErr_SetNone(raised);
+        Py_DECREF(raised);
+        return -1;
+    }
+    return status;
+}
+
+/* Coming and going. */
+
+static void thread_gone(sm_tool *tool, void *data) {
+    thread_calls *thread = data;
+    while (thread->top != NULL) {
+        sm_watch_call *call = thread->top;
+        thread->top = call->next;
+        forget((sm_watch *)tool, call);
+    }
+}
+
+static void removed(sm_tool *tool) {
+    sm_watch *watch = (sm_watch *)tool;
+    if (watch->done != NULL)
+        watch->done(watch);
+}
+
+int sm_watch_start(sm_watch *watch) {
+    const sm_filter *filter = watch->filter;
+    watch->kinds &= sm_filter_kinds(filter);
+    bool durations = sm_filter_needs(filter, SM_FACT_DURATION), own = sm_filter_needs(filter, SM_FACT_OWN);
+    watch->all_calls = own;
+    bool exceptions = sm_filter_needs(filter, SM_FACT_EXCEPTION);
+    watch->tracks |= watch->ends || watch->lines || watch->times || durations || own || exceptions;
+    watch->unwinds_by_raise = !SM_HAS_MONITORING && exceptions;
+    uint32_t leaving = SM_EVENT_BIT(SM_EVENT_RETURN) | SM_EVENT_BIT(SM_EVENT_UNWIND);
+    watch->keeps_all |= own || (durations && (watch->kinds & leaving) != 0);
+    sm_tool *tool = &watch->tool;
+    tool->events = watch->kinds;
+    if ((watch->tracks && (watch->kinds & SM_EVENT_BIT(SM_EVENT_CALL)) != 0) || watch->keeps_all)
+        tool->events |= SM_HOOK_CALLS;
+    if (watch->lines && (watch->kinds & SM_EVENT_BIT(SM_EVENT_CALL)) != 0)
+        tool->events |= SM_HOOK_BIT(SM_HOOK_LINE);
+    if (watch->unwinds_by_raise)
+        tool->events |= SM_HOOK_BIT(SM_HOOK_RAISE);
+    if (sm_filter_needs(filter, SM_FACT_CALLS) || (watch->kinds & SM_EVENT_BIT(SM_EVENT_OPCODE)) != 0)
+        tool->events |= SM_HOOK_BIT(SM_HOOK_START);
+    tool->filtered = true;
+    tool->call = on_event;
+    tool->wants = wants;
+    tool->thread_gone = thread_gone;
+    tool->removed = removed;
+    return sm_hub_add(tool);
+}
+
+void sm_watch_stop(sm_watch *watch) {
+    sm_hub_remove(&watch->tool);
+}
+
+void sm_watch_release(sm_watch *watch) {
+    for (uint32_t i = 0; i < watch->suspended_size; i++) {
+        for (sm_watch_call *call = watch->suspended[i], *next; call != NULL; call = next) {
+            next = call->next;
+            forget(watch, call);
+        }
+    }
+    sm_free(watch->suspended);
+    for (uint32_t i = 0; i < watch->functions_size; i++) {
+        if (watch->functions[i] != NULL)
+            sm_free(watch->functions[i]->buckets);
+        sm_free(watch->functions[i]);
+    }
+    sm_free(watch->functions);
+    sm_filter_release(watch->filter);
+    Py_CLEAR(watch->raised);
+    watch->suspended = NULL;
+    watch->functions = NULL;
+    watch->filter = NULL;
+    watch->suspended_size = watch->functions_size = 0;
+}

@@ -1,0 +1,109 @@
+#include "module/column.h"
+
+#include <stdint.h>
+
+#include "base/alloc.h"
+
+typedef struct {
+    PyObject_HEAD void *memory; /* owned, from sm_malloc */
+    Py_ssize_t rows;
+    Py_ssize_t stride; /* 8; where a Py_buffer's strides point */
+    char format[2];
+} column;
+
+static void column_dealloc(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    sm_free(((column *)self)->memory);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static Py_ssize_t column_length(PyObject *self) {
+    return ((column *)self)->rows;
+}
+
+static int column_getbuffer(PyObject *self, Py_buffer *view, int flags) {
+    column *c = (column *)self;
+    if (flags & PyBUF_WRITABLE) {
+        PyErr_SetString(PyExc_BufferError, "a Column is read-only");
+        view->obj = NULL;
+        return -1;
+    }
+    *view = (Py_buffer){
+        .buf = c->memory,
+        .obj = Py_NewRef(self),
+        .len = c->rows * 8,
+        .itemsize = 8,
+        .readonly = 1,
+        .ndim = 1,
+        .format = flags & PyBUF_FORMAT ? c->format : NULL,
+        .shape = flags & PyBUF_ND ? &c->rows : NULL,
+        .strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? &c->stride : NULL,
+    };
+    return 0;
+}
+
+static PyType_Slot column_slots[] = {
+    {Py_tp_dealloc, column_dealloc},
+    {Py_tp_doc, "An array of int64 ('q') or float64 ('d') values; take it with memoryview()."},
+    {Py_sq_length, column_length},
+    {Py_bf_getbuffer, column_getbuffer},
+    {0, NULL},
+};
+
+static PyType_Spec column_spec = {
+    .name = "seismo._core.Column",
+    .basicsize = sizeof(column),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = column_slots,
+};
+
+int sm_column_add_type(PyObject *module) {
+    PyObject *type = PyType_FromModuleAndSpec(module, &column_spec, NULL); /* owned */
+    int added = type ? PyModule_AddObjectRef(module, "Column", type) : -1;
+    Py_XDECREF(type);
+    return added;
+}
+
+PyObject *sm_column_new(PyObject *module, void *memory, Py_ssize_t rows, char format) {
+    if (memory == NULL && rows) {
+        return PyErr_NoMemory();
+    }
+    PyObject *type = PyObject_GetAttrString(module, "Column"); /* owned; handed to the object as its type */
+    PyObject *self = type && PyType_Check(type) ? PyType_GenericAlloc((PyTypeObject *)type, 0) : NULL;
+    Py_XDECREF(type);
+    if (self == NULL) {
+        sm_free(memory);
+        return NULL;
+    }
+    column *c = (column *)self;
+    c->memory = memory;
+    c->rows = rows;
+    c->stride = 8;
+    c->format[0] = format;
+    return self;
+}
+
+int sm_column_take(PyObject *dict, const char *what, const char *name, char format, Py_ssize_t rows, Py_buffer *view) {
+    *view = (Py_buffer){0};
+    PyObject *value = PyMapping_GetItemString(dict, name); /* owned */
+    if (value == NULL) {
+        return -1;
+    }
+    int taken = PyObject_GetBuffer(value, view, PyBUF_FORMAT | PyBUF_ND);
+    Py_DECREF(value);
+    if (taken < 0) {
+        return -1;
+    }
+    /* 'l' is what array and ctypes call int64 on this platform */
+    int same = view->format[0] == format || (format == 'q' && view->format[0] == 'l' && sizeof(long) == 8);
+    if (!same || view->format[1] != 0 || view->ndim != 1) {
+        PyErr_Format(PyExc_TypeError, "%s.%s: a one-dimensional buffer of '%c' is needed", what, name, format);
+        return -1;
+    }
+    if (rows >= 0 && view->shape[0] != rows) {
+        PyErr_Format(PyExc_ValueError, "%s.%s has %zd values, not %zd", what, name, view->shape[0], rows);
+        return -1;
+    }
+    return 0;
+}

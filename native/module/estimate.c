@@ -1,0 +1,386 @@
+/* seismo._core.estimate, aggregate, combine, sum_by: the model's arithmetic on columns. Everything is checked here
+ * (formats, lengths, references in range, parents first), so that no caller can make the C below read out of bounds. */
+#include "estimate/estimate.h"
+#include "base/alloc.h"
+#include "estimate/aggregate.h"
+#include "estimate/combine.h"
+#include "module/column.h"
+#include "module/module.h"
+
+enum { MOST_VIEWS = 48 };
+
+/* The buffers one call has taken; `failed` once a Python exception is set, after which nothing more is taken. */
+typedef struct {
+    Py_buffer views[MOST_VIEWS];
+    int count;
+    int failed;
+} views;
+
+static const void *take(views *v, PyObject *dict, const char *what, const char *name, char format, Py_ssize_t *rows) {
+    if (v->failed) {
+        return NULL;
+    }
+    Py_buffer *view = &v->views[v->count++];
+    if (sm_column_take(dict, what, name, format, *rows, view) < 0) {
+        v->failed = 1;
+        return NULL;
+    }
+    *rows = view->shape[0];
+    return view->buf;
+}
+
+static void release(views *v) {
+    while (v->count > 0) {
+        PyBuffer_Release(&v->views[--v->count]);
+    }
+}
+
+/* Whether all values are in [from, below); otherwise ValueError is set. */
+static int in_range(views *v, const char *name, const int64_t *values, Py_ssize_t rows, int64_t from, int64_t below) {
+    for (Py_ssize_t i = 0; !v->failed && i < rows; i++) {
+        if (values[i] < from || values[i] >= below) {
+            PyErr_Format(PyExc_ValueError, "%s: row %zd has %lld, out of range", name, i, (long long)values[i]);
+            v->failed = 1;
+        }
+    }
+    return !v->failed;
+}
+
+static int parents_first(views *v, const int64_t *parents, Py_ssize_t rows) {
+    for (Py_ssize_t i = 0; !v->failed && i < rows; i++) {
+        if (parents[i] < -1 || parents[i] >= i) {
+            PyErr_Format(PyExc_ValueError, "nodes.parent: row %zd has %lld", i, (long long)parents[i]);
+            v->failed = 1;
+        }
+    }
+    return !v->failed;
+}
+
+/* A new column's memory. */
+static void *fresh(views *v, Py_ssize_t rows) {
+    void *memory = v->failed ? NULL : sm_malloc((size_t)rows * 8);
+    if (memory == NULL && !v->failed) {
+        PyErr_NoMemory();
+        v->failed = 1;
+    }
+    return memory;
+}
+
+typedef struct {
+    const char *name;
+    void *memory; /* owned until it is in the dict */
+    Py_ssize_t rows;
+    char format;
+} output;
+
+/* A dict of Columns; the memory is theirs, or freed when `v` has failed. */
+static PyObject *outputs_dict(PyObject *module, views *v, output *outputs, int count) {
+    PyObject *dict = v->failed ? NULL : PyDict_New(); /* owned, returned */
+    for (int i = 0; i < count; i++) {
+        output *o = &outputs[i];
+        if (dict == NULL) {
+            sm_free(o->memory);
+            continue;
+        }
+        PyObject *column = sm_column_new(module, o->memory, o->rows, o->format); /* owned */
+        if (column == NULL || PyDict_SetItemString(dict, o->name, column) < 0) {
+            Py_CLEAR(dict);
+        }
+        Py_XDECREF(column);
+    }
+    return dict;
+}
+
+/* The table `name` of `tables`: borrowed, for whoever calls holds `tables`; NULL with v->failed. */
+static PyObject *table_of(views *v, PyObject *tables, const char *name) {
+    PyObject *table = v->failed ? NULL : PyDict_GetItemString(tables, name);
+    if (table == NULL && !v->failed) {
+        PyErr_Format(PyExc_ValueError, "no table '%s'", name);
+        v->failed = 1;
+    }
+    return table;
+}
+
+static void take_costs(views *v, PyObject *processes, sm_costs *costs, Py_ssize_t *rows) {
+    costs->python_inside = take(v, processes, "processes", "python_inside", 'd', rows);
+    costs->python_outside = take(v, processes, "processes", "python_outside", 'd', rows);
+    costs->c_inside = take(v, processes, "processes", "c_inside", 'd', rows);
+    costs->c_outside = take(v, processes, "processes", "c_outside", 'd', rows);
+    costs->resume_inside = take(v, processes, "processes", "resume_inside", 'd', rows);
+    costs->resume_outside = take(v, processes, "processes", "resume_outside", 'd', rows);
+    costs->clock_ns = take(v, processes, "processes", "clock_ns", 'd', rows);
+    costs->cost_error = take(v, processes, "processes", "cost_error", 'd', rows);
+}
+
+static void take_estimate_input(views *v, PyObject *tables, sm_estimate_input *in) {
+    Py_ssize_t nodes = -1, functions = -1, threads = -1, processes = -1;
+    PyObject *table = table_of(v, tables, "nodes");
+    in->parent = take(v, table, "nodes", "parent", 'q', &nodes);
+    in->thread = take(v, table, "nodes", "thread", 'q', &nodes);
+    in->function = take(v, table, "nodes", "function", 'q', &nodes);
+    in->calls = take(v, table, "nodes", "calls", 'q', &nodes);
+    in->resumes = take(v, table, "nodes", "resumes", 'q', &nodes);
+    in->timed = take(v, table, "nodes", "timed", 'q', &nodes);
+    in->timed_ns = take(v, table, "nodes", "timed_ns", 'q', &nodes);
+    in->sampled = take(v, table, "nodes", "sampled", 'q', &nodes);
+    in->sampled_ns = take(v, table, "nodes", "sampled_ns", 'q', &nodes);
+    in->sampled_sq = take(v, table, "nodes", "sampled_sq", 'd', &nodes);
+    in->timed_sq = take(v, table, "nodes", "timed_sq", 'd', &nodes);
+    in->sampled_most = take(v, table, "nodes", "sampled_most", 'd', &nodes);
+    in->young = take(v, table, "nodes", "young", 'q', &nodes);
+    in->young_weight = take(v, table, "nodes", "young_weight", 'd', &nodes);
+    in->young_ns = take(v, table, "nodes", "young_ns", 'd', &nodes);
+    in->young_var = take(v, table, "nodes", "young_var", 'd', &nodes);
+    in->young_var_ns = take(v, table, "nodes", "young_var_ns", 'd', &nodes);
+    in->young_var_sq = take(v, table, "nodes", "young_var_sq", 'd', &nodes);
+    in->wait_ns = take(v, table, "nodes", "wait_ns", 'q', &nodes);
+    in->wait_sq = take(v, table, "nodes", "wait_sq", 'd', &nodes);
+    in->ticked = take(v, table, "nodes", "ticked", 'q', &nodes);
+    in->ticked_ns = take(v, table, "nodes", "ticked_ns", 'q', &nodes);
+    in->ticked_var = take(v, table, "nodes", "ticked_var", 'd', &nodes);
+    in->function_kind = take(v, table_of(v, tables, "functions"), "functions", "kind", 'q', &functions);
+    in->thread_process = take(v, table_of(v, tables, "threads"), "threads", "process", 'q', &threads);
+    in->thread_rest = take(v, table_of(v, tables, "threads"), "threads", "rest_ns", 'q', &threads);
+    take_costs(v, table_of(v, tables, "processes"), &in->costs, &processes);
+    if (!v->failed && parents_first(v, in->parent, nodes) &&
+        in_range(v, "nodes.thread", in->thread, nodes, 0, threads) &&
+        in_range(v, "nodes.function", in->function, nodes, 0, functions) &&
+        in_range(v, "threads.process", in->thread_process, threads, 0, processes)) {
+        in->nodes = (size_t)nodes;
+        in->functions = (size_t)functions;
+        in->threads = (size_t)threads;
+        in->processes = (size_t)processes;
+    }
+}
+
+static PyObject *core_estimate(PyObject *module, PyObject *tables) {
+    if (!PyDict_Check(tables)) {
+        return PyErr_Format(PyExc_TypeError, "estimate() takes a dict of tables");
+    }
+    views v = {0};
+    sm_estimate_input in = {0};
+    take_estimate_input(&v, tables, &in);
+    Py_ssize_t n = (Py_ssize_t)in.nodes, f = (Py_ssize_t)in.functions;
+    output outputs[] = {
+        {"own_ns", fresh(&v, n), n, 'd'},          {"own_error_ns", fresh(&v, n), n, 'd'},
+        {"total_ns", fresh(&v, n), n, 'd'},        {"total_error_ns", fresh(&v, n), n, 'd'},
+        {"total_square", fresh(&v, n), n, 'd'},    {"depth", fresh(&v, n), n, 'q'},
+        {"function_own_ns", fresh(&v, f), f, 'd'}, {"function_own_error_ns", fresh(&v, f), f, 'd'},
+        {"total_wait_ns", fresh(&v, n), n, 'd'},
+    };
+    sm_estimates out = {
+        .own = outputs[0].memory,
+        .own_error = outputs[1].memory,
+        .total = outputs[2].memory,
+        .total_error = outputs[3].memory,
+        .total_square = outputs[4].memory,
+        .depth = outputs[5].memory,
+        .function_own = outputs[6].memory,
+        .function_own_error = outputs[7].memory,
+        .total_wait = outputs[8].memory,
+    };
+    if (!v.failed) {
+        int done;
+        Py_BEGIN_ALLOW_THREADS done = sm_estimate(&in, &out);
+        Py_END_ALLOW_THREADS if (done < 0) {
+            PyErr_NoMemory();
+            v.failed = 1;
+        }
+    }
+    PyObject *result = outputs_dict(module, &v, outputs, (int)(sizeof outputs / sizeof *outputs));
+    release(&v);
+    return result;
+}
+
+static PyObject *core_aggregate(PyObject *module, PyObject *arguments) {
+    PyObject *nodes, *estimated; /* borrowed */
+    Py_ssize_t functions;
+    if (!PyArg_ParseTuple(arguments, "OOn:aggregate", &nodes, &estimated, &functions)) {
+        return NULL;
+    }
+    static const char *const summed[SM_SUMS] = {"calls",    "resumes", "exceptions", "awaits",
+                                                "await_ns", "wait_ns", "ready_ns",   "lock_ns"};
+    views v = {0};
+    sm_aggregate_input in = {0};
+    Py_ssize_t rows = -1;
+    in.parent = take(&v, nodes, "nodes", "parent", 'q', &rows);
+    in.function = take(&v, nodes, "nodes", "function", 'q', &rows);
+    in.flags = take(&v, nodes, "nodes", "flags", 'q', &rows);
+    for (int s = 0; s < SM_SUMS; s++) {
+        in.summed[s] = take(&v, nodes, "nodes", summed[s], 'q', &rows);
+    }
+    in.total = take(&v, estimated, "estimated", "total_ns", 'd', &rows);
+    in.total_error = take(&v, estimated, "estimated", "total_error_ns", 'd', &rows);
+    in.total_wait = take(&v, estimated, "estimated", "total_wait_ns", 'd', &rows);
+    in.total_square = take(&v, estimated, "estimated", "total_square", 'd', &rows);
+    if (!v.failed && functions < 0) {
+        PyErr_SetString(PyExc_ValueError, "aggregate(): a negative number of functions");
+        v.failed = 1;
+    }
+    if (!v.failed && parents_first(&v, in.parent, rows) &&
+        in_range(&v, "nodes.function", in.function, rows, 0, functions)) {
+        in.nodes = (size_t)rows;
+        in.functions = (size_t)functions;
+    }
+    output outputs[SM_SUMS + 4];
+    sm_aggregates out;
+    for (int s = 0; s < SM_SUMS; s++) {
+        outputs[s] = (output){summed[s], fresh(&v, functions), functions, 'q'};
+        out.summed[s] = outputs[s].memory;
+    }
+    outputs[SM_SUMS] = (output){"node_flags", out.node_flags = fresh(&v, functions), functions, 'q'};
+    outputs[SM_SUMS + 1] = (output){"total_ns", out.total = fresh(&v, functions), functions, 'd'};
+    outputs[SM_SUMS + 2] = (output){"total_error_ns", out.total_error = fresh(&v, functions), functions, 'd'};
+    outputs[SM_SUMS + 3] = (output){"total_wait_ns", out.total_wait = fresh(&v, functions), functions, 'd'};
+    if (!v.failed) {
+        int done;
+        Py_BEGIN_ALLOW_THREADS done = sm_aggregate(&in, &out);
+        Py_END_ALLOW_THREADS if (done < 0) {
+            PyErr_NoMemory();
+            v.failed = 1;
+        }
+    }
+    PyObject *result = outputs_dict(module, &v, outputs, SM_SUMS + 4);
+    release(&v);
+    return result;
+}
+
+static PyObject *core_combine(PyObject *module, PyObject *arguments) {
+    PyObject *nodes, *chosen_bytes; /* borrowed */
+    if (!PyArg_ParseTuple(arguments, "OS:combine", &nodes, &chosen_bytes)) {
+        return NULL;
+    }
+    views v = {0};
+    Py_ssize_t rows = -1, threads = PyBytes_GET_SIZE(chosen_bytes);
+    const uint8_t *chosen = (const uint8_t *)PyBytes_AS_STRING(chosen_bytes);
+    const int64_t *parent = take(&v, nodes, "nodes", "parent", 'q', &rows);
+    const int64_t *thread = take(&v, nodes, "nodes", "thread", 'q', &rows);
+    const int64_t *function = take(&v, nodes, "nodes", "function", 'q', &rows);
+    if (!v.failed && parents_first(&v, parent, rows) && in_range(&v, "nodes.thread", thread, rows, 0, threads)) {
+        for (Py_ssize_t n = 0; !v.failed && n < rows; n++) {
+            if (parent[n] >= 0 && chosen[thread[n]] && !chosen[thread[parent[n]]]) {
+                PyErr_SetString(PyExc_ValueError, "a node's parent is on another thread");
+                v.failed = 1;
+            }
+        }
+    }
+    rows = v.failed ? 0 : rows;
+    output outputs[] = {
+        {"to", fresh(&v, rows), rows, 'q'},
+        {"parent", fresh(&v, rows), rows, 'q'},
+        {"function", fresh(&v, rows), rows, 'q'},
+        {"depth", fresh(&v, rows), rows, 'q'},
+    };
+    if (!v.failed) {
+        int64_t combined;
+        Py_BEGIN_ALLOW_THREADS combined = sm_combine((size_t)rows, parent, thread, function, chosen, outputs[0].memory,
+                                                     outputs[1].memory, outputs[2].memory, outputs[3].memory);
+        Py_END_ALLOW_THREADS if (combined < 0) {
+            PyErr_NoMemory();
+            v.failed = 1;
+        }
+        outputs[1].rows = outputs[2].rows = outputs[3].rows = (Py_ssize_t)combined;
+    }
+    PyObject *result = outputs_dict(module, &v, outputs, 4);
+    release(&v);
+    return result;
+}
+
+static void sum_values(const int64_t *to, Py_ssize_t count, const void *values, char format, int is_or, void *sums) {
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (to[i] < 0) {
+            continue;
+        }
+        if (format == 'd') {
+            ((double *)sums)[to[i]] += ((const double *)values)[i];
+        } else if (is_or) {
+            ((int64_t *)sums)[to[i]] |= ((const int64_t *)values)[i];
+        } else {
+            int64_t *sum = &((int64_t *)sums)[to[i]];
+            *sum = sm_add_saturated(*sum, ((const int64_t *)values)[i]);
+        }
+    }
+}
+
+static PyObject *core_sum_by(PyObject *module, PyObject *arguments) {
+    PyObject *holder; /* borrowed: {"to": ..., "values": ...} */
+    Py_ssize_t rows;
+    int format, is_or = 0;
+    if (!PyArg_ParseTuple(arguments, "OnC|p:sum_by", &holder, &rows, &format, &is_or)) {
+        return NULL;
+    }
+    if ((format != 'q' && format != 'd') || rows < 0 || (is_or && format == 'd')) {
+        PyErr_SetString(PyExc_ValueError, "sum_by(): 'q' or 'd' of no less than no rows; only 'q' by or");
+        return NULL;
+    }
+    views v = {0};
+    Py_ssize_t count = -1;
+    const int64_t *to = take(&v, holder, "columns", "to", 'q', &count);
+    const void *values = take(&v, holder, "columns", "values", (char)format, &count);
+    if (!v.failed) {
+        in_range(&v, "to", to, count, -1, rows);
+    }
+    void *sums = fresh(&v, rows);
+    PyObject *result = NULL;
+    if (!v.failed) {
+        memset(sums, 0, (size_t)rows * 8);
+        sum_values(to, count, values, (char)format, is_or, sums);
+        result = sm_column_new(module, sums, rows, (char)format);
+    } else {
+        sm_free(sums);
+    }
+    release(&v);
+    return result;
+}
+
+static PyObject *core_take(PyObject *module, PyObject *arguments) {
+    PyObject *holder; /* borrowed: {"values": ..., "rows": ...} */
+    int format;
+    if (!PyArg_ParseTuple(arguments, "OC:take", &holder, &format)) {
+        return NULL;
+    }
+    if (format != 'q' && format != 'd') {
+        return PyErr_Format(PyExc_ValueError, "take(): 'q' or 'd'");
+    }
+    views v = {0};
+    Py_ssize_t count = -1, rows = -1;
+    const int64_t *values = take(&v, holder, "columns", "values", (char)format, &count);
+    const int64_t *from = take(&v, holder, "columns", "rows", 'q', &rows);
+    if (!v.failed) {
+        in_range(&v, "rows", from, rows, 0, count);
+    }
+    int64_t *taken = fresh(&v, v.failed ? 0 : rows);
+    PyObject *result = NULL;
+    if (!v.failed) {
+        for (Py_ssize_t i = 0; i < rows; i++) {
+            taken[i] = values[from[i]]; /* the bits, whatever the format */
+        }
+        result = sm_column_new(module, taken, rows, (char)format);
+    }
+    release(&v);
+    return result;
+}
+
+static PyMethodDef model_functions[] = {
+    {"estimate", core_estimate, METH_O,
+     "estimate(tables) -> dict\n\nOwn and total times with errors of nodes (own_ns, own_error_ns, total_ns, "
+     "total_error_ns, total_square, total_wait_ns, depth) and own times of functions (function_own_ns, "
+     "function_own_error_ns)."},
+    {"aggregate", core_aggregate, METH_VARARGS,
+     "aggregate(nodes, estimated, functions) -> dict\n\nSums over each function's nodes, and its total time."},
+    {"combine", core_combine, METH_VARARGS,
+     "combine(nodes, chosen) -> dict\n\nThe tree of the threads t with chosen[t] != 0 laid on one another: to (for "
+     "each "
+     "node its row or -1), parent, function, depth."},
+    {"sum_by", core_sum_by, METH_VARARGS,
+     "sum_by({'to':, 'values':}, rows, format, is_or=False) -> Column\n\nFor each row the sum (or the bitwise or) of "
+     "the "
+     "values whose `to` is that row."},
+    {"take", core_take, METH_VARARGS,
+     "take({'values':, 'rows':}, format) -> Column\n\nThe values at the given rows, in their order."},
+    {NULL, NULL, 0, NULL},
+};
+
+int sm_module_add_model(PyObject *module) {
+    return PyModule_AddFunctions(module, model_functions);
+}

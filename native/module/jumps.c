@@ -1,0 +1,55 @@
+/* seismo._core.code_branches: the table of a code object's conditional jumps, for tests and tools. */
+#include "code/jumps.h"
+#include "module/module.h"
+
+static PyObject *branch_row(const sm_branch *branch) {
+    return Py_BuildValue("{sI s(II) s(II) s(ii) s(ii) si si si si si si si}", "offset", branch->offset, "also",
+                         branch->also[0], branch->also[1], "to", branch->to[SM_FELL], branch->to[SM_JUMPED], "to_line",
+                         branch->to_line[SM_FELL], branch->to_line[SM_JUMPED], "tells", branch->tells[SM_FELL],
+                         branch->tells[SM_JUMPED], "from_line", branch->from_line, "line", branch->line, "column",
+                         branch->column, "end_line", branch->end_line, "end_column", branch->end_column, "kind",
+                         branch->kind, "silent", branch->silent);
+}
+
+static PyObject *rows_of(const sm_branches *table) {
+    PyObject *rows = PyList_New(0);
+    for (uint32_t i = 0; rows != NULL && i < table->count; i++) {
+        const sm_branch *branch = &table->branches[i];
+        PyObject *row = sm_branches_at(table, branch->offset) == branch ? branch_row(branch) : NULL;
+        if (row == NULL && !PyErr_Occurred())
+            PyErr_SetString(PyExc_SystemError, "a branch cannot be found by its offset");
+        if (row == NULL || PyList_Append(rows, row) < 0)
+            Py_CLEAR(rows);
+        Py_XDECREF(row);
+    }
+    for (uint32_t i = 0; rows != NULL && i < table->tells_count; i++) {
+        const sm_tell *tell = sm_branches_tell(table, table->tells[i].offset);
+        if (tell == NULL || table->branches[tell->branch].tells[tell->way] != tell->offset) {
+            PyErr_SetString(PyExc_SystemError, "a tell cannot be found by its offset");
+            Py_CLEAR(rows);
+        }
+    }
+    return rows;
+}
+
+static PyObject *code_branches(PyObject *Py_UNUSED(module), PyObject *code) {
+    if (!PyCode_Check(code))
+        return PyErr_Format(PyExc_TypeError, "expected a code object, not %.100s", Py_TYPE(code)->tp_name);
+    sm_branches *table = sm_branches_new((PyCodeObject *)code);
+    if (table == NULL)
+        return PyErr_NoMemory();
+    PyObject *rows = rows_of(table);
+    sm_branches_free(table);
+    return rows;
+}
+
+static PyMethodDef functions[] = {
+    {"code_branches", code_branches, METH_O,
+     "The conditional jumps of a code object, by offset, as sys.monitoring's events report them; see "
+     "native/code/jumps.h. Pairs are (not jumped, jumped). 3.11 has no such events and no rows."},
+    {NULL, NULL, 0, NULL},
+};
+
+int sm_module_add_bytecode(PyObject *module) {
+    return PyModule_AddFunctions(module, functions);
+}

@@ -1,0 +1,312 @@
+/* The lifetimes recorder's Python functions: refs_quiet, refs_mark, refs_alive and what asks for single objects.
+ *
+ * They are called inside the recorded program, by the session (seismo.record.refs). What they make is not the
+ * program's: they are quiet while they make it, and look at the live table before they make anything, since an object
+ * that is made may be recorded in the table that is being looked at. */
+#include "module/objects.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "hub/spans.h"
+#include "module/module.h"
+#include "module/wiring.h"
+#include "recorder/calls/calltree.h"
+#include "recorder/objects/notes.h"
+#include "recorder/objects/objects.h"
+#include "recorder/objects/rows.h"
+
+enum { MOST_ADDRESSES = 100000 };
+
+/* ---- spans ---- */
+
+static sm_spans spans;
+
+int sm_lifetimes_prepare(const sm_filter *span) {
+    const char *why_not = span != NULL ? sm_spans_objection(span) : NULL;
+    if (why_not != NULL)
+        PyErr_SetString(PyExc_ValueError, why_not);
+    return why_not != NULL || sm_reftracer_prepare() < 0 ? -1 : 0;
+}
+
+int sm_lifetimes_spans_start(sm_filter *filter) {
+    spans.choice = (sm_choice){.filter = sm_filter_hold(filter)};
+    spans.hearer = &sm_lifetimes_hearer;
+    sm_life_quiet(true);
+    int done = sm_spans_start(&spans);
+    sm_life_quiet(false);
+    return done;
+}
+
+void sm_lifetimes_spans_stop(void) {
+    sm_life_quiet(true);
+    sm_spans_stop(&spans);
+    sm_life_quiet(false);
+}
+
+void sm_lifetimes_spans_forked(void) {
+    sm_spans_forked(&spans);
+}
+
+/* ---- questions ---- */
+
+static PyObject *refs_quiet(PyObject *Py_UNUSED(module), PyObject *on) {
+    int truth = PyObject_IsTrue(on);
+    if (truth < 0)
+        return NULL;
+    sm_life_quiet(truth);
+    Py_RETURN_NONE;
+}
+
+static PyObject *refs_mark(PyObject *Py_UNUSED(module), PyObject *name) {
+    uint64_t births = sm_life.births;
+    sm_life_quiet(true);
+    const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+    if (text == NULL && !PyErr_Occurred())
+        PyErr_SetString(PyExc_TypeError, "the name of a mark is a str");
+    bool done = text != NULL && sm_life_add_mark(text);
+    PyObject *result = done ? PyLong_FromUnsignedLongLong(births) : NULL;
+    if (text != NULL && !done)
+        PyErr_NoMemory();
+    sm_life_quiet(false);
+    return result;
+}
+
+static PyObject *refs_end(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored)) {
+    if (sm_life.on && sm_engine.running)
+        sm_life_note_end();
+    Py_RETURN_NONE;
+}
+
+typedef struct { /* births in (first, last] */
+    uint64_t first, last;
+    uint64_t *counts; /* by site */
+    /* of refs_addresses */
+    bool spans;
+    uint64_t limit;
+    sm_life_object *found;
+    size_t found_count;
+} question;
+
+static void count_alive(const sm_life_object *object, void *context) {
+    question *asked = context;
+    if (object->serial > asked->first && object->serial <= asked->last)
+        asked->counts[object->site]++;
+}
+
+static void find_alive(const sm_life_object *object, void *context) {
+    question *asked = context;
+    if (object->serial <= asked->first || object->serial > asked->last || (asked->spans && object->span == 0) ||
+        asked->found_count == MOST_ADDRESSES || asked->counts[object->site] == asked->limit)
+        return;
+    asked->counts[object->site]++;
+    asked->found[asked->found_count++] = *object;
+}
+
+/* From Python's arguments; last < 0: until now. */
+static void set_range(question *asked, unsigned long long first, long long last) {
+    asked->first = first;
+    asked->last = last < 0 ? UINT64_MAX : (uint64_t)last;
+}
+
+static PyObject *dict_of_counts(const uint64_t *counts, uint32_t count) {
+    PyObject *alive = PyDict_New();
+    for (uint32_t site = 1; site < count && alive != NULL; site++) {
+        if (counts[site] == 0)
+            continue;
+        PyObject *key = PyLong_FromUnsignedLong(site - 1);
+        PyObject *value = PyLong_FromUnsignedLongLong(counts[site] * sm_life.weight);
+        if (key == NULL || value == NULL || PyDict_SetItem(alive, key, value) < 0)
+            Py_CLEAR(alive);
+        Py_XDECREF(key);
+        Py_XDECREF(value);
+    }
+    return alive;
+}
+
+static PyObject *refs_alive(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords) {
+    static char *names[] = {"first", "last", NULL};
+    unsigned long long first = 0;
+    long long last = -1;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|KL:refs_alive", names, &first, &last))
+        return NULL;
+    sm_life_quiet(true);
+    uint32_t sites = sm_life.sites_count;
+    question asked = {.counts = sm_calloc(sites, sizeof *asked.counts)};
+    PyObject *alive = NULL;
+    if (asked.counts == NULL) {
+        PyErr_NoMemory();
+    } else {
+        set_range(&asked, first, last);
+        sm_life_each_live(count_alive, &asked);
+        alive = dict_of_counts(asked.counts, sites);
+    }
+    sm_free(asked.counts);
+    sm_life_quiet(false);
+    return alive;
+}
+
+static PyObject *list_of_found(const question *asked) {
+    PyObject *list = PyList_New((Py_ssize_t)asked->found_count);
+    for (size_t i = 0; list != NULL && i < asked->found_count; i++) {
+        const sm_life_object *object = &asked->found[i];
+        PyObject *row = Py_BuildValue("kKK", (unsigned long)object->site - 1, (unsigned long long)object->address,
+                                      (unsigned long long)object->serial);
+        if (row == NULL)
+            Py_CLEAR(list);
+        else
+            PyList_SET_ITEM(list, (Py_ssize_t)i, row);
+    }
+    return list;
+}
+
+static PyObject *refs_addresses(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords) {
+    static char *names[] = {"first", "last", "limit", "spans", NULL};
+    unsigned long long first = 0, limit = 100;
+    long long last = -1;
+    int in_spans = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|KLKp:refs_addresses", names, &first, &last, &limit, &in_spans))
+        return NULL;
+    sm_life_quiet(true);
+    question asked = {.spans = in_spans, .limit = limit};
+    asked.counts = sm_calloc(sm_life.sites_count, sizeof *asked.counts);
+    asked.found = sm_malloc(MOST_ADDRESSES * sizeof *asked.found);
+    PyObject *list = NULL;
+    if (asked.counts == NULL || asked.found == NULL) {
+        PyErr_NoMemory();
+    } else {
+        set_range(&asked, first, last);
+        sm_life_each_live(find_alive, &asked);
+        list = list_of_found(&asked);
+    }
+    sm_free(asked.counts);
+    sm_free(asked.found);
+    sm_life_quiet(false);
+    return list;
+}
+
+static PyObject *text_of(const char *text) {
+    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "surrogatepass");
+}
+
+static PyObject *refs_site(PyObject *Py_UNUSED(module), PyObject *number) {
+    unsigned long id = PyLong_AsUnsignedLong(number);
+    if (PyErr_Occurred())
+        return NULL;
+    if (id + 1 >= sm_life.sites_count) {
+        PyErr_SetString(PyExc_IndexError, "there is no such site");
+        return NULL;
+    }
+    sm_life_quiet(true);
+    const sm_life_type *type = sm_life.sites[id + 1].type;
+    const sm_life_rest *rest = &sm_life.rests[id + 1];
+    const sm_function *function = rest->function;
+    int64_t node = rest->node != NULL ? sm_calltree_number(rest->node) : -1;
+    PyObject *site =
+        Py_BuildValue("NNNNNiL", text_of(type->module), text_of(type->name), text_of(function ? function->module : ""),
+                      text_of(function ? function->qualname : ""), text_of(function ? function->file : ""), rest->line,
+                      (long long)node);
+    sm_life_quiet(false);
+    return site;
+}
+
+/* ---- holders ---- */
+
+/* A row's own number in the list, or that of the row that it replaces; fields as in the file. */
+static bool holder_from(PyObject *row, Py_ssize_t rows, uint32_t first, sm_life_holder *holder) {
+    unsigned int object, flags;
+    long long parent;
+    unsigned long long count, asked;
+    if (!PyTuple_Check(row) ||
+        !PyArg_ParseTuple(row, "ILIKKss", &object, &parent, &flags, &count, &asked, &holder->holder, &holder->by)) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_TypeError, "a holder is a tuple (object, parent, flags, count, asked, holder, by)");
+        return false;
+    }
+    if (parent < -1 || parent >= rows || object + 1 >= sm_life.sites_count) {
+        PyErr_SetString(PyExc_IndexError, "a holder's parent or object is none");
+        return false;
+    }
+    holder->object = object;
+    holder->parent = parent < 0 ? -1 : parent + first;
+    holder->flags = flags;
+    holder->count = count;
+    holder->asked = asked;
+    return true;
+}
+
+/* Two passes: what is wrong is found, and what is there already goes, before anything is added. */
+static PyObject *add_holders(PyObject *rows) {
+    Py_ssize_t count = PyTuple_GET_SIZE(rows);
+    sm_life_holder holder;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (!holder_from(PyTuple_GET_ITEM(rows, i), count, 0, &holder))
+            return NULL;
+        if (!sm_life_drop_holders(holder.object))
+            return PyErr_NoMemory();
+    }
+    uint32_t first = sm_life_notes.holders_count;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (!holder_from(PyTuple_GET_ITEM(rows, i), count, first, &holder))
+            return NULL;
+        if (!sm_life_add_holder(&holder)) {
+            sm_life_cut_holders(first); /* all or none: their parents are among them */
+            return PyErr_NoMemory();
+        }
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *refs_add_holders(PyObject *Py_UNUSED(module), PyObject *rows) {
+    sm_life_quiet(true);
+    PyObject *held = PySequence_Tuple(rows);
+    PyObject *result = held != NULL ? add_holders(held) : NULL;
+    Py_XDECREF(held);
+    sm_life_quiet(false);
+    return result;
+}
+
+/* ---- status ---- */
+
+int sm_lifetimes_status(PyObject *status) {
+    if (!sm_life.on)
+        return 0;
+    sm_ref_facts slot = sm_life_slot_facts();
+    PyObject *facts =
+        Py_BuildValue("{sKsKsKsKsKsKsKsKsOsK}", "births", (unsigned long long)(sm_life.births - sm_life.unborn),
+                      "deaths", (unsigned long long)sm_life.deaths, "live",
+                      (unsigned long long)(sm_life.births - sm_life.unborn - sm_life.deaths), "live_bytes",
+                      (unsigned long long)sm_life.live_bytes, "sites",
+                      (unsigned long long)(sm_life.sites_count > 0 ? sm_life.sites_count - 1 : 0), "sampling",
+                      (unsigned long long)sm_life.weight, "blind_ns", (unsigned long long)slot.blind_ns, "taken",
+                      (unsigned long long)slot.taken, "chained", slot.chained ? Py_True : Py_False, "keys_bytes",
+                      (unsigned long long)sm_life.keys_bytes);
+    int done = facts != NULL ? PyDict_Update(status, facts) : -1;
+    Py_XDECREF(facts);
+    return done;
+}
+
+static PyMethodDef functions[] = {
+    {"refs_quiet", refs_quiet, METH_O,
+     "refs_quiet(on): births on this thread are not recorded from here on, or are again. Nests."},
+    {"refs_mark", refs_mark, METH_O, "refs_mark(name): a row of marks; the number of births so far."},
+    {"refs_end", refs_end, METH_NOARGS,
+     "refs_end(): the program is over, what follows is seismo's: the timeline ends here unless something is born."},
+    {"refs_alive", (PyCFunction)(void (*)(void))refs_alive, METH_VARARGS | METH_KEYWORDS,
+     "refs_alive(first=0, last=-1): {site: objects of it born in (first, last] that are alive}."},
+    {"refs_addresses", (PyCFunction)(void (*)(void))refs_addresses, METH_VARARGS | METH_KEYWORDS,
+     "refs_addresses(first=0, last=-1, limit=100, spans=False): (site, address, number of the birth) of live objects, "
+     "at "
+     "most limit of a site and 100,000 in all; spans: of those born in a span. Nothing may be done with an address but "
+     "compare it."},
+    {"refs_site", refs_site, METH_O,
+     "refs_site(id): (module and name of the type, module, qualified name, file of the function, line, node)."},
+    {"refs_add_holders", refs_add_holders, METH_O,
+     "refs_add_holders(rows): rows of holders for the recording; parent: an index into these rows, or -1. What earlier "
+     "calls said of the same objects is replaced."},
+    {NULL, NULL, 0, NULL},
+};
+
+int sm_module_add_lifetimes(PyObject *module) {
+    return PyModule_AddFunctions(module, functions);
+}

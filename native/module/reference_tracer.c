@@ -1,0 +1,301 @@
+/* seismo._core.RefTracer: a Python callback as a tool of the reference tracer. Inside the hook its events go into a
+ * batch (hub/refbatch.c); at safe points, at flush() and at remove() the callback gets them as a list. What a delivery
+ * itself makes and destroys on its thread is in no callback's batch. */
+#include <Python.h>
+#include <stddef.h>
+#include <structmember.h>
+
+#include "code/function.h"
+#include "hub/refbatch.h"
+#include "module/module.h"
+#include "slots/reference_tracer.h"
+
+typedef struct {
+    PyObject_HEAD sm_ref_tool tool;
+    PyObject *callback; /* owned */
+    sm_ref_batch batch;
+    bool delivering; /* on some thread */
+    uint64_t batches;
+} tracer;
+
+static PyObject *names[4]; /* owned; by event number, and of what was lost */
+
+static __thread bool delivering_here __attribute__((tls_model("initial-exec")));
+
+static tracer *tracer_of(sm_ref_tool *tool) {
+    return (tracer *)((char *)tool - offsetof(tracer, tool));
+}
+
+static int on_event(sm_ref_tool *tool, PyObject *object, sm_ref_event event) {
+    if (SM_UNLIKELY(event == SM_REF_REMOVED ? !tool->active : delivering_here))
+        return 0;
+    if (SM_UNLIKELY(sm_ref_batch_add(&tracer_of(tool)->batch, object, event)))
+        sm_ref_ask();
+    return 0;
+}
+
+/* Gives the callback what there is. -1 with its exception: it is removed then. From inside it, or while another thread
+ * is at it: does nothing. */
+static int deliver(tracer *self) {
+    if (self->delivering || self->callback == NULL || sm_ref_batch_empty(&self->batch))
+        return 0;
+    bool outer = delivering_here;
+    self->delivering = delivering_here = true;
+    Py_INCREF(self);
+    int done = -1;
+    PyObject *list = sm_ref_batch_take(&self->batch, names);
+    if (list != NULL) {
+        self->batches++;
+        PyObject *callback = Py_NewRef(self->callback);
+        PyThreadState *tstate = PyThreadState_Get();
+        PyThreadState_EnterTracing(tstate); /* nor is it part of what profilers and debuggers see */
+        PyObject *result = PyObject_CallOneArg(callback, list);
+        PyThreadState_LeaveTracing(tstate);
+        Py_DECREF(list);
+        Py_DECREF(callback);
+        done = result != NULL ? 0 : -1;
+        Py_XDECREF(result);
+    }
+    if (done < 0)
+        sm_ref_remove(&self->tool);
+    self->delivering = false;
+    Py_DECREF(self);
+    delivering_here = outer;
+    return done;
+}
+
+static void at_safe_point(sm_ref_tool *tool) {
+    if (deliver(tracer_of(tool)) < 0)
+        PyErr_WriteUnraisable(tracer_of(tool)->callback);
+}
+
+static void forked(sm_ref_tool *tool) { /* what the parent has not delivered is the parent's */
+    bool outer = delivering_here;
+    delivering_here = true;
+    sm_ref_batch_forget(&tracer_of(tool)->batch);
+    delivering_here = outer;
+}
+
+static void removed(sm_ref_tool *tool) {
+    Py_DECREF(tracer_of(tool));
+}
+
+/* ---- what happens at exit and after a fork ---- */
+
+static PyObject *run_exit(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(none)) {
+    sm_ref_exit();
+    Py_RETURN_NONE;
+}
+
+static PyObject *run_forked(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(none)) {
+    sm_ref_forked();
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef exit_method = {"seismo_reference_tracer_exit", run_exit, METH_NOARGS, NULL};
+static PyMethodDef forked_method = {"seismo_reference_tracer_forked", run_forked, METH_NOARGS, NULL};
+
+int sm_register_call(const char *module_name, const char *registrar, const char *keyword, PyMethodDef *method) {
+    PyObject *module = PyImport_ImportModule(module_name);
+    PyObject *call = module ? PyObject_GetAttrString(module, registrar) : NULL;
+    PyObject *function = call ? PyCFunction_New(method, NULL) : NULL;
+    PyObject *positional = function ? (keyword ? PyTuple_New(0) : PyTuple_Pack(1, function)) : NULL;
+    PyObject *keywords = positional && keyword ? Py_BuildValue("{sO}", keyword, function) : NULL;
+    PyObject *result = positional && (keywords || !keyword) ? PyObject_Call(call, positional, keywords) : NULL;
+    Py_XDECREF(keywords);
+    Py_XDECREF(positional);
+    Py_XDECREF(function);
+    Py_XDECREF(call);
+    Py_XDECREF(module);
+    Py_XDECREF(result);
+    return result ? 0 : -1;
+}
+
+int sm_reftracer_prepare(void) {
+    static bool prepared;
+    if (prepared || sm_ref_objection() != NULL)
+        return 0; /* sm_ref_add says it */
+    static const char *const texts[4] = {"create", "destroy", "removed", "lost"};
+    for (int i = 0; i < 4; i++) {
+        if (names[i] == NULL && (names[i] = PyUnicode_InternFromString(texts[i])) == NULL)
+            return -1;
+    }
+    if (sm_register_call("os", "register_at_fork", "after_in_child", &forked_method) < 0 ||
+        sm_register_call("atexit", "register", NULL, &exit_method) < 0)
+        return -1;
+    prepared = true;
+    return 0;
+}
+
+/* ---- the type ---- */
+
+static PyObject *tracer_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
+    static char *keys[] = {"callback", "current", "size", NULL};
+    PyObject *callback;
+    int current = 0;
+    unsigned int size = 32768;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|pI:RefTracer", keys, &callback, &current, &size))
+        return NULL;
+    if (!PyCallable_Check(callback)) {
+        PyErr_SetString(PyExc_TypeError, "the callback is not callable");
+        return NULL;
+    }
+    if (size < 2 || size > 1u << 24) {
+        PyErr_SetString(PyExc_ValueError, "size must be 2 to 16777216 events");
+        return NULL;
+    }
+    if (sm_reftracer_prepare() < 0)
+        return NULL;
+    tracer *self = (tracer *)type->tp_alloc(type, 0);
+    if (self == NULL)
+        return NULL;
+    if (!sm_ref_batch_init(&self->batch, size)) {
+        Py_DECREF(self);
+        return PyErr_NoMemory();
+    }
+    self->callback = Py_NewRef(callback);
+    self->tool.only = current ? PyThreadState_Get() : NULL;
+    self->tool.call = on_event;
+    self->tool.safe = self->tool.exiting = at_safe_point;
+    self->tool.forked = forked;
+    self->tool.removed = removed;
+    Py_INCREF(self); /* the hook's, until `removed` */
+    if (sm_ref_add(&self->tool) < 0) {
+        Py_DECREF(self);
+        Py_DECREF(self);
+        return NULL;
+    }
+    return (PyObject *)self;
+}
+
+static int tracer_traverse(PyObject *self, visitproc visit, void *arg) {
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(((tracer *)self)->callback);
+    return 0;
+}
+
+static int tracer_clear(PyObject *self) {
+    Py_CLEAR(((tracer *)self)->callback);
+    return 0;
+}
+
+static void tracer_dealloc(PyObject *object) { /* removed, so no event comes any more */
+    tracer *self = (tracer *)object;
+    PyTypeObject *type = Py_TYPE(object);
+    PyObject_GC_UnTrack(object);
+    sm_ref_batch_free(&self->batch);
+    Py_CLEAR(self->callback);
+    type->tp_free(object);
+    Py_DECREF(type);
+}
+
+static PyObject *tracer_flush(PyObject *object, PyObject *Py_UNUSED(none)) {
+    sm_ref_poll();
+    if (deliver((tracer *)object) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *tracer_remove(PyObject *object, PyObject *Py_UNUSED(none)) {
+    tracer *self = (tracer *)object;
+    if (self->tool.active) {
+        sm_ref_poll(); /* so that a slot that was taken meanwhile is told */
+        sm_ref_remove(&self->tool);
+        if (deliver(self) < 0)
+            return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *tracer_enter(PyObject *self, PyObject *Py_UNUSED(none)) {
+    return Py_NewRef(self);
+}
+
+static PyObject *tracer_exit(PyObject *self, PyObject *Py_UNUSED(args)) {
+    return tracer_remove(self, NULL);
+}
+
+static PyObject *tracer_status(PyObject *object, PyObject *Py_UNUSED(none)) {
+    tracer *self = (tracer *)object;
+    PyObject *status = sm_ref_status();
+    PyObject *mine =
+        status ? Py_BuildValue("{sOsKsK}", "active", self->tool.active ? Py_True : Py_False, "taken",
+                               (unsigned long long)self->tool.taken, "batches", (unsigned long long)self->batches)
+               : NULL;
+    int done = mine ? PyDict_Update(status, mine) : -1;
+    Py_XDECREF(mine);
+    if (done < 0)
+        Py_CLEAR(status);
+    return status;
+}
+
+static PyObject *tracer_active(PyObject *self, void *Py_UNUSED(closure)) {
+    return PyBool_FromLong(((tracer *)self)->tool.active);
+}
+
+static PyMethodDef tracer_methods[] = {
+    {"flush", tracer_flush, METH_NOARGS,
+     "flush()\n\nGives the callback now what there is. Its exception removes it and comes out here."},
+    {"remove", tracer_remove, METH_NOARGS,
+     "remove()\n\nTells the callback nothing more, after a last batch of what happened until now. Idempotent."},
+    {"status", tracer_status, METH_NOARGS,
+     "status() -> dict\n\nactive; batches: delivered; taken: times that another tool took the hook; blind_ns: how long "
+     "nothing was heard for that, of all tracers; holding: whether events come now; chained: whether another tool's "
+     "tracer is called as well; tools: listening; failed."},
+    {"__enter__", tracer_enter, METH_NOARGS, NULL},
+    {"__exit__", tracer_exit, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMemberDef tracer_members[] = {
+    {"callback", T_OBJECT, offsetof(tracer, callback), READONLY, "What is called with each batch."},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyGetSetDef tracer_getset[] = {
+    {"active", tracer_active, NULL, "Whether it still listens.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyType_Slot tracer_slots[] = {
+    {Py_tp_new, tracer_new},
+    {Py_tp_traverse, tracer_traverse},
+    {Py_tp_clear, tracer_clear},
+    {Py_tp_dealloc, tracer_dealloc},
+    {Py_tp_methods, tracer_methods},
+    {Py_tp_members, tracer_members},
+    {Py_tp_getset, tracer_getset},
+    {Py_tp_doc, "RefTracer(callback, current=False, size=32768)\n\nListens to objects made and destroyed; see "
+                "seismo.hooks.set_ref_tracer."},
+    {0, NULL},
+};
+
+static PyType_Spec tracer_spec = {
+    .name = "seismo._core.RefTracer",
+    .basicsize = sizeof(tracer),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = tracer_slots,
+};
+
+static PyObject *get_ref_tracer(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none)) {
+    sm_ref_tool *tool = sm_ref_newest(on_event);
+    return Py_NewRef(tool ? tracer_of(tool)->callback : Py_None);
+}
+
+static PyObject *ref_objection(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none)) {
+    const char *why_not = sm_ref_objection();
+    return why_not ? PyUnicode_FromString(why_not) : Py_NewRef(Py_None);
+}
+
+static PyMethodDef functions[] = {
+    {"get_ref_tracer", get_ref_tracer, METH_NOARGS, "The callback of the newest active RefTracer, or None."},
+    {"ref_objection", ref_objection, METH_NOARGS, "Why references cannot be traced here, or None."},
+    {NULL, NULL, 0, NULL},
+};
+
+int sm_module_add_reftracer(PyObject *module) {
+    PyObject *type = PyType_FromModuleAndSpec(module, &tracer_spec, NULL);
+    int done = type ? PyModule_AddObjectRef(module, "RefTracer", type) : -1;
+    Py_XDECREF(type);
+    return done < 0 ? -1 : PyModule_AddFunctions(module, functions);
+}

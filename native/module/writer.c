@@ -1,0 +1,205 @@
+/* seismo._core.Writer writes whole columns: what a Python model is saved with. */
+#include "module/writer.h"
+
+#include <errno.h>
+
+#include "file/writer.h"
+#include "module/column.h"
+
+typedef struct {
+    PyObject_HEAD sm_writer *writer; /* owned; NULL after finish */
+    int fd;                          /* borrowed; -1: memory */
+} writer;
+
+static PyObject *writer_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
+    static char *names[] = {"fd", NULL};
+    PyObject *fd = Py_None; /* borrowed */
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O:Writer", names, &fd)) {
+        return NULL;
+    }
+    int number = fd == Py_None ? -1 : PyObject_AsFileDescriptor(fd);
+    if (number < 0 && fd != Py_None) {
+        return NULL;
+    }
+    writer *self = (writer *)type->tp_alloc(type, 0);
+    if (self == NULL) {
+        return NULL;
+    }
+    self->fd = number;
+    self->writer = sm_writer_new(number);
+    if (self->writer == NULL) {
+        Py_DECREF(self);
+        return PyErr_NoMemory();
+    }
+    return (PyObject *)self;
+}
+
+static void writer_dealloc(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    sm_writer_free(((writer *)self)->writer);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+/* The writer, or NULL with ValueError set when it is finished. */
+static sm_writer *open_writer(PyObject *self) {
+    sm_writer *w = ((writer *)self)->writer;
+    if (w == NULL) {
+        PyErr_SetString(PyExc_ValueError, "this Writer is finished");
+    }
+    return w;
+}
+
+/* 0, or -1 with MemoryError or OSError set for what went wrong since the start. */
+static int check(const sm_writer *w) {
+    int error = sm_writer_error(w);
+    if (error == 0) {
+        return 0;
+    }
+    if (error == ENOMEM) {
+        PyErr_NoMemory();
+    } else {
+        errno = error;
+        PyErr_SetFromErrno(PyExc_OSError);
+    }
+    return -1;
+}
+
+static PyObject *writer_string(PyObject *self, PyObject *text) {
+    sm_writer *w = open_writer(self);
+    if (w == NULL) {
+        return NULL;
+    }
+    PyObject *bytes = PyUnicode_AsEncodedString(text, "utf-8", "surrogatepass"); /* owned */
+    if (bytes == NULL) {
+        return NULL;
+    }
+    uint64_t index = sm_writer_string(w, PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
+    Py_DECREF(bytes);
+    return check(w) < 0 ? NULL : PyLong_FromUnsignedLongLong(index);
+}
+
+static PyObject *writer_meta(PyObject *self, PyObject *text) {
+    sm_writer *w = open_writer(self);
+    Py_ssize_t length;
+    const char *json = w ? PyUnicode_AsUTF8AndSize(text, &length) : NULL;
+    if (json == NULL) {
+        return NULL;
+    }
+    sm_writer_meta(w, json, (size_t)length);
+    if (check(w) < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+/* Which table has this name; -1 with ValueError set if none. */
+static int find_table(const char *name) {
+    for (int t = 0; t < SM_TABLES; t++) {
+        if (strcmp(sm_tables[t].name, name) == 0) {
+            return t;
+        }
+    }
+    PyErr_Format(PyExc_ValueError, "no table '%s'", name);
+    return -1;
+}
+
+static void write_rows(sm_writer *w, int table, const Py_buffer *views, Py_ssize_t rows) {
+    int64_t ints[SM_MAX_COLUMNS] = {0};
+    double floats[SM_MAX_COLUMNS] = {0};
+    for (Py_ssize_t i = 0; i < rows; i++) {
+        for (int c = 0; c < sm_tables[table].columns; c++) {
+            if (sm_tables[table].column[c].type == SM_TYPE_REAL) {
+                floats[c] = ((const double *)views[c].buf)[i];
+            } else {
+                ints[c] = ((const int64_t *)views[c].buf)[i];
+            }
+        }
+        sm_writer_row(w, (sm_table_kind)table, ints, floats);
+    }
+}
+
+static PyObject *writer_table(PyObject *self, PyObject *arguments) {
+    sm_writer *w = open_writer(self);
+    const char *name;
+    PyObject *columns; /* borrowed */
+    if (w == NULL || !PyArg_ParseTuple(arguments, "sO:table", &name, &columns)) {
+        return NULL;
+    }
+    int table = find_table(name), taken = 0, done = -1;
+    if (table < 0) {
+        return NULL;
+    }
+    Py_buffer views[SM_MAX_COLUMNS];
+    Py_ssize_t rows = -1; /* until the first column tells */
+    for (; taken < sm_tables[table].columns; taken++) {
+        const sm_column *column = &sm_tables[table].column[taken];
+        if (sm_column_take(columns, name, column->name, column->type == SM_TYPE_REAL ? 'd' : 'q', rows, &views[taken]) <
+            0) {
+            PyBuffer_Release(&views[taken]);
+            goto end;
+        }
+        rows = views[taken].shape[0];
+    }
+    write_rows(w, table, views, rows);
+    done = check(w);
+end:
+    while (taken > 0) {
+        PyBuffer_Release(&views[--taken]);
+    }
+    if (done < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *writer_finish(PyObject *self, PyObject *unused) {
+    (void)unused;
+    sm_writer *w = open_writer(self);
+    if (w == NULL) {
+        return NULL;
+    }
+    sm_writer_finish(w);
+    PyObject *result = NULL; /* owned, returned */
+    if (check(w) == 0) {
+        size_t size;
+        const uint8_t *bytes = sm_writer_bytes(w, &size);
+        result = bytes ? PyBytes_FromStringAndSize((const char *)bytes, (Py_ssize_t)size) : Py_NewRef(Py_None);
+    }
+    sm_writer_free(w);
+    ((writer *)self)->writer = NULL;
+    return result;
+}
+
+static PyMethodDef writer_methods[] = {
+    {"string", writer_string, METH_O, "string(text) -> int\n\nAdds a string; its index. Not deduplicated; '' is 0."},
+    {"meta", writer_meta, METH_O, "meta(json)\n\nAdds a JSON object; its keys override earlier ones."},
+    {"table", writer_table, METH_VARARGS,
+     "table(name, columns)\n\nAdds rows: all columns of the table, each a buffer of int64 ('q') or float64 ('d')."},
+    {"finish", writer_finish, METH_NOARGS,
+     "finish() -> bytes | None\n\nWrites the rest and the index; the bytes of a Writer into memory. OSError: not all "
+     "could be written."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot writer_slots[] = {
+    {Py_tp_new, writer_new},
+    {Py_tp_dealloc, writer_dealloc},
+    {Py_tp_methods, writer_methods},
+    {Py_tp_doc, "Writer(fd=None)\n\nWrites a recording to a descriptor (which stays the caller's) or into memory."},
+    {0, NULL},
+};
+
+static PyType_Spec writer_spec = {
+    .name = "seismo._core.Writer",
+    .basicsize = sizeof(writer),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = writer_slots,
+};
+
+int sm_writer_add_type(PyObject *module) {
+    PyObject *type = PyType_FromModuleAndSpec(module, &writer_spec, NULL); /* owned */
+    int added = type ? PyModule_AddObjectRef(module, "Writer", type) : -1;
+    Py_XDECREF(type);
+    return added;
+}

@@ -1,0 +1,490 @@
+/* The calltree's slow paths: a path never taken, a stack that does not fit, the clock. calltree.h tells the story. */
+#include "recorder/calls/calltree.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "recorder/calls/store.h"
+
+/* ---- the clock ---- */
+
+/* How often its segments are timed from now on. */
+static void learnt(sm_node *node, sm_tree_function *function) {
+    uint64_t first = function->function->kind == SM_SYNTHETIC ? UINT64_MAX : SM_TREE_FIRST;
+    function->step = sm_past_step(&function->past, first);
+    node->step = (int16_t)function->step;
+    if (function->step != SM_SEGMENT_ALWAYS)
+        sm_ticker_want();
+}
+
+/* The thread was off the CPU. */
+static void note_off(sm_node *node, const sm_segment *ended) {
+    sm_tree_function *function = sm_rest(node)->function;
+    uint64_t own = sm_off_own(ended->off);
+    if (!ended->guessed && ended->ticks + own > function->longest)
+        function->longest = ended->ticks + own;
+    sm_past_waited(&function->past, ended->off);
+    learnt(node, function);
+    sm_node_wait *wait = sm_node_waits(node);
+    if (wait == NULL) {
+        sm_engine.lost_memory++;
+        return;
+    }
+    sm_off_add(&wait->off, ended->off);
+    if (ended->guessed)
+        wait->guessed_sq += (double)ended->off->all * (double)ended->off->all;
+}
+
+static void add_sample(sm_node *node, const sm_segment *ended) {
+    sm_node_rest *rest = sm_rest(node);
+    double most = sm_sample_var(ended);
+    rest->sampled_most = most > rest->sampled_most ? most : rest->sampled_most;
+    if (ended->weight == SM_SAMPLE_PERIOD) {
+        if (rest->sampled == UINT32_MAX / 2) /* by then the mean is known well enough */
+            return;
+        rest->sampled++;
+        rest->sampled_ticks += ended->ticks;
+        rest->sampled_sq += (double)ended->ticks * (double)ended->ticks;
+        return;
+    }
+    sm_young *young = sm_node_young(node);
+    if (young != NULL)
+        sm_young_add(young, ended);
+    else
+        sm_engine.lost_memory++;
+}
+
+/* A segment of a node has ended. */
+static void account(sm_node *node, const sm_segment *ended) {
+    sm_node_rest *rest = sm_rest(node);
+    sm_tree_function *function = rest->function;
+    uint64_t ticks = ended->ticks;
+    if (ended->kind == SM_SEGMENT_SAMPLED) {
+        add_sample(node, ended);
+        rest->ticked += ended->excess > 0;
+        rest->ticked_ticks += ended->excess;
+        function->sampled++;
+        function->sampled_ticks += (double)ticks;
+    } else if (ended->kind == SM_SEGMENT_TIMED) {
+        rest->timed++;
+        rest->timed_ticks += ticks;
+        rest->timed_sq += (double)ticks * (double)ticks;
+    } else {
+        rest->ticked++;
+        rest->ticked_ticks += ticks;
+        rest->ticked_var += ended->var;
+    }
+    if (ended->kind != SM_SEGMENT_SAMPLED)
+        function->timed_ticks += (double)ticks;
+    if (ticks > function->longest)
+        function->longest = ticks;
+    sm_past_learn(&function->past, ended);
+    learnt(node, function);
+}
+
+void sm_tree_clock(sm_thread *thread, sm_node *from, uint64_t now) {
+    assert(thread == sm_this_thread && thread->session == sm_engine.session);
+    assert(from != NULL && sm_tree_of(thread)->node != NULL);
+    sm_tree_thread *tree = sm_tree_of(thread);
+    sm_node *node = tree->node;
+    int16_t taken = node->step;
+    sm_segment ended = sm_segments_end(thread, &tree->segments, taken, now);
+    sm_node *of = ended.owner != NULL ? ended.owner : from;
+    if (ended.kind != SM_SEGMENT_UNTIMED && (ended.owner != NULL || of->parent != NULL))
+        account(of, &ended);
+    if (SM_UNLIKELY(ended.off != NULL) && of->parent != NULL)
+        note_off(of, &ended);
+    node->step = (int16_t)sm_rest(node)->function->step;
+    (void)sm_segments_begin(thread, &tree->segments, &ended, node, taken < node->step ? taken : node->step);
+}
+
+static void poke(sm_thread *thread) {
+    sm_segments_poke(&sm_tree_of(thread)->segments);
+}
+
+static void hold(sm_thread *thread) {
+    sm_segments_hold(thread, &sm_tree_of(thread)->segments);
+}
+
+static void go_on(sm_thread *thread) {
+    sm_segments_go_on(&sm_tree_of(thread)->segments);
+}
+
+void sm_tree_carry(sm_node *node, bool calls) {
+    uint32_t *high = calls ? &sm_rest(node)->calls_high : &sm_rest(node)->resumes_high;
+    *high += 1;
+}
+
+/* ---- paths ---- */
+
+static sm_node *make_child(sm_thread *thread, sm_node *parent, const void *key, sm_tree_function *function) {
+    sm_node *child = sm_node_new(sm_tree_of(thread)->store, parent, key, function);
+    if (child == NULL)
+        sm_engine.lost_memory++;
+    return child;
+}
+
+/* The same for a path that its function may have taken as another code object. */
+static sm_node *new_child(sm_thread *thread, sm_node *parent, const void *key, sm_tree_function *function) {
+    sm_node *child = NULL;
+    if (function->function->kind == SM_PYTHON) {
+        if (function->first == NULL)
+            function->first = key;
+        function->several = function->several || function->first != key;
+        if (function->several)
+            child = sm_node_rekey(parent, key, function);
+    }
+    return child != NULL ? child : make_child(thread, parent, key, function);
+}
+
+/* Past the limit: the call is counted in its function's bucket, and the frame remembered, since the buckets' tree is
+ * not the frames' stack any more. A bucket's key is its function's address here, which no event has, so that every
+ * event of theirs comes by here. */
+static sm_node *fold(sm_thread *thread, const void *key, sm_tree_function *function) {
+    static const char bucket_key;
+    sm_tree_thread *tree = sm_tree_of(thread), *store = tree->store;
+    if (tree->fold_count == tree->fold_size) {
+        uint32_t size = tree->fold_size ? tree->fold_size * 2 : 256;
+        sm_fold *grown = sm_realloc(tree->fold, size * sizeof *grown);
+        if (grown == NULL) {
+            sm_engine.lost_memory++;
+            return NULL;
+        }
+        tree->fold = grown;
+        tree->fold_size = size;
+    }
+    if (store->folded == NULL) {
+        sm_function *name = sm_function_synthetic("<folded paths>");
+        sm_tree_function *known = name ? sm_tree_function_of(name) : NULL;
+        store->folded = known ? make_child(thread, store->root, &bucket_key, known) : NULL;
+        if (store->folded == NULL)
+            return NULL;
+        sm_rest(store->folded)->flags |= SM_NODE_FOLDED;
+    }
+    sm_node *bucket = sm_node_child(store->folded, function);
+    if (bucket == NULL) {
+        bucket = make_child(thread, store->folded, function, function);
+        if (bucket == NULL)
+            return NULL;
+        sm_rest(bucket)->flags |= SM_NODE_FOLDED;
+    }
+    if (tree->fold_count == 0) /* where the fold began, under the frames since */
+        tree->fold[tree->fold_count++] = (sm_fold){NULL, tree->node};
+    if (tree->fold_count == tree->fold_size)
+        return fold(thread, key, function);
+    tree->fold[tree->fold_count++] = (sm_fold){key, bucket};
+    sm_tree.folded++;
+    return bucket;
+}
+
+static sm_tree_function *function_of(const void *key, sm_function_kind kind, PyObject *object, PyObject *globals) {
+    sm_function *function =
+        kind == SM_PYTHON ? sm_function_of_code((PyCodeObject *)object, globals) : sm_function_of_c(key, object);
+    if (function == NULL)
+        sm_engine.lost_memory++;
+    if (function == NULL || function->left_out)
+        return NULL;
+    sm_tree_function *known = sm_tree_function_of(function);
+    if (known == NULL)
+        sm_engine.lost_memory++;
+    return known;
+}
+
+sm_node *sm_tree_find(sm_thread *thread, const void *key, sm_function_kind kind, PyObject *object) {
+    assert(thread == sm_this_thread && key != NULL && object != NULL);
+    sm_tree_thread *tree = sm_tree_of(thread);
+    if (tree->fold_count == 0) {
+        sm_node *child = sm_node_child(tree->node, key);
+        if (child != NULL)
+            return child;
+    }
+    if (kind == SM_PYTHON && !PyCode_Check(object))
+        return NULL;
+    sm_engine_look_away(); /* naming a function may take objects */
+    sm_tree_function *function = function_of(key, kind, object, kind == SM_PYTHON ? PyEval_GetGlobals() : NULL);
+    sm_engine_look_again();
+    if (function == NULL)
+        return NULL;
+    if (tree->fold_count > 0 || sm_tree.nodes >= sm_engine.settings.max_paths)
+        return fold(thread, key, function);
+    return new_child(thread, tree->node, key, function);
+}
+
+static bool leave_folded(sm_tree_thread *tree, const void *key, sm_leaving how) {
+    for (uint32_t i = tree->fold_count; i-- > 1;) {
+        if (tree->fold[i].key != key)
+            continue;
+        if (how == SM_BY_EXCEPTION)
+            sm_rest(tree->fold[i].bucket)->exceptions++;
+        tree->fold_count = i == 1 ? 0 : i;
+        tree->node = tree->fold[i - 1].bucket; /* at 1: where the fold began */
+        return true;
+    }
+    return false;
+}
+
+/* Leaves the innermost node of the path with this key (and, for a C function, this caller), if there is one. */
+static bool leave_inner(sm_thread *thread, const void *caller, const void *key, sm_leaving how) {
+    sm_tree_thread *tree = sm_tree_of(thread);
+    if (tree->fold_count > 0) {
+        sm_node *left = tree->node;
+        if (!leave_folded(tree, key, how))
+            return false;
+        sm_tree_step(thread, left, tree->node);
+        return true;
+    }
+    for (sm_node *node = tree->node; node->parent != NULL; node = node->parent) {
+        if (node->key != key || (caller != NULL && node->parent->key != caller))
+            continue;
+        sm_engine.repaired++; /* what lay above was left without an event */
+        if (how == SM_BY_EXCEPTION)
+            sm_tree_raised(node);
+        else if (how == SM_BY_YIELD && node->awaits)
+            sm_tree_suspended(thread, node);
+        sm_tree_step(thread, tree->node, node->parent);
+        return true;
+    }
+    return false;
+}
+
+bool sm_tree_hides(const void *code) {
+    if (!PyCode_Check((PyObject *)(uintptr_t)code))
+        return true; /* Cython and others may report code-like objects of their own */
+    sm_function *function = sm_function_of_code((PyCodeObject *)(uintptr_t)code, NULL);
+    return function != NULL && function->left_out;
+}
+
+/* As sm_tree_hides, and why: what a function that where= leaves out calls counts for the caller that is kept, what
+ * seismo's own call counts for nobody. */
+static bool is_own(const void *code) {
+    if (!PyCode_Check((PyObject *)(uintptr_t)code))
+        return true;
+    const sm_function *function = sm_function_of_code((PyCodeObject *)(uintptr_t)code, NULL);
+    return function == NULL || function->hidden;
+}
+
+bool sm_tree_leave_slow(sm_thread *thread, const void *key, sm_leaving how) {
+    assert(thread == sm_this_thread && key != NULL);
+    if (sm_tree_hides(key))
+        return false;
+    if (!leave_inner(thread, NULL, key, how)) /* a frame that the path does not know: look at those below it */
+        sm_engine_repair(thread, true);
+    return true;
+}
+
+bool sm_tree_c_leave_slow(sm_thread *thread, const void *caller, const void *key, sm_leaving how) {
+    assert(thread == sm_this_thread && caller != NULL && key != NULL);
+    sm_tree_thread *tree = sm_tree_of(thread);
+    if (!sm_tree_hides(caller)) {
+        (void)leave_inner(thread, caller, key, how); /* else it was running at the start already */
+    } else if (is_own(caller)) {
+        return false;
+    } else if (tree->node->key == key) { /* the caller has no node: its own caller's is below */
+        if (how != SM_BY_RETURN)
+            sm_tree_raised(tree->node);
+        sm_tree_step(thread, tree->node, tree->node->parent);
+    } else {
+        (void)leave_inner(thread, NULL, key, how);
+    }
+    return true;
+}
+
+bool sm_tree_calls_from(sm_thread *thread, const void *caller) {
+    assert(thread == sm_this_thread && caller != NULL);
+    if (sm_tree_hides(caller))
+        return !is_own(caller);
+    sm_tree_thread *tree = sm_tree_of(thread);
+    if (tree->fold_count > 0)
+        return true;
+    sm_node *node = tree->node; /* C functions on top of the caller have been left without an event (gh-122029) */
+    while (node->parent != NULL && sm_rest(node)->function->function->kind == SM_C)
+        node = node->parent;
+    if (node->key == caller) {
+        tree->node = node;
+        sm_engine.repaired++;
+    } else {
+        sm_engine_repair(thread, false);
+    }
+    return true;
+}
+
+sm_node *sm_tree_known(sm_thread *thread, const void *key) {
+    return sm_node_child(sm_tree_of(thread)->node, key);
+}
+
+void sm_tree_site_off(sm_thread *thread, const void *caller, const void *key, PyObject *callable) {
+    sm_function *function = sm_function_of_c(key, callable);
+    if (function != NULL && function->left_out)
+        return;
+    sm_tree_note_site(sm_function_of_code((PyCodeObject *)(uintptr_t)caller, NULL), function);
+    sm_tree_thread *tree = sm_tree_of(thread);
+    if (tree->node->key != caller && !sm_tree_calls_from(thread, caller))
+        return;
+    sm_node *child = sm_tree_child(thread, key, SM_C, callable);
+    if (child == NULL || tree->fold_count > 0)
+        return;
+    if (++child->calls == 0)
+        sm_tree_carry(child, true);
+    /* With an event less, the caller's segments are other ones from now on: learn anew how long they are. */
+    sm_tree_function *known = sm_rest(tree->node)->function;
+    known->past = (sm_past){0};
+    known->step = tree->node->step = SM_SEGMENT_ALWAYS;
+}
+
+bool sm_tree_is_trivial(const sm_node *node) {
+    /* Sure of it: many measured, short on average, and never once long enough that a call could matter. */
+    const sm_tree_function *function = sm_rest(node)->function;
+    return function->step != SM_SEGMENT_ALWAYS && function->longest < 50 * sm_engine.threshold_ticks &&
+           sm_past_mean(&function->past) < (double)sm_engine.threshold_ticks / 2;
+}
+
+/* ---- suspended coroutines ---- */
+
+void sm_tree_raised(sm_node *node) {
+    sm_node_rest *rest = sm_rest(node);
+    rest->exceptions += rest->exceptions != UINT32_MAX;
+}
+
+void sm_tree_suspended(sm_thread *thread, sm_node *node) {
+    assert(thread == sm_this_thread && node->awaits);
+    uint64_t now = sm_clock_read(&sm_engine.clock);
+    if (!sm_awaits_begin(&sm_tree_of(thread)->awaits, sm_tstate_frame(thread->tstate), node->key, now))
+        sm_engine.lost_memory++;
+}
+
+void sm_tree_awaited(sm_thread *thread, sm_node *node) {
+    assert(thread == sm_this_thread && node->awaits);
+    uint64_t since = sm_awaits_end(&sm_tree_of(thread)->awaits, sm_tstate_frame(thread->tstate), node->key);
+    if (since == 0)
+        return;
+    sm_rest(node)->awaits++;
+    sm_rest(node)->await_ticks += sm_clock_read(&sm_engine.clock) - since;
+}
+
+/* ---- the recorder's interface ---- */
+
+static void start(const sm_settings *settings) {
+    (void)settings;
+    sm_tree_free();
+    for (uint32_t i = 0; i < sm_functions_count(); i++)
+        sm_function_by_id(i)->flags &= ~(uint32_t)SM_FUNCTION_SITES_OFF;
+    sm_tree.gaps = sm_segments_seed();
+}
+
+static sm_node *new_root(sm_tree_thread *tree) {
+    sm_function *name = sm_function_synthetic("<thread>");
+    sm_tree_function *function = name ? sm_tree_function_of(name) : NULL;
+    return function ? sm_node_new(tree, NULL, NULL, function) : NULL;
+}
+
+static bool thread_start(sm_thread *thread) {
+    sm_tree_thread *tree = sm_tree_of(thread);
+    sm_tree_free_stacks(tree); /* of the record's last thread: what its finalizers left */
+    memset(tree, 0, sizeof *tree);
+    tree->store = sm_tree_of(thread->home);
+    tree->root = tree->store == tree ? new_root(tree) : tree->store->root;
+    if (tree->root == NULL)
+        return false;
+    tree->node = tree->root;
+    sm_segments_start(thread, &tree->segments, sm_tree.gaps += SM_SEED_STEP);
+    return true;
+}
+
+static void thread_end(sm_thread *thread) {
+    hold(thread);
+    sm_tree_thread *tree = sm_tree_of(thread);
+    sm_node *open = tree->segments.open;
+    if (open != NULL && tree->segments.open_step == SM_SEGMENT_ALWAYS && open != tree->root) {
+        sm_segment ended = sm_segments_close(thread, &tree->segments);
+        account(open, &ended);
+        if (ended.off != NULL)
+            note_off(open, &ended);
+    }
+    tree->segments.open = NULL;
+    tree->node = tree->root;
+    sm_tree_free_stacks(tree);
+}
+
+static bool thread_again(sm_thread *thread) {
+    go_on(thread);
+    return true;
+}
+
+sm_node *sm_tree_seed(sm_thread *thread, sm_node *parent, PyCodeObject *code, PyObject *globals) {
+    sm_tree_function *function = function_of(code, SM_PYTHON, (PyObject *)code, globals);
+    if (function == NULL)
+        return parent;
+    sm_node *child = NULL;
+    if (sm_tree.nodes < sm_engine.settings.max_paths)
+        child = new_child(thread, parent, code, function);
+    if (child != NULL)
+        sm_rest(child)->flags |= SM_NODE_SEEDED;
+    return child;
+}
+
+static void code_died(sm_code_entry *entry) {
+    uint32_t id = entry->function->id;
+    sm_tree_function *function = id < sm_tree.functions_size ? sm_tree.functions[id] : NULL;
+    if (function == NULL)
+        return;
+    function->several = true;
+    for (sm_node *node = function->nodes; node != NULL; node = sm_rest(node)->same) {
+        if (node->key == entry->code)
+            sm_node_forget_key(node);
+    }
+}
+
+static void stop(void) {}
+
+static void timed(const sm_function *function, double sums[3]) {
+    bool known = function->id < sm_tree.functions_size && sm_tree.functions[function->id] != NULL;
+    const sm_tree_function *of = known ? sm_tree.functions[function->id] : NULL;
+    sums[0] = of ? of->timed_ticks : 0.0;
+    sums[1] = of ? of->sampled_ticks : 0.0, sums[2] = of ? (double)of->sampled : 0.0;
+}
+
+static bool check(void) {
+    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
+        if (thread->session != sm_engine.session || thread->ended)
+            continue;
+        const sm_tree_thread *tree = sm_tree_of(thread);
+        if (tree->fold_count == 0) {
+            const sm_node *node = tree->node;
+            while (node->parent != NULL) {
+                bool held =
+                    node->parent->child[0] == node || node->parent->child[1] == node || sm_more(node->parent) != NULL;
+                if (!held || node->key == SM_KEY_DEAD)
+                    return false;
+                node = node->parent;
+            }
+            if (node != tree->root)
+                return false;
+        }
+        if (!sm_tree_check_nodes(tree))
+            return false;
+        if (tree->segments.open != NULL ? tree->segments.countdown > 0 : tree->segments.countdown < 0)
+            return false;
+    }
+    return true;
+}
+
+_Static_assert(sizeof(sm_tree_thread) <= SM_RECORDER_ROOM, "raise SM_RECORDER_ROOM");
+
+const sm_recorder sm_calltree = {
+    .name = "calltree",
+    .start = start,
+    .thread_start = thread_start,
+    .thread_end = thread_end,
+    .thread_again = thread_again,
+    .settle = sm_tree_settle,
+    .code_died = code_died,
+    .poke = poke,
+    .pause = hold,
+    .go_on = go_on,
+    .save = sm_calltree_save,
+    .stop = stop,
+    .forget = sm_tree_free,
+    .timed = timed,
+    .check = check,
+};

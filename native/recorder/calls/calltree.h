@@ -1,0 +1,161 @@
+/* The calltree recorder: every call counted in a tree of paths, time measured on segments.
+ *
+ * Shape. A *node* is a distinct path of functions on one thread. The thread's state is the node it is at: a call steps
+ * to a child, a return to the parent, so the path itself is the shadow stack and nothing is stored per frame. A step
+ * compares the code object with the two children met last or first (in the node's own cache line), then asks a small
+ * hash table.
+ *
+ * Time. A *segment* is the time between two consecutive events of a thread; it belongs to the node that was current. A
+ * function's own time is the sum of its segments, so own times are measured directly and totals are sums over the tree:
+ * no difference of two large estimates, no negative time. Which segments are timed is decided by function
+ * (recorder/segments.h): always, while it has had fewer than SM_TREE_FIRST of them or its mean segment is worth the
+ * clock.
+ *
+ * Invariants (sm_tree_check): thread.node is reached from its root; a child's parent is the node that holds it; a
+ * node's key is its code object (or PyMethodDef), NULL for a root, and never an address that has died; and that of
+ * segments. (Without memory for a single node there is none.)
+ *
+ * Bounds. Past max_paths no node is made: calls whose path is new are counted flat, one bucket per function under
+ * "<folded paths>", and the recording says how many. Cold data of a node lies apart from the line that events touch: a
+ * chunk of 64 KiB holds the hot lines first, then the rest; 160 bytes a path in all, and the child table. */
+#ifndef SM_RECORDER_CALLS_CALLTREE_H
+#define SM_RECORDER_CALLS_CALLTREE_H
+
+#include "recorder/awaits.h"
+#include "recorder/segments.h"
+
+#define SM_TREE_FIRST 64
+
+typedef struct sm_node sm_node;
+
+struct sm_node { /* one cache line: all that an event touches */
+    const void *key;
+    uint32_t calls, resumes; /* modulo 2^32: the rest is in sm_node_rest */
+    const void *child_key[2];
+    sm_node *child[2];
+    sm_node *parent; /* NULL: a thread's root */
+    uint32_t more;   /* number of the table of all children, once there are more than two; 0: none */
+    int16_t step;
+    uint16_t awaits; /* a coroutine or asynchronous generator: its suspensions are timed */
+};
+
+typedef struct sm_tree_thread { /* of the current thread only, but read by a flush */
+    sm_node *node;
+    sm_segments segments;
+    sm_node *root, *folded;
+    struct sm_tree_thread *store; /* where its paths are made: its own, or those of the group it is folded into */
+    sm_so_far credit;             /* while it is saved: of the open segment, added to its node */
+    struct sm_tree_chunk *chunks;
+    unsigned char *block; /* what is left of the newest block of chunks */
+    uint32_t block_left;
+    struct sm_fold *fold; /* while folded: the frames since */
+    uint32_t fold_count, fold_size;
+    sm_awaits awaits;         /* suspended coroutines, of their codes */
+    struct sm_parked *parked; /* owned; where the thread was on its other stacks: see stacks.c */
+    uint32_t parked_size, parked_count;
+} sm_tree_thread;
+
+extern const sm_recorder sm_calltree;
+
+uint64_t sm_calltree_paths(void);
+int64_t sm_calltree_number(const sm_node *node); /* of its row in a recording; -1: it has none */
+uint64_t sm_calltree_bytes(void);                /* of nodes and child tables: what a path costs */
+
+static inline sm_tree_thread *sm_tree_of(sm_thread *thread) {
+    return (sm_tree_thread *)__builtin_assume_aligned(thread->recorder, 64);
+}
+
+/* The slow paths. */
+bool sm_tree_hides(const void *code); /* is it left out of the recording? (Not: has it no node for want of memory.) */
+sm_node *sm_tree_find(sm_thread *thread, const void *key, sm_function_kind kind, PyObject *object);
+bool sm_tree_leave_slow(sm_thread *thread, const void *key, sm_leaving how);
+bool sm_tree_c_leave_slow(sm_thread *thread, const void *caller, const void *key, sm_leaving how);
+/* A frame of this code, which the path does not end with, calls: false if it is one of seismo's own. */
+bool sm_tree_calls_from(sm_thread *thread, const void *caller);
+void sm_tree_raised(sm_node *node);
+void sm_tree_suspended(sm_thread *thread, sm_node *node);
+void sm_tree_awaited(sm_thread *thread, sm_node *node);
+void sm_tree_clock(sm_thread *thread, sm_node *from, uint64_t now); /* from: whose segment just ended */
+void sm_tree_carry(sm_node *node, bool calls);
+/* Is this C function known to be trivial: not worth an event at a place that always calls it? */
+bool sm_tree_is_trivial(const sm_node *node);
+/* The child of the node that the thread is at, if there is one; none is made. */
+sm_node *sm_tree_known(sm_thread *thread, const void *key);
+/* A place in this code object, which has called this C function for long, tells of no call after this one: which is
+ * counted without stepping into it. What is missing from now on is marked (bounds.c). */
+void sm_tree_site_off(sm_thread *thread, const void *caller, const void *key, PyObject *callable);
+
+static inline sm_node *sm_tree_child(sm_thread *thread, const void *key, sm_function_kind kind, PyObject *object) {
+    sm_node *node = sm_tree_of(thread)->node;
+    if (SM_LIKELY(node->child_key[0] == key))
+        return node->child[0];
+    if (SM_LIKELY(node->child_key[1] == key))
+        return node->child[1];
+    return sm_tree_find(thread, key, kind, object);
+}
+
+static inline void sm_tree_step(sm_thread *thread, sm_node *from, sm_node *to) {
+    sm_tree_thread *tree = sm_tree_of(thread);
+    tree->node = to;
+    if (SM_UNLIKELY((tree->segments.countdown -= to->step) <= 0))
+        sm_tree_clock(thread, from, sm_clock_read(&sm_engine.clock)); /* read here: before cold code and data */
+}
+
+/* A call. key: the code object or PyMethodDef; object: the code object or callable, to name it. False: hidden, the
+ * source need not tell of this place again. */
+static inline bool sm_tree_call(sm_thread *thread, const void *key, sm_function_kind kind, PyObject *object) {
+    sm_node *from = sm_tree_of(thread)->node;
+    sm_node *child = sm_tree_child(thread, key, kind, object);
+    if (SM_UNLIKELY(child == NULL))
+        return kind != SM_PYTHON || !sm_tree_hides(key);
+    if (SM_UNLIKELY(++child->calls == 0))
+        sm_tree_carry(child, true);
+    sm_tree_step(thread, from, child);
+    return true;
+}
+
+/* A call of a C function from a frame of this code. */
+static inline bool sm_tree_c_call(sm_thread *thread, const void *caller, const void *key, PyObject *callable) {
+    if (SM_UNLIKELY(sm_tree_of(thread)->node->key != caller) && !sm_tree_calls_from(thread, caller))
+        return false;
+    return sm_tree_call(thread, key, SM_C, callable);
+}
+
+static inline bool sm_tree_c_leave(sm_thread *thread, const void *caller, const void *key, sm_leaving how) {
+    sm_node *node = sm_tree_of(thread)->node;
+    if (SM_UNLIKELY(node->key != key || node->parent->key != caller))
+        return sm_tree_c_leave_slow(thread, caller, key, how);
+    if (how != SM_BY_RETURN)
+        sm_tree_raised(node);
+    sm_tree_step(thread, node, node->parent);
+    return true;
+}
+
+/* A generator or coroutine goes on (also by throw). */
+static inline bool sm_tree_resume(sm_thread *thread, const void *key, PyObject *object) {
+    sm_node *from = sm_tree_of(thread)->node;
+    sm_node *child = sm_tree_child(thread, key, SM_PYTHON, object);
+    if (SM_UNLIKELY(child == NULL))
+        return !sm_tree_hides(key);
+    if (SM_UNLIKELY(++child->resumes == 0))
+        sm_tree_carry(child, false);
+    if (SM_UNLIKELY(child->awaits))
+        sm_tree_awaited(thread, child);
+    sm_tree_step(thread, from, child);
+    return true;
+}
+
+/* A frame is left. False: it was a hidden one. */
+static inline bool sm_tree_leave(sm_thread *thread, const void *key, sm_leaving how) {
+    sm_node *node = sm_tree_of(thread)->node;
+    if (SM_UNLIKELY(node->key != key))
+        return sm_tree_leave_slow(thread, key, how);
+    if (how == SM_BY_EXCEPTION)
+        sm_tree_raised(node);
+    else if (how == SM_BY_YIELD && SM_UNLIKELY(node->awaits))
+        sm_tree_suspended(thread, node);
+    sm_tree_step(thread, node, node->parent);
+    return true;
+}
+
+#endif

@@ -1,0 +1,379 @@
+#include "recorder/calls/store.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/looks.h"
+
+sm_tree_state sm_tree;
+
+sm_tree_function *sm_tree_function_of(sm_function *function) {
+    if (function->id >= sm_tree.functions_size) {
+        uint32_t size = sm_functions_count() + 1024;
+        sm_tree_function **grown = sm_realloc(sm_tree.functions, size * sizeof *grown);
+        if (grown == NULL)
+            return NULL;
+        memset(grown + sm_tree.functions_size, 0, (size - sm_tree.functions_size) * sizeof *grown);
+        sm_tree.functions = grown;
+        sm_tree.functions_size = size;
+    }
+    sm_tree_function **place = &sm_tree.functions[function->id];
+    if (*place == NULL) {
+        *place = sm_calloc(1, sizeof **place);
+        if (*place != NULL)
+            **place = (sm_tree_function){.function = function, .step = SM_SEGMENT_ALWAYS};
+    }
+    return *place;
+}
+
+static inline uint32_t hash_key(const void *key) {
+    return (uint32_t)((((uintptr_t)key >> 4) * 0x9E3779B97F4A7C15u) >> 32);
+}
+
+static inline sm_node *node_in(uintptr_t slot) {
+    return (sm_node *)(slot & ~(uintptr_t)SM_BY_FUNCTION);
+}
+
+sm_node *sm_node_child(sm_node *parent, const void *key) {
+    for (int i = 0; i < 2; i++) {
+        if (parent->child_key[i] == key)
+            return parent->child[i];
+    }
+    sm_children *more = sm_more(parent);
+    if (more == NULL)
+        return NULL;
+    for (uint32_t i = hash_key(key);; i++) {
+        uintptr_t slot = more->slots[i & more->mask];
+        sm_node *found = node_in(slot);
+        SM_LOOK();
+        if (slot == 0)
+            return NULL;
+        if (found->key == key) { /* in whichever of its slots; the place of the child met last */
+            parent->child_key[1] = key;
+            return parent->child[1] = found;
+        }
+    }
+}
+
+/* ---- the table of all children ---- */
+
+static uint32_t home_of(uintptr_t slot) {
+    sm_node *node = node_in(slot);
+    return hash_key((slot & SM_BY_FUNCTION) != 0 ? (const void *)sm_rest(node)->function : node->key);
+}
+
+static void insert(sm_children *more, uintptr_t slot) {
+    uint32_t i = home_of(slot);
+    for (; more->slots[i & more->mask] != 0; i++)
+        SM_LOOK();
+    more->slots[i & more->mask] = slot;
+    more->count++;
+}
+
+static void take_out(sm_children *more, uintptr_t slot) {
+    uint32_t mask = more->mask, gap = home_of(slot) & mask;
+    for (; more->slots[gap] != slot; gap = (gap + 1) & mask)
+        SM_LOOK();
+    for (uint32_t i = (gap + 1) & mask; more->slots[i] != 0; i = (i + 1) & mask) {
+        SM_LOOK();
+        if (((i - home_of(more->slots[i])) & mask) >= ((i - gap) & mask)) {
+            more->slots[gap] = more->slots[i];
+            gap = i;
+        }
+    }
+    more->slots[gap] = 0;
+    more->count--;
+}
+
+/* All slots of a node that is in none yet. */
+static void insert_node(sm_children *more, sm_node *node) {
+    sm_node_rest *rest = sm_rest(node);
+    if (node->key != SM_KEY_DEAD)
+        insert(more, (uintptr_t)node);
+    if (rest->function->several || node->key == SM_KEY_DEAD)
+        rest->flags |= SM_NODE_BY_FUNCTION;
+    if (rest->flags & SM_NODE_BY_FUNCTION)
+        insert(more, (uintptr_t)node | SM_BY_FUNCTION);
+}
+
+/* A number for a node's table. 0: out of memory. */
+static uint32_t number_table(void) {
+    if (sm_tree.tables_count + 1 >= sm_tree.tables_size) {
+        uint32_t size = sm_tree.tables_size ? sm_tree.tables_size * 2 : 256;
+        sm_children **tables = sm_realloc(sm_tree.tables, size * sizeof *tables);
+        if (tables == NULL)
+            return 0;
+        sm_tree.tables = tables;
+        sm_tree.tables_size = size;
+    }
+    sm_tree.tables[++sm_tree.tables_count] = NULL;
+    return sm_tree.tables_count;
+}
+
+/* Sees to a table with room for another node. */
+static bool grow_children(sm_node *parent) {
+    sm_children *old = sm_more(parent);
+    uint32_t wanted = old != NULL ? old->count + 2 : 6, size = 4;
+    if (old != NULL && wanted * 4 <= (old->mask + 1) * 3)
+        return true;
+    while (wanted * 4 > size * 3)
+        size *= 2;
+    sm_children *more = sm_calloc(1, sizeof *more + size * sizeof more->slots[0]);
+    if (more == NULL || (parent->more == 0 && (parent->more = number_table()) == 0)) {
+        sm_free(more);
+        return false;
+    }
+    more->mask = size - 1;
+    for (int i = 0; old == NULL && i < 2; i++)
+        insert_node(more, parent->child[i]);
+    for (uint32_t i = 0; old != NULL && i <= old->mask; i++) {
+        if (old->slots[i] != 0)
+            insert(more, old->slots[i]);
+    }
+    sm_free(old);
+    sm_tree.tables[parent->more] = more;
+    return true;
+}
+
+static bool add_child(sm_node *parent, const void *key, sm_node *child) {
+    if (parent->more == 0) {
+        for (int i = 0; i < 2; i++) {
+            if (parent->child[i] == NULL) {
+                parent->child_key[i] = key;
+                parent->child[i] = child;
+                return true;
+            }
+        }
+    }
+    if (!grow_children(parent))
+        return false;
+    insert_node(sm_more(parent), child);
+    parent->child_key[1] = key;
+    parent->child[1] = child;
+    return true;
+}
+
+static sm_tree_chunk *room(sm_tree_thread *tree) {
+    sm_tree_chunk *chunk = tree->chunks;
+    if (chunk != NULL && chunk->used < SM_TREE_NODES)
+        return chunk;
+    bool first = tree->block_left == 0;
+    if (first) {
+        void *block = sm_aligned(SM_TREE_CHUNK, SM_TREE_BLOCK * SM_TREE_CHUNK);
+        if (block == NULL)
+            return NULL;
+        tree->block = block;
+        tree->block_left = SM_TREE_BLOCK;
+    }
+    chunk = (sm_tree_chunk *)tree->block;
+    tree->block += SM_TREE_CHUNK;
+    tree->block_left--;
+    chunk->used = 0;
+    chunk->first = first;
+    chunk->next = tree->chunks;
+    return tree->chunks = chunk;
+}
+
+sm_node *sm_node_new(sm_tree_thread *tree, sm_node *parent, const void *key, sm_tree_function *function) {
+    assert(function != NULL && (parent == NULL) == (key == NULL));
+    sm_tree_chunk *chunk = room(tree);
+    if (chunk == NULL)
+        return NULL;
+    sm_node *node = &chunk->nodes[chunk->used];
+    sm_node_rest *rest = &chunk->rest[chunk->used];
+    memset(node, 0, sizeof *node);
+    memset(rest, 0, sizeof *rest);
+    node->key = key;
+    node->parent = parent;
+    node->step = function->step;
+    node->awaits = (function->function->flags & (SM_FUNCTION_COROUTINE | SM_FUNCTION_ASYNC_GENERATOR)) != 0;
+    rest->function = function;
+    if (parent == NULL)
+        rest->flags = SM_NODE_ROOT;
+    else if (!add_child(parent, key, node))
+        return NULL;
+    else
+        rest->id = sm_tree.nodes++;
+    rest->same = function->nodes;
+    function->nodes = node;
+    chunk->used++;
+    return node;
+}
+
+void sm_node_forget_key(sm_node *node) {
+    assert(node->parent != NULL && node->key != SM_KEY_DEAD);
+    sm_node *parent = node->parent;
+    sm_node_rest *rest = sm_rest(node);
+    sm_children *more = sm_more(parent);
+    for (int i = 0; i < 2; i++) {
+        if (parent->child[i] == node)
+            parent->child_key[i] = NULL; /* matches no event */
+    }
+    if (more != NULL)
+        take_out(more, (uintptr_t)node);
+    node->key = SM_KEY_DEAD;
+    if (more != NULL && (rest->flags & SM_NODE_BY_FUNCTION) == 0) { /* there is room: one has just gone */
+        rest->flags |= SM_NODE_BY_FUNCTION;
+        insert(more, (uintptr_t)node | SM_BY_FUNCTION);
+    }
+}
+
+/* Puts a node under another key. NULL: out of memory. */
+static sm_node *rekey(sm_node *parent, sm_node *node, const void *key) {
+    if (parent->more != 0) {
+        if (!grow_children(parent))
+            return NULL;
+        sm_children *more = sm_more(parent);
+        if (node->key != SM_KEY_DEAD)
+            take_out(more, (uintptr_t)node);
+        if (sm_rest(node)->flags & SM_NODE_BY_FUNCTION)
+            take_out(more, (uintptr_t)node | SM_BY_FUNCTION);
+    }
+    node->key = key;
+    if (parent->more != 0)
+        insert_node(sm_more(parent), node);
+    for (int i = 0; i < 2; i++) {
+        if (parent->child[i] == node)
+            parent->child_key[i] = key;
+    }
+    return node;
+}
+
+sm_node *sm_node_rekey(sm_node *parent, const void *key, const sm_tree_function *function) {
+    assert(key != NULL && function != NULL && function->several);
+    sm_children *more = sm_more(parent);
+    for (int i = 0; more == NULL && i < 2; i++) {
+        sm_node *child = parent->child[i];
+        if (child != NULL && sm_rest(child)->function == function)
+            return rekey(parent, child, key);
+    }
+    for (uint32_t i = hash_key(function); more != NULL; i++) {
+        uintptr_t slot = more->slots[i & more->mask];
+        SM_LOOK();
+        if (slot == 0)
+            break;
+        if ((slot & SM_BY_FUNCTION) != 0 && sm_rest(node_in(slot))->function == function)
+            return rekey(parent, node_in(slot), key);
+    }
+    sm_node *child = more != NULL ? sm_node_child(parent, function->first) : NULL;
+    bool found = child != NULL && sm_rest(child)->function == function; /* else its address is another's now */
+    return found ? rekey(parent, child, key) : NULL;
+}
+
+sm_young *sm_node_young(sm_node *node) {
+    sm_node_rest *rest = sm_rest(node);
+    if (rest->young != 0)
+        return &sm_tree.young[rest->young];
+    if (sm_tree.young_count + 1 >= sm_tree.young_size) {
+        uint32_t size = sm_tree.young_size ? sm_tree.young_size * 2 : 256;
+        sm_young *grown = sm_realloc(sm_tree.young, size * sizeof *grown);
+        if (grown == NULL)
+            return NULL;
+        sm_tree.young = grown;
+        sm_tree.young_size = size;
+    }
+    rest->young = ++sm_tree.young_count;
+    sm_tree.young[rest->young] = (sm_young){0};
+    return &sm_tree.young[rest->young];
+}
+
+/* ---- consistency ---- */
+
+static bool is_in(const sm_children *more, uintptr_t slot) {
+    for (uint32_t i = home_of(slot); more->slots[i & more->mask] != 0; i++) {
+        if (more->slots[i & more->mask] == slot)
+            return true;
+    }
+    return false;
+}
+
+static bool check_node(const sm_node *node) {
+    const sm_children *more = sm_more(node->parent);
+    bool dead = node->key == SM_KEY_DEAD, by_function = (sm_rest(node)->flags & SM_NODE_BY_FUNCTION) != 0;
+    if (more == NULL)
+        return node->parent->child[0] == node || node->parent->child[1] == node;
+    return (dead || is_in(more, (uintptr_t)node)) && (!dead || by_function) &&
+           (!by_function || is_in(more, (uintptr_t)node | SM_BY_FUNCTION));
+}
+
+bool sm_tree_check_nodes(const sm_tree_thread *tree) {
+    for (const sm_tree_chunk *chunk = tree->chunks; chunk != NULL; chunk = chunk->next) {
+        for (uint32_t i = 0; i < chunk->used; i++) {
+            if (chunk->nodes[i].parent != NULL && !check_node(&chunk->nodes[i]))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* ---- the end ---- */
+
+void sm_tree_free_stacks(sm_tree_thread *tree) {
+    sm_free(tree->fold);
+    sm_free(tree->parked);
+    sm_awaits_free(&tree->awaits);
+    tree->fold = NULL, tree->parked = NULL;
+    tree->fold_count = tree->fold_size = tree->parked_count = tree->parked_size = 0;
+}
+
+sm_node_wait *sm_node_waits(sm_node *node) {
+    sm_node_rest *rest = sm_rest(node);
+    if (rest->waits != 0)
+        return &sm_tree.waits[rest->waits];
+    if (sm_tree.waits_count + 1 >= sm_tree.waits_size) {
+        uint32_t size = sm_tree.waits_size ? sm_tree.waits_size * 2 : 64;
+        sm_node_wait *grown = sm_realloc(sm_tree.waits, size * sizeof *grown);
+        if (grown == NULL)
+            return NULL;
+        sm_tree.waits = grown;
+        sm_tree.waits_size = size;
+    }
+    rest->waits = ++sm_tree.waits_count;
+    sm_tree.waits[rest->waits] = (sm_node_wait){{0}, 0};
+    return &sm_tree.waits[rest->waits];
+}
+
+static void free_thread(sm_tree_thread *tree) {
+    for (sm_tree_chunk *chunk = tree->chunks, *next; chunk != NULL; chunk = next) {
+        next = chunk->next;
+        if (chunk->first) /* the oldest of its block: the others have been seen */
+            free(chunk);
+    }
+    sm_tree_free_stacks(tree);
+    memset(tree, 0, sizeof *tree);
+}
+
+void sm_tree_free(void) {
+    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next)
+        free_thread(sm_tree_of(thread));
+    for (uint32_t i = 0; i < sm_tree.functions_size; i++)
+        sm_free(sm_tree.functions[i]);
+    sm_free(sm_tree.functions);
+    for (uint32_t i = 1; i <= sm_tree.tables_count; i++)
+        sm_free(sm_tree.tables[i]);
+    sm_free(sm_tree.tables);
+    sm_free(sm_tree.young);
+    sm_tree_bounds_free();
+    sm_free(sm_tree.waits);
+    memset(&sm_tree, 0, sizeof sm_tree);
+}
+
+uint64_t sm_calltree_paths(void) {
+    return sm_tree.nodes;
+}
+
+uint64_t sm_calltree_bytes(void) {
+    if (sm_engine.recorder != &sm_calltree)
+        return 0; /* what hangs on the threads is another recorder's */
+    uint64_t bytes = sm_tree.tables_count * sizeof *sm_tree.tables + sm_tree.young_count * sizeof *sm_tree.young;
+    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
+        for (sm_tree_chunk *chunk = sm_tree_of(thread)->chunks; chunk != NULL; chunk = chunk->next)
+            bytes += SM_TREE_CHUNK;
+    }
+    for (uint32_t i = 1; i <= sm_tree.tables_count; i++) {
+        const sm_children *more = sm_tree.tables[i];
+        bytes += sizeof *more + (more->mask + 1) * sizeof more->slots[0];
+    }
+    return bytes;
+}

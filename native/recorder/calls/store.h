@@ -1,0 +1,142 @@
+/* The calltree's memory: nodes, children, functions. Shared by the files of this folder only. */
+#ifndef SM_RECORDER_CALLS_STORE_H
+#define SM_RECORDER_CALLS_STORE_H
+
+#include "recorder/calls/calltree.h"
+#include "recorder/young.h"
+
+typedef struct sm_tree_function { /* what the recorder knows of a function; shared by threads, slow paths only */
+    sm_function *function;
+    sm_node *nodes;    /* its nodes, through sm_node_rest.same */
+    const void *first; /* the code object that all of its nodes have as key while there is only one; NULL: none yet */
+    bool several;      /* there have been more, or that is gone */
+    int32_t step;      /* what its nodes' step should be; they follow when they are next timed */
+    sm_past past;
+    uint64_t sampled;
+    double timed_ticks, sampled_ticks; /* whatever they weigh: for the calibration */
+    uint64_t longest;                  /* ticks */
+    bool sites_off;                    /* it has a place that no longer tells which C function it calls: see bounds.c */
+} sm_tree_function;
+
+enum { /* the first as in the file */
+       SM_NODE_LOWER_BOUND = 1,
+       SM_NODE_FOLDED = 2,
+       SM_NODE_SEEDED = 4,
+       SM_NODE_RUNNING = 8,
+       SM_NODE_OPEN = 16,         /* while it is saved: its segment is being timed */
+       SM_NODE_BEFORE = 32,       /* sm_node_rest.before holds */
+       SM_NODE_BY_FUNCTION = 128, /* it is in its parent's table by its function */
+       SM_NODE_ROOT = 64,
+};
+
+typedef struct { /* a node's cold part */
+    sm_tree_function *function;
+    sm_node *same;
+    uint64_t timed, timed_ticks, sampled_ticks, await_ticks, ticked_ticks;
+    double timed_sq, sampled_sq, ticked_var; /* ticks squared */
+    double sampled_most;                     /* see sm_sample_var */
+    uint32_t calls_high, resumes_high;       /* sm_node's are modulo 2^32 */
+    uint32_t exceptions, sampled, ticked, awaits, id, saved, flags;
+    uint32_t before; /* entries, modulo 2^32, before its function had a place switched off */
+    uint32_t waits;  /* number of its sm_node_wait; 0: it has never been seen off the CPU */
+    uint32_t young;  /* number of its sm_young; 0: it has none */
+} sm_node_rest;
+
+typedef struct { /* of the few nodes that wait */
+    sm_off off;
+    double guessed_sq; /* ticks squared: of those that may be another node's */
+} sm_node_wait;
+
+#define SM_TREE_CHUNK 65536
+#define SM_TREE_BLOCK 16 /* chunks that are allocated together: a large alignment costs a page */
+#define SM_TREE_NODES ((SM_TREE_CHUNK - 64) / (sizeof(sm_node) + sizeof(sm_node_rest)))
+
+typedef struct sm_tree_chunk { /* aligned to its size, so that a node finds its cold part */
+    struct sm_tree_chunk *next;
+    uint32_t used;
+    uint32_t first; /* of its block: the one to free */
+    _Alignas(64) sm_node nodes[SM_TREE_NODES];
+    sm_node_rest rest[SM_TREE_NODES];
+} sm_tree_chunk;
+
+_Static_assert(sizeof(sm_node) == 64, "a node's hot part is one cache line");
+_Static_assert(sizeof(sm_tree_chunk) <= SM_TREE_CHUNK, "nodes find their chunk by masking their address");
+
+/* All children of a node: open addressing, a deletion moves back what stands behind it. Each is there by its key, which
+ * is in the node. One whose code object is gone has none; it is there by its function, so that code made again takes it
+ * over. So is one whose function has had several code objects, which may all be alive and take turns: such a child has
+ * two slots. (One whose function has had a single code object is found by that.) */
+typedef struct {
+    uint32_t mask, count; /* slots less one; of them in use */
+    uintptr_t slots[];    /* 0: free; a node's address: by its key; with SM_BY_FUNCTION added: by its function */
+} sm_children;
+#define SM_BY_FUNCTION 1
+#define SM_KEY_DEAD ((const void *)1) /* of a node whose code object is gone */
+
+typedef struct sm_fold { /* a frame entered while folded */
+    const void *key;
+    sm_node *bucket;
+} sm_fold;
+
+typedef struct sm_parked { /* the path of a stack that is switched away from */
+    const void *chunk;     /* where its frames end; NULL: free */
+    sm_node *node;
+} sm_parked;
+
+typedef struct {
+    sm_tree_function **functions; /* by sm_function.id */
+    uint32_t functions_size;
+    uint32_t nodes;       /* made, without roots: the next id */
+    uint64_t folded;      /* calls counted in buckets */
+    sm_children **tables; /* by sm_node.more, from 1 */
+    uint32_t tables_size, tables_count;
+    sm_node_wait *waits; /* by sm_node_rest.waits, from 1 */
+    uint32_t waits_size, waits_count;
+    sm_young *young; /* by sm_node_rest.young, from 1 */
+    uint32_t young_size, young_count;
+    uint64_t gaps; /* seeds of the threads' random gaps */
+} sm_tree_state;
+
+extern sm_tree_state sm_tree;
+
+static inline sm_node_rest *sm_rest(const sm_node *node) {
+    sm_tree_chunk *chunk = (sm_tree_chunk *)((uintptr_t)node & ~(uintptr_t)(SM_TREE_CHUNK - 1));
+    return &chunk->rest[node - chunk->nodes];
+}
+
+static inline sm_children *sm_more(const sm_node *node) {
+    return node->more ? sm_tree.tables[node->more] : NULL;
+}
+
+sm_tree_function *sm_tree_function_of(sm_function *function); /* NULL: out of memory */
+/* A new child of parent (NULL: a root). NULL: out of memory. */
+sm_node *sm_node_new(sm_tree_thread *tree, sm_node *parent, const void *key, sm_tree_function *function);
+sm_node *sm_node_child(sm_node *parent, const void *key); /* NULL: none */
+/* The child of this function, known by another code object so far: it gets the new key. NULL: none. */
+sm_node *sm_node_rekey(sm_node *parent, const void *key, const sm_tree_function *function);
+void sm_node_forget_key(sm_node *node);
+bool sm_tree_check_nodes(const sm_tree_thread *tree);
+sm_node_wait *sm_node_waits(sm_node *node); /* made when missing. NULL: out of memory */
+sm_young *sm_node_young(sm_node *node);     /* the same */
+void sm_tree_free(void);
+void sm_tree_free_stacks(sm_tree_thread *tree); /* all that it owns but its nodes */
+
+void sm_calltree_save(sm_output *output);
+/* Marks, or unmarks, a path as running; those of the frames that run now. */
+void sm_tree_mark(sm_node *node, bool running);
+void sm_tree_mark_running(sm_thread *thread, bool running);
+
+/* A child for a frame that runs already: parent itself if it is left out; NULL: no memory, or too many paths. */
+sm_node *sm_tree_seed(sm_thread *thread, sm_node *parent, PyCodeObject *code, PyObject *globals);
+
+/* stacks.c */
+bool sm_tree_settle(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count);
+void sm_tree_mark_parked(sm_thread *thread,
+                         bool running); /* as sm_tree_mark_running, on the stacks switched away from */
+
+/* bounds.c. A place in caller that has called callee is switched off; NULL: not known, for want of memory. */
+void sm_tree_note_site(sm_function *caller, sm_function *callee);
+bool sm_tree_is_bound(const sm_node *node); /* may calls be missing from this node? */
+void sm_tree_bounds_free(void);
+
+#endif

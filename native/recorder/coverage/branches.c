@@ -1,0 +1,209 @@
+/* Branches and the steps between lines that they lead to.
+ *
+ * The branches of a code object are a table that code/jumps.h makes of its bytes; what was taken hangs beside it,
+ * by the same numbers, on the function: code of the same content has the same table. Each way leads to a *step* (an arc
+ * in the file), from the branch's line to the line that the way comes to; several ways may lead to the same one.
+ * On 3.11 there are no branch events and no tables, and the steps come from consecutive line events.
+ *
+ * On 3.12 and 3.13 one event serves both ways of a branch, so it can be switched off only when neither way has anything
+ * left to say: both have been taken, or what has not will be told by a LINE event at a place where nothing else leads.
+ * Otherwise it stays on, and a loop that never ends otherwise than by `return` goes on telling. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "recorder/coverage/store.h"
+
+/* ---- steps ---- */
+
+static uint32_t *slot_of(const sm_cover_function *of, int from, int to) {
+    uint64_t hash = ((uint64_t)(uint32_t)from << 32 | (uint32_t)to) * 0x9E3779B97F4A7C15u;
+    for (uint64_t i = hash >> 32;; i++) {
+        uint32_t *slot = &of->steps_index[i & (of->index_size - 1)];
+        if (*slot == 0 || (of->steps[*slot - 1].from == from && of->steps[*slot - 1].to == to))
+            return slot;
+    }
+}
+
+static bool grow_steps(sm_cover_function *of) {
+    if (of->steps_count == of->steps_size) {
+        uint32_t size = of->steps_size ? of->steps_size * 2 : 8;
+        sm_cover_step *steps = sm_realloc(of->steps, size * sizeof *steps);
+        if (steps == NULL)
+            return false;
+        of->steps = steps;
+        of->steps_size = size;
+    }
+    if ((of->steps_count + 1) * 2 <= of->index_size)
+        return true;
+    uint32_t size = of->index_size ? of->index_size * 2 : 16;
+    uint32_t *index = sm_calloc(size, sizeof *index);
+    if (index == NULL)
+        return false;
+    sm_free(of->steps_index);
+    of->steps_index = index;
+    of->index_size = size;
+    for (uint32_t i = 0; i < of->steps_count; i++)
+        *slot_of(of, of->steps[i].from, of->steps[i].to) = i + 1;
+    return true;
+}
+
+/* The step's number, from 1; made if it is new. With the lock. 0: out of memory. */
+static uint32_t step_of(sm_cover_function *of, int from, int to) {
+    if (!grow_steps(of)) {
+        sm_cover.lost_memory++;
+        return 0;
+    }
+    uint32_t *slot = slot_of(of, from, to);
+    if (*slot == 0) {
+        of->steps[of->steps_count] = (sm_cover_step){.from = from, .to = to, .place.stamp = SM_COVER_FRESH};
+        *slot = ++of->steps_count;
+    }
+    return *slot;
+}
+
+static bool hit_step(sm_cover_function *of, uint32_t number) { /* with the lock */
+    if (number == 0)
+        return false;
+    sm_cover_step *step = &of->steps[number - 1];
+    if (step->place.row == 0)
+        sm_cover_put_step(of, step);
+    if (step->place.row == 0)
+        return false;
+    step->place.stamp = sm_cover.stamp;
+    sm_cover_note(SM_COVER_STEPS, step->place.row);
+    return true;
+}
+
+bool sm_cover_arc_seen(const sm_cover_code *code, int from, int to) {
+    const sm_cover_function *of = code->of;
+    const uint32_t *slot = of->index_size != 0 ? slot_of(of, from, to) : NULL;
+    return slot != NULL && *slot != 0 && of->steps[*slot - 1].place.stamp == sm_cover.stamp;
+}
+
+bool sm_cover_arc(sm_cover_code *code, int from, int to) {
+    sm_cover_function *of = code->of;
+    if (SM_UNLIKELY(!sm_cover.running || sm_cover.forked || of == NULL))
+        return false;
+    uint32_t *slot = of->index_size != 0 ? slot_of(of, from, to) : NULL;
+    if (slot != NULL && *slot != 0) {
+        sm_cover_step *step = &of->steps[*slot - 1];
+        step->count += sm_cover.counts;
+        if (step->place.stamp == sm_cover.stamp)
+            return sm_cover_wasted(code);
+    }
+    sm_cover_lock();
+    uint32_t number = step_of(of, from, to);
+    if (number != 0 && (slot == NULL || of->steps[number - 1].place.row == 0))
+        of->steps[number - 1].count = sm_cover.counts ? 1 : 0;
+    bool hit = hit_step(of, number);
+    sm_cover_unlock();
+    return hit && sm_cover_after_news(code);
+}
+
+/* ---- branches ---- */
+
+bool sm_cover_table(sm_cover_function *of, PyCodeObject *code) {
+    if (of->table != NULL || of->no_table)
+        return of->table != NULL;
+    sm_branches *table = sm_branches_new(code);
+    sm_cover_jump *jumps = table != NULL ? sm_calloc(table->count, sizeof *jumps) : NULL;
+    if (jumps == NULL) {
+        sm_branches_free(table);
+        of->no_table = true;
+        sm_cover.lost_memory++;
+        return false;
+    }
+    sm_cover_lock();
+    of->table = table;
+    of->jumps = jumps;
+    for (uint32_t i = 0; i < table->count; i++)
+        sm_cover_put_jump(of, i);
+    sm_cover_unlock();
+    return true;
+}
+
+/* Has the event nothing more to say of this way, and of the other if it is the other's as well? */
+static inline bool has_said_all(const sm_cover_code *code, const sm_branch *branch, const sm_cover_jump *jump,
+                                int other) {
+    return !sm_cover.source->both_ways || branch->apart || jump->stamp[other] == sm_cover.stamp ||
+           (code->tells && branch->tells[other] >= 0) || (branch->silent >> other & 1) != 0;
+}
+
+static bool jump_news(sm_cover_code *code, uint32_t number, int way) {
+    if (SM_UNLIKELY(!sm_cover.running || sm_cover.forked))
+        return false;
+    sm_cover_function *of = code->of;
+    const sm_branch *branch = &of->table->branches[number];
+    sm_cover_jump *jump = &of->jumps[number];
+    bool hit = true;
+    sm_cover_lock();
+    if (!sm_cover.counts && jump->taken[way] == 0) {
+        jump->taken[way] = 1;
+        sm_cover_put_jump(of, number);
+    }
+    if (branch->from_line != 0 && branch->to_line[way] != 0) {
+        if (jump->step[way] == 0)
+            jump->step[way] = step_of(of, branch->from_line, branch->to_line[way]);
+        hit = hit_step(of, jump->step[way]);
+    }
+    if (hit)
+        jump->stamp[way] = sm_cover.stamp;
+    sm_cover_unlock();
+    return hit && has_said_all(code, branch, jump, !way) && sm_cover_after_news(code);
+}
+
+bool sm_cover_branch(sm_cover_code *code, Py_ssize_t from, Py_ssize_t to) {
+    sm_cover_function *of = code->of;
+    if (SM_UNLIKELY(of == NULL || (of->table == NULL && !sm_cover_table(of, code->code))))
+        return !sm_cover.counts;
+    const sm_branch *branch = sm_branches_at(of->table, from);
+    int way = branch != NULL ? sm_branch_way(branch, to) : -1;
+    if (SM_UNLIKELY(way < 0)) {
+        /* 3.14 and later take every arrival at a POP_ITER for the end of its loop, and report a branch from whatever
+         * came before. any() and all() of a generator, which are loops there, jump to it when they know the answer: an
+         * echo of that jump, which has been told already. To switch it off would switch off the jump itself. */
+        bool echo = branch != NULL && to == (Py_ssize_t)branch->to[SM_JUMPED] + 2;
+        sm_cover.odd_branches += !echo;
+        return !echo || !sm_cover.counts;
+    }
+    uint32_t number = (uint32_t)(branch - of->table->branches);
+    sm_cover_jump *jump = &of->jumps[number];
+    if (sm_cover.counts) {
+        jump->taken[way]++;
+        if (SM_UNLIKELY(jump->stamp[way] != sm_cover.stamp))
+            (void)jump_news(code, number, way);
+        return false;
+    }
+    if (SM_UNLIKELY(jump->stamp[way] != sm_cover.stamp))
+        return jump_news(code, number, way);
+    return has_said_all(code, branch, jump, !way) && sm_cover_wasted(code);
+}
+
+bool sm_cover_instruction(sm_cover_code *code, Py_ssize_t offset) {
+    sm_way way;
+    const sm_branch *branch = code->of->table != NULL ? sm_branch_apart(code->of->table, offset, &way) : NULL;
+    return branch == NULL || sm_cover_branch(code, (Py_ssize_t)branch->offset, (Py_ssize_t)branch->to[way]);
+}
+
+void sm_cover_tell(sm_cover_code *code, Py_ssize_t offset) {
+    const sm_tell *tell = code->of->table != NULL ? sm_branches_tell(code->of->table, offset) : NULL;
+    if (tell != NULL && code->of->jumps[tell->branch].stamp[tell->way] != sm_cover.stamp)
+        (void)jump_news(code, tell->branch, (int)tell->way);
+}
+
+bool sm_cover_check_branches(const sm_cover_function *of) {
+    if (of->steps_count > of->steps_size || (of->steps_count != 0 && of->steps_count * 2 > of->index_size))
+        return false;
+    for (uint32_t i = 0; i < of->steps_count; i++) {
+        if (*slot_of(of, of->steps[i].from, of->steps[i].to) != i + 1 ||
+            of->steps[i].place.row > sm_cover_store.rows[SM_COVER_STEPS])
+            return false;
+    }
+    for (uint32_t i = 0; of->table != NULL && i < of->table->count; i++) {
+        const sm_cover_jump *jump = &of->jumps[i];
+        if (jump->step[0] > of->steps_count || jump->step[1] > of->steps_count ||
+            jump->row > sm_cover_store.branch_rows)
+            return false;
+    }
+    return true;
+}

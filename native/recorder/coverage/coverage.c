@@ -1,0 +1,422 @@
+#include "recorder/coverage/coverage.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "code/linewalk.h"
+#include "filter/filter.h"
+#include "recorder/coverage/store.h"
+
+sm_cover_state sm_cover = {.stamp = SM_COVER_FIRST_STAMP};
+sm_cover_store_state sm_cover_store;
+
+static sm_cover_code the_unwanted;
+sm_cover_code *const sm_cover_unwanted = &the_unwanted;
+
+/* A line table that lies may span any distance. Lines further than this from the lowest are not kept. */
+enum { MOST_LINES = 1 << 22 };
+
+/* ---- functions ---- */
+
+static bool lines_of(PyCodeObject *code, int64_t *first, int64_t *last) {
+    *first = INT64_MAX;
+    *last = 0;
+    for (sm_line_walk walk = sm_line_walk_of(code); sm_line_next(&walk);) {
+        if (!walk.has_line || walk.line < 1 || walk.line > INT32_MAX)
+            continue;
+        *first = walk.line < *first ? walk.line : *first;
+        *last = walk.line > *last ? walk.line : *last;
+    }
+    return *last > 0;
+}
+
+static sm_cover_function *new_function(const sm_function *function, PyCodeObject *code) {
+    int64_t first, last;
+    sm_cover_function *of = sm_calloc(1, sizeof *of);
+    if (of == NULL)
+        return NULL;
+    of->function = function;
+    if (lines_of(code, &first, &last)) {
+        of->first = (int)first;
+        of->size = (uint32_t)(last - first + 1 < MOST_LINES ? last - first + 1 : MOST_LINES);
+    }
+    of->lines = sm_calloc(of->size, sizeof *of->lines);
+    if (sm_cover.counts) {
+        of->counts = sm_calloc(of->size, sizeof *of->counts);
+        of->saved = sm_calloc(of->size, sizeof *of->saved);
+    }
+    if (of->lines == NULL || (sm_cover.counts && (of->counts == NULL || of->saved == NULL))) {
+        sm_free(of->lines);
+        sm_free(of->counts);
+        sm_free(of->saved);
+        sm_free(of);
+        return NULL;
+    }
+    for (sm_line_walk walk = sm_line_walk_of(code); sm_line_next(&walk);) {
+        if (walk.has_line && walk.line >= of->first && walk.line - of->first < of->size)
+            of->lines[walk.line - of->first].stamp = SM_COVER_FRESH;
+    }
+    return of;
+}
+
+/* What is kept of a function; NULL: out of memory. */
+static sm_cover_function *function_of(const sm_function *function, PyCodeObject *code) {
+    sm_cover_store_state *store = &sm_cover_store;
+    if (function->id < store->by_id_size && store->by_id[function->id] != NULL)
+        return store->by_id[function->id];
+    sm_cover_function *of = new_function(function, code);
+    if (of == NULL)
+        return NULL;
+    sm_cover_lock();
+    if (function->id >= store->by_id_size) {
+        uint32_t size = sm_functions_count() + sm_functions_count() / 2 + 256;
+        sm_cover_function **grown = sm_realloc(store->by_id, size * sizeof(*grown));
+        if (grown != NULL) {
+            memset(grown + store->by_id_size, 0, (size - store->by_id_size) * sizeof(*grown));
+            store->by_id = grown;
+            store->by_id_size = size;
+        }
+    }
+    bool room = function->id < store->by_id_size;
+    if (room) {
+        store->by_id[function->id] = of;
+        store->functions_count++;
+        of->next = store->functions;
+        store->functions = of;
+    }
+    sm_cover_unlock();
+    if (!room) {
+        sm_free(of->lines);
+        sm_free(of->counts);
+        sm_free(of->saved);
+        sm_free(of);
+        return NULL;
+    }
+    return of;
+}
+
+static void free_function(sm_cover_function *of) {
+    sm_free(of->lines);
+    sm_free(of->counts);
+    sm_free(of->saved);
+    sm_branches_free(of->table);
+    sm_free(of->jumps);
+    sm_free(of->steps);
+    sm_free(of->steps_index);
+    sm_free(of);
+}
+
+void sm_cover_forget(void) {
+    sm_cover_store_state *store = &sm_cover_store;
+    while (store->functions != NULL) {
+        sm_cover_function *of = store->functions;
+        store->functions = of->next;
+        free_function(of);
+    }
+    sm_free(store->by_id);
+    store->by_id = NULL;
+    store->by_id_size = store->functions_count = 0;
+}
+
+/* ---- code objects ---- */
+
+static bool is_test(PyCodeObject *code) { /* as coverage.py's dynamic_context = test_function has it */
+    PyObject *name = code->co_name;
+    if (!PyUnicode_Check(name) || PyUnicode_GET_LENGTH(name) < 4)
+        return false;
+    static const char head[] = "test";
+    for (int i = 0; i < 4; i++) {
+        if (PyUnicode_READ_CHAR(name, i) != (Py_UCS4)head[i])
+            return PyUnicode_CompareWithASCIIString(name, "runTest") == 0;
+    }
+    return true;
+}
+
+static bool is_wanted(const sm_function *function, PyCodeObject *code) {
+    if (function->hidden || sm_cover_is_hidden(function->file))
+        return false;
+    const sm_filter *where = sm_cover_where();
+    return where == NULL || (sm_filter_of_code(where, function, code).yes & SM_EVENT_BIT(SM_EVENT_CALL)) != 0;
+}
+
+static void link_code(sm_cover_code *record) {
+    record->next = sm_cover.codes;
+    record->link = &sm_cover.codes;
+    if (record->next != NULL)
+        record->next->link = &record->next;
+    sm_cover.codes = record;
+}
+
+static void switched_on(sm_cover_code *record) {
+    if (!record->off)
+        return;
+    record->off = false;
+    *record->link_off = record->next_off;
+    if (record->next_off != NULL)
+        record->next_off->link_off = record->link_off;
+}
+
+static void switched_off(sm_cover_code *record) {
+    if (record->off)
+        return;
+    record->off = true;
+    record->next_off = sm_cover.off;
+    record->link_off = &sm_cover.off;
+    if (record->next_off != NULL)
+        record->next_off->link_off = &record->next_off;
+    sm_cover.off = record;
+}
+
+static void unlink_code(sm_cover_code *record) {
+    switched_on(record);
+    *record->link = record->next;
+    if (record->next != NULL)
+        record->next->link = record->link;
+}
+
+sm_cover_code *sm_cover_meet(PyCodeObject *code, PyObject *globals) {
+    assert(PyCode_Check(code) && PyGILState_Check());
+    if (!sm_cover.running)
+        return NULL;
+    const sm_function *function = sm_function_of_code(code, globals);
+    sm_code_entry *entry = sm_code_entry_of(code);
+    if (function == NULL || entry == NULL) {
+        sm_cover.lost_memory++;
+        return NULL;
+    }
+    sm_cover_code *known = sm_cover_known(code);
+    if (known != NULL)
+        return known == sm_cover_unwanted ? NULL : known;
+    bool wanted = is_wanted(function, code), test = sm_cover.tests && is_test(code);
+    if (!wanted && !test) {
+        entry->of[SM_CODE_COVERAGE] = sm_cover.unwanted;
+        return NULL;
+    }
+    sm_cover_function *of = wanted ? function_of(function, code) : NULL;
+    sm_cover_code *record = wanted && of == NULL ? NULL : sm_calloc(1, sizeof *record);
+    if (record == NULL) {
+        sm_cover.lost_memory++;
+        return NULL;
+    }
+    record->of = of;
+    record->code = code;
+    record->test = test;
+    if (of != NULL) {
+        record->first = of->first;
+        record->size = of->size;
+        record->counts = of->counts;
+        if (sm_cover.branch && sm_cover.source->both_ways && sm_cover_table(of, code))
+            record->tells = !sm_cover.counts && of->table->tells_count != 0;
+    }
+    link_code(record);
+    entry->of[SM_CODE_COVERAGE] = record;
+    return record;
+}
+
+void sm_cover_code_died(sm_code_entry *entry) {
+    sm_cover_code *record = entry->of[SM_CODE_COVERAGE];
+    if (((uintptr_t)record & 1) != 0)
+        return;
+    if (sm_cover.source->died != NULL)
+        sm_cover.source->died(record);
+    unlink_code(record);
+    sm_free(record);
+}
+
+void sm_cover_release_codes(void) {
+    while (sm_cover.codes != NULL) {
+        sm_cover_code *record = sm_cover.codes;
+        if (sm_cover.source->died != NULL)
+            sm_cover.source->died(record);
+        unlink_code(record);
+        sm_code_entry_of(record->code)->of[SM_CODE_COVERAGE] = NULL;
+        sm_free(record);
+    }
+}
+
+void sm_cover_rearm(void) {
+    if (sm_cover.source->switched != NULL)
+        sm_cover.source->switched();
+    while (sm_cover.off != NULL) {
+        sm_cover_code *record = sm_cover.off;
+        switched_on(record);
+        sm_cover_store.rearmed++;
+        if (sm_cover.source->rearm != NULL)
+            sm_cover.source->rearm(record);
+    }
+}
+
+/* ---- news ---- */
+
+/* After news: a place that has said all there is to say until rearm() may be switched off. */
+bool sm_cover_after_news(sm_cover_code *code) {
+    if (sm_cover.counts || (sm_cover.in_contexts && !code->off))
+        return false;
+    switched_off(code);
+    return true;
+}
+
+bool sm_cover_wasted(sm_cover_code *code) {
+    if (sm_cover.counts || sm_cover.forked)
+        return false;
+    if (sm_cover.in_contexts && !code->off) {
+        if (code->wasted_stamp != sm_cover.stamp) {
+            code->wasted_stamp = sm_cover.stamp;
+            code->wasted = 0;
+        }
+        if (++code->wasted <= SM_COVER_PATIENCE)
+            return false;
+    }
+    switched_off(code);
+    return true;
+}
+
+bool sm_cover_line_news(sm_cover_code *code, int line) {
+    assert(code != NULL && code != sm_cover_unwanted);
+    if (SM_UNLIKELY(!sm_cover.running || sm_cover.forked))
+        return false;
+    sm_cover_function *of = code->of;
+    uint32_t i = (uint32_t)line - (uint32_t)code->first;
+    if (of == NULL || i >= code->size) {
+        sm_cover.odd_lines += of != NULL && line > 0; /* an empty module is at line 0 */
+        return !sm_cover.counts;
+    }
+    sm_cover_place *place = &of->lines[i];
+    sm_cover_lock();
+    if (place->row == 0)
+        sm_cover_put_line(of, i);
+    if (place->row != 0) { /* else out of memory: asked again at its next event */
+        place->stamp = sm_cover.stamp;
+        sm_cover_note(SM_COVER_LINES, place->row);
+    }
+    sm_cover_unlock();
+    return place->row != 0 && sm_cover_after_news(code);
+}
+
+/* ---- contexts ---- */
+
+void sm_cover_new_stamp(void) {
+    sm_cover.stamp++;
+    if (sm_cover.stamp < SM_COVER_FIRST_STAMP) /* after four milliards of contexts */
+        sm_cover.stamp = SM_COVER_FIRST_STAMP;
+}
+
+static char *copied(const char *name) { /* NULL: of an empty name, or out of memory */
+    size_t size = strlen(name) + 1;
+    char *copy = *name != '\0' ? sm_malloc(size) : NULL;
+    if (copy != NULL)
+        memcpy(copy, name, size);
+    else if (*name != '\0')
+        sm_cover.lost_memory++;
+    return copy;
+}
+
+static void switch_context(const char *name) {
+    sm_cover_store_state *store = &sm_cover_store;
+    const char *now = store->context_name != NULL ? store->context_name : "";
+    if (strcmp(now, name) == 0)
+        return;
+    char *copy = copied(name);
+    sm_cover_lock();
+    sm_cover_end_context();
+    sm_free(store->context_name);
+    store->context_name = copy;
+    store->context = 0;
+    sm_cover_new_stamp();
+    sm_cover_unlock();
+    if (sm_cover.forked)
+        return;
+    if (!sm_cover.in_contexts) {
+        sm_cover.in_contexts = true;
+        sm_cover.source->contexts();
+    }
+    sm_cover_rearm();
+}
+
+void sm_cover_context(const char *name) {
+    assert(name != NULL && PyGILState_Check());
+    if (!sm_cover.running)
+        return;
+    sm_cover.test = NULL;
+    sm_free(sm_cover_store.given_name);
+    sm_cover_store.given_name = copied(name);
+    switch_context(name);
+}
+
+/* GIVEN|MODULE.QUALNAME, as coverage.py joins a run's name and a test's; NULL: out of memory. */
+static char *name_of_test(const sm_function *function) {
+    const char *given = sm_cover_store.given_name != NULL ? sm_cover_store.given_name : "";
+    const char *parts[] = {given, *given != '\0' ? "|" : "", function->module, *function->module != '\0' ? "." : "",
+                           function->qualname};
+    size_t size = 1, count = sizeof parts / sizeof *parts;
+    for (size_t i = 0; i < count; i++)
+        size += strlen(parts[i]);
+    char *name = sm_malloc(size);
+    char *end = name;
+    for (size_t i = 0; name != NULL && i < count; i++) {
+        size_t length = strlen(parts[i]);
+        memcpy(end, parts[i], length + 1);
+        end += length;
+    }
+    return name;
+}
+
+void sm_cover_enter(sm_cover_code *code, const void *frame) {
+    assert(code->test && frame != NULL);
+    if (sm_cover.test != NULL)
+        return;
+    char *name = name_of_test(sm_code_entry_of(code->code)->function);
+    if (name == NULL) {
+        sm_cover.lost_memory++;
+        return;
+    }
+    sm_cover.test = frame;
+    switch_context(name);
+    sm_free(name);
+}
+
+void sm_cover_leave(sm_cover_code *code, const void *frame) {
+    assert(code->test && frame != NULL);
+    (void)code;
+    if (sm_cover.test != frame)
+        return;
+    sm_cover.test = NULL;
+    switch_context(sm_cover_store.given_name != NULL ? sm_cover_store.given_name : "");
+}
+
+/* ---- consistency ---- */
+
+static bool check_function(const sm_cover_function *of) {
+    const sm_cover_store_state *store = &sm_cover_store;
+    for (uint32_t i = 0; i < of->size; i++) {
+        if (of->lines[i].row > store->rows[SM_COVER_LINES] || of->lines[i].stamp > sm_cover.stamp)
+            return false;
+        if (of->counts != NULL && of->counts[i] < of->saved[i])
+            return false;
+    }
+    return store->by_id[of->function->id] == of && sm_cover_check_branches(of);
+}
+
+bool sm_cover_check(void) {
+    uint32_t functions = 0;
+    for (const sm_cover_function *of = sm_cover_store.functions; of != NULL; of = of->next, functions++) {
+        if (!check_function(of))
+            return false;
+    }
+    uint64_t off = 0, marked = 0;
+    for (sm_cover_code *const *link = &sm_cover.codes; *link != NULL; link = &(*link)->next) {
+        const sm_cover_code *record = *link;
+        const sm_code_entry *entry = sm_code_entry_of(record->code);
+        if (record->link != link || entry == NULL || entry->of[SM_CODE_COVERAGE] != record)
+            return false;
+        if (record->of != NULL && (record->first != record->of->first || record->size != record->of->size))
+            return false;
+        marked += record->off;
+    }
+    for (sm_cover_code *const *link = &sm_cover.off; *link != NULL; link = &(*link)->next_off, off++) {
+        if ((*link)->link_off != link || !(*link)->off)
+            return false;
+    }
+    return functions == sm_cover_store.functions_count && off == marked;
+}

@@ -1,0 +1,394 @@
+/* From the start of a recording of coverage to its end: settings, the file, forks. */
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "code/text.h"
+#include "compat/runtime.h"
+#include "engine/ending.h"
+#include "engine/engine.h"
+#include "filter/filter.h"
+#include "recorder/coverage/store.h"
+
+static struct {
+    sm_filter *where;                              /* held */
+    char *hide;                                    /* owned, as the rest */
+    char *meta, *host, *argv, *interpreter, *exit; /* */
+    char *folder;                                  /* that the recording began in */
+    int64_t start_ns, end_ns;
+    uint64_t flush_ns;
+    uint32_t session;
+    uint64_t interpreters_gone, interpreters; /* as the engine's */
+} life;
+
+static char *copy_of(const char *text) {
+    size_t size = text != NULL ? strlen(text) + 1 : 0;
+    char *copy = text != NULL ? sm_malloc(size) : NULL;
+    if (copy != NULL)
+        memcpy(copy, text, size);
+    return copy;
+}
+
+static void replace(char **target, const char *text) {
+    char *copy = copy_of(text);
+    sm_free(*target);
+    *target = copy;
+}
+
+static int64_t unix_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+bool sm_cover_is_hidden(const char *file) {
+    return sm_text_lists(life.hide, file);
+}
+
+const struct sm_filter *sm_cover_where(void) {
+    return life.where;
+}
+
+static sm_about about(void) {
+    return (sm_about){.meta = life.meta,
+                      .host = life.host,
+                      .argv = life.argv,
+                      .interpreter = life.interpreter,
+                      .source = sm_cover.source->name,
+                      .exit = life.exit,
+                      .start_ns = life.start_ns,
+                      .end_ns = sm_cover.running ? 0 : life.end_ns};
+}
+
+/* ---- writing; with the lock ---- */
+
+/* last: the end, or an image of what is there now. */
+static void write_rest(sm_output *output, bool last) {
+    sm_about of = about();
+    sm_output_process(output, &of);
+    output->losses = 0;
+    sm_output_loss(output, "hook-lost", sm_cover.hook_lost, -1,
+                   "the program or another tool took the hook away; what came after is missing");
+    if (sm_cover.running)
+        life.interpreters = sm_interpreters_made() - life.interpreters_gone;
+    sm_output_interpreters(output, life.interpreters);
+    sm_output_loss(output, "out-of-memory", sm_cover.lost_memory + output->lost, -1,
+                   "functions, rows or contexts dropped for want of memory");
+    sm_output_loss(output, "odd-lines", sm_cover.odd_lines, -1,
+                   "line events with numbers that the code's own line table does not have, or has too far apart");
+    sm_output_loss(output, "odd-branches", sm_cover.odd_branches, -1,
+                   "branch events at places where the code has no branch that is known");
+    sm_output_write_failed(output);
+    sm_output_unended(output, last ? 0 : life.flush_ns == 0 ? INT64_MAX : sm_cover_flush_period());
+}
+
+/* Contexts are not kept in memory, so a file that has some cannot be written anew. */
+static bool write_anew(sm_output *output, bool last) {
+    sm_writer *writer = sm_cover_store.context_rows == 0 ? sm_output_renew(output) : NULL;
+    if (writer == NULL)
+        return false;
+    sm_output fresh;
+    sm_about of = about();
+    if (!sm_output_open(&fresh, writer, true, &of))
+        return false;
+    sm_cover_write_all(&fresh);
+    if (last)
+        sm_output_sources(&fresh, life.folder);
+    write_rest(&fresh, last);
+    if (last)
+        sm_writer_finish(writer);
+    else
+        sm_writer_flush(writer);
+    fresh.whole = false;
+    bool done = sm_output_take_place(&fresh, output);
+    sm_writer_hold(output->writer);
+    return done;
+}
+
+static void write_last(sm_output *output) {
+    sm_cover_write_counts();
+    sm_cover_end_context();
+    if (write_anew(output, true))
+        return;
+    sm_output_sources(output, life.folder);
+    write_rest(output, true);
+    sm_writer_finish(output->writer);
+}
+
+/* What is new becomes bytes. True: there are some to be sent. */
+static bool gather_changes(void) {
+    sm_output *output = &sm_cover_store.output;
+    if (sm_writer_is_stuck(output->writer))
+        return true; /* the disk is full: nothing new before the old is written */
+    sm_cover_write_counts();
+    sm_cover_end_context();
+    if (!sm_cover_store.changed || write_anew(output, false))
+        return false;
+    write_rest(output, false);
+    sm_writer_build(output->writer);
+    return true;
+}
+
+/* With the file's lock alone: events go on meanwhile. */
+static void send_changes(void) {
+    sm_writer_send(sm_cover_store.output.writer);
+}
+
+/* ---- start ---- */
+
+/* The process dies of a signal, and nothing of it runs any more. */
+static void end_by_signal(const char *name) {
+    sm_output *output = &sm_cover_store.output;
+    if (!sm_cover.running || sm_cover.forked || output->writer == NULL)
+        return;
+    replace(&life.exit, name);
+    sm_cover_lock_file();
+    write_last(output);
+    sm_cover_unlock_file();
+}
+
+static int open_output(int fd) {
+    sm_cover_store_state *store = &sm_cover_store;
+    sm_output_close(&store->output);
+    sm_cover_forget_contexts();
+    store->rows[SM_COVER_LINES] = store->rows[SM_COVER_STEPS] = 0;
+    store->branch_rows = store->context_rows = store->hit_rows = 0;
+    store->changed = false;
+    sm_about of = about();
+    if (!sm_output_open(&store->output, sm_writer_new(fd), false, &of)) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    sm_ending_want(SM_ENDING_COVERAGE, fd >= 0 ? end_by_signal : NULL);
+    sm_writer_hold(store->output.writer);
+    sm_cover_flush_begin(fd >= 0 ? life.flush_ns : 0, sm_cover.counts, gather_changes, send_changes);
+    return 0;
+}
+
+static void take_settings(const sm_cover_settings *settings) {
+    sm_cover.branch = settings->branch;
+    sm_cover.counts = settings->counts;
+    sm_cover.tests = settings->tests;
+    sm_cover.in_contexts = false;
+    sm_cover.stamp = SM_COVER_FIRST_STAMP;
+    sm_cover.test = NULL;
+    sm_cover.lost_memory = sm_cover.hook_lost = sm_cover.odd_lines = sm_cover.odd_branches = 0;
+    sm_cover.unwanted = (void *)((uintptr_t)++life.session << 1 | 1);
+    sm_filter *before = life.where;
+    life.where = sm_filter_hold(settings->where);
+    sm_filter_release(before);
+    replace(&life.hide, settings->hide);
+    replace(&life.meta, settings->about.meta);
+    replace(&life.host, settings->about.host);
+    replace(&life.argv, settings->about.argv);
+    replace(&life.interpreter, settings->about.interpreter);
+    replace(&life.exit, "");
+    char folder[4096];
+    replace(&life.folder, getcwd(folder, sizeof folder));
+    life.start_ns = unix_ns();
+    life.interpreters_gone = sm_interpreters_gone();
+    life.end_ns = 0;
+    life.flush_ns = settings->flush_ns;
+    sm_free(sm_cover_store.context_name);
+    sm_free(sm_cover_store.given_name);
+    sm_cover_store.context_name = sm_cover_store.given_name = NULL;
+    sm_cover_store.rearmed = 0;
+}
+
+static void release_codes(void) {
+    sm_cover_release_codes();
+    sm_codes_release();
+}
+
+int sm_cover_start(const sm_cover_source *source, const sm_cover_settings *settings) {
+    assert(PyGILState_Check() && !sm_cover.running && source != NULL);
+    if (sm_engine_init() < 0 || sm_cover_flush_init() < 0)
+        return -1;
+    sm_codes_tell(SM_CODE_COVERAGE, sm_cover_code_died);
+    sm_cover_forget();
+    sm_cover.source = source;
+    sm_cover.forked = false;
+    take_settings(settings);
+    if (open_output(settings->fd) < 0)
+        return -1;
+    sm_codes_hold();
+    sm_cover.running = true;
+    if (source->start() < 0) {
+        sm_cover.running = false;
+        sm_ending_want(SM_ENDING_COVERAGE, NULL);
+        sm_cover_flush_end();
+        release_codes();
+        sm_output_close(&sm_cover_store.output);
+        return -1;
+    }
+    if (sm_cover.tests && !sm_cover.in_contexts) {
+        sm_cover.in_contexts = true;
+        source->contexts();
+    }
+    return 0;
+}
+
+/* ---- end ---- */
+
+static void look_after_hook(void) {
+    if (sm_cover.hook_lost == 0 && !sm_cover.source->holds())
+        sm_cover.hook_lost = 1;
+}
+
+void sm_cover_stop(const char *exit) {
+    if (!sm_cover.running)
+        return;
+    look_after_hook();
+    sm_ending_want(SM_ENDING_COVERAGE, NULL);
+    sm_cover_flush_end();
+    sm_cover.source->stop();
+    life.interpreters = sm_interpreters_made() - life.interpreters_gone;
+    sm_cover.running = false;
+    sm_cover.test = NULL;
+    life.end_ns = unix_ns();
+    replace(&life.exit, exit);
+    sm_output *output = &sm_cover_store.output;
+    if (!sm_cover.forked && output->writer != NULL) {
+        sm_cover_lock_file();
+        write_last(output);
+        sm_cover_unlock_file();
+    }
+    release_codes();
+    sm_cover.forked = false;
+}
+
+void sm_cover_flush(void) {
+    if (!sm_cover.running || sm_cover.forked || sm_cover_store.output.writer == NULL)
+        return;
+    look_after_hook();
+    sm_cover_flush_now();
+}
+
+void sm_cover_ahead(const char *exit) {
+    sm_output *output = &sm_cover_store.output;
+    if (!sm_cover.running || sm_cover.forked || output->writer == NULL)
+        return;
+    sm_cover_lock_file();
+    replace(&life.exit, exit);
+    sm_cover_store.changed = true;
+    if (*exit != '\0')
+        write_last(output);
+    else if (gather_changes())
+        send_changes();
+    sm_cover_store.changed = false;
+    sm_cover_unlock_file();
+}
+
+/* A recording into memory is an image already; one into a file is written once more, for whoever lost the file. The
+ * contexts are not kept in memory, so those that have been flushed are missing there. */
+PyObject *sm_cover_snapshot(void) {
+    assert(PyGILState_Check());
+    sm_cover_store_state *store = &sm_cover_store;
+    if (store->output.writer == NULL) {
+        PyErr_SetString(PyExc_RuntimeError, "no coverage has been recorded yet");
+        return NULL;
+    }
+    size_t size;
+    PyObject *image = NULL;
+    sm_output copy = {0}, *output = &store->output;
+    sm_cover_lock_file();
+    sm_cover_write_counts();
+    sm_cover_end_context();
+    if (sm_writer_bytes(output->writer, &size) == NULL) {
+        sm_about of = about();
+        output = sm_output_open(&copy, sm_writer_new(-1), true, &of) ? &copy : NULL;
+        if (output != NULL)
+            sm_cover_write_all(output);
+    }
+    if (output != NULL) {
+        sm_output_sources(output, life.folder);
+        write_rest(output, true);
+        if (output == &copy)
+            sm_output_loss(output, "contexts-dropped", store->context_rows, -1,
+                           "contexts that are in the first file only; this is a copy made without it");
+        sm_writer_finish(output->writer);
+    }
+    sm_cover_unlock_file();
+    if (output != NULL && (sm_writer_error(output->writer) == 0 || output != &copy)) {
+        const uint8_t *bytes = sm_writer_bytes(output->writer, &size);
+        image = PyBytes_FromStringAndSize((const char *)bytes, (Py_ssize_t)size);
+    } else {
+        PyErr_NoMemory();
+    }
+    sm_output_close(&copy);
+    return image;
+}
+
+/* ---- forks ---- */
+
+static void forget_hits(sm_cover_function *of) {
+    for (uint32_t i = 0; i < of->size; i++) {
+        of->lines[i].row = 0;
+        of->lines[i].stamp = of->lines[i].stamp != SM_COVER_NO_LINE ? SM_COVER_FRESH : SM_COVER_NO_LINE;
+        if (of->counts != NULL)
+            of->counts[i] = of->saved[i] = 0;
+    }
+    for (uint32_t i = 0; i < of->steps_count; i++) {
+        sm_cover_step *step = &of->steps[i];
+        *step = (sm_cover_step){.from = step->from, .to = step->to, .place.stamp = SM_COVER_FRESH};
+    }
+    for (uint32_t i = 0; of->table != NULL && i < of->table->count; i++) {
+        sm_cover_jump *jump = &of->jumps[i];
+        *jump = (sm_cover_jump){.step = {jump->step[0], jump->step[1]}};
+    }
+}
+
+int sm_cover_after_fork(int fd, const char *meta) {
+    assert(PyGILState_Check() && fd >= -2);
+    sm_cover_store_state *store = &sm_cover_store;
+    if (!sm_cover.running)
+        return 0;
+    if (fd == -2) {
+        sm_ending_want(SM_ENDING_COVERAGE, NULL);
+        sm_cover_flush_end();
+        sm_cover.source->stop();
+        sm_cover.running = sm_cover.forked = false;
+        release_codes();
+        sm_output_close(&store->output);
+        return 0;
+    }
+    replace(&life.meta, meta);
+    life.start_ns = unix_ns();
+    life.interpreters_gone = sm_interpreters_gone();
+    sm_cover.lost_memory = sm_cover.hook_lost = sm_cover.odd_lines = sm_cover.odd_branches = 0;
+    for (sm_cover_function *of = store->functions; of != NULL; of = of->next)
+        forget_hits(of);
+    if (open_output(fd) < 0)
+        return -1;
+    for (sm_cover_function *of = store->functions; of != NULL; of = of->next) {
+        for (uint32_t i = 0; of->table != NULL && i < of->table->count; i++)
+            sm_cover_put_jump(of, i);
+    }
+    sm_cover_new_stamp();
+    sm_cover.forked = false;
+    sm_cover_rearm();
+    return 0;
+}
+
+/* ---- facts ---- */
+
+const struct sm_writer *sm_cover_writer(void) {
+    return sm_cover_store.output.writer;
+}
+
+sm_cover_facts sm_cover_status(void) {
+    const sm_cover_store_state *store = &sm_cover_store;
+    sm_cover_facts facts = {.functions = store->functions_count,
+                            .lines = store->rows[SM_COVER_LINES],
+                            .steps = store->rows[SM_COVER_STEPS],
+                            .branches = store->branch_rows,
+                            .contexts = store->context_rows,
+                            .rearmed = store->rearmed};
+    for (const sm_cover_code *record = sm_cover.codes; record != NULL; record = record->next)
+        facts.codes++;
+    facts.write_error = store->output.writer != NULL ? sm_writer_error(store->output.writer) : 0;
+    return facts;
+}

@@ -1,0 +1,242 @@
+/* The coverage recorder's rows in a recording, and the contexts that wait to become rows. All with the lock. */
+#include <assert.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "recorder/coverage/store.h"
+
+enum { FLAG_NOT_COUNTED = 1, FLAG_SILENT = 2, RECENT_CONTEXTS = 4096 };
+
+/* ---- rows ---- */
+
+static bool put(sm_writer *writer, sm_table_kind table, const int64_t *row) {
+    uint64_t lost = sm_writer_lost(writer);
+    sm_writer_row(writer, table, row, NULL);
+    sm_cover_changed();
+    return sm_writer_lost(writer) == lost;
+}
+
+static void write_line(sm_output *output, const sm_cover_function *of, uint32_t index, uint32_t id) {
+    uint32_t number = sm_output_function_number(output, of->function);
+    int64_t row[SM_MAX_COLUMNS] = {0};
+    row[SM_LINES_ID] = id;
+    row[SM_LINES_FUNCTION] = number;
+    row[SM_LINES_LINE] = of->first + (int64_t)index;
+    row[SM_LINES_HITS] = of->counts != NULL ? (int64_t)of->counts[index] : 1;
+    row[SM_LINES_FLAGS] = of->counts != NULL ? 0 : FLAG_NOT_COUNTED;
+    if (number == UINT32_MAX || !put(output->writer, SM_LINES, row) || output->whole)
+        return;
+    of->lines[index].row = id + 1;
+    if (of->saved != NULL)
+        of->saved[index] = (uint64_t)row[SM_LINES_HITS];
+}
+
+static void write_step(sm_output *output, const sm_cover_function *of, sm_cover_step *step, uint32_t id) {
+    uint32_t number = sm_output_function_number(output, of->function);
+    int64_t row[SM_MAX_COLUMNS] = {0};
+    row[SM_ARCS_ID] = id;
+    row[SM_ARCS_FUNCTION] = number;
+    row[SM_ARCS_FROM_LINE] = step->from;
+    row[SM_ARCS_TO_LINE] = step->to;
+    row[SM_ARCS_HITS] = sm_cover.counts ? (int64_t)step->count : 1;
+    row[SM_ARCS_FLAGS] = sm_cover.counts ? 0 : FLAG_NOT_COUNTED;
+    if (number == UINT32_MAX || !put(output->writer, SM_ARCS, row) || output->whole)
+        return;
+    step->place.row = id + 1;
+    step->saved = step->count;
+}
+
+static void write_jump(sm_output *output, const sm_cover_function *of, uint32_t i, uint32_t id) {
+    const sm_branch *branch = &of->table->branches[i];
+    sm_cover_jump *jump = &of->jumps[i];
+    uint32_t number = sm_output_function_number(output, of->function);
+    int64_t row[SM_MAX_COLUMNS] = {0};
+    row[SM_BRANCHES_ID] = id;
+    row[SM_BRANCHES_FUNCTION] = number;
+    row[SM_BRANCHES_OFFSET] = branch->offset;
+    row[SM_BRANCHES_KIND] = branch->kind;
+    row[SM_BRANCHES_LINE] = branch->line;
+    row[SM_BRANCHES_COLUMN] = branch->column;
+    row[SM_BRANCHES_END_LINE] = branch->end_line;
+    row[SM_BRANCHES_END_COLUMN] = branch->end_column;
+    row[SM_BRANCHES_FELL] = (int64_t)jump->taken[SM_FELL];
+    row[SM_BRANCHES_JUMPED] = (int64_t)jump->taken[SM_JUMPED];
+    row[SM_BRANCHES_FLAGS] = (sm_cover.counts ? 0 : FLAG_NOT_COUNTED) | (branch->silent != 0 ? FLAG_SILENT : 0);
+    if (number == UINT32_MAX || !put(output->writer, SM_BRANCHES, row) || output->whole)
+        return;
+    jump->row = id + 1;
+    jump->saved = (uint64_t)(row[SM_BRANCHES_FELL] + row[SM_BRANCHES_JUMPED]);
+}
+
+/* A row that was not taken in for want of memory leaves its place without one, and its number to the next. */
+void sm_cover_put_line(sm_cover_function *of, uint32_t index) {
+    uint32_t *rows = &sm_cover_store.rows[SM_COVER_LINES];
+    write_line(&sm_cover_store.output, of, index, *rows);
+    *rows += of->lines[index].row == *rows + 1;
+}
+
+void sm_cover_put_step(sm_cover_function *of, sm_cover_step *step) {
+    uint32_t *rows = &sm_cover_store.rows[SM_COVER_STEPS];
+    write_step(&sm_cover_store.output, of, step, *rows);
+    *rows += step->place.row == *rows + 1;
+}
+
+void sm_cover_put_jump(sm_cover_function *of, uint32_t number) {
+    sm_cover_jump *jump = &of->jumps[number];
+    if (jump->row != 0) {
+        write_jump(&sm_cover_store.output, of, number, jump->row - 1);
+        return;
+    }
+    write_jump(&sm_cover_store.output, of, number, sm_cover_store.branch_rows);
+    sm_cover_store.branch_rows += jump->row != 0;
+}
+
+static void sum_steps(sm_cover_function *of) { /* what was taken of the branches that lead to each */
+    if (of->table == NULL || of->table->count == 0)
+        return;
+    for (uint32_t i = 0; i < of->steps_count; i++)
+        of->steps[i].count = 0;
+    for (uint32_t i = 0; i < of->table->count; i++) {
+        for (int way = 0; way < 2; way++) {
+            if (of->jumps[i].step[way] != 0)
+                of->steps[of->jumps[i].step[way] - 1].count += of->jumps[i].taken[way];
+        }
+    }
+}
+
+void sm_cover_write_counts(void) {
+    if (!sm_cover.counts)
+        return;
+    for (sm_cover_function *of = sm_cover_store.functions; of != NULL; of = of->next) {
+        for (uint32_t i = 0; i < of->size; i++) {
+            if (__atomic_load_n(&of->counts[i], __ATOMIC_RELAXED) == of->saved[i])
+                continue;
+            if (of->lines[i].row == 0)
+                sm_cover_put_line(of, i);
+            else
+                write_line(&sm_cover_store.output, of, i, of->lines[i].row - 1);
+        }
+        sum_steps(of);
+        for (uint32_t i = 0; i < of->steps_count; i++) {
+            if (of->steps[i].place.row != 0 && of->steps[i].count != of->steps[i].saved)
+                write_step(&sm_cover_store.output, of, &of->steps[i], of->steps[i].place.row - 1);
+        }
+        for (uint32_t i = 0; of->table != NULL && i < of->table->count; i++) {
+            if (of->jumps[i].taken[0] + of->jumps[i].taken[1] != of->jumps[i].saved)
+                sm_cover_put_jump(of, i);
+        }
+    }
+}
+
+/* ---- contexts ---- */
+
+/* The numbers of contexts that were current lately, so that one that comes back (a test's setup, its body, its
+ * teardown; a coroutine that is resumed) is the same one. One that is not found any more gets another row of its name.
+ */
+static struct {
+    uint64_t hash;
+    uint32_t number; /* from 1; 0: free */
+} recent[RECENT_CONTEXTS];
+
+static uint64_t hash_name(const char *name) { /* FNV-1a, stirred */
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (; *name != '\0'; name++)
+        hash = (hash ^ (unsigned char)*name) * 0x100000001b3u;
+    return (hash ^ hash >> 29) * 0x9E3779B97F4A7C15u;
+}
+
+void sm_cover_forget_contexts(void) {
+    memset(recent, 0, sizeof recent);
+    sm_cover_store.context = 0;
+    for (int kind = 0; kind < SM_COVER_KINDS; kind++) {
+        sm_cover_hits *hits = &sm_cover_store.hits[kind];
+        sm_free(hits->bits);
+        sm_free(hits->blocks);
+        memset(hits, 0, sizeof *hits);
+    }
+}
+
+static bool number_context(void) {
+    sm_cover_store_state *store = &sm_cover_store;
+    uint64_t hash = hash_name(store->context_name);
+    uint32_t place = (uint32_t)(hash >> 40) % RECENT_CONTEXTS;
+    if (recent[place].number == 0 || recent[place].hash != hash) {
+        int64_t row[SM_MAX_COLUMNS] = {0};
+        row[SM_CONTEXTS_ID] = store->context_rows;
+        row[SM_CONTEXTS_NAME] =
+            (int64_t)sm_writer_string(store->output.writer, store->context_name, strlen(store->context_name));
+        if (row[SM_CONTEXTS_NAME] == 0 || !put(store->output.writer, SM_CONTEXTS, row))
+            return false;
+        recent[place].hash = hash;
+        recent[place].number = ++store->context_rows;
+    }
+    store->context = recent[place].number;
+    return true;
+}
+
+static bool grow_hits(sm_cover_hits *hits, uint32_t block) {
+    uint32_t size = block + block / 2 + 64;
+    uint64_t *bits = sm_realloc(hits->bits, size * sizeof *bits);
+    if (bits != NULL)
+        hits->bits = bits;
+    uint32_t *blocks = bits != NULL ? sm_realloc(hits->blocks, size * sizeof *blocks) : NULL;
+    if (blocks == NULL)
+        return false;
+    hits->blocks = blocks;
+    memset(bits + hits->size, 0, (size - hits->size) * sizeof *bits);
+    hits->size = size;
+    return true;
+}
+
+void sm_cover_note(int kind, uint32_t row) {
+    sm_cover_hits *hits = &sm_cover_store.hits[kind];
+    uint32_t block = (row - 1) / 64;
+    if (sm_cover_store.context_name == NULL)
+        return;
+    if ((sm_cover_store.context == 0 && !number_context()) || (block >= hits->size && !grow_hits(hits, block))) {
+        sm_cover.lost_memory++;
+        return;
+    }
+    if (hits->bits[block] == 0)
+        hits->blocks[hits->count++] = block;
+    hits->bits[block] |= (uint64_t)1 << (row - 1) % 64;
+    sm_cover_changed();
+}
+
+void sm_cover_end_context(void) {
+    sm_cover_store_state *store = &sm_cover_store;
+    for (int kind = 0; kind < SM_COVER_KINDS; kind++) {
+        sm_cover_hits *hits = &store->hits[kind];
+        for (uint32_t i = 0; i < hits->count; i++) {
+            int64_t row[SM_MAX_COLUMNS] = {0};
+            row[SM_CONTEXT_HITS_ID] = store->hit_rows;
+            row[SM_CONTEXT_HITS_CONTEXT] = store->context - 1;
+            row[SM_CONTEXT_HITS_KIND] = kind;
+            row[SM_CONTEXT_HITS_BASE] = (int64_t)hits->blocks[i] * 64;
+            memcpy(&row[SM_CONTEXT_HITS_BITS], &hits->bits[hits->blocks[i]], sizeof(uint64_t));
+            store->hit_rows += put(store->output.writer, SM_CONTEXT_HITS, row);
+            hits->bits[hits->blocks[i]] = 0;
+        }
+        hits->count = 0;
+    }
+}
+
+/* ---- a whole recording once more ---- */
+
+/* Into an output of its own, under the numbers that the rows have. */
+void sm_cover_write_all(sm_output *output) {
+    for (sm_cover_function *of = sm_cover_store.functions; of != NULL; of = of->next) {
+        for (uint32_t i = 0; i < of->size; i++) {
+            if (of->lines[i].row != 0)
+                write_line(output, of, i, of->lines[i].row - 1);
+        }
+        for (uint32_t i = 0; i < of->steps_count; i++) {
+            if (of->steps[i].place.row != 0)
+                write_step(output, of, &of->steps[i], of->steps[i].place.row - 1);
+        }
+        for (uint32_t i = 0; of->table != NULL && i < of->table->count; i++) {
+            if (of->jumps[i].row != 0)
+                write_jump(output, of, i, of->jumps[i].row - 1);
+        }
+    }
+}

@@ -1,0 +1,146 @@
+/* Instructions, counted. A table has a counter for each unit of its function's code; INSTRUCTION events add to it. What
+ * an instruction is called is found at the end, with the interpreter's own disassembler (dis), which knows what its
+ * arguments mean in this version. For that the code object is held until then. dis is Python code: it runs when the
+ * events are off, or with the thread told to report none, never on the way of an event; so what a killed process leaves
+ * behind has counts and lines, and no texts. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "recorder/lines/store.h"
+
+void sm_lines_add_instructions(sm_line_table *table, PyCodeObject *code) {
+    uint32_t count = (uint32_t)Py_SIZE(code);
+    sm_line_instructions *made = sm_calloc(1, sizeof *made + count * sizeof made->hits[0]);
+    if (made == NULL) {
+        sm_engine.lost_memory++;
+        return;
+    }
+    made->code = (PyCodeObject *)Py_NewRef(code);
+    made->count = count;
+    made->first_id = sm_lines.instructions_count;
+    sm_lines.instructions_count += count;
+    table->instructions = made;
+}
+
+void sm_lines_free_instructions(sm_line_table *table) {
+    sm_line_instructions *made = table->instructions;
+    if (made == NULL)
+        return;
+    table->instructions = NULL;
+    for (uint32_t i = 0; made->texts != NULL && i < made->count; i++)
+        sm_free(made->texts[i]);
+    Py_DECREF(made->code);
+    sm_free(made->texts);
+    sm_free(made);
+}
+
+bool sm_lines_count_instruction(sm_thread *thread, const void *code, uint32_t offset) {
+    const sm_line_entry *top = sm_lines_of(thread)->top;
+    sm_line_table *table = SM_LIKELY(top->code == code) ? top->table : sm_lines_table(code, NULL);
+    if (table == NULL)
+        return !sm_lines_hides(code);
+    if (table->instructions != NULL && offset / 2 < table->instructions->count)
+        table->instructions->hits[offset / 2]++;
+    return true;
+}
+
+/* "LOAD_FAST  x": what dis says of an instruction. A new reference. */
+static PyObject *text_of(PyObject *instruction) {
+    PyObject *name = PyObject_GetAttrString(instruction, "opname");
+    PyObject *argument = name ? PyObject_GetAttrString(instruction, "argrepr") : NULL;
+    PyObject *text = NULL;
+    if (argument != NULL)
+        text = PyObject_IsTrue(argument) > 0 ? PyUnicode_FromFormat("%U %U", name, argument) : Py_NewRef(name);
+    Py_XDECREF(name);
+    Py_XDECREF(argument);
+    return text;
+}
+
+static void tell_one(sm_line_instructions *of, PyObject *instruction) {
+    PyObject *offset = PyObject_GetAttrString(instruction, "offset"), *text = text_of(instruction), *bytes = NULL;
+    long place = offset ? PyLong_AsLong(offset) / 2 : -1;
+    if (text != NULL)
+        bytes = PyUnicode_AsEncodedString(text, "utf-8", "surrogatepass");
+    if (bytes != NULL && place >= 0 && place < (long)of->count && of->texts[place] == NULL) {
+        size_t size = (size_t)PyBytes_GET_SIZE(bytes) + 1;
+        of->texts[place] = sm_malloc(size);
+        if (of->texts[place] != NULL)
+            memcpy(of->texts[place], PyBytes_AS_STRING(bytes), size);
+    }
+    Py_XDECREF(offset);
+    Py_XDECREF(text);
+    Py_XDECREF(bytes);
+    PyErr_Clear();
+}
+
+static void tell(sm_line_instructions *of, PyObject *get_instructions) {
+    of->told = true;
+    of->texts = sm_calloc(of->count, sizeof *of->texts);
+    if (of->texts == NULL) {
+        sm_engine.lost_memory++;
+        return;
+    }
+    PyObject *all = PyObject_CallOneArg(get_instructions, (PyObject *)of->code), *instruction = NULL;
+    PyObject *each = all ? PyObject_GetIter(all) : NULL;
+    while (each != NULL && (instruction = PyIter_Next(each)) != NULL) {
+        tell_one(of, instruction);
+        Py_DECREF(instruction);
+    }
+    Py_XDECREF(each);
+    Py_XDECREF(all);
+    PyErr_Clear();
+}
+
+void sm_lines_disassemble(void) {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *modules = PyImport_GetModuleDict(); /* whoever wants opcodes has imported it */
+    PyObject *dis = modules ? PyDict_GetItemString(modules, "dis") : NULL;
+    PyObject *get_instructions = dis ? PyObject_GetAttrString(dis, "get_instructions") : NULL;
+    for (uint32_t i = 0; get_instructions != NULL && i < sm_lines.tables_size; i++) {
+        sm_line_table *table = sm_lines.tables[i];
+        if (table != NULL && table->instructions != NULL && !table->instructions->told)
+            tell(table->instructions, get_instructions);
+    }
+    Py_XDECREF(get_instructions);
+    PyErr_Clear();
+    PyErr_Restore(type, value, traceback);
+}
+
+static void save_one(sm_output *output, const sm_line_table *table, uint32_t i) {
+    const sm_line_instructions *of = table->instructions;
+    const char *text = of->texts ? of->texts[i] : NULL;
+    uint32_t function = sm_output_function_number(output, table->function);
+    if (function == UINT32_MAX)
+        return;
+    int64_t row[SM_MAX_COLUMNS] = {0};
+    int line = PyCode_Addr2Line(of->code, (int)i * 2);
+    row[SM_INSTRUCTIONS_ID] = (int64_t)of->first_id + i;
+    row[SM_INSTRUCTIONS_FUNCTION] = function;
+    row[SM_INSTRUCTIONS_OFFSET] = (int64_t)i * 2;
+    row[SM_INSTRUCTIONS_LINE] = line > 0 ? line : 0;
+    row[SM_INSTRUCTIONS_TEXT] = text ? (int64_t)sm_writer_string(output->writer, text, strlen(text)) : 0;
+    row[SM_INSTRUCTIONS_HITS] = (int64_t)of->hits[i];
+    sm_writer_row(output->writer, SM_INSTRUCTIONS, row, NULL);
+}
+
+/* Of a function whose texts are there all instructions are saved, those that never ran, too; before that, those that
+ * ran. */
+void sm_lines_save_instructions(sm_output *output) {
+    if (output->whole) {
+        PyThreadState *tstate = PyThreadState_Get();
+        PyThreadState_EnterTracing(tstate); /* no event reaches any tool meanwhile */
+        sm_lines_disassemble();
+        PyThreadState_LeaveTracing(tstate);
+    }
+    for (uint32_t t = 0; t < sm_lines.tables_size; t++) {
+        const sm_line_table *table = sm_lines.tables[t];
+        if (table == NULL || table->instructions == NULL)
+            continue;
+        const sm_line_instructions *of = table->instructions;
+        for (uint32_t i = 0; i < of->count; i++) {
+            if (of->texts != NULL ? of->texts[i] != NULL : of->hits[i] > 0)
+                save_one(output, table, i);
+        }
+    }
+}

@@ -1,0 +1,431 @@
+/* The linetimes' slow paths: a frame never met, a stack that does not fit, the clock. linetimes.h tells the story. */
+#include "recorder/lines/linetimes.h"
+
+#include <assert.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "compat/frame.h"
+#include "recorder/lines/store.h"
+
+/* ---- the clock ---- */
+
+/* How often its segments are timed from now on. */
+static void learnt(sm_line *line) {
+    line->step = sm_past_step(&line->times.past, SM_LINES_FIRST);
+    if (line->step != SM_SEGMENT_ALWAYS)
+        sm_ticker_want();
+}
+
+/* Is an entry further out at this line, too? */
+static bool is_further_out(const sm_lines_thread *state, const sm_line_entry *entry, const sm_line *line) {
+    for (uint32_t i = entry->same; SM_UNLIKELY(i > 0); i = state->stack[i].same) {
+        if (state->stack[i].line == line)
+            return true;
+    }
+    return false;
+}
+
+/* What a segment of the topmost entry's line stands for is time in all that is below. */
+static void add_worth(sm_lines_thread *state, sm_line *line, double worth, double variance) {
+    sm_line_entry *top = state->top;
+    if (top->line != line || line == sm_lines.elsewhere)
+        return;
+    top->total += worth;
+    top->total_var += variance;
+    if (is_further_out(state, top, line)) {
+        line->times.inner -= worth;
+        line->times.inner_var -= variance;
+    }
+}
+
+void sm_lines_give_total(sm_lines_thread *state, sm_line_entry *left) {
+    sm_line_entry *below = left - 1;
+    sm_line *line = below->line;
+    if (line != sm_lines.elsewhere && !is_further_out(state, below, line)) {
+        line->times.inner += left->total;
+        line->times.inner_var += left->total_var;
+    }
+    below->total += left->total;
+    below->total_var += left->total_var;
+    left->total = left->total_var = 0.0;
+}
+
+static void add_sample(sm_line_times *times, const sm_segment *ended) {
+    double most = sm_sample_var(ended);
+    times->sampled_most = most > times->sampled_most ? most : times->sampled_most;
+    if (ended->weight != SM_SAMPLE_PERIOD) {
+        sm_young_add(&times->young, ended);
+        return;
+    }
+    times->sampled++;
+    times->sampled_ticks += ended->ticks;
+    times->sampled_sq += (double)ended->ticks * (double)ended->ticks;
+}
+
+/* A segment of a line has ended. cost: ticks of the probes in it. */
+static void account(sm_lines_thread *state, sm_line *line, const sm_segment *ended, double cost) {
+    sm_line_times *times = &line->times;
+    uint64_t ticks = ended->ticks;
+    double worth = (double)ticks - cost;
+    if (ended->kind == SM_SEGMENT_TIMED) {
+        times->timed++;
+        times->timed_ticks += ticks;
+        times->timed_sq += (double)ticks * (double)ticks;
+        add_worth(state, line, worth, 0.0);
+    } else if (ended->kind == SM_SEGMENT_SAMPLED) {
+        add_sample(times, ended);
+        times->ticked += ended->excess > 0;
+        times->ticked_ticks += ended->excess;
+        add_worth(state, line, ended->weight * worth + (double)ended->excess,
+                  ended->weight * (ended->weight - 1.0) * worth * worth);
+    } else {
+        times->ticked++;
+        times->ticked_ticks += ticks;
+        times->ticked_var += ended->var;
+        add_worth(state, line, worth, ended->var);
+    }
+    sm_past_learn(&times->past, ended);
+    learnt(line);
+}
+
+/* Time off the CPU is a line's, and inner time of the lines below. */
+static void note_off(sm_lines_thread *state, sm_line *line, const sm_segment *ended) {
+    double off = (double)ended->off->all, square = ended->guessed ? off * off : 0.0;
+    sm_off_add(&line->times.off, ended->off);
+    line->times.off_sq += square;
+    sm_past_waited(&line->times.past, ended->off);
+    learnt(line);
+    add_worth(state, line, off, square);
+}
+
+void sm_lines_clock(sm_thread *thread, sm_line *to, sm_beginning how, uint64_t now) {
+    assert(thread == sm_this_thread && thread->session == sm_engine.session && to != NULL);
+    sm_lines_thread *state = sm_lines_of(thread);
+    sm_segment ended = sm_segments_end(thread, &state->segments, to->step, now);
+    if (ended.kind != SM_SEGMENT_UNTIMED)
+        account(state, ended.owner != NULL ? ended.owner : state->top->line, &ended,
+                ended.owner != NULL ? state->open_cost : 0.0);
+    if (SM_UNLIKELY(ended.off != NULL))
+        note_off(state, ended.owner != NULL ? ended.owner : state->top->line, &ended);
+    if (sm_segments_begin(thread, &state->segments, &ended, to, to->step))
+        state->open_cost = sm_lines.cost[how];
+}
+
+static void poke(sm_thread *thread) {
+    sm_segments_poke(&sm_lines_of(thread)->segments);
+}
+
+static void hold(sm_thread *thread) {
+    sm_segments_hold(thread, &sm_lines_of(thread)->segments);
+}
+
+static void go_on(sm_thread *thread) {
+    sm_segments_go_on(&sm_lines_of(thread)->segments);
+}
+
+/* Ends the open segment without an event, while the thread is held: its stack is about to be another one. */
+static void close_segment(sm_thread *thread) {
+    sm_lines_thread *state = sm_lines_of(thread);
+    if (state->segments.open == NULL || state->segments.pauses == 0)
+        return;
+    sm_segment ended = sm_segments_close(thread, &state->segments);
+    if (ended.kind != SM_SEGMENT_UNTIMED)
+        account(state, ended.owner, &ended, state->open_cost);
+    if (ended.off != NULL)
+        note_off(state, ended.owner, &ended);
+}
+
+void sm_lines_tell_pending(sm_lines_thread *state) {
+    for (sm_line_entry *entry = state->top; entry > state->stack; entry--)
+        sm_lines_give_total(state, entry);
+    if (state->stack != NULL)
+        state->stack->total = state->stack->total_var = 0.0;
+}
+
+/* ---- frames ---- */
+
+#define MOST_STEPS 1000 /* frames between two that are known; more are taken for granted */
+
+/* Was this frame called from the topmost one that is known, directly or through others? */
+static bool is_called_from_top(const sm_lines_thread *state, const void *frame) {
+    const void *known = state->top->frame;
+    if (known == NULL)
+        return true;
+    for (int i = 0; i < MOST_STEPS; i++) {
+        frame = sm_frame_below(frame);
+        if (frame == known)
+            return true;
+        if (frame == NULL)
+            return false;
+    }
+    return true;
+}
+
+static sm_line_entry *find(const sm_lines_thread *state, const void *frame, const void *code) {
+    for (sm_line_entry *entry = state->top; entry > state->stack; entry--) {
+        if (entry->frame == frame)
+            return entry->code == code ? entry : NULL;
+    }
+    return NULL;
+}
+
+/* Takes off what lies above: it was left without an event. */
+static void pop_to(sm_lines_thread *state, const sm_line_entry *entry) {
+    if (state->top > entry)
+        sm_engine.repaired++;
+    while (state->top > entry)
+        sm_lines_pop(state);
+}
+
+/* Makes the topmost entry the frame's, or its caller's. False: the event is none of this frame's (code-like objects of
+ * Cython have no frames). */
+static bool find_caller(sm_thread *thread, const void *frame, const void *code) {
+    sm_lines_thread *state = sm_lines_of(thread);
+    if (SM_LIKELY(state->top->frame != frame) && SM_LIKELY(is_called_from_top(state, frame)))
+        return true;
+    if (!sm_frame_runs(frame, code))
+        return false;
+    sm_line_entry *entry = find(state, frame, code);
+    if (entry != NULL)
+        pop_to(state, entry);
+    else
+        sm_engine_repair(thread, true);
+    return true;
+}
+
+bool sm_lines_enter(sm_thread *thread, const void *code, const void *frame, int number) {
+    assert(thread == sm_this_thread && code != NULL && frame != NULL);
+    sm_lines_thread *state = sm_lines_of(thread);
+    sm_line_table *table = sm_lines_known(code);
+    if (SM_UNLIKELY(table == NULL)) {
+        table = sm_lines_table(code, PyEval_GetGlobals());
+        if (table == NULL)
+            return !sm_lines_hides(code);
+    }
+    if (!find_caller(thread, frame, code))
+        return true;
+    sm_line *to = sm_lines_at(table, number);
+    if (to == NULL)
+        return true;
+    to->hits++;
+    sm_lines_step(thread, to, SM_BY_LINE);
+    if (state->top->frame == frame && state->top->code == code)
+        state->top->line = to;
+    else
+        (void)sm_lines_push(state, frame, code, table, to);
+    return true;
+}
+
+bool sm_lines_elsewhere(sm_thread *thread, const void *code, int number) {
+    assert(thread == sm_this_thread && code != NULL);
+    sm_lines_thread *state = sm_lines_of(thread);
+    (void)code;
+    if (state->top->table == &sm_lines_nobodys)
+        return true;
+    sm_line *to = sm_lines_at(state->top->table, number);
+    if (to == NULL)
+        return true;
+    to->hits++;
+    sm_lines_step(thread, to, SM_BY_LINE);
+    state->top->line = to;
+    return true;
+}
+
+bool sm_lines_leave_slow(sm_thread *thread, const void *code, const void *frame, sm_leaving how) {
+    assert(thread == sm_this_thread && code != NULL && frame != NULL);
+    sm_lines_thread *state = sm_lines_of(thread);
+    if (sm_lines_known(code) == NULL)
+        return !sm_lines_hides(code);
+    sm_line_entry *entry = find(state, frame, code);
+    if (entry == NULL)
+        return true; /* no line of it was told */
+    pop_to(state, entry);
+    return sm_lines_leave(thread, code, frame, how);
+}
+
+/* ---- suspended coroutines ---- */
+
+void sm_lines_suspended(sm_thread *thread, const void *frame, sm_line *line) {
+    if (!sm_awaits_begin(&sm_lines_of(thread)->awaits, frame, line, sm_clock_read(&sm_engine.clock)))
+        sm_engine.lost_memory++;
+}
+
+static void awaited(sm_lines_thread *state, const void *frame, sm_line *line) {
+    uint64_t since = sm_awaits_end(&state->awaits, frame, line);
+    if (since == 0)
+        return;
+    line->times.awaits++;
+    line->times.await_ticks += sm_clock_read(&sm_engine.clock) - since;
+}
+
+bool sm_lines_resume(sm_thread *thread, const void *code, const void *frame, int offset) {
+    assert(thread == sm_this_thread && code != NULL && frame != NULL);
+    sm_lines_thread *state = sm_lines_of(thread);
+    sm_line_table *table = sm_lines_table(code, NULL);
+    if (table == NULL)
+        return !sm_lines_hides(code);
+    if (!find_caller(thread, frame, code))
+        return true;
+    sm_line *to = sm_lines_place(table, code, offset);
+    if (to == NULL)
+        return true;
+    to->more++;
+    if (table->awaits)
+        awaited(state, frame, to);
+    sm_lines_step(thread, to, SM_BY_COMING_BACK);
+    if (state->top->frame == frame && state->top->code == code)
+        state->top->line = to;
+    else
+        (void)sm_lines_push(state, frame, code, table, to);
+    return true;
+}
+
+/* ---- the recorder's interface ---- */
+
+static void start(const sm_settings *settings) {
+    (void)settings;
+    double cost[2] = {sm_engine.python.inside, sm_engine.resume.inside};
+    sm_lines_free();
+    sm_lines.gaps = sm_segments_seed();
+    memcpy(sm_lines.cost, cost, sizeof cost);
+    if (getcwd(sm_lines.folder, sizeof sm_lines.folder) == NULL)
+        sm_lines.folder[0] = '\0';
+}
+
+/* The line of what is no line of the program that is recorded: time outside of it all. */
+static bool make_elsewhere(void) {
+    sm_function *name = sm_lines.elsewhere ? NULL : sm_function_synthetic("<elsewhere>");
+    if (name == NULL)
+        return sm_lines.elsewhere != NULL;
+    sm_lines_nobodys.function = name;
+    sm_lines.elsewhere = sm_line_new(&sm_lines_nobodys, 0);
+    return sm_lines.elsewhere != NULL;
+}
+
+static bool thread_start(sm_thread *thread) {
+    sm_lines_thread *state = sm_lines_of(thread);
+    sm_lines_free_thread(state);
+    if (!make_elsewhere() || !sm_lines_push(state, NULL, NULL, &sm_lines_nobodys, sm_lines.elsewhere))
+        return false;
+    sm_segments_start(thread, &state->segments, sm_lines.gaps += SM_SEED_STEP);
+    return true;
+}
+
+static void thread_end(sm_thread *thread) {
+    sm_lines_thread *state = sm_lines_of(thread);
+    hold(thread);
+    if (state->segments.open_step != SM_SEGMENT_ALWAYS)
+        state->segments.open = NULL;
+    close_segment(thread);
+    sm_lines_tell_pending(state);
+    while (state->top > state->stack)
+        sm_lines_pop(state);
+    sm_lines_free_thread(state); /* nothing of its own is kept: lines are all threads' */
+}
+
+/* The frames that are known, from the outermost: how many of them are on the stack in this order already? */
+static size_t common(const sm_lines_thread *state, const sm_walked_frame *frames, size_t count) {
+    size_t same = 0, known = (size_t)(state->top - state->stack);
+    for (size_t i = 0; i < count && same < known; i++) {
+        if (sm_lines_known(frames[i].code) == NULL)
+            continue;
+        const sm_line_entry *entry = &state->stack[same + 1];
+        if (entry->frame != frames[i].frame || entry->code != frames[i].code)
+            break;
+        same++;
+    }
+    return same;
+}
+
+static bool settle(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count) {
+    sm_lines_thread *state = sm_lines_of(thread);
+    size_t keep = common(state, frames, count), place = 0;
+    bool same = state->top == state->stack + keep;
+    if (!same)
+        close_segment(thread);
+    while (state->top > state->stack + keep)
+        sm_lines_pop(state);
+    for (size_t i = 0; i < count; i++) {
+        sm_line_table *table = sm_lines_table(frames[i].code, frames[i].globals);
+        if (table == NULL || place++ < keep)
+            continue;
+        if (same)
+            close_segment(thread);
+        same = false;
+        if (i < below)
+            table = &sm_lines_nobodys;
+        sm_line *line = i < below ? sm_lines.elsewhere : sm_lines_place(table, frames[i].code, frames[i].offset);
+        if (line != NULL)
+            (void)sm_lines_push(state, frames[i].frame, frames[i].code, table, line);
+    }
+    return same;
+}
+
+static void code_died(sm_code_entry *entry) {
+    (void)entry; /* no table has the address of one; entries' codes are held by their frames */
+}
+
+static void stop(void) {
+    sm_lines.stopped = true;
+    if (sm_engine.settings.opcodes)
+        sm_lines_disassemble();
+}
+
+static void timed(const sm_function *function, double sums[3]) {
+    sums[0] = sums[1] = sums[2] = 0.0;
+    for (sm_line_block *block = sm_lines.blocks; block != NULL; block = block->next) {
+        for (uint32_t i = 0; i < block->used; i++) {
+            const sm_line *line = &block->lines[i];
+            if (line->table->function != function)
+                continue;
+            sums[0] += (double)line->times.timed_ticks;
+            sums[1] += (double)line->times.sampled_ticks + line->times.young.ticks / SM_SAMPLE_PERIOD;
+            sums[2] += (double)line->times.sampled + line->times.young.weight / SM_SAMPLE_PERIOD;
+        }
+    }
+}
+
+static bool check_thread(const sm_lines_thread *state) {
+    for (sm_line_entry *entry = state->top; entry > state->stack; entry--) {
+        uint32_t id = entry->table->id, index = (uint32_t)(entry - state->stack);
+        if (entry->line == NULL || entry->line->table != entry->table || entry->frame == NULL)
+            return false;
+        if (id != 0 && (entry->same >= index || (entry->same > 0 && state->stack[entry->same].table != entry->table)))
+            return false;
+        if (id != 0 && state->innermost[id] < index)
+            return false;
+    }
+    return state->stack->line == sm_lines.elsewhere &&
+           (state->segments.open != NULL) == (state->segments.countdown <= 0);
+}
+
+static bool check(void) {
+    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
+        if (thread->session == sm_engine.session && !thread->ended && !check_thread(sm_lines_of(thread)))
+            return false;
+    }
+    return true;
+}
+
+_Static_assert(sizeof(sm_lines_thread) <= SM_RECORDER_ROOM, "raise SM_RECORDER_ROOM");
+
+const sm_recorder sm_linetimes = {
+    .name = "linetimes",
+    .start = start,
+    .thread_start = thread_start,
+    .thread_end = thread_end,
+    .thread_again = thread_start,
+    .settle = settle,
+    .code_died = code_died,
+    .poke = poke,
+    .pause = hold,
+    .go_on = go_on,
+    .save = sm_linetimes_save,
+    .stop = stop,
+    .forget = sm_lines_free,
+    .calibrate = sm_linetimes_calibrate,
+    .timed = timed,
+    .check = check,
+};

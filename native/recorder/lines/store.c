@@ -1,0 +1,258 @@
+/* Tables and lines. A function's lines lie between the smallest and the largest number in its line table, which is
+ * walked once. It is not trusted: a range that is far larger than the code could fill is cut, and lines outside are
+ * kept in a list. Only lines that are hit take memory: a table is an array of pointers, the lines come from blocks. */
+#include "recorder/lines/store.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "code/linewalk.h"
+
+#define MOST_OUTSIDE 1000 /* lines of a function that are out of its range */
+
+sm_lines_state sm_lines;
+sm_line_table sm_lines_nobodys;
+
+/* ---- the range of lines ---- */
+
+static void find_range(PyCodeObject *code, int64_t *first, int64_t *last) {
+    sm_line_walk walk = sm_line_walk_of(code);
+    *first = *last = code->co_firstlineno;
+    while (sm_line_next(&walk)) {
+        if (!walk.has_line)
+            continue;
+        *first = walk.line < *first ? walk.line : *first;
+        *last = walk.line > *last ? walk.line : *last;
+    }
+}
+
+/* ---- tables ---- */
+
+static bool grow_tables(uint32_t id) {
+    if (id < sm_lines.tables_size)
+        return true;
+    uint32_t size = sm_functions_count() + 1024;
+    sm_line_table **grown = sm_realloc(sm_lines.tables, size * sizeof *grown);
+    if (grown == NULL)
+        return false;
+    memset(grown + sm_lines.tables_size, 0, (size - sm_lines.tables_size) * sizeof *grown);
+    sm_lines.tables = grown;
+    sm_lines.tables_size = size;
+    return true;
+}
+
+static sm_line_table *new_table(sm_function *function, PyCodeObject *code) {
+    int64_t first, last;
+    find_range(code, &first, &last);
+    int64_t most = (int64_t)Py_SIZE(code) * 8 + 1024;
+    if (first < 0 || first > INT32_MAX)
+        first = 0;
+    int64_t count = last - first + 1;
+    if (count < 1 || count > most)
+        count = count < 1 ? 1 : most;
+    sm_line_table *table = sm_calloc(1, sizeof *table + (size_t)count * sizeof table->lines[0]);
+    if (table == NULL)
+        return NULL;
+    table->function = function;
+    table->id = ++sm_lines.tables_count;
+    table->first = (int32_t)first;
+    table->count = (uint32_t)count;
+    table->awaits = (function->flags & (SM_FUNCTION_COROUTINE | SM_FUNCTION_ASYNC_GENERATOR)) != 0;
+    if (sm_engine.settings.opcodes)
+        sm_lines_add_instructions(table, code);
+    return table;
+}
+
+sm_line_table *sm_lines_known(const void *code) {
+    const sm_code_entry *entry = sm_code_entry_of_any(code);
+    const sm_function *function = entry != NULL ? entry->function : NULL;
+    return function != NULL && function->id < sm_lines.tables_size ? sm_lines.tables[function->id] : NULL;
+}
+
+sm_line_table *sm_lines_table(const void *code, PyObject *globals) {
+    sm_line_table *known = sm_lines_known(code);
+    if (SM_LIKELY(known != NULL))
+        return known;
+    PyObject *object = (PyObject *)(uintptr_t)code;
+    if (!PyCode_Check(object))
+        return NULL;
+    sm_function *function = sm_function_of_code((PyCodeObject *)object, globals);
+    if (function != NULL && function->left_out)
+        return NULL;
+    sm_line_table *table = NULL;
+    if (function != NULL && grow_tables(function->id)) {
+        table = sm_lines.tables[function->id];
+        if (table == NULL)
+            table = sm_lines.tables[function->id] = new_table(function, (PyCodeObject *)object);
+    }
+    if (table == NULL)
+        sm_engine.lost_memory++;
+    return table;
+}
+
+bool sm_lines_hides(const void *code) {
+    PyObject *object = (PyObject *)(uintptr_t)code;
+    if (!PyCode_Check(object))
+        return true; /* Cython and others may report code-like objects of their own */
+    const sm_function *function = sm_function_of_code((PyCodeObject *)object, PyEval_GetGlobals());
+    return function != NULL && function->left_out;
+}
+
+bool sm_lines_wants(PyObject *code, PyObject *globals) {
+    if (!PyCode_Check(code))
+        return false;
+    const sm_function *function = sm_function_of_code((PyCodeObject *)code, globals);
+    return function != NULL && !function->left_out;
+}
+
+/* ---- lines ---- */
+
+sm_line *sm_line_new(sm_line_table *table, int number) {
+    sm_line_block *block = sm_lines.blocks;
+    if (block == NULL || block->used == SM_LINES_BLOCK) {
+        size_t size = sizeof *block + SM_LINES_BLOCK * sizeof block->lines[0];
+        block = sm_aligned(64, size);
+        if (block == NULL)
+            return NULL;
+        memset(block, 0, size);
+        block->next = sm_lines.blocks;
+        sm_lines.blocks = block;
+    }
+    sm_line *line = &block->lines[block->used++];
+    line->table = table;
+    line->number = number;
+    line->step = SM_SEGMENT_ALWAYS;
+    line->id = sm_lines.lines_count++;
+    return line;
+}
+
+static sm_line *outside(sm_line_table *table, int number) {
+    uint32_t count = 0;
+    sm_line **link = &table->outside;
+    for (; *link != NULL; link = &(*link)->next_elsewhere, count++) {
+        if ((*link)->number == number || count == MOST_OUTSIDE) {
+            sm_lines.outside += count == MOST_OUTSIDE;
+            return *link;
+        }
+    }
+    return *link = sm_line_new(table, number);
+}
+
+sm_line *sm_lines_at(sm_line_table *table, int number) {
+    assert(table != NULL);
+    uint32_t index = (uint32_t)number - (uint32_t)table->first;
+    sm_line *line;
+    if (table == &sm_lines_nobodys)
+        return sm_lines.elsewhere;
+    if (index >= table->count)
+        line = outside(table, number);
+    else if (table->lines[index] != NULL)
+        line = table->lines[index];
+    else
+        line = table->lines[index] = sm_line_new(table, number);
+    if (line == NULL)
+        sm_engine.lost_memory++;
+    return line;
+}
+
+sm_line *sm_lines_place(sm_line_table *table, const void *code, int offset) {
+    for (uint32_t i = 0; i < table->places_count; i++) {
+        if (table->places[i].offset == offset)
+            return table->places[i].line;
+    }
+    int number = offset < 0 ? -1 : PyCode_Addr2Line((PyCodeObject *)(uintptr_t)code, offset);
+    if (number < 0) /* it has no line: the first one's is as good as any */
+        number = ((const PyCodeObject *)code)->co_firstlineno;
+    sm_line *line = sm_lines_at(table, number);
+    if (line == NULL || table->places_count == 64) /* the rest is looked up each time */
+        return line;
+    if (table->places_count == table->places_size) {
+        uint32_t size = table->places_size ? table->places_size * 2 : 4;
+        sm_line_place *grown = sm_realloc(table->places, size * sizeof *grown);
+        if (grown == NULL)
+            return line;
+        table->places = grown;
+        table->places_size = size;
+    }
+    table->places[table->places_count++] = (sm_line_place){offset, line};
+    return line;
+}
+
+/* ---- a thread's stack ---- */
+
+static bool grow_stack(sm_lines_thread *state) {
+    size_t used = state->top ? (size_t)(state->top - state->stack) + 1 : 0, size = (size_t)(state->end - state->stack);
+    if (used < size)
+        return true;
+    size = size ? size * 2 : 64;
+    sm_line_entry *grown = sm_realloc(state->stack, size * sizeof *grown);
+    if (grown == NULL)
+        return false;
+    state->stack = grown;
+    state->top = used ? grown + used - 1 : NULL;
+    state->end = grown + size;
+    return true;
+}
+
+static bool grow_innermost(sm_lines_thread *state, uint32_t id) {
+    if (id < state->innermost_size)
+        return true;
+    uint32_t size = sm_lines.tables_count + 256;
+    uint32_t *grown = sm_realloc(state->innermost, size * sizeof *grown);
+    if (grown == NULL)
+        return false;
+    memset(grown + state->innermost_size, 0, (size - state->innermost_size) * sizeof *grown);
+    state->innermost = grown;
+    state->innermost_size = size;
+    return true;
+}
+
+bool sm_lines_push(sm_lines_thread *state, const void *frame, const void *code, sm_line_table *table, sm_line *line) {
+    assert(table != NULL && line != NULL);
+    if (!grow_innermost(state, table->id) || !grow_stack(state)) {
+        sm_engine.lost_memory++;
+        return false;
+    }
+    sm_line_entry *entry = state->top = state->top ? state->top + 1 : state->stack;
+    uint32_t same = table->id ? state->innermost[table->id] : 0;
+    *entry = (sm_line_entry){.frame = frame, .code = code, .table = table, .line = line, .same = same};
+    state->innermost[table->id] = table->id ? (uint32_t)(entry - state->stack) : 0;
+    return true;
+}
+
+void sm_lines_pop(sm_lines_thread *state) {
+    assert(state->top != NULL && state->top > state->stack);
+    sm_line_entry *top = state->top;
+    if (top->total != 0.0)
+        sm_lines_give_total(state, top);
+    state->innermost[top->table->id] = top->same;
+    state->top--;
+}
+
+void sm_lines_free_thread(sm_lines_thread *state) {
+    sm_free(state->stack);
+    sm_free(state->innermost);
+    sm_awaits_free(&state->awaits);
+    memset(state, 0, sizeof *state);
+}
+
+void sm_lines_free(void) {
+    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
+        sm_lines_free_thread(sm_lines_of(thread));
+    }
+    for (uint32_t i = 0; i < sm_lines.tables_size; i++) {
+        sm_line_table *table = sm_lines.tables[i];
+        if (table == NULL)
+            continue;
+        sm_lines_free_instructions(table);
+        sm_free(table->places);
+        sm_free(table);
+    }
+    for (sm_line_block *block = sm_lines.blocks, *next; block != NULL; block = next) {
+        next = block->next;
+        free(block);
+    }
+    sm_free(sm_lines.tables);
+    memset(&sm_lines, 0, sizeof sm_lines);
+}

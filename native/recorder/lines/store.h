@@ -1,0 +1,69 @@
+/* The linetimes recorder's memory: tables, lines. Shared by the files of this folder only. */
+#ifndef SM_RECORDER_LINES_STORE_H
+#define SM_RECORDER_LINES_STORE_H
+
+#include "recorder/lines/linetimes.h"
+
+typedef struct sm_line_place { /* an instruction at which frames were found */
+    int32_t offset;
+    sm_line *line;
+} sm_line_place;
+
+typedef struct sm_line_instructions {
+    PyCodeObject *code; /* held: what the texts are made from */
+    uint32_t count;     /* in units of two bytes */
+    uint32_t first_id;  /* in the recording, of its first unit */
+    bool told;          /* texts have been asked for */
+    char **texts;       /* owned, each; NULL: an inline cache */
+    uint64_t hits[];
+} sm_line_instructions;
+
+typedef struct sm_line_block {
+    struct sm_line_block *next;
+    uint32_t used;
+    _Alignas(64) sm_line lines[];
+} sm_line_block;
+
+typedef struct {
+    sm_line_table **tables; /* by sm_function.id */
+    uint32_t tables_size, tables_count;
+    uint32_t lines_count; /* the next id */
+    uint32_t instructions_count;
+    sm_line_block *blocks;
+    sm_line *elsewhere; /* of the time that belongs to nobody's line */
+    bool stopped;       /* what is saved now is the last */
+    char folder[4096];  /* that relative file names are relative to; "": unknown */
+    uint64_t gaps;      /* seeds of the threads' random gaps */
+    uint64_t outside;   /* hits of lines that a lying line table had no room for */
+    double cost[2];     /* ticks of the probes in a segment, by sm_beginning */
+} sm_lines_state;
+
+extern sm_lines_state sm_lines;
+extern sm_line_table sm_lines_nobodys; /* of frames that are no part of the recording */
+
+#define SM_LINES_BLOCK 256 /* lines that are allocated together */
+
+/* A code object's table. NULL: it is left out, or no code object, or there is no memory (counted). */
+sm_line_table *sm_lines_table(const void *code, PyObject *globals);
+/* The same, none made. */
+sm_line_table *sm_lines_known(const void *code);
+bool sm_lines_hides(const void *code);                                       /* left out, and not for want of memory */
+sm_line *sm_line_new(sm_line_table *table, int number);                      /* NULL: no memory */
+sm_line *sm_lines_at(sm_line_table *table, int number);                      /* NULL: no memory (counted) */
+sm_line *sm_lines_place(sm_line_table *table, const void *code, int offset); /* NULL as above */
+bool sm_lines_push(sm_lines_thread *state, const void *frame, const void *code, sm_line_table *table, sm_line *line);
+void sm_lines_pop(sm_lines_thread *state);
+void sm_lines_free_thread(sm_lines_thread *state); /* what it owns: zero again */
+void sm_lines_free(void);
+
+void sm_linetimes_save(sm_output *output);
+int sm_linetimes_calibrate(void);
+void sm_lines_tell_pending(sm_lines_thread *state); /* totals of frames that still run, to where they belong */
+
+/* instructions.c */
+void sm_lines_add_instructions(sm_line_table *table, PyCodeObject *code);
+void sm_lines_disassemble(void); /* runs Python code, unseen */
+void sm_lines_free_instructions(sm_line_table *table);
+void sm_lines_save_instructions(sm_output *output);
+
+#endif

@@ -1,0 +1,97 @@
+#include "recorder/objects/notes.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+sm_life_notes_state sm_life_notes;
+
+static char *copy_of(const char *text) {
+    size_t size = strlen(text) + 1;
+    char *copy = sm_malloc(size);
+    return copy != NULL ? memcpy(copy, text, size) : NULL;
+}
+
+/* Room for one more in an array that doubles; NULL: out of memory, the old one stands. */
+static void *grown(void *array, uint32_t count, uint32_t *size, size_t each) {
+    if (count < *size)
+        return array;
+    uint32_t more = *size != 0 ? *size * 2 : 16;
+    void *bigger = sm_realloc(array, more * each);
+    if (bigger != NULL)
+        *size = more;
+    return bigger;
+}
+
+bool sm_life_add_mark(const char *name) {
+    sm_life_notes_state *notes = &sm_life_notes;
+    sm_life_mark *marks = grown(notes->marks, notes->marks_count, &notes->marks_size, sizeof *marks);
+    if (marks == NULL)
+        return false;
+    notes->marks = marks;
+    char *copy = copy_of(name);
+    if (copy == NULL)
+        return false;
+    marks[notes->marks_count++] = (sm_life_mark){copy, sm_clock_read(&sm_engine.clock), sm_life.births};
+    return true;
+}
+
+bool sm_life_add_holder(const sm_life_holder *holder) {
+    sm_life_notes_state *notes = &sm_life_notes;
+    sm_life_holder *holders = grown(notes->holders, notes->holders_count, &notes->holders_size, sizeof *holders);
+    if (holders == NULL)
+        return false;
+    notes->holders = holders;
+    sm_life_holder *row = &holders[notes->holders_count];
+    *row = *holder;
+    row->holder = copy_of(holder->holder);
+    row->by = copy_of(holder->by);
+    if (row->holder == NULL || row->by == NULL) {
+        sm_free(row->holder);
+        sm_free(row->by);
+        return false;
+    }
+    notes->holders_count++;
+    return true;
+}
+
+static void free_holder(sm_life_holder *holder) {
+    sm_free(holder->holder);
+    sm_free(holder->by);
+}
+
+void sm_life_cut_holders(uint32_t count) {
+    while (sm_life_notes.holders_count > count)
+        free_holder(&sm_life_notes.holders[--sm_life_notes.holders_count]);
+}
+
+/* A parent is a holder of the same object, so those that stay keep theirs, under new numbers. */
+bool sm_life_drop_holders(uint32_t object) {
+    sm_life_notes_state *notes = &sm_life_notes;
+    uint32_t *moved = sm_malloc(notes->holders_count * sizeof *moved), left = 0;
+    if (moved == NULL)
+        return false;
+    for (uint32_t i = 0; i < notes->holders_count; i++) {
+        moved[i] = left;
+        if (notes->holders[i].object == object)
+            free_holder(&notes->holders[i]);
+        else
+            notes->holders[left++] = notes->holders[i];
+    }
+    for (uint32_t i = 0; i < left; i++) {
+        if (notes->holders[i].parent >= 0)
+            notes->holders[i].parent = moved[notes->holders[i].parent];
+    }
+    notes->holders_count = left;
+    sm_free(moved);
+    return true;
+}
+
+void sm_life_notes_forget(void) {
+    sm_life_cut_holders(0);
+    for (uint32_t i = 0; i < sm_life_notes.marks_count; i++)
+        sm_free(sm_life_notes.marks[i].name);
+    sm_free(sm_life_notes.marks);
+    sm_free(sm_life_notes.holders);
+    sm_life_notes = (sm_life_notes_state){0};
+}

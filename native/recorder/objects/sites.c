@@ -1,0 +1,345 @@
+/* Sites: from a type and the running frame to a row of the recording.
+ *
+ * Three steps, each remembers what the one before had to ask. A direct-mapped cache by (type object, instruction, node)
+ * answers most births (events.h). Behind it a table by (instruction, type, node), without gaps of knowledge: it
+ * is asked when two sites fight for a place of the cache. Behind that, once for each, the instruction is resolved: its
+ * code object to a function, its offset to a line, and what comes out of it is interned, since many instructions make
+ * objects of one type in one line, and code is made again (exec, reload) with other addresses and the same text.
+ *
+ * Resolved at once, not after the run: then the code object may be gone, and its address another's. For the same reason
+ * its keys are forgotten when a code object dies (the engine tells, from the slot that hangs on it), and those of a
+ * type when that is destroyed: the cache is searched for them, which takes two microseconds, less than making either.
+ *
+ * The running frame is the interpreter's newest; a frame that only stands for a stretch of C stack is skipped. A C
+ * function has no frame: what it makes counts for the line that called it. Frames of functions that are hidden (ours)
+ * give site 0, whose births nobody counts. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "recorder/objects/store.h"
+
+#define MOST_SITES ((1u << SM_LIFE_SITE_BITS) - 2)
+#define NOTHING UINT32_MAX
+
+typedef struct { /* one that was resolved */
+    const void *instruction, *node;
+    uint32_t type, site;
+    uint32_t next, next_of_code; /* in its bucket; of the same code object, or in the free list */
+} resolved;
+
+typedef struct {
+    const void *code; /* NULL: free */
+    uint32_t first;
+} code_key;
+
+static struct {
+    resolved *resolved;     /* owned */
+    uint32_t *buckets;      /* owned, as many as there is room for resolved ones */
+    uint32_t resolved_size; /* a power of two */
+    uint32_t used, free;    /* never used from here on; head of the list of those that are free again */
+    code_key *codes;        /* owned: open addressing */
+    uint32_t codes_size, codes_count;
+    uint32_t *by_content; /* owned: buckets of sites, linked by sm_life_rest.next */
+    uint32_t by_content_size;
+    uint32_t sites_size;
+} sites;
+
+/* ---- by content ---- */
+
+static uint64_t mix(uint64_t hash, uint64_t value) {
+    hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
+    return hash ^ hash >> 29;
+}
+
+static uint32_t bucket_of(const sm_life_type *type, const sm_function *function, int32_t line, const void *node) {
+    uint64_t hash = mix(type->id, function != NULL ? function->id + 1 : 0);
+    hash = mix(mix(hash, (uint32_t)line), (uintptr_t)node);
+    return (uint32_t)(hash >> 32) & (sites.by_content_size - 1);
+}
+
+/* An array of both halves of a site that can hold so many; the halves are kept apart for the cache's sake. */
+static bool grow_sites(void) {
+    if (sm_life.sites_count < sites.sites_size)
+        return true;
+    uint32_t size = sites.sites_size ? sites.sites_size * 2 : 512, count = sm_life.sites_count;
+    uint32_t *buckets = sm_malloc(size * sizeof *buckets);
+    sm_life_rest *rests = buckets != NULL ? sm_realloc(sm_life.rests, size * sizeof *rests) : NULL;
+    if (rests != NULL)
+        sm_life.rests = rests;
+    sm_life_site *hot = rests != NULL ? sm_aligned(64, size * sizeof *hot) : NULL;
+    if (hot == NULL) {
+        sm_free(buckets);
+        return false;
+    }
+    if (count > 0)
+        memcpy(hot, sm_life.sites, count * sizeof(sm_life_site));
+    free(sm_life.sites);
+    sm_life.sites = hot;
+    sm_free(sites.by_content);
+    sites.by_content = buckets;
+    sm_life.keys_bytes += (size - sites.sites_size) * (sizeof(sm_life_site) + sizeof *rests + sizeof *buckets);
+    sites.sites_size = sites.by_content_size = size;
+    memset(buckets, 0xFF, size * sizeof *buckets);
+    for (uint32_t i = 1; i < count; i++) {
+        uint32_t *bucket = &buckets[bucket_of(sm_life.sites[i].type, rests[i].function, rests[i].line, rests[i].node)];
+        rests[i].next = *bucket;
+        *bucket = i;
+    }
+    return true;
+}
+
+static uint32_t new_site(sm_life_type *type, sm_function *function, int32_t line, const void *node) {
+    uint32_t number = sm_life.sites_count++;
+    sm_life.sites[number] = (sm_life_site){.type = type};
+    sm_life.rests[number] = (sm_life_rest){.function = function, .line = line, .node = node, .next = NOTHING};
+    return number;
+}
+
+/* NOTHING: no memory, or no number left. */
+static uint32_t intern(sm_life_type *type, sm_function *function, int32_t line, const void *node) {
+    if (!grow_sites())
+        return NOTHING;
+    uint32_t *bucket = &sites.by_content[bucket_of(type, function, line, node)];
+    for (uint32_t i = *bucket; i != NOTHING; i = sm_life.rests[i].next) {
+        const sm_life_rest *rest = &sm_life.rests[i];
+        if (sm_life.sites[i].type == type && rest->function == function && rest->line == line && rest->node == node)
+            return i;
+    }
+    if (sm_life.sites_count >= MOST_SITES)
+        return NOTHING;
+    uint32_t number = new_site(type, function, line, node);
+    sm_life.rests[number].next = *bucket;
+    return *bucket = number;
+}
+
+/* ---- by instruction ---- */
+
+static uint32_t *resolved_bucket(const void *instruction, uint32_t type, const void *node) {
+    uint64_t hash = mix(mix((uintptr_t)instruction, type), (uintptr_t)node);
+    return &sites.buckets[(uint32_t)(hash >> 32) & (sites.resolved_size - 1)];
+}
+
+static bool grow_resolved(void) {
+    if (sites.free != NOTHING || sites.used < sites.resolved_size)
+        return true;
+    uint32_t size = sites.resolved_size ? sites.resolved_size * 2 : 1024;
+    resolved *grown = sm_realloc(sites.resolved, size * sizeof *grown);
+    if (grown == NULL)
+        return false;
+    sites.resolved = grown;
+    uint32_t *buckets = sm_malloc(size * sizeof *buckets);
+    if (buckets == NULL)
+        return false;
+    sm_free(sites.buckets);
+    sites.buckets = buckets;
+    sm_life.keys_bytes += (size - sites.resolved_size) * (sizeof *grown + sizeof *buckets);
+    sites.resolved_size = size;
+    memset(buckets, 0xFF, size * sizeof *buckets);
+    for (uint32_t i = 0; i < sites.used; i++) { /* none is free, or this would not be needed */
+        uint32_t *bucket = resolved_bucket(grown[i].instruction, grown[i].type, grown[i].node);
+        grown[i].next = *bucket;
+        *bucket = i;
+    }
+    return true;
+}
+
+static uint32_t find_resolved(const void *instruction, uint32_t type, const void *node) {
+    if (sites.resolved_size == 0)
+        return NOTHING;
+    for (uint32_t i = *resolved_bucket(instruction, type, node); i != NOTHING; i = sites.resolved[i].next) {
+        const resolved *one = &sites.resolved[i];
+        if (one->instruction == instruction && one->type == type && one->node == node)
+            return one->site;
+    }
+    return NOTHING;
+}
+
+static uint32_t code_place(const void *code) {
+    return (uint32_t)(((uintptr_t)code >> 4) * 0x9E3779B97F4A7C15u >> 32) & (sites.codes_size - 1);
+}
+
+static code_key *key_of_code(const void *code) {
+    for (uint32_t i = code_place(code);; i = (i + 1) & (sites.codes_size - 1)) {
+        if (sites.codes[i].code == code || sites.codes[i].code == NULL)
+            return &sites.codes[i];
+    }
+}
+
+static bool grow_codes(void) {
+    if (sites.codes_count * 2 < sites.codes_size)
+        return true;
+    uint32_t old_size = sites.codes_size, size = old_size ? old_size * 2 : 256;
+    code_key *old = sites.codes, *grown = sm_calloc(size, sizeof *grown);
+    if (grown == NULL)
+        return false;
+    sites.codes = grown;
+    sites.codes_size = size;
+    for (uint32_t i = 0; i < old_size; i++) {
+        if (old[i].code != NULL)
+            *key_of_code(old[i].code) = old[i];
+    }
+    sm_free(old);
+    return true;
+}
+
+/* False: no memory, nothing has changed. */
+static bool remember(const void *code, const void *instruction, uint32_t type, const void *node, uint32_t site) {
+    if (!grow_codes() || !grow_resolved())
+        return false;
+    code_key *key = key_of_code(code);
+    if (key->code == NULL) {
+        *key = (code_key){code, NOTHING};
+        sites.codes_count++;
+    }
+    uint32_t i = sites.free;
+    if (i != NOTHING)
+        sites.free = sites.resolved[i].next_of_code;
+    else
+        i = sites.used++;
+    uint32_t *bucket = resolved_bucket(instruction, type, node);
+    sites.resolved[i] = (resolved){instruction, node, type, site, *bucket, key->first};
+    *bucket = key->first = i;
+    return true;
+}
+
+static void take_out(uint32_t i) {
+    const resolved *one = &sites.resolved[i];
+    uint32_t *link = resolved_bucket(one->instruction, one->type, one->node);
+    while (*link != i)
+        link = &sites.resolved[*link].next;
+    *link = one->next;
+}
+
+void sm_life_code_died(const void *code) {
+    if (sites.codes_size == 0)
+        return;
+    code_key *gap = key_of_code(code);
+    if (gap->code == NULL)
+        return;
+    for (uint32_t i = gap->first, next; i != NOTHING; i = next) {
+        take_out(i);
+        next = sites.resolved[i].next_of_code;
+        sites.resolved[i].next_of_code = sites.free;
+        sites.free = i;
+    }
+    sites.codes_count--;
+    for (code_key *next = gap;;) { /* shifts back what would not be found any more */
+        next = next + 1 == sites.codes + sites.codes_size ? sites.codes : next + 1;
+        if (next->code == NULL)
+            break;
+        uint32_t mask = sites.codes_size - 1, at = (uint32_t)(next - sites.codes);
+        if (((at - code_place(next->code)) & mask) >= ((at - (uint32_t)(gap - sites.codes)) & mask)) {
+            *gap = *next;
+            gap = next;
+        }
+    }
+    gap->code = NULL;
+    const unsigned char *first = sm_code_instructions(code);
+    const unsigned char *end = first + Py_SIZE(code) * 2;
+    for (int i = 0; i < SM_LIFE_CACHE; i++) {
+        const unsigned char *instruction = sm_life_hot.keys[i].instruction;
+        if (instruction >= first && instruction < end)
+            sm_life_hot.keys[i].type = NULL;
+    }
+}
+
+void sm_life_sites_forget_type(const PyTypeObject *type) {
+    for (int i = 0; i < SM_LIFE_CACHE; i++) {
+        if (sm_life_hot.keys[i].type == type)
+            sm_life_hot.keys[i].type = NULL;
+    }
+}
+
+/* ---- a birth ---- */
+
+/* The site of this frame's instruction. False: there is none, `number` is what the birth's function answers. */
+static bool resolve(sm_life_type *type, const sm_frame_head *frame, PyCodeObject *code, const void *node,
+                    uint32_t *number) {
+    *number = find_resolved(frame->instruction, type->id, node);
+    if (*number != NOTHING)
+        return true;
+    sm_life_set_busy(true);
+    sm_function *function = sm_function_of_code(code, frame->globals);
+    sm_life_set_busy(false);
+    if (function == NULL)
+        return false;
+    *number = 0;
+    if (!function->hidden) {
+        int line = PyCode_Addr2Line(code, (int)(frame->instruction - sm_code_instructions(code)));
+        if (line < 0) /* before the first line: cells and arguments are made */
+            line = code->co_firstlineno;
+        *number = intern(type, function, line, node);
+    }
+    return *number != NOTHING && remember(code, frame->instruction, type->id, node, *number);
+}
+
+uint64_t sm_life_find_site(PyTypeObject *type, PyThreadState *tstate, const void *node) {
+    if (sm_life_is_instruments(type, tstate)) /* not remembered: once for each code object is not often */
+        return 0;
+    sm_life_type *known = sm_is_finalizing() ? NULL : sm_life_type_of(type);
+    if (known == NULL)
+        return UINT64_MAX;
+    const sm_frame_head *running = sm_tstate_frame(tstate), *frame = running;
+    PyCodeObject *code = NULL;
+    while (frame != NULL && (code = sm_frame_code_of(frame)) == NULL)
+        frame = frame->previous;
+    uint32_t number = NOTHING;
+    bool found = frame != NULL && resolve(known, frame, code, node, &number);
+    if (frame == NULL)
+        number = intern(known, NULL, 0, node);
+    if (number == NOTHING) { /* counted by type alone */
+        sm_life.lost_sites++;
+        number = intern(known, NULL, 0, NULL);
+        if (number == NOTHING)
+            return UINT64_MAX;
+    }
+    if (found && frame == running) {
+        sm_life_key *key = sm_life_key_of(type, frame->instruction, node);
+        *key = (sm_life_key){type, frame->instruction, node, number};
+    }
+    return number;
+}
+
+/* ---- life ---- */
+
+void sm_life_sites_forget_keys(void) {
+    memset(sm_life_hot.keys, 0, sizeof sm_life_hot.keys);
+}
+
+bool sm_life_sites_start(void) {
+    sites.free = NOTHING;
+    if (!grow_sites())
+        return false;
+    (void)new_site(NULL, NULL, 0, NULL); /* nobody's */
+    return true;
+}
+
+bool sm_life_sites_check(void) {
+    uint32_t reachable = 0, free = 0, codes = 0;
+    for (uint32_t i = 0; i < sites.codes_size; i++) {
+        if (sites.codes[i].code == NULL)
+            continue;
+        codes++;
+        if (key_of_code(sites.codes[i].code) != &sites.codes[i])
+            return false;
+        for (uint32_t j = sites.codes[i].first; j != NOTHING; j = sites.resolved[j].next_of_code, reachable++) {
+            const resolved *one = &sites.resolved[j];
+            if (find_resolved(one->instruction, one->type, one->node) != one->site)
+                return false;
+        }
+    }
+    for (uint32_t i = sites.free; sites.resolved_size > 0 && i != NOTHING; i = sites.resolved[i].next_of_code)
+        free++;
+    return codes == sites.codes_count && reachable + free == sites.used;
+}
+
+void sm_life_sites_free(void) {
+    free(sm_life.sites);
+    sm_free(sm_life.rests);
+    sm_free(sites.resolved);
+    sm_free(sites.buckets);
+    sm_free(sites.codes);
+    sm_free(sites.by_content);
+    memset(&sites, 0, sizeof sites);
+    sm_life_sites_forget_keys();
+}

@@ -1,0 +1,217 @@
+/* Spans on the side of the recorder.
+ *
+ * A live entry has 18 bits for the span that its object was born in, and a service may have more requests than that in
+ * an hour. So entries hold the low part of a number that the process never gives out twice, and what is ambiguous is
+ * settled by the entry's serial: a span's births come after its first one, and spans that have the same low part lie a
+ * quarter of a million calls apart. Of the spans with an object's low part, it belongs to the latest that had begun
+ * when it was born. That is wrong only for one that ran while 2^18 others began.
+ *
+ * Rows are at most 4096: when there are more calls than rows, two that follow each other become one, and from then on
+ * each row takes twice as many. A row's sums are then of all its calls, so nothing is lost but the distinction. What is
+ * alive in the end is found from the live table (save.c), not counted on the way of a death, which would cost
+ * every death a look at a row.
+ *
+ * Died inside: the object is gone before the call has ended, whoever let go of it, also while the call was suspended.
+ * Most deaths are of the span that runs on this thread, which one comparison tells; the other open spans, of which a
+ * server with a thousand tasks has a thousand, are found by their low part in a table of chains.
+ *
+ * Threads keep a pointer to the record of the span that they are in. A recording may end while another thread is inside
+ * a span, and nobody can write to that thread's storage from here. So records are never freed, only used again, and a
+ * record is believed only if it has the number that the thread knows: numbers are used once. */
+#include "recorder/objects/span_births.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+enum {
+    LOWS = (1 << SM_LIFE_SPAN_BITS) - 1, /* 0 means none */
+    BUCKETS = 1024,
+};
+
+sm_life_spans_state sm_life_spans;
+
+static struct {
+    sm_life_span *buckets[BUCKETS]; /* by low; of this recording */
+    sm_life_span *free;
+    uint64_t given; /* numbers, in the whole process */
+} open;
+
+static uint32_t low_of(uint64_t span) {
+    return (uint32_t)(span % LOWS) + 1;
+}
+
+static sm_life_span **link_of(uint32_t low) {
+    sm_life_span **link = &open.buckets[low % BUCKETS];
+    while (*link != NULL && (*link)->low != low)
+        link = &(*link)->next;
+    return link;
+}
+
+/* ---- rows ---- */
+
+static sm_life_span_row *row_of(uint64_t number) {
+    return &sm_life_spans.rows[number >> sm_life_spans.shift];
+}
+
+static void fold(void) {
+    sm_life_spans_state *spans = &sm_life_spans;
+    for (uint32_t i = 0; i < spans->rows_count; i += 2) {
+        sm_life_span_row into = spans->rows[i];
+        if (i + 1 < spans->rows_count) {
+            const sm_life_span_row *next = &spans->rows[i + 1];
+            into.calls += next->calls;
+            into.open += next->open;
+            into.born += next->born;
+            into.died += next->died;
+            if (next->end_ticks > into.end_ticks)
+                into.end_ticks = next->end_ticks;
+        }
+        spans->rows[i / 2] = into;
+    }
+    spans->rows_count = (spans->rows_count + 1) / 2;
+    spans->shift++;
+    spans->folds++;
+}
+
+/* The row of the next call; NULL: out of memory. */
+static sm_life_span_row *next_row(const sm_function *function) {
+    sm_life_spans_state *spans = &sm_life_spans;
+    if (spans->count >> spans->shift == SM_LIFE_SPAN_ROWS)
+        fold();
+    uint32_t number = (uint32_t)(spans->count >> spans->shift);
+    if (number == spans->rows_size) {
+        uint32_t size = number != 0 ? number * 2 : 64;
+        sm_life_span_row *rows = sm_realloc(spans->rows, size * sizeof *rows);
+        if (rows == NULL)
+            return NULL;
+        spans->rows = rows;
+        spans->rows_size = size;
+    }
+    sm_life_span_row *row = &spans->rows[number];
+    if (number == spans->rows_count) {
+        *row = (sm_life_span_row){
+            .function = function, .start_ticks = sm_clock_read(&sm_engine.clock), .first_serial = sm_life.births + 1};
+        spans->rows_count++;
+    }
+    return row;
+}
+
+/* ---- the life of one ---- */
+
+uint64_t sm_life_span_open(const sm_function *function) {
+    if (open.free == NULL) {
+        open.free = sm_calloc(1, sizeof *open.free);
+        if (open.free == NULL) {
+            sm_life_spans.lost++;
+            return 0;
+        }
+    }
+    uint64_t number = open.given + 1;
+    sm_life_span_row *row = *link_of(low_of(number)) == NULL ? next_row(function) : NULL;
+    if (row == NULL) { /* or one that began 2^18 calls ago still runs */
+        sm_life_spans.lost++;
+        return 0;
+    }
+    open.given = number;
+    row->calls++;
+    row->open++;
+    sm_life_span *span = open.free;
+    open.free = span->next;
+    sm_life_span **link = &open.buckets[low_of(number) % BUCKETS];
+    *span = (sm_life_span){number, low_of(number), sm_life_spans.count++, sm_life.births + 1, *link};
+    *link = span;
+    return number;
+}
+
+void sm_life_span_close(uint64_t number) {
+    sm_life_span **link = link_of(low_of(number)), *span = *link;
+    if (span == NULL || span->span != number)
+        return;
+    sm_life_span_row *row = row_of(span->row);
+    row->open--;
+    row->end_ticks = sm_clock_read(&sm_engine.clock);
+    *link = span->next;
+    *span = (sm_life_span){.next = open.free};
+    open.free = span;
+}
+
+void sm_life_span_run(uint64_t number) {
+    sm_life_span *span = number != 0 ? *link_of(low_of(number)) : NULL;
+    if (span != NULL && span->span != number)
+        span = NULL;
+    sm_life_here.span = span != NULL ? span->low : 0;
+    sm_life_here.running = span;
+}
+
+/* ---- births and deaths ---- */
+
+void sm_life_span_born(sm_life_site *site) {
+    const sm_life_span *span = sm_life_here.running;
+    if (SM_UNLIKELY(span == NULL || span->span == 0 || span->low != sm_life_here.span)) {
+        sm_life_here.running = NULL; /* of a recording that is over */
+        sm_life_here.span = 0;
+        return;
+    }
+    site->span_born++;
+    row_of(span->row)->born++;
+}
+
+/* The row of a span that has not ended; NULL: it has, and maybe another has its low part. */
+static sm_life_span_row *open_row(uint32_t low, uint64_t serial) {
+    const sm_life_span *span = sm_life_here.running;
+    if (span == NULL || span->low != low)
+        span = *link_of(low);
+    return span != NULL && span->span != 0 && serial >= span->first_serial ? row_of(span->row) : NULL;
+}
+
+void sm_life_span_died(sm_life_site *site, uint32_t low, uint64_t serial, uint64_t weight) {
+    sm_life_span_row *row = open_row(low, serial);
+    if (row == NULL)
+        return;
+    site->span_died += weight;
+    row->died += weight;
+}
+
+void sm_life_span_unborn(sm_life_site *site, uint32_t low, uint64_t serial) {
+    sm_life_span_row *row = open_row(low, serial);
+    if (row == NULL)
+        return;
+    site->span_born--;
+    row->born--;
+}
+
+uint32_t sm_life_span_row_of(uint32_t low, uint64_t serial) {
+    const sm_life_spans_state *spans = &sm_life_spans;
+    if (spans->count == 0 || low == 0)
+        return UINT32_MAX;
+    uint64_t last = spans->before + spans->count; /* the greatest number with this low part is at most that */
+    uint64_t back = (last % LOWS + LOWS - (low - 1)) % LOWS;
+    while (back < spans->count) {
+        uint64_t number = last - back - spans->before - 1; /* in this recording, from 0 */
+        if (row_of(number)->first_serial <= serial)
+            return (uint32_t)(number >> spans->shift);
+        back += LOWS;
+    }
+    return UINT32_MAX;
+}
+
+/* ---- recordings ---- */
+
+void sm_life_spans_forget(void) {
+    for (uint32_t i = 0; i < BUCKETS; i++) {
+        while (open.buckets[i] != NULL) {
+            sm_life_span *span = open.buckets[i];
+            open.buckets[i] = span->next;
+            *span = (sm_life_span){.next = open.free};
+            open.free = span;
+        }
+    }
+    sm_free(sm_life_spans.rows);
+    sm_life_spans = (sm_life_spans_state){0};
+}
+
+void sm_life_spans_start(void) {
+    sm_life_spans_forget();
+    sm_life_spans.before = open.given;
+}

@@ -1,0 +1,274 @@
+/* What is alive of what was born in spans: rows of object_spans and object_survivors.
+ *
+ * Counting. The live table is gone through once, and every object in it that was born in a span adds to three sums: of
+ * its span's row, of its site, and of the pair of both. Pairs are few beside objects (what a request leaves behind is
+ * of a handful of kinds); they are found in a hash table while they are counted and put into the order of their keys
+ * then. Counting on the way of a death instead would cost every death a look at a row.
+ *
+ * When. In snapshots, at the end, and at each flush, because a process may be killed at any time and a pool's workers
+ * always are. A flush may take 2 % of the time (engine/engine.c), and with it the counting. But it is a pause in the
+ * program, and flushes may be asked for, so that with many objects it is left out when the last one took more than 2 %
+ * of the time since. What the file has then is of an earlier flush, all of it: rows, sums of sites, sums of spans; and
+ * it says how old that is. When rows of spans were put together, older pairs would name others, and it is counted
+ * whatever it takes.
+ *
+ * Rows. A file's rows can be replaced but not taken back. So pairs keep their row from one flush to the next, the old
+ * and the new ones being compared in the order of their keys, and only what changed is written; the rows of pairs that
+ * are no more are given to new ones, or get a count of 0, which readers leave out. The same goes for rows of spans that
+ * nobody needs any more when two of them were put together: they become rows of no calls. Snapshots begin with no rows.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "recorder/objects/rows.h"
+#include "recorder/objects/span_births.h"
+
+enum {
+    FEW = 1000000, /* objects: counted at each flush, in some milliseconds */
+    SHARE = 50,    /* 1 in so many of the time may go into counting, where they are more */
+    NO_ROW = UINT32_MAX,
+};
+
+typedef struct {
+    uint64_t key; /* row of spans << 32 | site; sites are never 0, so 0 is a hole */
+    uint64_t count;
+    uint64_t written; /* the count that the file has */
+    uint32_t row;     /* in the file; NO_ROW: none yet */
+} pair;
+
+typedef struct {
+    pair *pairs; /* owned; open addressing, size a power of two; in the end the first `count`, in the order of keys */
+    uint32_t count, size;
+    uint64_t lost;
+} pair_set;
+
+static struct {
+    pair_set pairs; /* as counted last */
+    char *taken;    /* owned; of each row in the file: UNUSED, ... */
+    uint32_t rows, rows_size;
+    uint32_t folds;    /* of the rows of spans, then */
+    uint64_t at, took; /* ticks: when that was, and how long it took; at 0: never */
+} kept;
+
+enum { UNUSED, OLD, NEW }; /* a row of no pair; of one that was counted the last time; of one that is there now */
+
+static pair *place_of(const pair_set *set, uint64_t key) {
+    uint64_t at = (key * 0x9E3779B97F4A7C15u) >> 32;
+    while (set->pairs[at & (set->size - 1)].key != 0 && set->pairs[at & (set->size - 1)].key != key)
+        at++;
+    return &set->pairs[at & (set->size - 1)];
+}
+
+static bool grow(pair_set *set) {
+    pair_set grown = {.size = set->size != 0 ? set->size * 2 : 1024, .count = set->count, .lost = set->lost};
+    grown.pairs = sm_calloc(grown.size, sizeof *grown.pairs);
+    if (grown.pairs == NULL)
+        return false;
+    for (uint32_t i = 0; i < set->size; i++) {
+        if (set->pairs[i].key != 0)
+            *place_of(&grown, set->pairs[i].key) = set->pairs[i];
+    }
+    sm_free(set->pairs);
+    *set = grown;
+    return true;
+}
+
+static void count_object(const sm_life_object *object, void *context) {
+    pair_set *set = context;
+    uint32_t row = object->span != 0 ? sm_life_span_row_of(object->span, object->serial) : UINT32_MAX;
+    if (row == UINT32_MAX)
+        return;
+    sm_life_spans.rows[row].live += sm_life.weight;
+    sm_life.rests[object->site].span_live += sm_life.weight;
+    if (set->count * 4 >= set->size * 3 && !grow(set) && set->count + 1 >= set->size) {
+        set->lost += sm_life.weight;
+        return;
+    }
+    uint64_t key = (uint64_t)row << 32 | object->site;
+    pair *at = place_of(set, key);
+    set->count += at->key == 0;
+    at->key = key;
+    at->row = NO_ROW;
+    at->count += sm_life.weight;
+}
+
+static int by_key(const void *a, const void *b) {
+    uint64_t left = ((const pair *)a)->key, right = ((const pair *)b)->key;
+    return left < right ? -1 : left > right;
+}
+
+/* Leaves the pairs alone, in the order of their keys. */
+static void put_in_order(pair_set *set) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < set->size; i++) {
+        if (set->pairs[i].key != 0)
+            set->pairs[count++] = set->pairs[i];
+    }
+    if (count > 0)
+        qsort(set->pairs, count, sizeof *set->pairs, by_key);
+}
+
+static void write_pair(sm_output *output, uint32_t id, uint64_t key, uint64_t count) {
+    int64_t row[SM_MAX_COLUMNS] = {0};
+    row[SM_OBJECT_SURVIVORS_ID] = id;
+    row[SM_OBJECT_SURVIVORS_SPAN] = (int64_t)(key >> 32);
+    row[SM_OBJECT_SURVIVORS_OBJECT] = (int64_t)(uint32_t)key - 1;
+    row[SM_OBJECT_SURVIVORS_COUNT] = (int64_t)count;
+    sm_writer_row(output->writer, SM_OBJECT_SURVIVORS, row, NULL);
+}
+
+/* ---- the rows of a file ---- */
+
+/* Finds the pairs that were there the last time and marks the rows that they keep. */
+static void keep_rows(pair_set *now) {
+    const pair *old = kept.pairs.pairs, *end = old + (kept.folds == sm_life_spans.folds ? kept.pairs.count : 0);
+    for (pair *at = now->pairs; at < now->pairs + now->count; at++) {
+        while (old < end && old->key < at->key)
+            old++;
+        if (old < end && old->key == at->key) {
+            at->row = old->row;
+            at->written = old->written;
+            kept.taken[at->row] = NEW;
+        }
+    }
+}
+
+/* Gives a row to each pair that has none. There is room for all. */
+static void give_rows(pair_set *now) {
+    uint32_t row = 0;
+    for (pair *at = now->pairs; at < now->pairs + now->count; at++) {
+        if (at->row != NO_ROW)
+            continue;
+        while (row < kept.rows && kept.taken[row] == NEW)
+            row++;
+        at->row = row;
+        kept.taken[row] = NEW;
+        if (row == kept.rows)
+            kept.rows++;
+    }
+}
+
+static bool make_room(uint64_t rows) {
+    if (rows <= kept.rows_size)
+        return true;
+    char *taken = rows < NO_ROW ? sm_realloc(kept.taken, rows * 2) : NULL;
+    if (taken == NULL)
+        return false;
+    memset(taken + kept.rows_size, UNUSED, rows * 2 - kept.rows_size);
+    kept.taken = taken;
+    kept.rows_size = (uint32_t)(rows * 2 < NO_ROW ? rows * 2 : NO_ROW);
+    return true;
+}
+
+/* Brings the file's rows to what was counted now, and keeps that. False: out of memory, the rows stay. */
+static bool bring_up_to_date(sm_output *output, pair_set *now) {
+    if (!make_room((uint64_t)kept.rows + now->count))
+        return false;
+    keep_rows(now);
+    give_rows(now);
+    for (pair *at = now->pairs; at < now->pairs + now->count; at++) {
+        uint64_t lost = sm_writer_lost(output->writer);
+        if (at->count != at->written || output->anew)
+            write_pair(output, at->row, at->key, at->count);
+        at->written = sm_writer_lost(output->writer) == lost ? at->count : 0;
+    }
+    for (uint32_t row = 0; row < kept.rows; row++) {
+        if (kept.taken[row] == OLD)
+            write_pair(output, row, 1, 0);
+        kept.taken[row] = kept.taken[row] == NEW ? OLD : UNUSED;
+    }
+    sm_free(kept.pairs.pairs);
+    kept.pairs = *now;
+    kept.folds = sm_life_spans.folds;
+    return true;
+}
+
+static void write_span(sm_output *output, uint32_t id) {
+    const sm_life_span_row *span = &sm_life_spans.rows[id];
+    uint32_t number = sm_output_function_number(output, span->function);
+    int64_t row[SM_MAX_COLUMNS] = {0};
+    row[SM_OBJECT_SPANS_ID] = id;
+    row[SM_OBJECT_SPANS_FUNCTION] = number != UINT32_MAX ? (int64_t)number : -1;
+    row[SM_OBJECT_SPANS_FIRST] = (int64_t)id << sm_life_spans.shift;
+    row[SM_OBJECT_SPANS_CALLS] = span->calls;
+    row[SM_OBJECT_SPANS_START_NS] = sm_life_unix_ns(span->start_ticks);
+    row[SM_OBJECT_SPANS_END_NS] = span->open == 0 ? sm_life_unix_ns(span->end_ticks) : 0;
+    row[SM_OBJECT_SPANS_BORN] = (int64_t)span->born;
+    row[SM_OBJECT_SPANS_DIED] = (int64_t)span->died;
+    row[SM_OBJECT_SPANS_LIVE] = (int64_t)span->live;
+    sm_writer_row(output->writer, SM_OBJECT_SPANS, row, NULL);
+}
+
+static uint64_t changes(const sm_life_span_row *span) {
+    uint64_t sum = sm_life_mix(sm_life_mix(1 + span->calls, span->born), span->died);
+    return sm_life_mix(sm_life_mix(sm_life_mix(sum, span->live), span->end_ticks), span->open == 0) | 1;
+}
+
+static bool is_worth_it(uint64_t now) {
+    return kept.at == 0 || kept.folds != sm_life_spans.folds || sm_live_count() < FEW ||
+           now - kept.at >= kept.took * SHARE;
+}
+
+uint64_t sm_life_count_survivors(sm_output *output) {
+    uint64_t now = sm_clock_read(&sm_engine.clock);
+    bool must = output->whole || sm_engine.end_ns != 0;
+    if (sm_life_spans.count == 0)
+        return 0;
+    if (!must && !is_worth_it(now)) {
+        for (uint32_t i = 0; output->anew && i < kept.pairs.count; i++)
+            write_pair(output, kept.pairs.pairs[i].row, kept.pairs.pairs[i].key, kept.pairs.pairs[i].count);
+        return now > kept.at ? now - kept.at : 0;
+    }
+    for (uint32_t i = 0; i < sm_life_spans.rows_count; i++)
+        sm_life_spans.rows[i].live = 0;
+    for (uint32_t i = 0; i < sm_life.sites_count; i++)
+        sm_life.rests[i].span_live = 0;
+    pair_set set = {0};
+    sm_life_each_live(count_object, &set);
+    put_in_order(&set);
+    output->lost += set.lost != 0;
+    if (output->whole) {
+        for (uint32_t i = 0; i < set.count; i++)
+            write_pair(output, i, set.pairs[i].key, set.pairs[i].count);
+        sm_free(set.pairs);
+        kept.at = 0; /* the sums are newer than the file's rows now: the next flush is to count, too */
+        return 0;
+    }
+    if (!bring_up_to_date(output, &set)) {
+        output->lost++;
+        sm_free(set.pairs);
+    }
+    kept.at = now;
+    kept.took = sm_clock_read(&sm_engine.clock) - now;
+    return 0;
+}
+
+void sm_life_survivors_forget(void) {
+    sm_free(kept.pairs.pairs);
+    sm_free(kept.taken);
+    memset(&kept, 0, sizeof kept);
+}
+
+void sm_life_write_spans(sm_output *output) {
+    sm_life_spans_state *spans = &sm_life_spans;
+    for (uint32_t i = 0; i < spans->rows_count; i++) {
+        uint64_t sum = changes(&spans->rows[i]), lost = sm_writer_lost(output->writer);
+        if (sm_output_all(output) || sum != spans->rows[i].saved || spans->folds != spans->folds_saved)
+            write_span(output, i);
+        if (!output->whole)
+            spans->rows[i].saved = sm_writer_lost(output->writer) == lost ? sum : 0;
+    }
+    if (output->whole)
+        return;
+    for (uint32_t i = spans->rows_count; i < spans->written && (output->anew || spans->folds != spans->folds_saved);
+         i++) {
+        int64_t row[SM_MAX_COLUMNS] = {0};
+        row[SM_OBJECT_SPANS_ID] = i;
+        row[SM_OBJECT_SPANS_FUNCTION] = -1;
+        sm_writer_row(output->writer, SM_OBJECT_SPANS, row, NULL);
+    }
+    spans->folds_saved = spans->folds;
+    if (spans->written < spans->rows_count)
+        spans->written = spans->rows_count;
+}

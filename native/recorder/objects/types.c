@@ -1,0 +1,284 @@
+/* Types: from the address of a type object to a name with its facts.
+ *
+ * A type is looked at when its first object is born, in the middle of that allocation. So nothing here may make a
+ * Python object or run Python code: names are read from the type's own fields, the module from its dict, with a key
+ * that was made at the start. Static types have "module.Name" as their tp_name.
+ *
+ * Classes are made in loops, too (in functions, by named tuples, mocks, templates), so types are interned by module,
+ * qualified name, flags and basic size, and live as long as the recording; what leads there from the address of a type
+ * object goes when that object is destroyed, which is an event like any other. More than MOST_TYPES different ones are
+ * taken together as one, and that is counted. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "code/text.h"
+#include "compat/sizes.h"
+#include "file/tables.h"
+#include "recorder/objects/store.h"
+
+#define MOST_TYPES 65536
+
+static struct {
+    sm_life_type_key *keys; /* owned: open addressing by address; key NULL: free */
+    uint32_t keys_size, keys_count;
+    sm_life_type **buckets; /* owned; by content */
+    uint32_t buckets_size;
+    uint32_t types_size;
+    sm_life_type *others; /* what is beyond MOST_TYPES; in no bucket */
+} types;
+
+/* Made once, with no recording running. */
+static PyObject *name_of_module, *name_of_sizeof;
+
+bool sm_life_types_prepare(void) {
+    if (name_of_module == NULL)
+        name_of_module = PyUnicode_InternFromString("__module__");
+    if (name_of_sizeof == NULL)
+        name_of_sizeof = PyUnicode_InternFromString("__sizeof__");
+    return name_of_module != NULL && name_of_sizeof != NULL;
+}
+
+/* ---- what there is to know of a type ---- */
+
+static PyObject *look(PyTypeObject *type, PyObject *name) { /* borrowed; in the type's own dict */
+    PyObject *dict = sm_type_dict(type);
+    return dict != NULL ? PyDict_GetItem(dict, name) : NULL;
+}
+
+/* Does it say its size by a method of its own? Types whose blocks hold all that they have need none, but for these. */
+static bool is_elsewhere(PyTypeObject *type) {
+    if (PyType_HasFeature(type, Py_TPFLAGS_LONG_SUBCLASS | Py_TPFLAGS_UNICODE_SUBCLASS))
+        return false;
+    PyObject *mro = type->tp_mro;
+    for (Py_ssize_t i = 0; mro != NULL && PyTuple_Check(mro) && i < PyTuple_GET_SIZE(mro); i++) {
+        PyTypeObject *base = (PyTypeObject *)PyTuple_GET_ITEM(mro, i);
+        if (base == &PyBaseObject_Type || !PyType_Check((PyObject *)base))
+            continue;
+        if (look(base, name_of_sizeof) != NULL)
+            return true;
+    }
+    return false;
+}
+
+static void find_facts(sm_life_type *type, PyTypeObject *object) {
+    bool heap = PyType_HasFeature(object, Py_TPFLAGS_HEAPTYPE);
+    bool finalizer = object->tp_finalize != NULL || object->tp_del != NULL;
+    type->size = sm_type_bytes(object);
+    type->flags = heap ? SM_TYPE_FLAG_HEAP : 0;
+    type->flags |= PyType_IS_GC(object) ? SM_TYPE_FLAG_GC : 0;
+    type->flags |= finalizer ? SM_TYPE_FLAG_FINALIZER : 0;
+    /* Attributes may be in a dict of their own, and a class's room for them grows with the attributes that it sees. */
+    bool attributes = PyType_HasFeature(object, Py_TPFLAGS_MANAGED_DICT) || object->tp_dictoffset != 0;
+    type->flags |= attributes || is_elsewhere(object) ? SM_TYPE_FLAG_OUTSIDE : 0;
+    type->items = (uint8_t)sm_items_of(object);
+    type->item_size = (uint16_t)(object->tp_itemsize < UINT16_MAX ? object->tp_itemsize : UINT16_MAX);
+    if (type->items == SM_ITEMS_UNKNOWN) {
+        type->flags |= SM_TYPE_FLAG_VARIABLE | SM_TYPE_FLAG_OUTSIDE;
+    } else if (type->items != SM_NO_ITEMS) {
+        type->flags |= SM_TYPE_FLAG_VARIABLE;
+        type->special |= SM_LIFE_HAS_ITEMS;
+    }
+    if (PyType_HasFeature(object, Py_TPFLAGS_TYPE_SUBCLASS))
+        type->special |= SM_LIFE_IS_TYPE;
+    if (heap && finalizer)
+        type->special |= SM_LIFE_MAY_RESURRECT;
+}
+
+/* Takes name and module apart, as new copies (NULL: no memory). */
+static void find_names(PyTypeObject *object, char **module, char **name) {
+    if (PyType_HasFeature(object, Py_TPFLAGS_HEAPTYPE)) {
+        PyObject *qualname = ((PyHeapTypeObject *)object)->ht_qualname;
+        PyObject *where = look(object, name_of_module);
+        *name = qualname != NULL && PyUnicode_Check(qualname) ? sm_copy_text(qualname) : sm_copy_chars(object->tp_name);
+        *module = sm_copy_text(where); /* "" for what is no str */
+        return;
+    }
+    const char *dot = strrchr(object->tp_name, '.');
+    *name = sm_copy_chars(dot != NULL ? dot + 1 : object->tp_name);
+    *module = sm_copy_chars(dot != NULL ? object->tp_name : "builtins");
+    if (dot != NULL && *module != NULL)
+        (*module)[dot - object->tp_name] = '\0';
+}
+
+/* ---- by content ---- */
+
+static bool grow_types(void) {
+    if (sm_life.types_count == types.types_size) {
+        uint32_t size = types.types_size ? types.types_size * 2 : 256;
+        sm_life_type **grown = sm_realloc(sm_life.types, size * sizeof *grown);
+        if (grown == NULL)
+            return false;
+        sm_life.types = grown;
+        types.types_size = size;
+    }
+    if (sm_life.types_count < types.buckets_size)
+        return true;
+    uint32_t size = types.buckets_size ? types.buckets_size * 2 : 256;
+    sm_life_type **buckets = sm_calloc(size, sizeof *buckets);
+    if (buckets == NULL)
+        return false;
+    for (uint32_t i = 0; i < sm_life.types_count; i++) {
+        sm_life_type *type = sm_life.types[i];
+        if (type == types.others)
+            continue;
+        type->next = buckets[type->hash & (size - 1)];
+        buckets[type->hash & (size - 1)] = type;
+    }
+    sm_free(types.buckets);
+    types.buckets = buckets;
+    types.buckets_size = size;
+    return true;
+}
+
+/* Takes the names over. */
+static sm_life_type *new_type(const sm_life_type *facts) {
+    sm_life_type *type = sm_aligned(64, sizeof *type);
+    if (type == NULL)
+        return NULL;
+    *type = *facts;
+    type->id = sm_life.types_count;
+    sm_life.types[sm_life.types_count++] = type;
+    sm_life.keys_bytes += sizeof *type + strlen(type->name) + strlen(type->module);
+    return type;
+}
+
+static sm_life_type *intern(PyTypeObject *object) {
+    if (!grow_types())
+        return NULL;
+    sm_life_type facts = {0};
+    sm_life_type *type = NULL;
+    find_facts(&facts, object);
+    find_names(object, &facts.module, &facts.name);
+    if (facts.module == NULL || facts.name == NULL)
+        goto done;
+    facts.hash = sm_hash_bytes((uint64_t)object->tp_basicsize << 8 ^ facts.flags, facts.name, strlen(facts.name));
+    facts.hash = sm_hash_bytes(facts.hash, facts.module, strlen(facts.module));
+    facts.hash ^= facts.hash >> 29;
+    sm_life_type **bucket = &types.buckets[facts.hash & (types.buckets_size - 1)];
+    for (type = *bucket; type != NULL; type = type->next) {
+        if (type->hash == facts.hash && type->flags == facts.flags && type->special == facts.special &&
+            strcmp(type->name, facts.name) == 0 && strcmp(type->module, facts.module) == 0)
+            break;
+    }
+    if (type != NULL || (type = types.others) != NULL)
+        goto done;
+    bool too_many = sm_life.types_count >= MOST_TYPES;
+    if (too_many) {
+        sm_free(facts.name);
+        sm_free(facts.module);
+        facts = (sm_life_type){.module = sm_copy_chars(""), .name = sm_copy_chars("<other types>")};
+        if (facts.module == NULL || facts.name == NULL)
+            goto done;
+    }
+    type = new_type(&facts);
+    if (type == NULL)
+        goto done;
+    if (too_many) {
+        types.others = type;
+    } else {
+        type->next = *bucket;
+        *bucket = type;
+    }
+    return type;
+done:
+    sm_free(facts.module);
+    sm_free(facts.name);
+    return type;
+}
+
+/* ---- by address ---- */
+
+static uint32_t place_of(const void *key) {
+    return (uint32_t)(((uintptr_t)key >> 4) * 0x9E3779B97F4A7C15u >> 32) & (types.keys_size - 1);
+}
+
+static sm_life_type_key *key_of(const void *key) {
+    for (uint32_t i = place_of(key);; i = (i + 1) & (types.keys_size - 1)) {
+        if (types.keys[i].key == key || types.keys[i].key == NULL)
+            return &types.keys[i];
+    }
+}
+
+static bool grow_keys(void) {
+    if (types.keys_count * 2 < types.keys_size)
+        return true;
+    uint32_t old_size = types.keys_size, size = old_size ? old_size * 2 : 256;
+    sm_life_type_key *old = types.keys, *grown = sm_calloc(size, sizeof *grown);
+    if (grown == NULL)
+        return false;
+    types.keys = grown;
+    types.keys_size = size;
+    for (uint32_t i = 0; i < old_size; i++) {
+        if (old[i].key != NULL)
+            *key_of(old[i].key) = old[i];
+    }
+    sm_free(old);
+    return true;
+}
+
+sm_life_type *sm_life_find_type(PyTypeObject *object) {
+    uint64_t hash = ((uintptr_t)object >> 4) * 0x9E3779B97F4A7C15u;
+    sm_life_type_key *key = !sm_is_finalizing() && grow_keys() ? key_of(object) : NULL;
+    if (key == NULL || (key->key == NULL && (key->type = intern(object)) == NULL)) {
+        sm_life.lost_types++;
+        return NULL;
+    }
+    types.keys_count += key->key == NULL;
+    key->key = object;
+    return (sm_life_hot.types[hash >> 54] = *key).type;
+}
+
+void sm_life_type_gone(const PyTypeObject *object) {
+    if (types.keys_size == 0)
+        return;
+    sm_life_type_key *gap = key_of(object);
+    if (gap->key == NULL)
+        return;
+    types.keys_count--;
+    for (sm_life_type_key *next = gap;;) { /* shifts back what would not be found any more */
+        next = next + 1 == types.keys + types.keys_size ? types.keys : next + 1;
+        if (next->key == NULL)
+            break;
+        uint32_t mask = types.keys_size - 1, at = (uint32_t)(next - types.keys);
+        if (((at - place_of(next->key)) & mask) >= ((at - (uint32_t)(gap - types.keys)) & mask)) {
+            *gap = *next;
+            gap = next;
+        }
+    }
+    gap->key = NULL;
+    uint64_t hash = ((uintptr_t)object >> 4) * 0x9E3779B97F4A7C15u;
+    if (sm_life_hot.types[hash >> 54].key == object)
+        sm_life_hot.types[hash >> 54].key = NULL;
+}
+
+void sm_life_types_forget_keys(void) {
+    memset(sm_life_hot.types, 0, sizeof sm_life_hot.types);
+    if (types.keys != NULL)
+        memset(types.keys, 0, types.keys_size * sizeof *types.keys);
+    types.keys_count = 0;
+}
+
+bool sm_life_types_check(void) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < types.keys_size; i++) {
+        if (types.keys[i].key == NULL)
+            continue;
+        count++;
+        if (key_of(types.keys[i].key) != &types.keys[i])
+            return false;
+    }
+    return count == types.keys_count;
+}
+
+void sm_life_types_free(void) {
+    for (uint32_t i = 0; i < sm_life.types_count; i++) {
+        sm_free(sm_life.types[i]->module);
+        sm_free(sm_life.types[i]->name);
+        free(sm_life.types[i]);
+    }
+    sm_free(sm_life.types);
+    sm_free(types.keys);
+    sm_free(types.buckets);
+    memset(&types, 0, sizeof types);
+    memset(sm_life_hot.types, 0, sizeof sm_life_hot.types);
+}

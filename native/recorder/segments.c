@@ -1,0 +1,281 @@
+#include "recorder/segments.h"
+
+#include "base/offcpu.h"
+#include "engine/threads.h"
+#include "engine/waits.h"
+
+#define UNTOLD_NS 25000  /* where the kernel does not tell: a stretch this long is worth the CPU clock's price */
+#define TOGETHER_NS 5000 /* longer than it takes to read both clocks */
+#define APART_NS 2000000 /* as long as the clocks may go apart */
+#define COLD_NS 100000   /* after others had the processor: their data fills its caches */
+#define YOUNG_NS 1000000
+#define WORTH_NS 200000 /* a wait this long is worth asking what it was for */
+#define LOOK_NS 20000   /* about as long ago as the clock was read last when a tick finds a long segment */
+
+uint64_t sm_segments_seed(void) {
+    bool simulated = sm_engine.clock.kind == SM_CLOCK_SIMULATED; /* then tests want the same gaps every time */
+    return (simulated ? sm_simulated_ticks : sm_monotonic_ns()) ^ SM_SEED_STEP;
+}
+
+/* ---- off the CPU ---- */
+
+static uint64_t ticks_of(double ns) {
+    return (uint64_t)(ns / sm_engine.clock.ns_per_tick);
+}
+
+static int64_t own_cpu_ns(void) {
+    struct timespec used;
+    if (sm_engine.clock.kind == SM_CLOCK_SIMULATED || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) != 0)
+        return -1;
+    return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
+}
+
+/* From here on the running thread is watched anew: what was off the CPU before is known. Both clocks are read together,
+ * and again where something came in between. */
+static void watch_anew(sm_segments *segments) {
+    uint64_t before = sm_clock_read(&sm_engine.clock);
+    for (int i = 0; i < 3; i++) {
+        sm_offcpu_watch();
+        segments->cpu_ns = own_cpu_ns();
+        segments->cpu_ticks = sm_clock_read(&sm_engine.clock);
+        if (sm_ticks_since(before, segments->cpu_ticks) < ticks_of(TOGETHER_NS))
+            break;
+        before = segments->cpu_ticks;
+    }
+}
+
+/* Divides what a thread was off the CPU by what it waited for. */
+static sm_off divide(sm_thread *thread, sm_segments *segments, uint64_t ticks) {
+    sm_off off = {.all = ticks};
+    uint32_t lock = __atomic_exchange_n(&thread->looks_lock, 0, __ATOMIC_RELAXED);
+    uint32_t other = __atomic_exchange_n(&thread->looks_other, 0, __ATOMIC_RELAXED);
+    if (ticks < ticks_of(WORTH_NS))
+        return off;
+    int64_t ready = sm_waits_ready_ns();
+    if (ready > segments->ready_ns && segments->ready_ns >= 0) {
+        uint64_t more = ticks_of((double)(ready - segments->ready_ns));
+        off.ready = more < ticks ? more : ticks;
+        segments->ready_ns = ready;
+    }
+    if (lock + other > 0)
+        off.lock = (uint64_t)((double)(ticks - off.ready) * lock / (lock + other));
+    return off;
+}
+
+/* A stretch of our own that took so long: all of it was off the CPU if it is longer than it can be. */
+static uint64_t at_work(uint64_t ticks) {
+    return ticks < ticks_of(TOGETHER_NS) ? 0 : ticks;
+}
+
+/* A stretch that took so long ends `now`: need nobody look at the clocks? */
+static inline bool is_quiet(const sm_segments *segments, sm_offcpu_answer answer, uint64_t ran, uint64_t now) {
+    if (answer == SM_OFFCPU_NO && sm_offcpu == SM_OFFCPU_TOLD)
+        return sm_ticks_since(segments->cpu_ticks, now) < segments->apart;
+    return answer != SM_OFFCPU_YES && ran + segments->opening < ticks_of(UNTOLD_NS);
+}
+
+/* Returns how much of the time from `then` to *now the thread ran. What it was off the CPU, in this function too, is
+ * added to segments->off, and *now moves to when that was done. */
+static uint64_t look_back(sm_thread *thread, sm_segments *segments, uint64_t then, uint64_t *now) {
+    uint64_t ran = sm_ticks_since(then, *now), event = *now;
+    __atomic_store_n(&thread->visits, 0, __ATOMIC_RELAXED);
+    segments->disturbed = false;
+    if (segments->cpu_ns < 0)
+        return ran;
+    sm_offcpu_answer answer = sm_offcpu_ask();
+    if (SM_LIKELY(is_quiet(segments, answer, ran, event)))
+        return ran;
+    bool none = answer == SM_OFFCPU_NO && sm_offcpu == SM_OFFCPU_TOLD;
+    uint64_t since = segments->cpu_ticks;
+    int64_t cpu_since = segments->cpu_ns;
+    segments->disturbed = answer == SM_OFFCPU_YES;
+    watch_anew(segments);
+    *now = segments->cpu_ticks;
+    if (segments->cpu_ns < 0)
+        return ran;
+    uint64_t here = (none ? 0 : at_work(segments->opening)) + at_work(sm_ticks_since(event, *now));
+    double used = (double)(segments->cpu_ns - cpu_since) / sm_engine.clock.ns_per_tick;
+    double off = used < 0 ? 0 : (double)sm_ticks_since(since, *now) - used;   /* below 0: another thread's, forked */
+    uint64_t before = none || off <= (double)here ? 0 : (uint64_t)off - here; /* none: the clocks have drifted apart */
+    before = before < ran ? before : ran;
+    if (before + here == 0)
+        return ran;
+    sm_off divided = divide(thread, segments, before + here);
+    if (sm_off_own(&divided) < divided.all / 2)
+        segments->cold = *now + ticks_of(COLD_NS);
+    sm_off_add(&segments->off, &divided);
+    return ran - before;
+}
+
+void sm_segments_start(sm_thread *thread, sm_segments *segments, uint64_t seed) {
+    segments->random = seed;
+    segments->countdown = sm_gap(&segments->random);
+    /* To ask costs more than all else here, and a young thread has hardly waited yet. */
+    int64_t used = own_cpu_ns();
+    segments->ready_ns = used < 0 ? -1 : used < YOUNG_NS ? 0 : sm_waits_ready_ns();
+    __atomic_store_n(&thread->looked_at, thread->native_id, __ATOMIC_RELAXED);
+    if (thread->id > 0)
+        sm_ticker_want(); /* there is somebody to wait for */
+    watch_anew(segments);
+    segments->apart = ticks_of(APART_NS);
+    segments->seen = sm_clock_read(&sm_engine.clock);
+}
+
+/* ---- segments ---- */
+
+/* A stretch is told, with what is not told yet. It ran so long; the next begins now. */
+static inline sm_segment told(sm_segments *segments, uint64_t ran, uint64_t now) {
+    sm_segment ended = {.kind = SM_SEGMENT_UNTIMED, .ticks = ran, .weight = 1.0};
+    segments->seen = now;
+    segments->opening = 0;
+    if (SM_UNLIKELY(segments->off.all != 0)) {
+        segments->told = segments->off;
+        segments->off = (sm_off){0};
+        ended.off = &segments->told;
+    }
+    return ended;
+}
+
+/* The open segment ends. */
+static sm_segment close_open(sm_thread *thread, sm_segments *segments, uint64_t ran, uint64_t now) {
+    sm_segment ended = told(segments, ran, now);
+    ended.owner = segments->open;
+    segments->open = NULL;
+    if (segments->open_step == SM_SEGMENT_ALWAYS) {
+        ended.kind = SM_SEGMENT_TIMED;
+        return ended;
+    }
+    thread->rest_ticks += ended.ticks;
+    if (segments->disturbed || ended.off != NULL || now < segments->cold) /* what ran is no example of the others */
+        return ended;
+    ended.kind = SM_SEGMENT_SAMPLED;
+    ended.ticks = sm_ticks_since(sm_engine.sampled_extra, ended.ticks);
+    ended.weight = sm_step_weight(segments->open_step);
+    if (ended.ticks > sm_long_ticks()) { /* what it has more is the ticker's to find, which does not look at this one */
+        ended.excess = ended.ticks - sm_long_ticks();
+        ended.ticks = sm_long_ticks();
+    }
+    return ended;
+}
+
+/* The ticker's visit is seen. How long had the segment at hand gone on by itself, while it ran? */
+static uint64_t since_visit(const sm_segments *segments, const sm_segment *ended, uint64_t event) {
+    uint64_t off = ended->off != NULL ? ended->off->all : 0;
+    return sm_ticks_since(off, sm_ticks_since(__atomic_load_n(&segments->poked, __ATOMIC_ACQUIRE), event));
+}
+
+sm_segment sm_segments_end(sm_thread *thread, sm_segments *segments, int32_t step, uint64_t now) {
+    uint64_t then = segments->open != NULL ? segments->opened : segments->seen;
+    uint64_t event = now, ticks = sm_ticks_since(then, now), ran = look_back(thread, segments, then, &now);
+    if (segments->open != NULL)
+        return close_open(thread, segments, ran, now);
+    sm_segment ended = told(segments, ran, now);
+    ended.guessed = true;
+    thread->rest_ticks += ended.ticks;
+    segments->left = segments->countdown + step; /* before this event */
+    if (segments->left != 0)
+        return ended;
+    /* The ticker's doing; gaps have no memory, so another is as good. */
+    double tick = SM_TICK_NS / sm_engine.clock.ns_per_tick;
+    segments->left = sm_gap(&segments->random);
+    ended.guessed = (double)ticks < tick;
+    if (since_visit(segments, &ended, event) < sm_long_ticks())
+        return ended;
+    double look = (double)ticks_of(LOOK_NS);
+    ended.kind = SM_SEGMENT_LONG;
+    ended.var = look * look;
+    if (ended.guessed) { /* it was met by chance, and stands for those that were not */
+        double met = (double)ticks / tick, stands_for = (double)ended.ticks / met;
+        ended.ticks = (uint64_t)stands_for;
+        ended.var += stands_for * stands_for * (1.0 - met);
+    }
+    return ended;
+}
+
+bool sm_segments_begin(sm_thread *thread, sm_segments *segments, const sm_segment *ended, void *owner, int32_t step) {
+    if (ended->owner != NULL && sm_engine_due(segments->seen)) {
+        sm_engine_tick(thread);
+        if (segments->cpu_ns >= 0)
+            watch_anew(segments);
+        segments->seen = sm_clock_read(&sm_engine.clock);
+    }
+    bool always = step == SM_SEGMENT_ALWAYS;
+    if (!always && (segments->left -= step) > 0) {
+        segments->countdown = segments->left;
+        if (ended->kind == SM_SEGMENT_TIMED) /* our own work since then is in no cost that was calibrated */
+            segments->seen = sm_clock_read(&sm_engine.clock);
+        return false;
+    }
+    segments->left = always ? segments->left : sm_gap(&segments->random);
+    segments->countdown = 0;
+    segments->open_step = step;
+    segments->open = owner;
+    segments->opened = sm_clock_read(&sm_engine.clock);
+    segments->opening = sm_ticks_since(segments->seen, segments->opened);
+    segments->seen = segments->opened;
+    return true;
+}
+
+sm_segment sm_segments_close(sm_thread *thread, sm_segments *segments) {
+    uint64_t ran = sm_ticks_since(segments->opened, segments->paused);
+    segments->disturbed = false;
+    sm_segment ended = close_open(thread, segments, ran, segments->paused);
+    segments->countdown = segments->left > 0 ? segments->left : sm_gap(&segments->random);
+    return ended;
+}
+
+/* Of any thread; -1: unknown. */
+static int64_t cpu_so_far(const sm_thread *thread) {
+    if (thread->end_ns == 0)
+        return sm_thread_cpu_ns(thread);
+    return thread->cpu_ns < 0 || thread->cpu_start_ns < 0 ? -1 : thread->cpu_start_ns + thread->cpu_ns;
+}
+
+sm_so_far sm_segments_so_far(const sm_thread *thread, const sm_segments *segments, uint64_t now) {
+    sm_so_far so_far = {0, segments->off};
+    if (segments->open == NULL || segments->open_step != SM_SEGMENT_ALWAYS || (thread->ended && thread->end_ns == 0))
+        return (sm_so_far){0};
+    if (thread->end_ns != 0) /* the recording has been stopped meanwhile */
+        now = thread->end_ticks;
+    so_far.ticks = sm_ticks_since(segments->opened, segments->pauses ? segments->paused : now);
+    int64_t cpu = cpu_so_far(thread);
+    if (cpu < 0 || segments->cpu_ns < 0 || segments->pauses)
+        return so_far;
+    double ran = (double)(cpu - segments->cpu_ns) / sm_engine.clock.ns_per_tick;
+    double more = (double)sm_ticks_since(segments->cpu_ticks, now) - ran;
+    if (more < (double)ticks_of(UNTOLD_NS)) /* another thread may be at work meanwhile */
+        return so_far;
+    uint32_t lock = __atomic_load_n(&thread->looks_lock, __ATOMIC_RELAXED);
+    uint32_t other = __atomic_load_n(&thread->looks_other, __ATOMIC_RELAXED);
+    sm_off off = {.all = more < (double)so_far.ticks ? (uint64_t)more : so_far.ticks};
+    if (lock + other > 0)
+        off.lock = (uint64_t)((double)off.all * lock / (lock + other));
+    so_far.ticks -= off.all;
+    sm_off_add(&so_far.off, &off);
+    return so_far;
+}
+
+/* What was off the CPU before the pause is moved out of the stretch at hand and told with it. */
+void sm_segments_hold(sm_thread *thread, sm_segments *segments) {
+    if (segments->pauses++ > 0)
+        return;
+    uint64_t now = sm_clock_read(&sm_engine.clock);
+    uint64_t *then = segments->open != NULL ? &segments->opened : &segments->seen;
+    uint64_t ran = look_back(thread, segments, *then, &now);
+    segments->paused = now;
+    *then = now - ran;
+    if (segments->open == NULL) {
+        thread->rest_ticks += ran;
+        *then = now;
+    }
+}
+
+void sm_segments_go_on(sm_segments *segments) {
+    if (segments->pauses == 0 || --segments->pauses > 0)
+        return;
+    if (segments->cpu_ns >= 0)
+        watch_anew(segments);
+    uint64_t away = sm_clock_read(&sm_engine.clock) - segments->paused;
+    segments->opened += away;
+    segments->seen += away;
+}

@@ -1,0 +1,151 @@
+/* Segments: which stretches of a thread's time are measured. Shared by the recorders that keep times.
+ *
+ * A *segment* is the time between two consecutive events of a thread. It belongs to what was current: a node of the
+ * call tree, a line. Whether it is timed is decided when it begins: always, while little is known of what it belongs to
+ * or while its mean segment is worth a hundred reads of the clock; otherwise by chance (base/random.h), of
+ * which recorder/young.h has the rule. The mean is over the recording's life with samples by their weights, so what has
+ * rare long segments that make up its time is timed always as soon as one of them is seen, and the clock's price stays
+ * below 2 % of the time it measures.
+ *
+ * Long segments. One that is longer than SM_LONG_NS in something that is not timed always is found by the ticker
+ * (engine/ticker.h), which sets the countdown to 0 from outside now and then; the event that ends the segment then sees
+ * that the tick was long ago.
+ *
+ * The countdown. All decisions are one subtraction on the way of an event: each node or line carries the *step* that
+ * entering one of its segments takes from the thread's countdown: 1 in the long run, more for a young one,
+ * SM_SEGMENT_ALWAYS for one that is always timed. At 0 or below, the recorder's slow path calls sm_segments_end(),
+ * accounts for what has ended, and calls sm_segments_begin(). While a timed segment is open the countdown is 0, so that
+ * the event that ends it takes the slow path too.
+ *
+ * Off the CPU. A thread that waits for a lock, a disk, the interpreter, or was preempted, does not run, and what it was
+ * in the middle of took no time of the processor. Whether a stretch was undisturbed the kernel tells for nothing
+ * (base/offcpu.h). Where it was disturbed, the thread's CPU clock is read: the wall's time less the CPU's since it was
+ * read last is the time off the CPU, and it lies in this stretch, since all before was undisturbed. So the ticks of a
+ * segment are those it *ran*, and `off` has the others; a thread's sum of the latter is its wall time less its CPU
+ * time, whatever was sampled. Where the stretch is one segment, which it is wherever a wait is long (what waits is
+ * timed always, or the ticker came by), that is exact; otherwise the segment that ends is as good as any of the hundred
+ * of the stretch (`guessed`).
+ *
+ * Invariant: countdown <= 0 while a segment is open, else >= 0, and 0 only from the ticker's visit to the next step.
+ *
+ * All of it belongs to its thread; a flush by another thread reads it with the GIL held; the ticker writes the
+ * countdown. */
+#ifndef SM_RECORDER_SEGMENTS_H
+#define SM_RECORDER_SEGMENTS_H
+
+#include "base/random.h"
+#include "engine/engine.h"
+#include "engine/ticker.h"
+
+#define SM_SEGMENT_ALWAYS 16384 /* a step that is more than any gap */
+
+typedef struct { /* ticks off the CPU, and of these, as far as it is told (engine/waits.h), */
+    uint64_t all, ready, lock;
+} sm_off;
+
+typedef struct {
+    int32_t countdown;
+    int32_t left;      /* steps to the next sampled one, while a segment is open */
+    void *open;        /* what the segment that is being timed belongs to (borrowed), or NULL */
+    uint64_t opened;   /* ticks */
+    uint64_t seen;     /* ticks: when the clock was read last */
+    uint64_t poked;    /* ticks: when the ticker set the countdown to 0; the ticker's */
+    uint64_t opening;  /* ticks that went by before the segment was opened, since the one before was told */
+    uint64_t paused;   /* ticks, while pauses > 0 */
+    uint32_t pauses;   /* they nest */
+    int32_t open_step; /* the step by which it came to be timed; SM_SEGMENT_ALWAYS: as all of its owner's */
+    uint64_t random;
+    bool disturbed;     /* something came in between, be it for an instant: in what has just ended */
+    sm_off off, told;   /* not told yet; told last */
+    uint64_t apart;     /* ticks after which the clocks are read anew */
+    int64_t ready_ns;   /* see sm_waits_ready_ns: what it was last */
+    uint64_t cold;      /* ticks: until when samples are of no use */
+    uint64_t cpu_ticks; /* when the thread's CPU clock was read last, and */
+    int64_t cpu_ns;     /* what it said; -1: it cannot be read */
+} sm_segments;
+
+typedef enum {
+    SM_SEGMENT_UNTIMED, /* or a sample that was disturbed */
+    SM_SEGMENT_TIMED,   /* as all of its owner's are */
+    SM_SEGMENT_SAMPLED, /* stands for `weight` of them; the price of reading the clock is taken off */
+    SM_SEGMENT_LONG,    /* of an owner that is not timed always: what the ticker found */
+} sm_segment_kind;
+
+typedef struct { /* what ended at an event */
+    sm_segment_kind kind;
+    void *owner;       /* that it was opened for; NULL: nothing was open, and it is the owner of the time at hand */
+    uint64_t ticks;    /* that it ran */
+    uint64_t excess;   /* of a sample, in addition: what makes it a long one */
+    double weight;     /* of a sample: SM_SAMPLE_PERIOD, or less of what was young; else 1 */
+    double var;        /* of a long one: the variance of its ticks, in ticks squared */
+    const sm_off *off; /* the thread's, until its next segment ends; NULL: none */
+    bool guessed;      /* off may be another segment's */
+} sm_segment;
+
+typedef struct { /* of a segment that is open */
+    uint64_t ticks;
+    sm_off off;
+} sm_so_far;
+
+/* A thread begins: the running one. seed: another one for each. */
+void sm_segments_start(sm_thread *thread, sm_segments *segments, uint64_t seed);
+
+/* The seed for the gaps of a recording's first thread; others follow at SM_SEED_STEP. */
+#define SM_SEED_STEP 0x9E3779B97F4A7C15u
+uint64_t sm_segments_seed(void);
+
+/* The clock ticks from which on a segment is long. There is no ticker beside a simulated clock. */
+static inline uint64_t sm_long_ticks(void) {
+    if (sm_engine.clock.kind == SM_CLOCK_SIMULATED)
+        return UINT64_MAX;
+    return (uint64_t)(SM_LONG_NS / sm_engine.clock.ns_per_tick);
+}
+
+/* The counter of another processor may lag by a few ticks: never let a segment become huge. */
+static inline uint64_t sm_ticks_since(uint64_t then, uint64_t now) {
+    return now > then ? now - then : 0;
+}
+
+/* From a recorder's slow path. step: what was taken from the countdown for the segment that begins. */
+sm_segment sm_segments_end(sm_thread *thread, sm_segments *segments, int32_t step, uint64_t now);
+
+/* After it: is the segment of this owner timed? step: the owner's; if it was another when it was taken from the
+ * countdown, the smaller of both. */
+bool sm_segments_begin(sm_thread *thread, sm_segments *segments, const sm_segment *ended, void *owner, int32_t step);
+
+/* Ends the open segment without an event, while the thread is held. */
+sm_segment sm_segments_close(sm_thread *thread, sm_segments *segments);
+
+/* Of that: waited for something of the program's own, and not for a processor or the interpreter. Only this counts when
+ * it is decided whether something is worth the clock: what waits is timed always, what was in the way is not. */
+static inline uint64_t sm_off_own(const sm_off *off) {
+    return sm_ticks_since(off->ready + off->lock, off->all);
+}
+
+/* What a segment that is timed always and still open has got so far; else nothing. Of any thread. */
+sm_so_far sm_segments_so_far(const sm_thread *thread, const sm_segments *segments, uint64_t now);
+
+static inline void sm_off_add(sm_off *to, const sm_off *more) {
+    to->all += more->all;
+    to->ready += more->ready;
+    to->lock += more->lock;
+}
+
+static inline void sm_off_take(sm_off *from, const sm_off *less) {
+    from->all -= less->all;
+    from->ready -= less->ready;
+    from->lock -= less->lock;
+}
+
+void sm_segments_hold(sm_thread *thread, sm_segments *segments);
+void sm_segments_go_on(sm_segments *segments);
+
+/* From the ticker's thread, without the GIL. Where the last visit has not been seen yet, that one counts. */
+static inline void sm_segments_poke(sm_segments *segments) {
+    if (__atomic_load_n(&segments->countdown, __ATOMIC_RELAXED) <= 0)
+        return;
+    __atomic_store_n(&segments->poked, sm_clock_read(&sm_engine.clock), __ATOMIC_RELAXED);
+    __atomic_store_n(&segments->countdown, 0, __ATOMIC_RELEASE);
+}
+
+#endif

@@ -1,0 +1,50 @@
+/* The rule. With a chance of GOOD / n for the n-th segment, the weighted samples are as good as 2 * GOOD segments drawn
+ * evenly, from a few times GOOD on for ever, and there are GOOD * ln(n / GOOD) of them; segments that differ more need
+ * more, as the square of their relative deviation (up to DIFFER squared). DEAR bounds what that costs: a mean segment
+ * of DEAR reads of the clock, times sm_engine.threshold_ticks, may be timed always, a shorter one in proportion, and
+ * more where they differ. So it takes some per cent of the function's own time at most, and that only until n is larger
+ * than GOOD. */
+#include "recorder/young.h"
+
+#include <math.h>
+
+#define GOOD 512.0
+#define DEAR 1.5
+#define DIFFER 3.0
+
+int32_t sm_past_step(const sm_past *past, uint64_t first) {
+    double worth = (double)sm_engine.threshold_ticks;
+    if (past->seen < first || sm_engine.settings.time_every || sm_past_mean(past) >= worth)
+        return SM_SEGMENT_ALWAYS;
+    double mean = past->ticks / past->count, square = past->squares / past->count;
+    double differ = fmin(fmax(square / (mean * mean) - 1.0, 1.0), DIFFER * DIFFER);
+    double chance = fmin(GOOD * differ / past->count, mean * sqrt(differ) / (DEAR * worth));
+    int32_t step = 1;
+    while (step < SM_STEP_MOST && step * 2 <= chance * SM_SAMPLE_PERIOD) /* not with NaN: a clock that stands */
+        step *= 2;
+    return step;
+}
+
+void sm_past_learn(sm_past *past, const sm_segment *ended) {
+    double ticks = (double)ended->ticks;
+    past->seen++;
+    if (ended->kind == SM_SEGMENT_LONG || (ended->kind == SM_SEGMENT_TIMED && ended->ticks >= sm_long_ticks())) {
+        past->long_n++;
+        past->long_t += ticks;
+        return;
+    }
+    past->count += ended->weight;
+    past->ticks += ended->weight * ticks;
+    past->squares += ended->weight * ticks * ticks;
+    past->long_t += (double)ended->excess;
+}
+
+void sm_young_save(const sm_young *young, int64_t *row, double *reals, int first) {
+    double ns = sm_clock_ns(&sm_engine.clock, 1.0);
+    row[first] = young->count;
+    reals[first + 1] = young->weight;
+    reals[first + 2] = young->ticks * ns;
+    reals[first + 3] = young->var;
+    reals[first + 4] = young->var_ticks * ns;
+    reals[first + 5] = young->var_sq * ns * ns;
+}

@@ -1,0 +1,161 @@
+/* The monitoring source: takes a tool id, registers the callbacks, sets the events; and gives all of it back. */
+#include "source/monitoring/monitoring.h"
+
+#include <string.h>
+
+#include "slots/tool_id.h"
+
+const sm_monitoring_callbacks *sm_monitoring_callbacks_in_use = NULL;
+bool sm_sites_on = false;
+uint32_t sm_sites_to_go = SM_SITES_EVERY;
+
+#if SM_HAS_MONITORING
+
+#define TOOL_NAME "seismo"
+
+static const struct {
+    const char *name;
+    bool c_functions; /* only wanted with C functions */
+} events[SM_MONITORING_EVENTS] = {
+    [SM_PY_START] = {"PY_START", false},
+    [SM_PY_RESUME] = {"PY_RESUME", false},
+    [SM_PY_THROW] = {"PY_THROW", false},
+    [SM_PY_RETURN] = {"PY_RETURN", false},
+    [SM_PY_YIELD] = {"PY_YIELD", false},
+    [SM_PY_UNWIND] = {"PY_UNWIND", false},
+    [SM_CALL] = {"CALL", true},
+    [SM_C_RETURN] = {"C_RETURN", true},
+    [SM_C_RAISE] = {"C_RAISE", true},
+    [SM_LINE] = {"LINE", false},
+    [SM_INSTRUCTION] = {"INSTRUCTION", false},
+};
+
+static int tool_id = -1;
+static long events_set = 0;
+static bool places_were_off = false; /* in this process, some place has been switched off, and was not given back */
+
+int sm_monitoring_tool_id(void) {
+    return tool_id;
+}
+
+/* Those that others count on last: cProfile can only work with 2, and debuggers and coverage expect 0 and 1; a recorded
+ * program that uses them is to find them free. */
+static const int order[6] = {3, 4, 5, 2, 0, 1};
+
+/* The events of these callbacks, as sys.monitoring numbers them in this version; -1 with an exception. */
+static long event_set(const sm_settings *settings, bool register_them) {
+    long set = 0;
+    for (int i = 0; set >= 0 && i < SM_MONITORING_EVENTS; i++) {
+        if (register_them && (sm_monitoring_callbacks_in_use->callback[i] == NULL ||
+                              (events[i].c_functions && strcmp(settings->c_functions, "none") == 0) ||
+                              (i == SM_INSTRUCTION && !settings->opcodes)))
+            continue;
+        long event = sm_monitoring_number(events[i].name);
+        PyObject *callback = register_them ? sm_monitoring_callback(sm_monitoring_callbacks_in_use->callback[i]) : NULL;
+        bool failed =
+            event < 0 || (register_them && callback == NULL) || sm_monitoring_register(tool_id, event, callback) < 0;
+        set = failed ? -1 : set | event;
+        Py_XDECREF(callback);
+    }
+    return set;
+}
+
+static bool still_ours(void) {
+    return sm_monitoring_holds(tool_id, TOOL_NAME);
+}
+
+static void stop(void) {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (tool_id >= 0 && still_ours()) {
+        /* Until 3.14, freeing a tool id leaves its callbacks and events alive (gh-111963). */
+        (void)sm_monitoring_set(tool_id, 0);
+        PyErr_Clear();
+        sm_monitoring_local_stop(tool_id);
+        (void)event_set(NULL, false);
+        PyErr_Clear();
+        sm_monitoring_free(tool_id);
+    } else if (tool_id >= 0) {
+        sm_engine.hook_lost++;
+        places_were_off = places_were_off || sm_sites_on;
+    }
+    tool_id = -1;
+    places_were_off = places_were_off || sm_monitoring_callbacks_in_use->wants != NULL;
+    sm_sites_start(false);
+    PyErr_Restore(type, value, traceback);
+}
+
+static int start(const sm_settings *settings) {
+    if (sm_monitoring_find() < 0 || (tool_id = sm_monitoring_take(TOOL_NAME, order)) < 0)
+        return -1;
+    sm_sites_start(strcmp(settings->c_functions, "auto") == 0);
+    long set = event_set(settings, true);
+    bool local = settings->narrow && sm_monitoring_callbacks_in_use->wants != NULL;
+    if (set >= 0 && local)
+        set = sm_monitoring_local_start(tool_id, set);
+    if (set < 0 || sm_monitoring_set(tool_id, set) < 0) {
+        PyObject *type, *value, *traceback;
+        PyErr_Fetch(&type, &value, &traceback);
+        stop();
+        PyErr_Restore(type, value, traceback);
+        return -1;
+    }
+    events_set = set;
+    /* An earlier recording switched places off. Other tools answer DISABLE once more. */
+    if (sm_functions_narrowed() || places_were_off) {
+        if (sm_monitoring_restart() < 0)
+            PyErr_Clear();
+        places_were_off = false;
+    }
+    if (local)
+        sm_monitoring_local_running();
+    return 0;
+}
+
+static void begin_again(void) {
+    if (!sm_sites_on || tool_id < 0 || !still_ours())
+        return;
+    sm_sites_start(true);
+    (void)sm_monitoring_set(tool_id, 0);
+    PyErr_Clear();
+    sm_monitoring_local_stop(tool_id);
+    if (sm_monitoring_set(tool_id, events_set) < 0) {
+        PyErr_Clear();
+        sm_engine.hook_lost++;
+    }
+}
+
+/* Somebody may have freed our id by force, or taken it over. */
+static void poll(void) {
+    if (tool_id >= 0 && !still_ours())
+        sm_engine.hook_lost += sm_engine.hook_lost == 0;
+}
+
+static const char *objection(const sm_settings *settings) {
+    (void)settings;
+    return NULL;
+}
+
+const sm_source sm_source_monitoring = {"monitoring", objection, start, stop, poll, begin_again, false};
+
+#else
+
+int sm_monitoring_tool_id(void) {
+    return -1;
+}
+
+static const char *objection(const sm_settings *settings) {
+    (void)settings;
+    return "sys.monitoring came with Python 3.12";
+}
+
+static int start(const sm_settings *settings) {
+    PyErr_SetString(PyExc_RuntimeError, objection(settings));
+    return -1;
+}
+
+static void stop(void) {}
+
+const sm_source sm_source_monitoring = {"monitoring", objection, start, stop, NULL, NULL, false};
+
+#endif

@@ -1,0 +1,199 @@
+/* What probes cannot do: the interpreter's trace function.
+ *
+ * It hears of frames in which no probe can stand (hits are counted, or code that ran already when we came), which the
+ * evaluator switches on for such a frame alone; and of everything, while somebody else uses the profile or trace slot
+ * of any thread: a probe would be reported to him as a return.
+ *
+ * A step needs the line that the frame was at before. It is kept in a table by frame, from its entry until it is left.
+ * Frames that were entered unheard begin at their first line. */
+#include "source/probes/state.h"
+
+#if SM_HAS_EVALFRAME
+
+#include "base/alloc.h"
+#include "compat/quickening.h"
+#include "slots/slots.h"
+
+typedef struct {
+    const void *frame; /* NULL: free */
+    int32_t line;
+} last_line;
+
+static struct {
+    last_line *slots;
+    uint32_t size, count; /* a power of two */
+} lasts;
+
+static uint32_t ideal(const void *frame) {
+    return (uint32_t)(((uintptr_t)frame >> 3) * 0x9E3779B97F4A7C15u >> 32);
+}
+
+static last_line *find_last(const void *frame) { /* its own, or a free one. There must be some */
+    for (uint32_t i = ideal(frame);; i++) {
+        last_line *found = &lasts.slots[i & (lasts.size - 1)];
+        if (found->frame == frame || found->frame == NULL)
+            return found;
+    }
+}
+
+static last_line *make_last(const void *frame) { /* NULL: out of memory */
+    if (lasts.count * 2 >= lasts.size) {
+        uint32_t old_size = lasts.size, size = old_size ? old_size * 2 : 256;
+        last_line *old = lasts.slots, *slots = sm_calloc(size, sizeof *slots);
+        if (slots == NULL)
+            return NULL;
+        lasts.slots = slots;
+        lasts.size = size;
+        for (uint32_t i = 0; i < old_size; i++) {
+            if (old[i].frame != NULL)
+                *find_last(old[i].frame) = old[i];
+        }
+        sm_free(old);
+    }
+    last_line *made = find_last(frame);
+    if (made->frame == NULL) {
+        *made = (last_line){frame, SM_NO_LINE};
+        lasts.count++;
+    }
+    return made;
+}
+
+static void forget_last(const void *frame) {
+    last_line *gone = lasts.size != 0 ? find_last(frame) : NULL;
+    if (gone == NULL || gone->frame == NULL)
+        return;
+    uint32_t mask = lasts.size - 1, hole = (uint32_t)(gone - lasts.slots);
+    for (uint32_t i = (hole + 1) & mask; lasts.slots[i].frame != NULL; i = (i + 1) & mask) {
+        if (((i - (ideal(lasts.slots[i].frame) & mask)) & mask) >= ((i - hole) & mask)) {
+            lasts.slots[hole] = lasts.slots[i];
+            hole = i;
+        }
+    }
+    lasts.slots[hole].frame = NULL;
+    lasts.count--;
+}
+
+static void forget_lasts(void) {
+    sm_free(lasts.slots);
+    lasts.slots = NULL;
+    lasts.size = lasts.count = 0;
+}
+
+/* ---- the event -------------------------------------------------------------------------------------------------- */
+
+static void begin(PyFrameObject *object, const sm_frame *frame, PyCodeObject *code) {
+    const uint8_t *at = sm_code_bytes(code) + 2 * (size_t)sm_frame_unit(frame);
+    last_line *last = make_last(frame);
+    if (last != NULL)
+        last->line = at[1] == 0 ? -code->co_firstlineno : PyFrame_GetLineNumber(object); /* RESUME's argument */
+}
+
+static void step_to(const sm_probed *probed, const sm_frame *frame, int line) {
+    last_line *last = make_last(frame);
+    if (last == NULL)
+        return;
+    if (last->line != SM_NO_LINE)
+        sm_probe.hearer->step(probed->record, last->line, line);
+    last->line = line;
+}
+
+static void end(const sm_probed *probed, const sm_frame *frame, PyCodeObject *code, bool raises) {
+    uint32_t unit = sm_frame_unit(frame);
+    bool yields = !raises && unit < (uint32_t)Py_SIZE(code) && sm_code_bytes(code)[2 * unit] == YIELD_VALUE;
+    last_line *last = lasts.size != 0 ? find_last(frame) : NULL;
+    if (last != NULL && last->frame != NULL && last->line != SM_NO_LINE && !yields)
+        sm_probe.hearer->step(probed->record, last->line, -code->co_firstlineno);
+    forget_last(frame);
+}
+
+static int hook(PyObject *Py_UNUSED(obj), PyFrameObject *object, int what, PyObject *arg) {
+    const sm_frame *frame = sm_frame_of(object);
+    PyCodeObject *code = sm_frame_code(frame);
+    if (!sm_probe.on)
+        return 0;
+    void *found = sm_probe_found(code);
+    if (found == NULL && sm_probe.escaped)
+        found = sm_probe_meet(code, sm_frame_globals(frame));
+    if (found == NULL || found == sm_probe.unwanted)
+        return 0;
+    sm_probed *probed = found;
+    const sm_probe_hearer *hearer = sm_probe.hearer;
+    uint32_t unit = sm_frame_unit(frame);
+    if (what == PyTrace_RETURN && probed->armed_count != 0 && unit < probed->points.units && probed->armed[unit])
+        return 0; /* no return: a probe is hit */
+    if (what == PyTrace_CALL) {
+        if (sm_probe.escaped && probed->frames)
+            hearer->enter(probed->record, frame);
+        if (sm_probe.steps)
+            begin(object, frame, code);
+    } else if (what == PyTrace_LINE) {
+        int line = PyFrame_GetLineNumber(object);
+        hearer->line(probed->record, line);
+        if (sm_probe.steps)
+            step_to(probed, frame, line);
+    } else if (what == PyTrace_RETURN) {
+        if (sm_probe.steps)
+            end(probed, frame, code, arg == NULL);
+        if (sm_probe.escaped && probed->frames)
+            hearer->leave(probed->record, frame);
+    }
+    return 0;
+}
+
+static int nothing(PyObject *Py_UNUSED(obj), PyFrameObject *Py_UNUSED(frame), int Py_UNUSED(what),
+                   PyObject *Py_UNUSED(arg)) {
+    return 0;
+}
+
+static sm_slot_user tracer = {.slot = SM_SLOT_TRACE, .function = hook, .idle = true, .company = sm_probe_company};
+/* Never called: it is there for the guards, which tell when somebody takes the slot. */
+static sm_slot_user sentinel = {
+    .slot = SM_SLOT_PROFILE, .function = nothing, .idle = true, .company = sm_probe_company};
+
+int sm_probe_trace_join(void) {
+    if (PySys_Audit("sys.settrace", NULL) < 0)
+        return -1;
+    if (sm_slots_join(&sentinel) < 0)
+        return -1;
+    if (sm_slots_join(&tracer) < 0) {
+        sm_slots_leave(&sentinel);
+        return -1;
+    }
+    return 0;
+}
+
+void sm_probe_trace_leave(void) {
+    sm_slots_leave(&tracer);
+    sm_slots_leave(&sentinel);
+    tracer.idle = true;
+    forget_lasts();
+}
+
+void sm_probe_trace_all(bool on) {
+    tracer.idle = !on;
+    sm_slots_review(NULL);
+    PyThreadState *tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Main());
+    for (; tstate != NULL; tstate = PyThreadState_Next(tstate)) {
+        if (on)
+            sm_slots_wake(tstate, &tracer);
+        else
+            sm_slots_sleep(tstate, &tracer);
+    }
+    forget_lasts();
+}
+
+void sm_probe_trace_here(PyThreadState *tstate, bool on) {
+    if (!on) {
+        sm_slots_sleep(tstate, &tracer);
+        return;
+    }
+    if (tstate->c_traceobj == NULL) /* a thread that C code made */
+        sm_slots_review(tstate);
+    sm_slots_wake(tstate, &tracer);
+}
+
+bool sm_probe_has_company(PyThreadState *tstate) {
+    return sm_slots_foreign(tstate, SM_SLOT_PROFILE) || sm_slots_foreign(tstate, SM_SLOT_TRACE);
+}
+
+#endif
