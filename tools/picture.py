@@ -19,7 +19,7 @@ from rich.text import Text
 
 from seismo.cli.main import main as seismo
 from seismo.report.paper import ColourPaper
-from seismo.report.text import Signs
+from seismo.report.words import Signs
 
 FONTS = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 

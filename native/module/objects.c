@@ -1,6 +1,6 @@
 /* The lifetimes recorder's Python functions: refs_quiet, refs_mark, refs_alive and what asks for single objects.
  *
- * They are called inside the recorded program, by the session (seismo.record.refs). What they make is not the
+ * They are called inside the recorded program, by the session (seismo.sessions.objects). What they make is not the
  * program's: they are quiet while they make it, and look at the live table before they make anything, since an object
  * that is made may be recorded in the table that is being looked at. */
 #include "module/objects.h"

@@ -52,14 +52,14 @@ __all__ = [
 
 TYPE_CHECKING = False  # typing's own would import typing
 if TYPE_CHECKING:
-    from seismo.covering import cover
     from seismo.errors import RecordingError as RecordingError
     from seismo.errors import SeismoError
     from seismo.model import Recording, merge
     from seismo.model import read as open  # noqa: A004  as in gzip.open
-    from seismo.record.lines import lines
-    from seismo.record.refs import refs
-    from seismo.record.session import profile, start, stop
+    from seismo.sessions.cover import cover
+    from seismo.sessions.lines import lines
+    from seismo.sessions.objects import refs
+    from seismo.sessions.profile import profile, start, stop
     from seismo.watching.watch import watch
 
 # A public name, the module it lives in, and its name there.
@@ -67,14 +67,14 @@ _HOMES = {
     "Recording": ("seismo.model", "Recording"),
     "RecordingError": ("seismo.errors", "RecordingError"),
     "SeismoError": ("seismo.errors", "SeismoError"),
-    "cover": ("seismo.covering", "cover"),
-    "lines": ("seismo.record.lines", "lines"),
+    "cover": ("seismo.sessions.cover", "cover"),
+    "lines": ("seismo.sessions.lines", "lines"),
     "merge": ("seismo.model", "merge"),
     "open": ("seismo.model", "read"),
-    "profile": ("seismo.record.session", "profile"),
-    "refs": ("seismo.record.refs", "refs"),
-    "start": ("seismo.record.session", "start"),
-    "stop": ("seismo.record.session", "stop"),
+    "profile": ("seismo.sessions.profile", "profile"),
+    "refs": ("seismo.sessions.objects", "refs"),
+    "start": ("seismo.sessions.profile", "start"),
+    "stop": ("seismo.sessions.profile", "stop"),
     "watch": ("seismo.watching.watch", "watch"),
 }
 
@@ -86,14 +86,14 @@ def get_include() -> str:
 
 def load_ipython_extension(shell: object) -> None:
     """What `%load_ext seismo` calls in IPython and Jupyter: see docs/notebooks.md."""
-    from seismo.plugins.ipython import load
+    from seismo.plugins.ipython.magics import load
 
     load(shell)
 
 
 def unload_ipython_extension(shell: object) -> None:
     """What `%unload_ext seismo` calls."""
-    from seismo.plugins.ipython import unload
+    from seismo.plugins.ipython.magics import unload
 
     unload(shell)
 

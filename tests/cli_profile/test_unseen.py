@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import seismo
-from seismo.record import refs
+from seismo.record.objects.life import why_not
 
 VERBS = {
     "profile": ["profile", "-q", "-o", "r.seismo"],
@@ -20,7 +20,7 @@ VERBS = {
     "refs": ["refs", "-q", "-o", "r.seismo"],
     "watch": ["watch", 'call("no_such_function")', "-q"],
 }
-if refs.why_not():
+if why_not():
     del VERBS["refs"]
 
 DEPTH = """

@@ -7,9 +7,17 @@ import pytest
 from seismo.coverage.numbers import too_little
 from seismo.coverage.result import CoverageReport, FileCoverage, Problem
 from seismo.errors import UsageError
-from seismo.report.coverage import View, missing_text, total_text, write_end, write_line, write_problems, write_table
+from seismo.report.coverage.text import (
+    View,
+    missing_text,
+    total_text,
+    write_end,
+    write_line,
+    write_problems,
+    write_table,
+)
 from seismo.report.paper import Paper
-from seismo.report.text import Signs
+from seismo.report.words import Signs
 
 
 def file(path, statements, missing, branches=None, **more):

@@ -13,8 +13,8 @@ import pytest
 from seismo import _core
 from seismo.coverage.conditions import Decision, decisions_of
 from seismo.model.table import BranchRow
-from seismo.report import conditions as report
-from seismo.report.text import Signs
+from seismo.report.coverage import conditions as report
+from seismo.report.words import Signs
 
 needs_branches = pytest.mark.skipif(sys.version_info < (3, 12), reason="3.11 reports no branches")
 

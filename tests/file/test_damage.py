@@ -10,8 +10,8 @@ from objects_made import drawn, told
 from seismo import _core
 from seismo.errors import RecordingError
 from seismo.model import Builder, Recording, merge, read
-from seismo.model.leaks import leaks, spans
-from seismo.model.objects import by_line, by_path, by_type, by_type_and_line
+from seismo.model.objects.groups import by_line, by_path, by_type, by_type_and_line
+from seismo.model.objects.leaks import leaks, spans
 
 MAGIC = b"\x8fseismo\n\x01\0\0\0\0\0\0\0"
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from seismo import _core
 from seismo.model import Builder, read
-from seismo.model.leaks import leaks
-from seismo.model.objects import by_line, by_path, by_type
+from seismo.model.objects.groups import by_line, by_path, by_type
+from seismo.model.objects.leaks import leaks
 
 SCHEMA = _core.schema()
 INT = st.one_of(st.integers(-(2**63), 2**63 - 1), st.integers(-3, 300), st.just(0))

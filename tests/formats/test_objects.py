@@ -18,8 +18,8 @@ from seismo.errors import FormatError
 from seismo.formats.base import MAX_DEPTH
 from seismo.formats.text import escape
 from seismo.model import Builder
-from seismo.model.leaks import leaks
-from seismo.model.objects import by_path, by_type
+from seismo.model.objects.groups import by_path, by_type
+from seismo.model.objects.leaks import leaks
 
 DOCS = Path(__file__).parents[2] / "docs"
 JSON = jsonschema.Draft202012Validator(json.loads((DOCS / "json-schema.json").read_text()))

@@ -6,11 +6,11 @@ import pytest
 
 from seismo.model import Builder
 from seismo.report.libraries import INSTALLED, STANDARD, libraries, library_of
-from seismo.report.lines import LinesView, write_report
-from seismo.report.lines_summary import write as write_summary
-from seismo.report.page.lines import lines_page
+from seismo.report.lines.page import lines_page
+from seismo.report.lines.summary import write as write_summary
+from seismo.report.lines.text import LinesView, write_report
 from seismo.report.paper import Paper
-from seismo.report.text import Signs
+from seismo.report.words import Signs
 
 LIB = "/opt/python/lib/python3.14/"
 

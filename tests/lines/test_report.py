@@ -7,12 +7,12 @@ import zlib
 import pytest
 
 from seismo.model import Builder
-from seismo.report.functions import Modules
-from seismo.report.lines import LinesView, write_report
-from seismo.report.lines_summary import write as write_summary
+from seismo.report.lines.summary import write as write_summary
+from seismo.report.lines.text import LinesView, write_report
+from seismo.report.lines.timed_source import read_source, timed_program
+from seismo.report.modules import Modules
 from seismo.report.paper import Paper
-from seismo.report.text import Signs
-from seismo.report.timed_source import read_source, timed_program
+from seismo.report.words import Signs
 
 MS = 1_000_000
 SOURCE = "import os\n\ndef f(n):\n\tx = '\x1b[31m'\n    return sum(v for v in n)\n\n\ndef g():\n    return 1\n"

@@ -51,7 +51,8 @@ def test_numbers_of_a_later_version_stay_what_they_are(recording):
 
 
 def test_every_row_with_such_a_column_has_its_enum():
-    from seismo.model import object_rows, table
+    from seismo.model import table
+    from seismo.model.objects import rows as object_rows
 
     rows = [
         row

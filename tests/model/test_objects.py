@@ -7,8 +7,7 @@ from objects_made import META, drawn, told
 
 from seismo.errors import RecordingError
 from seismo.model import Builder, LifetimeRow, ObjectCounts, TypeRow, diff_objects, merge, read
-from seismo.model.leaks import leaks, spans
-from seismo.model.objects import (
+from seismo.model.objects.groups import (
     Lifetimes,
     bucket_range,
     by_line,
@@ -19,6 +18,7 @@ from seismo.model.objects import (
     cycles,
     totals,
 )
+from seismo.model.objects.leaks import leaks, spans
 
 KINDS = ("types", "objects", "lifetimes", "object_times", "object_spans", "object_survivors", "holders", "marks")
 

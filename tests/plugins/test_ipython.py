@@ -151,7 +151,7 @@ def test_an_error_is_shown_and_ends_the_cell(notebook, verb):
     assert type(result.error_in_exec).__name__ == "ZeroDivisionError"
     assert notebook.printed.count("ZeroDivisionError: division by zero") == 1
     assert "----> 2 before / 0" in notebook.printed
-    assert "ipython.py" not in notebook.printed
+    assert "magics.py" not in notebook.printed
     assert notebook.text
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import seismo
-import seismo.plugins.pytest_leaks  # here, or each inner pytest has modules of its own
-from seismo.record import refs
+import seismo.plugins.pytest.leaks  # here, or each inner pytest has modules of its own
+from seismo.record.objects import life
 
 pytest_plugins = ["pytester"]
 
@@ -172,7 +172,7 @@ def test_one():
     assert re.search(r"list +test_it\.py:10 test_one +7 +7 +7 +7\n", said)
     assert re.search(r"test_it\.Session +test_it\.py:9 test_one +1 +1 +1 +1\n", said)
     assert "the test ran 4 times after 2 to warm up" in said
-    assert "pytest_refs.py" not in said
+    assert "plugins/pytest" not in said
 
 
 @recorded
@@ -544,7 +544,7 @@ def test_fixture(seismo_refs):
 )
 def test_where_objects_cannot_be_recorded(run, monkeypatch, ini, counts):
     if CAN:
-        monkeypatch.setattr(refs, "why_not", lambda: "they are told since CPython 3.13.3")
+        monkeypatch.setattr(life, "why_not", lambda: "they are told since CPython 3.13.3")
     done = run(UNAVAILABLE, **ini)
     done.assert_outcomes(**counts)
     said = done.stdout.str()

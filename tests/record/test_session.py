@@ -415,7 +415,7 @@ def test_the_recording_path_imports_little(run):
     run(
         FRESH
         + """
-brought = modules("from seismo.record.session import profile\\nwith profile(): pass")
+brought = modules("from seismo.sessions.profile import profile\\nwith profile(): pass")
 heavy = {"argparse", "json", "re", "typing", "dataclasses", "rich", "inspect", "collections", "contextlib", "enum"}
 assert not heavy & set(brought), heavy & set(brought)
 """

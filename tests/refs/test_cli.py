@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import seismo
-from seismo.record.refs import why_not
+from seismo.record.objects.life import why_not
 
 HOME = os.path.dirname(os.path.dirname(seismo.__file__))
 POSSIBLE = pytest.mark.skipif(bool(why_not()), reason=why_not() or "never")

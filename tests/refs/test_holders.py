@@ -10,8 +10,8 @@ from typing import ClassVar, NamedTuple
 
 import pytest
 
-from seismo.record import held_by, holders
-from seismo.record.refs import why_not
+from seismo.record.objects import held_by, holders
+from seismo.record.objects.life import why_not
 
 # Only a recording of births and deaths leads there, and only to what its interpreters have. On older ones these tests
 # may never end: up to 3.12.5, gc.get_referents of all objects puts what is in the free list of `_asyncio` there again,

@@ -9,7 +9,7 @@ import pytest
 
 import seismo
 from seismo.errors import RecordingError, UsageError
-from seismo.record.refs import why_not
+from seismo.record.objects.life import why_not
 
 HERE = __name__
 

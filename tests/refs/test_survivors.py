@@ -13,7 +13,8 @@ import pytest
 from births import Births, calls_of, environment, load, needs_tracer, run, start
 
 from seismo import _core
-from seismo.model import leaks, read
+from seismo.model import read
+from seismo.model.objects import leaks
 
 pytestmark = needs_tracer
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from seismo.model import Builder, Recording
+from seismo.report.calls.text import View, write_report
 from seismo.report.paper import Paper
-from seismo.report.terminal import View, write_report
 
 sys.path.insert(0, str(Path(__file__).parent))  # the tests are imported by path, so their folder is on no path
 

@@ -6,7 +6,7 @@ import json
 from seismo.model import Builder
 from seismo.report.about import THREADS, as_json, write_about
 from seismo.report.paper import Paper
-from seismo.report.text import Signs
+from seismo.report.words import Signs
 
 
 def about(recording, path="app.seismo"):

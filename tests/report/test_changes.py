@@ -10,7 +10,7 @@ import pytest
 from seismo.model import Builder, DiffRow, FunctionKey, diff, diff_lines
 from seismo.report.changes import as_json, growth, write_changes
 from seismo.report.paper import Paper
-from seismo.report.text import Signs, cells
+from seismo.report.words import Signs, cells
 
 
 def recording(functions):

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from seismo.model import Builder
-from seismo.report.calltree import CallTree, Limits
-from seismo.report.functions import Modules
+from seismo.report.calls.tree import CallTree, Limits
+from seismo.report.modules import Modules
 
 STANDARD = "/usr/lib/python3.12"
 INSTALLED = f"{STANDARD}/site-packages"

@@ -9,15 +9,15 @@ from made_objects import SOURCE, server
 
 from seismo.cli.main import main
 from seismo.model import Builder
-from seismo.model.objects import Lifetimes
-from seismo.report import objects_summary
-from seismo.report.object_changes import write_changes
-from seismo.report.object_facts import Timeline
-from seismo.report.object_verdicts import each
-from seismo.report.object_words import median, one_digit, rough_duration
-from seismo.report.objects import ObjectsView, write_report
+from seismo.model.objects.groups import Lifetimes
+from seismo.report.objects import summary as objects_summary
+from seismo.report.objects.changes import write_changes
+from seismo.report.objects.described import median, one_digit, rough_duration
+from seismo.report.objects.facts import Timeline
+from seismo.report.objects.text import ObjectsView, write_report
+from seismo.report.objects.verdicts import each
 from seismo.report.paper import ColourPaper, Paper
-from seismo.report.text import Signs, cells, line_and_type, size, sparkline
+from seismo.report.words import Signs, cells, line_and_type, size, sparkline
 
 HOSTILE = "</script><script>alert(1)</script>\x1b[31m\n\u202e"
 

@@ -17,8 +17,9 @@ from seismo.coverage.result import Problem
 from seismo.coverage.settings import Settings
 from seismo.errors import FormatError
 from seismo.model import Builder
-from seismo.report.page import write_coverage, write_lines, write_objects
-from seismo.report.page.coverage import page_name
+from seismo.report.coverage.page import page_name, write_coverage
+from seismo.report.lines.page import write_lines
+from seismo.report.objects.page import write_objects
 from seismo.report.page.document import bar, breakable, share_bar
 from seismo.report.page.highlight import highlighted
 

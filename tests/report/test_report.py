@@ -10,14 +10,15 @@ import pytest
 
 from seismo.errors import UsageError
 from seismo.model import Builder
-from seismo.report.calltree import Limits
+from seismo.report.calls.functions import chosen_columns
+from seismo.report.calls.orders import in_order, primitive_calls
+from seismo.report.calls.relatives import callers_and_callees, find_functions
+from seismo.report.calls.text import View, write_report
+from seismo.report.calls.tree import Limits
 from seismo.report.facts import header
-from seismo.report.functions import Modules, chosen_columns
-from seismo.report.orders import in_order, primitive_calls
+from seismo.report.modules import Modules
 from seismo.report.paper import ColourPaper, Paper, paper_for
-from seismo.report.relatives import callers_and_callees, find_functions
-from seismo.report.terminal import View, write_report
-from seismo.report.text import Signs, cells
+from seismo.report.words import Signs, cells
 
 
 def section(lines, title):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import seismo
 from seismo.model import Builder
-from seismo.report import summary
+from seismo.report.calls import summary
 
 
 def written(recording, path=""):
@@ -60,7 +60,7 @@ def test_a_time_that_is_not_known_is_a_bound(doubtful):
 
 
 def test_it_imports_little():
-    code = "import sys, seismo.report.summary; print(*(name for name in sys.modules if name in sys.argv))"
+    code = "import sys, seismo.report.calls.summary; print(*(name for name in sys.modules if name in sys.argv))"
     heavy = ["rich", "argparse", "typing", "dataclasses", "inspect", "re", "datetime"]
     # Without site-packages, whose own start-up may import anything; so the package's folder has to be named.
     home = {**os.environ, "PYTHONPATH": str(Path(seismo.__file__).parents[1])}

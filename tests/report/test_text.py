@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seismo.escape import printable, shell_word
-from seismo.report import text
+from seismo.report import words as text
 
 SIGNS = text.Signs()
 PLAIN = text.Signs(plain=True)

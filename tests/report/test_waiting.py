@@ -14,14 +14,15 @@ import pytest
 from seismo import formats
 from seismo.cli.main import main
 from seismo.model import Builder, read
-from seismo.report import lines as lines_report
-from seismo.report import lines_summary, summary
-from seismo.report.calltree import Limits
-from seismo.report.orders import ranked
-from seismo.report.page.lines import lines_page
+from seismo.report.calls import summary
+from seismo.report.calls.orders import ranked
+from seismo.report.calls.tree import Limits
+from seismo.report.lines import summary as lines_summary
+from seismo.report.lines import text as lines_report
+from seismo.report.lines.page import lines_page
 from seismo.report.paper import Paper
-from seismo.report.text import Signs, cells
 from seismo.report.waiting import reasons, told
+from seismo.report.words import Signs, cells
 
 MS = 1_000_000
 TOLD = "rseq, ready, lock"

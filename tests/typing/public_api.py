@@ -5,7 +5,7 @@ from typing import assert_type
 
 import seismo
 from seismo.model import DiffRow, FunctionFlags, FunctionKind, FunctionRow, NodeRow, Table, diff
-from seismo.record.session import Profile
+from seismo.sessions.profile import Profile
 
 
 def sessions() -> None:

@@ -12,7 +12,7 @@ import seismo
 from seismo.errors import RecordingError
 from seismo.model import read
 from seismo.report.facts import losses
-from seismo.report.text import Signs
+from seismo.report.words import Signs
 
 PROGRAM = """
 import os, signal, sys, threading, time

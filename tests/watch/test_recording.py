@@ -14,8 +14,9 @@ from seismo import formats
 from seismo.errors import RecordingError, UsageError
 from seismo.model import merge, read
 from seismo.report.facts import filter_words, header, losses, notes
-from seismo.report.text import Signs
-from seismo.watching import actions, text
+from seismo.report.words import Signs
+from seismo.watching import actions
+from seismo.watching import shown as text
 
 
 def outer(n):

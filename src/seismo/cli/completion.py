@@ -101,8 +101,8 @@ def _values(name: str, metavar: str, choices: Iterable[object]) -> tuple[list[st
     """What can stand after an option, and whether files can."""
     from seismo import formats
     from seismo.cli.report import orders
-    from seismo.report.functions import COLUMNS
-    from seismo.report.orders import OF_PSTATS
+    from seismo.report.calls.functions import COLUMNS
+    from seismo.report.calls.orders import OF_PSTATS
 
     values = [str(choice) for choice in choices]
     known = {

@@ -136,7 +136,7 @@ class _End:
         from seismo.coverage.analysis import analyze
         from seismo.coverage.numbers import too_little
         from seismo.model import read
-        from seismo.report.coverage import write_end
+        from seismo.report.coverage.text import write_end
 
         recording = read(path)
         settings = self.settings.of_recording(recording)

@@ -137,7 +137,7 @@ def _times(paper: Paper | None, files: tuple[list[str], list[str]], sides: _Side
 
 
 def _objects(paper: Paper | None, files: tuple[list[str], list[str]], sides: _Sides, limit: int | None) -> str:
-    from seismo.report.object_changes import as_json, write_changes
+    from seismo.report.objects.changes import as_json, write_changes
 
     if paper is None:
         return as_json(*sides, files)
@@ -146,7 +146,7 @@ def _objects(paper: Paper | None, files: tuple[list[str], list[str]], sides: _Si
 
 
 def _coverage(paper: Paper | None, files: tuple[list[str], list[str]], sides: _Sides, limit: int | None) -> str:
-    from seismo.report.coverage_changes import as_json, write_changes
+    from seismo.report.coverage.changes import as_json, write_changes
 
     if paper is None:
         return as_json(*sides, files)

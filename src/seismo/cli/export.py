@@ -87,7 +87,7 @@ def _say_unended(recording: Recording, name: str) -> None:
     """Says on stderr that the recording has no end, which nobody sees in what was written."""
     from seismo.escape import printable
     from seismo.report.facts import unended
-    from seismo.report.text import Signs
+    from seismo.report.words import Signs
 
     for _, sentence in unended(Signs(plain=True), (printable(name), recording)):
         print(f"seismo: {sentence}", file=sys.stderr)
@@ -105,7 +105,7 @@ def _say_problems(recording: Recording) -> None:
 def _list() -> int:
     from seismo import formats
     from seismo.report.paper import paper_for
-    from seismo.report.text import wrapped
+    from seismo.report.words import wrapped
 
     paper = paper_for(sys.stdout)
     entries = [formats.by_name(name) for name in formats.names()]

@@ -81,7 +81,7 @@ def _make(given: Given, program: Program) -> Recording:
     if given.get("opcodes"):
         given["opcodes"] = 1
     if "only" in given or "where" in given:
-        from seismo.record.lines import chosen
+        from seismo.record.choice import chosen
 
         given["where"] = chosen(given.get("only", ()), given.get("where"))
     settings = {name: given[name] for name in given if name in _SETTINGS}
@@ -89,6 +89,6 @@ def _make(given: Given, program: Program) -> Recording:
 
 
 def _summary(path: str | bytes, screen: Screen) -> None:
-    from seismo.report.lines_summary import write
+    from seismo.report.lines.summary import write
 
     write_summary(path, screen, write)

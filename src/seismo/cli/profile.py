@@ -97,6 +97,6 @@ def _make(given: Given, program: Program) -> Recording:
 
 
 def _summary(path: str | bytes, screen: Screen) -> None:
-    from seismo.report.summary import write
+    from seismo.report.calls.summary import write
 
     write_summary(path, screen, write)

@@ -91,10 +91,10 @@ def main(words: list[str]) -> int:
 
 
 def _make(given: Given, program: Program) -> Recording:
-    from seismo.record import refs
+    from seismo.record.objects import life
 
-    refs.check_possible()
-    return Recording(VERB, given, program, refs.Life(), _settings(given, program), _summary)
+    life.check_possible()
+    return Recording(VERB, given, program, life.Life(), _settings(given, program), _summary)
 
 
 def _settings(given: Given, program: Program) -> dict[str, object]:
@@ -132,6 +132,6 @@ def _span(text: str, program: Program) -> str:
 
 
 def _summary(path: str | bytes, screen: Screen) -> None:
-    from seismo.report.objects_summary import write
+    from seismo.report.objects.summary import write
 
     write_summary(path, screen, write)

@@ -143,16 +143,16 @@ def _add_what(only: argparse._ArgumentGroup) -> None:
 
 def orders() -> list[str]:
     """All words that --sort takes, cProfile's apart."""
-    from seismo.report.coverage import ORDERS as OF_COVERAGE
-    from seismo.report.lines import ORDERS as OF_LINES
-    from seismo.report.objects import ORDERS as OF_OBJECTS
-    from seismo.report.orders import ORDERS as OF_CALLS
+    from seismo.report.calls.orders import ORDERS as OF_CALLS
+    from seismo.report.coverage.text import ORDERS as OF_COVERAGE
+    from seismo.report.lines.text import ORDERS as OF_LINES
+    from seismo.report.objects.text import ORDERS as OF_OBJECTS
 
     return list(dict.fromkeys([*OF_CALLS, *OF_LINES, *OF_COVERAGE, *OF_OBJECTS]))
 
 
 def _order(word: str) -> str:
-    from seismo.report.orders import OF_PSTATS
+    from seismo.report.calls.orders import OF_PSTATS
 
     known = orders()
     if word.removeprefix("-") not in known and word not in OF_PSTATS:
@@ -213,7 +213,7 @@ def run(args: argparse.Namespace) -> int:
     from seismo.cli.files import check_time, open_recording, or_newest
 
     if args.columns:
-        from seismo.report.functions import chosen_columns
+        from seismo.report.calls.functions import chosen_columns
 
         chosen_columns(args.columns)  # a mistake here must not wait for the reading
     if args.where:
@@ -221,7 +221,7 @@ def run(args: argparse.Namespace) -> int:
 
         about_functions(args.where)
     if args.only:
-        from seismo.record.lines import chosen
+        from seismo.record.choice import chosen
 
         args.where = chosen(args.only, args.where)
     args.file = or_newest(args.file)
@@ -243,11 +243,12 @@ def run(args: argparse.Namespace) -> int:
 def _calls(args: argparse.Namespace, recording: Recording) -> int:
     if args.html:
         raise UsageError("there are no HTML pages of calls", f"--html {args.html}", "see: seismo export --list")
-    from seismo.report.calltree import Limits
-    from seismo.report.functions import Modules, chosen_columns
-    from seismo.report.orders import order_of
+    from seismo.report.calls.functions import chosen_columns
+    from seismo.report.calls.orders import order_of
+    from seismo.report.calls.text import View, write_report
+    from seismo.report.calls.tree import Limits
+    from seismo.report.modules import Modules
     from seismo.report.paper import paper_for
-    from seismo.report.terminal import View, write_report
     from seismo.report.where import about_functions
 
     order = order_of(args.sort or "own")
@@ -277,8 +278,8 @@ def _calls(args: argparse.Namespace, recording: Recording) -> int:
 
 def _lines(args: argparse.Namespace, recording: Recording) -> int:
     from seismo.report.facts import filter_words
-    from seismo.report.functions import Modules
-    from seismo.report.lines import ORDERS, LinesView, write_report
+    from seismo.report.lines.text import ORDERS, LinesView, write_report
+    from seismo.report.modules import Modules
     from seismo.report.paper import paper_for
     from seismo.report.where import about_functions
 
@@ -286,7 +287,7 @@ def _lines(args: argparse.Namespace, recording: Recording) -> int:
         raise UsageError(f"lines cannot be sorted by {args.sort}", hint=f"it is one of {', '.join(ORDERS)}")
     if args.html:
         from seismo.cli.files import check_pages
-        from seismo.report.page import write_lines
+        from seismo.report.lines.page import write_lines
 
         check_pages(args.html, args.force)
         write_lines(recording, args.html, times=args.time or "cpu")

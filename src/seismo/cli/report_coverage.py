@@ -123,7 +123,7 @@ def run(args: Namespace, recording: Recording) -> int:
     """Shows the recording. Returns 1 when a check says no."""
     from seismo.coverage.analysis import analyze
     from seismo.coverage.numbers import too_little
-    from seismo.report.coverage import View, write_line, write_report, write_verdict
+    from seismo.report.coverage.text import View, write_line, write_report, write_verdict
     from seismo.report.paper import paper_for
 
     if sum(map(bool, (args.line, args.changed_since, args.html, args.conditions))) > 1:
@@ -157,14 +157,14 @@ def run(args: Namespace, recording: Recording) -> int:
 
 
 def _conditions(paper: Paper, report: CoverageReport, everything: bool) -> None:
-    from seismo.report.conditions import write
+    from seismo.report.coverage.conditions import write
 
     files = [(file.path, file.conditions) for file in report.files]
     write(files, paper.stream, paper.width, paper.signs, everything)
 
 
 def _pages(folder: str, report: CoverageReport, settings: Settings) -> None:
-    from seismo.report.page import write_coverage
+    from seismo.report.coverage.page import write_coverage
 
     def either(html: bool | None, otherwise: bool) -> bool:
         return otherwise if html is None else html
@@ -184,7 +184,7 @@ def _changes(paper: Paper, recording: Recording, settings: Settings, args: Names
     from seismo.coverage.analysis import analyze
     from seismo.coverage.changed import changes
     from seismo.coverage.numbers import fails_under
-    from seismo.report.coverage import write_changes, write_problems
+    from seismo.report.coverage.text import write_changes, write_problems
 
     changed = changes(args.changed_since, os.getcwd())
     report = analyze(recording, settings)

@@ -35,7 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, recording: Recording) -> int:
     """Shows the recording."""
-    from seismo.report.objects import ORDERS, ObjectsView, write_report
+    from seismo.report.objects.text import ORDERS, ObjectsView, write_report
     from seismo.report.paper import paper_for
 
     if args.sort and args.sort not in ORDERS:
@@ -45,7 +45,7 @@ def run(args: Namespace, recording: Recording) -> int:
             given = next(name for name in ("by", "type", "sort") if getattr(args, name))
             raise UsageError(f"--{given} is not for the HTML page", hint="its tables can be sorted and filtered there")
         from seismo.cli.files import check_pages
-        from seismo.report.page import write_objects
+        from seismo.report.objects.page import write_objects
 
         check_pages(args.html, args.force)
         write_objects(recording, args.html)
@@ -72,8 +72,8 @@ def run(args: Namespace, recording: Recording) -> int:
 
 def _match(recording: Recording, globs: list[str]) -> None:
     """Raises UsageError when a glob matches no type."""
-    from seismo.model.objects import by_type
-    from seismo.report.objects import ObjectsView, chosen
+    from seismo.model.objects.groups import by_type
+    from seismo.report.objects.text import ObjectsView, chosen
 
     groups = by_type(recording)
     for glob in globs:

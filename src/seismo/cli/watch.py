@@ -247,7 +247,8 @@ def _encoding() -> str:
 
 def _open(name: str, json: bool, force: bool) -> TextIO | None:
     from seismo.record.output import open_text
-    from seismo.watching import jsonlines, text
+    from seismo.watching import jsonlines
+    from seismo.watching import shown as text
 
     if name == "-":
         return _private(1)

@@ -25,7 +25,8 @@ import os
 import zlib
 from typing import TYPE_CHECKING
 
-from seismo.coverage import source, text
+from seismo.coverage import reading as text
+from seismo.coverage import source
 from seismo.coverage.errors import SourceError
 from seismo.coverage.matching import Files, below, python_files
 from seismo.coverage.recorded import Recorded, Recordings

@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from seismo.model import lines as tables
+from seismo.model.lines import tables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

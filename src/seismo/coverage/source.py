@@ -28,7 +28,8 @@ import warnings
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
-from seismo.coverage import defaults, text
+from seismo.coverage import defaults
+from seismo.coverage import reading as text
 from seismo.coverage.errors import SourceError
 from seismo.coverage.layout import Case, Layout
 from seismo.coverage.result import Arc, Region

@@ -52,7 +52,7 @@ class RanFile:
 
 def has_arcs(recording: Recording) -> bool:
     """Whether branches were recorded: the recording, or one that was merged into it, says so or has arcs."""
-    from seismo.model.lines import rows_of
+    from seismo.model.lines.tables import rows_of
 
     merged = recording.meta.get("merged")
     parts = merged if isinstance(merged, list) and merged else [recording.meta]
@@ -64,7 +64,7 @@ class Ran:
     """A recording by files: those of which anything ran, or that it names. What is no file is left out."""
 
     def __init__(self, recording: Recording) -> None:
-        from seismo.model.lines import rows_of
+        from seismo.model.lines.tables import rows_of
 
         self._recording = recording
         paths = {file: path or "" for file, path, *_ in rows_of(recording, "sources")}
@@ -97,7 +97,7 @@ class Ran:
 
         Hits are 1. All contexts at once would be lines times contexts, which a large test suite has no memory for.
         """
-        from seismo.model.lines import rows_of
+        from seismo.model.lines.tables import rows_of
 
         blocks: dict[str, list[tuple[int, int, int]]] = {}
         names = [name for (name,) in rows_of(self._recording, "contexts")]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from seismo.formats.json_rows import truth, write_table
 from seismo.formats.text import json_text
-from seismo.model.object_rows import IN_BIRTHS, IN_NS, OBJECT_ESTIMATED, TYPE_ESTIMATED
+from seismo.model.objects.rows import IN_BIRTHS, IN_NS, OBJECT_ESTIMATED, TYPE_ESTIMATED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -60,7 +60,7 @@ def write_objects(out: TextSink, recording: Recording) -> None:
 
 def _with(table: Any, estimated: int, types: Iterable[int], recording: Recording) -> dict[str, Any]:
     """The columns of types or objects with those that follow from them. types: of each row the type's row."""
-    from seismo.model.objects import sizes
+    from seismo.model.objects.groups import sizes
 
     columns: dict[str, Any] = {name: table[name] for name in table.columns}
     rows = list(recording.types)
@@ -79,7 +79,7 @@ def _unit(value: object) -> str:
 
 
 def _write_leaks(out: TextSink, recording: Recording) -> None:
-    from seismo.model.leaks import leaks
+    from seismo.model.objects.leaks import leaks
 
     found = leaks(recording)
     columns: dict[str, list[Any]] = {
@@ -152,7 +152,7 @@ def read_objects(rows: Callable[[str], Iterable[Row]], builder: Builder, maps: M
 
 
 def _read_lifetimes(rows: Iterable[Row], builder: Builder, objects: dict[int, int]) -> None:
-    from seismo.model.objects import LAST_BUCKET
+    from seismo.model.objects.groups import LAST_BUCKET
 
     units = {text: unit for unit, text in UNITS.items()}
     for row in rows:

@@ -16,7 +16,7 @@ from seismo.formats.text import SYNTHETIC, Frame
 
 if TYPE_CHECKING:
     from seismo.model import Recording
-    from seismo.model.objects import ObjectGroup
+    from seismo.model.objects.groups import ObjectGroup
 
 DEEPER = Frame(SYNTHETIC, "", "<deeper>", "", 0)
 NO_FUNCTION = Frame(SYNTHETIC, "", "<no Python function>", "", 0)
@@ -26,7 +26,7 @@ _VALUES = {"births": "born", "bytes": "bytes", "survivors": "live"}
 
 def stacks(recording: Recording, weight: str) -> dict[tuple[Frame, ...], int]:
     """The stacks with their weights (one of WEIGHTS), those that begin alike together; none has no weight."""
-    from seismo.model.objects import by_path, by_type
+    from seismo.model.objects.groups import by_path, by_type
 
     functions = frames(recording)
     found: dict[tuple[Frame, ...], int] = {}

@@ -20,8 +20,8 @@ from seismo.model.kinds import (
     ObjectFlags,
     TypeFlags,
 )
-from seismo.model.object_difference import ObjectCounts, ObjectDiffRow, ObjectKey, diff_objects
-from seismo.model.object_rows import (
+from seismo.model.objects.difference import ObjectCounts, ObjectDiffRow, ObjectKey, diff_objects
+from seismo.model.objects.rows import (
     HolderRow,
     LifetimeRow,
     MarkRow,

@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from seismo import _core
 from seismo.errors import RecordingError
-from seismo.model import lines, object_snapshots, object_tables
-from seismo.model.lines import ints
+from seismo.model.lines import tables as lines
+from seismo.model.lines.tables import ints
+from seismo.model.objects import snapshots as object_snapshots
+from seismo.model.objects import tables as object_tables
 from seismo.model.recording import KEY, SCHEMA, Columns, Recording, Tables
 from seismo.model.table import Strings
 

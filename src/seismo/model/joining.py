@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from seismo import _core
 from seismo.model import combine
-from seismo.model.lines import ints
+from seismo.model.lines.tables import ints
 from seismo.model.recording import SCHEMA, Columns, Recording, read
 from seismo.model.save import save, write_file
 from seismo.model.table import Strings

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from seismo.model import combine
 from seismo.model.kinds import NodeFlags
-from seismo.model.lines import ints
+from seismo.model.lines.tables import ints
 from seismo.model.recording import Recording
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from seismo import _core
 from seismo.errors import RecordingError
-from seismo.model.object_rows import (
+from seismo.model.objects.rows import (
     HolderRow,
     LifetimeRow,
     MarkRow,
@@ -237,7 +237,7 @@ class Recording:
     @functools.cached_property
     def lines(self) -> Table[LineRow]:
         """The lines that were executed, function by function, with their times where they were measured."""
-        from seismo.model.line_times import estimated
+        from seismo.model.lines.times import estimated
 
         raw = self._table("lines")
         return Table(LineRow, _pick(LineRow, raw, estimated(self._raw, self.times)), len(raw["id"]))
@@ -276,7 +276,7 @@ class Recording:
 
     @functools.cached_property
     def objects(self) -> Table[ObjectRow]:
-        """The objects by type, line that made them and call path; the groups of seismo.model.objects sum them."""
+        """The objects by type, line that made them and call path; seismo.model.objects.groups sums them."""
         return self._plain(ObjectRow, "objects")
 
     @functools.cached_property
@@ -311,20 +311,20 @@ class Recording:
 
     def context_rows(self) -> Iterator[tuple[int, int, int]]:
         """(context, kind, row) for all that ran in a context: rows of lines (kind 0) and of arcs (1)."""
-        from seismo.model.lines import context_rows
+        from seismo.model.lines.tables import context_rows
 
         return context_rows(self)
 
     def within(self, contexts: Iterable[int]) -> Recording:
         """The recording with only those lines and arcs that ran in one of the contexts (ids)."""
-        from seismo.model.lines import within
+        from seismo.model.lines.tables import within
 
         tables = {**self._raw, **within(self, set(contexts))}
         return Recording(tables, self._strings, self.meta, self.problems, self.times)
 
     def of_first_process(self) -> Recording:
         """The recording with all its processes as one, the first: for stretches of one and the same process."""
-        from seismo.model.object_tables import of_one_process
+        from seismo.model.objects.tables import of_one_process
 
         processes = self._raw["processes"]
         if len(processes["id"]) < 2:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Generator
 
-    from seismo.plugins.pytest_refs import ObjectCounts
+    from seismo.plugins.pytest.objects import ObjectCounts
 
 PLUGIN = "seismo-cover"  # the name under which the running coverage is registered
 
@@ -117,7 +117,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     if not options.seismo_cover or options.seismo_no_cover or options.help or options.version:
         return
     from seismo.errors import SeismoError
-    from seismo.plugins.pytest_cover import Cover
+    from seismo.plugins.pytest.cover import Cover
 
     try:
         cover = Cover(options)
@@ -146,7 +146,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     mark = item.get_closest_marker("seismo_no_leaks")
     if mark is None:
         return (yield)
-    from seismo.plugins.pytest_leaks import checked
+    from seismo.plugins.pytest.leaks import checked
 
     return (yield from checked(item, mark))
 
@@ -154,6 +154,6 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 @pytest.fixture
 def seismo_refs(pytestconfig: pytest.Config) -> ObjectCounts:
     """Counts objects: with seismo_refs: ..., then seismo_refs.assert_objects(max_born=, max_alive=, of=)."""
-    from seismo.plugins.pytest_refs import ObjectCounts
+    from seismo.plugins.pytest.objects import ObjectCounts
 
     return ObjectCounts(pytestconfig)

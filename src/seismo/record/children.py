@@ -278,9 +278,9 @@ def _life(name: str) -> Life:
 
         return coverage.Life()
     if name == "lifetimes":
-        from seismo.record import refs
+        from seismo.record.objects import life
 
-        return refs.Life()
+        return life.Life()
     return engine.Life(name or "calltree")
 
 

@@ -9,9 +9,8 @@ from heapq import nlargest
 from typing import TYPE_CHECKING, Any
 
 from seismo.escape import printable
-from seismo.report import text
-from seismo.report.facts import header
-from seismo.report.terminal import write_facts
+from seismo.report import words as text
+from seismo.report.facts import header, write_facts
 
 if TYPE_CHECKING:
     from seismo.model import Recording, Table, ThreadRow

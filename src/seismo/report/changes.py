@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING
 from seismo.escape import printable
 from seismo.model.difference import FunctionKey, overall
 from seismo.model.spread import error_of_change
-from seismo.report import text
-from seismo.report.facts import command_line, unended
-from seismo.report.terminal import write_facts
+from seismo.report import words as text
+from seismo.report.facts import command_line, unended, write_facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -9,14 +9,16 @@ from __future__ import annotations
 import os
 
 from seismo.escape import printable
-from seismo.report import object_facts, waiting
-from seismo.report.text import Signs, count, duration, number_of
+from seismo.report import waiting
+from seismo.report.objects import facts as object_facts
+from seismo.report.words import Signs, count, duration, number_of, pieces, wrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from seismo.model import Recording
+    from seismo.report.paper import Paper
 
 # What is good to know, but no loss: estimates, repairs, and what a reader of another tool's file had to assume.
 NOTES = (
@@ -39,6 +41,7 @@ NOTES = (
     "survivors-old",
 )
 
+LABEL = 10  # columns that the labels of the facts take
 _UNKNOWN = 2**62  # a time that is longer is none
 
 # For each kind the words for it; {n} is its count, {s} and {es} the plural's, {time} the count as a time, {detail} what
@@ -405,3 +408,16 @@ def _other_problems(problems: Iterable[str], said: list[str]) -> list[str]:
     """The reader's problems that no loss has already told, at most five of them."""
     new = [problem for problem in problems if not any(problem in sentence for sentence in said)]
     return new[:5] + ([f"and {len(new) - 5:,} more problems (see seismo info)"] if len(new) > 5 else [])
+
+
+def write_facts(paper: Paper, facts: list[tuple[str, str]]) -> None:
+    """Writes labels and their sentences, the sentences wrapped beside the labels; a label is written once a run."""
+    before = ""
+    for label, sentence in facts:
+        style = "warning" if label == "lost" and sentence != "nothing" else ""
+        room = paper.width - LABEL
+        lines = [part for line in wrapped(sentence, room) for part in pieces(line, room, paper.signs)]
+        for index, line in enumerate(lines):
+            shown = label if index == 0 and label != before else ""
+            paper.line((f"{shown:<{LABEL}}", "label"), (line, style))
+        before = label

@@ -7,7 +7,7 @@ import io
 from typing import TYPE_CHECKING
 
 from seismo.report.paper import Paper
-from seismo.report.text import Signs
+from seismo.report.words import Signs
 
 if TYPE_CHECKING:
     from seismo.report.paper import Span

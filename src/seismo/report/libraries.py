@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 
-from seismo.report.text import Signs, duration, percent
+from seismo.report.words import Signs, duration, percent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,9 @@ from typing import Self, TextIO
 
 from seismo.escape import wants_colour
 from seismo.report.colours import styled
-from seismo.report.text import NARROWEST, WIDEST, Signs, width_of
+from seismo.report.words import NARROWEST, WIDEST, Signs, width_of
+
+ROOMY = 100  # columns of a terminal: the usual ones of the table and more
 
 Span = tuple[str, str]  # text, and the name of a style in colours.STYLES ("" for none)
 

@@ -5,7 +5,7 @@ The summary after a recording uses it: no import that it could not afford.
 
 from __future__ import annotations
 
-from seismo.report.text import Signs, duration, function_name, number_of
+from seismo.report.words import Signs, duration, function_name, number_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,9 +14,11 @@ if TYPE_CHECKING:
     from seismo.model import Recording
 
 NOTABLE = 0.01  # of the time: with less waiting anywhere there is no column of it
+LEAST = 0.1  # of what is notable: a wait that is shown beside notable ones
 REASON = 0.2  # of a wait: less of a reason is not named
 FAR = 1.25  # times as much wall as CPU time, and a moment: then the head says so
 MOMENT = 20e6  # ns
+WAITED = 0.1  # of all time: less waiting takes no line of a summary
 MOST = 0.4  # of all waiting: a function that has it is named
 
 # What --time takes, and what own times are then called.
@@ -88,3 +90,10 @@ def _parts(lock: float, ready: float, waited: float, known: set[str], signs: Sig
     if not parts:
         return f", none of it for {' or '.join(what for _, what in asked.values())}"
     return f": {', '.join(parts)}, {duration(max(0, waited - lock - ready), signs)} otherwise"
+
+
+def waiting_words(waited: float, ran: float, signs: Signs) -> str:
+    """What beside the times was waiting, where that is something."""
+    if waited <= WAITED * (waited + ran):
+        return ""
+    return f"besides, {duration(waited, signs)} waiting, which is in no own time (--time wait)"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from seismo.expression import parse
-from seismo.report.text import C
+from seismo.report.words import C
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

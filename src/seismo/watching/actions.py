@@ -6,7 +6,7 @@ import sys
 
 from seismo.escape import printable
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.watching.text import duration
+from seismo.watching.shown import duration
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

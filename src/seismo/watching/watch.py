@@ -19,7 +19,8 @@ from seismo.record.forks import Inside, new_lock
 from seismo.record.secrets import MASK
 from seismo.watching import actions as _actions
 from seismo.watching import match as _match
-from seismo.watching import source, text
+from seismo.watching import shown as text
+from seismo.watching import source
 from seismo.watching.jsonlines import line as json_line
 from seismo.watching.values import Shower, class_name, shorten
 

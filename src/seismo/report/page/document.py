@@ -17,7 +17,7 @@ from importlib import resources
 
 from seismo.errors import FormatError
 from seismo.escape import printable
-from seismo.report.text import percent
+from seismo.report.words import percent
 
 _TAB = 8
 SCROLLS = '<div class="scroll" tabindex="0">'  # what is wider than the window scrolls in it, by the keyboard too

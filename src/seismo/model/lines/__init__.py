@@ -1,0 +1,1 @@
+"""The tables about lines and the times of lines."""

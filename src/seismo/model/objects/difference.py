@@ -1,0 +1,137 @@
+"""What changed between recordings of births and deaths, one or several a side.
+
+A type is recognised by its name. A line is recognised by its function and by how far it stands below the function's
+first line, so that edits above the function do not matter; the number shown is the newer one. Of the file only the last
+part counts, so that another checkout or environment does not.
+
+Births are exact: two runs of the same program on the same input differ only where the program does. So nothing here has
+an error; what is an estimate is marked. What differs between the runs of a side is a range, and has changed where the
+ranges of the sides have nothing in common.
+"""
+
+from __future__ import annotations
+
+import ntpath
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from seismo.model.difference import runs, sure_change
+from seismo.model.objects.groups import by_line, by_type, by_type_and_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from seismo.model.objects.groups import ObjectGroup
+    from seismo.model.recording import Recording
+
+GROUPS = {"type": by_type, "line": by_line, "type and line": by_type_and_line}
+
+
+class ObjectKey(NamedTuple):
+    """What a group is recognised by. `offset`: of the line below its function's; what does not apply is empty."""
+
+    type: str
+    module: str
+    qualname: str
+    file: str
+    offset: int
+
+
+class ObjectCounts(NamedTuple):
+    """One group in one recording. `at_least`: bytes is a lower bound; `live_at_least`: bytes_live is one."""
+
+    born: int = 0
+    died: int = 0
+    died_by_gc: int = 0
+    live: int = 0
+    short: int = 0
+    bytes: int = 0
+    bytes_live: int = 0
+    at_least: bool = False
+    live_at_least: bool = False
+    approximate: bool = False
+
+
+class ObjectDiffRow(NamedTuple):
+    """One group on both sides, zeros in a recording that lacks it. `file` and `line` are the newest's that has it.
+
+    old, new: of several runs the least of each count; old_most, new_most: the most.
+    """
+
+    key: ObjectKey
+    file: str
+    line: int
+    old: ObjectCounts
+    new: ObjectCounts
+    old_most: ObjectCounts
+    new_most: ObjectCounts
+
+    def change(self, name: str) -> int:
+        """By how much a count surely differs; 0 where the ranges of the sides overlap."""
+        least_old, least_new = getattr(self.old, name), getattr(self.new, name)
+        return sure_change((least_old, getattr(self.old_most, name)), (least_new, getattr(self.new_most, name)))
+
+    @property
+    def born_change(self) -> int:
+        """More born."""
+        return self.change("born")
+
+    @property
+    def live_change(self) -> int:
+        """More alive at the end."""
+        return self.change("live")
+
+    @property
+    def bytes_change(self) -> int:
+        """More bytes born; a bound if either is."""
+        return self.change("bytes")
+
+
+_Groups = dict[ObjectKey, tuple[ObjectCounts, tuple[str, int]]]
+
+
+def diff_objects(
+    old: Recording | Sequence[Recording], new: Recording | Sequence[Recording], by: str = "type"
+) -> list[ObjectDiffRow]:
+    """Each group of any recording, those of which surely most more or fewer were born first.
+
+    A side is one run, or several. by: "type", "line" or "type and line" (KeyError for others). ValueError: a side
+    without a recording.
+    """
+    before, after = ([_counts(one, by) for one in runs(side)] for side in (old, new))
+    nothing = ObjectCounts()
+    rows = []
+    for key in {key for groups in (*before, *after) for key in groups}:
+        place = next(groups[key][1] for groups in (*reversed(after), *reversed(before)) if key in groups)
+        sides = [[groups[key][0] if key in groups else nothing for groups in side] for side in (before, after)]
+        least, most = ([_each(side, choose) for side in sides] for choose in (min, max))
+        rows.append(ObjectDiffRow(key, *place, *least, *most))
+    return sorted(rows, key=lambda row: (-abs(row.born_change), -abs(row.live_change), row.key))
+
+
+def _each(side: Sequence[ObjectCounts], choose: Callable[[Iterable[Any]], Any]) -> ObjectCounts:
+    """The least or the most of each count of a side's runs; what is a bound or an estimate in one is one."""
+    columns = zip(*side, strict=True)
+    return ObjectCounts(*(max(column) if isinstance(column[0], bool) else choose(column) for column in columns))
+
+
+def _counts(recording: Recording, by: str) -> _Groups:
+    first_lines = recording._raw["functions"]["line"].tolist()
+    result: _Groups = {}
+    for group in GROUPS[by](recording):
+        offset = group.line - first_lines[group.function] if group.function >= 0 and group.line else group.line
+        key = ObjectKey(group.type, group.module, group.qualname, ntpath.basename(group.file), offset)
+        counts, place = _of(group), (group.file, group.line)
+        if key in result:  # two files of one name
+            counts = _sum(result[key][0], counts)
+        result[key] = (counts, place)
+    return result
+
+
+def _of(group: ObjectGroup) -> ObjectCounts:
+    return ObjectCounts(**{name: getattr(group, name) for name in ObjectCounts._fields})
+
+
+def _sum(one: ObjectCounts, other: ObjectCounts) -> ObjectCounts:
+    pairs = zip(ObjectCounts._fields, one, other, strict=True)
+    sums: dict[str, Any] = {name: a or b if isinstance(a, bool) else a + b for name, a, b in pairs}
+    return ObjectCounts(**sums)

@@ -1,0 +1,160 @@
+"""The tables about objects less those of an earlier snapshot of the same recording.
+
+Births and deaths are those since the earlier snapshot. What is alive is alive now, whenever it was born; so
+born = died + live + unseen does not hold of the difference. And how many were alive at once since then nobody counted:
+the peak is that of the whole time, which is no less, and is marked as such.
+
+Rows are matched by what they are about rather than by their ids, for a damaged file has other ids than were written.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from seismo.errors import RecordingError
+from seismo.model.lines.tables import ints, rows_of, taken
+from seismo.model.objects.rows import OBJECT_AT_MOST, TYPE_AT_MOST
+from seismo.model.objects.tables import KINDS, translated, type_key, with_objects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from seismo.model.recording import Columns, Recording, Tables
+
+# What is summed up from the start of a recording; the other numbers are as of now.
+GROWING = {
+    "types": ("born", "died", "died_by_gc", "before", "unseen", "resurrected", "item_bytes"),
+    "objects": ("born", "died", "died_by_gc", "unseen", "item_bytes", "span_born", "span_died"),
+    "lifetimes": ("count",),
+}
+AT_MOST = {"types": TYPE_AT_MOST, "objects": OBJECT_AT_MOST}
+_Keys = list[tuple[Any, ...]]
+
+
+def subtracted(later: Recording, earlier: Recording) -> Tables:
+    """The tables about objects of `later` less those of `earlier`; nodes have the ids of the later.
+
+    Types and objects of which nothing was born or died since, and nothing is alive, are left out. Calls that had ended
+    and marks that were set by the earlier snapshot are, too. RecordingError: it is no earlier snapshot.
+    """
+    new, old = _keys(later), _keys(earlier)
+    tables: Tables = {**later._raw}
+    for kind in GROWING:
+        tables[kind] = _less(kind, later, earlier, new[kind], old[kind])
+    objects = _numbered(_busy(tables["objects"]))
+    tables |= with_objects(tables, objects)
+    table = taken(tables["objects"], _kept(objects))
+    named = set(table["type"].tolist())
+    types = _numbered(busy or row in named for row, busy in enumerate(_busy(tables["types"])))
+    tables["objects"] = translated(table, type=types)
+    tables["types"] = taken(tables["types"], _kept(types))
+    counts = tables["lifetimes"]["count"].tolist()
+    tables["lifetimes"] = taken(tables["lifetimes"], [row for row, count in enumerate(counts) if count])
+    tables["object_times"] = _times(tables["object_times"], earlier._raw["object_times"])
+    rows = _calls(tables["object_spans"], earlier._raw["object_spans"])
+    calls = {row: number for number, row in enumerate(rows)}
+    survivors = tables["object_survivors"]
+    of_calls = [row for row, call in enumerate(survivors["span"].tolist()) if call in calls]
+    tables["object_survivors"] = translated(taken(survivors, of_calls), span=calls)
+    tables["object_spans"] = taken(tables["object_spans"], rows)
+    known = set(rows_of(earlier, "marks"))
+    tables["marks"] = taken(tables["marks"], [i for i, row in enumerate(rows_of(later, "marks")) if row not in known])
+    return {kind: tables[kind] for kind in KINDS}
+
+
+def _keys(recording: Recording) -> dict[str, _Keys]:
+    """For each table that is summed up what its rows are about, in words but for nodes, whose ids do not change."""
+    types = _distinct(type_key(row) for row in rows_of(recording, "types"))
+    functions = [tuple(row[:5]) for row in rows_of(recording, "functions")]
+    objects = _distinct(
+        (types[row.type], functions[row.function] if row.function >= 0 else (), row.line, row.node)
+        for row in recording.objects
+    )
+    lifetimes = _distinct((objects[row.object], row.unit, row.bucket) for row in recording.lifetimes)
+    return {"types": types, "objects": objects, "lifetimes": lifetimes}
+
+
+def _distinct(keys: Iterable[tuple[Any, ...]]) -> _Keys:
+    """The keys with a number: rows that differed only in what a damaged file lacks are told apart by their order."""
+    seen: dict[tuple[Any, ...], int] = {}
+    result: _Keys = []
+    for key in keys:
+        seen[key] = seen.get(key, -1) + 1
+        result.append((key, seen[key]))
+    return result
+
+
+def _less(kind: str, later: Recording, earlier: Recording, new: _Keys, old: _Keys) -> Columns:
+    """The rows of the later with what has grown less what it was."""
+    row_of = {key: row for row, key in enumerate(new)}
+    rows = [row_of.get(key) for key in old]
+    table = dict(later._raw[kind])
+    for name in GROWING[kind]:
+        values = table[name].tolist()
+        for row, past in zip(rows, earlier._raw[kind][name].tolist(), strict=True):
+            if row is None or (name == "born" and past > values[row]):
+                raise RecordingError(
+                    "one recording is no earlier snapshot of the other", "", "subtract snapshots of one session"
+                )
+            values[row] = max(0, values[row] - past)  # an estimate may have shrunk
+        table[name] = ints(values)
+    if kind in AT_MOST:
+        flags = table["flags"].tolist()
+        for row in rows:
+            if row is not None:
+                flags[row] |= AT_MOST[kind]
+        table["flags"] = ints(flags)
+    return table
+
+
+def _busy(table: Columns) -> list[bool]:
+    """Whether anything was born, died or is alive, row by row."""
+    columns = [table[name].tolist() for name in ("born", "died", "live", "unseen")]
+    if "before" in table:
+        columns += [table[name].tolist() for name in ("before", "resurrected")]
+    return [any(row) for row in zip(*columns, strict=True)]
+
+
+def _numbered(chosen: Iterable[bool]) -> list[int]:
+    """New ids for the rows that are chosen, -1 for the others."""
+    ids = []
+    number = 0
+    for is_chosen in chosen:
+        ids.append(number if is_chosen else -1)
+        number += is_chosen
+    return ids
+
+
+def _kept(ids: Sequence[int]) -> list[int]:
+    return [row for row, number in enumerate(ids) if number >= 0]
+
+
+def _times(now: Columns, before: Columns) -> Columns:
+    """What was born and died over time since the last row of an earlier timeline."""
+    if not len(before["id"]):
+        return now
+    end, born, died = (before[name][-1] for name in ("time_ns", "born", "died"))
+    table = taken(now, [row for row, time in enumerate(now["time_ns"].tolist()) if time > end])
+    for name, past in (("born", born), ("died", died)):
+        table[name] = ints(max(0, value - past) for value in table[name].tolist())
+    return table
+
+
+def _calls(now: Columns, before: Columns) -> list[int]:
+    """The rows of calls that had not ended in an earlier recording; a row of several counts as its last."""
+    places = ("process", "first", "calls", "end_ns")
+    ended: set[tuple[int, int, int]] = set()
+    begun: dict[int, int] = {}  # of a process, the number of the first call that had not begun
+    running: dict[int, int] = {}  # ... or that still ran
+    for process, first, calls, end in zip(*(before[name].tolist() for name in places), strict=True):
+        begun[process] = max(begun.get(process, 0), first + calls)
+        if end:
+            ended.add((process, first, calls))
+        else:
+            running[process] = min(running.get(process, first), first)
+    rows = []
+    for row, (process, first, calls, _) in enumerate(zip(*(now[name].tolist() for name in places), strict=True)):
+        over = running.get(process, begun.get(process, 0))
+        if first + calls > over and (process, first, calls) not in ended:
+            rows.append(row)
+    return rows

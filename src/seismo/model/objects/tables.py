@@ -1,0 +1,288 @@
+"""The tables about objects, merged, and moved to other nodes of the call tree.
+
+Merged, rows about the same thing are one: types of the same name and shape, objects of the same type, line and node,
+who holds them by the same way. Their numbers are sums, but for two. The sum of peaks is the most that there can have
+been at once, and the row says so from then on (the flag AT_MOST). And what was born and died over time is a step
+function in each process; the merged one is their sum at every time that any of them names. Calls and marks stay rows of
+their own, each under its process. All of this depends on contents alone, so that any number may be merged in any order.
+"""
+
+from __future__ import annotations
+
+from operator import add
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from seismo.model.lines.tables import SCHEMA, columns_of, held, ints, rows_of, taken
+from seismo.model.objects.rows import OBJECT_AT_MOST, TYPE_AT_MOST, TYPE_ESTIMATED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from seismo.model.recording import Columns, Recording, Tables
+
+KINDS = ("types", "objects", "lifetimes", "object_times", "object_spans", "object_survivors", "holders", "marks")
+OF_FUNCTIONS = ("objects", "object_spans")  # tables with a column `function`, in which -1 is none
+_GONE = -1
+
+
+class Maps(NamedTuple):
+    """For the ids of one recording those in the result."""
+
+    functions: Sequence[int]
+    nodes: Sequence[int]
+    processes: Mapping[int, int]
+
+
+def _names(kind: str) -> list[str]:
+    return [name for name, _ in SCHEMA[kind] if name != "id"]
+
+
+def _changed(kind: str, rows: Iterable[tuple[Any, ...]], **maps: Any) -> Iterator[list[Any]]:
+    """Rows whose references are translated. maps: for a column what is asked for its values that are not -1."""
+    places = [(i, maps[name]) for i, name in enumerate(_names(kind)) if name in maps]
+    for values in rows:
+        row = list(values)
+        for i, of in places:
+            if row[i] != -1:
+                row[i] = of[row[i]]
+        yield row
+
+
+class _Sums:
+    """Rows of one table, those that are about the same thing as one."""
+
+    def __init__(self, kind: str, place: Sequence[str], flag: int = 0) -> None:
+        """place: the columns that say what a row is about. flag: set where several rows are one."""
+        names = _names(kind)
+        self.kind = kind
+        self.place = [names.index(name) for name in place]
+        self.flag = flag
+        self.flags = names.index("flags") if "flags" in names else -1
+        self.summed = [i for i in range(len(names)) if i not in self.place and i != self.flags]
+        self.rows: dict[tuple[Any, ...], list[Any]] = {}
+
+    def add(self, row: list[Any], key: tuple[Any, ...] | None = None) -> tuple[Any, ...]:
+        """Takes a row over; gives what it is known by."""
+        key = key or tuple(row[i] for i in self.place)
+        have = self.rows.get(key)
+        if have is None:
+            self.rows[key] = row
+            return key
+        if self.flags >= 0:
+            have[self.flags] |= row[self.flags] | self.flag
+        for i in self.summed:
+            have[i] = held(have[i] + row[i])
+        return key
+
+    def table(self, texts: Any) -> tuple[Columns, dict[tuple[Any, ...], int]]:
+        """The table in the order of the keys, and each key's new id."""
+        order = sorted(self.rows)
+        table = columns_of(self.kind, [self.rows[key] for key in order], texts)
+        return table, {key: number for number, key in enumerate(order)}
+
+
+# ---- merge ----
+
+
+def merged(parts: Sequence[Recording], maps: Sequence[Maps], texts: Any) -> Tables:
+    """The tables of all. maps: for each part its new ids. texts: the new strings, with add()."""
+    if not any(len(part._raw[kind]["id"]) for part in parts for kind in KINDS):
+        return {kind: columns_of(kind, [], texts) for kind in KINDS}
+    tables: Tables = {}
+    tables["types"], types = _merged_types(parts, texts)
+    tables["objects"], objects = _merged_objects(parts, types, maps)
+    tables["lifetimes"] = _merged_lifetimes(parts, objects)
+    tables["object_times"] = _merged_times(parts)
+    tables["object_spans"], spans = _merged_spans(parts, maps)
+    tables["object_survivors"] = _merged_survivors(parts, spans, objects)
+    tables["holders"] = _merged_holders(parts, objects, texts)
+    marks = [
+        row
+        for part, ids in zip(parts, maps, strict=True)
+        for row in _changed("marks", rows_of(part, "marks"), process=ids.processes)
+    ]
+    at = [_names("marks").index(name) for name in ("time_ns", "process", "born", "name")]
+    tables["marks"] = columns_of("marks", sorted(marks, key=lambda row: [row[i] for i in at]), texts)
+    return tables
+
+
+def type_key(row: Sequence[Any]) -> tuple[Any, ...]:
+    """What a type is recognised by: its name and its shape."""
+    module, name, flags, size, item_size = row[:5]
+    return (module, name, flags & ~(TYPE_ESTIMATED | TYPE_AT_MOST), size, item_size)
+
+
+def _merged_types(parts: Sequence[Recording], texts: Any) -> tuple[Columns, list[list[int]]]:
+    sums = _Sums("types", ("module", "name", "size", "item_size"), TYPE_AT_MOST)
+    keys = [[sums.add(list(row), type_key(row)) for row in rows_of(part, "types")] for part in parts]
+    table, numbers = sums.table(texts)
+    return table, [[numbers[key] for key in of_part] for of_part in keys]
+
+
+def _merged_objects(
+    parts: Sequence[Recording], types: Sequence[Sequence[int]], maps: Sequence[Maps]
+) -> tuple[Columns, list[list[int]]]:
+    sums = _Sums("objects", ("type", "function", "line", "node"), OBJECT_AT_MOST)
+    keys = []
+    for part, of_types, ids in zip(parts, types, maps, strict=True):
+        rows = _changed("objects", rows_of(part, "objects"), type=of_types, function=ids.functions, node=ids.nodes)
+        keys.append([sums.add(row) for row in rows])
+    table, numbers = sums.table(None)
+    return table, [[numbers[key] for key in of_part] for of_part in keys]
+
+
+def _merged_lifetimes(parts: Sequence[Recording], objects: Sequence[Sequence[int]]) -> Columns:
+    sums = _Sums("lifetimes", ("object", "unit", "bucket"))
+    for part, of_objects in zip(parts, objects, strict=True):
+        for row in _changed("lifetimes", rows_of(part, "lifetimes"), object=of_objects):
+            sums.add(row)
+    return sums.table(None)[0]
+
+
+def _merged_times(parts: Sequence[Recording]) -> Columns:
+    """The sum of all step functions."""
+    steps: dict[int, tuple[int, int]] = {}  # at a time: how much more was born and died than at the one before
+    for part in parts:
+        born = died = 0
+        at = {time: (more, less) for time, more, less in sorted(rows_of(part, "object_times"))}
+        for time, (more, less) in at.items():
+            sums = steps.get(time, (0, 0))
+            steps[time] = (sums[0] + more - born, sums[1] + less - died)
+            born, died = more, less
+    rows = []
+    born = died = 0
+    for time in sorted(steps):
+        born, died = map(add, (born, died), steps[time])
+        rows.append((time, held(born), held(died)))
+    return columns_of("object_times", rows, None)
+
+
+def _merged_spans(parts: Sequence[Recording], maps: Sequence[Maps]) -> tuple[Columns, list[dict[int, int]]]:
+    names = _names("object_spans")
+    at = [names.index(name) for name in ("process", "first")]
+    entries: list[tuple[list[Any], int, int]] = []
+    for number, (part, ids) in enumerate(zip(parts, maps, strict=True)):
+        rows = _changed("object_spans", rows_of(part, "object_spans"), function=ids.functions, process=ids.processes)
+        entries.extend((row, number, span) for span, row in enumerate(rows))
+    entries.sort(key=lambda entry: ([entry[0][i] for i in at], entry[0]))
+    spans: list[dict[int, int]] = [{} for _ in parts]
+    for new, (_, number, old) in enumerate(entries):
+        spans[number][old] = new
+    return columns_of("object_spans", [row for row, _, _ in entries], None), spans
+
+
+def _merged_survivors(
+    parts: Sequence[Recording], spans: Sequence[Mapping[int, int]], objects: Sequence[Sequence[int]]
+) -> Columns:
+    sums = _Sums("object_survivors", ("span", "object"))
+    for part, of_spans, of_objects in zip(parts, spans, objects, strict=True):
+        for row in _changed("object_survivors", rows_of(part, "object_survivors"), span=of_spans, object=of_objects):
+            sums.add(row)
+    return sums.table(None)[0]
+
+
+class _Holder:
+    """A holder of several recordings, and who holds it."""
+
+    __slots__ = ("count", "held_by")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.held_by: dict[tuple[Any, ...], _Holder] = {}  # by object, holder, by, flags
+
+
+def _merged_holders(parts: Sequence[Recording], objects: Sequence[Sequence[int]], texts: Any) -> Columns:
+    """The trees of all laid on one another; of each object all that were asked about in any."""
+    top = _Holder()
+    asked: dict[int, int] = {}
+    for part, of_objects in zip(parts, objects, strict=True):
+        asked_here: dict[int, int] = {}
+        placed: list[_Holder] = []
+        for object_, parent, flags, count, asked_, holder, by in _changed(
+            "holders", rows_of(part, "holders"), object=of_objects
+        ):
+            above = placed[parent] if parent >= 0 else top
+            mine = above.held_by.setdefault((object_, holder, by, flags), _Holder())
+            mine.count = held(mine.count + count)
+            asked_here[object_] = max(asked_, asked_here.get(object_, 0))
+            placed.append(mine)
+        for object_, count in asked_here.items():
+            asked[object_] = held(asked.get(object_, 0) + count)
+    rows: list[tuple[Any, ...]] = []
+    waiting = [(-1, key, top.held_by[key]) for key in sorted(top.held_by, reverse=True)]
+    while waiting:
+        parent, (object_, holder, by, flags), mine = waiting.pop()
+        number = len(rows)
+        rows.append((object_, parent, flags, mine.count, asked[object_], holder, by))
+        waiting.extend((number, key, mine.held_by[key]) for key in sorted(mine.held_by, reverse=True))
+    return columns_of("holders", rows, texts)
+
+
+# ---- the same objects on other nodes ----
+
+
+def with_nodes(tables: Tables, nodes: Mapping[int, int] | Sequence[int]) -> Tables:
+    """The tables about objects with their nodes under other ids; -1 is not asked.
+
+    nodes: for each id the new one, or -1 for a node that is gone, and with it the objects that were made there. Objects
+    that now have all in common are one.
+    """
+    sums = _Sums("objects", ("type", "function", "line", "node"), OBJECT_AT_MOST)
+    keys: list[tuple[Any, ...] | None] = []
+    was = tables["objects"]["node"].tolist()
+    for node, row in zip(was, _changed("objects", _values(tables, "objects"), node=nodes), strict=True):
+        gone = node >= 0 and nodes[node] < 0
+        keys.append(None if gone else sums.add(row))
+    table, numbers = sums.table(None)
+    objects = [_GONE if key is None else numbers[key] for key in keys]
+    return {"objects": table, **with_objects(tables, objects)}
+
+
+def _values(tables: Tables, kind: str) -> Iterator[tuple[Any, ...]]:
+    """The rows of a table as numbers, without ids: strings are their numbers."""
+    return zip(*(tables[kind][name].tolist() for name in _names(kind)), strict=True)
+
+
+def with_objects(tables: Tables, objects: Sequence[int]) -> Tables:
+    """The tables that name objects, with other ids; rows of those that are gone (-1) are left out."""
+    lifetimes = _Sums("lifetimes", ("object", "unit", "bucket"))
+    for row in _changed("lifetimes", _values(tables, "lifetimes"), object=objects):
+        if row[0] != _GONE:
+            lifetimes.add(row)
+    survivors = translated(tables["object_survivors"], object=objects)
+    kept = [row for row, number in enumerate(survivors["object"]) if number != _GONE]
+    return {
+        "lifetimes": lifetimes.table(None)[0],
+        "object_survivors": taken(survivors, kept),
+        "holders": _with_objects_held(tables["holders"], objects),
+    }
+
+
+def _with_objects_held(holders: Columns, objects: Sequence[int]) -> Columns:
+    """The holders of objects that are not gone; a tree is of one object and stays or goes as one."""
+    table = translated(holders, object=objects)
+    parents = holders["parent"].tolist()
+    new_ids: dict[int, int] = {-1: -1}
+    for row, (parent, number) in enumerate(zip(parents, table["object"].tolist(), strict=True)):
+        if number != _GONE and parent in new_ids:
+            new_ids[row] = len(new_ids) - 1
+    kept = [row for row in new_ids if row >= 0]
+    table = taken(table, kept)
+    table["parent"] = ints(new_ids[parents[row]] for row in kept)
+    return table
+
+
+def translated(table: Columns, **maps: Mapping[int, int] | Sequence[int]) -> Columns:
+    """The table with other ids in the columns that are named; -1 stays."""
+    result = dict(table)
+    for name, of in maps.items():
+        result[name] = ints(-1 if number == -1 else of[number] for number in table[name].tolist())
+    return result
+
+
+def of_one_process(tables: Tables) -> Tables:
+    """The tables about objects as of one process, the first."""
+    result = {kind: tables[kind] for kind in KINDS}
+    for kind in ("object_spans", "marks"):
+        result[kind] = {**tables[kind], "process": ints([0] * len(tables[kind]["id"]))}
+    return result

@@ -1,0 +1,1 @@
+"""The magics for IPython and Jupyter."""

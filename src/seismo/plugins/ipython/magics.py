@@ -1,0 +1,296 @@
+"""IPython and Jupyter: `%load_ext seismo`, then `%%seismo profile|lines|cover|refs` on a cell, `%seismo ...` on a line.
+
+The statements are compiled as IPython compiles a cell, but under the name of a file that holds their text until the
+interpreter ends: so tracebacks and reports find it, as they find that of any other file. They are run here and not by
+IPython's run_cell: what that does around a cell would be in the recording. What the last expression gives is the
+result of the magic, as it is of %time.
+
+Of a cell that fails the table of what ran until then is shown; then it fails with its error, which IPython shows once,
+so that "run all" stops there.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import itertools
+import linecache
+import os
+import re
+import tempfile
+from typing import TYPE_CHECKING, Any
+
+from seismo.errors import SeismoError, UsageError
+from seismo.plugins.ipython import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import CodeType
+
+    from seismo.model import Recording
+
+USAGE = """seismo profile|lines|cover|refs [options] [STATEMENT]
+
+%%seismo VERB [options] records the rest of the cell, %seismo VERB [options] STATEMENT the statement.
+
+  profile            every call: which functions take the time
+    --sort KEY         own (default), total, calls, awaiting
+    --where EXPR       only these functions, such as module("app.*")
+    --c-functions X    auto (default; on 3.11 none), all, none
+  lines              how often each line runs, and for how long: of the cell, or of
+    -f FUNC            these functions: an expression that gives one (several times)
+    -m MODULE          all functions of these modules: a name or a glob (several times)
+  cover              which lines of the cell ran, and of
+    --source SOURCE    these packages or folders (several times)
+    --branch           branches, too
+    --counts           how often each line ran
+  refs               births and deaths of objects: of which types, made by which lines
+    --sort KEY         born (default), died, gc, live, peak, bytes, live-bytes, short
+    --type GLOB        only objects of these types, such as dict or app.* (several times)
+    --types            types only, not the lines that made them: costs less
+  all of them
+    -o FILE            keep the recording, for `seismo report` and `seismo export`
+    --force            overwrite FILE even if it is not known to be seismo's
+    -l N               rows of the table at most (default: 20)
+    -q                 show no table
+    -r                 the magic's result is the recording
+"""
+
+# The options of each verb, with whether they take a value; several: those that may be given several times.
+COMMON = {"-o": True, "--force": False, "-l": True, "-q": False, "-r": False, "-h": False, "--help": False}
+VERBS: dict[str, dict[str, bool]] = {
+    "profile": COMMON | {"--sort": True, "--where": True, "--c-functions": True},
+    "lines": COMMON | {"-f": True, "-m": True},
+    "cover": COMMON | {"--source": True, "--branch": False, "--counts": False},
+    "refs": COMMON | {"--sort": True, "--type": True, "--types": False},
+}
+SEVERAL = ("-f", "-m", "--source", "--type")
+_OPTION = re.compile(r"\s*(--?[a-z][a-z-]*)(=)?")
+_VALUE = re.compile(r"\s*(\"[^\"]*\"|'[^']*'|\S+)")
+
+
+def load(shell: Any) -> None:
+    """Gives the shell the magics %seismo and %%seismo."""
+
+    def seismo(line: str, cell: str | None = None) -> object:
+        return magic(shell, line, cell)
+
+    seismo.__doc__ = USAGE
+    shell.register_magic_function(seismo, "line_cell", "seismo")
+
+
+def unload(shell: Any) -> None:
+    """Takes them away."""
+    for kind in ("line", "cell"):
+        shell.magics_manager.magics[kind].pop("seismo", None)
+
+
+def magic(shell: Any, line: str, cell: str | None) -> object:
+    """What the magic does, and its result. Mistakes are said in a line, as IPython says those of its own magics."""
+    from IPython.core.error import UsageError as Mistake
+
+    try:
+        return _magic(shell, line, cell)
+    except SeismoError as error:
+        raise Mistake("\n".join(error.lines())) from None
+
+
+def _magic(shell: Any, line: str, cell: str | None) -> object:
+    verb, _, rest = line.strip().partition(" ")
+    if verb in ("", "-h", "--help", "help"):
+        print(USAGE)
+        return None
+    if verb not in VERBS:
+        raise UsageError(f"there is no %seismo {verb!a}", hint=f"it is one of {', '.join(VERBS)}; see %seismo --help")
+    options, statement = read(verb, rest)
+    if "-h" in options or "--help" in options:
+        print(USAGE)
+        return None
+    if cell is None and not statement.strip():
+        raise UsageError(f"record what? %seismo {verb} STATEMENT, or %%seismo {verb} on a cell")
+    if cell is not None and statement.strip():
+        raise UsageError(f"what stands after the options has no meaning on a cell: {statement.strip()!a}")
+    if "-o" in options:
+        _check_free(options["-o"], "--force" in options)
+    limit = options.get("-l", "20")
+    if not limit.isdecimal() or int(limit) < 1:
+        raise UsageError(f"-l cannot be {limit!a}", hint="it is a whole number above 0")
+    try:
+        run = Cell(shell, statement if cell is None else cell)
+    except (SyntaxError, ValueError, OverflowError) as error:  # what compiling raises
+        raise Failed.of(error, shell.SyntaxTB.structured_traceback(type(error), error, [])) from None
+    recorder = {"profile": shown.Profiled, "lines": shown.Timed, "cover": shown.Covered, "refs": shown.Counted}[verb](
+        options,
+        int(limit),
+        run.file,
+        [_function(shell, text) for text in options.get("-f", ())],
+        shell.compile._filename_map,
+    )
+    return _record(run, recorder, options)
+
+
+def _check_free(path: str, force: bool) -> None:
+    """Before the cell runs: raises FormatError where its recording would overwrite what may be anybody's."""
+    from seismo import formats
+    from seismo.formats.output import check_free
+
+    check_free(path, force, formats.for_path(path).mark)
+
+
+def _record(run: Cell, recorder: shown.Recorded, options: dict[str, Any]) -> object:
+    run.run(recorder.session)
+    try:
+        recording: Recording = recorder.recording
+        if "-o" in options:
+            recording.save(options["-o"])
+        if "-q" not in options:
+            from IPython.display import display
+
+            display(recorder)  # type: ignore[no-untyped-call]
+    finally:
+        if run.error is not None:
+            told = shell_traceback(run.shell, run.error)
+            raise Failed.of(run.error, told).with_traceback(run.error.__traceback__) from None
+    return recording if "-r" in options else run.value
+
+
+def read(verb: str, text: str) -> tuple[dict[str, Any], str]:
+    """The options at the beginning of the text, and what follows them as it stands. Raises UsageError."""
+    allowed = VERBS[verb]
+    options: dict[str, Any] = {}
+    while option := _OPTION.match(text):
+        name, equals = option.groups()
+        if name not in allowed:
+            raise UsageError(f"%seismo {verb} has no option {name}", hint=f"it has {' '.join(sorted(allowed))}")
+        text = text[option.end() :]
+        if not allowed[name]:
+            options[name] = True
+            continue
+        value = _VALUE.match(text)
+        if value is None or (equals and value[0][:1].isspace()):
+            raise UsageError(f"{name} needs a value")
+        text = text[value.end() :]
+        word = value[1]
+        if word[0] in "\"'" and word[0] == word[-1] and len(word) > 1:
+            word = word[1:-1]
+        if name in SEVERAL:
+            options.setdefault(name, []).append(word)
+        else:
+            options[name] = word
+    return options, text
+
+
+def _function(shell: Any, text: str) -> CodeType:
+    """The code of the function that an expression gives. Raises UsageError."""
+    try:
+        value = eval(text, shell.user_global_ns, shell.user_ns)  # noqa: S307  it is the user's own
+    except Exception as error:  # noqa: BLE001  whatever it is, the user wrote it
+        raise UsageError(f"-f {text}: {type(error).__name__}: {error}") from None
+    if isinstance(value, (property, classmethod, staticmethod)):
+        value = value.fget if isinstance(value, property) else value.__func__
+    code: CodeType | None = getattr(inspect.unwrap(value) if callable(value) else value, "__code__", None)
+    if code is None:
+        raise UsageError(f"-f {text} is no Python function", hint="it takes a function or method")
+    return code
+
+
+class Cell:
+    """Statements, compiled as IPython would. file: their co_filename. value: of the last expression. error: or None."""
+
+    def __init__(self, shell: Any, text: str) -> None:
+        self.shell = shell
+        self.value: object = None
+        self.error: BaseException | None = None
+        source = shell.transform_cell(text)
+        self.file = _kept(shell, source)
+        tree = shell.transform_ast(shell.compile.ast_parse(source, filename=self.file))
+        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        self._names = shell.user_global_ns, shell.user_ns  # asked for now: they are calls
+        self._quiet = text.rstrip().endswith(";")
+        with shell.compile.extra_flags(ast.PyCF_ALLOW_TOP_LEVEL_AWAIT):
+            self._body = shell.compile(tree, self.file, "exec")
+            self._last = None if last is None else shell.compile(ast.Expression(last.value), self.file, "eval")
+
+    def run(self, session: Any) -> None:
+        """Runs them inside the session. What they raise is kept."""
+        try:
+            with session:
+                self._run(self._body)
+                if self._last is not None:
+                    self.value = self._run(self._last)
+        except SeismoError:
+            raise
+        except BaseException as error:  # noqa: BLE001  the cell's
+            trace = error.__traceback__
+            while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
+                trace = trace.tb_next
+            self.error = error.with_traceback(trace)
+        if self._quiet:
+            self.value = None
+
+    def _run(self, code: CodeType) -> object:
+        result = eval(code, *self._names)  # noqa: S307  it is what this is for
+        if not code.co_flags & inspect.CO_COROUTINE:
+            return result
+        import asyncio
+
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return self.shell.loop_runner(result)
+        result.close()
+        hint = "put it into a function that runs in a thread of its own, with asyncio.run"
+        raise UsageError("a cell that awaits cannot be recorded: the notebook's own event loop is running", hint=hint)
+
+
+_folder: tempfile.TemporaryDirectory[str] | None = None  # of the cells' texts
+_numbers = itertools.count(1)
+
+
+def _kept(shell: Any, source: str) -> str:
+    """The path of a new file with the source. IPython and linecache are told, too: tracebacks say which cell it is."""
+    global _folder
+    if _folder is None:
+        _folder = tempfile.TemporaryDirectory(prefix="seismo-cells-")
+    folder = os.path.join(os.path.realpath(_folder.name), str(next(_numbers)))  # its own: it may be a source folder
+    os.mkdir(folder)
+    number = _number(shell)
+    path = os.path.join(folder, f"In [{number}]")
+    with open(path, "w", encoding="utf-8", errors="backslashreplace") as file:
+        file.write(source)
+    linecache.cache[path] = (len(source), None, [line + "\n" for line in source.split("\n")], path)
+    shell.compile._filename_map[path] = number
+    return path
+
+
+def _number(shell: Any) -> int:
+    """The number of the cell that runs: that of the code which called us, as the counter may be ahead of it already."""
+    frame = inspect.currentframe()
+    while frame is not None:
+        number: int | None = shell.compile._filename_map.get(frame.f_code.co_filename)
+        if number is not None:
+            return number
+        frame = frame.f_back
+    return int(shell.execution_count)
+
+
+def shell_traceback(shell: Any, error: BaseException) -> list[str]:
+    """The error as IPython shows it, without the frames that ran the cell."""
+    told: list[str] = shell.InteractiveTB.structured_traceback(type(error), error, error.__traceback__, tb_offset=0)
+    return told
+
+
+class Failed(Exception):  # noqa: N818  it is no error of its own
+    """Ends a cell: the one error of it that IPython shows, as if nobody had recorded it."""
+
+    told: list[str]
+
+    @classmethod
+    def of(cls, error: BaseException, told: list[str]) -> Failed:
+        """One with the error's name and words, which is what a notebook keeps of it. told: what is shown."""
+        make: Callable[..., Failed] = type(type(error).__name__, (cls,), {"told": told})
+        return make(str(error))
+
+    def _render_traceback_(self) -> list[str]:
+        """IPython asks for this."""
+        return self.told

@@ -1,0 +1,261 @@
+"""The table of functions: which rows, which columns, how wide.
+
+The last column, the function's name, takes what width is left; where the file and line fit beside the name they follow
+it. Only rows that are shown become Python objects: filters and order work on the columns of the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Sequence
+from typing import TYPE_CHECKING, Any
+
+from seismo.errors import UsageError, did_you_mean
+from seismo.escape import printable
+from seismo.report import words as text
+from seismo.report.calls.orders import ERRORS, ORDERS, in_order
+from seismo.report.paper import ROOMY
+from seismo.report.waiting import LEAST, NOTABLE, WORDS, reasons
+
+if TYPE_CHECKING:
+    from seismo.model import FunctionRow, NodeRow, Table
+    from seismo.report.modules import Modules
+    from seismo.report.paper import Paper, Span
+
+DROPPED_FIRST = ("percent", "resumes", "for", "total")  # where the width is short; the error never
+NARROWEST_NAME = 24  # a name in less says nothing: rather let the line be too long
+
+
+Cell = Callable[["FunctionCells", int], str]
+
+
+class FunctionCells:
+    """The text of each cell of the functions table of a recording."""
+
+    def __init__(
+        self, functions: Table[FunctionRow], signs: text.Signs, times: str = "wall", known: Container[str] = ()
+    ) -> None:
+        """times: which ones they are, as --time has it. known: what waiting was told apart (report.waiting.told)."""
+        self.signs = signs
+        self.size = len(functions)
+        self.columns: dict[str, Any] = {name: functions[name] for name in functions.columns}
+        self.whole_ns = sum(functions["own_ns"])
+        self.times = times
+        self.known = known
+        self.roomy = False  # whether a cell may have several words
+        everything = self.whole_ns + (sum(functions["wait_ns"]) if times == "cpu" else 0)
+        self.notable_ns = NOTABLE * everything
+
+    def time(self, column: str, row: int) -> str:
+        """The cell of a time column, its unit aligned."""
+        ns = self.columns[column][row]
+        if column not in ERRORS:
+            return text.aligned(text.duration(ns, self.signs))
+        return text.aligned(text.time(ns, self.columns[ERRORS[column]][row], self.signs))
+
+    def error(self, row: int) -> str:
+        """The own time's relative error, where it is worth a word."""
+        return text.error(self.columns["own_error_ns"][row], self.columns["own_ns"][row], self.signs)
+
+    def waiting(self, row: int) -> str:
+        """What of the own time's wall it did not run, where that is something."""
+        ns = self.columns["wait_ns"][row]
+        return text.aligned(text.duration(ns, self.signs)) if ns > LEAST * self.notable_ns else ""
+
+    def reasons(self, row: int) -> str:
+        """What it waited for, where that was told."""
+        if self.columns["wait_ns"][row] < self.notable_ns:
+            return ""
+        wait, ready, lock = (self.columns[name][row] for name in ("wait_ns", "ready_ns", "lock_ns"))
+        return reasons(wait, ready, lock, self.known, self.roomy)
+
+    def heading(self, column: str) -> str:
+        """The heading of a column."""
+        of_waiting = {"own": "waiting  ", "percent": "waiting %"} if self.times == "wait" else {}
+        return of_waiting.get(column, COLUMNS[column][0])
+
+    def calls(self, row: int) -> str:
+        """The calls, as a lower bound where they are one."""
+        return text.calls(self.columns["calls"][row], bool(self.columns["lower_bound"][row]), self.signs)
+
+    def each(self, row: int) -> str:
+        """Own time a call."""
+        calls = self.columns["calls"][row]
+        if not calls:
+            return ""
+        own, error = (self.columns[name][row] / calls for name in ("own_ns", "own_error_ns"))
+        return text.aligned(text.time(own, error, self.signs))
+
+    def count(self, column: str, row: int) -> str:
+        """A count, empty when it is nought: a column of noughts hides the one that is not."""
+        number = self.columns[column][row]
+        return text.count(number) if number else ""
+
+    def share(self, column: str, row: int) -> str:
+        """A time's share of all own time."""
+        return text.share(self.columns[column][row], self.columns[ERRORS[column]][row], self.whole_ns)
+
+    def name(self, row: int) -> str:
+        """`module:qualname`."""
+        columns = self.columns
+        return text.function_name(columns["kind"][row], columns["module"][row], columns["qualname"][row])
+
+    def where(self, row: int) -> str:
+        """`file.py:line`."""
+        return text.location(self.columns["kind"][row], self.columns["file"][row], self.columns["line"][row])
+
+
+# Columns by the name that --columns takes: heading, style, and how a cell is made. "function" is the elastic one.
+COLUMNS: dict[str, tuple[str, str, Cell]] = {
+    "own": ("own  ", "time", lambda cells, row: cells.time("own_ns", row)),
+    "error": ("", "quiet", lambda cells, row: text.left(cells.error(row), 6)),
+    "percent": ("own %", "", lambda cells, row: cells.share("own_ns", row)),
+    "waiting": ("waiting  ", "", lambda cells, row: cells.waiting(row)),
+    "for": ("for", "quiet", lambda cells, row: cells.reasons(row)),
+    "total": ("total  ", "", lambda cells, row: cells.time("total_ns", row)),
+    "total-percent": ("total %", "", lambda cells, row: cells.share("total_ns", row)),
+    "each": ("own/call  ", "", lambda cells, row: cells.each(row)),
+    "calls": ("calls", "", lambda cells, row: cells.calls(row)),
+    "resumes": ("resumes", "", lambda cells, row: cells.count("resumes", row)),
+    "exceptions": ("raised", "", lambda cells, row: cells.count("exceptions", row)),
+    "awaiting": (
+        "awaiting  ",
+        "",
+        lambda cells, row: cells.time("await_ns", row) if cells.columns["await_ns"][row] else "",
+    ),
+    "awaits": ("awaits", "", lambda cells, row: cells.count("awaits", row)),
+}
+
+
+def chosen_columns(words: str) -> list[str]:
+    """The columns that `--columns` names. Raises UsageError for a name that there is not."""
+    names = [word.strip() for word in words.split(",") if word.strip() and word.strip() != "function"]
+    for name in names:
+        if name not in COLUMNS:
+            raise UsageError(
+                f"there is no column {name!a}",
+                "--columns",
+                did_you_mean(name, COLUMNS) + f"the columns are {', '.join(COLUMNS)}, and always function",
+            )
+    return names
+
+
+def usual_columns(cells: FunctionCells, rows: Sequence[int], order: str, roomy: bool) -> list[str]:
+    """The columns that these rows call for: those that would be empty are left out. roomy: there is room for more."""
+    columns = cells.columns
+    names = ["own", "error", "percent", "total", "calls"]
+    if not any(map(cells.error, rows)):
+        names.remove("error")
+    if not any(columns["calls"]):  # a format that does not hold them
+        names.remove("calls")
+    if any(columns["resumes"][row] for row in rows):
+        names.append("resumes")
+    waits = cells.times != "wait" and any(columns["wait_ns"][row] >= max(1, cells.notable_ns) for row in rows)
+    if waits or cells.times == "wait":
+        at = names.index("total")
+        names[at:at] = ["waiting"] * waits + ["for"] * any(map(cells.reasons, rows))
+    if order == "awaiting" or (roomy and any(columns["await_ns"][row] for row in rows)):
+        names.insert(names.index("total"), "awaiting")
+    return names
+
+
+def selected_rows(
+    functions: Table[FunctionRow], order: str, modules: Modules, tree: Table[NodeRow] | None = None
+) -> list[int]:
+    """The rows to show, all of them, in one of ORDERS. tree: as in_order() takes it."""
+    calls, resumes, own = (functions[name] for name in ("calls", "resumes", "own_ns"))
+    left_out = modules.left_out(functions)
+    return [
+        row
+        for row in in_order(functions, order, tree)
+        if (calls[row] or resumes[row] or own[row])  # the chosen threads may know functions that never ran on them
+        and row not in left_out
+    ]
+
+
+def write_functions(
+    paper: Paper,
+    functions: Table[FunctionRow],
+    order: str,
+    modules: Modules,
+    limit: int | None,
+    columns: list[str] | None,
+    tree: Table[NodeRow] | None = None,
+    times: str = "wall",
+    known: Container[str] = (),
+) -> None:
+    """Writes the table with its heading. limit: how many rows, None for all. columns: names, None for the usual.
+
+    tree: that of the functions, for an order that needs it.
+    """
+    rows = selected_rows(functions, order, modules, tree)
+    shown = rows if limit is None else rows[:limit]
+    told = "ready" in known or "lock" in known or any(functions["wait_ns"])
+    where = "in functions" if times == "wall" or not told else f"of {WORDS[times]}"
+    whole = f"100 % is {text.duration(sum(functions['own_ns']), paper.signs)} {where}"
+    remark = f" ({'; '.join(words for words in (modules.words(), whole) if words)})"
+    by = ORDERS[order][1].replace("own time", "time waiting") if times == "wait" else ORDERS[order][1]
+    paper.line((f"Functions by {by}", "title"), (printable(remark), "quiet"))
+    if not rows:
+        paper.line(("  none matches the filter" if modules and len(functions) else "  none", "quiet"))
+        return
+    cells = FunctionCells(functions, paper.signs, times, known)
+    cells.roomy = paper.width >= ROOMY
+    if columns is None:
+        columns = _fitting(paper, cells, shown, usual_columns(cells, shown, order, paper.width >= ROOMY))
+    write_table(paper, cells, shown, columns)
+    if len(shown) < len(rows):
+        own = functions["own_ns"]
+        rest = text.percent(sum(own[row] for row in rows[len(shown) :]), cells.whole_ns)
+        more = text.number_of(len(rows) - len(shown), "more function")
+        paper.line((f"  {paper.signs.cut} {more}, {rest or '0 %'} of the own time ({paper.more_all})", "quiet"))
+
+
+def _fitting(paper: Paper, cells: FunctionCells, rows: Sequence[int], columns: list[str]) -> list[str]:
+    """The columns that leave room for the name."""
+    for name in DROPPED_FIRST:
+        widths = _widths(cells, columns, {name: [COLUMNS[name][2](cells, row) for row in rows] for name in columns})
+        if paper.width - sum(widths.values()) - 2 >= NARROWEST_NAME:
+            break
+        columns = [other for other in columns if other != name]
+    return columns
+
+
+def _cell(name: str, cell: str, width: int, index: int) -> str:
+    """A cell with the blanks before it: numbers on the right, words on the left."""
+    if name != "for":
+        return text.right(cell, width)
+    gap = _gap(index, name)
+    return " " * gap + text.left(cell, width - gap)
+
+
+def _gap(index: int, name: str) -> int:
+    """The blanks before a column: the error stands close to its time."""
+    return 1 if name in ("error", "for") or index == 0 else 2
+
+
+def _widths(cells: FunctionCells, columns: Sequence[str], texts: dict[str, list[str]]) -> dict[str, int]:
+    """How wide each column is with the blanks before it."""
+    widths = {name: max(map(text.cells, [cells.heading(name), *texts[name]])) for name in columns}
+    return {name: width + _gap(index, name) for index, (name, width) in enumerate(widths.items())}
+
+
+def write_table(paper: Paper, cells: FunctionCells, rows: Sequence[int], columns: Sequence[str]) -> None:
+    """Writes headings and rows, each row one line of the paper's width."""
+    texts = {name: [COLUMNS[name][2](cells, row) for row in rows] for name in columns}
+    widths = _widths(cells, columns, texts)
+    used = sum(widths.values()) + 2
+    heading = "".join(_cell(name, cells.heading(name), widths[name], index) for index, name in enumerate(columns))
+    paper.line((heading + "  function", "quiet"))
+    for index, row in enumerate(rows):
+        spans = [
+            (_cell(name, texts[name][index], widths[name], at), COLUMNS[name][1]) for at, name in enumerate(columns)
+        ]
+        paper.line(*spans, "  ", *name_spans(cells, row, max(NARROWEST_NAME, paper.width - used)))
+
+
+def name_spans(cells: FunctionCells, row: int, width: int, style: str = "name") -> list[Span | str]:
+    """The name, and where it is if that fits beside it, in at most `width` columns."""
+    name, where = cells.name(row), cells.where(row)
+    if where and text.cells(name) + 2 + text.cells(where) <= width:
+        return [(name, style), "  ", (where, "quiet")]
+    return [(text.shorten(name, width, cells.signs), style)]

@@ -1,0 +1,214 @@
+"""Who calls a function and what it calls, summed over all its paths.
+
+A call from a caller to a function is an *edge* of the tree. The time of an edge is the total of the called node; summed
+over a recursion that would count the inner ones twice. So one pass over the tree, parents before children, keeps for
+every node which edges of interest are on the way to it, and adds a total only where the same edge is not on the way
+already. Calls are all counted.
+
+The sets of edges are interned: a node has the number of its set, and a set with one edge more is looked up, so that the
+pass makes an object for each set that occurs, which are few, and none for a node.
+
+Without recursion the callers' totals add up to the function's total, and so do its own time and its callees' totals. In
+a recursion through other functions they may add up to more, for then a caller is also called.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from seismo.errors import UsageError
+from seismo.escape import printable
+from seismo.report import words as text
+from seismo.report.calls.functions import FunctionCells, name_spans
+from seismo.report.calls.orders import ranked
+from seismo.report.waiting import LEAST
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from seismo.model import FunctionRow, NodeRow, Recording, Table
+    from seismo.report.paper import Paper
+
+NOBODY = -1  # the caller of a root: the interpreter itself, or what ran before the recording began
+OVERLAP = 1.001  # shares that add up to more than this times the whole overlap
+MATCHES = 5  # functions shown for one pattern
+LOWER_BOUND = 1  # a node's flag
+NO_TIME = (0.0, 0.0, 0.0)
+
+
+@dataclass
+class Share:
+    """What one caller or callee contributes, in ns. That of the function itself is part of all its other totals."""
+
+    calls: int = 0
+    total_ns: float = 0.0
+    lower_bound: bool = False
+    square: float = 0.0  # of the total's error
+    wait_ns: float = 0.0  # of the total
+
+    @property
+    def error_ns(self) -> float:
+        """The total's error."""
+        return math.sqrt(self.square)
+
+
+class _Ways:
+    """Sets of edges by number; 0 is the empty one."""
+
+    def __init__(self) -> None:
+        self._sets: list[frozenset[int]] = [frozenset()]
+        self._numbers: dict[frozenset[int], int] = {self._sets[0]: 0}
+        self._longer: dict[tuple[int, int], int] = {}
+
+    def with_edge(self, number: int, edge: int) -> int:
+        """The number of the set with the edge; the same number if it is in there already."""
+        longer = self._longer.get((number, edge))
+        if longer is None:
+            edges = self._sets[number] | {edge}
+            longer = self._numbers.setdefault(edges, len(self._sets))
+            if longer == len(self._sets):
+                self._sets.append(edges)
+            self._longer[number, edge] = longer
+        return longer
+
+
+def callers_and_callees(tree: Table[NodeRow], function: int) -> tuple[dict[int, Share], dict[int, Share]]:
+    """The callers and the callees of the function by function id. tree: parents before children, ids as row numbers."""
+    parents, functions = tree["parent"], tree["function"]
+    calls, flags = tree["calls"], tree["flags"]
+    times = list(zip(tree["total_ns"], tree["total_error_ns"], tree["total_wait_ns"], strict=True))
+    ways = _Ways()
+    way = [0] * len(tree)
+    callers: dict[int, Share] = {}
+    callees: dict[int, Share] = {}
+    for row, (parent, callee) in enumerate(zip(parents, functions, strict=True)):
+        before = now = way[parent] if parent >= 0 else 0
+        caller = functions[parent] if parent >= 0 else NOBODY
+        if callee == function:
+            now = ways.with_edge(now, 2 * caller)
+            _add(callers, caller, calls[row], times[row] if now != before else NO_TIME, flags[row])
+        if caller == function:
+            between = now
+            now = ways.with_edge(now, 2 * callee + 1)
+            _add(callees, callee, calls[row], times[row] if now != between else NO_TIME, flags[row])
+        way[row] = now
+    return callers, callees
+
+
+def _add(shares: dict[int, Share], function: int, calls: int, time: tuple[float, float, float], flags: int) -> None:
+    share = shares.get(function)
+    if share is None:
+        share = shares[function] = Share()
+    share.calls += calls
+    share.total_ns += time[0]
+    share.square += time[1] ** 2
+    share.wait_ns += time[2]
+    share.lower_bound = share.lower_bound or bool(flags & LOWER_BOUND)
+
+
+def find_functions(functions: Table[FunctionRow], pattern: str) -> list[int]:
+    """Rows of the functions that the pattern names, by own time: module:qualname, qualname, its last part, or a glob.
+
+    A name may stand as the report prints it where it is cut. The most exact reading that names anything is taken.
+    Raises UsageError when none does, with names that are close.
+    """
+    modules, qualnames = functions["module"], functions["qualname"]
+    order = ranked(functions, "own_ns")
+    full = {row: f"{modules[row]}:{qualnames[row]}" if modules[row] else qualnames[row] for row in order}
+    glob = pattern.replace("…", "*")
+    readings: tuple[Callable[[int], bool], ...] = (
+        lambda row: full[row] == pattern,
+        lambda row: qualnames[row] == pattern,
+        lambda row: full[row].replace(":", ".") == pattern.replace(":", "."),
+        lambda row: qualnames[row].rsplit(".", 1)[-1] == pattern,
+        lambda row: fnmatchcase(full[row], glob) or fnmatchcase(qualnames[row], glob),
+    )
+    for reading in readings:
+        found = [row for row in order if reading(row)]
+        if found:
+            return found
+    names = {name: None for row in order[:2000] for name in (full[row], qualnames[row])}
+    close = get_close_matches(pattern, names, 3)
+    hint = f"close to it: {', '.join(close)}" if close else "seismo report FILE --all lists all; globs work: '*parse*'"
+    raise UsageError(f"no function of the recording is named {printable(pattern)!r}", hint=hint)
+
+
+def write_callers(paper: Paper, recording: Recording, pattern: str, limit: int | None) -> None:
+    """Writes who calls the functions that the pattern names. Raises UsageError when it names none."""
+    _write(paper, recording, pattern, limit, callers=True)
+
+
+def write_callees(paper: Paper, recording: Recording, pattern: str, limit: int | None) -> None:
+    """Writes what the functions that the pattern names call. Raises UsageError when it names none."""
+    _write(paper, recording, pattern, limit, callers=False)
+
+
+def _write(paper: Paper, recording: Recording, pattern: str, limit: int | None, callers: bool) -> None:
+    found = find_functions(recording.functions, pattern)
+    cells = FunctionCells(recording.functions, paper.signs, recording.times)
+    for index, function in enumerate(found[:MATCHES]):
+        if index:
+            paper.line()
+        above, below = callers_and_callees(recording.tree, function)
+        _write_one(paper, cells, function, above if callers else below, limit, callers)
+    if len(found) > MATCHES:
+        paper.line()
+        paper.line(
+            (f"{paper.signs.cut} {len(found) - MATCHES:,} more functions match; name one as module:name", "quiet")
+        )
+
+
+def _write_one(
+    paper: Paper, cells: FunctionCells, function: int, shares: dict[int, Share], limit: int | None, callers: bool
+) -> None:
+    signs = paper.signs
+    whole = cells.columns["total_ns"][function]
+    own = cells.columns["own_ns"][function], cells.columns["own_error_ns"][function]
+    title = "Callers of " if callers else "Callees of "
+    paper.line((title, "title"), *name_spans(cells, function, paper.width - len(title), "title"))
+    total = cells.time("total_ns", function).strip()
+    paper.line((f"  {cells.calls(function)} calls, {total} total, {text.time(*own, signs)} own", "quiet"))
+    rows = sorted(shares.items(), key=lambda item: _place(cells, *item))
+    shown = rows if limit is None else rows[:limit]
+    waits = cells.times == "cpu" and any(share.wait_ns >= max(1.0, cells.notable_ns) for _, share in shown)
+    counts = [text.calls(share.calls, share.lower_bound, signs) for _, share in shown]
+    width = max([len("calls"), *map(text.cells, counts)])
+    if rows:
+        waiting = f"  {'waiting  ':>9}" if waits else ""
+        head = f"{'total':>7}    {'share':>7}{waiting}  {'calls':>{width}}  {'caller' if callers else 'callee'}"
+        paper.line((head, "quiet"))
+    else:
+        paper.line(("  none was recorded", "quiet"))
+    for (other, share), number in zip(shown, counts, strict=True):
+        recursion = other == function
+        time = "(in it)" if recursion else text.aligned(text.time(share.total_ns, share.error_ns, signs))
+        part = "" if recursion else text.share(share.total_ns, share.error_ns, whole)
+        wait = "" if recursion or share.wait_ns <= LEAST * cells.notable_ns else text.duration(share.wait_ns, signs)
+        waiting = f"  {text.right(text.aligned(wait) if wait else '', 9)}" if waits else ""
+        head = f"{text.right(time, 9)}  {part:>7}{waiting}  {text.right(number, width)}  "
+        if other == NOBODY:
+            name: list[tuple[str, str] | str] = [("(nobody: it is the bottom of a thread's stack)", "quiet")]
+        else:
+            name = name_spans(cells, other, max(24, paper.width - text.cells(head)))
+        paper.line(head, *name)
+    if not callers and shares:
+        paper.line(
+            f"{text.right(text.aligned(text.time(*own, signs)), 9)}  {text.share(*own, whole):>7}  "
+            + " " * (width + (11 if waits else 0) + 2),
+            ("(its own time)", "quiet"),
+        )
+    if len(shown) < len(rows):
+        paper.line((f"  {signs.cut} {len(rows) - len(shown):,} more ({paper.more_all})", "quiet"))
+    others = sum(share.total_ns for other, share in rows if other != function)
+    if others > OVERLAP * (whole if callers else whole - own[0]):
+        paper.line(("  shares overlap: it is called again by what it calls", "quiet"))
+
+
+def _place(cells: FunctionCells, other: int, share: Share) -> tuple[float, int, str, int]:
+    """What a caller or callee is sorted by: its time, the calls, the name."""
+    time = text.rank(share.total_ns, share.error_ns)
+    return -time, -share.calls, cells.name(other) if other != NOBODY else "", other

@@ -1,0 +1,100 @@
+"""The few lines on stderr after a program was recorded: what took the time, what was lost, where the recording is.
+
+It runs in the process that was recorded, just before that ends: no argparse, no re.
+"""
+
+from __future__ import annotations
+
+from seismo.escape import printable
+from seismo.report.calls.orders import ranked
+from seismo.report.colours import written
+from seismo.report.facts import cpu_ns, filter_words, losses, thread_count, wall_ns, without_c
+from seismo.report.waiting import waiting_words
+from seismo.report.words import (
+    Signs,
+    aligned,
+    calls,
+    cells,
+    duration,
+    error,
+    function_name,
+    location,
+    right,
+    share,
+    shorten,
+    time,
+    width_of,
+    wrapped,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TextIO
+
+    from seismo.model import Recording
+
+    Styled = tuple[str, str]  # a line, and the style that it is in
+
+FUNCTIONS = 8
+LOST_LINES = 4  # with the functions and the lines around them: 15
+
+
+def write(recording: Recording, stream: TextIO, path: str = "", coloured: bool = False) -> None:
+    """Writes the summary of the recording on the stream, at most 15 lines. path: of the recording, for a shell."""
+    signs = Signs.of(stream)
+    stream.write(written(_lines(recording, path, signs, width_of(stream)), coloured))
+
+
+def _lines(recording: Recording, path: str, signs: Signs, width: int) -> list[Styled]:
+    recording = recording.timed("cpu")
+    functions = recording.functions
+    cpu = cpu_ns(recording)
+    at_least = signs.at_least if any(functions["lower_bound"]) else ""
+    threads = thread_count(recording)
+    first = f"seismo: {at_least}{sum(functions['calls']):,} calls of {len(functions):,} functions"
+    first += f" in {duration(wall_ns(recording), signs)}"
+    first += f" ({duration(cpu, signs)} CPU)" if cpu >= 0 else ""
+    first += f" on {threads:,} threads" if threads > 1 else ""
+    lines = [(first, "strong")]
+    waited = waiting_words(sum(functions["wait_ns"]), sum(functions["own_ns"]), signs)
+    if len(functions):
+        lines += _table(recording, signs, width, FUNCTIONS - bool(waited))
+    lines += _indented(waited, width, "quiet") if waited else []
+    filtered = filter_words(recording)
+    lines += _indented(f"filter: {filtered}", width, "quiet") if filtered else []
+    if without_c(recording) == "default":
+        lines.append(("note: C functions were left out (--c-functions all records them)", "quiet"))
+    lost = [line for sentence in losses(recording, signs) for line in _indented(f"lost: {sentence}", width, "warning")]
+    if len(lost) > LOST_LINES:
+        lost[LOST_LINES - 1 :] = [(f"{signs.cut} more was lost: see the report", "warning")]
+    lines += lost
+    if path:
+        lines.append((f"seismo report {printable(path)}   shows the rest", "quiet"))
+    return lines
+
+
+def _indented(sentence: str, width: int, style: str = "") -> list[Styled]:
+    first, *more = wrapped(sentence, width - 6)
+    return [(first, style), *(("      " + line, style) for line in more)]
+
+
+def _table(recording: Recording, signs: Signs, width: int, most: int) -> list[Styled]:
+    functions = recording.functions
+    own, errors, all_calls = functions["own_ns"], functions["own_error_ns"], functions["calls"]
+    whole = sum(own)
+    shown = ranked(functions, "own_ns")[:most]
+    counts = [calls(all_calls[row], bool(functions["lower_bound"][row]), signs) for row in shown]
+    widest = max(len("calls"), *map(len, counts))
+    doubts = [error(errors[row], own[row], signs) for row in shown]
+    apart = 7 if any(doubts) else 0
+    lines = [(f"{'own  ':>8} {'':{apart}}{'own %':>7}  {'calls':>{widest}}  function", "quiet")]
+    for row, number, doubt in zip(shown, counts, doubts, strict=True):
+        head = f"{right(aligned(time(own[row], errors[row], signs)), 8)} {doubt:<{apart}}"
+        head += f"{share(own[row], errors[row], whole):>7}  "
+        head += f"{number:>{widest}}  "
+        name = function_name(functions["kind"][row], functions["module"][row], functions["qualname"][row])
+        where = location(functions["kind"][row], functions["file"][row], functions["line"][row])
+        room = width - len(head)
+        fits = where and width > 80 and cells(name) + 2 + cells(where) <= room
+        lines.append((head + (f"{name}  {where}" if fits else shorten(name, room, signs)), ""))
+    return lines

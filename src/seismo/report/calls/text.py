@@ -1,0 +1,104 @@
+"""The report on a terminal or a pipe: the facts, the functions, the call tree, callers and callees.
+
+Sections are written and flushed one after the other, the cheap ones first: with a recording of a million paths the
+facts and the functions stand on the screen before the tree's links are made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from seismo.errors import UsageError
+from seismo.escape import printable
+from seismo.report import words as text
+from seismo.report.calls.functions import write_functions
+from seismo.report.calls.relatives import find_functions, write_callees, write_callers
+from seismo.report.calls.tree import Limits, write_tree
+from seismo.report.facts import header, is_watch, thread_count, write_facts
+from seismo.report.modules import Modules
+from seismo.report.waiting import told
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from seismo.model import Recording
+    from seismo.report.paper import Paper
+
+
+@dataclass
+class View:
+    """What of a recording to show, and how much of it."""
+
+    order: str = "own"
+    limit: int | None = 20
+    columns: list[str] | None = None
+    functions: bool = True
+    tree: bool = True
+    limits: Limits = field(default_factory=Limits)
+    modules: Modules = field(default_factory=Modules)
+    threads: Sequence[str] = ()
+    callers: Sequence[str] = ()
+    callees: Sequence[str] = ()
+    times: str = "cpu"  # as --time has it
+
+
+def write_report(paper: Paper, recording: Recording, view: View) -> None:
+    """Writes the report. Raises UsageError when the view names a thread or function that is not there."""
+    chosen = chosen_threads(recording, view.threads) if view.threads else None
+    for pattern in (*view.callers, *view.callees):
+        find_functions(recording.functions, pattern)  # an error comes before the first line, not after it
+    write_facts(paper, header(recording, paper.signs))
+    if chosen is not None:
+        names = ", ".join(_thread_name(recording, thread) for thread in chosen)
+        write_facts(paper, [("shown", f"only {text.number_of(len(chosen), 'thread')}: {names}")])
+    paper.flush()
+    recording = recording.timed(view.times)
+    known = told(recording)
+    if chosen is not None:
+        recording = recording.combined(chosen)
+    if view.functions and not (view.callers or view.callees):
+        paper.line()
+        tree = recording.tree if view.order == "primitive" else None
+        table = recording.functions
+        write_functions(paper, table, view.order, view.modules, view.limit, view.columns, tree, view.times, known)
+        paper.flush()
+    # Only now, because a reader of the functions need not wait for it.
+    together = thread_count(recording) if chosen is None else len(chosen)
+    shown = recording.combined() if chosen is None and together > 1 else recording
+    for pattern in view.callers:
+        paper.line()
+        write_callers(paper, shown, pattern, view.limit)
+    for pattern in view.callees:
+        paper.line()
+        write_callees(paper, shown, pattern, view.limit)
+    if view.callers or view.callees:
+        return
+    if view.tree and not (view.functions and is_watch(recording)):  # a watch knows of no callers: its tree is flat
+        paper.line()
+        write_tree(paper, shown, view.modules, view.limits, together)
+
+
+def _thread_name(recording: Recording, thread: int) -> str:
+    return printable(str(recording.threads["name"][thread]) or f"thread {thread}")
+
+
+def chosen_threads(recording: Recording, words: Sequence[str]) -> list[int]:
+    """The ids of the threads that the words name, by name or glob, id, or native id. Raises UsageError for none."""
+    from fnmatch import fnmatchcase
+
+    threads = list(recording.threads)
+    chosen: list[int] = []
+    for word in words:
+        found = [row.id for row in threads if fnmatchcase(str(row.name), word)]
+        if not found and word.isdecimal():
+            number = int(word)
+            found = [row.id for row in threads if row.id == number] or [
+                row.id for row in threads if row.native_id == number
+            ]
+        if not found:
+            names = [f"{row.id} {row.name}".strip() for row in threads]
+            more = f" and {len(names) - 12:,} more" if len(names) > 12 else ""
+            raise UsageError(f"there is no thread {word!a}", "--thread", f"there are: {', '.join(names[:12])}{more}")
+        chosen += [thread for thread in found if thread not in chosen]
+    return chosen

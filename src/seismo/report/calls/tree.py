@@ -1,0 +1,519 @@
+"""The call tree, cut to what matters, with its hot path.
+
+A recording may hold a million paths; a screen holds forty lines. What is printed is chosen before it is printed:
+
+1. The tree's columns give, in one pass, for every node its first child and its next sibling. Nothing else is made for a
+   node that is not looked at.
+2. A *branch* is what one line stands for: one node or more, all of one function. Two things make it more than one. A
+   function that calls itself is one branch however deep it goes (its callees at all depths become its children), and
+   what is filtered out is left out of the path (its callees become its caller's children, its time stays in its
+   caller's total).
+3. Branches are opened largest total first from a heap, until the lines are used up or what is left is smaller than the
+   threshold. A total that is not known is ranked by its lower bound, and left out only if its upper one is small. A
+   child is looked at once its parent is open, so what was opened is always a connected top of the tree.
+4. What says little is folded, and the heading says so. A long run of branches that do nothing but call on (one child
+   with nearly all of the total) is printed as one line, so that its further branches are opened free of charge:
+   frameworks stack dozens of such frames. The frames of the import machinery, five to each import, are left out like
+   filtered ones. Functions that call each other in a circle are followed twice around.
+5. Frames of libraries that lie together are one branch, a *fold*, under which the program's own code that they call
+   back stands (seismo.report.calls.folds).
+
+The hot path goes down from the largest root to the largest child as long as that child takes more than the branch's own
+time. Recursion of the interpreter is not used anywhere: a tree may be as deep as the recorded program's stack was.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from dataclasses import dataclass, field
+from itertools import count
+from typing import TYPE_CHECKING
+
+from seismo.escape import printable
+from seismo.report import words as text
+from seismo.report.calls.folds import Folds, waiting_functions
+from seismo.report.calls.functions import FunctionCells, name_spans
+from seismo.report.facts import filter_words
+from seismo.report.paper import ROOMY
+from seismo.report.waiting import LEAST, NOTABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from seismo.model import Recording
+    from seismo.report.modules import Modules
+    from seismo.report.paper import Paper, Span
+
+LOWER_BOUND, RUNNING_AT_START = 1, 4  # flags of a node
+CALLS_ON = 0.98  # a branch whose only child has this share of its total merely calls on
+TWICE_AROUND = 2  # a function that is on its own path so often is not opened again
+LOOK_BACK = 100  # frames: a longer circle is not noticed
+LONG_RUN = 3  # so many of them in a row become one line
+LONG_RUN_OF_OWN = 8  # where all are the program's own, because libraries are folded
+MACHINERY = ("importlib._bootstrap", "importlib._bootstrap_external", "runpy", "zipimport")  # modules; their files:
+FROZEN = tuple(f"<frozen {module}>" for module in MACHINERY)
+MOST_PACKAGES = 6  # that the line of a fold names
+RUNNING = " (already running)"  # when the recording began
+OPENED_AT_MOST = 100_000  # branches: those that merely call on are free, and --all counts no lines
+
+
+@dataclass
+class Limits:
+    """What of the tree is shown. `lines`: how many. `depth`: levels, from 1. `share`: of all time, from 0 to 1."""
+
+    lines: int | None = 40
+    depth: int | None = None
+    share: float = 0.01
+    fold: bool = True  # leave out what says little: see 4 above
+    libraries: bool = False  # show what libraries do inside
+
+
+@dataclass(eq=False, slots=True)
+class Branch:
+    """One line of the tree: nodes of one function reached in one way. `inside`: the nodes of a fold, else nothing."""
+
+    function: int
+    depth: int
+    nodes: list[int]
+    total_ns: float
+    parent: Branch | None = None
+    levels: int = 1  # how deep it calls itself
+    total_error_ns: float = 0.0
+    own_ns: float = 0.0
+    own_error_ns: float = 0.0
+    wait_ns: float = 0.0  # of the total
+    calls: int = 0
+    resumes: int = 0
+    lower_bound: bool = False
+    running: bool = False
+    opened: bool = False
+    hot: bool = False
+    children: list[Branch] = field(default_factory=list)
+    inside: list[int] = field(default_factory=list)
+    run: int = 0  # so many in a row that merely call on end here
+
+    @property
+    def rank(self) -> float:
+        """What it is ranked by: its total time, of one that is not known the lower bound."""
+        return text.rank(self.total_ns, self.total_error_ns)
+
+    @property
+    def most_ns(self) -> float:
+        """What it may have taken: its total time, of one that is not known the upper bound."""
+        return self.total_ns + (self.total_error_ns if text.is_unknown(self.total_ns, self.total_error_ns) else 0.0)
+
+    def calls_on(self) -> bool:
+        """True when the branch does nothing but call its only child."""
+        return len(self.children) == 1 and self.children[0].total_ns >= CALLS_ON * self.total_ns > 0
+
+    def goes_in_circles(self) -> bool:
+        """True when the function is on the path already, twice."""
+        met = steps = 0
+        above = self.parent
+        while above is not None and met < TWICE_AROUND and steps < LOOK_BACK:
+            met += above.function == self.function
+            above = above.parent
+            steps += 1
+        return met >= TWICE_AROUND
+
+
+class CallTree:
+    """The branches of a recording's tree, made as they are asked for."""
+
+    def __init__(self, recording: Recording, modules: Modules, fold: bool = True, libraries: bool = True) -> None:
+        """fold: leave frames of imports out. libraries: show what libraries do inside."""
+        tree = recording.tree
+        self._parents: Sequence[int] = tree["parent"]
+        self._functions: Sequence[int] = tree["function"]
+        self._totals: Sequence[float] = tree["total_ns"]
+        self._owns: Sequence[float] = tree["own_ns"]
+        self._own_errors: Sequence[float] = tree["own_error_ns"]
+        self._total_errors: Sequence[float] = tree["total_error_ns"]
+        self._waits: Sequence[float] = tree["total_wait_ns"]
+        self.times = recording.times
+        self._table = recording.functions
+        self.notable_ns = NOTABLE * (sum(self._table["own_ns"]) + (sum(self._table["wait_ns"])))
+        self._calls: Sequence[int] = tree["calls"]
+        self._resumes: Sequence[int] = tree["resumes"]
+        self._flags: Sequence[int] = tree["flags"]
+        self._hidden = modules.left_out(recording.functions)
+        self._machinery, self._exec = _machinery(recording) if fold else (set(), set())
+        self._first, self._next, roots = _links(self._parents)
+        self.whole_ns = sum(recording.functions["own_ns"])
+        # A server waits nearly all the time: what is large enough to be shown is a matter of the rest.
+        own_ns = recording.functions["own_ns"]
+        self.busy_ns = self.whole_ns - sum(own_ns[row] for row in waiting_functions(recording.functions))
+        # What a filter chose is not to be folded, neither here nor where it chose what was recorded.
+        fold_libraries = fold and not (libraries or self._hidden or modules or filter_words(recording))
+        folds = Folds(recording, self._machinery | self._exec) if fold_libraries else None
+        self.folds = folds if folds and folds.any else None
+        self.left_out = bool(self._machinery)
+        self.roots = self._branches(roots, None)
+        if self._machinery and not self.roots:  # the program did nothing else
+            self._machinery, self.left_out = set(), False
+            self.roots = self._branches(roots, None)
+
+    def open(self, branch: Branch) -> None:
+        """Finds the branch's children and adds up its own figures."""
+        branch.opened = True
+        if self.folds and self.folds.inside[branch.nodes[0]] and self._open_fold(branch, self.folds.inside):
+            return
+        below: list[int] = []
+        level = branch.nodes
+        inside: list[int] = []
+        while level:
+            inside += level
+            deeper: list[int] = []
+            for child in self._shown(self._children(level)):
+                (deeper if self._functions[child] == branch.function else below).append(child)
+            branch.levels += bool(deeper)
+            level = deeper
+        self._sum_own(branch, inside)
+        self._count(branch, inside)
+        branch.children = self._branches(below, branch)
+
+    def _open_fold(self, branch: Branch, inside: bytearray) -> bool:
+        """The same for a library's frame and those of libraries below it. False: there are none."""
+        nodes: list[int] = []
+        below: list[int] = []
+        waiting = list(branch.nodes)
+        while waiting:
+            node = waiting.pop()
+            nodes.append(node)
+            for child in self._children([node]):
+                (waiting if inside[child] else below).append(child)
+        if all(self._functions[node] == branch.function for node in nodes):
+            return False
+        branch.inside = nodes
+        self._sum_own(branch, nodes)
+        self._count(branch, branch.nodes)
+        branch.children = self._branches(below, branch)
+        return True
+
+    def _sum_own(self, branch: Branch, nodes: Sequence[int]) -> None:
+        """Own times; the nodes of one function share most of their errors, those of several nothing."""
+        branch.own_ns = sum(self._owns[node] for node in nodes)
+        errors: dict[int, float] = {}
+        for node in nodes:
+            errors[self._functions[node]] = errors.get(self._functions[node], 0.0) + self._own_errors[node]
+        branch.own_error_ns = math.hypot(*errors.values())
+
+    def _count(self, branch: Branch, nodes: Sequence[int]) -> None:
+        branch.calls = sum(self._calls[node] for node in nodes)
+        branch.resumes = sum(self._resumes[node] for node in nodes)
+        branch.lower_bound = any(self._flags[node] & LOWER_BOUND for node in nodes)
+        branch.running = any(self._flags[node] & RUNNING_AT_START for node in nodes)
+
+    def _branches(self, nodes: Iterable[int], parent: Branch | None) -> list[Branch]:
+        """The nodes as branches, largest total first."""
+        depth = parent.depth + 1 if parent else 1
+        groups: dict[int, list[int]] = {}
+        for node in self._shown(nodes):
+            groups.setdefault(self._functions[node], []).append(node)
+        branches = []
+        for function, group in groups.items():
+            branch = Branch(function, depth, group, sum(self._totals[node] for node in group), parent)
+            branch.wait_ns = sum(self._waits[node] for node in group)
+            branch.total_error_ns = math.hypot(*(self._total_errors[node] for node in group))
+            branches.append(branch)
+        names = self._table["qualname"] if len(branches) > 1 else ()
+        return sorted(
+            branches,
+            key=lambda branch: (
+                -branch.rank,
+                -sum(self._calls[node] for node in branch.nodes),
+                names[branch.function] if names else "",
+                branch.function,
+            ),
+        )
+
+    def _shown(self, nodes: Iterable[int]) -> Iterable[int]:
+        """The nodes, those of hidden functions replaced by what they call."""
+        if not (self._hidden or self._machinery):
+            return nodes
+        shown: list[int] = []
+        waiting = list(nodes)
+        while waiting:
+            node = waiting.pop()
+            if self._leaves_out(node):
+                waiting += self._children([node])
+            else:
+                shown.append(node)
+        return shown
+
+    def _leaves_out(self, node: int) -> bool:
+        function = self._functions[node]
+        if function in self._hidden or function in self._machinery:
+            return True
+        parent = self._parents[node]
+        return function in self._exec and parent >= 0 and self._functions[parent] in self._machinery
+
+    def _children(self, nodes: Iterable[int]) -> list[int]:
+        children: list[int] = []
+        for node in nodes:
+            child = self._first[node]
+            while child >= 0:
+                children.append(child)
+                child = self._next[child]
+        return children
+
+
+def _machinery(recording: Recording) -> tuple[set[int], set[int]]:
+    """The functions that importing and `python -m` put on every stack; and exec(), one of them when they call it."""
+    machinery: set[int] = set()
+    execs: set[int] = set()
+    functions = recording.functions
+    rows = zip(*(functions[name] for name in ("id", "kind", "module", "qualname", "file")), strict=True)
+    for function, kind, module, qualname, file in rows:
+        if kind == text.PYTHON and (module in MACHINERY or file in FROZEN):
+            machinery.add(function)
+        elif kind == text.C and module == "builtins" and qualname in ("__import__", "exec"):
+            (execs if qualname == "exec" else machinery).add(function)
+    return machinery, execs
+
+
+def _links(parents: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
+    """First child and next sibling of every node (-1: none), and the roots."""
+    first = [-1] * len(parents)
+    following = [-1] * len(parents)
+    roots: list[int] = []
+    for node, parent in enumerate(parents):
+        if parent < 0:
+            roots.append(node)
+        else:
+            following[node] = first[parent]
+            first[parent] = node
+    return first, following, roots
+
+
+def open_tree(tree: CallTree, limits: Limits) -> None:
+    """Opens the branches to show, largest first, and marks the hot path."""
+    heap: list[tuple[float, int, Branch]] = []
+    order = count()  # of two that are as large, the one found first
+    opened = lines = 0
+    long_run = LONG_RUN_OF_OWN if tree.folds else LONG_RUN
+
+    def wait(branches: Iterable[Branch]) -> None:
+        for branch in branches:
+            large = branch.most_ns >= limits.share * tree.busy_ns
+            if large and not _too_deep(branch, limits) and not (limits.fold and branch.goes_in_circles()):
+                heapq.heappush(heap, (-branch.rank, next(order), branch))
+
+    wait(tree.roots)
+    while heap and opened < OPENED_AT_MOST and (limits.lines is None or lines < limits.lines):
+        branch = heapq.heappop(heap)[2]
+        tree.open(branch)
+        opened += 1
+        if branch.calls_on() and not branch.inside:
+            branch.run = 1 + (branch.parent.run if branch.parent else 0)
+        lines += not (limits.fold and branch.run > long_run)
+        wait(branch.children)
+    _mark_hot(tree.roots)
+
+
+def _too_deep(branch: Branch, limits: Limits) -> bool:
+    return limits.depth is not None and branch.depth > limits.depth
+
+
+def _mark_hot(roots: list[Branch]) -> None:
+    branches = roots
+    own_ns = 0.0
+    while branches and branches[0].opened and branches[0].total_ns > own_ns:
+        branches[0].hot = True
+        own_ns, branches = branches[0].own_ns, branches[0].children
+
+
+def write_tree(paper: Paper, recording: Recording, modules: Modules, limits: Limits, all_threads: int = 1) -> None:
+    """Writes the call tree of the recording (its threads already combined: so many) with its heading."""
+    tree = CallTree(recording, modules, limits.fold, limits.libraries)
+    open_tree(tree, limits)
+    remarks = [f"{paper.signs.hot} hot path"]
+    if modules:
+        remarks.append(f"{modules.words()}; others' time is in their callers' total")
+    if all_threads > 1:
+        remarks.append(f"{all_threads:,} threads together")
+    if tree.folds:
+        remarks.append("libraries folded, --libraries opens them")
+    if tree.left_out:
+        remarks.append("without import frames")
+    by = "Call tree by time waiting" if recording.times == "wait" else "Call tree by total time"
+    lines = text.wrapped(f"{by} ({printable('; '.join(remarks))})", paper.width)
+    for index, line in enumerate(lines):
+        title = by if index == 0 else ""
+        paper.line((title, "title"), (line[len(title) :], "quiet"))
+    if not tree.roots:
+        paper.line(("  none" if not modules else "  nothing in it matches the filter", "quiet"))
+        return
+    _TreeWriter(paper, FunctionCells(recording.functions, paper.signs), tree, limits).write()
+
+
+@dataclass
+class _Rest:
+    """The children of a branch that were not opened, in one line."""
+
+    total_ns: float
+    words: str
+
+
+class _TreeWriter:
+    """Writes the opened branches, top down, without recursion."""
+
+    def __init__(self, paper: Paper, cells: FunctionCells, tree: CallTree, limits: Limits) -> None:
+        self._paper = paper
+        self._cells = cells
+        self._tree = tree
+        self._limits = limits
+        # With little room a level is indented by one.
+        self._indent = 2 if paper.width >= ROOMY else 1
+        opened = self._opened()
+        self._calls_width = max([len("calls"), *(text.cells(self._count(branch)) for branch in opened)])
+        times = [time for branch in opened for time in (self._total(branch), self._own(branch))]
+        self._time_width = 2 + max([len("total"), *map(text.cells, times)])
+        self._waits = tree.times == "cpu" and any(branch.wait_ns >= max(1.0, tree.notable_ns) for branch in opened)
+        self._wait_width = 2 + len("waiting  ") if self._waits else 0
+        self._head_width = 2 + 7 + 2 * self._time_width + self._wait_width + 2 + self._calls_width + 2
+        # However deep a branch is, its name has room: half of the width, or what the longest takes if that is less.
+        width = max(24, paper.width - self._head_width)
+        longest = max((text.cells(cells.name(branch.function)) for branch in opened), default=0)
+        self._deepest = max(4, (width - max(26, min(width // 2, longest))) // self._indent)
+        self._blank = " " * (self._time_width + self._wait_width + 2 + self._calls_width + 2)
+
+    def _opened(self) -> list[Branch]:
+        found: list[Branch] = []
+        waiting = list(self._tree.roots)
+        while waiting:
+            branch = waiting.pop()
+            if branch.opened:
+                found.append(branch)
+                waiting += branch.children
+        return found
+
+    def write(self) -> None:
+        """Writes the heading, the branches, and what was left out of each."""
+        width = self._time_width
+        head = f"  {'total %':>7}{'total  ':>{width}}{'own  ':>{width}}"
+        head += f"{'waiting  ' if self._waits else '':>{self._wait_width}}  {'calls':>{self._calls_width}}  function"
+        self._paper.line((head, "quiet"))
+        # What is to be written and how far it is indented, the next at the end.
+        waiting: list[tuple[Branch | _Rest, int]] = []
+        self._push(waiting, self._tree.roots, 0)
+        while waiting:
+            item, indent = waiting.pop()
+            if isinstance(item, _Rest):
+                self._write_rest(item, indent)
+                continue
+            run = self._run(item) if self._limits.fold and item.depth > 1 else []
+            if len(run) >= (LONG_RUN_OF_OWN if self._tree.folds else LONG_RUN):
+                self._write_run(run, indent)
+                waiting.append((run[-1].children[0], indent + 1))
+                continue
+            self._write_branch(item, indent)
+            self._push(waiting, item.children, indent + 1)
+
+    def _run(self, branch: Branch) -> list[Branch]:
+        """The branch and those under it that merely call on, as far as the next one is shown too."""
+        run: list[Branch] = []
+        while branch.opened and branch.calls_on() and branch.children[0].opened and not branch.inside:
+            run.append(branch)
+            branch = branch.children[0]
+        return run
+
+    def _push(self, waiting: list[tuple[Branch | _Rest, int]], branches: list[Branch], indent: int) -> None:
+        rest = [branch for branch in branches if not branch.opened]
+        rest_ns = sum(branch.total_ns for branch in rest)
+        if rest and rest_ns >= (0.01 if self._limits.share else 0) * self._tree.busy_ns:
+            why = ""
+            if _too_deep(rest[0], self._limits):
+                why = " (deeper: --depth)"
+            elif self._limits.fold and rest[0].goes_in_circles():
+                why = ": the recursion goes on"
+            waiting.append((_Rest(rest_ns, f"{len(rest):,} more{why}"), indent))
+        waiting += [(branch, indent) for branch in reversed(branches) if branch.opened]
+
+    def _total(self, branch: Branch) -> str:
+        return text.aligned(text.time(branch.total_ns, branch.total_error_ns, self._paper.signs))
+
+    def _own(self, branch: Branch) -> str:
+        return text.aligned(text.time(branch.own_ns, branch.own_error_ns, self._paper.signs))
+
+    def _waiting(self, branch: Branch) -> str:
+        """What was waited in all of it, as a column where there is one."""
+        if not self._waits:
+            return ""
+        large = branch.wait_ns > LEAST * self._tree.notable_ns
+        time = text.aligned(text.duration(branch.wait_ns, self._paper.signs)) if large else ""
+        return text.right(time, self._wait_width)
+
+    def _head(self, branch: Branch) -> str:
+        share = text.share(branch.total_ns, branch.total_error_ns, self._tree.whole_ns)
+        return f"{share:>7}{text.right(self._total(branch), self._time_width)}"
+
+    def _count(self, branch: Branch) -> str:
+        return text.calls(branch.calls, branch.lower_bound, self._paper.signs) if branch.calls else ""
+
+    def _write_branch(self, branch: Branch, indent: int) -> None:
+        signs = self._paper.signs
+        head = self._head(branch)
+        own = text.right(self._own(branch), self._time_width) + self._waiting(branch)
+        count = "  " + text.right(self._count(branch), self._calls_width) + "  "
+        style = "hot" if branch.hot else "name"
+        mark = (signs.hot + " ", "hot") if branch.hot else ("  ", "")
+        extra = f" ({branch.levels:,} deep)" if branch.levels > 1 else ""
+        lead, room = self._indented(indent)
+        if branch.running and not branch.inside and text.cells(self._cells.name(branch.function) + RUNNING) <= room:
+            extra += RUNNING
+        name = (
+            self._fold_spans(branch, room - len(extra), style)
+            if branch.inside
+            else name_spans(self._cells, branch.function, max(8, room - len(extra)), style)
+        )
+        self._paper.line(
+            mark, (head, "strong" if branch.hot else ""), (own, "time"), count, lead, *name, (extra, "quiet")
+        )
+
+    def _fold_spans(self, branch: Branch, room: int, style: str) -> list[Span | str]:
+        """The frame that leads into a library, how many frames are folded, and of which libraries, as far as it fits.
+
+        At the bottom of a thread's stack the libraries say more than that frame, which nobody has called.
+        """
+        assert self._tree.folds
+        signs = self._paper.signs
+        frames = f"{signs.cut} {len(branch.inside):,} frames"
+        packages = list(map(printable, self._tree.folds.libraries(branch.inside)))
+        name = self._cells.name(branch.function)
+        for before in (name,) if branch.parent else (name, ""):
+            for shown in range(min(len(packages), MOST_PACKAGES), 0, -1):
+                words = f"{frames} of {', '.join(packages[:shown])}"
+                words += f" and {len(packages) - shown:,} more" if shown < len(packages) else ""
+                if (text.cells(before) + 2 if before else 0) + text.cells(words) <= room:
+                    return [(before, style), "  ", (words, "quiet")] if before else [(words, "quiet")]
+        return [(text.shorten(name, max(8, room - 1 - len(frames)), signs), style), " ", (frames, "quiet")]
+
+    def _write_run(self, run: list[Branch], indent: int) -> None:
+        signs = self._paper.signs
+        hot = all(branch.hot for branch in run)
+        head = self._head(run[0])
+        modules = list(dict.fromkeys(self._cells.columns["module"][branch.function] or "?" for branch in run))
+        lead, room = self._indented(indent)
+        words = f"{signs.cut} {len(run):,} frames that call on, of {printable(', '.join(modules))}"
+        if text.cells(words) > room:  # which modules is told at the end, where cutting keeps most
+            words = text.shorten(words.replace(" frames that call on, of ", " frames of "), max(8, room), signs)
+        self._paper.line(
+            (signs.hot + " ", "hot") if hot else "  ", (head, "quiet"), self._blank, lead, (words, "quiet")
+        )
+
+    def _write_rest(self, rest: _Rest, indent: int) -> None:
+        time = text.aligned(text.duration(rest.total_ns, self._paper.signs))
+        share = text.percent(rest.total_ns, self._tree.whole_ns)
+        head = f"  {share:>7}{text.right(time, self._time_width)}{self._blank}"
+        lead, _room = self._indented(indent)
+        self._paper.line((head, "quiet"), lead, (f"{self._paper.signs.cut} {rest.words}", "quiet"))
+
+    def _indented(self, indent: int) -> tuple[str, int]:
+        """The blanks before a name and the room after them. What is too deep for the width says its level instead."""
+        width = max(24, self._paper.width - self._head_width)
+        lead = " " * (self._indent * indent)
+        if indent > self._deepest:
+            lead = " " * (self._indent * self._deepest - 2) + f"[{indent + 1}] "
+        return lead, width - len(lead)

@@ -1,0 +1,134 @@
+"""Which lines ran in one recording of coverage and not in another, or in all of one group and in none of the other.
+
+A line is recognised by its function and by how far it stands below the function's first line. One that ran in some of a
+side's runs only tells nothing of what changed, and is counted but not listed.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+from seismo.escape import printable
+from seismo.model.difference import diff_lines
+from seismo.report import words as text
+from seismo.report.changes import named, ranged
+from seismo.report.facts import command_line, unended, write_facts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from seismo.model import DiffRow, Recording
+    from seismo.report.paper import Paper
+
+NARROWEST_LINES = 16
+
+
+class _Place(NamedTuple):
+    """Lines of a function."""
+
+    module: str
+    qualname: str
+    file: str
+    lines: list[int]
+
+
+class _Changes(NamedTuple):
+    """Lines that ran on one side only, by function, those with most lines first. sometimes: in some runs of a side."""
+
+    now: list[_Place]
+    before: list[_Place]
+    sometimes: int
+    alike: int
+
+
+def _changes(old: Sequence[Recording], new: Sequence[Recording]) -> _Changes:
+    rows = diff_lines(old, new)
+    now = [row for row in rows if row.calls_new and not row.calls_old_range[1]]
+    before = [row for row in rows if row.calls_old and not row.calls_new_range[1]]
+    alike = sum(1 for row in rows if row.calls_old and row.calls_new)
+    return _Changes(_places(now), _places(before), len(rows) - len(now) - len(before) - alike, alike)
+
+
+def _places(rows: Iterable[DiffRow]) -> list[_Place]:
+    ordered = sorted(rows, key=lambda row: (row.key[:4], row.line))
+    places = [
+        _Place(module, qualname, file, sorted({row.line for row in members}))
+        for (_, module, qualname, file), members in groupby(ordered, key=lambda row: row.key[:4])
+    ]
+    return sorted(places, key=lambda place: (-len(place.lines), place))
+
+
+def write_changes(paper: Paper, old: Sequence[Recording], new: Sequence[Recording], limit: int | None) -> None:
+    """Writes which lines came and went. limit: functions of a list; None: all."""
+    changes = _changes(old, new)
+    facts = [("old", _described(old)), ("new", _described(new))]
+    came, went = (sum(len(place.lines) for place in places) for places in (changes.now, changes.before))
+    facts.append(("change", f"{text.number_of(came, 'line')} ran only now, {went:,} only before"))
+    write_facts(paper, [*facts, *unended(paper.signs, *named(old, "old"), *named(new, "new"))])
+    _write(paper, "Lines that ran only now", changes.now, limit)
+    _write(paper, "Lines that ran only before", changes.before, limit)
+    if changes.sometimes:
+        paper.line()
+        words = f"{text.number_of(changes.sometimes, 'other line')} ran in some runs of a side only: no finding"
+        paper.line((words, "quiet"))
+
+
+def _described(side: Sequence[Recording]) -> str:
+    numbers = []
+    for recording in side:
+        files, lines = recording.functions["file"], recording.lines
+        numbers.append(len({(files[one], line) for one, line in zip(lines["function"], lines["line"], strict=True)}))
+    said = f"{len(side):,} runs, " if len(side) > 1 else ""
+    program = command_line(side[0])
+    noun = "line" if max(numbers) == 1 else "lines"
+    return f"{said}{ranged((min(numbers), max(numbers)))} {noun} ran" + (f": {program}" if program else "")
+
+
+def _write(paper: Paper, title: str, places: Sequence[_Place], limit: int | None) -> None:
+    paper.line()
+    if not places:
+        paper.line((title, "title"), (": none", "quiet"))
+        return
+    paper.line((title, "title"))
+    shown = places if limit is None else places[:limit]
+    for place in shown:
+        name = f"{printable(place.file)}:{_numbers(place.lines)}"
+        function = text.function_name(text.PYTHON, place.module, place.qualname)
+        room = paper.width - 4 - text.cells(function)
+        if text.cells(name) <= max(room, NARROWEST_LINES):
+            shown_function = text.shorten(function, paper.width - 4 - text.cells(name), paper.signs)
+            paper.line("  ", (name, "name"), "  ", (shown_function, "quiet"))
+            continue
+        paper.line("  ", (text.shorten(function, paper.width - 2, paper.signs), "name"))
+        for line in text.wrapped(name.replace(",", ", "), paper.width - 4):
+            paper.line("    ", (text.beginning(line, paper.width - 4, paper.signs), "quiet"))
+    if len(shown) < len(places):
+        paper.line((f"  {paper.signs.cut} {len(places) - len(shown):,} more functions ({paper.more})", "quiet"))
+
+
+def _numbers(lines: Sequence[int]) -> str:
+    """`12-15,20`."""
+    parts: list[list[int]] = []
+    for line in lines:
+        if parts and line == parts[-1][1] + 1:
+            parts[-1][1] = line
+        else:
+            parts.append([line, line])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)
+
+
+def as_json(old: Sequence[Recording], new: Sequence[Recording], paths: tuple[Sequence[str], Sequence[str]]) -> str:
+    """The same as one JSON object: functions with their lines. Of several runs, the files are lists."""
+    changes = _changes(old, new)
+    several = len(old) > 1 or len(new) > 1
+    sides = {name: list(files) if several else files[0] for name, files in zip(("old", "new"), paths, strict=True)}
+    content = {
+        **sides,
+        "ran_only_now": [place._asdict() for place in changes.now],
+        "ran_only_before": [place._asdict() for place in changes.before],
+        "ran_sometimes": changes.sometimes,
+        "alike": changes.alike,
+    }
+    return json.dumps(content, indent=2)

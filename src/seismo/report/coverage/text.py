@@ -1,0 +1,443 @@
+"""Coverage on a terminal or a pipe: a table of files and what was missed, who ran a line, what changed and is untested.
+
+A row is a file: its statements and branches, how many of them were missed, the percentage with a bar, and the lines
+that were missed: `12-15` never ran, `20->25` is a branch of line 20 that was never taken. These stand on one line,
+shortened, or in full on as many as they need. Everything is laid out for the width there is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from seismo.coverage.carried import said
+from seismo.coverage.numbers import Numbers, percent_text, ranges
+from seismo.coverage.result import common_folder
+from seismo.errors import UsageError
+from seismo.escape import printable
+from seismo.report.facts import header, losses, write_facts
+from seismo.report.paper import ColourPaper, Paper
+from seismo.report.words import beginning, cells, count, left, number_of, right, shorten, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import TextIO
+
+    from seismo.coverage.changed import Change
+    from seismo.coverage.result import CoverageReport, FileCoverage
+    from seismo.coverage.settings import Settings
+    from seismo.model import Recording
+    from seismo.report.paper import Span
+    from seismo.report.words import Signs
+
+BAR = 10  # columns
+PROBLEMS = 12  # shown of one kind
+LEAST_MISSING = 12  # columns for the missing lines; with less they are left out, or get lines of their own
+GOOD_MISSING = 22  # the bar is left out rather than to have less
+ROOMY_MISSING = 30  # columns that all the missing lines need, or they get lines of their own
+LEAST_NAME = 16
+
+# What --sort takes, and the number of it.
+ORDERS = {
+    "name": None,
+    "statements": "statements",
+    "missing": "missing",
+    "branches": "branches",
+    "partial": "partial_branches",
+    "percent": "percent",
+}
+
+
+@dataclass
+class View:
+    """What of a report of coverage to show, and how."""
+
+    show_missing: bool = False  # the missing lines in full
+    skip_covered: bool = False
+    skip_empty: bool = False
+    sort: str = ""  # one of ORDERS, "-" before it: the largest first
+    precision: int = 0
+    rows: int | None = None  # at most so many files, those with the most to do
+    minor: bool = False  # problems of generated code, too
+
+    @classmethod
+    def of(cls, settings: Settings) -> View:
+        """As the settings say."""
+        return cls(settings.show_missing, settings.skip_covered, settings.skip_empty, settings.sort, settings.precision)
+
+
+def total_text(totals: Numbers, precision: int = 0) -> str:
+    """What it comes to: `87 % of 120 statements and 40 branches in 3 files`."""
+    what = number_of(totals.statements, "statement")
+    if totals.branches:
+        what += f" and {number_of(totals.branches, 'branch', 'branches')}"
+    files = number_of(totals.files, "file")
+    return f"{totals.percent_text(precision)} % of {what} in {files}"
+
+
+def missing_text(file: FileCoverage) -> str:
+    """The missing lines and branches: `12-15, 20->25, 33->exit`. Branches to or from missing lines are not repeated."""
+    items = [(first, f"{first}-{last}" if last > first else str(first)) for first, last in _ranges(file)]
+    missing = set(file.missing)
+    items += [
+        (line, f"{line}->{to if to > 0 else 'exit'}")
+        for line, to in file.missing_branches
+        if line not in missing and to not in missing
+    ]
+    return ", ".join(words for _, words in sorted(items))
+
+
+def _ranges(file: FileCoverage) -> list[tuple[int, int]]:
+    return ranges(file.missing, file.statements)
+
+
+# ---- the whole report, and the few lines at the end of a program ----
+
+
+def write_report(paper: Paper, recording: Recording, report: CoverageReport, settings: Settings, view: View) -> None:
+    """Writes what the recording is, the table, and what was wrong."""
+    facts = header(recording, paper.signs)
+    words = said(settings)
+    facts += [("settings", printable(words))] if words else []
+    facts += [("note", printable(note)) for note in settings.notes]
+    write_facts(paper, facts)
+    paper.line()
+    paper.flush()
+    write_table(paper, report, view)
+    write_problems(paper, report, minor=view.minor)
+
+
+def write_end(
+    stream: TextIO,
+    recording: Recording,
+    report: CoverageReport,
+    settings: Settings,
+    path: str,
+    rows: int,
+    coloured: bool = False,
+) -> None:
+    """Writes what is said after the program ended. It runs in the process that was recorded. path: for a shell."""
+    import shutil
+
+    paper = (ColourPaper if coloured else Paper)(stream, min(120, shutil.get_terminal_size((80, 24)).columns))
+    view = View.of(settings)
+    view.rows = rows
+    totals = report.totals
+    what = total_text(totals, view.precision) if report.files else _nothing(report)
+    paper.line((f"seismo: {what}", "strong"))
+    if report.files:
+        write_table(paper, report, view)
+    for note in settings.notes:
+        _write_wrapped(paper, f"note: {printable(note)}")
+    write_problems(paper, report, 4)
+    for loss in losses(recording, paper.signs)[:4]:
+        _write_wrapped(paper, f"lost: {loss}", "warning")
+    if settings.fail_under:
+        write_verdict(paper, totals, settings)
+    paper.line(f"seismo report {printable(path)}   shows the rest")
+    paper.flush()
+
+
+def _nothing(report: CoverageReport) -> str:
+    """Why there is no file to report."""
+    if any(not problem.minor and problem.path and " ran" in problem.text for problem in report.problems):
+        return "no source of what was executed can be read"
+    return "no line of any file that was to be recorded ran"
+
+
+def _verdict(totals: Numbers, settings: Settings) -> str:
+    from seismo.coverage.numbers import threshold_precision, too_little
+
+    if not totals.files:
+        return f"there is nothing to report, and {settings.fail_under:g} % are wanted"
+    fails = too_little(totals, settings.fail_under, settings.precision)
+    digits = threshold_precision(settings.fail_under, settings.precision)
+    has, wants = percent_text(totals.percent, digits), f"{settings.fail_under:g}"
+    return f"coverage of {has} % is {'less than' if fails else 'at least'} the {wants} % that are wanted"
+
+
+def write_verdict(paper: Paper, totals: Numbers, settings: Settings) -> None:
+    """Writes whether the total is as large as it has to be."""
+    from seismo.coverage.numbers import too_little
+
+    fails = too_little(totals, settings.fail_under, settings.precision)
+    paper.line((_verdict(totals, settings), "bad" if fails else "good"))
+
+
+def write_problems(paper: Paper, report: CoverageReport, limit: int = PROBLEMS, minor: bool = False) -> None:
+    """Writes what the analysis could not do. minor: of generated code and templates, too."""
+    problems = [problem for problem in report.problems if minor or not problem.minor]
+    if problems:
+        paper.line()
+    for problem in problems[:limit]:
+        where = f"{problem.path}: " if problem.path else ""
+        _write_wrapped(paper, printable(f"problem: {where}{problem.text}"), "warning")
+    if len(problems) > limit:
+        paper.line((f"{paper.signs.cut} {len(problems) - limit:,} more problems", "warning"))
+
+
+def _write_wrapped(paper: Paper, sentence: str, style: str = "") -> None:
+    for index, line in enumerate(wrapped(sentence, paper.width - 6)):
+        paper.line(("      " if index else "") + line if not style else (("      " if index else "") + line, style))
+
+
+# ---- the table ----
+
+
+def write_table(paper: Paper, report: CoverageReport, view: View) -> None:
+    """Writes the table of files and their total; of no file, a sentence."""
+    shown = _chosen(report.files, view)
+    if not report.files:  # a total of 100 % would be true, and would mislead
+        paper.line((f"no file to report: {_nothing(report)}", "warning"))
+        return
+    kept = shown if view.rows is None else _most_to_do(shown, view.rows)
+    layout = _Layout(paper, kept, report, view)
+    if layout.folder:
+        paper.line("below ", (printable(layout.folder), "strong"))
+    paper.line((layout.head(), "head"))
+    for file in kept:
+        layout.write(file)
+    if not shown:
+        paper.line(("no file to show", "quiet"))
+    layout.write_total(report.totals)
+    skipped = len(report.files) - len(shown)
+    if skipped:
+        why = [words for words, on in (("covered", view.skip_covered), ("empty", view.skip_empty)) if on]
+        are = "is" if skipped == 1 else "are"
+        paper.line((f"{number_of(skipped, ' or '.join(why) + ' file')} {are} not shown, but counted", "quiet"))
+    if len(kept) < len(shown):
+        more = number_of(len(shown) - len(kept), "more file")
+        paper.line((f"{paper.signs.cut} {more}, with less to do", "quiet"))
+
+
+def _chosen(files: Sequence[FileCoverage], view: View) -> list[FileCoverage]:
+    shown = [
+        file
+        for file in files
+        if not (view.skip_covered and file.numbers.statements and file.numbers.percent == 100)
+        and not (view.skip_empty and not file.numbers.statements)
+        and not (view.skip_covered and view.skip_empty and not file.numbers.statements)
+    ]
+    turned, name = view.sort.startswith("-"), view.sort.lstrip("-") or "name"
+    if name not in ORDERS:
+        raise UsageError(f"--sort cannot be {view.sort!a}", hint=f"it is one of {', '.join(ORDERS)}, or -NAME")
+    number = ORDERS[name]
+    if number is not None:
+        shown.sort(key=lambda file: getattr(file.numbers, number), reverse=turned)  # stable: then by name
+    elif turned:
+        shown.reverse()
+    return shown
+
+
+def _most_to_do(files: list[FileCoverage], rows: int) -> list[FileCoverage]:
+    """So many files, in the order they are in: those with the most missing."""
+    if len(files) <= rows:
+        return files
+    by_work = sorted(files, key=lambda file: -(file.numbers.missing + file.numbers.missing_branches))
+    chosen = {id(file) for file in by_work[:rows]}
+    return [file for file in files if id(file) in chosen]
+
+
+class _Layout:
+    """The widths of the columns, and the writing of rows."""
+
+    def __init__(self, paper: Paper, files: Sequence[FileCoverage], report: CoverageReport, view: View) -> None:
+        self.paper, self.view = paper, view
+        self.signs: Signs = paper.signs
+        self.has_branches = report.branch or any(file.has_branches for file in files)
+        self.folder = common_folder(files)
+        names = {id(file): file.path[len(self.folder) :] for file in files}
+        self.names = {id(file): printable(names[id(file)]) + (" *" if file.changed else "") for file in files}
+        totals = report.totals
+        columns = [("Stmts", totals.statements), ("Miss", totals.missing)]
+        if self.has_branches:
+            columns += [("Branch", totals.branches), ("Partial", totals.partial_branches)]
+        self.heads = [(head, max(len(head), len(count(largest)))) for head, largest in columns]
+        self.percent = max(5, 3 + (view.precision + 1 if view.precision else 0) + 2)
+        fixed = sum(width + 2 for _, width in self.heads) + self.percent + 2
+        longest = max([5, *map(cells, self.names.values())])
+        texts = [missing_text(file) for file in files]
+        wanted = max(map(len, texts), default=0)
+        self.least = min(LEAST_MISSING, max(wanted, len("Missing")))
+        room = paper.width - fixed - max(LEAST_NAME, longest) - min(max(wanted, self.least), GOOD_MISSING) - 2
+        self.bar = BAR if room > BAR else 0
+        fixed += self.bar + (1 if self.bar else 0)
+        room = paper.width - fixed
+        least = self.least + 2 if wanted else 0
+        self.name = max(LEAST_NAME, min(longest, room - least))
+        self.missing = max(0, room - self.name - 2) if wanted else 0
+        if view.show_missing and self.missing < min(wanted, ROOMY_MISSING):  # on lines of their own, then
+            self.name, self.missing = max(LEAST_NAME, min(longest, room)), 0
+        self.texts = {id(file): words for file, words in zip(files, texts, strict=True)}
+
+    def head(self) -> str:
+        """The line over the table."""
+        line = left("File", self.name)
+        for head, width in self.heads:
+            line += "  " + right(head, width)
+        line += "  " + right("Cover", self.percent)
+        line += " " * (self.bar + 1 if self.bar else 0)
+        return line + ("  Missing" if self.missing >= self.least else "")
+
+    def _numbers(self, numbers: Numbers) -> str:
+        values = [numbers.statements, numbers.missing]
+        if self.has_branches:
+            values += [numbers.branches, numbers.partial_branches]
+        pairs = zip(values, self.heads, strict=True)
+        return "".join("  " + right(count(value), width) for value, (_, width) in pairs)
+
+    def _cover(self, numbers: Numbers) -> list[Span | str]:
+        style = _style(numbers)
+        shown: list[Span | str] = [(right(f"{numbers.percent_text(self.view.precision)} %", self.percent + 2), style)]
+        if self.bar:
+            full = _full(numbers.percent, self.bar)
+            shown += [" ", (self.signs.full * full, style), (self.signs.empty * (self.bar - full), "quiet")]
+        return shown
+
+    def write(self, file: FileCoverage) -> None:
+        """Writes a file's row, and what of the missing lines needs lines of its own."""
+        name = left(shorten(self.names[id(file)], self.name, self.signs), self.name)
+        row: list[Span | str] = [(name, "name"), self._numbers(file.numbers), *self._cover(file.numbers)]
+        words = self.texts[id(file)]
+        lines = wrapped(words, self.missing) if self.missing >= self.least and self.view.show_missing else []
+        if lines:
+            indent = " " * (self.paper.width - self.missing)
+            self.paper.line(*row, "  ", lines[0])
+            for line in lines[1:]:
+                self.paper.line(indent, line)
+        elif self.view.show_missing and words:
+            self.paper.line(*row)
+            for line in wrapped(words, self.paper.width - 4):
+                self.paper.line("    ", line)
+        elif self.missing >= self.least and words:
+            self.paper.line(*row, "  ", (_cut(words, self.missing, self.signs), "quiet"))
+        else:
+            self.paper.line(*row)
+
+    def write_total(self, totals: Numbers) -> None:
+        """Writes the last row."""
+        self.paper.line((left("TOTAL", self.name), "strong"), self._numbers(totals), *self._cover(totals))
+
+
+def _cut(words: str, width: int, signs: Signs) -> str:
+    """The first of the missing lines, as many as there is room for."""
+    if len(words) <= width:
+        return words
+    kept = words[: width - len(signs.cut) - 1]
+    return kept.rpartition(",")[0] + f", {signs.cut}" if "," in kept else kept + signs.cut
+
+
+def _full(percent: float, width: int) -> int:
+    """How much of a bar is full: all of it, or nothing of it, only when that is exact."""
+    if percent in (0, 100):
+        return round(width * percent / 100)
+    return min(width - 1, max(1, round(width * percent / 100)))
+
+
+def _style(numbers: Numbers) -> str:
+    return "good" if numbers.percent >= 90 else "warning" if numbers.percent >= 60 else "bad"
+
+
+# ---- one line: who ran it ----
+
+
+def write_line(paper: Paper, report: CoverageReport, place: str, limit: int | None = 40) -> None:
+    """Writes whether a line ran, how often, in which contexts, and where its branches went. place: FILE:N."""
+    file, line = _place(report, place)
+    source = file.source_lines[line - 1] if 0 < line <= len(file.source_lines) else ""
+    paper.line((printable(f"{file.path}:{line}"), "strong"), "  ", printable(source.strip()))
+    if line in file.excluded:
+        paper.line("excluded")
+    elif line in file.missing:
+        paper.line(("never executed", "bad"))
+    elif line not in file.statements:
+        paper.line("no statement begins here")
+    else:
+        hits = file.hits.get(line, 0) if file.hits is not None else 0
+        paper.line(("executed" + (f" {number_of(hits, 'time')}" if hits else ""), "good"))
+    taken, missing = file.branches.get(line, ((), ()))
+    for to in taken:
+        paper.line("  did ", printable(file.arc_text(line, to)), *_who(file.contexts_of_arc((line, to))))
+    for to in missing:
+        paper.line((f"  {printable(file.missing_text(line, to))}", "bad"))
+    contexts = file.contexts_of(line)
+    named = [name for name in contexts if name]
+    if named:
+        paper.line(f"in {number_of(len(named), 'context')}" + (", and in none" if "" in contexts else "") + ":")
+        for name in named[:limit]:
+            paper.line("  ", printable(name))
+        if limit is not None and len(named) > limit:
+            paper.line((f"  {paper.signs.cut} {len(named) - limit:,} more (--all shows them)", "quiet"))
+    elif line in file.executed:
+        paper.line(("the recording has no contexts: seismo cover --contexts test", "quiet"))
+
+
+def _who(names: Sequence[str]) -> list[Span | str]:
+    named = [printable(name) for name in names if name]
+    more = f" and {len(named) - 2:,} more" if len(named) > 2 else ""
+    return [(f"  ({', '.join(named[:2])}{more})", "quiet")] if named else []
+
+
+def _place(report: CoverageReport, place: str) -> tuple[FileCoverage, int]:
+    name, colon, number = place.rpartition(":")
+    if not colon or not number.isdecimal() or not name:
+        raise UsageError(f"--line cannot be {place!a}", hint="it is FILE:NUMBER, such as app/core.py:12")
+    found = [file for file in report.files if name in (file.path, file.absolute)]
+    found = found or [file for file in report.files if file.absolute.endswith("/" + name.removeprefix("./"))]
+    if len(found) != 1:
+        names = ", ".join(printable(file.path) for file in (found or report.files)[:8])
+        what = f"{len(found)} files are" if found else "no file of the recording is"
+        raise UsageError(f"{what} called {name!a}", "--line", f"there are: {names}")
+    return found[0], int(number)
+
+
+# ---- what changed ----
+
+
+def write_changes(paper: Paper, report: CoverageReport, changes: Sequence[Change], revision: str) -> tuple[int, int]:
+    """Writes which changed lines were not executed. Returns how many changed statements there are, and how many missed.
+
+    A changed line counts when a statement begins at it, or when it is part of one.
+    """
+    by_path = {file.absolute: file for file in report.files}
+    rows: list[tuple[FileCoverage, list[int], list[int], list[tuple[int, int]]]] = []
+    unknown: list[str] = []
+    for change in changes:
+        file = by_path.get(change.path)
+        if file is None:
+            unknown += [change.shown] if change.path.endswith(".py") else []
+            continue
+        changed = {file.first_lines.get(line, line) for line in change.lines}
+        statements = [line for line in file.statements if line in changed]
+        missing = [line for line in file.missing if line in changed]
+        lost = set(missing)
+        branches = [arc for arc in file.missing_branches if arc[0] in changed and arc[0] not in lost]
+        if statements:
+            rows.append((file, statements, missing, branches))
+    total, missed = sum(len(row[1]) for row in rows), sum(len(row[2]) for row in rows)
+    percent = 100.0 * (total - missed) / total if total else 100.0
+    head = f"{number_of(total, 'changed statement')} since {printable(revision)}: {count(missed)} not executed"
+    paper.line((head, "title"), f" ({percent_text(percent)} % were)" if total else "")
+    for file, _, missing, branches in rows:
+        if missing or branches:
+            paper.line()
+            paper.line((printable(file.path), "strong"))
+            _write_missed(paper, file, missing, branches)
+    for path in unknown:
+        paper.line((f"{printable(path)}: changed, but not in the recording", "warning"))
+    return total, missed
+
+
+def _write_missed(
+    paper: Paper, file: FileCoverage, missing: Sequence[int], branches: Sequence[tuple[int, int]]
+) -> None:
+    notes = dict.fromkeys(missing, "")
+    for line, to in branches:
+        notes[line] = "; ".join(filter(None, (notes.get(line, ""), f"not: {file.arc_text(line, to)}")))
+    for line in sorted(notes):
+        source = file.source_lines[line - 1].rstrip() if line <= len(file.source_lines) else ""
+        style = "bad" if not notes[line] else "warning"
+        shown = printable(source.expandtabs(4))
+        note = f"  ({printable(notes[line])})" if notes[line] else ""
+        room = paper.width - 9 - cells(note)
+        paper.line((f"{line:>7}  ", "quiet"), (beginning(shown, max(20, room), paper.signs), style), (note, "quiet"))

@@ -1,0 +1,115 @@
+"""The few lines on stderr after a program whose lines were timed. As seismo.report.calls.summary: no argparse."""
+
+from __future__ import annotations
+
+from seismo.escape import printable
+from seismo.report.colours import written
+from seismo.report.facts import cpu_ns, filter_words, losses, thread_count, wall_ns
+from seismo.report.libraries import library_words, of_functions
+from seismo.report.waiting import waiting_words
+from seismo.report.words import (
+    Signs,
+    aligned,
+    cells,
+    count,
+    duration,
+    error,
+    left,
+    location,
+    rank,
+    right,
+    share,
+    time,
+    width_of,
+    wrapped,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TextIO
+
+    from seismo.model import Recording
+    from seismo.model.table import LineRow
+
+    Styled = tuple[str, str]  # a line, and the style that it is in
+
+LINES = 8
+LOST_LINES = 4
+_HINT = "hint: no function that ran is one of these; names are as the report has them: module:name"
+
+
+def write(recording: Recording, stream: TextIO, path: str = "", coloured: bool = False) -> None:
+    """Writes the summary of the recording on the stream, at most 15 lines. path: of the recording, for a shell."""
+    signs = Signs.of(stream)
+    lines = _lines(recording, signs, width_of(stream))
+    if path:
+        lines.append((f"seismo report {printable(path)}   shows the sources with their times", "quiet"))
+    stream.write(written(lines, coloured))
+
+
+def _lines(recording: Recording, signs: Signs, width: int) -> list[Styled]:
+    recording = recording.timed("cpu")
+    table, functions = recording.lines, recording.functions
+    python = [kind == 0 for kind in functions["kind"]]
+    rows = [row for row in table if python[row.function]]
+    cpu = cpu_ns(recording)
+    words = f"seismo: {sum(row.hits for row in rows):,} hits of {len(rows):,} lines in "
+    words += duration(wall_ns(recording), signs) + (f" ({duration(cpu, signs)} CPU)" if cpu >= 0 else "")
+    threads = thread_count(recording)
+    words += f" on {threads:,} threads" if threads > 1 else ""
+    lines = [(words, "strong")]
+    whole = sum(row.own_ns for row in rows)
+    whose = _libraries(recording, {row.function for row in rows})
+    times: dict[str, float] = {}
+    for row in rows:
+        kind = whose[row.function]
+        times[kind] = times.get(kind, 0.0) + row.own_ns
+    hidden = library_words(times, whole, signs)
+    own = [row for row in rows if not whose[row.function]]
+    inner = times.get("", 0.0) < 0.5 * whole  # mostly libraries: what was called is the news
+    shown = sorted(own, key=lambda row: _place(row, inner))[:LINES]
+    counts = [count(row.hits) for row in shown]
+    widest = max(len("hits"), *map(len, counts)) if counts else 4
+    doubts = [error(row.own_error_ns, row.own_ns, signs) for row in shown]
+    apart = 7 if any(doubts) else 0
+    if shown:
+        lines.append((f"{'own  ':>8} {'':{apart}}{'own %':>7}  {'inner  ':>10}  {'hits':>{widest}}  line", "quiet"))
+    for row, hits, doubt in zip(shown, counts, doubts, strict=True):
+        head = f"{right(aligned(time(row.own_ns, row.own_error_ns, signs)), 8)} "
+        head += left(doubt, apart) + right(share(row.own_ns, row.own_error_ns, whole), 7)
+        has_inner = row.inner_ns > 0 or row.inner_error_ns > 0
+        head += "  " + right(aligned(time(row.inner_ns, row.inner_error_ns, signs)) if has_inner else "", 10)
+        head += f"  {hits:>{widest}}  "
+        place = location(0, functions["file"][row.function], row.line)
+        name = printable(functions["qualname"][row.function])
+        room = width - cells(head) - cells(place) - 2
+        lines.append((head + place + (f"  {name}" if cells(name) <= room else ""), ""))
+    lines += _indented(f"besides, {hidden}", width, "quiet") if hidden else []
+    waited = waiting_words(sum(row.wait_ns for row in rows), whole, signs)
+    lines += _indented(waited, width, "quiet") if waited else []
+    filtered = filter_words(recording)
+    lines += _indented(f"filter: {filtered}", width, "quiet") if filtered else []
+    if filtered and not rows:
+        lines += _indented(_HINT, width)
+    lost = [line for sentence in losses(recording, signs) for line in _indented(f"lost: {sentence}", width, "warning")]
+    if len(lost) > LOST_LINES:
+        lost[LOST_LINES - 1 :] = [(f"{signs.cut} more was lost: see the report", "warning")]
+    return lines + lost
+
+
+def _place(row: LineRow, with_inner: bool) -> tuple[float, int, int, int]:
+    """What a line is sorted by: its time, the hits, its place."""
+    times = (row.total_ns, row.total_error_ns) if with_inner else (row.own_ns, row.own_error_ns)
+    return -rank(*times), -row.hits, row.function, row.line
+
+
+def _libraries(recording: Recording, ran: set[int]) -> dict[int, str]:
+    """Each function's library; none of what was chosen is any's."""
+    if filter_words(recording):
+        return dict.fromkeys(ran, "")
+    return of_functions(recording, ran)
+
+
+def _indented(sentence: str, width: int, style: str = "") -> list[Styled]:
+    first, *more = wrapped(sentence, width - 6)
+    return [(first, style), *(("      " + line, style) for line in more)]

@@ -1,0 +1,218 @@
+"""A recording of line times beside the sources: files, the functions in them, their lines, their texts.
+
+Shared by the terminal's report and the page. A line of a file may belong to several functions: a lambda or a generator
+expression has lines of its own, in lines of the function around it, whose inner time holds theirs. So lines are kept
+function by function, and the small ones (`<lambda>`, `<genexpr>`, comprehensions) are shown where they stand.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from seismo.report.libraries import file_key, libraries
+from seismo.report.sources import Source, read_source
+from seismo.report.waiting import NOTABLE, told
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+    from seismo.model import Recording
+
+PYTHON = 0
+SMALL = ("<lambda>", "<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>")
+
+
+@dataclass
+class TimedLine:
+    """A line of a function. Times in ns, errors as half-widths of 95 % intervals."""
+
+    function: TimedFunction
+    number: int
+    hits: int
+    own_ns: float
+    own_error_ns: float
+    inner_ns: float
+    inner_error_ns: float
+    total_ns: float
+    total_error_ns: float
+    awaits: int
+    await_ns: int
+    wait_ns: int = 0
+    ready_ns: int = 0
+    lock_ns: int = 0
+    instructions: list[tuple[int, str, int]] = field(default_factory=list)  # offset, text, hits
+
+
+@dataclass
+class TimedFunction:
+    """A function and its lines, by number."""
+
+    id: int
+    module: str
+    qualname: str
+    file: str
+    line: int
+    lines: dict[int, TimedLine] = field(default_factory=dict)
+    small: list[TimedFunction] = field(default_factory=list)  # those that are shown among its lines
+
+    @property
+    def own_ns(self) -> float:
+        """The own time of all its lines, in ns."""
+        return sum(line.own_ns for line in self.lines.values())
+
+    @property
+    def own_error_ns(self) -> float:
+        """Its error: the lines' are taken for independent."""
+        return math.hypot(*(line.own_error_ns for line in self.lines.values()))
+
+    @property
+    def whole_ns(self) -> float:
+        """Its own time with that of the small functions that are shown among its lines."""
+        return self.own_ns + sum(small.whole_ns for small in self.small)
+
+    @property
+    def whole_error_ns(self) -> float:
+        """The error of that."""
+        return math.hypot(self.own_error_ns, *(small.whole_error_ns for small in self.small))
+
+    @property
+    def whole_wait_ns(self) -> float:
+        """What its lines and those of the small functions in it waited, in ns."""
+        return sum(line.wait_ns for line in self.lines.values()) + sum(small.whole_wait_ns for small in self.small)
+
+    def span(self) -> tuple[int, int]:
+        """The first and the last line to show."""
+        numbers = [self.line, *self.lines, *(number for small in self.small for number in small.span())]
+        numbers = [number for number in numbers if number > 0] or [0]
+        return min(numbers), max(numbers)
+
+    def at(self, number: int) -> list[TimedLine]:
+        """What ran at a line of the file: the function's own line, then those of small ones in it."""
+        found = [self.lines[number]] if number in self.lines else []
+        for small in self.small:
+            found += small.at(number)
+        return found
+
+
+@dataclass
+class TimedFile:
+    """A file with its functions in the order of their lines. name: as the functions have it.
+
+    library: whose file it is, as words; "": the program's own.
+    """
+
+    name: str
+    path: str
+    functions: list[TimedFunction]
+    source: Source
+    library: str = ""
+
+    @property
+    def own_ns(self) -> float:
+        """The own time of all its lines, in ns."""
+        return sum(function.whole_ns for function in self.functions)
+
+
+@dataclass
+class TimedProgram:
+    """All of it. elsewhere_ns: time of the threads that belongs to no line, in ns; whole_ns: all but that.
+
+    times: as --time has it. known: what waiting was told apart (seismo.report.waiting.told).
+    """
+
+    files: list[TimedFile]
+    lines: list[TimedLine]
+    whole_ns: float
+    elsewhere_ns: float
+    times: str = "wall"
+    known: frozenset[str] = frozenset()
+
+    @property
+    def notable_ns(self) -> float:
+        """The least wait that makes a column of waiting worth its room; more than any where there is to be none."""
+        waited = sum(line.wait_ns for line in self.lines)
+        return max(1.0, NOTABLE * (self.whole_ns + waited)) if self.times == "cpu" else math.inf
+
+    def own_files(self) -> TimedProgram:
+        """The same without libraries' files; the whole is still the whole."""
+        files = [file for file in self.files if not file.library]
+        ids = {one.id for file in files for function in file.functions for one in (function, *function.small)}
+        lines = [line for line in self.lines if line.function.id in ids]
+        return TimedProgram(files, lines, self.whole_ns, self.elsewhere_ns, self.times, self.known)
+
+    def library_times(self) -> dict[str, float]:
+        """What the lines of libraries took themselves, in ns, by library."""
+        times: dict[str, float] = {}
+        for file in self.files:
+            if file.library:
+                times[file.library] = times.get(file.library, 0.0) + file.own_ns
+        return times
+
+
+def timed_program(recording: Recording, left_out: Container[int] = ()) -> TimedProgram:
+    """The recording's lines by file and function, files with the most time first. left_out: functions not to show."""
+    functions: dict[int, TimedFunction] = {}
+    program = TimedProgram([], [], 0.0, 0.0, recording.times, frozenset(told(recording)))
+    table = recording.functions
+    kinds, modules, names, files, first = (table[name] for name in ("kind", "module", "qualname", "file", "line"))
+    for row in recording.lines:
+        if kinds[row.function] != PYTHON or row.line < 1:  # an empty module's only line is 0
+            program.elsewhere_ns += row.own_ns
+            continue
+        program.whole_ns += row.own_ns
+        if row.function in left_out:
+            continue
+        id_ = row.function
+        function = functions.get(id_)
+        if function is None:
+            function = functions[id_] = TimedFunction(id_, modules[id_], names[id_], files[id_], first[id_])
+        waits = row.awaits, row.await_ns, row.wait_ns, row.ready_ns, row.lock_ns
+        line = TimedLine(function, row.line, row.hits, *row[5:11], *waits)
+        function.lines[row.line] = line
+        program.lines.append(line)
+    for instruction in recording.instructions:
+        function = functions.get(instruction.function)
+        if function is not None and instruction.line in function.lines:
+            of = function.lines[instruction.line].instructions
+            of.append((instruction.offset, instruction.text, instruction.hits))
+    program.files = _files(recording, _placed(list(functions.values())))
+    return program
+
+
+def _placed(functions: list[TimedFunction]) -> list[TimedFunction]:
+    """The functions that are shown by themselves; small ones are given to those around them."""
+    by_name = {(function.file, function.qualname): function for function in functions}
+    alone = []
+    for function in functions:
+        around, _, name = function.qualname.rpartition(".<locals>.")
+        if "." in name:
+            around, _, name = function.qualname.rpartition(".")
+        host = by_name.get((function.file, around or "<module>")) if name in SMALL else None
+        if host is None or host is function:
+            alone.append(function)
+        else:
+            host.small.append(function)
+    return alone
+
+
+def _files(recording: Recording, functions: list[TimedFunction]) -> list[TimedFile]:
+    by_file: dict[str, list[TimedFunction]] = {}
+    for function in functions:
+        by_file.setdefault(file_key(function.file, function.module), []).append(function)
+    known: dict[str, list[tuple[str, int, int]]] = {}
+    for row in recording.sources:
+        known.setdefault(row.file, []).append((row.path, row.size, row.crc))
+    keys = {}
+    for key, members in by_file.items():
+        name = members[0].file
+        members.sort(key=lambda function: (function.span(), function.qualname))
+        paths = known.get(name, [])
+        path = paths[0][0] if paths else name
+        keys[key] = TimedFile(name, path, members, read_source(name, paths))
+    whose = libraries((key, file.path, (one.module for one in file.functions)) for key, file in keys.items())
+    for key, file in keys.items():
+        file.library = whose[key]
+    files = list(keys.values())
+    return sorted(files, key=lambda file: (-file.own_ns, file.name))

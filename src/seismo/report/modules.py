@@ -1,0 +1,55 @@
+"""Which functions a report shows: those of some modules, and those for which an expression is true."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from seismo.report.where import verdicts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from seismo.expression import Expression
+    from seismo.model import FunctionRow, Table
+
+
+@dataclass
+class Modules:
+    """Which functions are shown: of modules that match one of `only` (all, when empty) and none of `but`, both globs.
+
+    And, if there is an expression `where`, those for which it is true.
+    """
+
+    only: Sequence[str] = ()
+    but: Sequence[str] = ()
+    where: Expression | None = None
+    _known: dict[str, bool] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.only or self.but or self.where)
+
+    def left_out(self, functions: Table[FunctionRow]) -> set[int]:
+        """The rows of the table that are not shown."""
+        modules = functions["module"]
+        rows = {row for row in range(len(modules)) if not self.shows(modules[row])} if self.only or self.but else set()
+        if self.where is not None:
+            rows.update(row for row, wanted in enumerate(verdicts(functions, self.where)) if not wanted)
+        return rows
+
+    def shows(self, module: str) -> bool:
+        """True when functions of the module are to be shown."""
+        known = self._known.get(module)
+        if known is None:
+            known = not self.only or any(fnmatchcase(module, glob) for glob in self.only)
+            known = known and not any(fnmatchcase(module, glob) for glob in self.but)
+            self._known[module] = known
+        return known
+
+    def words(self) -> str:
+        """The filter as a remark after a heading."""
+        only = f"modules {', '.join(self.only)}" if self.only else ""
+        but = f"without {', '.join(self.but)}" if self.but else ""
+        where = f"where {self.where}" if self.where else ""
+        return ", ".join(part for part in (only, but, where) if part)

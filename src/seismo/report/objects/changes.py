@@ -1,0 +1,197 @@
+"""What changed between recordings of objects, one or several a side: births, what lives, bytes; by type and by line.
+
+Births are exact, so each difference is a change of what the programs did, though not always of what their authors did:
+hash order, time and threads change births, too. Rows are ranked by how many more or fewer were born, then by what is
+alive; lines of libraries come behind the program's own. Estimates keep their sign; of two bounds no difference is told,
+only both.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from seismo.escape import printable
+from seismo.model.difference import sure_change
+from seismo.model.objects.difference import diff_objects
+from seismo.model.objects.groups import totals
+from seismo.report import words as text
+from seismo.report.changes import growth, named, ranged
+from seismo.report.facts import command_line, unended, write_facts
+from seismo.report.libraries import file_key, libraries
+from seismo.report.objects.libraries import place
+from seismo.report.paper import ROOMY
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from seismo.model import Recording
+    from seismo.model.objects.difference import ObjectDiffRow
+    from seismo.report.paper import Paper
+    from seismo.report.words import Signs
+
+NARROWEST_NAME = 24
+
+
+def write_changes(paper: Paper, old: Sequence[Recording], new: Sequence[Recording], limit: int | None) -> None:
+    """Writes what changed by type and by line. limit: rows a table; None: all."""
+    before, after = ([totals(one) for one in side] for side in (old, new))
+    facts = [("old", _described(old)), ("new", _described(new))]
+    moved = (
+        ("born", [one.born for one in before], [one.born for one in after]),
+        ("freed by the cycle collector", [one.died_by_gc for one in before], [one.died_by_gc for one in after]),
+        ("live at the end", [one.live for one in before], [one.live for one in after]),
+    )
+    facts.append(("change", ", ".join(_moved_by(*one, paper.signs) for one in moved)))
+    write_facts(paper, [*facts, *unended(paper.signs, *named(old, "old"), *named(new, "new"))])
+    for by, title in (("type", "Types"), ("type and line", "Lines")):
+        if by == "type" or any(len(one.objects) for one in (*old, *new)):
+            rows = _own_first(diff_objects(old, new, by))
+            _write(paper, title, [row for row in rows if _changed(row)], len(rows), limit)
+
+
+def _own_first(rows: Sequence[ObjectDiffRow]) -> list[ObjectDiffRow]:
+    """The rows of the program's own lines, then those of libraries; each in their order."""
+    keys = {row: file_key(row.file, row.key.module) for row in rows}
+    modules: dict[str, set[str]] = {}
+    for row, key in keys.items():
+        modules.setdefault(key, set()).add(row.key.module)
+    files = {keys[row]: row.file for row in rows}
+    whose = libraries((key, files[key], members) for key, members in modules.items())
+    return sorted(rows, key=lambda row: bool(whose[keys[row]]))
+
+
+def _moved_by(what: str, old: Sequence[int], new: Sequence[int], signs: Signs) -> str:
+    """`+12 born (+4.0 %)`; of several runs the sure change, or that there is none."""
+    ranges = (min(old), max(old)), (min(new), max(new))
+    change = sure_change(*ranges)
+    if all(low == high for low, high in ranges):
+        relative = "" if what.startswith("freed") else _relative(new[0], old[0])
+        return f"{change:+,} {what}{relative}"
+    return f"{signs.at_least}{change:+,} {what}" if change else f"no sure change of those {what}"
+
+
+def _described(side: Sequence[Recording]) -> str:
+    found = [totals(one) for one in side]
+    born, live = [one.born for one in found], [one.live for one in found]
+    program = command_line(side[0])
+    words = f"{len(side):,} runs, " if len(side) > 1 else ""
+    words += f"{ranged((min(born), max(born)))} born, {ranged((min(live), max(live)))} live at the end"
+    words += f", of {text.number_of(max(one.types for one in found), 'type')}"
+    return words + (f": {program}" if program else "")
+
+
+def _relative(new: float, old: float) -> str:
+    words = growth(new, old)
+    return f" ({words})" if words and new != old else ""
+
+
+def _changed(row: ObjectDiffRow) -> bool:
+    return bool(row.born_change or row.live_change or row.bytes_change)
+
+
+def _write(paper: Paper, title: str, rows: Sequence[ObjectDiffRow], whole: int, limit: int | None) -> None:
+    signs = paper.signs
+    paper.line()
+    same = f"{whole - len(rows):,} of {whole:,} are as they were"
+    if not rows:
+        paper.line((title, "title"), (f": none changed, of {whole:,}", "quiet"))
+        return
+    paper.line((f"{title} that changed", "title"), (f" ({same})", "quiet"))
+    shown = rows if limit is None else rows[:limit]
+    roomy = paper.width >= ROOMY
+    texts = [_cells(row, roomy, signs) for row in shown]
+    heads = ["born", "", "live", "bytes"]
+    widths = [max(map(text.cells, column)) for column in zip(heads, *texts, strict=True)]
+    if paper.width - sum(widths) - 2 * len(widths) < NARROWEST_NAME:
+        widths[3] = 0
+    name = "type" if title == "Types" else "line and type"
+    paper.line((_row(heads, widths) + f"  {name}", "quiet"))
+    for row, cells in zip(shown, texts, strict=True):
+        head = _row(cells, widths)
+        style = "bad" if row.live_change > 0 else "good" if row.live_change < 0 else ""
+        at = widths[0] + 2 + widths[1]
+        room = max(NARROWEST_NAME, paper.width - text.cells(head) - 2)
+        what = _what(row, title == "Lines", room, signs)
+        paper.line(head[:at], (head[at:], style), "  ", (what, "name"))
+    if len(shown) < len(rows):
+        paper.line((f"  {signs.cut} {len(rows) - len(shown):,} more ({paper.more})", "quiet"))
+
+
+def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
+    return "  ".join(text.right(cell, width) for cell, width in zip(cells, widths, strict=True) if width)
+
+
+def _cells(row: ObjectDiffRow, roomy: bool, signs: Signs) -> list[str]:
+    old, new = row.old, row.new
+    about = signs.about if old.approximate or new.approximate else ""
+    most = row.old_most, row.new_most
+    share = "new" if not most[0].born else "gone" if not most[1].born else growth(new.born, old.born)
+    if (old.born, new.born) != (most[0].born, most[1].born) and share not in ("new", "gone"):
+        share = ""  # of ranges there is none
+    lives = [
+        f"{about if high.live else ''}{ranged((low.live, high.live))}"
+        for low, high in zip((old, new), most, strict=True)
+    ]
+    return [
+        _moved(ranged((old.born, most[0].born)), ranged((new.born, most[1].born)), signs),
+        share if row.born_change else "",
+        _moved(lives[0], lives[1], signs) if most[0].live or most[1].live else "",
+        _bytes(row, roomy, signs),
+    ]
+
+
+def _moved(old: str, new: str, signs: Signs) -> str:
+    return new if old == new else f"{old} {signs.arrow} {new}"
+
+
+def _bytes(row: ObjectDiffRow, roomy: bool, signs: Signs) -> str:
+    """Before and after; in little room, and where both are exact, the sure change alone."""
+    old, new = row.old, row.new
+    bound = signs.at_least
+    if roomy or old.at_least or new.at_least:
+        sides = ((old, row.old_most), (new, row.new_most))
+        before, after = (f"{bound if low.at_least else ''}{_sizes(low.bytes, high.bytes)}" for low, high in sides)
+        return _moved(before, after, signs) if roomy else after
+    change = row.bytes_change
+    return f"{'-' if change < 0 else '+'}{text.size(abs(change))}" if change else ""
+
+
+def _sizes(low: int, high: int) -> str:
+    least, most = text.size(low), text.size(high)
+    return least if least == most else f"{least}-{most}"
+
+
+def _what(row: ObjectDiffRow, with_line: bool, width: int, signs: Signs) -> str:
+    name = printable(row.key.type)
+    if not with_line:
+        return text.shorten(name, width, signs)
+    return text.line_and_type(place(row.file, row.line), name, printable(row.key.qualname), width, signs)
+
+
+def as_json(old: Sequence[Recording], new: Sequence[Recording], paths: tuple[Sequence[str], Sequence[str]]) -> str:
+    """All groups as one JSON object, by size of the change.
+
+    Of several runs, `old` and `new` have the least of each count, `old_most` and `new_most` the most; files are lists.
+    """
+    several = len(old) > 1 or len(new) > 1
+    content: dict[str, Any] = {
+        name: list(files) if several else files[0] for name, files in zip(("old", "new"), paths, strict=True)
+    }
+    for by, name in (("type", "types"), ("type and line", "lines")):
+        content[name] = [
+            {
+                "type": row.key.type,
+                **(
+                    {"module": row.key.module, "qualname": row.key.qualname, "file": row.file, "line": row.line}
+                    if by != "type"
+                    else {}
+                ),
+                "old": row.old._asdict(),
+                "new": row.new._asdict(),
+                **({"old_most": row.old_most._asdict(), "new_most": row.new_most._asdict()} if several else {}),
+            }
+            for row in diff_objects(old, new, by)
+        ]
+    return json.dumps(content, indent=2)

@@ -1,0 +1,137 @@
+"""Groups of objects in words: their types, the line that made them, its source text, how long they lived.
+
+A lifetime is known within a factor of four (the histogram's buckets); the median is placed within its bucket by rank
+and shown to one digit, with the sign of an estimate.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import TYPE_CHECKING
+
+from seismo.escape import printable
+from seismo.model.objects.groups import bucket_range, by_type_and_line
+from seismo.report import words as text
+from seismo.report.objects.libraries import Libraries, place
+from seismo.report.sources import read_source
+
+if TYPE_CHECKING:
+    from seismo.model import Recording
+    from seismo.model.objects.groups import Lifetimes, ObjectGroup
+    from seismo.report.sources import Source
+    from seismo.report.words import Signs
+
+TAB = 4
+
+
+class ObjectWords:
+    """What the parts of a recording of objects are called. Everything it gives is safe to show on a terminal."""
+
+    def __init__(self, recording: Recording, signs: Signs) -> None:
+        self.recording = recording
+        self.signs = signs
+        self._types = [row.full_name for row in recording.types]
+        self._type_of = recording.objects["type"].tolist()
+        self._born_of = recording.objects["born"].tolist()
+        functions = recording.functions
+        self._modules, self._names = functions["module"], functions["qualname"]
+        self._known: dict[str, list[tuple[str, int, int]]] = {}
+        for row in recording.sources:
+            self._known.setdefault(row.file, []).append((row.path, row.size, row.crc))
+        self._sources: dict[str, Source] = {}
+
+    @functools.cached_property
+    def lines(self) -> list[ObjectGroup]:
+        """The groups by type and line, summed once."""
+        return by_type_and_line(self.recording)
+
+    @functools.cached_property
+    def libraries(self) -> Libraries:
+        """Whose the lines are."""
+        return Libraries(self.recording)
+
+    def types(self, group: ObjectGroup, most: int = 3) -> str:
+        """The types of a group, those of most births first, each with its share."""
+        if group.type:
+            return printable(group.type)
+        born: dict[str, int] = {}
+        for row in group.rows:
+            name = self._types[self._type_of[row]]
+            born[name] = born.get(name, 0) + self._born_of[row]
+        ranked = sorted(born.items(), key=lambda item: (-item[1], item[0]))
+        whole = sum(born.values()) if len(ranked) > 1 else 0
+        shown = [f"{printable(name)} {_share(count, whole)}".rstrip() for name, count in ranked[:most]]
+        more = [f"{len(ranked) - most:,} more"] if len(ranked) > most else []
+        return ", ".join(shown + more)
+
+    def function(self, number: int) -> str:
+        """`module:qualname`; empty for none."""
+        return text.function_name(text.PYTHON, self._modules[number], self._names[number]) if number >= 0 else ""
+
+    def place(self, group: ObjectGroup) -> str:
+        """`app.py:12`."""
+        return place(group.file, group.line)
+
+    def path(self, group: ObjectGroup) -> list[str]:
+        """The functions from the thread's first down to the one that made the objects."""
+        return [self.function(number) for number in group.path]
+
+    def source(self, group: ObjectGroup) -> str:
+        """The text of the line; empty where there is none, or where the file is not what ran."""
+        if group.function < 0:
+            return ""
+        source = self._sources.get(group.file)
+        if source is None:
+            source = self._sources[group.file] = read_source(group.file, self._known.get(group.file, []))
+        return "" if source.problem else printable(source.text(group.line).expandtabs(TAB).strip())
+
+    def changed(self) -> list[str]:
+        """The files whose lines were asked for and could not be shown, for a reason worth telling."""
+        return [printable(file) for file, source in self._sources.items() if source.problem and source.lines]
+
+    def life(self, group: ObjectGroup) -> str:
+        """The median age that objects of the group died at, `3 / 2 µs`: in births meanwhile and in time."""
+        if not group.rows:
+            return ""
+        if 2 * group.live > group.born:
+            return "lives on"
+        births, ns = median(group.in_births), median(group.in_ns)
+        if births is None and ns is None:
+            return ""
+        shown = [f"{one_digit(births):,.0f}" if births is not None else "?"]
+        shown += [rough_duration(ns, self.signs)] if ns is not None else []
+        return self.signs.about + " / ".join(shown)
+
+
+def _share(part: int, whole: int) -> str:
+    """A rough share: `54 %`; empty when there is no whole."""
+    share = 100 * part / whole if whole else 0
+    return f"{share:.0f} %" if share >= 1 else "<1 %" if share else ""
+
+
+def median(lives: Lifetimes) -> float | None:
+    """About where in its bucket the median is, by its rank there; None: there is none."""
+    half = lives.count / 2
+    for bucket, count in enumerate(lives.buckets):
+        if count >= half > 0:
+            return float(bucket_range(bucket)[0] * 4 ** (half / count))
+        half -= count
+    return None
+
+
+def one_digit(value: float) -> float:
+    """The value to one significant digit; from one half on at least 1."""
+    if value < 1:
+        return float(round(value))
+    size = 10.0 ** math.floor(math.log10(value))
+    return round(value / size) * size
+
+
+def rough_duration(ns: float, signs: Signs) -> str:
+    """A time to one significant digit: `2 µs`, `400 ms`."""
+    ns = one_digit(ns)
+    for unit, size in (("ns", 1.0), (signs.micro, 1e3), ("ms", 1e6)):
+        if ns < 1e3 * size:
+            return f"{ns / size:.0f} {unit}"
+    return f"{ns / 1e9:,.0f} s"

@@ -1,0 +1,163 @@
+"""What there is to say about a recording of objects before its tables: how many, over which time, what was not seen.
+
+Shared by the report, the page and the summary in the recorded process: no import that the summary could not afford.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+from seismo.escape import printable
+from seismo.report.words import Signs, duration, number_of, sparkline
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from seismo.model import Recording
+
+GC_ESTIMATED = 32  # types.flags
+ESTIMATED = 1  # objects.flags
+BINS = 60  # of the timeline in characters
+
+# Always true, and easily forgotten: what the interpreter does not tell of.
+UNTOLD = "objects that are never freed (small ints, short strings) or are reused in place (the tuples of zip)"
+
+
+class Timeline:
+    """Live objects over time, in equal parts: `live`, the most in each; `births`, a second; all from start to end."""
+
+    def __init__(self, recording: Recording, parts: int = BINS) -> None:
+        points = _points(recording)
+        self.start_ns = points[0][0] if points else 0
+        self.end_ns = points[-1][0] if points else 0
+        self.highest = max((born - died for _, born, died in points), default=0)
+        self.highest_ns = next((time for time, born, died in points if born - died == self.highest), 0)
+        span = self.end_ns - self.start_ns
+        parts = min(parts, max(1, len(points) - 1)) if span > 0 else 0
+        self.live = [0] * parts
+        self.births = [0.0] * parts
+        if not parts:
+            return
+        for before, point in itertools.pairwise(points):
+            first, last = (min(parts - 1, (time - self.start_ns) * parts // span) for time in (before[0], point[0]))
+            for part in range(first, last + 1):
+                low, high = (self.start_ns + span * at // parts for at in (part, part + 1))
+                shared = max(0, min(high, point[0]) - max(low, before[0]))
+                whole = point[0] - before[0]
+                self.births[part] += (point[1] - before[1]) * (shared / whole if whole > 0 else part == last)
+                self.live[part] = max(self.live[part], before[1] - before[2])
+            self.live[last] = max(self.live[last], point[1] - point[2])
+        self.births = [births * 1e9 * parts / span for births in self.births]
+
+    @property
+    def took_ns(self) -> int:
+        """From its start to its end, in ns."""
+        return self.end_ns - self.start_ns
+
+
+def _points(recording: Recording) -> list[tuple[int, int, int]]:
+    """(time, born, died) in the order of time; before the first, nothing was born."""
+    times = recording.object_times
+    points = sorted(zip(times["time_ns"], times["born"], times["died"], strict=True))
+    starts = [start for start in recording.processes["start_ns"] if start > 0]
+    if points and starts and min(starts) < points[0][0] and points[0][1]:
+        points.insert(0, (min(starts), 0, 0))
+    return points
+
+
+def by_type_only(recording: Recording) -> bool:
+    """Whether no object was followed, only counted: deaths of what was born before cannot be told from others then."""
+    return bool(len(recording.types)) and not len(recording.objects)
+
+
+def peak(recording: Recording) -> tuple[int, bool]:
+    """The most objects that were alive at once, and whether that is exact or only a lower bound."""
+    known = recording.meta.get("peak")
+    if isinstance(known, int) and not isinstance(known, bool) and known >= 0:
+        return known, True
+    types = recording.types
+    seen = max(Timeline(recording, 1).highest, sum(types["live"]), *types["peak"]) if len(types) else 0
+    return seen, seen == sum(types["peak"]) and not by_type_only(recording)
+
+
+def facts(recording: Recording, signs: Signs) -> list[tuple[str, str]]:
+    """The facts about the objects as (label, sentence)."""
+    found = [("objects", objects(recording, signs))]
+    timeline = Timeline(recording)
+    if len(timeline.live) > 1:
+        found.append(("live", sparkline(timeline.live, signs)))
+        after = duration(max(0, timeline.highest_ns - timeline.start_ns), signs)
+        words = f"most seen {timeline.highest:,} after {after} of {duration(timeline.took_ns, signs)}"
+        found.append(("live", words))
+    spans = recording.object_spans
+    if len(spans):
+        found.append(("spans", _spans(recording)))
+    names = [str(name) for name in recording.marks["name"]]
+    if names:
+        shown = ", ".join(map(printable, names[:6])) + (f" and {len(names) - 6:,} more" if len(names) > 6 else "")
+        found.append(("marks", f"{number_of(len(names), 'mark')}: {shown}"))
+    return found
+
+
+def objects(recording: Recording, signs: Signs) -> str:
+    """How many were born, died, are alive, in one sentence."""
+    types = recording.types
+    born, died, by_gc, live = (sum(types[name]) for name in ("born", "died", "died_by_gc", "live"))
+    about = signs.about if any(flags & GC_ESTIMATED for flags in types["flags"]) else ""
+    collected = f" (of them {about}{by_gc:,} by the cycle collector)" if by_gc else ""
+    most, exact = peak(recording)
+    died_words, live_words = bounded(died, live, recording, signs)
+    words = f"{born:,} born, {died_words} died{collected}, {live_words} live at the end"
+    return words + f", peak {'' if exact else signs.at_least}{most:,}, of {number_of(len(types), 'type')}"
+
+
+def bounded(died: int, live: int, recording: Recording, signs: Signs) -> tuple[str, str]:
+    """How many died and are alive, as bounds where objects were counted by type only."""
+    if by_type_only(recording):
+        return f"{signs.at_most}{died:,}", f"{signs.at_least}{live:,}"
+    return f"{died:,}", f"{live:,}"
+
+
+def _spans(recording: Recording) -> str:
+    """Of which functions' calls there are spans."""
+    spans, functions = recording.object_spans, recording.functions
+    calls: dict[str, int] = {}
+    for function, number in zip(spans["function"], spans["calls"], strict=True):
+        name = functions["qualname"][function] if function >= 0 else "unknown functions"
+        module = functions["module"][function] if function >= 0 else ""
+        name = printable(f"{module}:{name}" if module else name)
+        calls[name] = calls.get(name, 0) + number
+    ranked = sorted(calls.items(), key=lambda item: -item[1])
+    words = ", ".join(f"{number_of(number, 'call')} of {name}" for name, number in ranked[:3])
+    return words + (f" and of {number_of(len(ranked) - 3, 'other function')}" if len(ranked) > 3 else "")
+
+
+def how_measured(recording: Recording, signs: Signs) -> str:
+    """What was kept of each object."""
+    sources = sorted({str(source) for source in recording.processes["source"] if source})
+    by = f" (source: {printable(' and '.join(sources))})" if sources else ""
+    if not len(recording.objects):
+        return f"births and deaths counted by type{by}"
+    paths = any(node >= 0 for node in recording.objects["node"])
+    words = f"births and deaths counted by type{', creating line and call path' if paths else ' and creating line'}{by}"
+    marks = [f"{signs.at_least} before bytes: what the objects keep elsewhere is not counted"]
+    if any(flags & ESTIMATED for flags in recording.objects["flags"]):
+        marks.append(f"{signs.about} an estimate")
+    return "; ".join([words, *marks])
+
+
+def notes(recording: Recording) -> list[str]:
+    """What the hook could not see, a sentence a kind."""
+    types = recording.types
+    before, unseen, back = (sum(types[name]) for name in ("before", "unseen", "resurrected"))
+    said = []
+    if by_type_only(recording):
+        said.append("by type only, deaths of objects born before the recording count too: at most so many died")
+    if before:
+        said.append(f"{number_of(before, 'object')} died that had been born before the recording: in no count")
+    if unseen:
+        said.append(f"{number_of(unseen, 'object')} died unseen: found out when others were born at their addresses")
+    if back:
+        said.append(
+            f"{number_of(back, 'object')} lived on after a first death (__del__ or a weak reference's callback)"
+        )
+    return said

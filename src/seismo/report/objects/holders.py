@@ -1,0 +1,172 @@
+"""Who holds survivors: trees from the survivors to the roots, in words.
+
+The recording has a tree for each row of objects that was asked about. Those of one type and line (there is a row for
+each call path) are laid on one another: holders are the same when they are called the same and hold by the same name.
+A holder that is held by one other only, which holds as many, is written behind it on one line:
+
+    1,000 app.Session  app.py:12  (100 of them asked)
+    ├─ 990 ← ['…'] of dict ← .sessions of app.Store ← store of module app
+    └─ 10 ← [0] of list ← local backlog of frame app:main
+
+Read it from left to right: what the arrow points away from is held by what follows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from seismo.escape import printable
+from seismo.model.objects.rows import HOLDER_CYCLE, HOLDER_FAR, HOLDER_NONE, HOLDER_ROOT
+from seismo.report import words as text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from seismo.model import Recording
+    from seismo.report.paper import Paper, Span
+    from seismo.report.words import Signs
+
+MOST = 4  # holders of one thing that are shown
+DEEPEST = 30  # levels, of a file that is damaged or made up
+
+
+@dataclass
+class Holder:
+    """A holder of survivors, and who holds it. `count`: the survivors that are held this way."""
+
+    name: str
+    by: str
+    flags: int = 0
+    count: int = 0
+    held_by: dict[tuple[str, str], Holder] = field(default_factory=dict)
+
+    def words(self) -> str:
+        """What holds, and by which name: `.sessions of app.Store`."""
+        if self.flags & HOLDER_NONE:
+            return "nobody that could be found (C code, or a local variable)"
+        return printable(f"{self.by} of {self.name}" if self.by else self.name)
+
+    def ending(self) -> str:
+        """Why nobody is said to hold it; empty where it is a root, or somebody does."""
+        if self.flags & HOLDER_CYCLE:
+            return "a cycle: it is on this path already"
+        return "asked no further" if self.flags & HOLDER_FAR else ""
+
+    def ranked(self) -> list[Holder]:
+        """Those who hold it, those of most survivors first."""
+        return sorted(self.held_by.values(), key=lambda one: (-one.count, one.name, one.by))
+
+    @property
+    def is_root(self) -> bool:
+        """Whether it lives for its own sake: a module, a frame."""
+        return bool(self.flags & HOLDER_ROOT)
+
+
+@dataclass
+class Held:
+    """Survivors with their holders. `asked`: how many of them were asked about."""
+
+    asked: int = 0
+    held_by: dict[tuple[str, str], Holder] = field(default_factory=dict)
+
+    def ranked(self) -> list[Holder]:
+        """The direct holders, those of most survivors first."""
+        return sorted(self.held_by.values(), key=lambda one: (-one.count, one.name, one.by))
+
+
+class Holders:
+    """All trees of a recording, by the row of objects that they are about."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._rows = list(recording.holders)
+        self._above: dict[int, list[int]] = {}
+        self._direct: dict[int, list[int]] = {}
+        for row in self._rows:
+            if row.parent >= 0:
+                self._above.setdefault(row.parent, []).append(row.id)
+            else:
+                self._direct.setdefault(row.object, []).append(row.id)
+
+    def __bool__(self) -> bool:
+        return bool(self._rows)
+
+    def of(self, objects: Iterable[int]) -> Held | None:
+        """The holders of these rows of objects together; None when none of them was asked about."""
+        held = Held()
+        for number in objects:
+            direct = self._direct.get(number, [])
+            held.asked += max((self._rows[row].asked for row in direct), default=0)
+            self._lay(direct, held.held_by, 0)
+        return held if held.held_by else None
+
+    def _lay(self, rows: list[int], on: dict[tuple[str, str], Holder], depth: int) -> None:
+        if depth > DEEPEST:
+            return
+        for number in rows:
+            row = self._rows[number]
+            holder = on.setdefault((row.holder, row.by), Holder(row.holder, row.by))
+            holder.flags |= row.flags
+            holder.count += row.count
+            self._lay(self._above.get(number, []), holder.held_by, depth + 1)
+
+
+def write_holders(paper: Paper, held: Held, indent: int, alive: int) -> None:
+    """Writes the tree below the line that names the survivors. alive: how many survivors there are, asked or not."""
+    blank = " " * indent
+    if held.asked and held.asked < alive:
+        paper.line((f"{blank}held by ({held.asked:,} of them asked):", "quiet"))
+    else:
+        paper.line((f"{blank}held by", "quiet"))
+    _write(paper, held.ranked(), blank)
+
+
+def _write(paper: Paper, holders: list[Holder], before: str) -> None:
+    signs = paper.signs
+    shown = holders if len(holders) <= MOST + 1 else holders[:MOST]
+    rest = holders[len(shown) :]
+    for number, holder in enumerate(shown):
+        last = number == len(shown) - 1 and not rest
+        chain = _chain(holder)
+        here, under = (signs.end, signs.below) if last else (signs.fork, signs.beside)
+        first, *more = _wrapped(chain, paper.width - text.cells(before) - 12, signs)
+        count = f"{holder.count:,} "
+        paper.line((before + here, "quiet"), (count, "strong"), *_spans(first, chain[-1].is_root and not more))
+        for line in more:
+            paper.line(
+                (before + under + " " * len(count), "quiet"), *_spans(line, chain[-1].is_root and line is more[-1])
+            )
+        _write(paper, chain[-1].ranked(), before + under)
+    if rest:
+        others = sum(holder.count for holder in rest)
+        paper.line((f"{before}{signs.end}{others:,} {text.number_of(len(rest), 'other holder')}", "quiet"))
+
+
+def _spans(line: str, root: bool) -> list[Span]:
+    return [(line, "name" if root else "")]
+
+
+def _chain(holder: Holder) -> list[Holder]:
+    """The holder and those behind it, as long as each is held by one other only that holds as many."""
+    chain = [holder]
+    while len(chain[-1].held_by) == 1:
+        (above,) = chain[-1].held_by.values()
+        if above.count != chain[-1].count:
+            break
+        chain.append(above)
+    return chain
+
+
+def _wrapped(chain: list[Holder], width: int, signs: Signs) -> list[str]:
+    """The chain on lines, broken before an arrow."""
+    pieces = [text.beginning(f"{signs.held} {holder.words()}", max(24, width), signs) for holder in chain]
+    ending = chain[-1].ending()
+    if ending:
+        pieces.append(f"({ending})")
+    lines: list[str] = []
+    for piece in pieces:
+        if lines and text.cells(lines[-1]) + 1 + text.cells(piece) <= width:
+            lines[-1] += " " + piece
+        else:
+            lines.append(piece)
+    return lines

@@ -1,0 +1,43 @@
+"""What the model says of the survivors of calls (seismo.model.objects.leaks), in words. The summary imports it, too."""
+
+from __future__ import annotations
+
+from seismo.escape import printable
+from seismo.model.objects import leaks as judged
+from seismo.report import words as text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from seismo.model.objects.leaks import Leak
+    from seismo.report.words import Signs
+
+# How each verdict is told: in a word or two, in words, and in which style.
+VERDICTS = {
+    judged.STEADY: ("leak", "leak: nearly every call leaves some", "bad"),
+    judged.RECENT: ("latest calls", "the latest calls: a bounded cache, or a leak that began late", "warning"),
+    judged.OCCASIONAL: ("some calls", "some calls: a cache with new keys, or a leak on some path", "warning"),
+    judged.WARM_UP: ("warm-up", "warm-up: only the first calls", "quiet"),
+    judged.LAST: ("last call", "the last call only: the next would free it", "quiet"),
+    judged.FEW: ("few calls", "too few calls to tell (from 4 on it can)", "warning"),
+}
+
+
+def told(leak: Leak) -> tuple[str, str, str]:
+    """The verdict in a word or two, in words, and their style."""
+    if leak.verdict == judged.STEADY and leak.calls_with == leak.calls:
+        return "leak", "leak: every call leaves some", "bad"
+    return VERDICTS.get(leak.verdict, (printable(leak.verdict), printable(leak.verdict), "warning"))
+
+
+def each(number: int, calls: int, approximate: bool, signs: Signs) -> str:
+    """So many a call: exact where it is a whole number, else to three digits."""
+    if not calls:
+        return ""
+    mean = number / calls
+    if number % calls == 0:
+        shown = f"{number // calls:,}"
+    elif mean >= 999.5:
+        return f"{signs.about}{mean:,.0f}"
+    else:
+        shown = text.three_digits(mean) if mean >= 0.1 else f"{mean:.2g}" if mean >= 0.001 else "<0.001"
+    return (signs.about if approximate else "") + shown

@@ -1,0 +1,1 @@
+"""Recording from inside: one class a verb, on one base."""

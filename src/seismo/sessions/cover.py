@@ -1,0 +1,255 @@
+"""Coverage from inside: `with seismo.cover(source="app") as c: ...`, `@seismo.cover`, `c.recording`, `c.report()`.
+
+The sessions are those of seismo.sessions.session on the recorder of coverage, which runs beside a profile and any
+number of watches. There is one in a process: the first session starts it, and one that begins while it runs (under
+`seismo cover`, or inside of another) is a part of it. A line tells only once that it ran, so a part is no difference of
+two states; it is a context: what runs while the part is open belongs to it. Of a part, hits say only that a line ran.
+"""
+
+from __future__ import annotations
+
+import os
+from itertools import count
+
+from seismo.errors import RecordingError, UsageError
+from seismo.record import coverage, engine
+from seismo.record.output import Output
+from seismo.sessions.results import checked
+from seismo.sessions.session import Session
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any, ParamSpec, TextIO, TypeVar, overload
+
+    from seismo.coverage.result import CoverageReport
+    from seismo.coverage.settings import Settings
+    from seismo.model import Recording
+    from seismo.report.paper import Paper
+
+    P = ParamSpec("P")
+    R = TypeVar("R")
+
+_numbers = count(1)
+
+
+class Cover(Session):
+    """A session that records which lines and branches are executed."""
+
+    name = "cover"
+    recorder = "coverage"
+
+    def __init__(self, output: str | os.PathLike[str] | None, settings: Settings) -> None:
+        super().__init__(output, coverage.options(settings))
+        self.settings = settings
+        self._life = coverage.Life()
+        self._part = 0  # its number as a part of a running recording; 0: it is the recording
+
+    def _begin(self) -> None:
+        file = None
+        if self.output is not None:
+            self._sum, self._stretches = None, []
+            file = Output(self.output)
+        _active[id(self)] = self  # before it uses the recorder: a fork on another thread may come at any time
+        if _after_fork not in coverage.in_child:
+            coverage.in_child.append(_after_fork)
+        try:
+            started = coverage.start(self._settings, -1 if file is None else file.fd, self)
+        except BaseException:
+            _active.pop(id(self), None)
+            if file is not None:
+                file.discard()
+            raise
+        self._file = file if started else None
+        if self._file is not None:
+            self._file.belongs_to(self._life)
+        if file is not None and not started:
+            file.close()
+        self._part = 0 if started else next(_numbers)
+        if self._part:
+            coverage.begin_part(self._part)
+
+    def _end(self) -> None:
+        if self._part:
+            coverage.end_part(self._part)
+        last = coverage.stop(user=self)
+        _active.pop(id(self), None)
+        now = engine.quietly(self._now)
+        self._sum = now if self._sum is None else engine.quietly(_added, self._sum, now)
+        file, self._file = self._file, None
+        self._part = 0
+        if file is not None and last:
+            trouble = file.finish(self._life)
+            if trouble:
+                raise RecordingError(trouble)
+        elif self.output is not None:
+            if file is not None:
+                file.close()
+            engine.quietly(self._write)
+
+    def _gone(self) -> None:
+        _active.pop(id(self), None)
+        coverage.gone(self)
+        if self._part:
+            coverage.end_part(self._part)
+            self._part = 0
+
+    def _now(self) -> Recording:
+        """What this use has recorded up to now."""
+        from seismo.model import read
+
+        recording = read(coverage.so_far(), running=True)
+        if not self._part:
+            return recording
+        return recording.within(row.id for row in recording.contexts if coverage.is_of_part(row.name, self._part))
+
+    def _recording(self) -> Recording:
+        if not self._depth:
+            if self._sum is None:
+                raise RecordingError("nothing is recorded yet", hint="use it first: with seismo.cover() as c: ...")
+            return self._sum
+        return self._now() if self._sum is None else _added(self._sum, self._now())
+
+    def analysis(self) -> CoverageReport:
+        """The recording held against the source: files, their lines and branches, totals."""
+        from seismo.coverage.analysis import analyze
+
+        recording = self.recording
+        return engine.quietly(analyze, recording, self.settings.of_recording(recording))
+
+    def report(self, file: TextIO | None = None, *, show_missing: bool | None = None) -> float:
+        """Writes the table of files to the stream (stdout). Returns how many percent were executed, 0 to 100."""
+        return engine.quietly(self._report, file, show_missing)
+
+    def _report(self, file: TextIO | None, show_missing: bool | None) -> float:
+        import shutil
+        import sys
+
+        from seismo.report.coverage.text import View, write_problems, write_table
+        from seismo.report.paper import Paper
+
+        report = self.analysis()
+        view = View.of(self.settings)
+        if show_missing is not None:
+            view.show_missing = show_missing
+        paper = Paper(file or sys.stdout, shutil.get_terminal_size((80, 24)).columns)
+        write_table(paper, report, view)
+        write_problems(paper, report)
+        return report.totals.percent
+
+    def html(self, folder: str | os.PathLike[str]) -> str:
+        """Writes HTML pages into the folder. Returns the path of the first. FormatError: they cannot be written."""
+        return engine.quietly(self._html, folder)
+
+    def _html(self, folder: str | os.PathLike[str]) -> str:
+        from seismo.report.coverage.page import write_coverage
+
+        return write_coverage(self.analysis(), os.fspath(folder), title=self.settings.html_title)
+
+    def _show(self, paper: Paper, sort: str, limit: int | None, time: str = "") -> None:  # noqa: ARG002
+        from seismo.report.coverage.text import View, write_problems, write_table
+
+        report = self.analysis()
+        view = View.of(self.settings)
+        view.sort = sort or view.sort
+        view.rows = limit
+        write_table(paper, report, view)
+        write_problems(paper, report)
+
+    def _print(self, file: TextIO | None, color: str) -> None:
+        import sys
+
+        from seismo.report.coverage.text import total_text
+        from seismo.report.paper import paper_for
+
+        paper = paper_for(file or sys.stdout, checked(color)).asked_by("limit=N")
+        paper.line((total_text(self.analysis().totals), "strong"))
+        self._show(paper, "", None)
+
+
+_active: dict[int, Cover] = {}
+
+
+def _after_fork() -> None:
+    for session in list(_active.values()):
+        session._forked()
+
+
+def _added(before: Recording, now: Recording) -> Recording:
+    """Both as one, and the process, which is one, once: a session may be used a thousand times."""
+    from seismo.model import merge
+
+    return merge([before, now]).of_first_process()
+
+
+if TYPE_CHECKING:
+
+    @overload
+    def cover(function: Callable[P, R], /) -> Callable[P, R]: ...
+    @overload
+    def cover(
+        *,
+        branch: bool | None = None,
+        counts: bool | None = None,
+        source: str | Iterable[str] | None = None,
+        include: str | Iterable[str] | None = None,
+        omit: str | Iterable[str] | None = None,
+        contexts: str | None = None,
+        context: str | None = None,
+        output: str | os.PathLike[str] | None = None,
+        rcfile: str | None = None,
+    ) -> Cover: ...
+
+
+def cover(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    branch: bool | None = None,
+    counts: bool | None = None,
+    source: str | Iterable[str] | None = None,
+    include: str | Iterable[str] | None = None,
+    omit: str | Iterable[str] | None = None,
+    contexts: str | None = None,
+    context: str | None = None,
+    output: str | os.PathLike[str] | None = None,
+    rcfile: str | None = None,
+) -> Any:
+    """Records which lines and branches a `with` block executes, or a function whenever it runs, on all threads.
+
+        with seismo.cover(source="app", branch=True) as c: ...     c.report()
+        @seismo.cover                                              function.cover.recording
+
+    branch: branches, too. counts: how often. source: packages or folders; include, omit: patterns of files, as
+    coverage.py has them. contexts: "test" tells what each test function ran. context: a name for all of it. output: a
+    file that is written at the end, and now and then before. rcfile: the settings file; "" reads none. What is not
+    given is as the project's settings say, those of coverage.py and [tool.seismo.cover].
+
+    The lines of the block itself are those of a function that runs already: they are not recorded, those of what it
+    calls are. Raises UsageError for values that are none, and for others than those of a recording of coverage that
+    runs; RecordingError if this interpreter cannot be recorded.
+    """
+    settings = engine.quietly(_settings, rcfile)
+    given: dict[str, Any] = {
+        name: value
+        for name, value in (("branch", branch), ("counts", counts), ("contexts", contexts), ("context", context))
+        if value is not None
+    }
+    if given.get("contexts", "") not in ("", "test"):
+        raise UsageError(f"contexts cannot be {contexts!r}", hint="it is 'test'")
+    for name, value in (("source", source), ("include", include), ("omit", omit)):
+        if value is not None:
+            given[name] = (value,) if isinstance(value, str) else tuple(value)
+    if "source" in given or "include" in given:
+        given = {"source": (), **given, "source_pkgs": (), "source_dirs": ()}
+    session = Cover(output, settings.replace(**given))
+    return session if function is None else session(function)
+
+
+def _settings(rcfile: str | None) -> Settings:
+    from seismo.coverage import settings
+
+    folder = os.getcwd()
+    if rcfile == "" or not (rcfile or settings.is_there(folder)):
+        return settings.Settings(folder=folder)
+    return settings.load(folder, rcfile)

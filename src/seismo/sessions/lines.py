@@ -1,0 +1,110 @@
+"""Timing lines from inside: `with seismo.lines(only="app.core.*")`, `@seismo.lines`.
+
+The sessions are those of seismo.sessions.session, on another recorder. There is one engine in a process, so calls and
+lines are not recorded at the same time.
+"""
+
+from __future__ import annotations
+
+from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.record import engine
+from seismo.record.choice import chosen
+from seismo.sessions.results import Reported, ordered
+from seismo.sessions.session import Session
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable
+    from typing import Any, ParamSpec, TypeVar, overload
+
+    from seismo.expression import Expression
+    from seismo.report.paper import Paper
+
+    P = ParamSpec("P")
+    R = TypeVar("R")
+
+
+class Lines(Reported, Session):
+    """A session that times lines."""
+
+    name = "lines"
+    recorder = "linetimes"
+
+    def html(self, path: str | os.PathLike[str]) -> None:
+        """Writes the sources with their times as an HTML page. FormatError: it cannot be written."""
+        engine.hushed(self._html, path)
+
+    def _html(self, path: str | os.PathLike[str]) -> None:
+        from seismo.report.lines.page import write_lines
+
+        write_lines(self.recording, path)
+
+    def _show(self, paper: Paper, sort: str, limit: int | None, time: str = "") -> None:
+        from seismo.report.facts import filter_words
+        from seismo.report.lines.text import ORDERS, LinesView, write_report
+
+        recording = self.recording
+        order = ordered(sort, ORDERS, "lines")
+        chosen = bool(filter_words(recording))
+        view = LinesView(order=order, limit=limit or 20, libraries=chosen, times=time or "cpu")
+        write_report(paper, recording, view)
+
+
+if TYPE_CHECKING:
+
+    @overload
+    def lines(function: Callable[P, R], /) -> Callable[P, R]: ...
+    @overload
+    def lines(
+        *,
+        only: str | Iterable[str] = (),
+        where: str | Expression | None = None,
+        opcodes: bool | None = None,
+        output: str | os.PathLike[str] | None = None,
+        clock: str | None = None,
+        timing: str | None = None,
+        source: str | None = None,
+    ) -> Lines: ...
+
+
+def lines(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    only: str | Iterable[str] = (),
+    where: str | Expression | None = None,
+    opcodes: bool | None = None,
+    output: str | os.PathLike[str] | None = None,
+    clock: str | None = None,
+    timing: str | None = None,
+    source: str | None = None,
+) -> Any:
+    """Counts and times the lines of a `with` block, or of a function whenever it runs.
+
+        with seismo.lines(only="app.core.*") as p: ...     p.recording.lines
+        @seismo.lines                                      function.lines.recording
+
+    only: which functions, as names or globs of modules, functions or files: "app.core" is the module, the package or
+    the class and all in it; all functions by default. where: the same as an expression (docs/expressions.md). What is
+    left out belongs to the line that called it, and costs next to nothing. opcodes: count instructions, too. output: a
+    file that is written at the end, and now and then before. clock, timing, source: as in seismo.profile.
+
+    Raises UsageError, at the start, for values that are none, for settings other than those of a recording that is
+    running, and beside a recording of calls; RecordingError if this interpreter cannot be recorded.
+    """
+    globs = [only] if isinstance(only, str) else list(only)
+    settings: dict[str, object] = {
+        name: value
+        for name, value in (
+            ("clock", clock),
+            ("timing", timing),
+            ("source", source),
+            ("opcodes", None if opcodes is None else int(opcodes)),
+            ("where", engine.quietly(chosen, globs, where)),
+        )
+        if value is not None
+    }
+    engine.check(settings)
+    session = Lines(output, settings)
+    return session if function is None else session(function)

@@ -1,0 +1,388 @@
+"""Recording births and deaths of objects from inside: `with seismo.refs() as r`, `@seismo.refs`.
+
+The sessions are those of seismo.sessions.session, on another recorder. What a session makes itself is in no recording:
+its first step and its last are to be quiet, so that an empty block counts no birth, and a block that makes known
+objects counts exactly those. All threads are counted.
+
+    with seismo.refs() as r:
+        r.mark("before")
+        work()
+        print(r.since("before"))
+    r.assert_objects(max_born=1000, max_alive=0)
+"""
+
+from __future__ import annotations
+
+import os
+
+from seismo.errors import UsageError
+from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.record import engine
+from seismo.record.objects import life
+from seismo.sessions.results import Reported, ordered
+from seismo.sessions.session import Session
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from types import TracebackType
+    from typing import Any, ParamSpec, Self, TypeVar, overload
+
+    from seismo import _core
+    from seismo.expression import Expression
+    from seismo.model import Recording
+    from seismo.record.objects.survivors import SurvivorRow, Survivors, Tree
+    from seismo.report.paper import Paper
+
+    P = ParamSpec("P")
+    R = TypeVar("R")
+
+    # A type, its name ("dict", "app.Order", "Order") or a glob of that, or several of them.
+    Types = type | str | Iterable[type | str]
+else:
+    from seismo import _core
+
+_WORST = 8  # rows of a failed budget's message
+
+
+class Refs(Reported, Session):
+    """A session that records births and deaths. It may be used again; its counts then add up.
+
+    born: objects made in it; alive: those of them that live, at its end if it has ended; died: the others. Exact, and
+    of all threads. While it runs they are what they are now. With objects="types" nobody knows which ones died: alive
+    is how many more were born than died, whenever those were born.
+    """
+
+    name = "refs"
+    recorder = "lifetimes"
+
+    def __init__(self, output: str | os.PathLike[str] | None, settings: dict[str, object], collect: bool) -> None:
+        super().__init__(output, settings)
+        self._collect = collect
+        self._first = self._last = 0  # births before it began, and before it ended
+        self._more = 0  # how many more births than deaths there were before it began
+        self._marks: dict[str, int] = {}
+        self._born = self._alive = 0  # of earlier uses, and of the last when it has ended
+        self._at_end: dict[tuple[int, int], dict[int, int]] = {}  # living objects by site, of the last use's intervals
+        self._snapshot: Recording | None = None
+
+    # The first and the last statement of these two are to make no object that would be recorded.
+
+    def __enter__(self) -> Self:
+        _core.refs_quiet(True)
+        try:
+            super().__enter__()
+        finally:
+            _core.refs_quiet(False)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        _core.refs_quiet(True)
+        try:
+            if self._depth == 1:
+                self._last = _core.status()["births"]
+                if self._collect:
+                    life.collect()
+            super().__exit__(kind, error, tb)
+        finally:
+            _core.refs_quiet(False)
+
+    def _begin(self) -> None:
+        life.check_possible()
+        super()._begin()
+        self._first, self._more = _core.status()["births"], _more()
+        self._marks, self._at_end, self._snapshot = {}, {}, None
+
+    def _end(self) -> None:
+        first, last = self._first, self._last
+        points = sorted({first, *self._marks.values()})
+        if self._lines:
+            for begin in points:
+                self._at_end[begin, last] = _core.refs_alive(begin, last)
+        self._born += last - first
+        self._alive += self._living(first, last)
+        super()._end()
+
+    def _forked(self) -> None:
+        super()._forked()
+        self._first, self._more = _core.status()["births"], _more()
+        self._marks, self._at_end, self._snapshot = {}, {}, None
+        self._born = self._alive = 0
+
+    @property
+    def _lines(self) -> bool:
+        return engine.setting("objects") != "types"
+
+    def _living(self, first: int, last: int) -> int:
+        """How many of those born in the interval live."""
+        known = self._at_end.get((first, last))
+        if known is None:
+            if not self._lines:
+                return max(0, _more() - self._more)
+            known = _core.refs_alive(first, last)
+        return sum(known.values())
+
+    @property
+    def born(self) -> int:
+        """Objects made while it was recorded."""
+        return self._counts()[0]
+
+    @property
+    def alive(self) -> int:
+        """Of those born, the ones that live."""
+        return self._counts()[1]
+
+    @property
+    def died(self) -> int:
+        """Of those born, the ones that do not live any more."""
+        born, alive = self._counts()
+        return born - alive
+
+    def _counts(self) -> tuple[int, int]:
+        _core.refs_quiet(True)
+        try:
+            born, alive = self._born, self._alive
+            if self._depth:
+                last = _core.status()["births"]
+                born += last - self._first
+                alive += self._living(self._first, last)
+            return born, alive
+        finally:
+            _core.refs_quiet(False)
+
+    @property
+    def recording(self) -> Recording:
+        """What was recorded: of a running session the state now. RecordingError if it never began."""
+        _core.refs_quiet(True)
+        try:
+            return super().recording
+        finally:
+            _core.refs_quiet(False)
+
+    # ---- what is shown ----
+
+    def html(self, path: str | os.PathLike[str]) -> None:
+        """Writes the objects as an HTML page. FormatError: it cannot be written."""
+        engine.hushed(self._html, path)
+
+    def _html(self, path: str | os.PathLike[str]) -> None:
+        from seismo.report.objects.page import write_objects
+
+        write_objects(self.recording, path)
+
+    def _show(self, paper: Paper, sort: str, limit: int | None, time: str = "") -> None:
+        from seismo.report.objects.text import ORDERS, ObjectsView, write_report
+
+        if time:
+            raise UsageError("there is no choice of times in a recording of objects", "time")
+        write_report(paper, self.recording, ObjectsView(order=ordered(sort, ORDERS, "objects"), limit=limit))
+
+    # ---- survivors ----
+
+    def mark(self, name: str) -> int:
+        """Gives this moment a name, for since(); the recording keeps it. Returns how many were born in the session."""
+        _core.refs_quiet(True)
+        try:
+            if not self._depth:
+                raise UsageError(f"cannot mark {name!r}: the session does not run", hint="mark inside the `with`")
+            self._marks[name] = _core.refs_mark(name)
+            return self._marks[name] - self._first
+        finally:
+            _core.refs_quiet(False)
+
+    def since(self, name: str | None = None, until: str | None = None) -> Survivors:
+        """What was born since the mark (None: since the beginning), until another one, and is alive.
+
+        After the session's end it is what was alive then. UsageError: no such mark, or objects="types", which keeps no
+        living objects.
+        """
+        return engine.hushed(self._since, name, until)
+
+    def _since(self, name: str | None, until: str | None) -> Survivors:
+        from seismo.record.objects import survivors
+
+        first = self._first if name is None else self._mark(name)
+        if self._depth:
+            last = _core.status()["births"]
+        elif self._born or self._at_end:
+            last = self._last
+        else:
+            raise UsageError("nothing is recorded yet", hint="use it first: with seismo.refs() as r: ...")
+        if self._settings.get("objects") == "types":
+            raise UsageError(
+                "only types are counted here", hint="seismo.refs() without objects='types' knows survivors"
+            )
+        end = last if until is None else self._mark(until)
+        if self._depth:
+            alive = _core.refs_alive(first, end)
+        else:
+            alive = dict(self._at_end[first, last])
+            if until is not None:
+                for site, count in self._at_end[end, last].items():
+                    alive[site] = alive.get(site, 0) - count
+
+        def ask(rows: list[SurvivorRow]) -> list[Tree]:
+            if not self._depth:
+                raise UsageError("the session has ended", hint="ask who holds survivors inside the `with`")
+            return survivors.ask(rows, first, end)
+
+        return survivors.survivors(alive, self._now(), ask)
+
+    def _mark(self, name: str) -> int:
+        try:
+            return self._marks[name]
+        except KeyError:
+            known = ", ".join(map(repr, self._marks)) or "none"
+            raise UsageError(f"there is no mark {name!r}", hint=f"those of this session: {known}") from None
+
+    def _now(self) -> Recording:
+        """All that the engine knows, of this session or not."""
+        from seismo.model import read
+
+        if self._depth:
+            return read(_core.snapshot())
+        if self._snapshot is None:
+            self._snapshot = read(_core.snapshot())
+        return self._snapshot
+
+    # ---- budgets ----
+
+    def assert_objects(
+        self, max_born: int | None = None, max_alive: int | None = None, of: Types | None = None
+    ) -> None:
+        """Raises AssertionError if more were born in the session, or live, than may be; the message names the worst.
+
+        of: only objects of this type: a class, a name ("dict", "app.Order", "Order"), a glob, or several of them.
+        Subclasses do not count. Of a session that has ended, what lives is what lived at its end; with
+        seismo.refs(collect=True) the cycle collector ran before.
+        """
+        message = engine.hushed(self._over_budget, max_born, max_alive, of)
+        if message:
+            raise AssertionError(message)
+
+    def _over_budget(self, max_born: int | None, max_alive: int | None, of: Types | None) -> str:
+        wanted = None if of is None else _chooser(of)
+        told = []
+        if max_born is not None and (wanted is not None or self.born > max_born):
+            told += _too_many(self._born_rows(wanted), self.born if wanted is None else None, max_born, "were born")
+        if max_alive is not None and (wanted is not None or self.alive > max_alive):
+            rows = [
+                (row.count, row.type, row.place) for row in self._since(None, None) if not wanted or wanted(row.type)
+            ]
+            told += _too_many(rows, self.alive if wanted is None else None, max_alive, "are alive")
+            if told and not self._collect:
+                told.append("(cycles that are garbage count as alive: seismo.refs(collect=True) has them collected)")
+        return "\n".join(told)
+
+    def _born_rows(self, wanted: Callable[[str], bool] | None) -> list[tuple[int, str, str]]:
+        from seismo.model.objects.groups import by_type, by_type_and_line
+
+        groups = by_type_and_line(self._recording()) or by_type(self._recording())
+        return [
+            (
+                group.born,
+                group.type,
+                f"{os.path.basename(group.file)}:{group.line} in {group.qualname}" if group.file else "",
+            )
+            for group in groups
+            if wanted is None or wanted(group.type)
+        ]
+
+
+def _more() -> int:
+    """How many more births than deaths there were."""
+    status = _core.status()
+    return int(status["births"] - status["deaths"])
+
+
+def _chooser(of: Types) -> Callable[[str], bool]:
+    from fnmatch import fnmatchcase
+
+    from seismo.record.objects.held_by import type_name
+
+    several = [of] if isinstance(of, (str, type)) else list(of)
+    exact = {type_name(one) for one in several if isinstance(one, type)}
+    globs = [one for one in several if isinstance(one, str)]
+    if len(exact) + len(globs) < len(several) and not all(isinstance(one, (str, type)) for one in several):
+        raise UsageError(
+            "of= takes types and names of types", hint="such as of=dict, of='app.Order', of=['list', dict]"
+        )
+
+    def wanted(name: str) -> bool:
+        return name in exact or any(
+            fnmatchcase(name, glob) or fnmatchcase(name.rpartition(".")[2], glob) for glob in globs
+        )
+
+    return wanted
+
+
+def _too_many(rows: list[tuple[int, str, str]], count: int | None, limit: int, what: str) -> list[str]:
+    """The lines of a message, none if they are not too many. count: of all, None: what the rows have."""
+    rows = sorted((row for row in rows if row[0]), key=lambda row: (-row[0], row[1:]))
+    found = sum(row[0] for row in rows) if count is None else count
+    if found <= limit:
+        return []
+    lines = [f"{found:,} objects {what}, and {limit:,} may be:"]
+    lines += [f"  {born:,} × {kind}" + (f"  {place}" if place else "") for born, kind, place in rows[:_WORST]]
+    if len(rows) > _WORST:
+        lines.append(f"  {sum(row[0] for row in rows[_WORST:]):,} others")
+    return lines
+
+
+# ---- the public name ----
+
+if TYPE_CHECKING:
+
+    @overload
+    def refs(function: Callable[P, R], /) -> Callable[P, R]: ...
+    @overload
+    def refs(
+        *,
+        objects: str | None = None,
+        paths: bool | None = None,
+        max_live: int | None = None,
+        span: str | Expression | None = None,
+        collect: bool = False,
+        output: str | os.PathLike[str] | None = None,
+    ) -> Refs: ...
+
+
+def refs(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    objects: str | None = None,
+    paths: bool | None = None,
+    max_live: int | None = None,
+    span: str | Expression | None = None,
+    collect: bool = False,
+    output: str | os.PathLike[str] | None = None,
+) -> Any:
+    """Records the objects that are born and die in a `with` block, or in a function whenever it runs.
+
+        with seismo.refs() as r: ...     r.born, r.died, r.alive, r.since("mark"), r.recording.objects
+        @seismo.refs                     function.refs.assert_objects(max_born=100)
+
+    objects: "lines" (default: by type and creating line) or "types" (by type only, cheaper, survivors are not known).
+    paths: the call tree beside, and each line's objects by call path. max_live: of more living objects than that
+    (default 16 million) a share is kept. span: an expression about functions (docs/expressions.md) or a function's
+    name: what is born in their calls is told apart. collect: run the cycle collector at the end, so that what is alive
+    then is held by something. output: a file that is written at the end, and now and then before.
+
+    Needs CPython 3.13.3 or newer. Raises, at the start, UsageError for values that are none, for settings other than
+    those of a recording that is running, and beside a recording of calls or lines; RecordingError if this interpreter
+    cannot be recorded.
+    """
+    settings: dict[str, object] = {
+        name: value
+        for name, value in (
+            ("objects", objects),
+            ("paths", None if paths is None else int(paths)),
+            ("max_live", max_live),
+            ("span", None if span is None else str(engine.quietly(engine.spanned, span))),
+        )
+        if value is not None
+    }
+    engine.check(settings)
+    session = Refs(output, settings, collect)
+    return session if function is None else session(function)

@@ -1,0 +1,151 @@
+"""What a session shows of its recording: p.print(), p.report(), p.save("x.pstats"), and itself in a notebook.
+
+All of it is done quietly: a session that runs while it shows what it has so far does not record that.
+"""
+
+from __future__ import annotations
+
+from seismo.errors import UsageError
+from seismo.record import engine
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import os
+    from typing import TextIO
+
+    from seismo.model import Recording
+    from seismo.report.paper import Paper
+
+_SUMMARIES = {"linetimes": "lines", "lifetimes": "objects"}
+IN_NOTEBOOK = 20  # rows of a table there
+
+
+class Results:
+    """The base of all sessions that have a recording."""
+
+    @property
+    def recording(self) -> Recording:
+        """What was recorded."""
+        raise NotImplementedError
+
+    def print(self, file: TextIO | None = None, *, color: str = "auto") -> None:
+        """Writes the few lines that a run of the command ends with. file: by default stdout.
+
+        color: "auto", "always" or "never". UsageError if it is none of these; RecordingError if nothing is recorded.
+        """
+        engine.hushed(self._print, file, color)
+
+    def _print(self, file: TextIO | None, color: str) -> None:
+        import sys
+
+        from seismo.escape import wants_colour
+
+        stream = file or sys.stdout
+        module = _SUMMARIES.get(self.recording.kind, "calls")
+        summary = __import__(f"seismo.report.{module}.summary", fromlist=["write"])
+        summary.write(self.recording, stream, coloured=wants_colour(checked(color), _is_terminal(stream)))
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        format: str | None = None,  # noqa: A002
+        *,
+        time: str | None = None,
+    ) -> None:
+        """Writes the recording to a file, in the format that its suffix stands for, or the one that is named.
+
+        The formats are those of `seismo export --list`. A file that is there is replaced, as by Python's own functions
+        that write files. time: which times of calls and lines a format has that has one: "cpu" (running, the default),
+        "wall" or "wait". FormatError: there is no such format, it does not hold recordings of this kind, or the file
+        cannot be written. UsageError: the time is none.
+        """
+        engine.hushed(self._save, path, format, time)
+
+    def _save(self, path: str | os.PathLike[str], name: str | None, time: str | None) -> None:
+        from seismo import formats
+
+        formats.write(self.recording, path, name, time=time and checked_time(time))
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return engine.hushed(self._as_html)
+
+    def _as_html(self) -> str:
+        from seismo.report.html import HtmlPaper
+
+        paper = HtmlPaper().asked_by("report(limit=N)")
+        self._show(paper, "", IN_NOTEBOOK)
+        return paper.html
+
+    def _show(self, paper: Paper, sort: str, limit: int | None, time: str = "") -> None:
+        """Writes the report on a paper. time: which times of calls and lines, "" for the usual ones."""
+        raise NotImplementedError
+
+
+class Reported(Results):
+    """Those whose report is the terminal's."""
+
+    def report(
+        self,
+        file: TextIO | None = None,
+        *,
+        sort: str | None = None,
+        limit: int | None = None,
+        time: str | None = None,
+        color: str = "auto",
+    ) -> None:
+        """Writes what `seismo report` shows. file: by default stdout.
+
+        sort: as --sort: "own", "total", "calls" ..., or cProfile's words. limit: rows of a table. time: as --time, of
+        calls and lines: "cpu", "wall" or "wait". color: "auto", "always" or "never". UsageError for what is none of
+        these; RecordingError if nothing is recorded.
+        """
+        engine.hushed(self._report, file, sort or "", limit, time or "", color)
+
+    def _report(self, file: TextIO | None, sort: str, limit: int | None, time: str, color: str) -> None:
+        import sys
+
+        from seismo.report.paper import paper_for
+
+        if limit is not None and not (type(limit) is int and limit > 0):
+            raise UsageError(f"limit cannot be {limit!r}", hint="it is a whole number above 0")
+        paper = paper_for(file or sys.stdout, checked(color)).asked_by("limit=N")
+        self._show(paper, sort, limit, time and checked_time(time))
+
+
+def ordered(word: str, orders: object, what: str) -> str:
+    """The order that the word stands for, one of `orders` by name; "": the usual. Raises UsageError."""
+    from seismo.errors import did_you_mean
+    from seismo.report.calls.orders import OF_PSTATS
+
+    order = OF_PSTATS.get(word, word)
+    known = list(orders)  # type: ignore[call-overload]
+    if order and order not in known:
+        hint = did_you_mean(word, [*known, *OF_PSTATS]) + f"it is one of {', '.join(known)}"
+        raise UsageError(f"{what} cannot be sorted by {word!a}", hint=hint)
+    return order
+
+
+def checked_time(time: str) -> str:
+    """The choice of times. Raises UsageError if it is none."""
+    from seismo.model.recording import TIMES
+
+    if time not in TIMES:
+        raise UsageError(f"time cannot be {time!r}", hint=f"it is one of {', '.join(TIMES)}")
+    return time
+
+
+def checked(color: str) -> str:
+    """The choice of colours. Raises UsageError if it is none."""
+    from seismo.escape import COLOURS
+
+    if color not in COLOURS:
+        raise UsageError(f"color cannot be {color!r}", hint=f"it is one of {', '.join(COLOURS)}")
+    return color
+
+
+def _is_terminal(stream: TextIO) -> bool:
+    try:
+        return stream.isatty()
+    except (AttributeError, ValueError, OSError):
+        return False
