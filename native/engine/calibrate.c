@@ -111,21 +111,36 @@ static sm_function *function_of(const char *name) {
     return sm_function_of_code((PyCodeObject *)PyFunction_GET_CODE(object), NULL);
 }
 
-/* What each of the runs says is left in its row of `of`, in order of size: ticks a turn; of the callee's segments; of
- * the caller's. -1 with an exception. */
+/* What the recording has of this thread's time so far, in segments that are not timed always. */
+static double rest_so_far(void) {
+    sm_thread *thread = sm_this_thread;
+    if (!sm_engine.running || thread->session != sm_engine.session)
+        return 0.0;
+    sm_engine.recorder->pause(thread);
+    double ticks = (double)thread->rest_ticks;
+    sm_engine.recorder->go_on(thread);
+    return ticks;
+}
+
+/* What each of the runs says is left in its row of `of`, in order of size, ticks a turn: of the callee's segments that
+ * are timed always, and of the caller's; and of all segments, or bare of the loop. -1 with an exception. */
 static int run_often(const experiment *what, double of[3][RUNS]) {
     const sm_function *function[2] = {function_of(what->callee), function_of(what->loop)};
     for (int i = -WARM_UP; i < RUNS; i++) {
         int at = i < 0 ? 0 : i;
-        double before[2][3] = {{0}}, after[2][3] = {{0}};
-        for (int k = 0; k < 2 && function[k] != NULL; k++)
+        double before[2][3] = {{0}}, after[2][3] = {{0}}, rest = rest_so_far();
+        for (int k = 0; k < 2 && sm_engine.running && function[k] != NULL; k++)
             sm_engine.recorder->timed(function[k], before[k]);
-        of[0][at] = run(what);
-        if (of[0][at] < 0)
+        of[2][at] = run(what);
+        if (of[2][at] < 0)
             return -1;
+        if (!sm_engine.running)
+            continue;
+        of[2][at] = (rest_so_far() - rest) / TURNS;
         for (int k = 0; k < 2 && function[k] != NULL; k++) {
             sm_engine.recorder->timed(function[k], after[k]);
-            of[1 + k][at] = (after[k][0] - before[k][0]) / TURNS;
+            of[k][at] = (after[k][0] - before[k][0]) / TURNS;
+            of[2][at] += of[k][at];
         }
     }
     for (int k = 0; k < 3; k++)
@@ -137,10 +152,10 @@ static int measure(experiment *what, way way) {
     double of[3][RUNS] = {{0}};
     if (run_often(what, of) < 0)
         return -1;
-    *(way == BARE ? &what->bare : &what->recorded) = of[0][RUNS / 4];
+    *(way == BARE ? &what->bare : &what->recorded) = of[2][RUNS / 4];
     if (way == TIMED) {
-        what->inside = fmax(0, of[1][RUNS / 4] - what->bare * what->share);
-        what->outside = fmax(0, of[2][RUNS / 4] - what->bare * (1 - what->share));
+        what->inside = fmax(0, of[0][RUNS / 4] - what->bare * what->share);
+        what->outside = fmax(0, of[1][RUNS / 4] - what->bare * (1 - what->share));
     }
     return 0;
 }

@@ -31,8 +31,8 @@
  * Together they hold the truth in 95 % and more of all functions from 80 to 30,000 segments of all those shapes taken
  * together. What they cannot do is to know of segments that are neither in the head nor in the sample: where one
  * segment in 200 is fifty times longer than the others, and some thousand were made, they hold it in half of the
- * cases; such a function is understated until a long segment is sampled, and overstated then, within its error. The
- * parts' sum, which is known (below), gives that away.
+ * cases; such a function is understated until a long segment is sampled, and overstated then, within its error. What
+ * is known of its region (below) gives that away.
  *
  * Long segments of short functions are found by time instead, by ticks about 2 ms apart (native/engine/ticker.c):
  * `ticked`, `ticked_ns`. They are in addition to the rest, which leaves them out. One that is longer than the distance
@@ -47,6 +47,10 @@
  * SHRINK * mean) / (k + SHRINK). Eight samples' weight is where, for the spread of real functions (about their mean),
  * the error of a node's own mean falls below a third of it. The nodes are then scaled so that they sum up to the
  * function exactly.
+ *
+ * What is known. The time that was not sampled but went by is known without an estimate, from one reading of the clock
+ * to the next, and by parts of the tree: estimate/regions.h brings the nodes into line with it. Where only the sum of a
+ * process is known (of lines; in recordings made before that was kept), the pools are, in proportion to their variance.
  *
  * The probes' cost is in each segment and is no time of the program. It is calibrated per process: so many ns in the
  * callee's own segments and so many in the caller's, for a call of a Python function, of a C function, and a resume. A
@@ -66,6 +70,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "estimate/regions.h"
 
 static const double SHRINK = 8; /* samples' worth of weight of the function's mean in a node's */
 static const double PRIOR = 4;  /* observations that the prior is worth */
@@ -90,8 +95,9 @@ typedef struct {
     double ticked, ticked_ns, ticked_var; /* long segments */
     double wait_ns, wait_sq;              /* off the CPU, in addition to the others */
     double mean, deviation;               /* of a segment of the rest */
-    double error;                         /* 95 % half-width of rest * mean, in ns */
+    double error;                         /* 95 % half-width of rest * mean, in ns; then of time */
     double weight;                        /* sum over nodes of rest * shrunk mean: what the scaling is taken from */
+    double time, variance;                /* of the rest, in line with what is known */
     double own, positive;                 /* own time of all its nodes; sum of the nodes' positive ones */
     double overhead;
 } pool;
@@ -104,6 +110,7 @@ typedef struct {
     uint32_t *pool_of; /* owned; of each node */
     double *rest;      /* owned; of each node: first its segments, then those of the sampled population */
     double *overhead;  /* owned; of each node: what the probes cost in its segments, ns */
+    double *time;      /* owned; of each node: what it spent in the rest, ns */
 } work;
 
 static size_t process_of(const sm_estimate_input *in, size_t n) {
@@ -255,7 +262,7 @@ static void judge_pool(pool *p) {
     }
     p->mean = s->weight > 0 ? s->ns / s->weight : before;
     double spread = fmax(p->mean, before);
-    if (s->count < 2) {
+    if (s->count < 2 || s->weight <= 0) {
         p->deviation = spread;
         p->error = p->rest * spread;
         return;
@@ -273,15 +280,14 @@ static void judge_pool(pool *p) {
     p->error += p->rest * largest * sqrt(s->var / s->count) / s->weight * fmax(0, 1 - k / p->rest);
 }
 
-/* What a process spent in segments that were not timed always is known as a whole, exactly: from one read of the clock
- * to the next. The pools' estimates must add up to it. What they miss it by is spread over them in proportion to their
- * variance, which is the least squares' answer: sure ones stay, doubtful ones take the correction. A measured segment
- * holds some nanoseconds of the clock itself, more or fewer by what the processor can hide, hence HIDDEN. A pool whose
- * error is larger than all it has cannot give more than that; what it could not take is spread again. */
+/* Where only the sum of a process is known. What the pools' estimates miss it by is spread over them in proportion to
+ * their variance, which is the least squares' answer: sure ones stay, doubtful ones take the correction. A measured
+ * segment holds some nanoseconds of the clock itself, more or fewer by what the processor can hide, hence HIDDEN. A
+ * pool whose error is larger than all it has cannot give more than that; what it could not take is spread again. */
 static const double HIDDEN = 1;
 static const int PASSES = 4;
 
-static double variance(const pool *p, double wanted) {
+static double doubtful(const pool *p, double wanted) {
     double sampling = wanted < 0 ? fmin(p->error, p->rest * p->mean) / 2 : p->error / 2, hidden = HIDDEN * p->rest;
     return sampling * sampling + hidden * hidden;
 }
@@ -294,30 +300,23 @@ static void reconcile_once(work *w, const double *known, double *wanted, double 
     for (size_t i = 0; i < w->count; i++) {
         const pool *p = &w->pools[i];
         doubt[p->process] +=
-            variance(p, wanted[p->process]) + (p->ticked_var > 0 ? p->ticked_var : p->ticked * TICK * TICK / 3);
+            doubtful(p, wanted[p->process]) + (p->ticked_var > 0 ? p->ticked_var : p->ticked * TICK * TICK / 3);
     }
     for (size_t i = 0; i < w->count; i++) {
         pool *p = &w->pools[i];
         if (known[p->process] <= 0 || p->rest <= 0) /* 0: a recording that does not know */
             continue;
-        double share = variance(p, wanted[p->process]) / doubt[p->process];
+        double share = doubtful(p, wanted[p->process]) / doubt[p->process];
         p->mean = fmax(0, p->mean + wanted[p->process] * share / p->rest);
         if (first) /* what is known as a whole is doubted less in its parts */
             p->error *= sqrt(fmax(0, 1 - share));
     }
 }
 
-static int reconcile(work *w) {
-    const sm_estimate_input *in = w->in;
-    double *sums = sm_calloc(in->processes * 3 + 1, sizeof *sums);
-    if (sums == NULL)
-        return -1;
-    for (size_t t = 0; t < in->threads; t++)
-        sums[in->thread_process[t]] += (double)in->thread_rest[t];
+/* sums: room for three values a process, the first of them what is known, or 0. */
+static void reconcile(work *w, double *sums) {
     for (int pass = 0; pass < PASSES; pass++)
-        reconcile_once(w, sums, sums + in->processes, sums + 2 * in->processes, pass == 0);
-    sm_free(sums);
-    return 0;
+        reconcile_once(w, sums, sums + w->in->processes, sums + 2 * w->in->processes, pass == 0);
 }
 
 /* ---- nodes ---- */
@@ -330,9 +329,49 @@ static double shrunk_mean(const work *w, size_t n) {
     return (k * mean + SHRINK * p->mean) / (k + SHRINK);
 }
 
-static double rest_time(const work *w, size_t n) {
-    const pool *p = &w->pools[w->pool_of[n]];
-    return p->weight > 0 ? w->rest[n] * shrunk_mean(w, n) * (p->rest * p->mean / p->weight) : 0;
+/* What is known of each process: by its regions; or only as a whole, of lines and in recordings without stretches. */
+static void find_known(const sm_estimate_input *in, double *by_region, double *whole) {
+    for (size_t t = 0; t < in->threads; t++)
+        whole[in->thread_process[t]] += (double)in->thread_rest[t];
+    for (size_t n = 0; n < in->nodes; n++) {
+        if (in->stretches[n] > 0)
+            by_region[process_of(in, n)] = whole[process_of(in, n)];
+    }
+    for (size_t p = 0; p < in->processes; p++) {
+        if (by_region[p] > 0)
+            whole[p] = 0;
+    }
+}
+
+/* What nodes spent in segments that were not timed always: by their samples, and then in line with what is known. */
+static int estimate_rest(work *w) {
+    const sm_estimate_input *in = w->in;
+    double *known = sm_calloc(4 * in->processes + 1, sizeof *known);
+    double *variance = sm_malloc(in->nodes * sizeof *variance);
+    int done = -1;
+    if (known != NULL && variance != NULL) {
+        find_known(in, known, known + in->processes);
+        reconcile(w, known + in->processes);
+        for (size_t n = 0; n < in->nodes; n++)
+            w->pools[w->pool_of[n]].weight += w->time[n] = w->rest[n] * shrunk_mean(w, n);
+        for (size_t n = 0; n < in->nodes; n++) {
+            pool *p = &w->pools[w->pool_of[n]];
+            double part = p->weight > 0 ? w->time[n] / p->weight : 0;
+            w->time[n] = part * p->rest * p->mean;
+            variance[n] = part * p->error * p->error / 4;
+        }
+        done = sm_regions_reconcile(in, w->rest, known, w->time, variance);
+    }
+    for (size_t n = 0; n < in->nodes && done == 0; n++) {
+        pool *p = &w->pools[w->pool_of[n]];
+        p->time += w->time[n];
+        p->variance += variance[n];
+    }
+    for (size_t i = 0; i < w->count && done == 0; i++)
+        w->pools[i].error = 2 * sqrt(w->pools[i].variance);
+    sm_free(known);
+    sm_free(variance);
+    return done;
 }
 
 /* Own times: exact part, estimated part, less the probes' cost; clamped at 0 node by node, then scaled so that a
@@ -341,15 +380,12 @@ static void estimate_own(work *w) {
     const sm_estimate_input *in = w->in;
     double *own = w->out->own;
     for (size_t n = 0; n < in->nodes; n++) {
-        w->pools[w->pool_of[n]].weight += w->rest[n] * shrunk_mean(w, n);
-    }
-    for (size_t n = 0; n < in->nodes; n++) {
-        own[n] = fmax(0, (double)in->timed_ns[n] + (double)in->ticked_ns[n] + rest_time(w, n) - w->overhead[n]);
+        own[n] = fmax(0, (double)in->timed_ns[n] + (double)in->ticked_ns[n] + w->time[n] - w->overhead[n]);
         w->pools[w->pool_of[n]].positive += own[n];
     }
     for (size_t i = 0; i < w->count; i++) {
         pool *p = &w->pools[i];
-        p->own = fmax(0, p->timed_ns + p->ticked_ns + p->rest * p->mean - p->overhead);
+        p->own = fmax(0, p->timed_ns + p->ticked_ns + p->time - p->overhead);
     }
     for (size_t n = 0; n < in->nodes; n++) {
         const pool *p = &w->pools[w->pool_of[n]];
@@ -373,13 +409,12 @@ static void estimate_errors(work *w) {
         size_t process = (size_t)p->process;
         sample drawn = sample_of(in, n);
         double rest = w->rest[n], k = effective(&drawn);
-        double estimated = p->rest * p->mean;
-        double shared = estimated > 0 ? p->error * rest_time(w, n) / estimated : 0;
+        double shared = p->time > 0 ? p->error * w->time[n] / p->time : 0;
         double alone = 0;
         if (rest > 0 && p->rest > 0) {
             double among = rest * rest / fmax(k, 1) + (k > 0 ? 0 : rest);
             double z = quantile(effective(&p->sample) + PRIOR - 1) * p->deviation;
-            alone = z * z * among * (1 - rest / p->rest) * fmax(0, 1 - k / rest);
+            alone = z * z * among * fmax(0, 1 - rest / p->rest) * fmax(0, 1 - k / rest);
         }
         double reading = cost->clock_ns[process] * sqrt((double)in->timed[n]);
         double calibration = cost->cost_error[process] * w->overhead[n];
@@ -453,23 +488,28 @@ int sm_estimate(const sm_estimate_input *in, const sm_estimates *out) {
         .pool_of = sm_malloc(in->nodes * sizeof(uint32_t)),
         .rest = sm_malloc(in->nodes * sizeof(double)),
         .overhead = sm_malloc(in->nodes * sizeof(double)),
+        .time = sm_malloc(in->nodes * sizeof(double)),
     };
     int done = -1;
-    if (w.pool_of != NULL && w.rest != NULL && w.overhead != NULL && in->nodes < UINT32_MAX && assign_pools(&w) == 0) {
+    if (w.pool_of != NULL && w.rest != NULL && w.overhead != NULL && w.time != NULL && in->nodes < UINT32_MAX &&
+        assign_pools(&w) == 0) {
         count_segments(&w);
         fill_pools(&w);
         for (size_t i = 0; i < w.count; i++) {
             judge_pool(&w.pools[i]);
         }
-        done = reconcile(&w);
+        done = estimate_rest(&w);
+    }
+    if (done == 0) {
         estimate_own(&w);
         estimate_errors(&w);
-        done |= estimate_totals(&w);
+        done = estimate_totals(&w);
         estimate_functions(&w);
     }
     sm_free(w.pools);
     sm_free(w.pool_of);
     sm_free(w.rest);
     sm_free(w.overhead);
+    sm_free(w.time);
     return done;
 }

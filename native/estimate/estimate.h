@@ -17,7 +17,7 @@ typedef struct {
 typedef struct {
     size_t nodes, functions, threads, processes;
     const int64_t *parent, *thread, *function, *calls, *resumes, *timed, *timed_ns, *sampled, *sampled_ns;
-    const int64_t *ticked, *ticked_ns;
+    const int64_t *ticked, *ticked_ns, *stretches, *stretch_ns;
     const double *ticked_var; /* of ticked_ns; 0: not known */
     const double *sampled_sq, *timed_sq;
     /* Samples of weights w of their own: their number; sums of w, w * ns, and of v = w * (w - 1), v * ns, v * ns

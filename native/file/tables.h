@@ -81,7 +81,9 @@
     X(NODES, YOUNG_NS, "young_ns", REAL)         /* of w * ns */                                                       \
     X(NODES, YOUNG_VAR, "young_var", REAL)       /* of w * (w - 1) */                                                  \
     X(NODES, YOUNG_VAR_NS, "young_var_ns", REAL) /* of w * (w - 1) * ns */                                             \
-    X(NODES, YOUNG_VAR_SQ, "young_var_sq", REAL) /* of w * (w - 1) * ns squared */
+    X(NODES, YOUNG_VAR_SQ, "young_var_sq", REAL) /* of w * (w - 1) * ns squared */                                     \
+    X(NODES, STRETCHES, "stretches", COUNT)      /* from one look at the clock to the next, in and below this node */  \
+    X(NODES, STRETCH_NS, "stretch_ns", COUNT)    /* their sum: a part of the thread's rest_ns */
 
 #define SM_COLUMNS_LOSSES(X)                                                                                           \
     X(LOSSES, ID, "id", COUNT)                                                                                         \

@@ -137,6 +137,8 @@ static void take_estimate_input(views *v, PyObject *tables, sm_estimate_input *i
     in->wait_sq = take(v, table, "nodes", "wait_sq", 'd', &nodes);
     in->ticked = take(v, table, "nodes", "ticked", 'q', &nodes);
     in->ticked_ns = take(v, table, "nodes", "ticked_ns", 'q', &nodes);
+    in->stretches = take(v, table, "nodes", "stretches", 'q', &nodes);
+    in->stretch_ns = take(v, table, "nodes", "stretch_ns", 'q', &nodes);
     in->ticked_var = take(v, table, "nodes", "ticked_var", 'd', &nodes);
     in->function_kind = take(v, table_of(v, tables, "functions"), "functions", "kind", 'q', &functions);
     in->thread_process = take(v, table_of(v, tables, "threads"), "threads", "process", 'q', &threads);

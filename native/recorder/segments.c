@@ -199,21 +199,20 @@ bool sm_segments_begin(sm_thread *thread, sm_segments *segments, const sm_segmen
             watch_anew(segments);
         segments->seen = sm_clock_read(&sm_engine.clock);
     }
-    bool always = step == SM_SEGMENT_ALWAYS;
-    if (!always && (segments->left -= step) > 0) {
+    bool always = step == SM_SEGMENT_ALWAYS, open = always || (segments->left -= step) <= 0;
+    if (!open) {
         segments->countdown = segments->left;
-        if (ended->kind == SM_SEGMENT_TIMED) /* our own work since then is in no cost that was calibrated */
-            segments->seen = sm_clock_read(&sm_engine.clock);
-        return false;
+    } else {
+        segments->left = always ? segments->left : sm_gap(&segments->random);
+        segments->countdown = 0;
+        segments->open_step = step;
+        segments->open = owner;
     }
-    segments->left = always ? segments->left : sm_gap(&segments->random);
-    segments->countdown = 0;
-    segments->open_step = step;
-    segments->open = owner;
+    /* What was done here is in no segment, and so in no cost of an event, however often the clock is read. */
     segments->opened = sm_clock_read(&sm_engine.clock);
     segments->opening = sm_ticks_since(segments->seen, segments->opened);
     segments->seen = segments->opened;
-    return true;
+    return open;
 }
 
 sm_segment sm_segments_close(sm_thread *thread, sm_segments *segments) {

@@ -32,6 +32,7 @@ TABLES = {
             " sampled_sq:f awaits:i await_ns:i ticked:i ticked_ns:i flags:i timed_sq:f"
             " wait_ns:i wait_sq:f ready_ns:i lock_ns:i"
             " ticked_var:f sampled_most:f young:i young_weight:f young_ns:f young_var:f young_var_ns:f young_var_sq:f"
+            " stretches:i stretch_ns:i"
         ),
     ),
     4: ("losses", "id:i kind:s count:i thread:i detail:s"),

@@ -5,42 +5,17 @@ first 64 are timed, then more or fewer by chance (native/recorder). What the mod
 all. Recordings made before functions were timed more while young know one chance only, 1 in 128; they must hold, too.
 """
 
-import array
 import itertools
 import math
 import random
 import statistics
 
 import pytest
-
-from seismo import _core
-from seismo.model import Recording
-from seismo.model.table import Strings
+from estimating import recording
 
 HEAD = 64
 PERIOD = 128
 WORTH = 2000.0  # ns: what is longer on average is timed always
-
-
-def recording(nodes, kinds, processes=1, thread_process=(0,), costs=None):
-    """A recording of raw node statistics: dicts of columns; those not given are 0 (parent: -1)."""
-    rows = {
-        "processes": [{"id": i, **(costs or {})} for i in range(processes)],
-        "threads": [{"id": i, "process": p} for i, p in enumerate(thread_process)],
-        "functions": [{"id": i, "kind": kind} for i, kind in enumerate(kinds)],
-        "nodes": [{"id": i, "parent": -1, **node} for i, node in enumerate(nodes)],
-        "losses": [],
-    }
-    tables = {
-        table: {
-            name: memoryview(
-                array.array("d" if code == "d" else "q", [row.get(name, 0) for row in rows.get(table, [])])
-            )
-            for name, code in columns
-        }
-        for table, columns in _core.schema().items()
-    }
-    return Recording(tables, Strings.of([""]), {})
 
 
 class Rule:

@@ -247,3 +247,57 @@ def test_many_short_segments_are_no_long_one(source):
         found += sum(node["ticked_ns"] for node in tables["nodes"])
         wall += max(row["wall_ns"] for row in tables["threads"])
     assert found < 0.1 * wall
+
+
+def test_the_time_between_two_readings_is_kept_where_it_was_spent(source):
+    """Of two phases that call the same function for times of their own."""
+
+    def leaf(ns):
+        tick(ns)
+
+    def first():
+        for _ in range(20_000):
+            leaf(3)
+
+    def second():
+        for _ in range(20_000):
+            leaf(7)
+
+    def program():
+        first()
+        second()
+
+    start(source, clock="simulated")
+    program()
+    _core.stop()
+    recorded = image()
+    names = {row["id"]: row["qualname"].rpartition(".")[2] for row in recorded.functions()}
+    spent, path = {}, {}
+    for node in recorded.tables["nodes"]:
+        path[node["id"]] = (*path.get(node["parent"], ()), names[node["function"]])
+        phase = next((name for name in path[node["id"]] if name in ("first", "second")), "around")
+        spent[phase] = spent.get(phase, 0) + node["stretch_ns"]
+        assert (node["stretches"] > 0) >= (node["stretch_ns"] > 0)
+    # What is not there: what was timed always, and a stretch at either end of a phase.
+    assert 0.8 * 60_000 < spent["first"] <= 60_000
+    assert 0.8 * 140_000 < spent["second"] <= 140_000
+    assert sum(spent.values()) <= sum(row["rest_ns"] for row in recorded.tables["threads"])
+
+
+def test_a_stretch_from_the_depth_of_a_recursion_belongs_to_what_called_it(source):
+    def fall(n):
+        tick(1)
+        if n:
+            fall(n - 1)
+
+    def program():
+        for _ in range(200):
+            fall(150)
+
+    start(source, clock="simulated")
+    program()
+    _core.stop()
+    recorded = image()
+    nodes = recorded.tables["nodes"]
+    rest = sum(row["rest_ns"] for row in recorded.tables["threads"])
+    assert 0.9 * rest < sum(node["stretch_ns"] for node in nodes) <= rest

@@ -26,14 +26,14 @@ static void note_off(sm_node *node, const sm_segment *ended) {
         function->longest = ended->ticks + own;
     sm_past_waited(&function->past, ended->off);
     learnt(node, function);
-    sm_node_wait *wait = sm_node_waits(node);
-    if (wait == NULL) {
+    sm_node_more *more = sm_node_has(node);
+    if (more == NULL) {
         sm_engine.lost_memory++;
         return;
     }
-    sm_off_add(&wait->off, ended->off);
+    sm_off_add(&more->off, ended->off);
     if (ended->guessed)
-        wait->guessed_sq += (double)ended->off->all * (double)ended->off->all;
+        more->guessed_sq += (double)ended->off->all * (double)ended->off->all;
 }
 
 static void add_sample(sm_node *node, const sm_segment *ended) {
@@ -83,13 +83,28 @@ static void account(sm_node *node, const sm_segment *ended) {
     learnt(node, function);
 }
 
+/* A stretch of time ends in this node's segment (NULL: the current one's). It was spent in and below the node that the
+ * stretch's ends have in common, unless the thread was somewhere else in between and came back. */
+static __attribute__((noinline)) void end_stretch(sm_thread *thread, sm_node *from, uint64_t ticks) {
+    sm_tree_thread *tree = sm_tree_of(thread);
+    sm_node *common = ticks != 0 ? sm_node_common(tree->looked, from != NULL ? from : tree->node) : NULL;
+    sm_node_more *more = common != NULL && common->parent != NULL ? sm_node_has(common) : NULL;
+    tree->looked = tree->node;
+    if (more != NULL) {
+        more->stretches++;
+        more->stretch_ticks += ticks;
+    }
+}
+
 void sm_tree_clock(sm_thread *thread, sm_node *from, uint64_t now) {
     assert(thread == sm_this_thread && thread->session == sm_engine.session);
     assert(from != NULL && sm_tree_of(thread)->node != NULL);
     sm_tree_thread *tree = sm_tree_of(thread);
     sm_node *node = tree->node;
     int16_t taken = node->step;
+    uint64_t rest = thread->rest_ticks;
     sm_segment ended = sm_segments_end(thread, &tree->segments, taken, now);
+    end_stretch(thread, from, thread->rest_ticks - rest);
     sm_node *of = ended.owner != NULL ? ended.owner : from;
     if (ended.kind != SM_SEGMENT_UNTIMED && (ended.owner != NULL || of->parent != NULL))
         account(of, &ended);
@@ -104,7 +119,10 @@ static void poke(sm_thread *thread) {
 }
 
 static void hold(sm_thread *thread) {
+    uint64_t rest = thread->rest_ticks;
     sm_segments_hold(thread, &sm_tree_of(thread)->segments);
+    if (thread->rest_ticks != rest)
+        end_stretch(thread, NULL, thread->rest_ticks - rest);
 }
 
 static void go_on(sm_thread *thread) {
@@ -358,8 +376,13 @@ void sm_tree_awaited(sm_thread *thread, sm_node *node) {
     uint64_t since = sm_awaits_end(&sm_tree_of(thread)->awaits, sm_tstate_frame(thread->tstate), node->key);
     if (since == 0)
         return;
-    sm_rest(node)->awaits++;
-    sm_rest(node)->await_ticks += sm_clock_read(&sm_engine.clock) - since;
+    sm_node_more *more = sm_node_has(node);
+    if (more == NULL) {
+        sm_engine.lost_memory++;
+        return;
+    }
+    more->awaits++;
+    more->await_ticks += sm_clock_read(&sm_engine.clock) - since;
 }
 
 /* ---- the recorder's interface ---- */
@@ -386,7 +409,7 @@ static bool thread_start(sm_thread *thread) {
     tree->root = tree->store == tree ? new_root(tree) : tree->store->root;
     if (tree->root == NULL)
         return false;
-    tree->node = tree->root;
+    tree->node = tree->looked = tree->root;
     sm_segments_start(thread, &tree->segments, sm_tree.gaps += SM_SEED_STEP);
     return true;
 }

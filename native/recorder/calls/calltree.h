@@ -25,6 +25,7 @@
 #include "recorder/segments.h"
 
 #define SM_TREE_FIRST 64
+#define SM_TREE_DEPTH 48 /* below, paths are not told apart when it is asked where a stretch of time was spent */
 
 typedef struct sm_node sm_node;
 
@@ -36,13 +37,15 @@ struct sm_node { /* one cache line: all that an event touches */
     sm_node *parent; /* NULL: a thread's root */
     uint32_t more;   /* number of the table of all children, once there are more than two; 0: none */
     int16_t step;
-    uint16_t awaits; /* a coroutine or asynchronous generator: its suspensions are timed */
+    uint16_t awaits : 1; /* a coroutine or asynchronous generator: its suspensions are timed */
+    uint16_t depth : 15; /* in the tree; no deeper than SM_TREE_DEPTH */
 };
 
 typedef struct sm_tree_thread { /* of the current thread only, but read by a flush */
     sm_node *node;
     sm_segments segments;
     sm_node *root, *folded;
+    sm_node *looked;              /* where it was when the clock was read last */
     struct sm_tree_thread *store; /* where its paths are made: its own, or those of the group it is folded into */
     sm_so_far credit;             /* while it is saved: of the open segment, added to its node */
     struct sm_tree_chunk *chunks;

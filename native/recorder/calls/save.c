@@ -35,15 +35,17 @@ static void save_node(sm_output *output, const sm_thread *thread, const sm_node 
     row[SM_NODES_TICKED] = rest->ticked;
     row[SM_NODES_TICKED_NS] = (int64_t)to_ns((double)rest->ticked_ticks);
     reals[SM_NODES_TICKED_VAR] = to_ns(to_ns(rest->ticked_var));
-    row[SM_NODES_AWAITS] = rest->awaits;
-    row[SM_NODES_AWAIT_NS] = (int64_t)to_ns((double)rest->await_ticks);
     row[SM_NODES_FLAGS] = rest->flags & FLAGS_KEPT;
-    if (rest->waits != 0) {
-        const sm_node_wait *wait = &sm_tree.waits[rest->waits];
-        row[SM_NODES_WAIT_NS] = (int64_t)to_ns((double)wait->off.all);
-        row[SM_NODES_READY_NS] = (int64_t)to_ns((double)wait->off.ready);
-        row[SM_NODES_LOCK_NS] = (int64_t)to_ns((double)wait->off.lock);
-        reals[SM_NODES_WAIT_SQ] = to_ns(to_ns(wait->guessed_sq));
+    if (rest->more != 0) {
+        const sm_node_more *more = &sm_tree.more[rest->more];
+        row[SM_NODES_AWAITS] = more->awaits;
+        row[SM_NODES_AWAIT_NS] = (int64_t)to_ns((double)more->await_ticks);
+        row[SM_NODES_WAIT_NS] = (int64_t)to_ns((double)more->off.all);
+        row[SM_NODES_READY_NS] = (int64_t)to_ns((double)more->off.ready);
+        row[SM_NODES_LOCK_NS] = (int64_t)to_ns((double)more->off.lock);
+        reals[SM_NODES_WAIT_SQ] = to_ns(to_ns(more->guessed_sq));
+        row[SM_NODES_STRETCHES] = more->stretches;
+        row[SM_NODES_STRETCH_NS] = (int64_t)to_ns((double)more->stretch_ticks);
     }
     if (rest->young != 0)
         sm_young_save(&sm_tree.young[rest->young], row, reals, SM_NODES_YOUNG);
@@ -57,10 +59,11 @@ int64_t sm_calltree_number(const sm_node *node) {
 
 /* What a node's counters add up to: it grows with every change, so an equal sum means an unchanged node. */
 static uint32_t changes(const sm_node *node, const sm_node_rest *rest) {
-    uint32_t waited = rest->waits != 0 ? (uint32_t)sm_tree.waits[rest->waits].off.all : 0;
+    const sm_node_more *more = rest->more != 0 ? &sm_tree.more[rest->more] : NULL;
+    uint32_t seldom = more != NULL ? (uint32_t)more->off.all + more->awaits + more->stretches : 0;
     uint32_t young = rest->young != 0 ? sm_tree.young[rest->young].count : 0;
     return node->calls + node->resumes + rest->exceptions + (uint32_t)rest->timed + rest->sampled + rest->ticked +
-           rest->awaits + waited + young + ((rest->flags & ~(uint32_t)SM_NODE_OPEN) << 24) + 1;
+           seldom + young + ((rest->flags & ~(uint32_t)SM_NODE_OPEN) << 24) + 1;
 }
 
 void sm_tree_mark(sm_node *node, bool running) {
@@ -86,7 +89,7 @@ static void credit_open(sm_thread *thread, uint64_t now, bool on) {
     sm_tree_thread *tree = sm_tree_of(thread);
     if (on)
         tree->credit = sm_segments_so_far(thread, &tree->segments, now);
-    sm_node_wait *wait = tree->credit.off.all != 0 ? sm_node_waits(tree->segments.open) : NULL;
+    sm_node_more *wait = tree->credit.off.all != 0 ? sm_node_has(tree->segments.open) : NULL;
     if (wait == NULL)
         tree->credit.off = (sm_off){0}; /* or there was no memory for it */
     if (tree->credit.ticks + tree->credit.off.all == 0)

@@ -186,6 +186,9 @@ sm_node *sm_node_new(sm_tree_thread *tree, sm_node *parent, const void *key, sm_
     memset(rest, 0, sizeof *rest);
     node->key = key;
     node->parent = parent;
+    bool deep = parent != NULL && parent->depth == SM_TREE_DEPTH;
+    node->depth = parent == NULL ? 0 : deep ? SM_TREE_DEPTH : (uint16_t)(parent->depth + 1);
+    rest->shallow = deep ? sm_rest(parent)->shallow : node;
     node->step = function->step;
     node->awaits = (function->function->flags & (SM_FUNCTION_COROUTINE | SM_FUNCTION_ASYNC_GENERATOR)) != 0;
     rest->function = function;
@@ -317,21 +320,34 @@ void sm_tree_free_stacks(sm_tree_thread *tree) {
     tree->fold_count = tree->fold_size = tree->parked_count = tree->parked_size = 0;
 }
 
-sm_node_wait *sm_node_waits(sm_node *node) {
+sm_node_more *sm_node_has(sm_node *node) {
     sm_node_rest *rest = sm_rest(node);
-    if (rest->waits != 0)
-        return &sm_tree.waits[rest->waits];
-    if (sm_tree.waits_count + 1 >= sm_tree.waits_size) {
-        uint32_t size = sm_tree.waits_size ? sm_tree.waits_size * 2 : 64;
-        sm_node_wait *grown = sm_realloc(sm_tree.waits, size * sizeof *grown);
+    if (rest->more != 0)
+        return &sm_tree.more[rest->more];
+    if (sm_tree.more_count + 1 >= sm_tree.more_size) {
+        uint32_t size = sm_tree.more_size ? sm_tree.more_size * 2 : 64;
+        sm_node_more *grown = sm_realloc(sm_tree.more, size * sizeof *grown);
         if (grown == NULL)
             return NULL;
-        sm_tree.waits = grown;
-        sm_tree.waits_size = size;
+        sm_tree.more = grown;
+        sm_tree.more_size = size;
     }
-    rest->waits = ++sm_tree.waits_count;
-    sm_tree.waits[rest->waits] = (sm_node_wait){{0}, 0};
-    return &sm_tree.waits[rest->waits];
+    rest->more = ++sm_tree.more_count;
+    sm_tree.more[rest->more] = (sm_node_more){.off = {0}};
+    return &sm_tree.more[rest->more];
+}
+
+sm_node *sm_node_common(sm_node *one, sm_node *other) {
+    if (one == other)
+        return one;
+    one = sm_rest(one)->shallow, other = sm_rest(other)->shallow;
+    while (one != other) {
+        sm_node **deeper = one->depth >= other->depth ? &one : &other;
+        *deeper = (*deeper)->parent;
+        if (*deeper == NULL)
+            return NULL;
+    }
+    return one;
 }
 
 static void free_thread(sm_tree_thread *tree) {
@@ -355,7 +371,7 @@ void sm_tree_free(void) {
     sm_free(sm_tree.tables);
     sm_free(sm_tree.young);
     sm_tree_bounds_free();
-    sm_free(sm_tree.waits);
+    sm_free(sm_tree.more);
     memset(&sm_tree, 0, sizeof sm_tree);
 }
 

@@ -32,20 +32,23 @@ enum { /* the first as in the file */
 typedef struct { /* a node's cold part */
     sm_tree_function *function;
     sm_node *same;
-    uint64_t timed, timed_ticks, sampled_ticks, await_ticks, ticked_ticks;
+    sm_node *shallow; /* the node itself, or above it the one at SM_TREE_DEPTH */
+    uint64_t timed, timed_ticks, sampled_ticks, ticked_ticks;
     double timed_sq, sampled_sq, ticked_var; /* ticks squared */
     double sampled_most;                     /* see sm_sample_var */
     uint32_t calls_high, resumes_high;       /* sm_node's are modulo 2^32 */
-    uint32_t exceptions, sampled, ticked, awaits, id, saved, flags;
+    uint32_t exceptions, sampled, ticked, id, saved, flags;
     uint32_t before; /* entries, modulo 2^32, before its function had a place switched off */
-    uint32_t waits;  /* number of its sm_node_wait; 0: it has never been seen off the CPU */
+    uint32_t more;   /* number of its sm_node_more; 0: it has none */
     uint32_t young;  /* number of its sm_young; 0: it has none */
 } sm_node_rest;
 
-typedef struct { /* of the few nodes that wait */
+typedef struct { /* of the few nodes that have any of this */
     sm_off off;
-    double guessed_sq; /* ticks squared: of those that may be another node's */
-} sm_node_wait;
+    double guessed_sq;                   /* ticks squared: of what was off the CPU and may be another node's */
+    uint64_t await_ticks, stretch_ticks; /* stretches: from one look at the clock to the next, in and below this node */
+    uint32_t awaits, stretches;
+} sm_node_more;
 
 #define SM_TREE_CHUNK 65536
 #define SM_TREE_BLOCK 16 /* chunks that are allocated together: a large alignment costs a page */
@@ -90,8 +93,8 @@ typedef struct {
     uint64_t folded;      /* calls counted in buckets */
     sm_children **tables; /* by sm_node.more, from 1 */
     uint32_t tables_size, tables_count;
-    sm_node_wait *waits; /* by sm_node_rest.waits, from 1 */
-    uint32_t waits_size, waits_count;
+    sm_node_more *more; /* by sm_node_rest.more, from 1 */
+    uint32_t more_size, more_count;
     sm_young *young; /* by sm_node_rest.young, from 1 */
     uint32_t young_size, young_count;
     uint64_t gaps; /* seeds of the threads' random gaps */
@@ -116,8 +119,10 @@ sm_node *sm_node_child(sm_node *parent, const void *key); /* NULL: none */
 sm_node *sm_node_rekey(sm_node *parent, const void *key, const sm_tree_function *function);
 void sm_node_forget_key(sm_node *node);
 bool sm_tree_check_nodes(const sm_tree_thread *tree);
-sm_node_wait *sm_node_waits(sm_node *node); /* made when missing. NULL: out of memory */
-sm_young *sm_node_young(sm_node *node);     /* the same */
+sm_node_more *sm_node_has(sm_node *node); /* made when missing. NULL: out of memory */
+sm_young *sm_node_young(sm_node *node);   /* the same */
+/* The innermost node that both are in or below, SM_TREE_DEPTH deep at most. NULL: they are of two threads. */
+sm_node *sm_node_common(sm_node *one, sm_node *other);
 void sm_tree_free(void);
 void sm_tree_free_stacks(sm_tree_thread *tree); /* all that it owns but its nodes */
 

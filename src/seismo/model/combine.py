@@ -476,7 +476,7 @@ def combined(recording: Recording, threads: Iterable[int] | None = None) -> Reco
     table["timed_ns"] = ints(max(0, min(round(own - wait), _LARGEST)) for own, wait in zip(own, waits, strict=True))
     table["timed"] = _segments(table)
     for name, code in SCHEMA["nodes"]:
-        if name.startswith(("sampled", "ticked", "young")) or name == "timed_sq":
+        if name.startswith(("sampled", "ticked", "young", "stretch")) or name == "timed_sq":
             table[name] = memoryview(array.array(code, bytes(8 * rows)))
     losses = {**source._raw["losses"], "thread": ints([-1] * len(source._raw["losses"]["id"]))}
     tables = {**source._raw, **_one_thread(source), "nodes": table, "losses": losses}

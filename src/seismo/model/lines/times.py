@@ -114,6 +114,8 @@ def _as_functions(tables: Tables, count: int) -> dict[str, Any]:
         "function": numbers,
         "calls": lines["hits"],
         "resumes": _whole([max(0, a - b) for a, b in zip(segments, hits, strict=True)]),
+        "stretches": nought,
+        "stretch_ns": nought,
     }
     for name in (*_TIMED, *_SAMPLES):
         nodes[name] = lines[name]
