@@ -26,7 +26,10 @@ class Exception_:
         return bool(names & set(self.versions.split(", "))) and mode in self.modes.split(", ")
 
 
-_REENTRANCY = "expects an error from sys.{} while it releases the function before; seismo just does it, as 3.12 does"
+_REENTRANCY = (
+    "expects an error from sys.{} while it releases the previous function; "
+    "seismo simply sets the function, as 3.12 does"
+)
 _HOOKS = "hooks, hooks+profilefunc, hooks+evalframe"
 
 EXCEPTIONS = [

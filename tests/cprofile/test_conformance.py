@@ -33,7 +33,7 @@ EXCUSES = [
     Excuse(
         "test_profile_enable_disable",
         "3.11, 3.12, 3.13, 3.14, 3.15",
-        "wants the profile slot (3.11) or the tool id 2 to be taken; ours are left to whoever needs them",
+        "expects the profile slot (3.11) or the tool id 2 to be taken; seismo leaves them to others",
     ),
     Excuse(
         "test_profile_as_context_manager",
@@ -43,17 +43,17 @@ EXCUSES = [
     Excuse(
         "test_second_profiler",
         "3.12, 3.13, 3.14, 3.15",
-        "wants a second profiler to be refused; here any number run at once",
+        "expects a second profiler to be refused; here any number can run at once",
     ),
     Excuse(
         "test_crash_with_not_enough_args",
         "3.13, 3.14, 3.15",
-        "calls private methods that cProfile registers with sys.monitoring; there are none here",
+        "calls private methods that cProfile registers with sys.monitoring and that do not exist here",
     ),
     Excuse(
         "test_bad_counter_during_dealloc",
         "3.11",
-        "wants a profiler that nobody holds any more to go on; here it stops when it is freed",
+        "expects a profiler without references to continue; here it stops when it is freed",
     ),
 ]
 
