@@ -21,6 +21,13 @@ extern uint16_t sm_gap_table[SM_GAP_QUANTILES];
 void sm_gap_table_init(void);        /* once, before the first sm_gap */
 double sm_step_weight(int32_t step); /* 1 to SM_STEP_MOST, a power of two */
 
+/* A state for sm_random_next: seeds that are alike lead to states that are not. */
+static inline uint64_t sm_random_state(uint64_t seed) {
+    seed = (seed ^ seed >> 30) * 0xBF58476D1CE4E5B9u;
+    seed = (seed ^ seed >> 27) * 0x94D049BB133111EBu;
+    return (seed ^ seed >> 31) | 1;
+}
+
 static inline uint64_t sm_random_next(uint64_t *state) {
     uint64_t x = *state;
     x ^= x << 13;

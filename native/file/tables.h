@@ -123,7 +123,8 @@
     X(LINES, YOUNG_NS, "young_ns", REAL)         /* of w * ns */                                                       \
     X(LINES, YOUNG_VAR, "young_var", REAL)       /* of w * (w - 1) */                                                  \
     X(LINES, YOUNG_VAR_NS, "young_var_ns", REAL) /* of w * (w - 1) * ns */                                             \
-    X(LINES, YOUNG_VAR_SQ, "young_var_sq", REAL) /* of w * (w - 1) * ns squared */
+    X(LINES, YOUNG_VAR_SQ, "young_var_sq", REAL) /* of w * (w - 1) * ns squared */                                     \
+    X(LINES, INNER_COST, "inner_cost_ns", REAL)  /* of the probes, taken out of inner_ns; 0: not known */
 
 /* A step from one line to another: of branches, those that were taken. -N: into or out of the code that begins at line
  * N. */

@@ -108,7 +108,7 @@ static uint64_t look_back(sm_thread *thread, sm_segments *segments, uint64_t the
 }
 
 void sm_segments_start(sm_thread *thread, sm_segments *segments, uint64_t seed) {
-    segments->random = seed;
+    segments->random = sm_random_state(seed);
     segments->countdown = sm_gap(&segments->random);
     /* To ask costs more than all else here, and a young thread has hardly waited yet. */
     int64_t used = own_cpu_ns();

@@ -18,40 +18,6 @@ static void learnt(sm_line *line) {
         sm_ticker_want();
 }
 
-/* Is an entry further out at this line, too? */
-static bool is_further_out(const sm_lines_thread *state, const sm_line_entry *entry, const sm_line *line) {
-    for (uint32_t i = entry->same; SM_UNLIKELY(i > 0); i = state->stack[i].same) {
-        if (state->stack[i].line == line)
-            return true;
-    }
-    return false;
-}
-
-/* What a segment of the topmost entry's line stands for is time in all that is below. */
-static void add_worth(sm_lines_thread *state, sm_line *line, double worth, double variance) {
-    sm_line_entry *top = state->top;
-    if (top->line != line || line == sm_lines.elsewhere)
-        return;
-    top->total += worth;
-    top->total_var += variance;
-    if (is_further_out(state, top, line)) {
-        line->times.inner -= worth;
-        line->times.inner_var -= variance;
-    }
-}
-
-void sm_lines_give_total(sm_lines_thread *state, sm_line_entry *left) {
-    sm_line_entry *below = left - 1;
-    sm_line *line = below->line;
-    if (line != sm_lines.elsewhere && !is_further_out(state, below, line)) {
-        line->times.inner += left->total;
-        line->times.inner_var += left->total_var;
-    }
-    below->total += left->total;
-    below->total_var += left->total_var;
-    left->total = left->total_var = 0.0;
-}
-
 static void add_sample(sm_line_times *times, const sm_segment *ended) {
     double most = sm_sample_var(ended);
     times->sampled_most = most > times->sampled_most ? most : times->sampled_most;
@@ -68,23 +34,21 @@ static void add_sample(sm_line_times *times, const sm_segment *ended) {
 static void account(sm_lines_thread *state, sm_line *line, const sm_segment *ended, double cost) {
     sm_line_times *times = &line->times;
     uint64_t ticks = ended->ticks;
-    double worth = (double)ticks - cost;
     if (ended->kind == SM_SEGMENT_TIMED) {
         times->timed++;
         times->timed_ticks += ticks;
         times->timed_sq += (double)ticks * (double)ticks;
-        add_worth(state, line, worth, 0.0);
+        sm_lines_note_timed(state, line, ended, cost);
     } else if (ended->kind == SM_SEGMENT_SAMPLED) {
         add_sample(times, ended);
         times->ticked += ended->excess > 0;
         times->ticked_ticks += ended->excess;
-        add_worth(state, line, ended->weight * worth + (double)ended->excess,
-                  ended->weight * (ended->weight - 1.0) * worth * worth);
+        sm_lines_note_timed(state, line, ended, cost);
     } else {
         times->ticked++;
         times->ticked_ticks += ticks;
         times->ticked_var += ended->var;
-        add_worth(state, line, worth, ended->var);
+        sm_lines_note_more(state, line, (double)ticks, ended->var);
     }
     sm_past_learn(&times->past, ended);
     learnt(line);
@@ -97,13 +61,15 @@ static void note_off(sm_lines_thread *state, sm_line *line, const sm_segment *en
     line->times.off_sq += square;
     sm_past_waited(&line->times.past, ended->off);
     learnt(line);
-    add_worth(state, line, off, square);
+    sm_lines_note_more(state, line, off, square);
 }
 
-void sm_lines_clock(sm_thread *thread, sm_line *to, sm_beginning how, uint64_t now) {
+sm_line_reading sm_lines_clock(sm_thread *thread, sm_line *to, sm_beginning how, uint64_t now) {
     assert(thread == sm_this_thread && thread->session == sm_engine.session && to != NULL);
     sm_lines_thread *state = sm_lines_of(thread);
     sm_segment ended = sm_segments_end(thread, &state->segments, to->step, now);
+    uint64_t seen = state->segments.seen;
+    state->event = seen - state->lost;
     if (ended.kind != SM_SEGMENT_UNTIMED)
         account(state, ended.owner != NULL ? ended.owner : state->top->line, &ended,
                 ended.owner != NULL ? state->open_cost : 0.0);
@@ -111,6 +77,12 @@ void sm_lines_clock(sm_thread *thread, sm_line *to, sm_beginning how, uint64_t n
         note_off(state, ended.owner != NULL ? ended.owner : state->top->line, &ended);
     if (sm_segments_begin(thread, &state->segments, &ended, to, to->step))
         state->open_cost = sm_lines.cost[how];
+    state->opened = state->event;
+    state->lost += state->segments.seen - seen;
+    unsigned told = ended.owner != NULL ? SM_READ_ENTRY : SM_READ_LEAVING;
+    if (to->step == SM_SEGMENT_ALWAYS || ended.kind == SM_SEGMENT_TIMED)
+        told = SM_READ_ENTRY | SM_READ_LEAVING;
+    return (sm_line_reading)told;
 }
 
 static void poke(sm_thread *thread) {
@@ -122,7 +94,10 @@ static void hold(sm_thread *thread) {
 }
 
 static void go_on(sm_thread *thread) {
-    sm_segments_go_on(&sm_lines_of(thread)->segments);
+    sm_lines_thread *state = sm_lines_of(thread);
+    uint64_t seen = state->segments.seen;
+    sm_segments_go_on(&state->segments);
+    state->lost += state->segments.seen - seen;
 }
 
 /* Ends the open segment without an event, while the thread is held: its stack is about to be another one. */
@@ -131,17 +106,11 @@ static void close_segment(sm_thread *thread) {
     if (state->segments.open == NULL || state->segments.pauses == 0)
         return;
     sm_segment ended = sm_segments_close(thread, &state->segments);
+    state->event = state->segments.seen - state->lost;
     if (ended.kind != SM_SEGMENT_UNTIMED)
         account(state, ended.owner, &ended, state->open_cost);
     if (ended.off != NULL)
         note_off(state, ended.owner, &ended);
-}
-
-void sm_lines_tell_pending(sm_lines_thread *state) {
-    for (sm_line_entry *entry = state->top; entry > state->stack; entry--)
-        sm_lines_give_total(state, entry);
-    if (state->stack != NULL)
-        state->stack->total = state->stack->total_var = 0.0;
 }
 
 /* ---- frames ---- */
@@ -176,7 +145,7 @@ static void pop_to(sm_lines_thread *state, const sm_line_entry *entry) {
     if (state->top > entry)
         sm_engine.repaired++;
     while (state->top > entry)
-        sm_lines_pop(state);
+        sm_lines_pop(state, NULL);
 }
 
 /* Makes the topmost entry the frame's, or its caller's. False: the event is none of this frame's (code-like objects of
@@ -195,6 +164,15 @@ static bool find_caller(sm_thread *thread, const void *frame, const void *code) 
     return true;
 }
 
+/* The topmost frame is at this line, or a frame that it has called. */
+static inline void go_to(sm_lines_thread *state, const void *frame, const void *code, sm_line_table *table, sm_line *to,
+                         sm_line_reading read) {
+    if (state->top->frame == frame && state->top->code == code)
+        state->top->line = to;
+    else if (sm_lines_push(state, frame, code, table, to) && (read & SM_READ_ENTRY))
+        sm_lines_entered(state, state->event);
+}
+
 bool sm_lines_enter(sm_thread *thread, const void *code, const void *frame, int number) {
     assert(thread == sm_this_thread && code != NULL && frame != NULL);
     sm_lines_thread *state = sm_lines_of(thread);
@@ -210,11 +188,7 @@ bool sm_lines_enter(sm_thread *thread, const void *code, const void *frame, int 
     if (to == NULL)
         return true;
     to->hits++;
-    sm_lines_step(thread, to, SM_BY_LINE);
-    if (state->top->frame == frame && state->top->code == code)
-        state->top->line = to;
-    else
-        (void)sm_lines_push(state, frame, code, table, to);
+    go_to(state, frame, code, table, to, sm_lines_step(thread, to, SM_BY_LINE));
     return true;
 }
 
@@ -228,7 +202,7 @@ bool sm_lines_elsewhere(sm_thread *thread, const void *code, int number) {
     if (to == NULL)
         return true;
     to->hits++;
-    sm_lines_step(thread, to, SM_BY_LINE);
+    (void)sm_lines_step(thread, to, SM_BY_LINE);
     state->top->line = to;
     return true;
 }
@@ -274,11 +248,7 @@ bool sm_lines_resume(sm_thread *thread, const void *code, const void *frame, int
     to->more++;
     if (table->awaits)
         awaited(state, frame, to);
-    sm_lines_step(thread, to, SM_BY_COMING_BACK);
-    if (state->top->frame == frame && state->top->code == code)
-        state->top->line = to;
-    else
-        (void)sm_lines_push(state, frame, code, table, to);
+    go_to(state, frame, code, table, to, sm_lines_step(thread, to, SM_BY_COMING_BACK));
     return true;
 }
 
@@ -304,6 +274,11 @@ static bool make_elsewhere(void) {
     return sm_lines.elsewhere != NULL;
 }
 
+/* Now, by the thread's own clock. */
+static uint64_t own_clock(const sm_lines_thread *state) {
+    return (state->segments.pauses ? state->segments.paused : state->segments.seen) - state->lost;
+}
+
 static bool thread_start(sm_thread *thread) {
     sm_lines_thread *state = sm_lines_of(thread);
     sm_lines_free_thread(state);
@@ -319,9 +294,7 @@ static void thread_end(sm_thread *thread) {
     if (state->segments.open_step != SM_SEGMENT_ALWAYS)
         state->segments.open = NULL;
     close_segment(thread);
-    sm_lines_tell_pending(state);
-    while (state->top > state->stack)
-        sm_lines_pop(state);
+    sm_lines_tell_pending(state, own_clock(state));
     sm_lines_free_thread(state); /* nothing of its own is kept: lines are all threads' */
 }
 
@@ -345,8 +318,9 @@ static bool settle(sm_thread *thread, const sm_walked_frame *frames, size_t belo
     bool same = state->top == state->stack + keep;
     if (!same)
         close_segment(thread);
+    uint64_t now = own_clock(state);
     while (state->top > state->stack + keep)
-        sm_lines_pop(state);
+        sm_lines_pop(state, &now);
     for (size_t i = 0; i < count; i++) {
         sm_line_table *table = sm_lines_table(frames[i].code, frames[i].globals);
         if (table == NULL || place++ < keep)
@@ -357,8 +331,8 @@ static bool settle(sm_thread *thread, const sm_walked_frame *frames, size_t belo
         if (i < below)
             table = &sm_lines_nobodys;
         sm_line *line = i < below ? sm_lines.elsewhere : sm_lines_place(table, frames[i].code, frames[i].offset);
-        if (line != NULL)
-            (void)sm_lines_push(state, frames[i].frame, frames[i].code, table, line);
+        if (line != NULL && sm_lines_push(state, frames[i].frame, frames[i].code, table, line))
+            sm_lines_entered(state, now);
     }
     return same;
 }

@@ -12,15 +12,13 @@
  * it goes on after a yield (`more`). Which segments are timed is decided by line (recorder/segments.h): always, while
  * it has had fewer than SM_LINES_FIRST of them or its mean segment is worth the clock.
  *
- * Inner time: that a line spent in the Python functions it called, to any depth. A timed segment stands for its time
- * once (timed always) or as often as it weighs (a sample); that, less the probes' cost, is added to its entry's
- * `total`. When an entry is taken off, its total goes to the line below, as inner time, and to that entry's total. So a
- * segment costs nothing for the depth of the stack, and a call one addition. Under recursion a line may be on the stack
+ * Inner time: that a line spent in the Python functions it called, to any depth: totals.c has how a frame's
+ * time is known. When an entry is taken off, it goes to the line below. Under recursion a line may be on the stack
  * several times. Its whole time is the time that it is there at all, so the outermost activation alone may count:
- *  - a total is given to a line only if no entry further out is at that line, too;
+ *  - a frame's time is given to a line only if no entry further out is at that line, too;
  *  - a segment of a line that is also further out is taken off its inner time, which will get it from there.
  * Each entry knows the next one further out of the same function (`same`), so programs that do not recurse do not
- * search. Variances take the same way: a sample stands for weight * (weight - 1) times its square.
+ * search.
  *
  * Invariants (check): entry 0 is nobody's frame, at the line `elsewhere`; the topmost entry's line is current; `same`
  * leads to a smaller index and the same table, and the thread's `innermost` of a table is the largest such index; and
@@ -52,6 +50,7 @@ typedef struct { /* what is measured; slow paths only */
     double timed_sq, sampled_sq, ticked_var; /* ticks squared */
     double sampled_most;                     /* see sm_sample_var */
     double inner, inner_var;                 /* ticks, ticks squared */
+    double inner_cost;                       /* of the probes: taken off `inner` */
     sm_young young;
     sm_past past;
 } sm_line_times;
@@ -88,14 +87,29 @@ typedef struct {
     sm_line_table *table; /* of no lines: a frame that is no part of the recording */
     sm_line *line;
     uint32_t same; /* index of the next entry further out of the same table; 0: none */
-    double total, total_var;
+    bool known;    /* something is known of its time: the thread's `known` has it */
 } sm_line_entry;
+
+typedef struct {          /* of a frame's time, see totals.c. Times are of the thread's own clock */
+    uint64_t entered;     /* if was_read */
+    uint64_t first, last; /* the first timed segment's end, the last one's start */
+    double first_worth, last_worth, first_var, last_var;
+    double before, before_var;        /* ticks before the first that are known otherwise */
+    double after;                     /* the same since the last */
+    double cost, cost_var;            /* of the probes */
+    double told, told_var, told_cost; /* what the line below has been given already */
+    uint8_t count;                    /* of timed segments: 0, 1, more */
+    bool was_read;                    /* the clock, when the frame was entered */
+} sm_line_known;
 
 typedef struct { /* of the current thread only, but read by a flush */
     sm_line_entry *top;
     sm_segments segments;
     double open_cost;           /* ticks of the probes in the open segment */
+    uint64_t lost;              /* ticks in no segment: the own clock is `seen` less these */
+    uint64_t event, opened;     /* by that clock: when it was read last, and when the open segment began */
     sm_line_entry *stack, *end; /* owned; one past its last place */
+    sm_line_known *known;       /* owned; of each place of the stack */
     uint32_t *innermost;        /* owned: by table id, the index of the innermost entry; 0: none */
     uint32_t innermost_size;
     sm_awaits awaits; /* suspended coroutines, of the lines that they wait in */
@@ -117,16 +131,22 @@ bool sm_lines_wants(PyObject *code, PyObject *globals);
 bool sm_lines_enter(sm_thread *thread, const void *code, const void *frame, int number);
 bool sm_lines_elsewhere(sm_thread *thread, const void *code, int number); /* of the topmost frame: not known yet */
 bool sm_lines_leave_slow(sm_thread *thread, const void *code, const void *frame, sm_leaving how);
-void sm_lines_clock(sm_thread *thread, sm_line *to, sm_beginning how, uint64_t now);
-void sm_lines_give_total(sm_lines_thread *state, sm_line_entry *left); /* to the entry below */
+/* A frame is left: its time is inner time of the line below. at: when, by the thread's own clock; NULL: not known. */
+void sm_lines_give_total(sm_lines_thread *state, sm_line_entry *left, const uint64_t *at);
 void sm_lines_suspended(sm_thread *thread, const void *frame, sm_line *line);
 bool sm_lines_count_instruction(sm_thread *thread, const void *code, uint32_t offset);
 
+/* What the clock has told at an event, of a frame that begins or ends with it: see totals.c. */
+typedef enum { SM_NOT_READ, SM_READ_ENTRY = 1, SM_READ_LEAVING = 2 } sm_line_reading;
+
+sm_line_reading sm_lines_clock(sm_thread *thread, sm_line *to, sm_beginning how, uint64_t now);
+
 /* The current segment ends, and one of this line begins. The stack is still as it was. */
-static inline void sm_lines_step(sm_thread *thread, sm_line *to, sm_beginning how) {
+static inline sm_line_reading sm_lines_step(sm_thread *thread, sm_line *to, sm_beginning how) {
     sm_lines_thread *state = sm_lines_of(thread);
-    if (SM_UNLIKELY((state->segments.countdown -= to->step) <= 0))
-        sm_lines_clock(thread, to, how, sm_clock_read(&sm_engine.clock));
+    if (SM_LIKELY((state->segments.countdown -= to->step) > 0))
+        return SM_NOT_READ;
+    return sm_lines_clock(thread, to, how, sm_clock_read(&sm_engine.clock));
 }
 
 /* A line begins. code: the code object; frame: sm_tstate_frame(), the address of the interpreter's frame that runs. */
@@ -140,7 +160,7 @@ static inline bool sm_lines_line(sm_thread *thread, const void *code, const void
     if (SM_UNLIKELY(to == NULL))
         return sm_lines_elsewhere(thread, code, number);
     to->hits++;
-    sm_lines_step(thread, to, SM_BY_LINE);
+    (void)sm_lines_step(thread, to, SM_BY_LINE);
     top->line = to;
     return true;
 }
@@ -158,9 +178,9 @@ static inline bool sm_lines_leave(sm_thread *thread, const void *code, const voi
     to->more++;
     if (how == SM_BY_YIELD && SM_UNLIKELY(top->table->awaits))
         sm_lines_suspended(thread, frame, top->line);
-    sm_lines_step(thread, to, SM_BY_COMING_BACK);
-    if (top->total != 0.0)
-        sm_lines_give_total(state, top);
+    sm_line_reading read = sm_lines_step(thread, to, SM_BY_COMING_BACK);
+    if (SM_UNLIKELY(top->known))
+        sm_lines_give_total(state, top, read & SM_READ_LEAVING ? &state->event : NULL);
     state->innermost[top->table->id] = top->same;
     state->top = top - 1;
     return true;

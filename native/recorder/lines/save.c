@@ -32,6 +32,7 @@ static void save_line(sm_output *output, const sm_line *line, sm_so_far open) {
     reals[SM_LINES_SAMPLED_MOST] = to_ns(to_ns(times->sampled_most));
     reals[SM_LINES_INNER_NS] = fmax(0.0, to_ns(times->inner));
     reals[SM_LINES_INNER_VAR] = fmax(0.0, to_ns(to_ns(times->inner_var)));
+    reals[SM_LINES_INNER_COST] = fmax(0.0, to_ns(times->inner_cost));
     row[SM_LINES_AWAITS] = (int64_t)times->awaits;
     row[SM_LINES_AWAIT_NS] = (int64_t)to_ns((double)times->await_ticks);
     sm_off_add(&open.off, &times->off);
@@ -74,11 +75,21 @@ static void mark_open(bool open) {
     }
 }
 
+/* A frame that runs has taken what went by until now, or until its recording was stopped. */
+static void tell_pending(sm_thread *thread, uint64_t now) {
+    sm_lines_thread *state = sm_lines_of(thread);
+    if (thread->end_ns != 0)
+        now = thread->end_ticks;
+    if (state->segments.pauses)
+        now = state->segments.paused;
+    sm_lines_tell_pending(state, (now > state->segments.seen ? now : state->segments.seen) - state->lost);
+}
+
 void sm_linetimes_save(sm_output *output) {
     uint64_t now = sm_clock_read(&sm_engine.clock);
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
         if (thread->session == sm_engine.session)
-            sm_lines_tell_pending(sm_lines_of(thread));
+            tell_pending(thread, now);
     }
     mark_open(true);
     for (sm_line_block *block = sm_lines.blocks; block != NULL; block = block->next) {

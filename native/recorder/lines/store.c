@@ -189,7 +189,14 @@ static bool grow_stack(sm_lines_thread *state) {
     sm_line_entry *grown = sm_realloc(state->stack, size * sizeof *grown);
     if (grown == NULL)
         return false;
-    state->stack = grown;
+    sm_line_known *known = sm_realloc(state->known, size * sizeof *known);
+    state->stack = grown; /* which may be larger than its end says */
+    if (known == NULL) {
+        state->top = used ? grown + used - 1 : NULL;
+        state->end = used ? grown + used : NULL;
+        return false;
+    }
+    state->known = known;
     state->top = used ? grown + used - 1 : NULL;
     state->end = grown + size;
     return true;
@@ -221,17 +228,18 @@ bool sm_lines_push(sm_lines_thread *state, const void *frame, const void *code, 
     return true;
 }
 
-void sm_lines_pop(sm_lines_thread *state) {
+void sm_lines_pop(sm_lines_thread *state, const uint64_t *at) {
     assert(state->top != NULL && state->top > state->stack);
     sm_line_entry *top = state->top;
-    if (top->total != 0.0)
-        sm_lines_give_total(state, top);
+    if (top->known)
+        sm_lines_give_total(state, top, at);
     state->innermost[top->table->id] = top->same;
     state->top--;
 }
 
 void sm_lines_free_thread(sm_lines_thread *state) {
     sm_free(state->stack);
+    sm_free(state->known);
     sm_free(state->innermost);
     sm_awaits_free(&state->awaits);
     memset(state, 0, sizeof *state);

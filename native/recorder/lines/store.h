@@ -52,13 +52,18 @@ sm_line *sm_line_new(sm_line_table *table, int number);                      /* 
 sm_line *sm_lines_at(sm_line_table *table, int number);                      /* NULL: no memory (counted) */
 sm_line *sm_lines_place(sm_line_table *table, const void *code, int offset); /* NULL as above */
 bool sm_lines_push(sm_lines_thread *state, const void *frame, const void *code, sm_line_table *table, sm_line *line);
-void sm_lines_pop(sm_lines_thread *state);
-void sm_lines_free_thread(sm_lines_thread *state); /* what it owns: zero again */
+void sm_lines_pop(sm_lines_thread *state, const uint64_t *at); /* as sm_lines_give_total */
+void sm_lines_free_thread(sm_lines_thread *state);             /* what it owns: zero again */
 void sm_lines_free(void);
 
 void sm_linetimes_save(sm_output *output);
 int sm_linetimes_calibrate(void);
-void sm_lines_tell_pending(sm_lines_thread *state); /* totals of frames that still run, to where they belong */
+/* totals.c. at: by the thread's own clock. */
+void sm_lines_entered(sm_lines_thread *state, uint64_t at); /* the clock was read when the topmost frame was */
+void sm_lines_note_timed(sm_lines_thread *state, sm_line *line, const sm_segment *ended, double cost);
+/* Time that lies in no timed segment: it waited, or was long. */
+void sm_lines_note_more(sm_lines_thread *state, sm_line *line, double ticks, double var);
+void sm_lines_tell_pending(sm_lines_thread *state, uint64_t at); /* the times of frames that still run, so far */
 
 /* instructions.c */
 void sm_lines_add_instructions(sm_line_table *table, PyCodeObject *code);

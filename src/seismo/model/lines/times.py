@@ -8,10 +8,11 @@ against the time of their threads that was not timed always, as that of function
 
 Rows of several processes that are one after a merge are one population; the probes' costs are then the processes' mean.
 
-Inner times are sums of the same segments, made while recording (native/recorder/lines), the probes' cost taken
-out, with their variance. What is known of the sum of all lines corrects them, too: their sampled part by as much as it
-corrects the lines' own. How much of an inner time is sampled follows from its variance: for each ns as much as that of
-all samples together.
+Inner times are made while recording (native/recorder/lines/totals.c), mostly of what went by between readings of
+the clock, the probes' cost taken out, with their variance. What is known of the sum of all lines corrects them, too:
+their sampled part by as much as it corrects the lines' own. How much of an inner time is sampled follows from its
+variance: for each ns as much as that of all samples together. Own and inner time together are never more than all
+threads have lived.
 """
 
 from __future__ import annotations
@@ -52,12 +53,16 @@ def estimated(tables: Tables, times: str = "wall") -> Columns:
     found = waits.estimated(_as_functions(tables, count), times)
     own, own_errors = found["own_ns"].tolist(), found["own_error_ns"].tolist()
     doubt, factor = _sampled(tables, sum(_running(tables, count, times, own)))
+    lived = sum(tables["threads"]["wall_ns"].tolist()) or math.inf
+    cost_error = max(tables["processes"]["cost_error"].tolist(), default=0.0)
     inner, inner_errors = [], []
-    for time, variance in zip(lines["inner_ns"].tolist(), lines["inner_var"].tolist(), strict=True):
+    inside = (lines[name].tolist() for name in ("inner_ns", "inner_var", "inner_cost_ns"))
+    for itself, time, variance, cost in zip(own, *inside, strict=True):
         part = min(time, variance / doubt) if doubt > 0 else 0.0
         more = part * (factor - 1)
-        inner.append(time + more)
-        inner_errors.append(math.hypot(factor * TWO_SIDED * math.sqrt(max(0.0, variance)), more))
+        inner.append(min(time + more, max(0.0, lived - itself)))
+        sampling = math.hypot(factor * TWO_SIDED * math.sqrt(max(0.0, variance)), more)
+        inner_errors.append(sampling + cost_error * cost)
     return {
         "own_ns": found["own_ns"],
         "own_error_ns": found["own_error_ns"],
