@@ -147,6 +147,23 @@ def test_inner_times_are_right_on_average_and_within_their_errors(source):
     assert whole <= run * 1.000001
 
 
+def test_recordings_that_begin_a_moment_apart_draw_other_samples(source):
+    """Their random numbers are seeded by the clock, and a first gap that is the same in all would err in all alike."""
+
+    def f(ns):
+        tick(ns)
+
+    def program():
+        for n in range(64):
+            f(n)
+
+    found = set()
+    for _ in range(50):
+        tick(1)
+        found.add(estimated(source, program)["f", 1][0])
+    assert len(found) > 3
+
+
 def test_long_segments_of_short_lines(source):
     """A line that has proved short and then takes long is seen to, at the latest where a sample falls on it: here there
     is no ticker. Without one in all of 4,000 it would be wrong: once in 10^13 times.
