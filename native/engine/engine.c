@@ -219,6 +219,7 @@ static int start(const sm_pair *main, const sm_pair *beside, const sm_settings *
     sm_engine.source = main->source;
     sm_engine.beside = (sm_pair){NULL, NULL}; /* what the main pair costs is measured without it */
     sm_engine.settings = *settings;
+    sm_engine.apart = settings->apart ? sm_apart_now() : (sm_apart){0, 0};
     if (!sm_clock_choose(&sm_engine.clock, settings->clock)) {
         PyErr_Format(PyExc_RuntimeError, "the clock %s cannot be used here: %s", settings->clock,
                      sm_engine.clock.reason);

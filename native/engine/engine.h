@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "code/function.h"
 #include "compat/compat.h"
+#include "engine/apart.h"
 #include "engine/output.h"
 
 /* How a frame or a C function is left. */
@@ -76,6 +77,7 @@ typedef struct {
     bool opcodes; /* count instructions, too */
     bool narrow;  /* where= leaves functions out: ask for no events of theirs */
     bool only_c;  /* where= leaves all Python functions out */
+    bool apart;   /* leave out the threads that run already: engine/apart.h */
     uint64_t flush_ns;
     uint64_t max_paths;
     bool lines;        /* of lifetimes: which line made an object, not only its type */
@@ -146,6 +148,7 @@ typedef struct {
      * and of the functions for threads nothing but poke, pause and go_on is called. */
     sm_pair beside;
     sm_settings settings;
+    sm_apart apart; /* threads whose events are nobody's */
     sm_clock clock;
     uint64_t threshold_ticks;        /* a segment that is longer is worth its clock reads */
     sm_thread *threads;              /* newest first; of this and, while their threads live, of earlier sessions */

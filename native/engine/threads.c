@@ -374,7 +374,8 @@ static sm_thread *settle(bool entering) {
 }
 
 sm_thread *sm_engine_settle(bool entering) {
-    if (!sm_engine.running || sm_engine.forked || sm_is_finalizing())
+    if (!sm_engine.running || sm_engine.forked || sm_is_finalizing() ||
+        sm_is_apart(&sm_engine.apart, PyThreadState_Get()))
         return NULL;
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);

@@ -15,21 +15,22 @@ static const sm_cover_source *const source_here = &sm_cover_source_trace;
 #endif
 
 static PyObject *cover_start(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords) {
-    static char *names[] = {"branch", "counts", "tests",       "where", "fd",   "flush_ms",
-                            "hide",   "meta",   "interpreter", "host",  "argv", NULL};
-    int branch = 0, counts = 0, tests = 0, fd = -1;
+    static char *names[] = {"branch", "counts",      "tests", "where", "fd",    "flush_ms", "hide",
+                            "meta",   "interpreter", "host",  "argv",  "apart", NULL};
+    int branch = 0, counts = 0, tests = 0, apart = 0, fd = -1;
     unsigned long flush_ms = 1000;
     PyObject *where = Py_None;
     sm_cover_settings settings = {.hide = "", .about.meta = "{}"};
     sm_about *about = &settings.about;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$pppOikssszz:cover_start", names, &branch, &counts, &tests,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$pppOikssszzp:cover_start", names, &branch, &counts, &tests,
                                      &where, &fd, &flush_ms, &settings.hide, &about->meta, &about->interpreter,
-                                     &about->host, &about->argv))
+                                     &about->host, &about->argv, &apart))
         return NULL;
     settings.where = where == Py_None ? NULL : sm_filter_from(where);
     if (settings.where == NULL && where != Py_None)
         return NULL;
     settings.branch = branch, settings.counts = counts, settings.tests = tests;
+    settings.apart = apart;
     settings.fd = fd, settings.flush_ns = flush_ms * 1000000ull;
     const char *objection = sm_interpreter_objection();
     if (objection == NULL && sm_cover.running)

@@ -217,10 +217,12 @@ CALLBACK(on_instruction) {
     return sm_cover_instruction(record, number_of(args[1])) ? sm_monitoring_disable : Py_None;
 }
 
-static const struct {
+typedef struct {
     const char *name;
     vectorcallfunc function;
-} events[EVENTS] = {
+} event_kind;
+
+static const event_kind events[EVENTS] = {
     [START] = {"PY_START", on_start},
     [RESUME] = {"PY_RESUME", on_resume},
     [THROW] = {"PY_THROW", on_throw},
@@ -237,12 +239,46 @@ static const struct {
 
 /* ---- its life ---- */
 
+/* With threads that are left out, events are asked whose they are, by callbacks of their own: others pay nothing. What
+ * says nothing switches nothing off. */
+#define ASKED(name)                                                                                                    \
+    CALLBACK(name##_asked) {                                                                                           \
+        if (sm_is_apart(&sm_cover.apart, PyThreadState_Get()))                                                         \
+            return Py_None;                                                                                            \
+        return name(NULL, args, 0, NULL);                                                                              \
+    }
+ASKED(on_line)
+ASKED(on_jump)
+ASKED(on_branch)
+ASKED(on_instruction)
+
+static vectorcallfunc asked(int event) {
+    switch (event) {
+    case LINE:
+        return on_line_asked;
+    case JUMP:
+        return on_jump_asked;
+    case INSTRUCTION:
+        return on_instruction_asked;
+    case BRANCH:
+    case LEFT:
+    case RIGHT:
+        return on_branch_asked;
+    default:
+        return events[event].function;
+    }
+}
+
 static int find_events(void) {
+    static bool asking = false;
+    bool ask = sm_cover.apart.last != 0, same = ask == asking;
+    asking = ask;
     for (int i = 0; i < EVENTS; i++) {
-        if (callbacks[i] != NULL || events[i].name == NULL)
+        if (events[i].name == NULL || (callbacks[i] != NULL && same))
             continue;
+        Py_CLEAR(callbacks[i]);
         numbers[i] = sm_monitoring_number(events[i].name);
-        if (numbers[i] < 0 || (callbacks[i] = sm_monitoring_callback(events[i].function)) == NULL)
+        if (numbers[i] < 0 || (callbacks[i] = sm_monitoring_callback(ask ? asked(i) : events[i].function)) == NULL)
             return -1;
     }
     return 0;

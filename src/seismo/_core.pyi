@@ -32,6 +32,7 @@ def start(
     paths: bool = False,
     max_live: int = 16_000_000,
     span: Filter | None = None,
+    apart: bool = False,
 ) -> None: ...
 def stop(exit: str = "") -> None: ...  # noqa: A002  # the C function's keyword
 def snapshot() -> bytes: ...
@@ -102,6 +103,7 @@ def cover_start(
     interpreter: str | None = None,
     host: str | None = None,
     argv: str | None = None,
+    apart: bool = False,
 ) -> None: ...
 def cover_stop(exit: str = "") -> None: ...  # noqa: A002
 def cover_snapshot() -> bytes: ...

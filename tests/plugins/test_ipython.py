@@ -284,6 +284,61 @@ def test_percentages_are_of_what_the_cell_did(notebook):
     assert re.search(r" 2  __main__:sign", text)
 
 
+@pytest.fixture
+def busy(notebook, tmp_path, monkeypatch):
+    """A notebook in which a thread of an earlier cell runs `shared` of a module and makes objects, all the time."""
+    (tmp_path / "shared_work.py").write_text(
+        "class Item:\n    pass\n\n\ndef shared(n):\n    made = Item()\n    if n:\n        made = 1\n    return made\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    notebook.run(
+        "import sys, threading, time; sys.modules.pop('shared_work', None); import shared_work\n"
+        "stop = threading.Event(); rounds = 0\n"
+        "def earlier():\n    global rounds\n"
+        "    while not stop.is_set():\n        shared_work.shared(1); rounds += 1; time.sleep(0.0001)\n"
+        "def till_it_ran():\n    until = rounds + 20\n    while rounds < until:\n        time.sleep(0.001)\n"
+        "thread = threading.Thread(target=earlier); thread.start(); till_it_ran()"
+    )
+    yield notebook
+    assert notebook.run("stop.set(); thread.join()").success
+
+
+# Twice by the cell's own thread and once by a new one, always the way that the earlier thread never takes.
+CELL = """
+shared_work.shared(0); shared_work.shared(0)
+mine = threading.Thread(target=shared_work.shared, args=(0,)); mine.start(); mine.join()
+till_it_ran()
+"""
+
+
+def hits_of(recording):
+    """How often each line of `shared` ran."""
+    shared = list(recording.functions["qualname"]).index("shared")
+    return {row.line: row.hits for row in recording.lines if row.function == shared}
+
+
+def test_the_lines_that_threads_of_earlier_cells_run_are_not_the_cells(busy):
+    for _ in range(2):  # the second finds threads that the first has met
+        assert hits_of(busy.run(f"%%seismo lines -r -m shared_work\n{CELL}").result) == dict.fromkeys((6, 7, 9), 3)
+        assert busy.text.count("made = 1") == 1
+
+
+@pytest.mark.parametrize("options", ["", "--branch", "--counts", "--branch --counts"])
+def test_what_threads_of_earlier_cells_cover_is_not_the_cells(busy, options):
+    for _ in range(2):
+        recording = busy.run(f"%%seismo cover {options} -r --source shared_work\n{CELL}").result
+        assert hits_of(recording) == dict.fromkeys((6, 7, 9), 3 if "counts" in options else 1)
+        assert re.search(r"shared_work.py +7 +4 ", busy.text), "the module's body and one way of the function"
+
+
+@recorded
+@pytest.mark.parametrize("option", ["", "--types"])
+def test_the_objects_that_threads_of_earlier_cells_make_are_not_the_cells(busy, option):
+    for _ in range(2):
+        recording = busy.run(f"%%seismo refs -r {option}\n{CELL}").result
+        assert [row.born for row in recording.types if row.name == "Item"] == [3]
+
+
 def test_a_notebook_says_an_error_once(notebook):
     """In a kernel each error that IPython shows is an output of its own."""
     shown = []

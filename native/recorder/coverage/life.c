@@ -173,6 +173,7 @@ static void take_settings(const sm_cover_settings *settings) {
     sm_cover.counts = settings->counts;
     sm_cover.tests = settings->tests;
     sm_cover.in_contexts = false;
+    sm_cover.apart = settings->apart ? sm_apart_now() : (sm_apart){0, 0};
     sm_cover.stamp = SM_COVER_FIRST_STAMP;
     sm_cover.test = NULL;
     sm_cover.lost_memory = sm_cover.hook_lost = sm_cover.odd_lines = sm_cover.odd_branches = 0;

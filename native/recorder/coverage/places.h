@@ -41,6 +41,7 @@
 
 #include "code/function.h"
 #include "code/jumps.h"
+#include "engine/apart.h"
 
 enum { SM_COVER_NO_LINE = 0, SM_COVER_FRESH = 1, SM_COVER_FIRST_STAMP = 2 };
 
@@ -114,6 +115,7 @@ typedef struct {
     bool running, forked; /* forked: a child that has not said yet how it goes on: nothing is kept */
     bool branch, counts, tests;
     bool in_contexts; /* there has been one */
+    sm_apart apart;   /* threads that are left out: sources tell nothing of them */
     uint32_t stamp;   /* of the present context. Another at each switch */
     void *unwanted;   /* what this recording writes on code objects that it does not want */
     const sm_cover_source *source;

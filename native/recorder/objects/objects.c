@@ -54,7 +54,8 @@ static struct {
 /* ---- quiet ---- */
 
 static void tell_quiet(void) {
-    sm_ref_set_quiet(passed.busy || passed.quiet > 0 || passed.list != NULL || !sm_life.on);
+    sm_ref_set_quiet(passed.busy || passed.quiet > 0 || passed.list != NULL || !sm_life.on ||
+                     sm_engine.apart.last != 0);
 }
 
 void sm_life_set_busy(bool on) {
@@ -190,7 +191,8 @@ void sm_life_rare(PyObject *object, sm_ref_event event, PyThreadState *tstate, c
         if (!born)
             return;
     }
-    if (sm_life_here.quiet > 0 && (born || !sm_life.lines)) {
+    bool quiet = sm_life_here.quiet > 0 || sm_is_apart(&sm_engine.apart, tstate);
+    if (quiet && (born || !sm_life.lines)) {
         if (born)
             quiet_birth(object);
         else if (Py_TYPE(object)->tp_flags & Py_TPFLAGS_TYPE_SUBCLASS)

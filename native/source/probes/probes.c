@@ -344,7 +344,7 @@ int sm_probes_start(const sm_probe_hearer *hearer, const sm_probe_wish *wish) {
     sm_codes_hold();
     sm_probe.hearer = hearer;
     sm_probe.steps = wish->steps;
-    sm_probe.counts = wish->counts || has_greenlets();
+    sm_probe.counts = wish->every || has_greenlets();
     sm_probe.tracing = sm_probe.escaped = sm_probe.calm = false;
     sm_probe.stamp++;
     sm_probe.hits = sm_probe.lost = 0;

@@ -22,8 +22,8 @@ typedef struct {
 } sm_probe_hearer;
 
 typedef struct {
-    bool steps;  /* steps between lines, besides lines */
-    bool counts; /* each line and step every time, not only the first */
+    bool steps; /* steps between lines, besides lines */
+    bool every; /* each line and step every time, not only the first */
 } sm_probe_wish;
 
 /* -1 with an exception. */

@@ -297,6 +297,7 @@ def start(settings: dict[str, object], fd: int = -1, user: object = None) -> boo
         try:
             how: dict[str, Any] = {name: bool(settings.get(name)) for name in _HOW}
             how |= engine.about_process()
+            how["apart"] = bool(settings.get("apart"))
             if settings.get("flush_ms"):
                 how["flush_ms"] = settings["flush_ms"]
             where = _core.Filter(parse(expression(settings)).program)

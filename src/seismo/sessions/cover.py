@@ -54,7 +54,8 @@ class Cover(Session):
         if _after_fork not in coverage.in_child:
             coverage.in_child.append(_after_fork)
         try:
-            started = coverage.start(self._settings, -1 if file is None else file.fd, self)
+            settings = {**self._settings, "apart": int(self._apart)}
+            started = coverage.start(settings, -1 if file is None else file.fd, self)
         except BaseException:
             _active.pop(id(self), None)
             if file is not None:

@@ -56,6 +56,12 @@ class Session(Results):
         self._file: Output | None = None  # the engine writes into it
         self._stretches: list[tuple[bytes | None, bytes]] = []  # not added up yet
         self._sum: Recording | None = None
+        self._apart = False
+
+    def apart(self) -> Self:
+        """Leaves out the threads that run already when it begins, but for the one that begins it. Returns itself."""
+        self._apart = True
+        return self
 
     @property
     def _depth(self) -> int:
@@ -86,7 +92,7 @@ class Session(Results):
         if _after_fork not in engine.in_child:
             engine.in_child.append(_after_fork)
         try:
-            settings: dict[str, object] = {**self._settings, "recorder": self.recorder}
+            settings: dict[str, object] = {**self._settings, "recorder": self.recorder, "apart": int(self._apart)}
             meta = engine.meta(self._settings, self.recorder)
             started = engine.start(settings, -1 if file is None else file.fd, meta, user=self)
             self._before = None if started else _core.snapshot()

@@ -118,7 +118,7 @@ class Timed(Recorded):
         """A session of seismo.lines."""
         import seismo
 
-        self.session = seismo.lines(where=self._where())
+        self.session = seismo.lines(where=self._where()).apart()
 
     def _where(self) -> str:
         """The functions and modules that are named, else the cell."""
@@ -150,7 +150,7 @@ class Covered(Recorded):
 
         sources = [os.path.dirname(self.file), *self.options.get("--source", ())]
         branch, counts = "--branch" in self.options, "--counts" in self.options
-        self.session = seismo.cover(source=sources, rcfile="", branch=branch, counts=counts)
+        self.session = seismo.cover(source=sources, rcfile="", branch=branch, counts=counts).apart()
 
     def write(self, paper: Paper) -> None:
         """The cell's lines, marked, and a table of what else there is."""
@@ -196,7 +196,7 @@ class Counted(Recorded):
         self.order = self.options.get("--sort", "born")
         if self.order not in ORDERS:
             raise UsageError(f"--sort cannot be {self.order!a}", hint=f"it is one of {', '.join(ORDERS)}")
-        self.session = seismo.refs(objects="types" if "--types" in self.options else "lines")
+        self.session = seismo.refs(objects="types" if "--types" in self.options else "lines").apart()
 
     def write(self, paper: Paper) -> None:
         """The types, then the lines."""
