@@ -11,10 +11,11 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
 #if defined(__x86_64__) || defined(__i386__)
 #include <x86intrin.h>
 #endif
+
+#include "base/time.h"
 
 typedef enum { SM_CLOCK_TSC, SM_CLOCK_MONOTONIC, SM_CLOCK_SIMULATED } sm_clock_kind;
 
@@ -31,12 +32,6 @@ typedef struct {
 } sm_clock;
 
 extern uint64_t sm_simulated_ticks;
-
-static inline uint64_t sm_monotonic_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static inline uint64_t sm_tsc(void) {
 #if defined(__x86_64__) || defined(__i386__)

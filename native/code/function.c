@@ -9,6 +9,7 @@
 #include "code/cfunction.h"
 #include "code/text.h"
 #include "compat/compat.h"
+#include "compat/exception.h"
 
 typedef struct {
     const void *key;
@@ -193,8 +194,7 @@ sm_function *sm_function_of_code(PyCodeObject *code, PyObject *globals) {
     sm_code_entry *known = sm_code_entry_of(code);
     if (SM_LIKELY(known != NULL && known->function != NULL && *known->function->module != '\0'))
         return known->function;
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback); /* events of an unwinding frame come with an exception in flight */
+    sm_exception kept = sm_exception_keep(); /* events of an unwinding frame come with an exception in flight */
     /* Nothing below makes a Python object: this is called in the middle of making one. */
     sm_code_entry *entry = sm_code_entry_make(code);
     sm_function *function = entry != NULL ? entry->function : NULL;
@@ -224,7 +224,7 @@ sm_function *sm_function_of_code(PyCodeObject *code, PyObject *globals) {
         entry->function = function;
     function->flags |= flags_of_code(code);
 done:
-    PyErr_Restore(type, value, traceback);
+    sm_exception_restore(kept);
     return function;
 }
 
@@ -269,12 +269,11 @@ sm_function *sm_function_of_c(const void *key, PyObject *callable) {
     c_entry *entry = c_slot(key);
     if (entry->key != NULL && names(entry->function, sm_c_method(callable)->ml_name))
         return entry->function;
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    sm_exception kept = sm_exception_keep();
     char *module, *qualname;
     sm_c_name(callable, &module, &qualname);
     sm_function *function = intern(SM_C, module, qualname, sm_copy_chars(""), 0, 0);
-    PyErr_Restore(type, value, traceback);
+    sm_exception_restore(kept);
     if (function == NULL)
         return NULL;
     functions.c_count += entry->key == NULL;

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "code/linetable.h"
+#include "compat/exception.h"
 #include "compat/opcodes.h"
 
 /* How a table is made.
@@ -423,8 +424,7 @@ static sm_branches *map_and_collect(PyCodeObject *code, PyObject *bytes) {
 sm_branches *sm_branches_new(PyCodeObject *code) {
     if (!SM_HAS_MONITORING)
         return allocate(0, 0);
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    sm_exception kept = sm_exception_keep();
     PyObject *bytes = sm_code_bytes(code);
     sm_branches *table = NULL;
     if (bytes == NULL)
@@ -432,7 +432,7 @@ sm_branches *sm_branches_new(PyCodeObject *code) {
     else
         table = map_and_collect(code, bytes);
     Py_XDECREF(bytes);
-    PyErr_Restore(type, value, traceback);
+    sm_exception_restore(kept);
     return table;
 }
 

@@ -1,5 +1,7 @@
 #include "compat/code_deaths.h"
 
+#include "compat/exception.h"
+
 static struct {
     void (*died)(const PyCodeObject *code); /* NULL: nobody asks */
     int watcher;                            /* -1: none, the type's deallocator is exchanged */
@@ -48,20 +50,18 @@ static void dealloc(PyObject *code) {
 }
 
 void sm_code_deaths_begin(void (*died)(const PyCodeObject *code)) {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    sm_exception kept = sm_exception_keep();
     deaths.died = died;
     if (!begin_watching() && !deaths.placed) {
         deaths.below = PyCode_Type.tp_dealloc;
         PyCode_Type.tp_dealloc = dealloc;
         deaths.placed = true;
     }
-    PyErr_Restore(type, value, traceback);
+    sm_exception_restore(kept);
 }
 
 void sm_code_deaths_end(void) {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    sm_exception kept = sm_exception_keep();
     deaths.died = NULL;
     if (deaths.watcher >= 0)
         end_watching();
@@ -69,5 +69,5 @@ void sm_code_deaths_end(void) {
         PyCode_Type.tp_dealloc = deaths.below;
         deaths.placed = false;
     }
-    PyErr_Restore(type, value, traceback);
+    sm_exception_restore(kept);
 }

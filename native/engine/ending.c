@@ -34,6 +34,7 @@
 #include <unistd.h>
 
 #include "compat/compat.h"
+#include "compat/exception.h"
 #include "compat/runtime.h"
 
 enum {
@@ -268,8 +269,7 @@ static void watch_signal(bool on) {
 /* ---- on and off ---- */
 
 static void turn(bool on) {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    sm_exception kept = sm_exception_keep();
     ending.armed = on;
     if (!on)
         join();
@@ -277,7 +277,7 @@ static void turn(bool on) {
     watch_signal(on);
     for (int i = 0; i < SIGNALS; i++)
         (on ? arm : disarm)(signals[i].number);
-    PyErr_Restore(type, value, traceback);
+    sm_exception_restore(kept);
 }
 
 void sm_ending_want(sm_ending who, void (*end)(const char *signal_name)) {

@@ -8,6 +8,8 @@
 #include "base/alloc.h"
 #include "base/offcpu.h"
 #include "base/random.h"
+#include "base/time.h"
+#include "compat/exception.h"
 #include "compat/runtime.h"
 #include "engine/ending.h"
 #include "engine/threads.h"
@@ -75,12 +77,6 @@ static void replace_text(char **target, const char *text) {
     *target = copy;
 }
 
-static int64_t unix_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static void plan_flush(uint64_t from, uint64_t interval) {
     sm_engine.next_flush = interval == 0 ? UINT64_MAX : from + interval;
 }
@@ -99,7 +95,7 @@ static void begin(void) {
     sm_engine.cython_unseen = false;
     sm_engine.end_ns = 0;
     replace_text(&sm_engine.exit, "");
-    sm_engine.start_ns = unix_ns();
+    sm_engine.start_ns = sm_unix_ns();
     sm_engine.start_ticks = sm_clock_read(&sm_engine.clock);
     sm_engine.flush_took = 0;
     plan_flush(sm_engine.start_ticks, sm_engine_interval(0));
@@ -136,11 +132,10 @@ static void stop_sources(void) {
 
 /* Puts the exception aside: a source's stop may lead to Python code. */
 static void undo_main(void) {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    sm_exception kept = sm_exception_keep();
     sm_engine.source->stop();
     sm_engine.running = false;
-    PyErr_Restore(type, value, traceback);
+    sm_exception_restore(kept);
 }
 
 static int turn_on(void) {
@@ -266,7 +261,7 @@ void sm_engine_stop(const char *exit) {
     stop_sources();
     if (sm_this_thread->session == sm_engine.session && !sm_engine.recorder->threadless)
         sm_engine.recorder->pause(sm_this_thread); /* closes its last segment */
-    sm_engine.end_ns = unix_ns();
+    sm_engine.end_ns = sm_unix_ns();
     replace_text(&sm_engine.exit, exit);
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
         if (thread->session != sm_engine.session || thread->ended || thread->end_ns != 0)
@@ -307,8 +302,7 @@ void sm_engine_tick(sm_thread *Py_UNUSED(thread)) {
         sm_engine.next_flush = UINT64_MAX; /* until the child has said how it goes on */
         return;
     }
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    sm_exception kept = sm_exception_keep();
     int saved_errno = errno;
     sm_engine_look_away();
     if (sm_engine.source->poll != NULL)
@@ -318,7 +312,7 @@ void sm_engine_tick(sm_thread *Py_UNUSED(thread)) {
     sm_engine_flush();
     sm_engine_look_again();
     errno = saved_errno;
-    PyErr_Restore(type, value, traceback);
+    sm_exception_restore(kept);
 }
 
 void sm_engine_ahead(const char *exit) {

@@ -3,10 +3,10 @@
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/time.h"
 
 static uint64_t put_text(sm_output *output, const char *text) {
     return text == NULL ? 0 : sm_writer_string(output->writer, text, strlen(text));
@@ -126,12 +126,6 @@ void sm_output_unended(sm_output *output, uint64_t most_ns) {
     sm_output_loss(output, "cut-short", most_ns, -1, detail);
 }
 
-static int64_t now_unix_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 void sm_output_process(sm_output *output, const sm_about *about) {
     assert(output->writer != NULL && about != NULL);
     int64_t row[SM_MAX_COLUMNS] = {0};
@@ -141,7 +135,7 @@ void sm_output_process(sm_output *output, const sm_about *about) {
     row[SM_PROCESSES_ARGV] = (int64_t)output->argv;
     row[SM_PROCESSES_INTERPRETER] = (int64_t)output->interpreter;
     row[SM_PROCESSES_START_NS] = about->start_ns;
-    row[SM_PROCESSES_END_NS] = about->end_ns != 0 ? about->end_ns : now_unix_ns();
+    row[SM_PROCESSES_END_NS] = about->end_ns != 0 ? about->end_ns : sm_unix_ns();
     row[SM_PROCESSES_EXIT] = (int64_t)put_text(output, about->exit);
     row[SM_PROCESSES_CLOCK] = (int64_t)output->clock;
     row[SM_PROCESSES_WAITS] = (int64_t)put_text(output, about->waits);

@@ -2,15 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/time.h"
 #include "compat/runtime.h"
 #include "engine/threads.h"
 #include "engine/waits.h"
-
-static int64_t now_unix_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 static sm_about about(void) {
     return (sm_about){.meta = sm_engine.meta,
@@ -118,7 +113,7 @@ static void write_unended(sm_output *output, bool last, uint64_t began) {
 }
 
 void sm_engine_save(sm_output *output, bool last) {
-    int64_t now_ns = now_unix_ns();
+    int64_t now_ns = sm_unix_ns();
     uint64_t now = sm_clock_read(&sm_engine.clock);
     sm_clock_anchor(&sm_engine.clock);
     output->losses = 0;

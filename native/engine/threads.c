@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/time.h"
+#include "compat/exception.h"
 #include "compat/frame.h"
 #include "engine/threads.h"
 
@@ -27,17 +29,8 @@ static sm_thread nobody = {.tstate = &sm_no_tstate, .chunk = NO_CHUNK};
 
 __thread sm_thread *sm_this_thread __attribute__((tls_model("initial-exec"))) = &nobody;
 
-static int64_t unix_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 int64_t sm_thread_cpu_ns(const sm_thread *thread) {
-    struct timespec used;
-    if (thread->ended || clock_gettime(thread->cpu_clock, &used) != 0)
-        return -1;
-    return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
+    return thread->ended ? -1 : sm_time_ns(thread->cpu_clock);
 }
 
 /* Up to where the thread's times go, for now: it has ended, or is about to. */
@@ -48,7 +41,7 @@ static void note_end(sm_thread *thread) {
             thread->cpu_ns = cpu - thread->cpu_start_ns;
     }
     thread->end_ticks = sm_clock_read(&sm_engine.clock);
-    thread->end_ns = unix_ns();
+    thread->end_ns = sm_unix_ns();
 }
 
 /* Last words of a thread. Idempotent. */
@@ -261,7 +254,7 @@ static void find_home(sm_thread *thread) {
 
 /* Makes the record belong to the recording that runs now. */
 static bool begin_thread(sm_thread *thread, bool entering) {
-    thread->start_ns = unix_ns();
+    thread->start_ns = sm_unix_ns();
     thread->start_ticks = sm_clock_read(&sm_engine.clock);
     thread->end_ns = 0;
     thread->rest_ticks = 0;
@@ -377,12 +370,11 @@ sm_thread *sm_engine_settle(bool entering) {
     if (!sm_engine.running || sm_engine.forked || sm_is_finalizing() ||
         sm_is_apart(&sm_engine.apart, PyThreadState_Get()))
         return NULL;
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    sm_exception kept = sm_exception_keep();
     sm_engine_look_away();
     sm_thread *thread = settle(entering);
     sm_engine_look_again();
-    PyErr_Restore(type, value, traceback);
+    sm_exception_restore(kept);
     return thread;
 }
 
@@ -400,8 +392,7 @@ static void find_group(sm_thread *thread) {
 
 void sm_engine_name(sm_thread *thread, PyCodeObject *code, PyObject *self) {
     assert(thread == sm_this_thread && thread->nameless > 0);
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    sm_exception kept = sm_exception_keep();
     bool first = thread->nameless-- == NAMELESS, folded = thread->home != thread;
     sm_engine_look_away();
     sm_thread_find_name(thread, folded && first, code, self);
@@ -410,18 +401,17 @@ void sm_engine_name(sm_thread *thread, PyCodeObject *code, PyObject *self) {
         thread->nameless = 0;
     if (folded && first)
         find_group(thread);
-    PyErr_Restore(type, value, traceback);
+    sm_exception_restore(kept);
 }
 
 void sm_engine_repair(sm_thread *thread, bool entering) {
     assert(thread == sm_this_thread && PyGILState_Check());
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    sm_exception kept = sm_exception_keep();
     sm_engine_pause(thread);
     if (!walk(thread, entering, false))
         sm_engine.repaired++;
     sm_engine_go_on(thread);
-    PyErr_Restore(type, value, traceback);
+    sm_exception_restore(kept);
 }
 
 /* All records belong to no recording any more: each thread settles anew at its first event of the next one. */

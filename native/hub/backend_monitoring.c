@@ -10,6 +10,7 @@
  * runs, and LINE does not. And START is never switched off in code that is wanted for its lines, since from 3.13 on
  * the line of a `def` whose body stands in it is only reported while the code's first instruction is instrumented
  * (gh-155992). */
+#include "compat/exception.h"
 #include "hub/backend.h"
 #include "slots/tool_id.h"
 
@@ -231,10 +232,9 @@ static int start(void) {
         return -1;
     for (size_t i = 0; i < EVENTS; i++) {
         if (sm_monitoring_register(tool_id, event_numbers[i], callbacks[i]) < 0) {
-            PyObject *type, *value, *traceback;
-            PyErr_Fetch(&type, &value, &traceback);
+            sm_exception kept = sm_exception_keep();
             stop();
-            PyErr_Restore(type, value, traceback);
+            sm_exception_restore(kept);
             return -1;
         }
     }

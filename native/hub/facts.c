@@ -1,6 +1,7 @@
 #include "hub/facts.h"
 
 #include "compat/compat.h"
+#include "compat/exception.h"
 #include "compat/frame.h"
 #include "hub/depth.h"
 
@@ -49,13 +50,12 @@ static PyObject *thread_name(void) {
 }
 
 PyObject *sm_fact_thread_name(void) {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    sm_exception kept = sm_exception_keep();
     PyObject *name = thread_name();
     PyErr_Clear();
     if (name == NULL && sm_is_main_thread())
         name = PyUnicode_FromString("MainThread");
-    PyErr_Restore(type, value, traceback);
+    sm_exception_restore(kept);
     return name;
 }
 
@@ -83,8 +83,7 @@ static PyObject *running_task(void) {
 }
 
 PyObject *sm_fact_task_name(void) {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    sm_exception kept = sm_exception_keep();
     PyObject *task = running_task(), *name = NULL;
     if (task != NULL && task != Py_None) {
         PyObject *kind = from_module("_asyncio", "Task");
@@ -95,6 +94,6 @@ PyObject *sm_fact_task_name(void) {
     }
     Py_XDECREF(task);
     PyErr_Clear();
-    PyErr_Restore(type, value, traceback);
+    sm_exception_restore(kept);
     return only_text(name);
 }

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "compat/exception.h"
 #include "compat/runtime.h"
 #include "engine/engine.h"
 #include "hub/backend.h"
@@ -64,8 +65,7 @@ static void thread_ended(PyObject *capsule) {
         PyErr_Clear();
         return;
     }
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    sm_exception kept = sm_exception_keep();
     thread->tools = 0;
     for (int slot = 0; slot < SM_HUB_TOOLS; slot++) {
         sm_tool *tool = sm_hub.tools[slot];
@@ -87,7 +87,7 @@ static void thread_ended(PyObject *capsule) {
     if (sm_hook_this == thread)
         sm_hook_this = &sm_hook_nobody;
     sm_free(thread);
-    PyErr_Restore(type, value, traceback);
+    sm_exception_restore(kept);
 }
 
 sm_hook_thread *sm_hub_find_thread(PyThreadState *tstate) {
@@ -128,12 +128,11 @@ sm_hook_thread *sm_hub_thread(void) {
     if (thread == NULL) {
         if (sm_is_finalizing())
             return NULL;
-        PyObject *type, *value, *traceback;
-        PyErr_Fetch(&type, &value, &traceback);
+        sm_exception kept = sm_exception_keep();
         sm_engine_look_away();
         thread = new_thread(tstate);
         sm_engine_look_again();
-        PyErr_Restore(type, value, traceback);
+        sm_exception_restore(kept);
         if (thread == NULL) {
             sm_hub.lost++;
             return NULL;
@@ -232,8 +231,7 @@ static int give(sm_hook_code *known) {
 }
 
 sm_hook_code *sm_hub_decide(PyCodeObject *code, PyObject *globals) {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    sm_exception kept = sm_exception_keep();
     sm_engine_look_away();
     begin_work();
     sm_hook_code *known = code_record(code);
@@ -261,7 +259,7 @@ sm_hook_code *sm_hub_decide(PyCodeObject *code, PyObject *globals) {
     if (!sm_hub.holds)
         known = NULL; /* who was asked was the last tool, and has gone */
     sm_engine_look_again();
-    PyErr_Restore(type, value, traceback);
+    sm_exception_restore(kept);
     return known;
 }
 
@@ -401,8 +399,7 @@ static int free_slot(void) {
 
 /* Takes the tool out of everything; `removed` is not called yet. */
 static void take_out(sm_tool *tool) {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    sm_exception kept = sm_exception_keep();
     begin_work();
     tool->active = false;
     tool->leaving = true;
@@ -414,7 +411,7 @@ static void take_out(sm_tool *tool) {
         sm_hub.lost++;
     PyErr_Clear();
     end_work();
-    PyErr_Restore(type, value, traceback);
+    sm_exception_restore(kept);
 }
 
 int sm_hub_add(sm_tool *tool) {
@@ -500,8 +497,7 @@ void sm_hub_opcodes_again(PyCodeObject *code) {
 void sm_hub_reconsider(sm_tool *tool) {
     if (!tool->active)
         return;
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    sm_exception kept = sm_exception_keep();
     tool->since = ++sm_hub.changes;
     if (sm_hub.switched_off) {
         sm_hub.switched_off = false;
@@ -511,18 +507,17 @@ void sm_hub_reconsider(sm_tool *tool) {
     if (sm_hook_backend_here.want_in != NULL)
         decide_running();
     PyErr_Clear();
-    PyErr_Restore(type, value, traceback);
+    sm_exception_restore(kept);
 }
 
 void sm_hub_finish(sm_tool *tool) {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    sm_exception kept = sm_exception_keep();
     finish(tool);
-    PyErr_Restore(type, value, traceback);
+    sm_exception_restore(kept);
 }
 
 int sm_hub_tell_all(sm_hook_thread *thread, uint64_t listeners, const sm_hook_event *event) {
-    PyObject *type = NULL, *value = NULL, *traceback = NULL;
+    sm_exception first = {0};
     uint64_t now = sm_hub.changes;
     int result = 0;
     while (listeners != 0) {
@@ -533,14 +528,14 @@ int sm_hub_tell_all(sm_hook_thread *thread, uint64_t listeners, const sm_hook_ev
             continue; /* gone, or come, while the others heard */
         if (SM_UNLIKELY(sm_hub_tell_one(thread, tool, event) < 0)) {
             if (result == 0)
-                PyErr_Fetch(&type, &value, &traceback);
+                first = sm_exception_keep();
             else
                 PyErr_Clear(); /* the program can only get one of them */
             result = -1;
         }
     }
     if (SM_UNLIKELY(result < 0))
-        PyErr_Restore(type, value, traceback);
+        sm_exception_restore(first);
     return result;
 }
 

@@ -1,5 +1,6 @@
 #include "hub/pyhook.h"
 
+#include "compat/exception.h"
 #include "compat/frame.h"
 #include "hub/as_tracefunc.h"
 #include "slots/slots.h"
@@ -86,8 +87,7 @@ static int call_directly(sm_tool *tool, sm_hook_thread *thread, PyFrameObject *f
 
 static void removed(sm_tool *tool) {
     sm_pyhook *hook = sm_pyhook_of(tool);
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    sm_exception kept = sm_exception_keep();
     if (hook->trace)
         sm_pytrace_tools &= ~(1ull << tool->slot);
     sm_hook_thread *thread = hook->stand_in ? sm_hub_find_thread(tool->only) : NULL;
@@ -95,7 +95,7 @@ static void removed(sm_tool *tool) {
         thread->stand_in[hook->trace] = NULL;
     Py_CLEAR(hook->function);
     Py_DECREF(hook);
-    PyErr_Restore(type, value, traceback);
+    sm_exception_restore(kept);
 }
 
 sm_pyhook *sm_pyhook_new(PyTypeObject *type, PyObject *function, bool trace, PyThreadState *only, sm_filter *filter,

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
+#include "base/time.h"
 #include "code/cfunction.h"
 #include "hub/facts.h"
 #include "slots/safepoint.h"

@@ -1,6 +1,7 @@
 /* seismo._core.Profiler: what cProfile's _lsprof.Profiler is, over native/hub/callstats/callstats.c. */
 #include <string.h>
 
+#include "compat/exception.h"
 #include "hub/callstats/callstats.h"
 #include "module/module.h"
 
@@ -74,10 +75,9 @@ static int profiler_clear_references(PyObject *self) {
 static void profiler_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
-    PyObject *kind, *value, *traceback;
-    PyErr_Fetch(&kind, &value, &traceback);
+    sm_exception kept = sm_exception_keep();
     (void)profiler_clear_references(self);
-    PyErr_Restore(kind, value, traceback);
+    sm_exception_restore(kept);
     type->tp_free(self);
     Py_DECREF(type);
 }

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "base/alloc.h"
+#include "compat/exception.h"
 #include "compat/frame.h"
 #include "hub/as_tracefunc.h"
 #include "hub/backend.h"
@@ -55,14 +56,13 @@ static void destroy(hook *gone) {
             break;
         }
     }
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    sm_exception kept = sm_exception_keep();
     sm_choice_clear(&gone->choice);
     Py_CLEAR(gone->obj);
     if (gone->release != NULL)
         gone->release(gone->data);
     sm_free(gone);
-    PyErr_Restore(type, value, traceback);
+    sm_exception_restore(kept);
 }
 
 /* ---- profile and trace ---- */

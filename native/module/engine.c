@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/offcpu.h"
+#include "compat/exception.h"
 #include "compat/runtime.h"
 #include "engine/engine.h"
 #include "engine/waits.h"
@@ -183,10 +184,9 @@ static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObj
     if (sm_engine_start(&main, beside.recorder ? &beside : NULL, &settings, calibrate, running, fd, meta_text) < 0)
         return NULL;
     if (lifetimes && span != NULL && sm_lifetimes_spans_start(span) < 0) {
-        PyObject *type, *value, *traceback;
-        PyErr_Fetch(&type, &value, &traceback);
+        sm_exception kept = sm_exception_keep();
         sm_engine_stop("");
-        PyErr_Restore(type, value, traceback);
+        sm_exception_restore(kept);
         return NULL;
     }
     Py_RETURN_NONE;

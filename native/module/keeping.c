@@ -6,6 +6,7 @@
  * it comes, if that is first; so neither a main thread that waits in C for the others nor a program that has stopped
  * matching keeps the file behind. It runs untraced. The interpreter may run a signal's Python handler inside: what that
  * raises is the program's, and is raised there. */
+#include "compat/exception.h"
 #include "engine/ending.h"
 #include "hub/watch.h"
 #include "module/module.h"
@@ -21,8 +22,8 @@ static int call(const char *how) {
     if (function == NULL || (inside && how[0] == '\0'))
         return 0;
     PyThreadState *tstate = PyThreadState_Get();
-    PyObject *type, *value, *traceback, *called = Py_NewRef(function);
-    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *called = Py_NewRef(function);
+    sm_exception kept = sm_exception_keep();
     sm_safepoint_wait(SM_SAFE_WATCHES, SM_KEEP_NS);
     inside = true;
     PyThreadState_EnterTracing(tstate);
@@ -33,13 +34,11 @@ static int call(const char *how) {
     uint64_t ns = result != NULL ? PyLong_AsUnsignedLongLong(result) : 0;
     Py_XDECREF(result);
     if (PyErr_Occurred()) {
-        Py_XDECREF(type);
-        Py_XDECREF(value);
-        Py_XDECREF(traceback);
+        sm_exception_drop(kept);
         return -1;
     }
     sm_safepoint_wait(SM_SAFE_WATCHES, ns);
-    PyErr_Restore(type, value, traceback);
+    sm_exception_restore(kept);
     return 0;
 }
 

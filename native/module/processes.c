@@ -13,6 +13,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "compat/exception.h"
 #include "module/module.h"
 
 typedef enum {
@@ -56,8 +57,7 @@ static bool listens(void) { /* a subinterpreter shares the tables */
 
 /* What the hearer says: a tuple of values to go on with, or NULL without an exception for those that there are. */
 static PyObject *tell(method of, PyObject *values, PyObject *names) {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    sm_exception kept = sm_exception_keep();
     PyObject *hears = Py_NewRef(hearer), *empty = PyTuple_New(0), *answer = NULL;
     PyThreadState *tstate = PyThreadState_Get();
     PyThreadState_EnterTracing(tstate);
@@ -69,7 +69,7 @@ static PyObject *tell(method of, PyObject *values, PyObject *names) {
         Py_CLEAR(answer);
     Py_XDECREF(empty);
     Py_DECREF(hears);
-    PyErr_Restore(type, value, traceback); /* and with it goes what the hearer raised */
+    sm_exception_restore(kept); /* and with it goes what the hearer raised */
     return answer;
 }
 

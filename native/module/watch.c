@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "compat/exception.h"
 #include "compat/runtime.h"
 #include "hub/facts.h"
 #include "hub/locals.h"
@@ -38,12 +39,9 @@ static sm_verdict ask_python(sm_watch *watch, uint32_t term) {
     sm_verdict verdict = answer == Py_True ? SM_YES : answer == Py_False ? SM_NO : SM_UNKNOWN;
     Py_XDECREF(answer);
     if (PyErr_Occurred() && is_interrupt(watch)) {
-        PyObject *type, *value, *traceback;
-        PyErr_Fetch(&type, &value, &traceback);
-        Py_XSETREF(watch->raised, Py_NewRef(type));
-        Py_XDECREF(type);
-        Py_XDECREF(value);
-        Py_XDECREF(traceback);
+        PyObject *raised = Py_NewRef(PyErr_Occurred());
+        PyErr_Clear();
+        Py_XSETREF(watch->raised, raised);
     }
     return verdict;
 }
@@ -74,12 +72,11 @@ static int hand_to_python(sm_watch *watch, const sm_match *match) {
 
 static void done(sm_watch *watch) {
     watch_object *self = object_of(watch);
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    sm_exception kept = sm_exception_keep();
     self->running = false;
     Py_CLEAR(self->report);
     Py_CLEAR(self->evaluate);
-    PyErr_Restore(type, value, traceback);
+    sm_exception_restore(kept);
     Py_DECREF(self); /* the hub's */
 }
 

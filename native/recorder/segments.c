@@ -1,6 +1,7 @@
 #include "recorder/segments.h"
 
 #include "base/offcpu.h"
+#include "base/time.h"
 #include "engine/threads.h"
 #include "engine/waits.h"
 
@@ -24,10 +25,7 @@ static uint64_t ticks_of(double ns) {
 }
 
 static int64_t own_cpu_ns(void) {
-    struct timespec used;
-    if (sm_engine.clock.kind == SM_CLOCK_SIMULATED || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) != 0)
-        return -1;
-    return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
+    return sm_engine.clock.kind == SM_CLOCK_SIMULATED ? -1 : sm_time_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 /* From here on the running thread is watched anew: what was off the CPU before is known. Both clocks are read together,

@@ -32,7 +32,8 @@
  * on whatever is removed or added meanwhile. */
 #include "slots/reference_tracer.h"
 
-#include "base/clock.h"
+#include "base/time.h"
+#include "compat/exception.h"
 #include "slots/safepoint.h"
 
 sm_ref_direct_state sm_ref_direct = {.rare = SM_REF_SHARED};
@@ -62,13 +63,8 @@ static int64_t now_ns(void) {
 
 static void fail(sm_ref_tool *tool, bool was_pending) {
     slot.failed++;
-    if (PyErr_Occurred() && !was_pending) {
-        PyObject *type, *value, *traceback;
-        PyErr_Fetch(&type, &value, &traceback);
-        Py_XDECREF(type);
-        Py_XDECREF(traceback);
-        Py_XSETREF(tool->error, value);
-    }
+    if (PyErr_Occurred() && !was_pending)
+        Py_XSETREF(tool->error, sm_exception_take());
     sm_ref_remove(tool);
     sm_safepoint_ask();
 }
@@ -170,13 +166,12 @@ static bool hears(void) {
 }
 
 static void set(PyRefTracer tracer, void *data) {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback); /* with one pending, 3.15 would not do it */
+    sm_exception kept = sm_exception_keep(); /* with one pending, 3.15 would not do it */
     slot.switching = true;
     if (PyRefTracer_SetTracer(tracer, data) < 0)
         PyErr_Clear();
     slot.switching = false;
-    PyErr_Restore(type, value, traceback);
+    sm_exception_restore(kept);
 }
 
 static bool is_ours(PyRefTracer tracer) {
@@ -247,8 +242,7 @@ static void give_back(void) {
 void sm_ref_poll(void) {
     if (slot.active == 0)
         return;
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    sm_exception kept = sm_exception_keep();
     void *data;
     bool hear = is_ours(PyRefTracer_GetTracer(&data)) || hears();
     if (!hear && slot.holding)
@@ -262,7 +256,7 @@ void sm_ref_poll(void) {
     if (was_blind) /* counted as it grows */
         slot.blind_ns += now - slot.seen_ns;
     slot.seen_ns = now;
-    PyErr_Restore(type, value, traceback);
+    sm_exception_restore(kept);
 }
 
 /* With the GIL, outside events: calls `removed` where it is due. */
@@ -375,8 +369,7 @@ void sm_ref_remove(sm_ref_tool *tool) {
     tool->leaving = true;
     slot.active--;
     set_rare(SM_REF_SHARED, true); /* nothing goes directly to it any more; `arrange` may have to wait */
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    sm_exception kept = sm_exception_keep();
     tell(tool, PyThreadState_Get(), NULL, SM_REF_REMOVED);
     PyErr_Clear();
     here.inside = was_inside;
@@ -384,7 +377,7 @@ void sm_ref_remove(sm_ref_tool *tool) {
         sm_safepoint_ask();
     else
         settle();
-    PyErr_Restore(type, value, traceback);
+    sm_exception_restore(kept);
 }
 
 void sm_ref_ask(void) {

@@ -30,7 +30,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "base/clock.h"
+#include "base/time.h"
 #include "compat/runtime.h"
 
 #define SM_SAFEPOINT_NS 50000000

@@ -32,6 +32,7 @@
 
 #include <string.h>
 
+#include "compat/exception.h"
 #include "compat/frame.h"
 
 #if SM_SHARES_SLOTS
@@ -200,14 +201,14 @@ typedef struct {
     int what;
     PyObject *arg;
     int status;
-    PyObject *type, *value, *traceback; /* of the first that failed; owned */
+    sm_exception exception; /* of the first that failed */
 } event;
 
 static void tell(event *event, Py_tracefunc function, PyObject *obj) {
     if (function(obj, event->frame, event->what, event->arg) == 0)
         return;
     if (event->status == 0)
-        PyErr_Fetch(&event->type, &event->value, &event->traceback);
+        event->exception = sm_exception_keep();
     else
         PyErr_Clear();
     event->status = -1;
@@ -239,7 +240,7 @@ static void tell_users(guard *self, event *event) {
 
 static int outcome(const event *event) {
     if (event->status != 0)
-        PyErr_Restore(event->type, event->value, event->traceback);
+        sm_exception_restore(event->exception);
     return event->status;
 }
 
@@ -271,7 +272,7 @@ static int dispatch(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg
     self->inside = frame;
     self->inside_what = what;
     Py_INCREF(self);
-    event event = {frame, what, arg, 0, NULL, NULL, NULL};
+    event event = {.frame = frame, .what = what, .arg = arg};
     bool ends = what == PyTrace_RETURN || what == PyTrace_C_RETURN || what == PyTrace_C_EXCEPTION;
     if (!ends)
         tell_foreign(self, &event);
@@ -325,7 +326,7 @@ static int mend_trace(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, 
     guard *self = guard_of(tstate, SM_SLOT_TRACE);
     if (self == NULL || what != PyTrace_CALL)
         return 0;
-    event event = {frame, what, arg, 0, NULL, NULL, NULL};
+    event event = {.frame = frame, .what = what, .arg = arg};
     tell_users(self, &event);
     return outcome(&event);
 }

@@ -20,6 +20,8 @@
 #include <opcode.h>
 #include <string.h>
 
+#include "compat/exception.h"
+
 #if SM_HAS_EVALFRAME
 
 _PyFrameEvalFunction sm_evalframe_in_use = NULL, sm_evalframe_below = NULL;
@@ -52,8 +54,7 @@ bool sm_evalframe_deep(char *here) {
     if (!sm_evalframe_is_deep(here))
         return false;
     sm_evalframe_on = false;
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    sm_exception kept = sm_exception_keep();
     sm_settings settings = sm_engine.settings;
     settings.c_functions = "none";
     if (sm_source_profilefunc.start(&settings) == 0) {
@@ -65,7 +66,7 @@ bool sm_evalframe_deep(char *here) {
     }
     if (_PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get()) == sm_evalframe_in_use)
         _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), sm_evalframe_below);
-    PyErr_Restore(type, value, traceback);
+    sm_exception_restore(kept);
     return true;
 }
 

@@ -21,6 +21,7 @@
  * With counts, lines are counted as sys.settrace counts them: that is an event more for each jump back within the line
  * that runs, which LINE does not tell and JUMP does. Jumps that change the line are switched off. */
 #include "code/linewalk.h"
+#include "compat/exception.h"
 #include "recorder/coverage/places.h"
 #include "slots/tool_id.h"
 
@@ -346,10 +347,9 @@ static int start(void) {
     for (int i = 0; fine && i < EVENTS; i++)
         fine = events[i].name == NULL || sm_monitoring_register(tool_id, numbers[i], callbacks[i]) == 0;
     if (!fine || sm_monitoring_set(tool_id, global_events()) < 0 || sm_monitoring_restart() < 0) {
-        PyObject *type, *value, *traceback;
-        PyErr_Fetch(&type, &value, &traceback);
+        sm_exception kept = sm_exception_keep();
         stop();
-        PyErr_Restore(type, value, traceback);
+        sm_exception_restore(kept);
         return -1;
     }
     walk_frames();

@@ -4,6 +4,8 @@
 #include <opcode.h>
 #include <string.h>
 
+#include "compat/exception.h"
+
 Py_tracefunc sm_profilefunc_in_use = NULL;
 bool sm_profilefunc_c_functions = false;
 
@@ -53,11 +55,10 @@ static bool cython_is_here(void) {
 }
 
 static void stop(void) {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    sm_exception kept = sm_exception_keep();
     sm_profile_threads_stop();
     sm_engine.cython_unseen = sm_profilefunc_c_functions && (sm_engine.cython_unseen || cython_is_here());
-    PyErr_Restore(type, value, traceback);
+    sm_exception_restore(kept);
 }
 
 static void poll(void) {

@@ -12,6 +12,7 @@
 #if SM_SHARES_SLOTS
 
 #include "code/probe_points.h"
+#include "compat/exception.h"
 #include "compat/quickening.h"
 #include "source/evalframe.h"
 
@@ -23,13 +24,12 @@ static sm_slot_user user = {.slot = SM_SLOT_TRACE};
 static uint64_t evicted_before, lost_before;
 
 bool sm_tracefunc_meet(PyCodeObject *code, PyObject *globals) {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    sm_exception kept = sm_exception_keep();
     bool wanted = sm_tracefunc_wants_in_use((PyObject *)code, globals);
     sm_code_entry *entry = wanted ? sm_code_entry_of(code) : NULL;
     if (entry != NULL)
         entry->session = sm_engine.session;
-    PyErr_Restore(type, value, traceback);
+    sm_exception_restore(kept);
     return wanted;
 }
 
@@ -113,14 +113,13 @@ static int start(const sm_settings *settings) {
 }
 
 static void stop(void) {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    sm_exception kept = sm_exception_keep();
     sm_tracefunc_on = false;
     put_evaluator(false);
     sm_slots_leave(&user);
     sm_engine.hook_lost += sm_slots.evicted[SM_SLOT_TRACE] - evicted_before;
     sm_engine.lost_memory += sm_slots.lost - lost_before;
-    PyErr_Restore(type, value, traceback);
+    sm_exception_restore(kept);
 }
 
 static void poll(void) {

@@ -21,7 +21,7 @@
 #include <signal.h>
 #include <time.h>
 
-#include "base/clock.h"
+#include "base/time.h"
 #include "recorder/coverage/store.h"
 
 #define AFTER_FORK_NS 50000000

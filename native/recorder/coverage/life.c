@@ -2,10 +2,10 @@
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/time.h"
 #include "code/text.h"
 #include "compat/runtime.h"
 #include "engine/ending.h"
@@ -36,12 +36,6 @@ static void replace(char **target, const char *text) {
     char *copy = copy_of(text);
     sm_free(*target);
     *target = copy;
-}
-
-static int64_t unix_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 bool sm_cover_is_hidden(const char *file) {
@@ -189,7 +183,7 @@ static void take_settings(const sm_cover_settings *settings) {
     replace(&life.exit, "");
     char folder[4096];
     replace(&life.folder, getcwd(folder, sizeof folder));
-    life.start_ns = unix_ns();
+    life.start_ns = sm_unix_ns();
     life.interpreters_gone = sm_interpreters_gone();
     life.end_ns = 0;
     life.flush_ns = settings->flush_ns;
@@ -249,7 +243,7 @@ void sm_cover_stop(const char *exit) {
     life.interpreters = sm_interpreters_made() - life.interpreters_gone;
     sm_cover.running = false;
     sm_cover.test = NULL;
-    life.end_ns = unix_ns();
+    life.end_ns = sm_unix_ns();
     replace(&life.exit, exit);
     sm_output *output = &sm_cover_store.output;
     if (!sm_cover.forked && output->writer != NULL) {
@@ -357,7 +351,7 @@ int sm_cover_after_fork(int fd, const char *meta) {
         return 0;
     }
     replace(&life.meta, meta);
-    life.start_ns = unix_ns();
+    life.start_ns = sm_unix_ns();
     life.interpreters_gone = sm_interpreters_gone();
     sm_cover.lost_memory = sm_cover.hook_lost = sm_cover.odd_lines = sm_cover.odd_branches = 0;
     for (sm_cover_function *of = store->functions; of != NULL; of = of->next)

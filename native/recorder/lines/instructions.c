@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "compat/exception.h"
 #include "recorder/lines/store.h"
 
 void sm_lines_add_instructions(sm_line_table *table, PyCodeObject *code) {
@@ -92,8 +93,7 @@ static void tell(sm_line_instructions *of, PyObject *get_instructions) {
 }
 
 void sm_lines_disassemble(void) {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    sm_exception kept = sm_exception_keep();
     PyObject *modules = PyImport_GetModuleDict(); /* whoever wants opcodes has imported it */
     PyObject *dis = modules ? PyDict_GetItemString(modules, "dis") : NULL;
     PyObject *get_instructions = dis ? PyObject_GetAttrString(dis, "get_instructions") : NULL;
@@ -104,7 +104,7 @@ void sm_lines_disassemble(void) {
     }
     Py_XDECREF(get_instructions);
     PyErr_Clear();
-    PyErr_Restore(type, value, traceback);
+    sm_exception_restore(kept);
 }
 
 static void save_one(sm_output *output, const sm_line_table *table, uint32_t i) {

@@ -14,6 +14,7 @@
 #if SM_HAS_MONITORING
 
 #include "code/linewalk.h"
+#include "compat/exception.h"
 
 static struct {
     int tool_id;
@@ -42,8 +43,7 @@ long sm_monitoring_local_start(int tool_id, long events) {
 }
 
 bool sm_monitoring_meet(PyObject *code) {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback); /* a throw comes with an exception */
+    sm_exception kept = sm_exception_keep(); /* a throw comes with an exception */
     bool wanted = !sm_engine.running || sm_monitoring_callbacks_in_use->wants(code, PyEval_GetGlobals());
     sm_code_entry *entry = wanted ? sm_code_entry_of_any(code) : NULL;
     if (entry != NULL && sm_engine.running) {
@@ -53,7 +53,7 @@ bool sm_monitoring_meet(PyObject *code) {
             sm_engine.lost_memory++;
         PyErr_Clear();
     }
-    PyErr_Restore(type, value, traceback);
+    sm_exception_restore(kept);
     return wanted;
 }
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "compat/exception.h"
 #include "slots/tool_id.h"
 
 const sm_monitoring_callbacks *sm_monitoring_callbacks_in_use = NULL;
@@ -65,8 +66,7 @@ static bool still_ours(void) {
 }
 
 static void stop(void) {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    sm_exception kept = sm_exception_keep();
     if (tool_id >= 0 && still_ours()) {
         /* Until 3.14, freeing a tool id leaves its callbacks and events alive (gh-111963). */
         (void)sm_monitoring_set(tool_id, 0);
@@ -82,7 +82,7 @@ static void stop(void) {
     tool_id = -1;
     places_were_off = places_were_off || sm_monitoring_callbacks_in_use->wants != NULL;
     sm_sites_start(false);
-    PyErr_Restore(type, value, traceback);
+    sm_exception_restore(kept);
 }
 
 static int start(const sm_settings *settings) {
@@ -94,10 +94,9 @@ static int start(const sm_settings *settings) {
     if (set >= 0 && local)
         set = sm_monitoring_local_start(tool_id, set);
     if (set < 0 || sm_monitoring_set(tool_id, set) < 0) {
-        PyObject *type, *value, *traceback;
-        PyErr_Fetch(&type, &value, &traceback);
+        sm_exception kept = sm_exception_keep();
         stop();
-        PyErr_Restore(type, value, traceback);
+        sm_exception_restore(kept);
         return -1;
     }
     events_set = set;

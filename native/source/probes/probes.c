@@ -33,6 +33,7 @@
 #if SM_HAS_EVALFRAME
 
 #include "base/alloc.h"
+#include "compat/exception.h"
 #include "source/evalframe.h"
 #include "source/probes/state.h"
 #include "source/tracefunc.h"
@@ -82,8 +83,7 @@ static sm_probed *make(PyCodeObject *code, void *record, bool frames) {
 }
 
 sm_probed *sm_probe_meet(PyCodeObject *code, PyObject *globals) {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    sm_exception kept = sm_exception_keep();
     bool frames = false;
     (void)sm_probe_mend_lines(code);
     void *record = sm_probe.hearer->meet(code, globals, &frames);
@@ -108,7 +108,7 @@ sm_probed *sm_probe_meet(PyCodeObject *code, PyObject *globals) {
         sm_probe.codes = made;
         sm_probe.codes_count++;
     }
-    PyErr_Restore(type, value, traceback);
+    sm_exception_restore(kept);
     return made;
 }
 
@@ -231,12 +231,11 @@ static bool take_evaluator_away(void) { /* else somebody sits on top: ours stays
 }
 
 static __attribute__((noinline)) void escape(void) {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    sm_exception kept = sm_exception_keep();
     trace_all();
     sm_probe.escaped = true;
     (void)take_evaluator_away();
-    PyErr_Restore(type, value, traceback);
+    sm_exception_restore(kept);
 }
 
 /* What is rare at a frame's entry. Returns whether it is to be run without us. */
@@ -364,8 +363,7 @@ int sm_probes_start(const sm_probe_hearer *hearer, const sm_probe_wish *wish) {
 }
 
 void sm_probes_stop(void) {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    sm_exception kept = sm_exception_keep();
     sm_probe.on = false;
     if (!sm_probe.escaped)
         (void)take_evaluator_away();
@@ -376,7 +374,7 @@ void sm_probes_stop(void) {
     }
     sm_probe_trace_leave();
     sm_codes_release();
-    PyErr_Restore(type, value, traceback);
+    sm_exception_restore(kept);
 }
 
 bool sm_probes_hold(void) {

@@ -1,0 +1,26 @@
+/* The system's clocks in nanoseconds. */
+#ifndef SM_BASE_TIME_H
+#define SM_BASE_TIME_H
+
+#include <stdint.h>
+#include <time.h>
+
+/* -1: it cannot be read. */
+static inline int64_t sm_time_ns(clockid_t clock) {
+    struct timespec now;
+    if (clock_gettime(clock, &now) != 0)
+        return -1;
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Since 1970. */
+static inline int64_t sm_unix_ns(void) {
+    return sm_time_ns(CLOCK_REALTIME);
+}
+
+/* Since some moment, by a clock that nobody sets. */
+static inline uint64_t sm_monotonic_ns(void) {
+    return (uint64_t)sm_time_ns(CLOCK_MONOTONIC);
+}
+
+#endif
