@@ -18,29 +18,28 @@
  * interpreter looks for before the next instruction. Without the GIL the thread waits in the handler for its death.
  *
  * Process 1 ignores signals that it has no handler for, so nothing is done there. In a forked child nobody would wake:
- * there the handler dies of the signal at once, until the child has said how it goes on. The thread blocks all signals;
- * it is joined before a fork, since a second thread is a warning of os.fork, and comes back when the frame that forked
- * goes on. */
+ * there the handler dies of the signal at once, until the child has said how it goes on. The thread (base/worker.h)
+ * comes back after a fork, when that is over. */
 #include "engine/ending.h"
 
 #include <Python.h>
 #include <errno.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/worker.h"
 #include "compat/compat.h"
 #include "compat/exception.h"
 #include "compat/runtime.h"
+#include "slots/forks.h"
 
 enum {
     PATIENCE_MS = 2000, /* from the signal to the end, at most */
     QUEUE_MS = 200,     /* that a thread with the GIL waits for the request */
-    MOST_LOOKS = 200,   /* for the frame that forked */
 };
 
 static const struct {
@@ -51,18 +50,16 @@ enum { SIGNALS = sizeof signals / sizeof *signals };
 
 static struct {
     void (*end[SM_ENDINGS])(const char *);
-    bool armed, at_fork;
-    bool started;                   /* the thread is there; atomic */
-    bool stop, queued, begun, done; /* atomic */
-    int number;                     /* the signal that ends us; atomic. 0: none */
+    bool armed;
+    bool queued, begun, done; /* atomic */
+    int number;               /* the signal that ends us; atomic. 0: none */
     pid_t owner;
-    sem_t wake;
-    pthread_t thread;
     PyMethodDef *entry; /* of signal.signal */
     PyCFunction original;
-    const void *forking; /* the frame that called fork */
-    int looks;           /* left */
 } ending;
+
+static void work(sm_worker *worker, uintptr_t number);
+static sm_worker worker = SM_WORKER(work, 0);
 
 static void nap(void) {
     struct timespec little = {.tv_nsec = 1000000};
@@ -84,12 +81,12 @@ static void set_default(int number) {
 
 static void handler(int number) {
     int saved_errno = errno, none = 0;
-    if (!__atomic_load_n(&ending.started, __ATOMIC_ACQUIRE) || getpid() != ending.owner) {
+    if (!sm_worker_runs(&worker) || getpid() != ending.owner) {
         set_default(number);
         raise(number); /* when this returns */
     } else {
         if (__atomic_compare_exchange_n(&ending.number, &none, number, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-            sem_post(&ending.wake);
+            sm_worker_wake(&worker);
         bool never = false;
         if (!PyGILState_Check())
             wait_for(&never, 2 * PATIENCE_MS);
@@ -165,9 +162,10 @@ static void die(void) {
         nap();
 }
 
-static void *run(void *unused) {
-    while (!__atomic_load_n(&ending.stop, __ATOMIC_ACQUIRE)) {
-        if (sem_wait(&ending.wake) != 0 || __atomic_load_n(&ending.number, __ATOMIC_ACQUIRE) == 0)
+static void work(sm_worker *self, uintptr_t run) {
+    while (sm_worker_goes_on(self, run)) {
+        sm_worker_sleep(self, UINT64_MAX);
+        if (__atomic_load_n(&ending.number, __ATOMIC_ACQUIRE) == 0)
             continue;
         (void)Py_AddPendingCall(finish_here, NULL);
         sm_wake_for_pending_calls();
@@ -178,59 +176,30 @@ static void *run(void *unused) {
         wait_for(&ending.done, PATIENCE_MS);
         die();
     }
-    return unused;
 }
 
 /* ---- the thread ---- */
 
 static void start(void) {
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    if (ending.started || !ending.armed || sem_init(&ending.wake, 0, 0) != 0)
+    if (sm_worker_runs(&worker) || !ending.armed)
         return;
-    ending.stop = ending.queued = ending.begun = ending.done = false;
+    ending.queued = ending.begun = ending.done = false;
     ending.number = 0;
     ending.owner = getpid();
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, 128 * 1024);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool started = pthread_create(&ending.thread, &attributes, run, NULL) == 0;
-    __atomic_store_n(&ending.started, started, __ATOMIC_RELEASE);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
+    (void)sm_worker_start(&worker);
 }
 
-static void join(void) {
-    if (!ending.started || ending.owner != getpid())
-        return;
-    __atomic_store_n(&ending.started, false, __ATOMIC_RELEASE);
-    __atomic_store_n(&ending.stop, true, __ATOMIC_RELEASE);
-    sem_post(&ending.wake);
-    pthread_join(ending.thread, NULL);
-    sem_destroy(&ending.wake);
+static void before_fork(void) {
+    sm_worker_before_fork(&worker, 0);
 }
 
-static int go_on(void *unused) { /* a pending call: on the main thread, between two instructions */
-    (void)unused;
-    if (sm_tstate_frame(PyThreadState_Get()) != ending.forking && ending.looks-- > 0 &&
-        Py_AddPendingCall(go_on, NULL) == 0)
-        return 0;
-    start();
-    return 0;
-}
-
-static void parent_forked(void) {
-    PyThreadState *tstate = ending.armed ? sm_tstate_unchecked() : NULL;
-    if (tstate == NULL)
-        return;
-    ending.forking = sm_tstate_frame(tstate);
-    ending.looks = MOST_LOOKS;
-    (void)Py_AddPendingCall(go_on, NULL);
+static bool parent_forked(void) {
+    sm_worker_after_fork(&worker);
+    return ending.armed;
 }
 
 static void child_forked(void) {
-    ending.started = false;
+    sm_worker_forked(&worker);
     memset(ending.end, 0, sizeof ending.end); /* what the parent records is the parent's */
 }
 
@@ -271,9 +240,10 @@ static void watch_signal(bool on) {
 static void turn(bool on) {
     sm_exception kept = sm_exception_keep();
     ending.armed = on;
-    if (!on)
-        join();
-    start();
+    if (on)
+        start();
+    else
+        sm_worker_stop(&worker);
     watch_signal(on);
     for (int i = 0; i < SIGNALS; i++)
         (on ? arm : disarm)(signals[i].number);
@@ -281,13 +251,12 @@ static void turn(bool on) {
 }
 
 void sm_ending_want(sm_ending who, void (*end)(const char *signal_name)) {
+    static const sm_fork_calls calls = {before_fork, parent_forked, child_forked, start};
     ending.end[who] = end;
-    if (!ending.at_fork)
-        ending.at_fork = pthread_atfork(join, parent_forked, child_forked) == 0;
     bool wanted = false;
     for (int i = 0; i < SM_ENDINGS; i++)
         wanted = wanted || ending.end[i] != NULL;
-    if (wanted && ending.at_fork && getpid() != 1)
+    if (wanted && sm_worker_init(&worker) && getpid() != 1 && sm_forks_tell(SM_FORK_ENDING, &calls))
         turn(true);
     else if (!wanted && ending.armed)
         turn(false);

@@ -15,6 +15,7 @@
 #include "engine/threads.h"
 #include "engine/ticker.h"
 #include "engine/waits.h"
+#include "slots/forks.h"
 
 sm_engine_state sm_engine;
 
@@ -45,7 +46,6 @@ static void hold_codes(bool on) {
 
 /* Between fork and sm_engine_after_fork the child shares its parent's file: nothing may be written. */
 static void child_forked(void) {
-    sm_ticker_forked();
     if (sm_engine.running)
         sm_engine.forked = true;
 }
@@ -60,7 +60,8 @@ int sm_engine_init(void) {
     sm_gap_table_init();
     sm_offcpu_probe();
     sm_waits_init();
-    if (pthread_atfork(sm_ticker_before_fork, sm_ticker_after_fork, child_forked) != 0) {
+    static const sm_fork_calls calls = {.child = child_forked};
+    if (!sm_ticker_init() || !sm_forks_tell(SM_FORK_ENGINE, &calls)) {
         PyErr_NoMemory();
         return -1;
     }

@@ -13,38 +13,24 @@
  * segment are left to the random samples, which are no longer than that, so that nothing is counted twice. When the
  * machine is so busy that ticks come late, segments shorter than the delay are understated.
  *
- * The thread is started when the first function proves short, so small programs never see it. It blocks all signals,
- * touches no Python object and takes no lock but its own. A fork would find a second thread in the process (since 3.12
- * that is a warning of os.fork): it is joined before the fork and comes back a little later. A store into a countdown
- * may be lost against a simultaneous decrement: then this tick finds no event of that thread, which never happens to a
- * long segment.
- *
- * Locks. `life` is held by whoever starts or joins the thread: with the GIL as a rule, but a thread of C may fork
- * without it. It is held from before a fork until after it, so that nobody starts the thread in between. `lock` belongs
- * to the thread and its wake. What a tick looks at (the list of threads, the recorders) is set while the thread is not
- * there, or is atomic. */
+ * The thread (base/worker.h) is started when the first function proves short, so small programs never see it, and comes
+ * back a little after a fork. It touches no Python object. A store into a countdown may be lost against a simultaneous
+ * decrement: then this tick finds no event of that thread, which never happens to a long segment. What a tick looks at
+ * (the list of threads, the recorders) is set while the thread is not there, or is atomic. */
 #include "engine/ticker.h"
 
-#include <pthread.h>
-#include <signal.h>
-
+#include "base/worker.h"
 #include "engine/engine.h"
 #include "engine/waits.h"
+#include "slots/forks.h"
 
 #define AFTER_FORK_NS 100000000
 #define LOOKS 4 /* at waiting threads, in a tick: some microseconds each */
 
-static struct {
-    pthread_mutex_t life;
-    pthread_t thread;
-    bool started;        /* written with `life`; atomic */
-    uint64_t not_before; /* monotonic ns; with `life` */
-    pthread_mutex_t lock;
-    pthread_cond_t wake;
-    bool stop;       /* with `lock` */
-    uint64_t random; /* the thread's */
-    uint32_t next;   /* of the waiting threads, from the newest: the first to be looked at; the thread's */
-} ticker = {.life = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER};
+static struct { /* the thread's */
+    uint64_t random;
+    uint32_t next; /* of the waiting threads, from the newest: the first to be looked at */
+} ticker;
 
 static uint64_t next_delay(void) {
     uint64_t x = ticker.random;
@@ -73,87 +59,41 @@ static void tick(bool may_look) {
         sm_engine.beside.recorder->poke(NULL);
 }
 
-static void *run(void *unused) {
+static void work(sm_worker *worker, uintptr_t number) {
     bool looks = sm_waits_look_alone();
-    pthread_mutex_lock(&ticker.lock);
-    while (!ticker.stop) {
-        struct timespec until;
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        uint64_t delay = next_delay();
-        until.tv_nsec += (long)delay;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
-        pthread_cond_timedwait(&ticker.wake, &ticker.lock, &until);
-        if (!ticker.stop)
+    ticker.random = sm_monotonic_ns() | 1;
+    while (sm_worker_goes_on(worker, number)) {
+        sm_worker_sleep(worker, sm_monotonic_ns() + next_delay());
+        if (sm_worker_goes_on(worker, number))
             tick(looks);
     }
-    pthread_mutex_unlock(&ticker.lock);
-    return unused;
 }
 
-static bool start(void) {
-    pthread_condattr_t clock;
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    ticker.stop = false;
-    ticker.random = sm_monotonic_ns() | 1;
-    pthread_condattr_init(&clock);
-    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    pthread_cond_init(&ticker.wake, &clock);
-    pthread_condattr_destroy(&clock);
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, 128 * 1024);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool started = pthread_create(&ticker.thread, &attributes, run, NULL) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return started;
-}
+static sm_worker worker = SM_WORKER(work, 0);
 
 void sm_ticker_want(void) {
-    if (__atomic_load_n(&ticker.started, __ATOMIC_RELAXED) || sm_engine.clock.kind == SM_CLOCK_SIMULATED)
-        return;
-    if (pthread_mutex_trylock(&ticker.life) != 0)
-        return; /* somebody forks: an event does not wait for that */
-    uint64_t now = sm_monotonic_ns();
-    if (!ticker.started && now >= ticker.not_before) {
-        bool started = start();
-        __atomic_store_n(&ticker.started, started, __ATOMIC_RELAXED);
-        ticker.not_before = started ? 0 : now + 10 * (uint64_t)AFTER_FORK_NS;
-    }
-    pthread_mutex_unlock(&ticker.life);
-}
-
-static void join(void) { /* with `life` */
-    if (!ticker.started)
-        return;
-    pthread_mutex_lock(&ticker.lock);
-    ticker.stop = true;
-    pthread_cond_signal(&ticker.wake);
-    pthread_mutex_unlock(&ticker.lock);
-    pthread_join(ticker.thread, NULL);
-    pthread_cond_destroy(&ticker.wake);
-    __atomic_store_n(&ticker.started, false, __ATOMIC_RELAXED);
+    if (sm_engine.clock.kind != SM_CLOCK_SIMULATED)
+        (void)sm_worker_want(&worker);
 }
 
 void sm_ticker_stop(void) {
-    pthread_mutex_lock(&ticker.life);
-    join();
-    pthread_mutex_unlock(&ticker.life);
+    sm_worker_stop(&worker);
 }
 
-void sm_ticker_before_fork(void) {
-    pthread_mutex_lock(&ticker.life);
-    join();
-    ticker.not_before = sm_monotonic_ns() + AFTER_FORK_NS;
+static void before_fork(void) {
+    sm_worker_before_fork(&worker, AFTER_FORK_NS);
 }
 
-void sm_ticker_after_fork(void) {
-    pthread_mutex_unlock(&ticker.life);
+static bool parent_forked(void) {
+    sm_worker_after_fork(&worker);
+    return false;
 }
 
-void sm_ticker_forked(void) {
-    pthread_mutex_init(&ticker.life, NULL);
-    pthread_mutex_init(&ticker.lock, NULL);
+static void child_forked(void) {
+    sm_worker_forked(&worker);
+}
+
+bool sm_ticker_init(void) {
+    static const sm_fork_calls calls = {.before = before_fork, .parent = parent_forked, .child = child_forked};
+    return sm_worker_init(&worker) && sm_forks_tell(SM_FORK_TICKER, &calls);
 }

@@ -21,6 +21,7 @@
 #include "compat/runtime.h"
 #include "engine/engine.h"
 #include "hub/backend.h"
+#include "slots/forks.h"
 
 #define CAPSULE "seismo.hooks.thread"
 #define BIT(tool) (1ull << (tool)->slot)
@@ -369,12 +370,11 @@ static int prepare(void) {
         PyErr_SetString(PyExc_RuntimeError, why_not);
         return -1;
     }
-    static bool ready = false;
-    if (!ready && pthread_atfork(NULL, NULL, child_forked) != 0) {
+    static const sm_fork_calls calls = {.child = child_forked};
+    if (!sm_forks_tell(SM_FORK_HUB, &calls)) {
         PyErr_NoMemory();
         return -1;
     }
-    ready = true;
     sm_codes_tell(SM_CODE_HOOKS, code_died);
     why_not = sm_hook_backend_here.objection();
     if (why_not != NULL)

@@ -10,46 +10,30 @@
  * While the main thread sits in one long C call, requests wait: one is outstanding at most. What hooks collect
  * meanwhile has to be bounded by themselves.
  *
- * Ending it. Whoever stops the thread may hold the GIL, and the thread may be waiting for the lock of the pending
- * calls, which the interpreter may have handed to a thread that waits for the GIL. So nobody waits for its end for
- * longer than SM_PATIENCE_NS: a thread that is not done by then is let go, and ends by itself when it gets there. Each
- * has a number, and the one that may go on is `current`.
- *
- * Ownership and threads: `life` is held by whoever starts or stops the thread, most often with the GIL; a thread of C
- * may fork without it. It is held from before a fork until after it. What hooks and the thread look at is atomic. The
- * semaphore is made once and stays. The thread blocks all signals. It is stopped before a fork (a second thread would
- * be a warning of os.fork) and begins again, by a pending call, when the fork is over. */
+ * The thread may be waiting for the lock of the pending calls, which the interpreter may have handed to a thread that
+ * waits for the GIL, which is held by whoever stops ours: so the patience with its end is short (base/worker.h). After
+ * a fork it comes back when that is over. What hooks and the thread look at is atomic. */
 #include "slots/safepoint.h"
 
 #include <Python.h>
-#include <errno.h>
-#include <pthread.h>
-#include <semaphore.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
 
 #include "base/time.h"
+#include "base/worker.h"
 #include "compat/runtime.h"
+#include "slots/forks.h"
 
 #define SM_SAFEPOINT_NS 50000000
 #define SM_PATIENCE_NS 200000000
-#define SM_LOOK_NS 50000
 
 static struct {
-    pthread_mutex_t life;
     int (*functions[SM_SAFE_USERS])(void); /* set before a user is wanted */
     uint32_t want;                         /* users, a bit each: with the GIL; atomic */
     uint64_t next[SM_SAFE_USERS];          /* monotonic ns: when each is due; 0: always. Atomic */
     uint32_t due;                          /* users, a bit each; atomic */
-    bool ready;                            /* with the GIL: the semaphore and the handlers of forks are there */
-    uintptr_t current;       /* written with `life`; atomic: the number of the thread that is to go on; 0: none */
-    uintptr_t last, ended;   /* the number given last; atomic: of the thread that ended last */
-    bool asked, outstanding; /* atomic */
-    sem_t wake;
-    pthread_t thread; /* with `life` */
-} point = {.life = PTHREAD_MUTEX_INITIALIZER};
+    bool asked, outstanding;               /* atomic */
+} point;
 
 static int call(void *Py_UNUSED(unused)) {
     __atomic_store_n(&point.outstanding, false, __ATOMIC_RELEASE);
@@ -79,28 +63,13 @@ void sm_safepoint_wait(sm_safe_user who, uint64_t ns) {
     __atomic_fetch_and(&point.due, ~(1u << who), __ATOMIC_RELAXED);
 }
 
-/* Waits until somebody asks, or for SM_SAFEPOINT_NS, by a clock that nobody sets. */
-static void wait_for_asking(void) {
-#if __GLIBC_PREREQ(2, 30)
-    uint64_t when = sm_monotonic_ns() + SM_SAFEPOINT_NS;
-    struct timespec until = {.tv_sec = (time_t)(when / 1000000000), .tv_nsec = (long)(when % 1000000000)};
-    while (sem_clockwait(&point.wake, CLOCK_MONOTONIC, &until) != 0 && errno == EINTR) {
-    }
-#else
-    for (int looks = 0; looks < 25 && sem_trywait(&point.wake) != 0; looks++)
-        nanosleep(&(struct timespec){.tv_nsec = SM_SAFEPOINT_NS / 25}, NULL);
-#endif
-}
-
-static bool goes_on(uintptr_t number) {
-    return __atomic_load_n(&point.current, __ATOMIC_ACQUIRE) == number;
-}
-
-static void *run(void *number) {
-    while (goes_on((uintptr_t)number)) {
-        wait_for_asking();
+static void work(sm_worker *worker, uintptr_t number) {
+    __atomic_store_n(&point.asked, false, __ATOMIC_RELAXED);
+    __atomic_store_n(&point.outstanding, false, __ATOMIC_RELAXED);
+    while (sm_worker_goes_on(worker, number)) {
+        sm_worker_sleep(worker, sm_monotonic_ns() + SM_SAFEPOINT_NS);
         look_who_is_due();
-        if (!goes_on((uintptr_t)number) || __atomic_exchange_n(&point.outstanding, true, __ATOMIC_ACQ_REL))
+        if (!sm_worker_goes_on(worker, number) || __atomic_exchange_n(&point.outstanding, true, __ATOMIC_ACQ_REL))
             continue;
         if (Py_AddPendingCall(call, NULL) < 0) { /* its queue is full: at the next turn */
             __atomic_store_n(&point.outstanding, false, __ATOMIC_RELEASE);
@@ -109,85 +78,38 @@ static void *run(void *number) {
             sm_wake_for_pending_calls();
         }
     }
-    __atomic_store_n(&point.ended, (uintptr_t)number, __ATOMIC_RELEASE);
-    return NULL;
 }
 
-/* False: the system gives no thread. */
-static bool start(void) { /* with `life` */
-    if (point.current != 0 || __atomic_load_n(&point.want, __ATOMIC_RELAXED) == 0)
-        return true;
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    if (pthread_attr_init(&attributes) != 0)
-        return false;
-    __atomic_store_n(&point.asked, false, __ATOMIC_RELAXED);
-    __atomic_store_n(&point.outstanding, false, __ATOMIC_RELAXED);
-    uintptr_t number = ++point.last;
-    __atomic_store_n(&point.current, number, __ATOMIC_RELEASE);
-    pthread_attr_setstacksize(&attributes, 128 * 1024);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool made = pthread_create(&point.thread, &attributes, run, (void *)number) == 0;
-    if (!made)
-        __atomic_store_n(&point.current, 0, __ATOMIC_RELEASE);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return made;
-}
+static sm_worker worker = SM_WORKER(work, SM_PATIENCE_NS);
 
-static void join(void) { /* with `life` */
-    uintptr_t number = point.current;
-    if (number == 0)
-        return;
-    __atomic_store_n(&point.current, 0, __ATOMIC_RELEASE);
-    sem_post(&point.wake);
-    uint64_t until = sm_monotonic_ns() + SM_PATIENCE_NS;
-    bool ended;
-    while (!(ended = __atomic_load_n(&point.ended, __ATOMIC_ACQUIRE) == number) && sm_monotonic_ns() < until)
-        nanosleep(&(struct timespec){.tv_nsec = SM_LOOK_NS}, NULL);
-    if (ended)
-        pthread_join(point.thread, NULL);
-    else
-        pthread_detach(point.thread);
-}
-
-static int try_start(void) {
-    pthread_mutex_lock(&point.life);
-    bool made = start();
-    pthread_mutex_unlock(&point.life);
-    return made ? 0 : -1;
-}
-
-static int restart(void *Py_UNUSED(unused)) { /* a pending call */
-    (void)try_start();
-    return 0;
+static bool is_wanted(void) {
+    return __atomic_load_n(&point.want, __ATOMIC_RELAXED) != 0;
 }
 
 static void before_fork(void) {
-    pthread_mutex_lock(&point.life);
-    join();
+    sm_worker_before_fork(&worker, 0);
 }
 
-static void parent_forked(void) {
-    pthread_mutex_unlock(&point.life);
-    if (__atomic_load_n(&point.want, __ATOMIC_RELAXED) != 0)
-        Py_AddPendingCall(restart, NULL); /* can be asked for without the GIL */
+static bool parent_forked(void) {
+    sm_worker_after_fork(&worker);
+    return is_wanted();
 }
 
 static void child_forked(void) {
-    pthread_mutex_init(&point.life, NULL);
+    sm_worker_forked(&worker);
+}
+
+void sm_safepoint_forked(void) {
+    if (is_wanted())
+        (void)sm_worker_start(&worker);
 }
 
 static int prepare(void) {
-    if (point.ready)
+    static const sm_fork_calls calls = {before_fork, parent_forked, child_forked, sm_safepoint_forked};
+    if (sm_worker_init(&worker) && sm_forks_tell(SM_FORK_SAFEPOINT, &calls))
         return 0;
-    if (sem_init(&point.wake, 0, 0) != 0 || pthread_atfork(before_fork, parent_forked, child_forked) != 0) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    point.ready = true;
-    return 0;
+    PyErr_NoMemory();
+    return -1;
 }
 
 int sm_safepoint_start(sm_safe_user who, int (*function)(void)) {
@@ -196,7 +118,7 @@ int sm_safepoint_start(sm_safe_user who, int (*function)(void)) {
         return -1;
     point.functions[who] = function;
     __atomic_fetch_or(&point.want, bit, __ATOMIC_RELAXED);
-    if (try_start() < 0) {
+    if (!sm_worker_start(&worker)) {
         __atomic_fetch_and(&point.want, ~bit, __ATOMIC_RELAXED);
         PyErr_SetString(PyExc_RuntimeError, who == SM_SAFE_REFERENCES
                                                 ? "the system gives no thread, and reference tracing needs one"
@@ -207,19 +129,11 @@ int sm_safepoint_start(sm_safe_user who, int (*function)(void)) {
 }
 
 void sm_safepoint_stop(sm_safe_user who) {
-    if (__atomic_and_fetch(&point.want, ~(1u << who), __ATOMIC_RELAXED) != 0)
-        return;
-    pthread_mutex_lock(&point.life);
-    join();
-    pthread_mutex_unlock(&point.life);
+    if (__atomic_and_fetch(&point.want, ~(1u << who), __ATOMIC_RELAXED) == 0)
+        sm_worker_stop(&worker);
 }
 
 void sm_safepoint_ask(void) {
-    if (__atomic_load_n(&point.current, __ATOMIC_RELAXED) != 0 &&
-        !__atomic_exchange_n(&point.asked, true, __ATOMIC_ACQ_REL))
-        sem_post(&point.wake);
-}
-
-void sm_safepoint_forked(void) {
-    (void)try_start();
+    if (sm_worker_runs(&worker) && !__atomic_exchange_n(&point.asked, true, __ATOMIC_ACQ_REL))
+        sm_worker_wake(&worker);
 }

@@ -32,7 +32,8 @@ def workers(tmp_path_factory):
         pytest.skip("programs with ThreadSanitizer do not run on this kernel")
     native = ROOT / "native"
     sources = [Path(__file__).with_name("workers_harness.c"), native / "recorder" / "coverage" / "flush.c"]
-    sources += [native / "engine" / "ticker.c", native / "slots" / "safepoint.c", native / "engine" / "waits.c"]
+    sources += [native / "engine" / name for name in ("ticker.c", "waits.c")]
+    sources += [native / "slots" / name for name in ("safepoint.c", "forks.c")]
     sources += [*sorted((native / "engine").glob("threads*.c")), *sorted((native / "base").glob("*.c"))]
     command = [COMPILER, *FLAGS, "-Wall", "-Wextra", f"-I{native}", f"-I{headers}", "-o", str(folder / "workers")]
     # What the sources need of the interpreter is not called in what is driven here.

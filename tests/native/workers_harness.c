@@ -134,7 +134,7 @@ static void drive_ticker(void) {
     sm_engine.clock.kind = SM_CLOCK_MONOTONIC;
     sm_engine.clock.ns_per_tick = 1.0;
     sm_waits_init();
-    if (sm_threads_init() < 0 || pthread_atfork(sm_ticker_before_fork, sm_ticker_after_fork, sm_ticker_forked) != 0)
+    if (sm_threads_init() < 0 || !sm_ticker_init())
         _exit(2);
     run_beside_forks(meet_threads);
     sm_ticker_stop();
@@ -224,7 +224,7 @@ static void *hit_lines(void *unused) {
 
 static void drive_coverage(void) {
     sm_cover.running = true;
-    if (sm_cover_flush_init() < 0)
+    if (!sm_cover_flush_init())
         _exit(2);
     for (int i = 0; i < 2; i++) {
         sm_cover_flush_begin(2000000, i == 1, gather_rows, send_rows);

@@ -200,8 +200,12 @@ static void release_codes(void) {
 
 int sm_cover_start(const sm_cover_source *source, const sm_cover_settings *settings) {
     assert(PyGILState_Check() && !sm_cover.running && source != NULL);
-    if (sm_engine_init() < 0 || sm_cover_flush_init() < 0)
+    if (sm_engine_init() < 0)
         return -1;
+    if (!sm_cover_flush_init()) {
+        PyErr_NoMemory();
+        return -1;
+    }
     sm_codes_tell(SM_CODE_COVERAGE, sm_cover_code_died);
     sm_cover_forget();
     sm_cover.source = source;

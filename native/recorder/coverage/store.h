@@ -63,7 +63,7 @@ bool sm_cover_is_hidden(const char *file);
 const struct sm_filter *sm_cover_where(void); /* NULL: all */
 
 /* The flush and its thread (flush.c). */
-int sm_cover_flush_init(void); /* once per process; -1 with an exception */
+bool sm_cover_flush_init(void); /* once per process; false: out of memory */
 /* gather: makes bytes of what is new, with the lock; false: there is nothing. send: writes them, with the file's lock
  * alone. Both on any thread. always: to be asked in every period, changed or not. */
 void sm_cover_flush_begin(uint64_t period_ns, bool always, bool (*gather)(void), void (*send)(void));

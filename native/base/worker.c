@@ -1,0 +1,146 @@
+#include "base/worker.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "base/time.h"
+
+#define STACK_BYTES (256 * 1024)
+#define LOOK_NS 50000 /* between two looks whether a thread has ended, where patience is short */
+#define AFTER_FAILURE_NS 1000000000
+
+typedef struct { /* of one run; its thread's */
+    sm_worker *worker;
+    uintptr_t number;
+} assignment;
+
+bool sm_worker_init(sm_worker *worker) {
+    if (!worker->ready)
+        worker->ready = sem_init(&worker->wake, 0, 0) == 0;
+    return worker->ready;
+}
+
+bool sm_worker_runs(const sm_worker *worker) {
+    return __atomic_load_n(&worker->current, __ATOMIC_RELAXED) != 0;
+}
+
+bool sm_worker_goes_on(const sm_worker *worker, uintptr_t number) {
+    return __atomic_load_n(&worker->current, __ATOMIC_ACQUIRE) == number;
+}
+
+void sm_worker_sleep(sm_worker *worker, uint64_t until) {
+    if (until == UINT64_MAX) {
+        (void)sem_wait(&worker->wake);
+        return;
+    }
+#if __GLIBC_PREREQ(2, 30)
+    struct timespec when = {.tv_sec = (time_t)(until / 1000000000), .tv_nsec = (long)(until % 1000000000)};
+    while (sem_clockwait(&worker->wake, CLOCK_MONOTONIC, &when) != 0 && errno == EINTR) {
+    }
+#else /* only by the clock that somebody may set */
+    while (sem_trywait(&worker->wake) != 0 && sm_monotonic_ns() < until)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+#endif
+}
+
+void sm_worker_wake(sm_worker *worker) {
+    (void)sem_post(&worker->wake);
+}
+
+static void *run(void *given) {
+    assignment of = *(assignment *)given;
+    sm_free(given);
+    of.worker->work(of.worker, of.number);
+    __atomic_store_n(&of.worker->ended, of.number, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+static bool start(sm_worker *worker) { /* with `life` */
+    if (worker->current != 0)
+        return true;
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    assignment *of = sm_malloc(sizeof *of);
+    if (of == NULL || !worker->ready || pthread_attr_init(&attributes) != 0) {
+        sm_free(of);
+        return false;
+    }
+    *of = (assignment){worker, ++worker->last};
+    __atomic_store_n(&worker->current, worker->last, __ATOMIC_RELEASE);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool made = pthread_create(&worker->thread, &attributes, run, of) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    if (!made) {
+        __atomic_store_n(&worker->current, 0, __ATOMIC_RELEASE);
+        sm_free(of);
+    }
+    return made;
+}
+
+bool sm_worker_start(sm_worker *worker) {
+    pthread_mutex_lock(&worker->life);
+    bool runs = start(worker);
+    pthread_mutex_unlock(&worker->life);
+    return runs;
+}
+
+bool sm_worker_want(sm_worker *worker) {
+    if (sm_worker_runs(worker))
+        return true;
+    if (pthread_mutex_trylock(&worker->life) != 0)
+        return false;
+    uint64_t now = sm_monotonic_ns();
+    bool runs = now >= worker->not_before && start(worker);
+    if (!runs && now >= worker->not_before)
+        worker->not_before = now + AFTER_FAILURE_NS;
+    pthread_mutex_unlock(&worker->life);
+    return runs;
+}
+
+static bool ends_in_time(const sm_worker *worker, uintptr_t number) {
+    uint64_t until = sm_monotonic_ns() + worker->patience_ns;
+    while (__atomic_load_n(&worker->ended, __ATOMIC_ACQUIRE) != number) {
+        if (sm_monotonic_ns() >= until)
+            return false;
+        nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
+    }
+    return true;
+}
+
+static void stop(sm_worker *worker) { /* with `life` */
+    uintptr_t number = worker->current;
+    if (number == 0)
+        return;
+    __atomic_store_n(&worker->current, 0, __ATOMIC_RELEASE);
+    sm_worker_wake(worker);
+    if (worker->patience_ns == 0 || ends_in_time(worker, number))
+        pthread_join(worker->thread, NULL);
+    else
+        pthread_detach(worker->thread);
+}
+
+void sm_worker_stop(sm_worker *worker) {
+    pthread_mutex_lock(&worker->life);
+    stop(worker);
+    pthread_mutex_unlock(&worker->life);
+}
+
+void sm_worker_before_fork(sm_worker *worker, uint64_t quiet_ns) {
+    pthread_mutex_lock(&worker->life);
+    stop(worker);
+    worker->not_before = sm_monotonic_ns() + quiet_ns;
+}
+
+void sm_worker_after_fork(sm_worker *worker) {
+    pthread_mutex_unlock(&worker->life);
+}
+
+void sm_worker_forked(sm_worker *worker) {
+    pthread_mutex_init(&worker->life, NULL);
+    worker->not_before = 0;
+}
