@@ -98,3 +98,30 @@ def test_memory_does_not_grow_with_the_number_of_recordings(tmp_path):
     )
     assert len(read(tmp_path / "oneout")._raw["nodes"]["id"]) == 43 * 20000
     assert many - few < 35 * 20000 * 160 / 1024 / 20
+
+
+@pytest.mark.parametrize("options", [[], ["--paths", "src=/ci/*/src"]])
+def test_memory_of_a_merge_of_coverage_does_not_grow_with_the_number_of_recordings(tmp_path, options):
+    """Rows about the same place are one, so what is there at a time is as large as the result, a few times over."""
+    builder = Builder()
+    for number in range(400):
+        function = builder.function("m", f"f{number}", "/ci/1/src/m.py", number)
+        for line in range(20):
+            builder.line(function, number + line)
+    builder.source("/ci/1/src/m.py", "/ci/1/src/m.py")
+    builder.build({"recorder": "coverage"}).save(tmp_path / "one")
+    program = (
+        "import resource, sys\nfrom seismo.cli.main import main\n"
+        "one, count, *more = sys.argv[1:]\n"
+        "sys.argv = ['seismo', 'merge', '--force', one + 'out', *[one] * int(count), *more]\n"
+        "assert not main()\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
+    )
+    few, many = (
+        int(subprocess.check_output([sys.executable, "-c", program, str(tmp_path / "one"), str(count), *options]))
+        for count in (8, 32)
+    )
+    merged = read(tmp_path / "oneout")
+    assert set(merged.lines["hits"]) == {32}
+    raw = sum(column.nbytes for table in merged._raw.values() for column in table.values())
+    assert (many - few) * 1024 < 32 * raw / 2

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from seismo.model import Recording
 
+    _Opener = Callable[[], Recording]
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declares the arguments of `seismo merge`."""
@@ -41,9 +43,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Reads all files, then writes the merged recording."""
+    """Reads the files, one at a time, and writes the merged recording."""
     from seismo import model
-    from seismo.cli.report_coverage import rcfile_of, say_settings
 
     if os.path.isdir(args.output):
         raise UsageError("the output is a folder", args.output, "name a file: seismo merge OUT FILE...")
@@ -55,25 +56,29 @@ def run(args: Namespace) -> int:
         )
     openers = [_opener(path) for path in args.files]
     if args.paths or openers[0]().kind == "coverage":
-        recordings = [opener() for opener in openers]
-        from seismo.coverage.carried import for_recordings
-        from seismo.coverage.paths import aliases_of, mapped
-
-        settings = for_recordings(recordings, rcfile=rcfile_of(args))
-        if settings.paths or settings.relative_files:
-            say_settings(settings)
-        aliases = aliases_of(settings.paths, args.paths)
-        if settings.relative_files:
-            for folder in {str(recording.meta.get("folder") or "") for recording in recordings} - {"", os.getcwd()}:
-                aliases.add(folder, os.getcwd())
-        recordings = [mapped(recording, aliases) for recording in recordings]
-        model.merge(recordings).save(args.output)
-    else:
-        model.merge_into(openers, args.output)
+        openers = _mapped(openers, args)
+    model.merge_into(openers, args.output)
     return 0
 
 
-def _opener(path: str) -> Callable[[], Recording]:
+def _mapped(openers: list[_Opener], args: Namespace) -> list[_Opener]:
+    """What reads the recordings with their sources' paths as they are here. One is in memory at a time."""
+    from seismo.cli.report_coverage import rcfile_of, say_settings
+    from seismo.coverage.carried import for_recordings
+    from seismo.coverage.paths import aliases_of, mapped
+
+    metas = [opener().meta for opener in openers]
+    settings = for_recordings(metas, rcfile=rcfile_of(args))
+    if settings.paths or settings.relative_files:
+        say_settings(settings)
+    aliases = aliases_of(settings.paths, args.paths)
+    if settings.relative_files:
+        for folder in {str(meta.get("folder") or "") for meta in metas} - {"", os.getcwd()}:
+            aliases.add(folder, os.getcwd())
+    return [lambda opener=opener: mapped(opener(), aliases) for opener in openers]  # type: ignore[misc]
+
+
+def _opener(path: str) -> _Opener:
     """What reads the file, any number of times."""
     from seismo.cli.files import open_recording
 

@@ -76,15 +76,15 @@ def _crc(path: str) -> int:
         return -1
 
 
-def for_recordings(recordings: Iterable[Recording], folder: str | None = None, rcfile: str | None = None) -> Settings:
-    """The settings for looking at recordings from the folder (the current one).
+def for_recordings(metas: Iterable[dict[str, Any]], folder: str | None = None, rcfile: str | None = None) -> Settings:
+    """The settings for looking at the recordings with this meta data from the folder (the current one).
 
     rcfile: a settings file, or "" for none. Without it they are those that the recordings carry, if all that carry any
     agree, and else those of the project in the folder. Raises UsageError, which names file and option.
     """
     folder = os.getcwd() if folder is None else folder
     if rcfile is None and not os.environ.get("COVERAGE_RCFILE"):
-        carried = [config for recording in recordings for config in _configs(recording.meta)]
+        carried = [config for meta in metas for config in _configs(meta)]
         if carried and all(config == carried[0] for config in carried):
             return _unpacked(carried[0], folder)
     return load(folder, rcfile)
@@ -92,7 +92,7 @@ def for_recordings(recordings: Iterable[Recording], folder: str | None = None, r
 
 def for_recording(recording: Recording, folder: str | None = None, rcfile: str | None = None) -> Settings:
     """The settings for looking at one recording: see `for_recordings` and `Settings.of_recording`."""
-    return for_recordings([recording], folder, rcfile).of_recording(recording)
+    return for_recordings([recording.meta], folder, rcfile).of_recording(recording)
 
 
 def _configs(meta: dict[str, Any]) -> list[dict[str, Any]]:
