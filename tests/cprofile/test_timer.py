@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 
 import pytest
 from counted import by_name
@@ -51,6 +52,32 @@ def test_fractions_of_a_second():
     profile = Profile(lambda: next(values), builtins=False)
     profile.runcall(leaf)
     assert times(profile)["leaf"] == (1.25, 1.25)
+
+
+def test_each_threads_own_clock_gives_what_it_ran():
+    ran = {}
+
+    def rest():
+        time.sleep(0.3)
+
+    def work():
+        while time.thread_time() < 0.05:
+            pass
+
+    def runs(function):
+        function()
+        ran[function.__name__] = time.thread_time()
+
+    profile = Profile(time.thread_time, builtins=False)
+    threads = [threading.Thread(target=runs, args=(function,)) for function in (rest, work)]
+    with profile:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    found = times(profile)
+    assert found["rest"][0] <= ran["rest"] < 0.15
+    assert 0.02 < found["work"][0] <= ran["work"]
 
 
 def test_none_is_the_default_clock():

@@ -167,6 +167,33 @@ def test_a_cell_may_await(notebook):
     assert notebook.run(cell).result == 5
 
 
+def test_running_the_wall_or_waiting_is_shown(notebook):
+    cell = "import time\ndef rest():\n    time.sleep(0.05)\nrest()"
+
+    def row(command, words):
+        assert notebook.run(f"%%seismo {command}\n{cell}").success
+        return next(line for line in notebook.text.splitlines() if line.endswith(words))
+
+    profile = "profile --c-functions none"
+    rest = f"__main__:rest  In [{notebook.number + 1}]:2"
+    row(f"{profile} --time wall", rest)
+    assert "(100 % is 5" in notebook.text
+    assert "ms in functions)" in notebook.text
+    for option in ("", "--time cpu"):
+        rest = f"__main__:rest  In [{notebook.number + 1}]:2"
+        row(f"{profile} {option}", rest)
+        assert "of running)" in notebook.text
+        assert "waiting" in notebook.text
+    row(f"{profile} --time wait", f"__main__:rest  In [{notebook.number + 1}]:2")
+    assert "Functions by time waiting" in notebook.text
+    sleep = "3      time.sleep(0.05)"
+    assert len(row("lines --time wall", sleep).split()) == len(row("lines --time wait", sleep).split())
+    assert " waiting " in notebook.text
+    assert " own " not in notebook.text
+    row("lines", sleep)
+    assert re.search(r" own +waiting ", notebook.text)
+
+
 def test_the_recording_can_be_kept(notebook, tmp_path):
     path = tmp_path / "cell.seismo"
     result = notebook.run(f"%seismo profile -q -r -o '{path}' sign(1)")
@@ -206,6 +233,8 @@ def test_a_file_of_somebody_elses_stays(notebook, tmp_path):
         ("%seismo profile --tree 1", "%seismo profile has no option --tree"),
         ("%seismo profile -l x 1", "-l cannot be 'x'"),
         ("%seismo profile --sort size 1", "functions cannot be sorted by 'size'"),
+        ("%seismo profile --time cputime 1", "time cannot be 'cputime'"),
+        ("%seismo refs --time cpu 1", "%seismo refs has no option --time"),
         ("%seismo profile --where 'x(' 1", "--where"),
         ("%seismo lines -f", "-f needs a value"),
         ("%seismo lines -f missing 1", "-f missing: NameError"),

@@ -144,6 +144,25 @@ def test_call_paths_and_own_time_beside(with_paths):
     assert path[2].strip() == "app:<module> → app:handle → app:handle.<locals>.<listcomp>"
 
 
+def test_own_time_beside_objects_is_running_and_no_option_is_told_that_there_is_not():
+    b = Builder()
+    b.process(source="monitoring", waits="rseq,ready,lock")
+    main = b.thread(0, name="MainThread", main=1, wall_ns=2_000_000_000, cpu_ns=1_000_000_000)
+    sleeper, worker = b.function("app", "sleeper", "app.py", 1), b.function("app", "worker", "app.py", 5)
+    nodes = [b.node(-1, main, sleeper, calls=1, own_ns=1_500_000_000, wait_ns=1_000_000_000)]
+    nodes.append(b.node(-1, main, worker, calls=1, own_ns=500_000_000))
+    kind = b.type("app", "Token", born=1_000, died=1_000)
+    for function, line, node in ((sleeper, 2, nodes[0]), (worker, 6, nodes[1])):
+        b.lifetime(b.object(kind, function, line, node=node, born=500, died=500), 0, 1, 500)
+    lines = told(b.build({"recorder": "lifetimes"}))
+    rows = [row for row in section(lines, "Made and thrown away") if "app.py" in row]
+    assert [row.count("50.0 %") for row in rows] == [2, 2]
+    text = "\n".join(lines)
+    assert "1.00 s of the threads' 2.00 s" in text
+    assert "--time" not in text
+    assert "times of calls include the counting of objects" in " ".join(text.split())
+
+
 def test_the_programs_own_lines_come_before_libraries():
     b = Builder()
     b.process()

@@ -335,7 +335,9 @@ def how_measured(recording: Recording, signs: Signs) -> str:
         cost = f", {duration(read, signs)} a read" if read > 0 else ""
         parts.append(f"clock: {printable(' and '.join(clocks))}{cost}")
     timed = recording.lines if recording.kind == "linetimes" else recording.functions
-    if any(error > 0 for error in timed["own_error_ns"]):
+    if recording.kind == "lifetimes" and any(timed["calls"]):
+        parts.append("times of calls include the counting of objects")
+    elif any(error > 0 for error in timed["own_error_ns"]):
         parts.append(f"times less the cost of measuring, {signs.error} in 19 of 20 cases")
     return "; ".join(parts)
 

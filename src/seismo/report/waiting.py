@@ -65,7 +65,8 @@ def sentence(recording: Recording, signs: Signs) -> str:
     missing = how.count(False)
     but = f"; not told of {number_of(missing, 'process', 'processes')}" if missing else ""
     words = f"{duration(waited, signs)} of the threads' {duration(wall, signs)}{parts}{but}"
-    return f"{words}{_most(recording, waited, signs)}; --time wait ranks by it"
+    rank = "" if recording.kind == "lifetimes" else "; --time wait ranks by it"  # objects are not ranked by times
+    return f"{words}{_most(recording, waited, signs)}{rank}"
 
 
 def _most(recording: Recording, waited: float, signs: Signs) -> str:

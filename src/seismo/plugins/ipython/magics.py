@@ -37,9 +37,11 @@ USAGE = """seismo profile|lines|cover|refs [options] [STATEMENT]
     --sort KEY         own (default), total, calls, awaiting
     --where EXPR       only these functions, such as module("app.*")
     --c-functions X    auto (default; on 3.11 none), all, none
+    --time WHICH       cpu (running, the default), wall, wait
   lines              how often each line runs, and for how long: of the cell, or of
     -f FUNC            these functions: an expression that gives one (several times)
     -m MODULE          all functions of these modules: a name or a glob (several times)
+    --time WHICH       cpu (running, the default), wall, wait
   cover              which lines of the cell ran, and of
     --source SOURCE    these packages or folders (several times)
     --branch           branches, too
@@ -59,8 +61,8 @@ USAGE = """seismo profile|lines|cover|refs [options] [STATEMENT]
 # The options of each verb, with whether they take a value; several: those that may be given several times.
 COMMON = {"-o": True, "--force": False, "-l": True, "-q": False, "-r": False, "-h": False, "--help": False}
 VERBS: dict[str, dict[str, bool]] = {
-    "profile": COMMON | {"--sort": True, "--where": True, "--c-functions": True},
-    "lines": COMMON | {"-f": True, "-m": True},
+    "profile": COMMON | {"--sort": True, "--where": True, "--c-functions": True, "--time": True},
+    "lines": COMMON | {"-f": True, "-m": True, "--time": True},
     "cover": COMMON | {"--source": True, "--branch": False, "--counts": False},
     "refs": COMMON | {"--sort": True, "--type": True, "--types": False},
 }

@@ -12,6 +12,7 @@ from seismo.escape import printable
 from seismo.report.html import WIDTH, HtmlPaper
 from seismo.report.paper import Paper
 from seismo.report.words import Signs
+from seismo.sessions.results import checked_time
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,6 +42,7 @@ class Recorded:
         self.limit = limit
         self.file = file
         self.functions = functions
+        self.time = checked_time(options.get("--time", "cpu"))
         self.begin()
 
     def begin(self) -> None:
@@ -56,6 +58,16 @@ class Recorded:
         """What was recorded."""
         recording: Recording = self.session.recording
         return recording
+
+    def timed(self, paper: Paper) -> Recording | None:
+        """The recording with the times that were asked for. None: it does not tell waiting, and the paper says so."""
+        from seismo.report.waiting import told
+
+        recording = self.recording
+        if self.time == "wait" and not told(recording):
+            paper.line("what was waited cannot be told from running here (seismo doctor has why)")
+            return None
+        return recording.timed(self.time)
 
     def text(self) -> str:
         """The table as plain text."""
@@ -106,7 +118,9 @@ class Profiled(Recorded):
         from seismo.report.modules import Modules
         from seismo.report.waiting import told
 
-        recording = self.recording.timed("cpu")
+        recording = self.timed(paper)
+        if recording is None:
+            return
         table, known = recording.functions, told(recording)
         write_functions(paper, table, self.order, Modules(), self.limit, None, recording.tree, recording.times, known)
 
@@ -134,11 +148,14 @@ class Timed(Recorded):
         from seismo.report.lines.text import LinesView, write_sources
         from seismo.report.lines.timed_source import timed_program
 
-        program = timed_program(self.recording.timed("cpu"))
+        recording = self.timed(paper)
+        if recording is None:
+            return
+        program = timed_program(recording)
         if not program.lines:
             paper.line("nothing of it ran")
             return
-        write_sources(paper, program, LinesView(limit=self.limit, files=None, share=0.0))
+        write_sources(paper, program, LinesView(limit=self.limit, files=None, share=0.0, times=self.time))
 
 
 class Covered(Recorded):

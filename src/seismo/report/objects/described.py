@@ -17,6 +17,8 @@ from seismo.report.objects.libraries import Libraries, place
 from seismo.report.sources import read_source
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from seismo.model import Recording
     from seismo.model.objects.groups import Lifetimes, ObjectGroup
     from seismo.report.sources import Source
@@ -50,6 +52,12 @@ class ObjectWords:
     def libraries(self) -> Libraries:
         """Whose the lines are."""
         return Libraries(self.recording)
+
+    @functools.cached_property
+    def running_ns(self) -> Sequence[float]:
+        """What each function ran itself, without what it waited; 0 without a call tree beside."""
+        own: Sequence[float] = self.recording.timed("cpu").functions["own_ns"]
+        return own
 
     def types(self, group: ObjectGroup, most: int = 3) -> str:
         """The types of a group, those of most births first, each with its share."""

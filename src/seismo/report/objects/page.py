@@ -231,7 +231,7 @@ def _lifetimes(groups: Sequence[ObjectGroup]) -> str:
 def _lines(words: ObjectWords, groups: Sequence[ObjectGroup], totals: ObjectTotals) -> str:
     if not groups:
         return ""
-    own_ns = words.recording.functions["own_ns"]
+    own_ns = words.running_ns
     whole_ns = sum(own_ns)
     most = max(group.born for group in groups)
 

@@ -92,8 +92,8 @@ class Cells:
         # Signs of how many died, and of how many are alive at the end or were at once.
         types_only = by_type_only(recording)
         self.died_at, self.live_at = (self.signs.at_most, self.signs.at_least) if types_only else ("", "")
-        self.own_ns: Sequence[float] = recording.functions["own_ns"]
-        self.whole_ns = sum(self.own_ns)
+        self.running_ns = words.running_ns
+        self.whole_ns = sum(self.running_ns)
 
     def count(self, number: int, group: ObjectGroup, estimated: bool = True) -> str:
         """A count that is an estimate where the group's are, unless it is known not to be."""
@@ -120,8 +120,8 @@ class Cells:
         return (self.signs.at_least if at_least else "") + (shown + " " if shown.endswith(" B") else shown)
 
     def own(self, group: ObjectGroup) -> str:
-        """The own time of the function that made them, as a share of all; only with a call tree beside."""
-        return text.percent(self.own_ns[group.function], self.whole_ns) if group.function >= 0 else ""
+        """What the function that made them ran itself, as a share of all; only with a call tree beside."""
+        return text.percent(self.running_ns[group.function], self.whole_ns) if group.function >= 0 else ""
 
 
 Cell = Callable[[Cells, "ObjectGroup"], str]
