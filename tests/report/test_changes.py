@@ -8,7 +8,8 @@ import re
 import pytest
 
 from seismo.model import Builder, DiffRow, FunctionKey, diff, diff_lines
-from seismo.report.changes import as_json, growth, write_changes
+from seismo.model.difference import LineKey
+from seismo.report.changes import OF_FUNCTIONS, OF_LINES, as_json, growth, write_changes
 from seismo.report.paper import Paper
 from seismo.report.words import Signs, cells
 
@@ -33,7 +34,9 @@ def pair():
 def changes(old, new, rows=None, width=80, limit=15):
     out = io.StringIO()
     sides = [side if isinstance(side, list) else [side] for side in (old, new)]
-    write_changes(Paper(out, width, Signs()), *sides, diff(*sides) if rows is None else rows, limit)
+    rows = diff(*sides) if rows is None else rows
+    words = OF_LINES if any(isinstance(row.key, LineKey) for row in rows) else OF_FUNCTIONS
+    write_changes(Paper(out, width, Signs()), *sides, rows, limit, words)
     return out.getvalue().splitlines()
 
 

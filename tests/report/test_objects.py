@@ -344,7 +344,7 @@ def files(leaking, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        ("refs.seismo --sort own", "objects cannot be sorted by own"),
+        ("refs.seismo --sort own", "objects cannot be sorted by 'own'"),
         ("refs.seismo --columns own", "--columns is for recordings of calls"),
         ("refs.seismo --tree", "--tree is for recordings of calls"),
         ("refs.seismo --show-missing", "--show-missing is for recordings of coverage"),

@@ -28,13 +28,10 @@ from seismo.errors import UsageError
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Sequence
 
     from seismo.model import Recording
-    from seismo.report.paper import Paper
+    from seismo.report.kind import Kind
 
-# What can be compared with its like, by the kinds of recordings; all others are recordings of calls.
-WHAT = {"coverage": "coverage", "linetimes": "lines", "lifetimes": "objects"}
 SEVERAL = "seismo diff --old A B C --new D E F"
 
 
@@ -61,18 +58,16 @@ def run(args: Namespace) -> int:
 
     old, new = _sides(args)
     recordings = {path: open_recording(path) for path in (*old, *new)}
-    what = _what(recordings)
-    if what in ("calls", "lines"):
+    kind = _kind(recordings)
+    if kind.times:
         for path, recording in recordings.items():
             check_time(recording, args.time, path)
         recordings = {path: recording.timed(args.time or "cpu") for path, recording in recordings.items()}
     elif args.time:
         raise UsageError("--time is for recordings of calls and lines", old[0], "see: seismo info FILE")
-    limit = args.limit if args.limit > 0 else None
     paper = None if args.json else paper_for(sys.stdout, args.color)
     sides = [recordings[path] for path in old], [recordings[path] for path in new]
-    shown = {"objects": _objects, "coverage": _coverage}.get(what, _times)
-    written = shown(paper, (old, new), sides, limit)
+    written = kind.changes(paper, sides, (old, new), args.limit if args.limit > 0 else None)
     if written:
         sys.stdout.write(written + "\n")
     return 0
@@ -108,47 +103,17 @@ def _same(path: str, other: str) -> bool:
         return False  # which of them cannot be read is told when they are
 
 
-def _what(recordings: dict[str, Recording]) -> str:
-    """What they are recordings of. Raises UsageError where that differs."""
-    kinds = {path: WHAT.get(recording.kind, "calls") for path, recording in recordings.items()}
+def _kind(recordings: dict[str, Recording]) -> Kind:
+    """The kind of them all. Raises UsageError where they are of several."""
+    from seismo.report.kind import of
+
+    kinds = {path: of(recording) for path, recording in recordings.items()}
     first, *others = kinds.items()
     for path, kind in others:
-        if kind != first[1]:
+        if kind is not first[1]:
             raise UsageError(
-                f"a recording of {kind} cannot be compared with one of {first[1]}",
+                f"a recording of {kind.what} cannot be compared with one of {first[1].what}",
                 f"{path} and {first[0]}",
                 "see: seismo info FILE",
             )
     return first[1]
-
-
-_Sides = tuple["Sequence[Recording]", "Sequence[Recording]"]
-
-
-def _times(paper: Paper | None, files: tuple[list[str], list[str]], sides: _Sides, limit: int | None) -> str:
-    from seismo import model
-    from seismo.report.changes import as_json, write_changes
-
-    rows = (model.diff_lines if sides[0][0].kind == "linetimes" else model.diff)(*sides)
-    if paper is None:
-        return as_json(rows, *files)
-    write_changes(paper, *sides, rows, limit)
-    return ""
-
-
-def _objects(paper: Paper | None, files: tuple[list[str], list[str]], sides: _Sides, limit: int | None) -> str:
-    from seismo.report.objects.changes import as_json, write_changes
-
-    if paper is None:
-        return as_json(*sides, files)
-    write_changes(paper, *sides, limit)
-    return ""
-
-
-def _coverage(paper: Paper | None, files: tuple[list[str], list[str]], sides: _Sides, limit: int | None) -> str:
-    from seismo.report.coverage.changes import as_json, write_changes
-
-    if paper is None:
-        return as_json(*sides, files)
-    write_changes(paper, *sides, limit)
-    return ""

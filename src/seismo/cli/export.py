@@ -20,7 +20,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Declares the arguments of `seismo export`."""
     from seismo.cli.files import add_file
     from seismo.cli.parsing import add_time
-    from seismo.cli.report_coverage import add_settings
+    from seismo.report.coverage.options import add_settings
 
     add_file(parser)
     parser.add_argument("-f", "--format", metavar="FORMAT", help="the format, by name (see --list)")
@@ -51,10 +51,10 @@ def run(args: Namespace) -> int:
         return _list()
     from seismo import formats
     from seismo.cli.files import check_time, open_recording, or_newest
-    from seismo.cli.report_coverage import rcfile_of, say_settings
     from seismo.coverage.carried import for_recording
     from seismo.formats.covered import settings_of, use
     from seismo.formats.output import check_free
+    from seismo.report.coverage.options import rcfile_of, say_settings
 
     args.file = or_newest(args.file)
     if not args.format and not args.output:

@@ -14,6 +14,7 @@ import os
 from typing import TYPE_CHECKING
 
 from seismo.errors import UsageError
+from seismo.kinds import COVERAGE
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: ArgumentParser) -> None:
     """Declares the arguments of `seismo merge`."""
     from seismo.cli.files import FILE_HELP
-    from seismo.cli.report_coverage import add_settings
+    from seismo.report.coverage.options import add_settings
 
     parser.add_argument("output", metavar="OUT", help="the recording to write")
     parser.add_argument("files", metavar="FILE", nargs="+", help=FILE_HELP)
@@ -55,7 +56,7 @@ def run(args: Namespace) -> int:
             "OUT comes first: seismo merge OUT FILE...; --force overwrites it",
         )
     openers = [_opener(path) for path in args.files]
-    if args.paths or openers[0]().kind == "coverage":
+    if args.paths or openers[0]().kind == COVERAGE:
         openers = _mapped(openers, args)
     model.merge_into(openers, args.output)
     return 0
@@ -63,9 +64,9 @@ def run(args: Namespace) -> int:
 
 def _mapped(openers: list[_Opener], args: Namespace) -> list[_Opener]:
     """What reads the recordings with their sources' paths as they are here. One is in memory at a time."""
-    from seismo.cli.report_coverage import rcfile_of, say_settings
     from seismo.coverage.carried import for_recordings
     from seismo.coverage.paths import aliases_of, mapped
+    from seismo.report.coverage.options import rcfile_of, say_settings
 
     metas = [opener().meta for opener in openers]
     settings = for_recordings(metas, rcfile=rcfile_of(args))

@@ -13,8 +13,9 @@ import re
 from typing import TYPE_CHECKING
 
 from seismo.escape import printable
-from seismo.formats.base import COVERAGE, Format, TextSink
+from seismo.formats.base import Format, TextSink
 from seismo.formats.covered import report_of, settings_of
+from seismo.kinds import COVERAGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,7 +12,9 @@ import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn, Protocol, Self
 
+from seismo import kinds
 from seismo.errors import FormatError, RecordingError, did_you_mean
+from seismo.kinds import CALLS, LINES, OBJECTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,18 +48,8 @@ to one another can stand for far more than the file is long."""
 MAX_DEPTH = 1024
 """The most frames of a stack that are written out one by one."""
 
-CALLS, COVERAGE, OBJECTS = "calltree", "coverage", "lifetimes"
-"""Kinds of recordings, by the recorder that made them. There are others, which only seismo's own file holds."""
-
 WEIGHTS = ("births", "bytes", "survivors")
 """What stacks of objects can be weighted by: how many were born, their bytes, how many were alive at the end."""
-
-_KINDS = {
-    CALLS: ("calls", "seismo profile"),
-    COVERAGE: ("coverage", "seismo cover"),
-    "linetimes": ("times of lines", "seismo lines"),
-    OBJECTS: ("births and deaths of objects", "seismo refs"),
-}
 
 
 class ByteSink(Protocol):
@@ -98,7 +90,7 @@ class Format:
 
     def timed(self, recording: Recording, time: str | None) -> Recording:
         """The recording with the times to write. time: as formats.write() has it. FormatError: it does not apply."""
-        has_times = kind_of(recording) in (CALLS, "linetimes")
+        has_times = kind_of(recording) in (CALLS, LINES)
         if time is None:
             if not has_times:
                 return recording  # itself, with the settings that it is to be written by
@@ -110,7 +102,7 @@ class Format:
             if self.all_times:
                 raise FormatError(f"{self.name} files have all times: of the wall, and what of them was waiting")
             if not has_times:
-                what, _ = _KINDS.get(kind_of(recording), (kind_of(recording), ""))
+                what = kinds.entry(recording.kind).of
                 raise FormatError(f"there is no choice of times in a recording of {what}")
         return recording.timed(time or "cpu")
 
@@ -139,11 +131,11 @@ class Format:
         """Says which formats there are instead."""
         from seismo.formats import names
 
-        wanted, verb = _KINDS[self.of[0]]
-        what = _KINDS.get(kind, (kind, ""))[0]
+        wanted = kinds.KINDS[self.of[0]]
+        what = kinds.KINDS[kind].of if kind in kinds.KINDS else kind
         raise FormatError(
-            f"{self.name} files hold {wanted}, and this is a recording of {what}",
-            hint=f"{verb} records {wanted}; formats for this recording: {', '.join(names(kind))}",
+            f"{self.name} files hold {wanted.of}, and this is a recording of {what}",
+            hint=f"seismo {wanted.verb} records {wanted.of}; formats for this recording: {', '.join(names(kind))}",
         )
 
     def holds(self, kind: str) -> bool:

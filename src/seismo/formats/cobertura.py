@@ -21,8 +21,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
-from seismo.formats.base import COVERAGE, MAX_LINE, MAX_VALUE, Format, TextSink
+from seismo.formats.base import MAX_LINE, MAX_VALUE, Format, TextSink
 from seismo.formats.covered import Covered, field_path, field_text, report_of
+from seismo.kinds import COVERAGE
 
 if TYPE_CHECKING:
     from seismo.coverage.result import CoverageReport, FileCoverage

@@ -21,12 +21,13 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
-from seismo.formats.base import CALLS as OF_CALLS
-from seismo.formats.base import MAX_DEPTH, OBJECTS, Format, TextSink, number, whole
+from seismo.formats.base import MAX_DEPTH, Format, TextSink, number, whole
 from seismo.formats.forest import Forest, frames, pids
 from seismo.formats.object_stacks import stacks
 from seismo.formats.paths import ROOT, Paths
 from seismo.formats.text import PYTHON, C, Frame, escape, parse, unescape, word
+from seismo.kinds import CALLS as OF_CALLS
+from seismo.kinds import OBJECTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

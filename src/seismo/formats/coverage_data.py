@@ -21,8 +21,9 @@ import tempfile
 from typing import TYPE_CHECKING
 
 from seismo.errors import FormatError, SeismoError
-from seismo.formats.base import COVERAGE, MAX_LINE, MAX_NODES, Format
+from seismo.formats.base import MAX_LINE, MAX_NODES, Format
 from seismo.formats.covered import Covered, Ran, has_arcs, numbers_in, report_of, resolved
+from seismo.kinds import COVERAGE
 
 if TYPE_CHECKING:
     import sqlite3

@@ -14,9 +14,10 @@ import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from seismo.formats.base import COVERAGE, Format, TextSink
+from seismo.formats.base import Format, TextSink
 from seismo.formats.covered import Covered, report_of, settings_of
 from seismo.formats.text import json_text
+from seismo.kinds import COVERAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -17,7 +17,8 @@ from weakref import WeakKeyDictionary
 
 from seismo.errors import FormatError
 from seismo.formats import text
-from seismo.formats.base import COVERAGE, MAX_LINE, MAX_NODES, MAX_VALUE
+from seismo.formats.base import MAX_LINE, MAX_NODES, MAX_VALUE
+from seismo.kinds import COVERAGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

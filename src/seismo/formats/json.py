@@ -15,10 +15,11 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from seismo.formats import coverage_json, speedscope
-from seismo.formats.base import CALLS, OBJECTS, Format, TextSink, kind_of
+from seismo.formats.base import Format, TextSink, kind_of
 from seismo.formats.json_objects import Maps, read_objects, write_objects
 from seismo.formats.json_rows import Row, truth, write_table
 from seismo.formats.text import PYTHON, SYNTHETIC, C, json_text
+from seismo.kinds import CALLS, OBJECTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -19,8 +19,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from seismo.errors import SeismoError
-from seismo.formats.base import COVERAGE, MAX_LINE, MAX_VALUE, Format, TextSink
+from seismo.formats.base import MAX_LINE, MAX_VALUE, Format, TextSink
 from seismo.formats.covered import Covered, field_path, field_text, files_of, report_of, resolved
+from seismo.kinds import COVERAGE
 
 if TYPE_CHECKING:
     from seismo.coverage.result import FileCoverage

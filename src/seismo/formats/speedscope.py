@@ -17,11 +17,12 @@ import json
 import math
 from typing import TYPE_CHECKING
 
-from seismo.formats.base import CALLS, MAX_VALUE, OBJECTS, Format, TextSink, number
+from seismo.formats.base import MAX_VALUE, Format, TextSink, number
 from seismo.formats.forest import Forest, frames, program, thread_names
 from seismo.formats.object_stacks import stacks
 from seismo.formats.paths import ROOT, Paths
 from seismo.formats.text import Frame, json_text, name, parse
+from seismo.kinds import CALLS, OBJECTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

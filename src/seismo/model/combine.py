@@ -15,7 +15,7 @@ from itertools import accumulate, compress, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from seismo import _core
+from seismo import _core, kinds
 from seismo.errors import RecordingError
 from seismo.model.lines import tables as lines
 from seismo.model.lines.tables import ints
@@ -115,19 +115,11 @@ def merge(recordings: Iterable[Recording]) -> Recording:
 
 def _check_kinds(parts: Sequence[Recording]) -> None:
     """Refuses to make one of recordings that have nothing to do with each other."""
-    kinds = {kind for part in parts for kind in [part.kind] if kind in _WORDS}
-    if len({_WORDS[kind] for kind in kinds}) > 1:
-        words = " and ".join(sorted({_WORDS[kind] for kind in kinds}))
+    names = {part.kind for part in parts if part.kind in kinds.KINDS or part.kind == "watch"}
+    found = {kinds.entry(name).of for name in names}
+    if len(found) > 1:
+        words = " and ".join(sorted(found))
         raise RecordingError(f"recordings of {words} cannot be made one", hint="merge those of a kind: see seismo info")
-
-
-_WORDS = {
-    "calltree": "calls",
-    "watch": "calls",
-    "coverage": "coverage",
-    "linetimes": "times of lines",
-    "lifetimes": "births and deaths of objects",
-}
 
 
 def with_files(

@@ -215,6 +215,6 @@ def overall(old: Recording | Sequence[Recording], new: Recording | Sequence[Reco
     """All own time of the runs of each side; of what runs differ by, without the errors of measuring."""
     sides = []
     for side in (old, new):
-        table = [one.lines if one.kind == "linetimes" else one.functions for one in runs(side)]
+        table = [one.timed_rows for one in runs(side)]
         sides.append(group([sum(rows["own_ns"]) for rows in table], [0.0 for _ in table]))
     return sides[0], sides[1]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from seismo import _core
 from seismo.errors import RecordingError
+from seismo.kinds import LINES
 from seismo.model.objects.rows import (
     HolderRow,
     LifetimeRow,
@@ -169,6 +170,11 @@ class Recording:
         if any(self._raw["lines"]["segments"]):
             return "linetimes"
         return "coverage" if len(self._raw["lines"]["id"]) or len(self._raw["sources"]["id"]) else ""
+
+    @property
+    def timed_rows(self) -> Table[LineRow] | Table[FunctionRow]:
+        """The rows that its times are of: lines, where lines were timed, else functions."""
+        return self.lines if self.kind == LINES else self.functions
 
     # ---- tables ----
 

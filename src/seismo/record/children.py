@@ -18,6 +18,7 @@ from __future__ import annotations
 import os
 import sys
 
+from seismo import kinds
 from seismo.originals import Restored
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.record import engine, reach
@@ -273,15 +274,9 @@ def follow(packed: str) -> None:
 
 def _life(name: str) -> Life:
     """The recorder of that name."""
-    if name == "coverage":
-        from seismo.record import coverage
-
-        return coverage.Life()
-    if name == "lifetimes":
-        from seismo.record.objects import life
-
-        return life.Life()
-    return engine.Life(name or "calltree")
+    name = name or kinds.CALLS
+    life: Life = kinds.load(kinds.entry(name).life)(name)
+    return life
 
 
 def _fork_only(process: Process) -> None:

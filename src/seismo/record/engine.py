@@ -12,7 +12,7 @@ import os
 import sys
 from _json import encode_basestring_ascii as quote  # json itself would import re and a dozen more
 
-from seismo import __version__
+from seismo import __version__, kinds
 from seismo.errors import RecordingError, UsageError
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.record.forks import new_lock
@@ -56,23 +56,19 @@ def hidden() -> str:
     return "\n".join([HIDE, *sorted(printable(name) for name in _launchers if "\n" not in name)])
 
 
+# The recorders that the engine runs, one at a time: what each does, and how to have both.
+_RECORDS = {name: entry.engine for name, entry in kinds.KINDS.items() if entry.engine is not None}
+
 SETTINGS = {
     "source": (None, "monitoring", "profilefunc", "evalframe", "tracefunc"),
     "c_functions": ("auto", "all", "none"),
     "clock": ("auto", "tsc", "monotonic"),
     "timing": ("frugal", "every"),
-    "recorder": ("calltree", "linetimes", "lifetimes"),
+    "recorder": tuple(_RECORDS),
     "opcodes": (0, 1),
     "objects": ("lines", "types"),
     "paths": (0, 1),
     "apart": (0, 1),  # leave out the threads that run already, but for the one that starts
-}
-
-# What is recorded, and how to have both.
-_RECORDS = {
-    "calltree": ("calls are recorded", "profile"),
-    "linetimes": ("lines are timed", "time lines"),
-    "lifetimes": ("objects are recorded", "record objects"),
 }
 
 # What `where` of a recording can be about.
@@ -110,7 +106,7 @@ def start(
     """
     global _settings, _changing
     wanted = {name: value for name, value in settings.items() if value is not None}
-    wanted.setdefault("recorder", "calltree")
+    wanted.setdefault("recorder", kinds.CALLS)
     check(wanted)
     with lock:
         if _users:
@@ -268,7 +264,7 @@ def gone(user: object) -> None:
 class Life:
     """The engine as one who records a whole process sees it (record.children.Process). Coverage has another one."""
 
-    def __init__(self, name: str = "calltree") -> None:
+    def __init__(self, name: str = kinds.CALLS) -> None:
         """name: the recorder's."""
         self.name = name
 
@@ -349,7 +345,7 @@ def printable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def meta(settings: dict[str, object], recorder: str = "calltree", **more: object) -> str:
+def meta(settings: dict[str, object], recorder: str = kinds.CALLS, **more: object) -> str:
     """What a recording says about how it was made, as JSON. more: what else it says, by name."""
     fields = {
         "format": "1",

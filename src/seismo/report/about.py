@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from seismo.escape import printable
 from seismo.report import words as text
-from seismo.report.facts import header, write_facts
+from seismo.report.facts import header, is_watch, write_facts
+from seismo.report.kind import every, of
 
 if TYPE_CHECKING:
     from seismo.model import Recording, Table, ThreadRow
@@ -34,7 +35,7 @@ def write_about(paper: Paper, recording: Recording, path: str) -> None:
     if made:
         facts.append(("made by", printable(made)))
     facts += header(recording, paper.signs)
-    rows = {**_ROWS, **(_OBJECT_ROWS if recording.kind == "lifetimes" else {})}
+    rows = {**_ROWS, **dict(of(recording).tables)}
     sizes = (text.number_of(len(getattr(recording, name)), *words) for name, words in rows.items())
     facts.append(("holds", ", ".join(sizes)))
     facts += [
@@ -55,7 +56,7 @@ def write_about(paper: Paper, recording: Recording, path: str) -> None:
 
 def _waits(recording: Recording) -> list[str]:
     """How each kind of process told waiting from running."""
-    if recording.kind not in ("calltree", "linetimes"):
+    if is_watch(recording) or not of(recording).times:
         return []
     told = sorted({str(row.waits) for row in recording.processes if row.source})
     return [f"told from running: {printable(how)}" if how else "not told from running" for how in told]
@@ -68,13 +69,6 @@ _ROWS = {
     "threads": ("thread",),
     "processes": ("process", "processes"),
     "losses": ("loss or note", "losses and notes"),
-}
-_OBJECT_ROWS = {
-    "types": ("type",),
-    "objects": ("creating line of a type", "creating lines of types"),
-    "object_spans": ("span",),
-    "holders": ("holder of survivors", "holders of survivors"),
-    "marks": ("mark",),
 }
 
 
@@ -123,6 +117,7 @@ def _write_more(paper: Paper, rows: int, which: str = "") -> None:
 
 def as_json(recording: Recording, path: str) -> str:
     """The same as one JSON object; times in ns, unknown times -1."""
+    more = [name for kind in every() for name, _ in kind.tables]
     return json.dumps(
         {
             "file": path,
@@ -131,7 +126,7 @@ def as_json(recording: Recording, path: str) -> str:
             "threads": _rows(recording.threads),
             "losses": _rows(recording.losses),
             "problems": list(recording.problems),
-            "rows": {name: len(getattr(recording, name)) for name in {**_ROWS, **_OBJECT_ROWS}},
+            "rows": {name: len(getattr(recording, name)) for name in (*_ROWS, *more)},
             "calls": sum(recording.functions["calls"]),
             "resumes": sum(recording.functions["resumes"]),
             "own_ns": round(sum(recording.functions["own_ns"])),

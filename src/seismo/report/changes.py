@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from seismo.model import DiffRow, Recording
+    from seismo.report.kind import Sides
     from seismo.report.paper import Paper, Span
 
 NARROWEST_NAME = 24
@@ -34,7 +35,7 @@ TYPICAL = 0.5  # of the time is in rows of which less can be told, when a remark
 
 
 @dataclass(frozen=True)
-class _Words:
+class Compared:
     """What is compared: functions and their calls, or lines and their hits."""
 
     one: str
@@ -43,16 +44,35 @@ class _Words:
     went: str
 
 
-OF_FUNCTIONS = _Words("function", "call", "New functions", "Functions that are gone")
-OF_LINES = _Words("line", "hit", "Lines that ran only now", "Lines that ran only before")
+OF_FUNCTIONS = Compared("function", "call", "New functions", "Functions that are gone")
+OF_LINES = Compared("line", "hit", "Lines that ran only now", "Lines that ran only before")
+
+
+def tell(
+    paper: Paper | None,
+    sides: Sides,
+    rows: Sequence[DiffRow],
+    words: Compared,
+    files: tuple[list[str], list[str]],
+    limit: int | None,
+) -> str:
+    """Writes the rows; without a paper, returns them as JSON."""
+    if paper is None:
+        return as_json(rows, *files)
+    write_changes(paper, *sides, rows, limit, words)
+    return ""
 
 
 def write_changes(
-    paper: Paper, old: Sequence[Recording], new: Sequence[Recording], rows: Sequence[DiffRow], limit: int | None
+    paper: Paper,
+    old: Sequence[Recording],
+    new: Sequence[Recording],
+    rows: Sequence[DiffRow],
+    limit: int | None,
+    words: Compared,
 ) -> None:
     """Writes what changed in time and in calls, and what came and went. limit: rows a table; None: all."""
     signs = paper.signs
-    words = OF_LINES if old[0].kind == "linetimes" else OF_FUNCTIONS
     both = [row for row in rows if row.calls_old_range[1] and row.calls_new_range[1]]
     came = [row for row in rows if row.calls_new and not row.calls_old_range[1]]
     went = [row for row in rows if row.calls_old and not row.calls_new_range[1]]
@@ -104,7 +124,7 @@ def _lower_bounds(recordings: Sequence[Recording]) -> set[tuple[int, str, str, s
     return found
 
 
-def described(side: Sequence[Recording], words: _Words, signs: text.Signs) -> str:
+def described(side: Sequence[Recording], words: Compared, signs: text.Signs) -> str:
     """One side: how many runs, their time, their calls, what ran."""
     tables: list[Any] = [one.lines if words is OF_LINES else one.functions for one in side]
     name = "hits" if words is OF_LINES else "calls"
@@ -140,7 +160,7 @@ def _time_change(old: Sequence[Recording], new: Sequence[Recording], rows: int, 
     return words
 
 
-def _calls_change(rows: Sequence[DiffRow], words: _Words) -> str:
+def _calls_change(rows: Sequence[DiffRow], words: Compared) -> str:
     old = sum(row.calls_old for row in rows), sum(row.calls_old_range[1] for row in rows)
     new = sum(row.calls_new for row in rows), sum(row.calls_new_range[1] for row in rows)
     if old[0] != old[1] or new[0] != new[1]:
@@ -227,7 +247,7 @@ class _Section:
     def __init__(
         self,
         paper: Paper,
-        words: _Words,
+        words: Compared,
         title: str,
         cells: Callable[[DiffRow, text.Signs], list[str]],
         heads: Sequence[str],

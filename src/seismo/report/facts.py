@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 
 from seismo.escape import printable
-from seismo.report import waiting
-from seismo.report.objects import facts as object_facts
+from seismo.report import kind, waiting
 from seismo.report.words import Signs, count, duration, number_of, pieces, wrapped
 
 TYPE_CHECKING = False
@@ -159,21 +158,8 @@ def filter_words(recording: Recording) -> str:
     where = settings.get("where") if isinstance(settings, dict) else None
     if not isinstance(where, str) or not where:
         return ""
-    whom = "the lines that called them" if recording.kind == "linetimes" else "their callers' own time"
+    whom = kind.of(recording).others_are_in
     return f"only functions where {printable(where)}; the time of others is in {whom}"
-
-
-def without_c(recording: Recording) -> str:
-    """How it is that no process recorded C functions, "default" or "asked"; empty: one did, or it is not known."""
-    sources = {str(row.source) for row in recording.processes}
-    if recording.kind != "calltree" or not sources:
-        return ""
-    merged = recording.meta.get("merged")
-    parts = [part for part in merged if isinstance(part, dict)] if isinstance(merged, list) else []
-    asked = [part.get("settings") for part in parts or [recording.meta]]
-    if all(isinstance(settings, dict) and settings.get("c_functions") == "none" for settings in asked):
-        return "asked"
-    return "default" if sources == {"evalframe"} else ""
 
 
 def is_watch(recording: Recording) -> bool:
@@ -190,20 +176,9 @@ def header(recording: Recording, signs: Signs) -> list[tuple[str, str]]:
     ran = ", ".join(part for part in (_when(recording), _interpreter(recording), _processes(recording)) if part)
     if ran:
         facts.append(("ran", ran))
-    if recording.kind == "coverage":
-        facts += _covered(recording, signs)
-        measured = _how_covered(recording)
-    else:
-        facts.append(("took", _took(recording, signs)))
-        if recording.kind == "linetimes":
-            facts.append(("lines", _timed_lines(recording)))
-        elif recording.kind == "lifetimes":
-            facts += object_facts.facts(recording, signs)
-        waited = waiting.sentence(recording, signs)
-        facts += [("waiting", waited)] if waited else []
-        if recording.kind not in ("linetimes", "lifetimes") or any(recording.functions["calls"]):
-            facts.append(("matches", _matches(recording)) if is_watch(recording) else ("calls", _calls(recording)))
-        measured = how_measured(recording, signs)
+    its = kind.of(recording)
+    facts += its.facts(recording, signs)
+    measured = its.measured(recording, signs)
     if measured:
         facts.append(("measured", measured))
     filtered = filter_words(recording)
@@ -211,8 +186,9 @@ def header(recording: Recording, signs: Signs) -> list[tuple[str, str]]:
         facts.append(("filter", filtered))
     facts += [("note", sentence) for sentence in notes(recording, signs)]
     facts += [("lost", sentence) for sentence in losses(recording, signs)] or [("lost", "nothing")]
-    if recording.kind == "lifetimes":
-        facts.append(("unseen", object_facts.UNTOLD))
+    unseen = its.unseen()
+    if unseen:
+        facts.append(("unseen", unseen))
     return facts
 
 
@@ -247,20 +223,51 @@ def _processes(recording: Recording) -> str:
     return printable(f"pid {rows[0].pid}" + (f", exit {exit_words}" if exit_words not in ("", "0") else ""))
 
 
-def _took(recording: Recording, signs: Signs) -> str:
+def took(recording: Recording, signs: Signs, threads: bool = True) -> tuple[str, str]:
+    """How long the recording took, and on how many threads if these are told apart."""
     parts = []
     wall, cpu = wall_ns(recording), cpu_ns(recording)
     own = sum(recording.functions["own_ns"])
     parts.append(f"{duration(wall, signs)} wall" if wall > 0 else f"{duration(own, signs)} in functions")
     if cpu >= 0:
         parts.append(f"{duration(cpu, signs)} CPU")
-    one_for_all = is_watch(recording) or (recording.kind == "lifetimes" and not len(recording.tree))
-    if not one_for_all:
+    if threads:
         parts.append(number_of(max(1, thread_count(recording)), "thread"))
-    return ", ".join(parts)
+    return "took", ", ".join(parts)
 
 
-def _calls(recording: Recording) -> str:
+def waited(recording: Recording, signs: Signs) -> list[tuple[str, str]]:
+    """What was waited, if that is worth a word."""
+    words = waiting.sentence(recording, signs)
+    return [("waiting", words)] if words else []
+
+
+def sources(recording: Recording) -> str:
+    """By which hooks it was recorded; empty where the recording does not say."""
+    names = sorted({str(row.source) for row in recording.processes if row.source})
+    return printable(" and ".join(names))
+
+
+def clock(recording: Recording, signs: Signs) -> list[str]:
+    """By which clock, and what reading it costs; nothing where the recording does not say."""
+    rows = list(recording.processes)
+    names = sorted({str(row.clock).partition(":")[0] for row in rows if row.clock})  # without why it was chosen
+    if not names:
+        return []
+    read = max((row.clock_ns for row in rows), default=0)
+    cost = f", {duration(read, signs)} a read" if read > 0 else ""
+    return [f"clock: {printable(' and '.join(names))}{cost}"]
+
+
+def doubt(recording: Recording, signs: Signs) -> list[str]:
+    """What the errors of times mean, where there are any."""
+    if not any(error > 0 for error in recording.timed_rows["own_error_ns"]):
+        return []
+    return [f"times less the cost of measuring, {signs.error} in 19 of 20 cases"]
+
+
+def calls(recording: Recording) -> str:
+    """How many calls of how many functions there were."""
     functions = recording.functions
     total = sum(functions["calls"])
     at_least = "at least " if any(functions["lower_bound"]) else ""
@@ -272,96 +279,15 @@ def _calls(recording: Recording) -> str:
     return words + (f", {count(resumes)} resumes of generators and coroutines" if resumes else "")
 
 
-def _timed_lines(recording: Recording) -> str:
-    kinds, files = recording.functions["kind"], recording.functions["file"]
-    rows = [(row.hits, row.function) for row in recording.lines if kinds[row.function] == 0]
-    functions = {function for _, function in rows}
-    words = f"{number_of(sum(hits for hits, _ in rows), 'hit')} of {number_of(len(rows), 'line')}"
-    words += f" in {number_of(len(functions), 'function')}"
-    return words + f" of {number_of(len({files[function] for function in functions}), 'file')}"
-
-
-def _covered(recording: Recording, signs: Signs) -> list[tuple[str, str]]:
-    """What a recording of coverage holds."""
-    wall = wall_ns(recording)
-    facts = [("took", f"{duration(wall, signs)} wall")] if wall > 0 else []
-    # One line may have several rows: of several code objects, or of one that was loaded as __main__ and by its name.
-    files, lines = recording.functions["file"], recording.lines
-    executed = {(files[function], line) for function, line in zip(lines["function"], lines["line"], strict=True)}
-    words = f"{number_of(len(executed), 'line')} of {number_of(len({file for file, _ in executed}), 'file')}"
-    facts.append(("executed", words))
-    names = [name for name in recording.contexts["name"] if name]
-    if names:
-        facts.append(("contexts", number_of(len(names), "context")))
-    return facts
-
-
-def _how_covered(recording: Recording) -> str:
-    sources = sorted({str(row.source) for row in recording.processes if row.source})
-    merged = recording.meta.get("merged")
-    parts = [part for part in merged if isinstance(part, dict)] if isinstance(merged, list) else []
-    parts = parts or [recording.meta]
-    counted = "how often each line ran" if all(part.get("counts") for part in parts) else "whether each line ran"
-    if any(
-        part.get("branch") for part in parts
-    ):  # their number is the sources' to tell: not each recorded step is a branch
-        counted += ", and which branches were taken"
-    return f"{counted} (source: {printable(' and '.join(sources))})" if sources else ""
-
-
-def _matches(recording: Recording) -> str:
-    functions = recording.functions
-    total = number_of(sum(functions["calls"]), "match", "matches")
-    return f"{total} in {number_of(len(functions), 'function')}, shown as calls"
-
-
-def how_measured(recording: Recording, signs: Signs) -> str:
-    """By which source and clock, and what the times are worth; empty for a recording that does not say."""
-    rows = list(recording.processes)
-    sources = sorted({str(row.source) for row in rows if row.source})
-    clocks = sorted({str(row.clock).partition(":")[0] for row in rows if row.clock})  # without why it was chosen
-    parts = []
-    if recording.kind == "lifetimes":
-        parts.append(object_facts.how_measured(recording, signs))
-    elif is_watch(recording):
-        parts.append("every match counted, every matched call timed, the cost of watching included")
-        parts.append("each function stands alone: own and total are its time without matched calls inside")
-    elif sources and recording.kind == "linetimes":
-        parts.append(f"every hit counted (source: {printable(' and '.join(sources))})")
-    elif sources:
-        parts.append(f"every call counted{_exceptions(recording, signs)} (source: {printable(' and '.join(sources))})")
-    if clocks and recording.kind != "lifetimes":
-        read = max((row.clock_ns for row in rows), default=0)
-        cost = f", {duration(read, signs)} a read" if read > 0 else ""
-        parts.append(f"clock: {printable(' and '.join(clocks))}{cost}")
-    timed = recording.lines if recording.kind == "linetimes" else recording.functions
-    if recording.kind == "lifetimes" and any(timed["calls"]):
-        parts.append("times of calls include the counting of objects")
-    elif any(error > 0 for error in timed["own_error_ns"]):
-        parts.append(f"times less the cost of measuring, {signs.error} in 19 of 20 cases")
-    return "; ".join(parts)
-
-
-def _exceptions(recording: Recording, signs: Signs) -> str:
-    """Which calls were not counted, in a few words: the notes and losses have more."""
-    words = [f"where {signs.at_least} stands"] if any(recording.functions["lower_bound"]) else []
-    words += ["what was lost"] if losses(recording, signs) else []
-    return f" except {' and '.join(words)}" if words else ""
-
-
 def notes(recording: Recording, signs: Signs) -> list[str]:
     """What was estimated or repaired, a sentence a kind."""
-    said = object_facts.notes(recording) if recording.kind == "lifetimes" else []
-    without = without_c(recording)
-    if without:
-        why = ", but makes every instruction slow on 3.11" if without == "default" else ""
-        said.append(f"C functions were left out: their time is their callers' (--c-functions all records them{why})")
-    return said + [sentence for kind, sentence in _sentences(recording, signs) if kind in NOTES]
+    said = kind.of(recording).notes(recording)
+    return said + [sentence for loss, sentence in _sentences(recording, signs) if loss in NOTES]
 
 
 def losses(recording: Recording, signs: Signs) -> list[str]:
     """What the recording lacks, a sentence a kind and a problem of its reading; empty when nothing is lost."""
-    lost = [sentence for kind, sentence in _sentences(recording, signs) if kind not in NOTES]
+    lost = [sentence for loss, sentence in _sentences(recording, signs) if loss not in NOTES]
     return lost + [printable(problem) for problem in _other_problems(recording.problems, lost)]
 
 
@@ -370,8 +296,8 @@ def unended(signs: Signs, *recordings: tuple[str, Recording]) -> list[tuple[str,
     return [
         ("lost", f"{name}: {sentence}" if name else sentence)
         for name, recording in recordings
-        for kind, sentence in _sentences(recording, signs)
-        if kind in ("cut-short", "truncated")
+        for loss, sentence in _sentences(recording, signs)
+        if loss in ("cut-short", "truncated")
     ]
 
 
@@ -379,27 +305,27 @@ def _sentences(recording: Recording, signs: Signs) -> list[tuple[str, str]]:
     summed: dict[str, int] = {}
     details: dict[str, list[str]] = {}
     for row in recording.losses:
-        kind = str(row.kind)
-        summed[kind] = summed.get(kind, 0) + int(row.count)
+        loss = str(row.kind)
+        summed[loss] = summed.get(loss, 0) + int(row.count)
         detail = str(row.detail)
-        if detail and detail not in details.setdefault(kind, []):
-            details[kind].append(detail)
-    return [(kind, _loss(kind, number, details.get(kind, []), signs)) for kind, number in summed.items() if number]
+        if detail and detail not in details.setdefault(loss, []):
+            details[loss].append(detail)
+    return [(loss, _loss(loss, number, details.get(loss, []), signs)) for loss, number in summed.items() if number]
 
 
-def _loss(kind: str, number: int, details: list[str], signs: Signs) -> str:
+def _loss(loss: str, number: int, details: list[str], signs: Signs) -> str:
     shown = "; ".join(details[:2]) + (f" and {len(details) - 2:,} more" if len(details) > 2 else "")
-    pattern = LOSSES.get(kind)
+    pattern = LOSSES.get(loss)
     if pattern is None:
         many = f"{number:,} times: " if number > 1 else ""
-        return printable(f"{many}{shown}" if shown else f"{kind}: {number:,}")
+        return printable(f"{many}{shown}" if shown else f"{loss}: {number:,}")
     return printable(
         pattern.format(
             n=f"{number:,}",
             s="" if number == 1 else "s",
             es="" if number == 1 else "es",
             time=duration(number, signs) if number < _UNKNOWN else "an unknown time",
-            detail=shown if kind == "cut-short" else f": {shown}" if shown else "",
+            detail=shown if loss == "cut-short" else f": {shown}" if shown else "",
             at_least=signs.at_least,
             about=signs.about,
         )

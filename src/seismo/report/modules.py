@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from seismo.report.where import verdicts
+from seismo.report.where import about_functions, verdicts
 
 if TYPE_CHECKING:
+    from argparse import Namespace
     from collections.abc import Sequence
 
     from seismo.expression import Expression
@@ -53,3 +54,9 @@ class Modules:
         but = f"without {', '.join(self.but)}" if self.but else ""
         where = f"where {self.where}" if self.where else ""
         return ", ".join(part for part in (only, but, where) if part)
+
+
+def chosen_modules(args: Namespace) -> Modules:
+    """What the options --module, --exclude-module and --where choose. Raises UsageError."""
+    where = about_functions(args.where) if args.where else None
+    return Modules(tuple(args.module), tuple(args.exclude_module), where)

@@ -49,7 +49,7 @@ def sentence(recording: Recording, signs: Signs) -> str:
     known = [(wall, cpu) for wall, cpu in zip(threads["wall_ns"], threads["cpu_ns"], strict=True) if cpu >= 0]
     wall, cpu = sum(wall for wall, _ in known), sum(cpu for _, cpu in known)
     how = [bool(str(waits)) for waits in recording.processes["waits"]]
-    rows = recording.lines if recording.kind == "linetimes" else recording.functions
+    rows = recording.timed_rows
     waited = sum(rows["wait_ns"])
     if not any(how):
         if wall < FAR * cpu + MOMENT or not cpu:
@@ -71,9 +71,9 @@ def sentence(recording: Recording, signs: Signs) -> str:
 
 def _most(recording: Recording, waited: float, signs: Signs) -> str:
     """In which function, where one has most of it."""
-    if recording.kind == "linetimes":
-        return ""
     functions = recording.functions
+    if recording.timed_rows is not functions:
+        return ""
     waits = functions["wait_ns"]
     row = max(range(len(waits)), key=waits.__getitem__)
     if waits[row] < MOST * waited:

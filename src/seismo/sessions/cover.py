@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from itertools import count
 
+from seismo import kinds
 from seismo.errors import RecordingError, UsageError
 from seismo.record import coverage, engine
 from seismo.record.output import Output
@@ -37,7 +38,7 @@ class Cover(Session):
     """A session that records which lines and branches are executed."""
 
     name = "cover"
-    recorder = "coverage"
+    recorder = kinds.COVERAGE
 
     def __init__(self, output: str | os.PathLike[str] | None, settings: Settings) -> None:
         super().__init__(output, coverage.options(settings))

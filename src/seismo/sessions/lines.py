@@ -6,10 +6,11 @@ lines are not recorded at the same time.
 
 from __future__ import annotations
 
+from seismo import kinds
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.record import engine
 from seismo.record.choice import chosen
-from seismo.sessions.results import Reported, ordered
+from seismo.sessions.results import Paged
 from seismo.sessions.session import Session
 
 TYPE_CHECKING = False
@@ -19,36 +20,16 @@ if TYPE_CHECKING:
     from typing import Any, ParamSpec, TypeVar, overload
 
     from seismo.expression import Expression
-    from seismo.report.paper import Paper
 
     P = ParamSpec("P")
     R = TypeVar("R")
 
 
-class Lines(Reported, Session):
+class Lines(Paged, Session):
     """A session that times lines."""
 
     name = "lines"
-    recorder = "linetimes"
-
-    def html(self, path: str | os.PathLike[str]) -> None:
-        """Writes the sources with their times as an HTML page. FormatError: it cannot be written."""
-        engine.hushed(self._html, path)
-
-    def _html(self, path: str | os.PathLike[str]) -> None:
-        from seismo.report.lines.page import write_lines
-
-        write_lines(self.recording, path)
-
-    def _show(self, paper: Paper, sort: str, limit: int | None, time: str = "") -> None:
-        from seismo.report.facts import filter_words
-        from seismo.report.lines.text import ORDERS, LinesView, write_report
-
-        recording = self.recording
-        order = ordered(sort, ORDERS, "lines")
-        chosen = bool(filter_words(recording))
-        view = LinesView(order=order, limit=limit or 20, libraries=chosen, times=time or "cpu")
-        write_report(paper, recording, view)
+    recorder = kinds.LINES
 
 
 if TYPE_CHECKING:

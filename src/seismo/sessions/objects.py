@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import os
 
+from seismo import kinds
 from seismo.errors import UsageError
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.record import engine
 from seismo.record.objects import life
-from seismo.sessions.results import Reported, ordered
+from seismo.sessions.results import Paged
 from seismo.sessions.session import Session
 
 TYPE_CHECKING = False
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from seismo.expression import Expression
     from seismo.model import Recording
     from seismo.record.objects.survivors import SurvivorRow, Survivors, Tree
-    from seismo.report.paper import Paper
 
     P = ParamSpec("P")
     R = TypeVar("R")
@@ -45,7 +45,7 @@ else:
 _WORST = 8  # rows of a failed budget's message
 
 
-class Refs(Reported, Session):
+class Refs(Paged, Session):
     """A session that records births and deaths. It may be used again; its counts then add up.
 
     born: objects made in it; alive: those of them that live, at its end if it has ended; died: the others. Exact, and
@@ -54,7 +54,7 @@ class Refs(Reported, Session):
     """
 
     name = "refs"
-    recorder = "lifetimes"
+    recorder = kinds.OBJECTS
 
     def __init__(self, output: str | os.PathLike[str] | None, settings: dict[str, object], collect: bool) -> None:
         super().__init__(output, settings)
@@ -158,24 +158,6 @@ class Refs(Reported, Session):
             return super().recording
         finally:
             _core.refs_quiet(False)
-
-    # ---- what is shown ----
-
-    def html(self, path: str | os.PathLike[str]) -> None:
-        """Writes the objects as an HTML page. FormatError: it cannot be written."""
-        engine.hushed(self._html, path)
-
-    def _html(self, path: str | os.PathLike[str]) -> None:
-        from seismo.report.objects.page import write_objects
-
-        write_objects(self.recording, path)
-
-    def _show(self, paper: Paper, sort: str, limit: int | None, time: str = "") -> None:
-        from seismo.report.objects.text import ORDERS, ObjectsView, write_report
-
-        if time:
-            raise UsageError("there is no choice of times in a recording of objects", "time")
-        write_report(paper, self.recording, ObjectsView(order=ordered(sort, ORDERS, "objects"), limit=limit))
 
     # ---- survivors ----
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from _thread import get_ident
 
+from seismo import kinds
 from seismo.errors import UsageError
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.record import engine, forks
-from seismo.sessions.results import Reported, ordered
+from seismo.sessions.results import Reported
 from seismo.sessions.session import Session
 
 TYPE_CHECKING = False
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     from seismo.expression import Expression
     from seismo.model import Recording
-    from seismo.report.paper import Paper
 
     P = ParamSpec("P")
     R = TypeVar("R")
@@ -28,16 +28,7 @@ class Profile(Reported, Session):
     """A session that records calls."""
 
     name = "profile"
-    recorder = "calltree"
-
-    def _show(self, paper: Paper, sort: str, limit: int | None, time: str = "") -> None:
-        from seismo.report.calls.orders import ORDERS
-        from seismo.report.calls.text import View, write_report
-        from seismo.report.calls.tree import Limits
-
-        order = ordered(sort, ORDERS, "functions") or "own"
-        view = View(order=order, limit=limit or 20, limits=Limits(lines=limit or 40), times=time or "cpu")
-        write_report(paper, self.recording, view)
+    recorder = kinds.CALLS
 
 
 if TYPE_CHECKING:

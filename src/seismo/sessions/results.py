@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from seismo.model import Recording
     from seismo.report.paper import Paper
 
-_SUMMARIES = {"linetimes": "lines", "lifetimes": "objects"}
 IN_NOTEBOOK = 20  # rows of a table there
 
 
 class Results:
     """The base of all sessions that have a recording."""
+
+    recorder = ""  # the kind of the recording, by its name in files
 
     @property
     def recording(self) -> Recording:
@@ -39,11 +40,11 @@ class Results:
         import sys
 
         from seismo.escape import wants_colour
+        from seismo.report.kind import of
 
         stream = file or sys.stdout
-        module = _SUMMARIES.get(self.recording.kind, "calls")
-        summary = __import__(f"seismo.report.{module}.summary", fromlist=["write"])
-        summary.write(self.recording, stream, coloured=wants_colour(checked(color), _is_terminal(stream)))
+        recording = self.recording
+        of(recording).summary(recording, stream, coloured=wants_colour(checked(color), _is_terminal(stream)))
 
     def save(
         self,
@@ -79,7 +80,10 @@ class Results:
 
     def _show(self, paper: Paper, sort: str, limit: int | None, time: str = "") -> None:
         """Writes the report on a paper. time: which times of calls and lines, "" for the usual ones."""
-        raise NotImplementedError
+        from seismo.report.kind import named
+
+        kind = named(self.recorder)
+        kind.show(paper, self.recording, kind.order(sort), limit, time)
 
 
 class Reported(Results):
@@ -113,17 +117,17 @@ class Reported(Results):
         self._show(paper, sort, limit, time and checked_time(time))
 
 
-def ordered(word: str, orders: object, what: str) -> str:
-    """The order that the word stands for, one of `orders` by name; "": the usual. Raises UsageError."""
-    from seismo.errors import did_you_mean
-    from seismo.report.calls.orders import OF_PSTATS
+class Paged(Reported):
+    """Those that have an HTML page."""
 
-    order = OF_PSTATS.get(word, word)
-    known = list(orders)  # type: ignore[call-overload]
-    if order and order not in known:
-        hint = did_you_mean(word, [*known, *OF_PSTATS]) + f"it is one of {', '.join(known)}"
-        raise UsageError(f"{what} cannot be sorted by {word!a}", hint=hint)
-    return order
+    def html(self, path: str | os.PathLike[str]) -> None:
+        """Writes what was recorded as an HTML page. FormatError: it cannot be written."""
+        engine.hushed(self._html, path)
+
+    def _html(self, path: str | os.PathLike[str]) -> None:
+        from seismo.report.kind import named
+
+        named(self.recorder).page(self.recording, path)
 
 
 def checked_time(time: str) -> str:

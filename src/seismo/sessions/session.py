@@ -44,7 +44,6 @@ class Session(Results):
     """
 
     name = ""
-    recorder = ""  # the native one
 
     def __init__(self, output: str | os.PathLike[str] | None, settings: dict[str, object]) -> None:
         self.output = None if output is None else os.path.abspath(os.fspath(output))

@@ -1,1 +1,91 @@
-"""What people read of a recording of calls."""
+"""What people read of a recording of calls, and of what a watch recorded."""
+
+from __future__ import annotations
+
+from seismo import kinds
+from seismo.report.kind import Kind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Sequence
+    from typing import TextIO
+
+    from seismo.model import Recording
+    from seismo.report.kind import Facts, Sides
+    from seismo.report.paper import Paper
+    from seismo.report.words import Signs
+
+
+class Calls(Kind):
+    """Calls."""
+
+    name = kinds.CALLS
+    rows = "functions"
+    times = True
+    others_are_in = "their callers' own time"
+
+    def orders(self) -> Sequence[str]:
+        from seismo.report.calls.orders import ORDERS
+
+        return list(ORDERS)
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        from seismo.report.calls.options import add
+
+        add(parser)
+
+    def check(self, args: Namespace) -> None:
+        from seismo.report.calls.options import check
+
+        check(args)
+
+    def report(self, paper: Paper, recording: Recording, args: Namespace) -> int:
+        from seismo.report.calls.options import view
+        from seismo.report.calls.text import write_report
+
+        write_report(paper, recording, view(args, self.order(args.sort or "own", "--sort")))
+        return 0
+
+    def show(self, paper: Paper, recording: Recording, order: str, limit: int | None, times: str) -> None:
+        from seismo.report.calls.text import View, write_report
+        from seismo.report.calls.tree import Limits
+
+        limits = Limits(lines=limit or 40)
+        write_report(
+            paper, recording, View(order=order or "own", limit=limit or 20, limits=limits, times=times or "cpu")
+        )
+
+    def summary(self, recording: Recording, stream: TextIO, path: str = "", coloured: bool = False) -> None:
+        from seismo.report.calls.summary import write
+
+        write(recording, stream, path, coloured)
+
+    def page_at(self, path: str) -> str:
+        from seismo.errors import UsageError
+
+        raise UsageError("there are no HTML pages of calls", f"--html {path}", "see: seismo export --list")
+
+    def changes(self, paper: Paper | None, sides: Sides, files: tuple[list[str], list[str]], limit: int | None) -> str:
+        from seismo.model import diff
+        from seismo.report.changes import OF_FUNCTIONS, tell
+
+        return tell(paper, sides, diff(*sides), OF_FUNCTIONS, files, limit)
+
+    def facts(self, recording: Recording, signs: Signs) -> Facts:
+        from seismo.report.calls.facts import facts
+
+        return facts(recording, signs)
+
+    def measured(self, recording: Recording, signs: Signs) -> str:
+        from seismo.report.calls.facts import measured
+
+        return measured(recording, signs)
+
+    def notes(self, recording: Recording) -> list[str]:
+        from seismo.report.calls.facts import notes
+
+        return notes(recording)
+
+
+KIND = Calls()

@@ -6,9 +6,10 @@ It runs in the process that was recorded, just before that ends: no argparse, no
 from __future__ import annotations
 
 from seismo.escape import printable
+from seismo.report.calls.facts import without_c
 from seismo.report.calls.orders import ranked
 from seismo.report.colours import written
-from seismo.report.facts import cpu_ns, filter_words, losses, thread_count, wall_ns, without_c
+from seismo.report.facts import cpu_ns, filter_words, losses, thread_count, wall_ns
 from seismo.report.waiting import waiting_words
 from seismo.report.words import (
     Signs,

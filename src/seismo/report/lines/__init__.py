@@ -1,1 +1,89 @@
 """What people read of a recording of lines' times."""
+
+from __future__ import annotations
+
+from seismo import kinds
+from seismo.report.kind import Kind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import os
+    from argparse import Namespace
+    from collections.abc import Sequence
+    from typing import TextIO
+
+    from seismo.model import Recording
+    from seismo.report.kind import Facts, Sides
+    from seismo.report.paper import Paper
+    from seismo.report.words import Signs
+
+
+class Lines(Kind):
+    """Times of lines."""
+
+    name = kinds.LINES
+    rows = "lines"
+    times = True
+    others_are_in = "the lines that called them"
+    also = ("limit", "min", "module", "exclude_module", "where", "only", "libraries")
+
+    def orders(self) -> Sequence[str]:
+        from seismo.report.lines.text import ORDERS
+
+        return list(ORDERS)
+
+    def report(self, paper: Paper, recording: Recording, args: Namespace) -> int:
+        from seismo.report.facts import filter_words
+        from seismo.report.lines.text import LinesView, write_report
+        from seismo.report.modules import chosen_modules
+
+        modules = chosen_modules(args)
+        view = LinesView(
+            order=self.order(args.sort or "", "--sort"),
+            limit=None if args.all and not args.limit else args.limit or 20,
+            files=None if args.all else 5,
+            share=args.min / 100 if args.min is not None else 0.0 if args.all else 0.02,
+            libraries=args.libraries or args.all or bool(modules) or bool(filter_words(recording)),
+            modules=modules,
+            times=args.time or "cpu",
+        )
+        write_report(paper, recording, view)
+        return 0
+
+    def show(self, paper: Paper, recording: Recording, order: str, limit: int | None, times: str) -> None:
+        from seismo.report.facts import filter_words
+        from seismo.report.lines.text import LinesView, write_report
+
+        chosen = bool(filter_words(recording))
+        view = LinesView(order=order, limit=limit or 20, libraries=chosen, times=times or "cpu")
+        write_report(paper, recording, view)
+
+    def summary(self, recording: Recording, stream: TextIO, path: str = "", coloured: bool = False) -> None:
+        from seismo.report.lines.summary import write
+
+        write(recording, stream, path, coloured)
+
+    def page(self, recording: Recording, path: str | os.PathLike[str], args: Namespace | None = None) -> int:
+        from seismo.report.lines.page import write_lines
+
+        write_lines(recording, path, times=(args and args.time) or "cpu")
+        return 0
+
+    def changes(self, paper: Paper | None, sides: Sides, files: tuple[list[str], list[str]], limit: int | None) -> str:
+        from seismo.model import diff_lines
+        from seismo.report.changes import OF_LINES, tell
+
+        return tell(paper, sides, diff_lines(*sides), OF_LINES, files, limit)
+
+    def facts(self, recording: Recording, signs: Signs) -> Facts:
+        from seismo.report.lines.facts import facts
+
+        return facts(recording, signs)
+
+    def measured(self, recording: Recording, signs: Signs) -> str:
+        from seismo.report.lines.facts import measured
+
+        return measured(recording, signs)
+
+
+KIND = Lines()

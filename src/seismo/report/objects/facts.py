@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 
 from seismo.escape import printable
+from seismo.report.facts import calls, doubt, sources, took, waited
 from seismo.report.words import Signs, duration, number_of, sparkline
 
 TYPE_CHECKING = False
@@ -80,8 +81,8 @@ def peak(recording: Recording) -> tuple[int, bool]:
 
 
 def facts(recording: Recording, signs: Signs) -> list[tuple[str, str]]:
-    """The facts about the objects as (label, sentence)."""
-    found = [("objects", objects(recording, signs))]
+    """The facts about the objects as (label, sentence), and about the calls where the call tree is recorded beside."""
+    found = [took(recording, signs, threads=bool(len(recording.tree))), ("objects", objects(recording, signs))]
     timeline = Timeline(recording)
     if len(timeline.live) > 1:
         found.append(("live", sparkline(timeline.live, signs)))
@@ -95,7 +96,8 @@ def facts(recording: Recording, signs: Signs) -> list[tuple[str, str]]:
     if names:
         shown = ", ".join(map(printable, names[:6])) + (f" and {len(names) - 6:,} more" if len(names) > 6 else "")
         found.append(("marks", f"{number_of(len(names), 'mark')}: {shown}"))
-    return found
+    found += waited(recording, signs)
+    return [*found, ("calls", calls(recording))] if any(recording.functions["calls"]) else found
 
 
 def objects(recording: Recording, signs: Signs) -> str:
@@ -131,18 +133,24 @@ def _spans(recording: Recording) -> str:
     return words + (f" and of {number_of(len(ranked) - 3, 'other function')}" if len(ranked) > 3 else "")
 
 
-def how_measured(recording: Recording, signs: Signs) -> str:
+def measured(recording: Recording, signs: Signs) -> str:
     """What was kept of each object."""
-    sources = sorted({str(source) for source in recording.processes["source"] if source})
-    by = f" (source: {printable(' and '.join(sources))})" if sources else ""
+    by = f" (source: {sources(recording)})" if sources(recording) else ""
     if not len(recording.objects):
-        return f"births and deaths counted by type{by}"
+        return "; ".join([f"births and deaths counted by type{by}", *_times(recording, signs)])
     paths = any(node >= 0 for node in recording.objects["node"])
     words = f"births and deaths counted by type{', creating line and call path' if paths else ' and creating line'}{by}"
     marks = [f"{signs.at_least} before bytes: what the objects keep elsewhere is not counted"]
     if any(flags & ESTIMATED for flags in recording.objects["flags"]):
         marks.append(f"{signs.about} an estimate")
-    return "; ".join([words, *marks])
+    return "; ".join([words, *marks, *_times(recording, signs)])
+
+
+def _times(recording: Recording, signs: Signs) -> list[str]:
+    """What the times of calls are worth, where the call tree is recorded beside."""
+    if any(recording.functions["calls"]):
+        return ["times of calls include the counting of objects"]
+    return doubt(recording, signs)
 
 
 def notes(recording: Recording) -> list[str]:

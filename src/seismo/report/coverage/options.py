@@ -1,4 +1,4 @@
-"""`seismo report` of a recording of coverage: its options, and what it shows."""
+"""The options of `seismo report` that are about coverage, and what they ask for."""
 
 from __future__ import annotations
 
@@ -18,43 +18,26 @@ if TYPE_CHECKING:
     from seismo.model import Recording
     from seismo.report.paper import Paper
 
-# The options, with what they are when they are not given.
-OPTIONS: dict[str, object] = {
-    "show_missing": False,
-    "skip_covered": False,
-    "skip_empty": False,
-    "include": [],
-    "omit": [],
-    "contexts": [],
-    "line": None,
-    "conditions": False,
-    "changed_since": None,
-    "fail_under": None,
-    "precision": None,
-    "rcfile": None,
-    "no_config": False,
-}
 
-
-def add_arguments(parser: ArgumentParser) -> None:
+def add(parser: ArgumentParser) -> None:
     """Declares the options of `seismo report` that are about coverage."""
-    add = parser.add_argument_group("of coverage").add_argument
-    add("--show-missing", action="store_true", help="all missing lines, on as many lines as they need")
-    add("--skip-covered", action="store_true", help="no files that are covered in full")
-    add("--skip-empty", action="store_true", help="no files without statements")
-    add("--include", metavar="GLOB", action="append", default=[], help="only files that match, such as 'app/*'")
-    add("--omit", metavar="GLOB", action="append", default=[], help="no files that match")
-    add("--contexts", metavar="GLOB", action="append", default=[], help="only what ran in contexts that match")
-    add("--line", metavar="FILE:N", help="one line: whether it ran, who ran it, where its branches went")
-    add(
+    declare = parser.add_argument_group("of coverage").add_argument
+    declare("--show-missing", action="store_true", help="all missing lines, on as many lines as they need")
+    declare("--skip-covered", action="store_true", help="no files that are covered in full")
+    declare("--skip-empty", action="store_true", help="no files without statements")
+    declare("--include", metavar="GLOB", action="append", default=[], help="only files that match, such as 'app/*'")
+    declare("--omit", metavar="GLOB", action="append", default=[], help="no files that match")
+    declare("--contexts", metavar="GLOB", action="append", default=[], help="only what ran in contexts that match")
+    declare("--line", metavar="FILE:N", help="one line: whether it ran, who ran it, where its branches went")
+    declare(
         "--conditions",
         action="store_true",
         help="operands of and, or, not not seen both true and false (3.12 and later)",
     )
-    add("--changed-since", metavar="REV", help="which lines that changed since the git revision were not executed")
-    add("--fail-under", metavar="N", type=float, help="exit with 1 when less than N percent were executed")
-    add("--precision", metavar="N", type=int, help="decimals of percentages (default: 0)")
-    add_settings(add)
+    declare("--changed-since", metavar="REV", help="which lines that changed since the git revision were not executed")
+    declare("--fail-under", metavar="N", type=float, help="exit with 1 when less than N percent were executed")
+    declare("--precision", metavar="N", type=int, help="decimals of percentages (default: 0)")
+    add_settings(declare)
 
 
 def add_settings(add: Callable[..., object]) -> None:
@@ -83,7 +66,7 @@ def say_settings(settings: Settings) -> None:
 def settings_of(args: Namespace, recording: Recording) -> Settings:
     """The settings for the recording, and the options over them. Raises UsageError."""
     from seismo.coverage.carried import for_recording
-    from seismo.record.coverage import absolute
+    from seismo.coverage.globs import absolute
 
     found = for_recording(recording, os.getcwd(), rcfile_of(args))
     over: dict[str, object] = {}
@@ -119,18 +102,12 @@ def _in_contexts(settings: Settings, recording: Recording, globs: list[str]) -> 
     return settings.replace(report_contexts=tuple(rf"\A{translate(glob)}" for glob in globs))
 
 
-def run(args: Namespace, recording: Recording) -> int:
+def write(paper: Paper, recording: Recording, args: Namespace) -> int:
     """Shows the recording. Returns 1 when a check says no."""
     from seismo.coverage.analysis import analyze
-    from seismo.coverage.numbers import too_little
-    from seismo.report.coverage.text import View, write_line, write_report, write_verdict
-    from seismo.report.paper import paper_for
+    from seismo.report.coverage.text import View, write_line, write_report
 
-    if sum(map(bool, (args.line, args.changed_since, args.html, args.conditions))) > 1:
-        different = "--line, --changed-since, --conditions and --html are different reports"
-        raise UsageError(different, hint="ask for one")
-    settings = settings_of(args, recording)
-    paper = paper_for(sys.stdout, args.color)
+    settings = _checked(recording, args)
     if args.changed_since:
         return _changes(paper, recording, settings, args)
     report = analyze(recording, settings)
@@ -139,16 +116,36 @@ def run(args: Namespace, recording: Recording) -> int:
         return 0
     if args.conditions:
         _conditions(paper, report, args.all)
-    elif args.html:
-        from seismo.cli.files import check_pages
-
-        say_settings(settings)
-        check_pages(os.path.join(args.html, "index.html"), args.force)
-        _pages(args.html, report, settings)
     else:
         view = View.of(settings)
         view.minor = args.all
         write_report(paper, recording, report, settings, view)
+    return _verdict(paper, report, settings)
+
+
+def write_pages(recording: Recording, folder: str | os.PathLike[str], args: Namespace) -> int:
+    """Writes the pages into the folder, and the path of the first on stdout. Returns 1 when a check says no."""
+    from seismo.coverage.analysis import analyze
+    from seismo.report.paper import paper_for
+
+    settings = _checked(recording, args)
+    report = analyze(recording, settings)
+    say_settings(settings)
+    _pages(os.fspath(folder), report, settings)
+    return _verdict(paper_for(sys.stdout, args.color), report, settings)
+
+
+def _checked(recording: Recording, args: Namespace) -> Settings:
+    if sum(map(bool, (args.line, args.changed_since, args.html, args.conditions))) > 1:
+        different = "--line, --changed-since, --conditions and --html are different reports"
+        raise UsageError(different, hint="ask for one")
+    return settings_of(args, recording)
+
+
+def _verdict(paper: Paper, report: CoverageReport, settings: Settings) -> int:
+    from seismo.coverage.numbers import too_little
+    from seismo.report.coverage.text import write_verdict
+
     if not settings.fail_under:
         return 0
     paper.line()

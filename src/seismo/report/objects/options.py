@@ -1,8 +1,7 @@
-"""`seismo report` of a recording of objects: its options, and what it shows."""
+"""The options of `seismo report` that are about objects, and what they ask for."""
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from seismo.errors import UsageError
@@ -11,20 +10,18 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from seismo.model import Recording
-
-# The options, with what they are when they are not given.
-OPTIONS: dict[str, object] = {"by": None, "type": []}
+    from seismo.report.objects.text import ObjectsView
 
 
-def add_arguments(parser: ArgumentParser) -> None:
+def add(parser: ArgumentParser) -> None:
     """Declares the options of `seismo report` that are about objects."""
-    add = parser.add_argument_group("of objects").add_argument
-    add(
+    declare = parser.add_argument_group("of objects").add_argument
+    declare(
         "--by",
         choices=("type", "line", "path", "all"),
         help="one table only: of types, of lines, of call paths, or of types with their lines and paths",
     )
-    add(
+    declare(
         "--type",
         metavar="GLOB",
         action="append",
@@ -33,23 +30,17 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
 
 
-def run(args: Namespace, recording: Recording) -> int:
-    """Shows the recording."""
-    from seismo.report.objects.text import ORDERS, ObjectsView, write_report
-    from seismo.report.paper import paper_for
+def check_page(args: Namespace) -> None:
+    """Raises UsageError for options of tables: the page has tables that can be sorted and filtered."""
+    given = next((name for name in ("by", "type", "sort") if getattr(args, name)), "")
+    if given:
+        raise UsageError(f"--{given} is not for the HTML page", hint="its tables can be sorted and filtered there")
 
-    if args.sort and args.sort not in ORDERS:
-        raise UsageError(f"objects cannot be sorted by {args.sort}", hint=f"it is one of {', '.join(ORDERS)}")
-    if args.html:
-        if args.by or args.type or args.sort:
-            given = next(name for name in ("by", "type", "sort") if getattr(args, name))
-            raise UsageError(f"--{given} is not for the HTML page", hint="its tables can be sorted and filtered there")
-        from seismo.cli.files import check_pages
-        from seismo.report.objects.page import write_objects
 
-        check_pages(args.html, args.force)
-        write_objects(recording, args.html)
-        return 0
+def view(args: Namespace, order: str, recording: Recording) -> ObjectsView:
+    """What to show of the recording. Raises UsageError for what it does not have."""
+    from seismo.report.objects.text import ObjectsView
+
     if args.by in ("line", "path") and not len(recording.objects):
         hint = "record it without --types to know the lines"
         raise UsageError("the recording has births and deaths by type only", f"--by {args.by}", hint)
@@ -58,16 +49,14 @@ def run(args: Namespace, recording: Recording) -> int:
         raise UsageError("the recording has no call paths", "--by path", hint)
     if args.type:
         _match(recording, args.type)
-    view = ObjectsView(
+    return ObjectsView(
         by=args.by or "",
-        order=args.sort or "",
+        order=order,
         limit=args.limit,
         everything=args.all,
         types=tuple(args.type),
         libraries=args.libraries,
     )
-    write_report(paper_for(sys.stdout, args.color), recording, view)
-    return 0
 
 
 def _match(recording: Recording, globs: list[str]) -> None:

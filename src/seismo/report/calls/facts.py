@@ -1,0 +1,68 @@
+"""What there is to say about a recording of calls before its numbers."""
+
+from __future__ import annotations
+
+from seismo import kinds
+from seismo.report.facts import calls, clock, doubt, is_watch, losses, sources, took, waited
+from seismo.report.words import number_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from seismo.model import Recording
+    from seismo.report.kind import Facts
+    from seismo.report.words import Signs
+
+
+def facts(recording: Recording, signs: Signs) -> Facts:
+    """How long it took, what waited, how many calls there were; of a watch, how many matches."""
+    watch = is_watch(recording)
+    what = ("matches", _matches(recording)) if watch else ("calls", calls(recording))
+    return [took(recording, signs, threads=not watch), *waited(recording, signs), what]
+
+
+def _matches(recording: Recording) -> str:
+    functions = recording.functions
+    total = number_of(sum(functions["calls"]), "match", "matches")
+    return f"{total} in {number_of(len(functions), 'function')}, shown as calls"
+
+
+def measured(recording: Recording, signs: Signs) -> str:
+    """By which source and clock, and what the times are worth; empty for a recording that does not say."""
+    by = sources(recording)
+    if is_watch(recording):
+        parts = [
+            "every match counted, every matched call timed, the cost of watching included",
+            "each function stands alone: own and total are its time without matched calls inside",
+        ]
+    else:
+        parts = [f"every call counted{_exceptions(recording, signs)} (source: {by})"] if by else []
+    return "; ".join([*parts, *clock(recording, signs), *doubt(recording, signs)])
+
+
+def _exceptions(recording: Recording, signs: Signs) -> str:
+    """Which calls were not counted, in a few words: the notes and losses have more."""
+    words = [f"where {signs.at_least} stands"] if any(recording.functions["lower_bound"]) else []
+    words += ["what was lost"] if losses(recording, signs) else []
+    return f" except {' and '.join(words)}" if words else ""
+
+
+def without_c(recording: Recording) -> str:
+    """How it is that no process recorded C functions, "default" or "asked"; empty: one did, or it is not known."""
+    sources = {str(row.source) for row in recording.processes}
+    if recording.kind != kinds.CALLS or not sources:
+        return ""
+    merged = recording.meta.get("merged")
+    parts = [part for part in merged if isinstance(part, dict)] if isinstance(merged, list) else []
+    asked = [part.get("settings") for part in parts or [recording.meta]]
+    if all(isinstance(settings, dict) and settings.get("c_functions") == "none" for settings in asked):
+        return "asked"
+    return "default" if sources == {"evalframe"} else ""
+
+
+def notes(recording: Recording) -> list[str]:
+    """Whether C functions were left out."""
+    without = without_c(recording)
+    if not without:
+        return []
+    why = ", but makes every instruction slow on 3.11" if without == "default" else ""
+    return [f"C functions were left out: their time is their callers' (--c-functions all records them{why})"]

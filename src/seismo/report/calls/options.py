@@ -1,0 +1,131 @@
+"""The options of `seismo report` that are about calls, some of them about lines and objects, too."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from seismo.report.calls.text import View
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declares the options."""
+    what = parser.add_argument_group("of calls: what to show")
+    what.add_argument("--tree", action="store_true", help="the call tree only, and more of it")
+    what.add_argument("--callers", metavar="FUNC", action="append", default=[], help="who calls FUNC, and how much")
+    what.add_argument(
+        "--callees", metavar="FUNC", action="append", default=[], help="what FUNC calls, and for how much"
+    )
+    what.add_argument(
+        "--columns",
+        metavar="LIST",
+        help="columns of the functions, with commas: own,error,percent,total,total-percent,each,calls,resumes,"
+        "exceptions,awaiting,awaits,waiting,for",
+    )
+    how = parser.add_argument_group("of calls: how much of it")
+    how.add_argument(
+        "--limit", metavar="N", type=_number(1), help="rows of a table (default: 20), lines of the tree (40)"
+    )
+    how.add_argument(
+        "--depth", metavar="N", type=_number(1), help="levels of the call tree (default: as many as matter)"
+    )
+    how.add_argument("--min", metavar="PERCENT", type=_percent, help="the smallest share of time in the call tree (1)")
+    _add_what(parser.add_argument_group("of calls: of what"))
+
+
+def _add_what(only: argparse._ArgumentGroup) -> None:
+    only.add_argument(
+        "--module",
+        metavar="GLOB",
+        action="append",
+        default=[],
+        help="only modules that match, such as 'app.*'",
+    )
+    only.add_argument("--exclude-module", metavar="GLOB", action="append", default=[], help="no modules that match")
+    only.add_argument(
+        "--thread",
+        metavar="NAME|ID",
+        action="append",
+        default=[],
+        help="only this thread (see seismo info)",
+    )
+    only.add_argument(
+        "--where",
+        metavar="EXPR",
+        help="only functions for which the expression is true, such as 'duration > 10ms and not module(\"json*\")' "
+        "(see docs/expressions.md)",
+    )
+    only.add_argument(
+        "--only",
+        metavar="GLOB",
+        action="append",
+        default=[],
+        help="only functions of this module, name or file, as seismo lines --only takes it",
+    )
+    only.add_argument(
+        "--libraries",
+        action="store_true",
+        help="what the standard library and installed packages do inside: the call tree folds it, tables of lines and "
+        "objects leave it out, unless something is chosen (--only, --module, --where, --all), here or when it was "
+        "recorded",
+    )
+
+
+def _number(least: int) -> Callable[[str], int]:
+    def number(word: str) -> int:
+        value = int(word)
+        if value < least:
+            raise argparse.ArgumentTypeError(f"{word} is less than {least}")
+        return value
+
+    return number
+
+
+def _percent(word: str) -> float:
+    value = float(word.rstrip("%"))
+    if not 0 <= value <= 100:
+        raise argparse.ArgumentTypeError(f"{word} is not between 0 and 100")
+    return value
+
+
+def check(args: argparse.Namespace) -> None:
+    """Raises UsageError for columns that there are not, and expressions that are none."""
+    if args.columns:
+        from seismo.report.calls.functions import chosen_columns
+
+        chosen_columns(args.columns)
+    if args.where:
+        from seismo.report.where import about_functions
+
+        about_functions(args.where)
+
+
+def view(args: argparse.Namespace, order: str) -> View:
+    """What to show."""
+    from seismo.report.calls.functions import chosen_columns
+    from seismo.report.calls.text import View
+    from seismo.report.calls.tree import Limits
+    from seismo.report.modules import chosen_modules
+
+    limits = Limits(lines=args.limit or (200 if args.tree else 40), depth=args.depth, libraries=args.libraries)
+    if args.min is not None:
+        limits.share = args.min / 100
+    elif args.tree:
+        limits.share = 0.001
+    if args.all:
+        limits.lines, limits.share, limits.fold = None, (args.min or 0) / 100, False
+    return View(
+        order=order,
+        limit=None if args.all and not args.limit else args.limit or 20,
+        columns=chosen_columns(args.columns) if args.columns else None,
+        functions=not args.tree,
+        limits=limits,
+        modules=chosen_modules(args),
+        threads=args.thread,
+        callers=args.callers,
+        callees=args.callees,
+        times=args.time or "cpu",
+    )

@@ -1,0 +1,129 @@
+"""What a kind of recordings must have so that it can be shown. Each is one object, KIND, in a folder beside this file.
+
+Nothing is imported here, and the kinds import what they need when they need it: the summary of a recording is written
+in the process that was recorded.
+"""
+
+from __future__ import annotations
+
+from seismo import kinds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import os
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Sequence
+    from typing import TextIO
+
+    from seismo.model import Recording
+    from seismo.report.paper import Paper
+    from seismo.report.words import Signs
+
+    Facts = list[tuple[str, str]]  # labels and sentences, in the order to show them
+    Sides = tuple[Sequence[Recording], Sequence[Recording]]
+
+
+class Kind:
+    """How recordings of one kind are shown."""
+
+    name = ""  # in files
+    rows = ""  # what --sort sorts
+    times = False  # whether there are times of running and waiting to choose from
+    others_are_in = ""  # whose time has what a filter left out
+    also: tuple[str, ...] = ()  # options that other kinds declare and this one takes, too
+    tables: tuple[tuple[str, tuple[str, ...]], ...] = ()  # that `seismo info` counts, too; one row, several
+
+    @property
+    def what(self) -> str:
+        """What is recorded, in a word."""
+        return kinds.KINDS[self.name].what
+
+    # ---- what of it can be shown, and how ----
+
+    def orders(self) -> Sequence[str]:
+        """The words of --sort."""
+        raise NotImplementedError
+
+    def order(self, word: str, place: str = "") -> str:
+        """The order that a word of ours, or one of cProfile's, stands for; "": the usual one. Raises UsageError."""
+        from seismo.errors import UsageError, did_you_mean
+        from seismo.report.calls.orders import OF_PSTATS
+
+        order, known = OF_PSTATS.get(word, word), list(self.orders())
+        if order and order not in known:
+            hint = did_you_mean(word, [*known, *OF_PSTATS]) + f"it is one of {', '.join(known)}"
+            raise UsageError(f"{self.rows} cannot be sorted by {word!a}", place, hint)
+        return order
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        """Declares the options of `seismo report` that are this kind's."""
+
+    def check(self, args: Namespace) -> None:
+        """Raises UsageError for mistakes that need no recording to be seen: they must not wait for the reading."""
+
+    def instead(self, args: Namespace, recording: Recording) -> Kind:  # noqa: ARG002
+        """The kind as which the recording is shown, if the options ask for another."""
+        return self
+
+    # ---- what is shown ----
+
+    def report(self, paper: Paper, recording: Recording, args: Namespace) -> int:
+        """Writes what `seismo report` shows. Returns 1 when a check that was asked for says no."""
+        raise NotImplementedError
+
+    def show(self, paper: Paper, recording: Recording, order: str, limit: int | None, times: str) -> None:
+        """Writes what a session shows. order: of orders() or ""; limit: rows of a table; times: as --time or ""."""
+        raise NotImplementedError
+
+    def summary(self, recording: Recording, stream: TextIO, path: str = "", coloured: bool = False) -> None:
+        """Writes the few lines that a run ends with. path: of the recording, for a shell."""
+        raise NotImplementedError
+
+    def page_at(self, path: str) -> str:
+        """The file that a page is, or begins with. Raises UsageError: there are no pages."""
+        return path
+
+    def page(self, recording: Recording, path: str | os.PathLike[str], args: Namespace | None = None) -> int:
+        """Writes the page. args: the options of `seismo report`. Returns as report() does.
+
+        FormatError: it cannot be written.
+        """
+        raise NotImplementedError
+
+    def changes(self, paper: Paper | None, sides: Sides, files: tuple[list[str], list[str]], limit: int | None) -> str:
+        """Writes what changed between the sides; without a paper, returns it as JSON."""
+        raise NotImplementedError
+
+    # ---- what there is to say before the numbers ----
+
+    def facts(self, recording: Recording, signs: Signs) -> Facts:
+        """How long it took, and how much there is."""
+        raise NotImplementedError
+
+    def measured(self, recording: Recording, signs: Signs) -> str:
+        """By which source and clock, and what the numbers are worth; empty for a recording that does not say."""
+        raise NotImplementedError
+
+    def unseen(self) -> str:
+        """What the recorder can never see; "": nothing."""
+        return ""
+
+    def notes(self, recording: Recording) -> list[str]:  # noqa: ARG002
+        """What is good to know and no loss, a sentence each, besides what every recorder may note."""
+        return []
+
+
+def named(name: str) -> Kind:
+    """The kind of that name in files."""
+    kind: Kind = kinds.load(kinds.entry(name).report)
+    return kind
+
+
+def of(recording: Recording) -> Kind:
+    """The kind of the recording."""
+    return named(recording.kind)
+
+
+def every() -> list[Kind]:
+    """All kinds."""
+    return [named(name) for name in kinds.KINDS]

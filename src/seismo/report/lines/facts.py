@@ -1,0 +1,34 @@
+"""What there is to say about a recording of lines' times before its numbers."""
+
+from __future__ import annotations
+
+from seismo.report.facts import calls, clock, doubt, sources, took, waited
+from seismo.report.words import number_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from seismo.model import Recording
+    from seismo.report.kind import Facts
+    from seismo.report.words import Signs
+
+
+def facts(recording: Recording, signs: Signs) -> Facts:
+    """How long it took, how many lines there were, what waited."""
+    found = [took(recording, signs), ("lines", _timed_lines(recording)), *waited(recording, signs)]
+    return [*found, ("calls", calls(recording))] if any(recording.functions["calls"]) else found
+
+
+def _timed_lines(recording: Recording) -> str:
+    kinds, files = recording.functions["kind"], recording.functions["file"]
+    rows = [(row.hits, row.function) for row in recording.lines if kinds[row.function] == 0]
+    functions = {function for _, function in rows}
+    words = f"{number_of(sum(hits for hits, _ in rows), 'hit')} of {number_of(len(rows), 'line')}"
+    words += f" in {number_of(len(functions), 'function')}"
+    return words + f" of {number_of(len({files[function] for function in functions}), 'file')}"
+
+
+def measured(recording: Recording, signs: Signs) -> str:
+    """By which source and clock, and what the times are worth; empty for a recording that does not say."""
+    by = sources(recording)
+    parts = [f"every hit counted (source: {by})"] if by else []
+    return "; ".join([*parts, *clock(recording, signs), *doubt(recording, signs)])

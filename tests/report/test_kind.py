@@ -1,0 +1,75 @@
+"""The table of kinds (seismo.kinds): what each entry names is there, and each option belongs to who takes it."""
+
+import subprocess
+import sys
+
+import pytest
+
+from seismo import kinds
+from seismo.cli.main import VERBS, main
+from seismo.model import Builder
+from seismo.report.kind import Kind, every, named, of
+
+
+@pytest.mark.parametrize("name", kinds.KINDS)
+def test_an_entry_names_what_there_is(name):
+    entry = kinds.KINDS[name]
+    assert entry.verb in VERBS
+    kind = named(name)
+    assert isinstance(kind, Kind)
+    assert kind.name == name
+    assert kind.what == entry.what
+    assert kind.orders()
+    assert kinds.load(entry.life)(name).name == name
+
+
+def test_the_table_imports_nothing():
+    program = "import sys; before = set(sys.modules); import seismo.kinds; print(*sorted(set(sys.modules) - before))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert {name for name in done.stdout.split() if name.startswith("seismo")} == {"seismo", "seismo.kinds"}
+
+
+def test_what_is_of_no_kind_is_shown_as_calls():
+    assert named("watch") is named("") is named(kinds.CALLS)
+    assert of(Builder().build({"recorder": "of a later version"})) is named(kinds.CALLS)
+
+
+def test_recorders_of_the_engine_are_those_that_cannot_be_together():
+    from seismo.record import engine
+
+    assert set(engine.SETTINGS["recorder"]) == {name for name, entry in kinds.KINDS.items() if entry.engine}
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for kind in every():
+        Builder().build({"recorder": kind.name}).save(f"{kind.what}.seismo")
+
+
+@pytest.mark.parametrize(
+    ("words", "whose"),
+    [
+        ("lines.seismo --tree", "--tree is for recordings of calls"),
+        ("lines.seismo --callers main", "--callers is for recordings of calls"),
+        ("lines.seismo --by type", "--by is for recordings of objects"),
+        ("coverage.seismo --limit 3", "--limit is for recordings of calls"),
+        ("coverage.seismo --time wall", "--time is for recordings of calls and lines"),
+        ("objects.seismo --time wall", "--time is for recordings of calls and lines"),
+        ("objects.seismo --only app", "--only is for recordings of calls"),
+        ("calls.seismo --fail-under 80", "--fail-under is for recordings of coverage"),
+    ],
+)
+def test_an_option_of_another_kind_is_refused(files, capsys, words, whose):
+    assert main(["report", *words.split()]) == 2
+    assert whose in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", every(), ids=lambda kind: kind.what)
+def test_what_a_kind_takes_of_others_is_an_option(kind):
+    import argparse
+
+    parser = argparse.ArgumentParser()
+    for one in every():
+        one.add_options(parser)
+    assert set(kind.also) <= {action.dest for action in parser._actions}
