@@ -1,6 +1,6 @@
 /* What counts as a C function: what PyEval_SetProfile has always reported, so that every source counts the same.
  * Built-in functions and methods, and unbound methods of built-in types called with an object; and the functions of
- * Cython 3, which are objects of a type of its own, where the source hears of them (sys.monitoring does). Types, slot
+ * Cython 3, which are objects of a type of its own, where the source is told of them (sys.monitoring does). Types, slot
  * wrappers, partials and other callables are no C functions here; what they call is. */
 #ifndef SM_CODE_CFUNCTION_H
 #define SM_CODE_CFUNCTION_H

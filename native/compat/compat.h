@@ -119,7 +119,7 @@ static inline bool sm_reftracer_trashcan(void) {
     return (Py_Version >= 0x030E0000 && Py_Version < 0x030E0800) ||
            (Py_Version >= 0x030F0000 && Py_Version < 0x030F0100);
 }
-/* Does whoever holds the tracer hear of its removal? Then it may give up what it hangs on, and cannot be chained. */
+/* Does whoever holds the tracer be told of its removal? Then it may give up what it hangs on, and cannot be chained. */
 static inline int sm_reftracer_tells(void) {
     return Py_Version >= 0x030F0000;
 }

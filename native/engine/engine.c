@@ -28,8 +28,8 @@ static void code_died(sm_code_entry *entry) {
     if (!sm_engine.running)
         return;
     sm_engine.recorder->code_died(entry);
-    if (sm_engine.beside.recorder != NULL)
-        sm_engine.beside.recorder->code_died(entry);
+    if (sm_engine.alongside.recorder != NULL)
+        sm_engine.alongside.recorder->code_died(entry);
 }
 
 /* From the start of a recording to its end, code objects are known by their addresses. */
@@ -86,8 +86,8 @@ static void plan_flush(uint64_t from, uint64_t interval) {
 static void begin(void) {
     sm_ticker_stop();
     sm_engine.recorder->start(&sm_engine.settings); /* frees the last tree, which hangs on the threads */
-    if (sm_engine.beside.recorder != NULL)
-        sm_engine.beside.recorder->start(&sm_engine.settings);
+    if (sm_engine.alongside.recorder != NULL)
+        sm_engine.alongside.recorder->start(&sm_engine.settings);
     sm_threads_forget();
     sm_engine.session++;
     sm_engine.repaired = sm_engine.lost_memory = sm_engine.late_threads = sm_engine.hook_lost = 0;
@@ -126,8 +126,8 @@ static int open_output(int fd) {
 }
 
 static void stop_sources(void) {
-    if (sm_engine.beside.source != NULL)
-        sm_engine.beside.source->stop();
+    if (sm_engine.alongside.source != NULL)
+        sm_engine.alongside.source->stop();
     sm_engine.source->stop();
 }
 
@@ -146,8 +146,8 @@ static int turn_on(void) {
         sm_engine.running = false;
         return -1;
     }
-    (void)sm_engine_settle(false); /* the thread that starts is met at once */
-    if (sm_engine.beside.source != NULL && sm_engine.beside.source->start(&sm_engine.settings) < 0) {
+    (void)sm_engine_thread_here(false); /* the thread that starts is met at once */
+    if (sm_engine.alongside.source != NULL && sm_engine.alongside.source->start(&sm_engine.settings) < 0) {
         undo_main();
         return -1;
     }
@@ -200,20 +200,20 @@ static int find_costs(void) {
 }
 
 /* What the last recording kept is given up where its recorder is not to begin anew in the same place. */
-static void forget_last(const sm_recorder *recorder, const sm_recorder *beside) {
+static void forget_last(const sm_recorder *recorder, const sm_recorder *alongside) {
     sm_ticker_stop();
     if (sm_engine.recorder != NULL && sm_engine.recorder != recorder)
         sm_engine.recorder->forget();
-    if (sm_engine.beside.recorder != NULL && sm_engine.beside.recorder != beside)
-        sm_engine.beside.recorder->forget();
+    if (sm_engine.alongside.recorder != NULL && sm_engine.alongside.recorder != alongside)
+        sm_engine.alongside.recorder->forget();
 }
 
-static int start(const sm_pair *main, const sm_pair *beside, const sm_settings *settings, bool calibrate, bool running,
-                 int fd, const char *meta) {
-    forget_last(main->recorder, beside != NULL ? beside->recorder : NULL);
+static int start(const sm_pair *main, const sm_pair *alongside, const sm_settings *settings, bool calibrate,
+                 bool running, int fd, const char *meta) {
+    forget_last(main->recorder, alongside != NULL ? alongside->recorder : NULL);
     sm_engine.recorder = main->recorder;
     sm_engine.source = main->source;
-    sm_engine.beside = (sm_pair){NULL, NULL}; /* what the main pair costs is measured without it */
+    sm_engine.alongside = (sm_pair){NULL, NULL}; /* what the main pair costs is measured without it */
     sm_engine.settings = *settings;
     sm_engine.apart = settings->apart ? sm_apart_now() : (sm_apart){0, 0};
     if (!sm_clock_choose(&sm_engine.clock, settings->clock)) {
@@ -233,8 +233,8 @@ static int start(const sm_pair *main, const sm_pair *beside, const sm_settings *
     replace_text(&sm_engine.exit, "");
     if (open_output(fd) < 0)
         return -1;
-    if (beside != NULL)
-        sm_engine.beside = *beside;
+    if (alongside != NULL)
+        sm_engine.alongside = *alongside;
     sm_engine.from_here = !running;
     if (turn_on() < 0) {
         sm_ending_want(SM_ENDING_ENGINE, NULL);
@@ -244,12 +244,12 @@ static int start(const sm_pair *main, const sm_pair *beside, const sm_settings *
     return 0;
 }
 
-int sm_engine_start(const sm_pair *main, const sm_pair *beside, const sm_settings *settings, bool calibrate,
+int sm_engine_start(const sm_pair *main, const sm_pair *alongside, const sm_settings *settings, bool calibrate,
                     bool running, int fd, const char *meta) {
     assert(PyGILState_Check() && !sm_engine.running);
     assert(main->recorder != NULL && main->source != NULL && meta != NULL);
     hold_codes(true);
-    int result = start(main, beside, settings, calibrate, running, fd, meta);
+    int result = start(main, alongside, settings, calibrate, running, fd, meta);
     if (result < 0)
         hold_codes(false);
     return result;
@@ -274,8 +274,8 @@ void sm_engine_stop(const char *exit) {
         thread->end_ticks = sm_clock_read(&sm_engine.clock);
     }
     sm_engine.recorder->stop();
-    if (sm_engine.beside.recorder != NULL)
-        sm_engine.beside.recorder->stop();
+    if (sm_engine.alongside.recorder != NULL)
+        sm_engine.alongside.recorder->stop();
     if (sm_engine.output.writer != NULL && !sm_engine.forked)
         sm_engine_write(&sm_engine.output, true);
     sm_engine.running = false;
@@ -308,8 +308,8 @@ void sm_engine_tick(sm_thread *Py_UNUSED(thread)) {
     sm_engine_look_away();
     if (sm_engine.source->poll != NULL)
         sm_engine.source->poll();
-    if (sm_engine.beside.source != NULL && sm_engine.beside.source->poll != NULL)
-        sm_engine.beside.source->poll();
+    if (sm_engine.alongside.source != NULL && sm_engine.alongside.source->poll != NULL)
+        sm_engine.alongside.source->poll();
     sm_engine_flush();
     sm_engine_look_again();
     errno = saved_errno;
@@ -376,7 +376,7 @@ int sm_engine_after_fork(int fd, const char *meta) {
     if (sm_engine.source->begin_again != NULL)
         sm_engine.source->begin_again();
     sm_engine.same_frames = true;
-    (void)sm_engine_settle(false);
+    (void)sm_engine_thread_here(false);
     sm_engine.same_frames = false;
     return 0;
 }

@@ -80,8 +80,8 @@ typedef struct {
     bool apart;   /* leave out the threads that run already: engine/apart.h */
     uint64_t flush_ns;
     uint64_t max_paths;
-    bool lines;        /* of lifetimes: which line made an object, not only its type */
-    uint64_t max_live; /* of lifetimes: objects that are kept track of at once; more are sampled */
+    bool lines;        /* of objects: which line made an object, not only its type */
+    uint64_t max_live; /* of objects: objects that are kept track of at once; more are sampled */
 } sm_settings;
 
 typedef struct { /* a frame that was found running */
@@ -143,12 +143,12 @@ typedef struct {
     uint32_t session;
     const sm_recorder *recorder;
     const sm_source *source;
-    /* A second one beside them, with the same life and the same file: it starts after them and stops before them, its
-     * rows may refer to theirs. Threads are met, timed and walked for the main recorder only: it is threadless,
-     * and of the functions for threads nothing but poke, pause and go_on is called. */
-    sm_pair beside;
+    /* A second one alongside them, with the same life and the same file: it starts after them and stops before them,
+     * its rows may refer to theirs. Threads are met, timed and walked for the main recorder only: it is threadless, and
+     * of the functions for threads nothing but poke, pause and go_on is called. */
+    sm_pair alongside;
     sm_settings settings;
-    sm_apart apart; /* threads whose events are nobody's */
+    sm_apart apart; /* threads whose events are unattributed */
     sm_clock clock;
     uint64_t threshold_ticks;        /* a segment that is longer is worth its clock reads */
     sm_thread *threads;              /* newest first; of this and, while their threads live, of earlier sessions */
@@ -169,7 +169,7 @@ typedef struct {
     uint64_t interpreters;      /* others since, of which nothing is recorded */
     uint64_t walks;             /* times that a stack was walked */
     uint64_t repaired, lost_memory, late_threads, hook_lost, sites_off, source_changes; /* losses */
-    bool cython_unseen; /* there are functions of Cython 3, of whose calls the source does not hear */
+    bool cython_unseen; /* there are functions of Cython 3, of whose calls the source is not told */
 } sm_engine_state;
 
 extern sm_engine_state sm_engine;
@@ -177,13 +177,13 @@ extern PyThreadState sm_no_tstate;
 extern __thread sm_thread *sm_this_thread __attribute__((tls_model("initial-exec")));
 
 /* The thread of the event at hand, or NULL: ignore the event. entering: the running frame is not on the path yet. */
-sm_thread *sm_engine_settle(bool entering);
+sm_thread *sm_engine_thread_here(bool entering);
 
 static inline sm_thread *sm_event_thread(bool entering) {
     sm_thread *thread = sm_this_thread;
     if (SM_LIKELY(sm_tstate_chunk(thread->tstate) == thread->chunk))
         return thread;
-    return sm_engine_settle(entering);
+    return sm_engine_thread_here(entering);
 }
 
 /* Asks once more for a name that was not to be had at the first event. code: what is about to run; self: its first
@@ -203,13 +203,13 @@ static inline bool sm_engine_due(uint64_t now) {
 static inline void sm_engine_look_away(void) {
     if (sm_engine.recorder != NULL && sm_engine.recorder->threadless)
         sm_engine.recorder->pause(NULL);
-    if (sm_engine.beside.recorder != NULL)
-        sm_engine.beside.recorder->pause(NULL);
+    if (sm_engine.alongside.recorder != NULL)
+        sm_engine.alongside.recorder->pause(NULL);
 }
 
 static inline void sm_engine_look_again(void) {
-    if (sm_engine.beside.recorder != NULL)
-        sm_engine.beside.recorder->go_on(NULL);
+    if (sm_engine.alongside.recorder != NULL)
+        sm_engine.alongside.recorder->go_on(NULL);
     if (sm_engine.recorder != NULL && sm_engine.recorder->threadless)
         sm_engine.recorder->go_on(NULL);
 }
@@ -228,8 +228,8 @@ static inline void sm_engine_go_on(sm_thread *thread) {
 }
 
 int sm_engine_init(void); /* once per process; -1 with an exception */
-/* beside: NULL for none. If it cannot be started, nothing is. */
-int sm_engine_start(const sm_pair *main, const sm_pair *beside, const sm_settings *settings, bool calibrate,
+/* alongside: NULL for none. If it cannot be started, nothing is. */
+int sm_engine_start(const sm_pair *main, const sm_pair *alongside, const sm_settings *settings, bool calibrate,
                     bool running, int fd, const char *meta);
 void sm_engine_stop(const char *exit);
 void sm_engine_flush(void);

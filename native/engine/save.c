@@ -120,8 +120,8 @@ void sm_engine_save(sm_output *output, bool last) {
     write_process(output);
     uint64_t folded = write_threads(output, now, now_ns);
     sm_engine.recorder->save(output);
-    if (sm_engine.beside.recorder != NULL)
-        sm_engine.beside.recorder->save(output); /* after: its rows refer to those of the main recorder */
+    if (sm_engine.alongside.recorder != NULL)
+        sm_engine.alongside.recorder->save(output); /* after: its rows refer to those of the main recorder */
     sm_output_loss(output, "repaired", sm_engine.repaired, -1,
                    "times that a path did not match the interpreter's frames and was set right");
     sm_output_loss(output, "late-thread", sm_engine.late_threads, -1,

@@ -20,7 +20,7 @@
 #include "compat/frame.h"
 #include "engine/threads.h"
 
-#define NO_CHUNK ((sm_chunk *)1) /* equals no chunk: the next event settles */
+#define NO_CHUNK ((sm_chunk *)1) /* equals no chunk: the next event looks */
 #define CAPSULE "seismo.thread"
 
 PyThreadState sm_no_tstate; /* stands in for one that is gone: its chunk is NULL, never NO_CHUNK */
@@ -63,25 +63,25 @@ static void end_thread(sm_thread *thread) {
 /* ---- records, and whose they are ---- */
 
 /* A thread of the system. Its record is found by sm_this_thread, and by this in what the system calls when it ends. */
-typedef struct holder {
-    struct holder *next;
+typedef struct keeper {
+    struct keeper *next;
     sm_thread *thread;
-} holder;
+} keeper;
 
-static pthread_key_t holders;
-static holder *left;         /* atomic: of threads of the system that have ended */
+static pthread_key_t keepers;
+static keeper *left;         /* atomic: of threads of the system that have ended */
 static sm_thread *free_list; /* records that may be another thread's; they stay in sm_engine.threads, which the ticker
                                 walks at any time */
 
 static void thread_of_system_ended(void *mine) { /* on it; without the GIL, and after its states are gone */
-    holder *ended = mine;
+    keeper *ended = mine;
     ended->next = __atomic_load_n(&left, __ATOMIC_RELAXED);
     while (!__atomic_compare_exchange_n(&left, &ended->next, ended, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
         ;
 }
 
 int sm_threads_init(void) {
-    if (pthread_key_create(&holders, thread_of_system_ended) == 0)
+    if (pthread_key_create(&keepers, thread_of_system_ended) == 0)
         return 0;
     PyErr_SetString(PyExc_RuntimeError, "the system gives no storage for threads");
     return -1;
@@ -97,7 +97,7 @@ static void retire(sm_thread *thread) {
     free_list = thread;
 }
 
-static void detach(holder *mine) {
+static void detach(keeper *mine) {
     sm_thread *thread = mine->thread;
     mine->thread = NULL;
     if (thread == NULL || --thread->attached > 0 || !thread->cleared)
@@ -107,10 +107,10 @@ static void detach(holder *mine) {
 }
 
 static bool attach(sm_thread *thread) {
-    holder *mine = pthread_getspecific(holders);
+    keeper *mine = pthread_getspecific(keepers);
     if (mine == NULL) {
         mine = sm_calloc(1, sizeof *mine);
-        if (mine == NULL || pthread_setspecific(holders, mine) != 0) {
+        if (mine == NULL || pthread_setspecific(keepers, mine) != 0) {
             sm_free(mine);
             return false;
         }
@@ -125,7 +125,7 @@ static bool attach(sm_thread *thread) {
 }
 
 static void look_for_left(void) {
-    for (holder *ended = __atomic_exchange_n(&left, NULL, __ATOMIC_ACQUIRE), *next; ended != NULL; ended = next) {
+    for (keeper *ended = __atomic_exchange_n(&left, NULL, __ATOMIC_ACQUIRE), *next; ended != NULL; ended = next) {
         next = ended->next;
         detach(ended);
         sm_free(ended);
@@ -313,9 +313,9 @@ static sm_thread *new_thread(PyThreadState *tstate) {
     return kept ? thread : NULL;
 }
 
-/* An event while the interpreter clears the thread's state: each settles anew, since nothing tells which is the last,
+/* An event while the interpreter clears the thread's state: each is met anew, since nothing tells which is the last,
  * and the state may be gone after it. What the recorders ask of the state is in a copy until then. */
-static sm_thread *settle_late(sm_thread *thread, const PyThreadState *tstate, bool entering) {
+static sm_thread *late_thread(sm_thread *thread, const PyThreadState *tstate, bool entering) {
     static __thread PyThreadState copy __attribute__((tls_model("initial-exec")));
     if (!thread->late && !sm_engine.recorder->thread_again(thread)) {
         sm_engine.lost_memory++;
@@ -338,7 +338,7 @@ static sm_thread *settle_late(sm_thread *thread, const PyThreadState *tstate, bo
     return thread;
 }
 
-static sm_thread *settle(bool entering) {
+static sm_thread *thread_here(bool entering) {
     PyThreadState *tstate = PyThreadState_Get();
     sm_thread *thread = sm_this_thread;
     if (!is_of(thread, tstate)) { /* a new thread, or one that has got a new state */
@@ -353,7 +353,7 @@ static sm_thread *settle(bool entering) {
     if (thread->session != sm_engine.session)
         return begin_thread(thread, entering) ? thread : NULL;
     if (thread->cleared)
-        return settle_late(thread, tstate, entering);
+        return late_thread(thread, tstate, entering);
     sm_chunk *chunk = sm_tstate_chunk(tstate);
     bool grown = chunk != NULL && thread->chunk != NULL && chunk->previous == thread->chunk;
     bool shrunk = chunk == thread->chunk_before;
@@ -366,13 +366,13 @@ static sm_thread *settle(bool entering) {
     return thread;
 }
 
-sm_thread *sm_engine_settle(bool entering) {
+sm_thread *sm_engine_thread_here(bool entering) {
     if (!sm_engine.running || sm_engine.forked || sm_is_finalizing() ||
         sm_is_apart(&sm_engine.apart, PyThreadState_Get()))
         return NULL;
     sm_exception kept = sm_exception_keep();
     sm_engine_look_away();
-    sm_thread *thread = settle(entering);
+    sm_thread *thread = thread_here(entering);
     sm_engine_look_again();
     sm_exception_restore(kept);
     return thread;
@@ -414,7 +414,7 @@ void sm_engine_repair(sm_thread *thread, bool entering) {
     sm_exception_restore(kept);
 }
 
-/* All records belong to no recording any more: each thread settles anew at its first event of the next one. */
+/* All records belong to no recording any more: each thread is met anew at its first event of the next one. */
 void sm_threads_forget(void) {
     look_for_left();
     free_list = NULL;

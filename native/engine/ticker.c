@@ -55,8 +55,8 @@ static void tick(bool may_look) {
         }
     }
     ticker.next = ticker.next + looks < waiting ? ticker.next + looks : 0;
-    if (sm_engine.beside.recorder != NULL)
-        sm_engine.beside.recorder->poke(NULL);
+    if (sm_engine.alongside.recorder != NULL)
+        sm_engine.alongside.recorder->poke(NULL);
 }
 
 static void work(sm_worker *worker, uintptr_t number) {

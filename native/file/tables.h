@@ -197,7 +197,7 @@
     X(TYPES, RESURRECTED, "resurrected", COUNT) /* destroyed twice: the first time they lived on */                    \
     X(TYPES, ITEM_BYTES, "item_bytes", COUNT)   /* bytes of the items of those that died */
 
-/* Objects of one type made by one line, and by one call path if the call tree was recorded beside. */
+/* Objects of one type made by one line, and by one call path if the call tree was recorded alongside. */
 #define SM_COLUMNS_OBJECTS(X)                                                                                          \
     X(OBJECTS, ID, "id", COUNT)                                                                                        \
     X(OBJECTS, TYPE, "type", COUNT)                                                                                    \

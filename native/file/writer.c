@@ -434,7 +434,7 @@ void sm_writer_hold(sm_writer *w) {
 void sm_writer_build(sm_writer *w) {
     assert(w != NULL);
     if (w->written != 0 && w->out.size != 0) {
-        return; /* what could not be written comes first; the header alone waits for company */
+        return; /* what could not be written comes first; the header alone waits for more */
     }
     w->building = true;
     (void)build_all(w);

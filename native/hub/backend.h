@@ -127,7 +127,7 @@ static inline PyFrameObject *sm_hub_frame_of(const sm_hook_thread *thread) {
     return SM_LIKELY(frame != NULL) ? frame : sm_hub_no_frame();
 }
 
-/* One tool hears the event. -1 with the exception that it raised. */
+/* One tool receives the event. -1 with the exception that it raised. */
 static inline int sm_hub_tell_one(sm_hook_thread *thread, sm_tool *tool, const sm_hook_event *event) {
     sm_hook_visit visit = {tool, thread->visit};
     thread->visit = &visit;
@@ -142,7 +142,7 @@ static inline int sm_hub_tell_one(sm_hook_thread *thread, sm_tool *tool, const s
 int sm_hub_tell_all(sm_hook_thread *thread, uint64_t listeners, const sm_hook_event *event);
 
 /* Hands the event to the listeners, who must be some, and among thread->tools. -1 with an exception: the first that a
- * tool raised; the others have heard the event all the same. */
+ * tool raised; the others have received the event all the same. */
 SM_INLINE int sm_hub_tell(sm_hook_thread *thread, uint64_t listeners, const sm_hook_event *event) {
     if (SM_LIKELY((listeners & (listeners - 1)) == 0)) /* one: nobody can have come or gone in between */
         return sm_hub_tell_one(thread, sm_hub.tools[__builtin_ctzll(listeners)], event);

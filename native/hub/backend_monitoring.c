@@ -2,7 +2,7 @@
  *
  * What every code object is wanted for is set for the whole interpreter. What only some code objects are wanted for is
  * set on these, at the first START, RESUME or THROW that comes from each: so while there is a filtered tool, these
- * three are wanted everywhere, and a place that no tool wants answers DISABLE and is never heard of again. What cannot
+ * three are wanted everywhere, and a place that no tool wants answers DISABLE and is never reported again. What cannot
  * be set on a code object (UNWIND, THROW, RAISE, before 3.15) is set for the interpreter as well; it is as rare as
  * exceptions are.
  *

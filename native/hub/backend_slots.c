@@ -3,10 +3,10 @@
  * The profile slot reports calls; the trace slot reports calls, lines and exceptions, at a price that every line of
  * every function in the thread pays. So the trace slot is only used as far as it must be:
  *
- * - A tool that wants the lines of all code: the slot is on in its threads, and tools of that kind hear calls by it,
+ * - A tool that wants the lines of all code: the slot is on in its threads, and tools of that kind receive calls by it,
  *   too. The profile slot is taken only if somebody wants C functions, or calls without lines.
- * - Tools that choose code: the profile slot is on, and hears every call and return. The trace slot is switched on when
- *   the function that runs next is one that somebody wants lines of, and off when it is not: it *sleeps*. What runs
+ * - Tools that choose code: the profile slot is on, and receives every call and return. The trace slot is switched on
+ * when the function that runs next is one that somebody wants lines of, and off when it is not: it *sleeps*. What runs
  * next is the callee at a call, and the caller at a return, which the interpreter's frame names. After a C function it
  * is looked at again, since that may have been greenlet's switch. Functions that nobody wants so cost what an empty
  *   profile function costs.
@@ -165,11 +165,11 @@ static void look_ahead(sm_hook_thread *thread, const sm_frame *next) {
 
 /* What the tools make of the profile slot together; kept by want(). */
 static struct {
-    sm_tool *lone;   /* there is no other, and it hears all calls and C functions, in the slot's own terms; or NULL */
-    sm_tool *tracer; /* the same for all calls, lines and exceptions, and the trace slot */
-    bool choosing;   /* no tool wants calls or C functions of all code */
-    bool sleeping;   /* there are tools that choose the code whose lines they want: the trace slot sleeps at times */
-    unsigned heard;  /* a bit for each PyTrace_... that leads anywhere */
+    sm_tool *lone; /* there is no other, and it receives all calls and C functions, in the slot's own terms; or NULL */
+    sm_tool *tracer;   /* the same for all calls, lines and exceptions, and the trace slot */
+    bool choosing;     /* no tool wants calls or C functions of all code */
+    bool sleeping;     /* there are tools that choose the code whose lines they want: the trace slot sleeps at times */
+    unsigned received; /* a bit for each PyTrace_... that leads anywhere */
 } profiled;
 
 /* Does no tool want anything in this code? False also when nobody has been asked yet. */
@@ -201,7 +201,7 @@ static __attribute__((noinline)) int hand_out(PyFrameObject *frame, int what, Py
     PyObject *exception = take_raised(frame);
     const sm_frame *own = sm_frame_of(frame);
     sm_hook_event event = {SM_HOOK_START, sm_frame_code(own), arg, NULL, 0, offset_of(own), NULL};
-    bool by_trace = false; /* tools that hear it by the trace slot */
+    bool by_trace = false; /* tools that receive it by the trace slot */
     if (what == PyTrace_CALL) {
         event.kind = call_kind(frame, event.code, event.offset);
         event.arg = NULL;
@@ -234,7 +234,7 @@ static __attribute__((noinline)) int hand_out(PyFrameObject *frame, int what, Py
 static int on_profile(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, PyObject *arg) {
     sm_tool *lone = profiled.lone;
     if (lone == NULL) {
-        if ((profiled.heard >> what & 1) == 0 || is_nothing(frame, what))
+        if ((profiled.received >> what & 1) == 0 || is_nothing(frame, what))
             return 0;
         return hand_out(frame, what, arg);
     }
@@ -352,7 +352,7 @@ static void find_profiled(void) {
     }
     profiled.choosing = everywhere == 0;
     profiled.sleeping = (sm_hub.tracing & sm_hub.filtered) != 0;
-    profiled.heard = calls | (c_somewhere != 0 || profiled.sleeping ? c_calls : 0);
+    profiled.received = calls | (c_somewhere != 0 || profiled.sleeping ? c_calls : 0);
 }
 
 static int want(void) {

@@ -8,9 +8,9 @@
  * given once; `changes` counts the tools that have come since, so that a record that is behind asks the new ones, and
  * only these. The records go with the last tool, once nobody has one in hand.
  *
- * A tool that leaves is out of all masks at once, and thereby hears nothing more; its memory is its maker's again when
- * none of its callbacks is on a stack. A slot may so be used anew while an event is being handed round whose mask still
- * has its bit: the event is older than the tool then, and skips it. */
+ * A tool that leaves is out of all masks at once, and thereby receives nothing more; its memory is its maker's again
+ * when none of its callbacks is on a stack. A slot may so be used anew while an event is being handed round whose mask
+ * still has its bit: the event is older than the tool then, and skips it. */
 #include "hub/hub.h"
 
 #include <pthread.h>
@@ -382,7 +382,7 @@ static int prepare(void) {
     return why_not != NULL ? -1 : 0;
 }
 
-/* The slot above the highest in use, so that the newest hears first; below it only when the top is reached. */
+/* The slot above the highest in use, so that the newest receives first; below it only when the top is reached. */
 static int free_slot(void) {
     int top = SM_HUB_TOOLS;
     while (top > 0 && sm_hub.tools[top - 1] == NULL)
@@ -525,7 +525,7 @@ int sm_hub_tell_all(sm_hook_thread *thread, uint64_t listeners, const sm_hook_ev
         listeners ^= 1ull << slot;
         sm_tool *tool = sm_hub.tools[slot];
         if (SM_UNLIKELY((sm_hub.active >> slot & 1) == 0 || tool->since > now))
-            continue; /* gone, or come, while the others heard */
+            continue; /* gone, or come, while the others received it */
         if (SM_UNLIKELY(sm_hub_tell_one(thread, tool, event) < 0)) {
             if (result == 0)
                 first = sm_exception_keep();

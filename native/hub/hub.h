@@ -64,7 +64,7 @@ struct sm_tool {
     /* This thread's events; NULL: all threads', running and future. When this thread ends, the tool is removed. */
     PyThreadState *only;
     /* The event. No exception is pending when it is called (one that was is put aside and back). 0, or -1 with an
-     * exception set: it is raised in the program, at the place of the event, when the other tools have heard it. No
+     * exception set: it is raised in the program, at the place of the event, when the other tools have received it. No
      * event of this thread reaches anybody until it returns. */
     int (*call)(sm_tool *tool, sm_hook_thread *thread, const sm_hook_event *event);
     /* Which of `events` this code object's frames are wanted for; asked once for a code object, at its first event.
@@ -93,8 +93,8 @@ struct sm_tool {
 #define SM_HUB_TOOLS 64
 
 /* -1 with an exception: RuntimeError in a plain sentence (no tool id free, too many tools, a free-threaded build). The
- * newest tool hears an event first, as with sys.monitoring's own order nothing is promised about others. Events begin
- * before this returns, frames that are on the stacks included. */
+ * newest tool receives an event first, as with sys.monitoring's own order nothing is promised about others. Events
+ * begin before this returns, frames that are on the stacks included. */
 int sm_hub_add(sm_tool *tool);
 
 /* No callback of the tool begins after this, on any thread. Idempotent; from any thread, and from inside any callback,
@@ -114,14 +114,14 @@ PyFrameObject *sm_hub_frame(void);
 /* What PyTrace_C_CALL gives for this C event: a new reference, bound to its object. NULL with an exception. */
 PyObject *sm_hub_callable(const sm_hook_event *event);
 
-/* The tool hears nothing more of this thread; one that was for this thread only is removed. */
+/* The tool receives nothing more of this thread; one that was for this thread only is removed. */
 void sm_hub_leave(sm_hook_thread *thread, sm_tool *tool);
 
 /* The tool wants SM_HOOK_OPCODE for this code object, or no longer. It must have the kind among its events; a filter is
  * not asked. -1 with an exception. */
 int sm_hub_opcodes(sm_tool *tool, PyCodeObject *code, bool on);
-/* Another tool of the interpreter has begun to hear the instructions of this code object, whereby the first one loses
- * them (gh-157900). */
+/* Another tool of the interpreter has begun to receive the instructions of this code object, whereby the first one
+ * loses them (gh-157900). */
 void sm_hub_opcodes_again(PyCodeObject *code);
 
 /* Ask for verdicts anew: what `wants` would say has changed. */

@@ -159,8 +159,8 @@ static void keep(locals *table, sm_pyhook *hook, PyFrameObject *frame, const PyC
     known->lines = fields->trace_lines;
     known->opcodes = fields->trace_opcodes;
     if (known->opcodes && fields->trace != NULL && known->instructions < 2) {
-        /* Setting f_trace_opcodes in a frame that has an f_trace makes the interpreter's own tracer hear instructions.
-         * Functions that do it do it at each event: the first time that it can tell is the second. */
+        /* Setting f_trace_opcodes in a frame that has an f_trace makes the interpreter's own tracer receive
+         * instructions. Functions that do it do it at each event: the first time that it can tell is the second. */
         known->instructions++;
         sm_hub_opcodes_again((PyCodeObject *)code);
         known = find(table, frame);

@@ -92,12 +92,12 @@ static sm_span_waiting take(sm_spans *spans, const void *frame) {
 
 static void run(const sm_spans *spans, here *thread, const sm_span_waiting *call) {
     *thread = (here){*call, sm_tstate_chunk(PyThreadState_Get())};
-    spans->hearer->run(call->span);
+    spans->receiver->run(call->span);
 }
 
 static void run_none(const sm_spans *spans, here *thread) {
     *thread = (here){0};
-    spans->hearer->run(0);
+    spans->receiver->run(0);
 }
 
 static bool on_this_stack(const sm_chunk *wanted) {
@@ -112,14 +112,14 @@ static bool on_this_stack(const sm_chunk *wanted) {
 static void start(sm_spans *spans, here *thread, const sm_hook_event *event, const void *frame) {
     uint64_t stale = take(spans, frame).span;
     if (stale != 0)
-        spans->hearer->close(stale);
+        spans->receiver->close(stale);
     if (thread->call.span != 0)
         return;
-    spans->hearer->look_away(true);
+    spans->receiver->look_away(true);
     const sm_function *function =
         sm_choice_of_event(&spans->choice, event) ? sm_function_of_code(event->code, NULL) : NULL;
-    spans->hearer->look_away(false);
-    uint64_t span = function != NULL ? spans->hearer->open(function) : 0;
+    spans->receiver->look_away(false);
+    uint64_t span = function != NULL ? spans->receiver->open(function) : 0;
     if (span != 0)
         run(spans, thread, &(sm_span_waiting){frame, span, function});
 }
@@ -136,7 +136,7 @@ static void end(sm_spans *spans, here *thread, const void *frame) {
         run_none(spans, thread);
     }
     if (span != 0)
-        spans->hearer->close(span);
+        spans->receiver->close(span);
 }
 
 static int on_event(sm_tool *tool, sm_hook_thread *hook_thread, const sm_hook_event *event) {
@@ -144,7 +144,7 @@ static int on_event(sm_tool *tool, sm_hook_thread *hook_thread, const sm_hook_ev
     here *thread = sm_hub_thread_data(hook_thread, tool, sizeof *thread);
     const void *frame = sm_tstate_frame(PyThreadState_Get());
     if (event->made != NULL)
-        spans->hearer->made_for_us(event->made);
+        spans->receiver->made_for_us(event->made);
     if (thread == NULL) {
         spans->lost++;
         return 0;
@@ -233,6 +233,6 @@ void sm_spans_forked(sm_spans *spans) {
     here *thread = hook_thread != NULL ? sm_hub_thread_data(hook_thread, &spans->tool, sizeof *thread) : NULL;
     if (thread == NULL || thread->call.span == 0)
         return;
-    thread->call.span = spans->hearer->open(thread->call.function);
-    spans->hearer->run(thread->call.span);
+    thread->call.span = spans->receiver->open(thread->call.function);
+    spans->receiver->run(thread->call.span);
 }

@@ -2,8 +2,8 @@
  *
  * A *span* is the outermost call of a chosen function on its thread, from its first instruction to its last: chosen
  * functions that run inside it belong to it. A generator or coroutine that is suspended takes its span with it: the
- * thread is in none until that goes on, maybe on another thread. What does something with spans is a *hearer*, which is
- * told of every change; this file knows the hub and the frames only. */
+ * thread is in none until that goes on, maybe on another thread. What does something with spans is a *receiver*, which
+ * is told of every change; this file knows the hub and the frames only. */
 #ifndef SM_HUB_SPANS_H
 #define SM_HUB_SPANS_H
 
@@ -24,7 +24,7 @@ typedef struct {
     void (*run)(uint64_t span);   /* what this thread does from here on belongs to it; 0: to none */
     void (*look_away)(bool on);   /* what this thread does in between is ours, not the program's; nests */
     void (*made_for_us)(const PyObject *object); /* by the interpreter, for the event at hand; not the program's */
-} sm_span_hearer;
+} sm_span_receiver;
 
 typedef struct {       /* a call that is suspended, or whose stack another has replaced */
     const void *frame; /* NULL: a hole */
@@ -36,7 +36,7 @@ typedef struct sm_spans {
     sm_tool tool;
     /* Set by the maker before sm_spans_start. */
     sm_choice choice; /* of the functions; cleared by sm_spans_stop */
-    const sm_span_hearer *hearer;
+    const sm_span_receiver *receiver;
 
     /* Its own. */
     sm_span_waiting *waiting; /* owned; open addressing by frame, size a power of two */

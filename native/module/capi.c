@@ -22,7 +22,7 @@ typedef struct hook {
     int kind; /* SEISMO_PROFILE ... */
     union {   /* which is the hub's or the tracer's, until it says removed */
         sm_tool tool;
-        sm_ref_tool ref;
+        sm_reference_tool ref;
     };
     Py_tracefunc func;
     PyObject *obj; /* owned; may be NULL */
@@ -203,12 +203,12 @@ static int trace_opcodes(uint64_t id, PyCodeObject *code, int on) {
 
 /* ---- references ---- */
 
-static int on_reference(sm_ref_tool *tool, PyObject *object, sm_ref_event event) {
+static int on_reference(sm_reference_tool *tool, PyObject *object, sm_reference_event event) {
     hook *self = HOOK_OF(ref, tool);
     return self->ref_func(object, (int)event, self->data);
 }
 
-static void ref_removed(sm_ref_tool *tool) {
+static void ref_removed(sm_reference_tool *tool) {
     destroy(HOOK_OF(ref, tool));
 }
 
@@ -222,9 +222,9 @@ static uint64_t set_ref_tracer(seismo_ref_tracer func, void *data, PyThreadState
         return 0;
     self->ref_func = func;
     self->data = data;
-    self->ref = (sm_ref_tool){.only = tstate, .call = on_reference, .removed = ref_removed};
+    self->ref = (sm_reference_tool){.only = tstate, .call = on_reference, .removed = ref_removed};
     uint64_t id = self->id;
-    if (sm_ref_add(&self->ref) < 0) {
+    if (sm_reference_add(&self->ref) < 0) {
         destroy(self);
         return 0;
     }
@@ -239,7 +239,7 @@ static int remove_hook(uint64_t id) {
     if (self == NULL)
         return 0;
     if (self->kind == SEISMO_REF_TRACER)
-        sm_ref_remove(&self->ref);
+        sm_reference_remove(&self->ref);
     else
         sm_hub_remove(&self->tool);
     return 1;
@@ -258,7 +258,7 @@ static uint32_t count(int kind) {
 
 static const char *backend(int kind) {
     if (kind == SEISMO_REF_TRACER)
-        return sm_ref_objection() == NULL ? "PyRefTracer" : NULL;
+        return sm_reference_objection() == NULL ? "PyRefTracer" : NULL;
     return kind == SEISMO_PROFILE || kind == SEISMO_TRACE ? sm_hook_backend_here.name : NULL;
 }
 

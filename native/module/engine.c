@@ -81,7 +81,7 @@ typedef struct {
 } start_options;
 
 /* -1 with an exception. The settings' texts are static. */
-static int settle_options(const start_options *given, sm_settings *settings) {
+static int check_options(const start_options *given, sm_settings *settings) {
     settings->flush_ns = given->flush_ms * 1000000ull;
     settings->max_paths = given->max_paths;
     settings->max_live = given->max_live;
@@ -104,14 +104,14 @@ static int settle_options(const start_options *given, sm_settings *settings) {
     return 0;
 }
 
-/* Who records: the one that was asked for, or for call paths of objects the call tree with that beside it. What the
+/* Who records: the one that was asked for, or for call paths of objects the call tree with that alongside it. What the
  * source cannot see is left out of the settings. -1 with an exception. */
-static int choose_pairs(const start_options *given, sm_settings *settings, sm_pair *main, sm_pair *beside) {
+static int choose_pairs(const start_options *given, sm_settings *settings, sm_pair *main, sm_pair *alongside) {
     main->recorder = choose_recorder(given->recorder);
-    bool paths = given->paths && main->recorder == &sm_lifetimes;
+    bool paths = given->paths && main->recorder == &sm_objects_recorder;
     if (paths) {
-        *beside = (sm_pair){&sm_lifetimes, choose_source(&sm_lifetimes, NULL, settings)};
-        if (beside->source == NULL)
+        *alongside = (sm_pair){&sm_objects_recorder, choose_source(&sm_objects_recorder, NULL, settings)};
+        if (alongside->source == NULL)
             return -1;
         main->recorder = &sm_calltree;
     }
@@ -163,12 +163,12 @@ static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObj
     sm_settings settings = {0};
     uint32_t calls = SM_EVENT_BIT(SM_EVENT_CALL) | SM_EVENT_BIT(SM_EVENT_C_CALL);
     settings.only_c = where != NULL && (sm_filter_kinds(where) & calls) == SM_EVENT_BIT(SM_EVENT_C_CALL);
-    sm_pair main, beside = {NULL, NULL};
-    if (settle_options(&given, &settings) < 0 || choose_pairs(&given, &settings, &main, &beside) < 0 ||
+    sm_pair main, alongside = {NULL, NULL};
+    if (check_options(&given, &settings) < 0 || choose_pairs(&given, &settings, &main, &alongside) < 0 ||
         sm_engine_init() < 0)
         return NULL;
-    bool lifetimes = main.recorder == &sm_lifetimes || beside.recorder == &sm_lifetimes;
-    if (lifetimes && sm_lifetimes_prepare(span) < 0)
+    bool objects = main.recorder == &sm_objects_recorder || alongside.recorder == &sm_objects_recorder;
+    if (objects && sm_module_objects_prepare(span) < 0)
         return NULL;
     sm_functions_hide(hide);
     sm_filter_functions(where);
@@ -178,12 +178,13 @@ static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObj
     const char *meta_text = meta ? PyUnicode_AsUTF8(meta) : "{}";
     if (meta_text == NULL)
         return NULL;
-    sm_wire(main.recorder, beside.recorder, &settings);
-    if (main.recorder == &sm_lifetimes)
+    sm_wire(main.recorder, alongside.recorder, &settings);
+    if (main.recorder == &sm_objects_recorder)
         calibrate = 0; /* no times are kept that the hook could be in */
-    if (sm_engine_start(&main, beside.recorder ? &beside : NULL, &settings, calibrate, running, fd, meta_text) < 0)
+    if (sm_engine_start(&main, alongside.recorder ? &alongside : NULL, &settings, calibrate, running, fd, meta_text) <
+        0)
         return NULL;
-    if (lifetimes && span != NULL && sm_lifetimes_spans_start(span) < 0) {
+    if (objects && span != NULL && sm_module_objects_spans_start(span) < 0) {
         sm_exception kept = sm_exception_keep();
         sm_engine_stop("");
         sm_exception_restore(kept);
@@ -197,7 +198,7 @@ static PyObject *engine_stop(PyObject *Py_UNUSED(module), PyObject *args, PyObje
     const char *exit = "";
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "|s:stop", names, &exit))
         return NULL;
-    sm_lifetimes_spans_stop();
+    sm_module_objects_spans_stop();
     sm_engine_stop(exit);
     Py_RETURN_NONE;
 }
@@ -245,10 +246,10 @@ static PyObject *engine_after_fork(PyObject *Py_UNUSED(module), PyObject *args) 
     if (!PyArg_ParseTuple(args, "is:after_fork", &fd, &meta))
         return NULL;
     if (fd == -2)
-        sm_lifetimes_spans_stop();
+        sm_module_objects_spans_stop();
     if (sm_engine_after_fork(fd, meta) < 0)
         return NULL;
-    sm_lifetimes_spans_forked();
+    sm_module_objects_spans_forked();
     Py_RETURN_NONE;
 }
 
@@ -276,8 +277,8 @@ static PyObject *cover_file(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(arg
 
 static PyObject *engine_status(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
     bool started = sm_engine.recorder != NULL;
-    const sm_recorder *recorder = sm_engine.beside.recorder ? sm_engine.beside.recorder : sm_engine.recorder;
-    sm_life_quiet(true);
+    const sm_recorder *recorder = sm_engine.alongside.recorder ? sm_engine.alongside.recorder : sm_engine.recorder;
+    sm_objects_quiet(true);
     PyObject *status = Py_BuildValue(
         "{sOsssssssOsisIsKsKsKsKsisNsdsdsdsdsdsdsd}", "running", sm_engine.running ? Py_True : Py_False, "source",
         started ? sm_engine.source->name : "", "recorder", started ? recorder->name : "", "c_functions",
@@ -292,9 +293,9 @@ static PyObject *engine_status(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(
         sm_clock_ns(&sm_engine.clock, sm_engine.c.outside), "resume_inside",
         sm_clock_ns(&sm_engine.clock, sm_engine.resume.inside), "resume_outside",
         sm_clock_ns(&sm_engine.clock, sm_engine.resume.outside), "cost_error", sm_engine.cost_error);
-    if (status != NULL && sm_lifetimes_status(status) < 0)
+    if (status != NULL && sm_module_objects_status(status) < 0)
         Py_CLEAR(status);
-    sm_life_quiet(false);
+    sm_objects_quiet(false);
     return status;
 }
 
@@ -326,7 +327,7 @@ static PyObject *engine_clock_info(PyObject *Py_UNUSED(module), PyObject *Py_UNU
 
 static PyObject *engine_check(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
     bool right = sm_codes_check() && (sm_engine.recorder == NULL || sm_engine.recorder->check());
-    return PyBool_FromLong(right && (sm_engine.beside.recorder == NULL || sm_engine.beside.recorder->check()));
+    return PyBool_FromLong(right && (sm_engine.alongside.recorder == NULL || sm_engine.alongside.recorder->check()));
 }
 
 static PyObject *advance_clock(PyObject *Py_UNUSED(module), PyObject *ns) {

@@ -383,6 +383,6 @@ static PyMethodDef model_functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
-int sm_module_add_model(PyObject *module) {
+int sm_module_add_estimate(PyObject *module) {
     return PyModule_AddFunctions(module, model_functions);
 }

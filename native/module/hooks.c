@@ -122,7 +122,7 @@ PyObject *sm_compile_where(PyObject *where, bool trace) {
     if (sm_engine_init() < 0) /* functions are named through it */
         return NULL;
     PyThreadState *tstate = PyThreadState_Get();
-    PyThreadState_EnterTracing(tstate); /* what runs here is nothing that other tools want to hear of */
+    PyThreadState_EnterTracing(tstate); /* what runs here is nothing that other tools want to be told of */
     PyObject *module = PyImport_ImportModule("seismo.hooks");
     PyObject *filter = module ? PyObject_CallMethod(module, "_filter", "Oi", where, trace) : NULL;
     Py_XDECREF(module);

@@ -50,6 +50,6 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
-int sm_module_add_bytecode(PyObject *module) {
+int sm_module_add_jumps(PyObject *module) {
     return PyModule_AddFunctions(module, functions);
 }

@@ -6,23 +6,23 @@
 #include <stdbool.h>
 
 /* Each returns 0, or -1 with a Python exception set. */
-int sm_module_add_engine(PyObject *module);    /* start, stop, snapshot, status ... (engine.c) */
-int sm_module_add_reader(PyObject *module);    /* read, Writer (reader.c) */
-int sm_module_add_model(PyObject *module);     /* estimate, aggregate, combine (estimate.c) */
-int sm_module_add_arrow(PyObject *module);     /* arrow_stream (arrow.c) */
-int sm_module_add_filter(PyObject *module);    /* Filter (filter.c) */
-int sm_module_add_hooks(PyObject *module);     /* set_profile, set_trace, stand-ins (hooks.c) */
-int sm_module_add_holders(PyObject *module);   /* slots_taken (slots_taken.c) */
-int sm_module_add_reftracer(PyObject *module); /* RefTracer (reference_tracer.c) */
-int sm_module_add_capi(PyObject *module);      /* _C_API (capi.c) */
-int sm_module_add_callstats(PyObject *module); /* Profiler (callstats.c) */
-int sm_module_add_coverage(PyObject *module);  /* cover_start, cover_stop, cover_snapshot ... (coverage.c) */
-int sm_module_add_lifetimes(PyObject *module); /* refs_quiet, refs_mark, refs_alive ... (objects.c) */
-int sm_module_add_watch(PyObject *module);     /* Watch, frame_locals ... (watch.c) */
-int sm_module_add_keeping(PyObject *module);   /* keep (keeping.c) */
-int sm_module_add_exit(PyObject *module);      /* exit_with (exitstatus.c) */
-int sm_module_add_processes(PyObject *module); /* hear_processes (processes.c) */
-int sm_module_add_bytecode(PyObject *module);  /* code_branches (jumps.c) */
+int sm_module_add_engine(PyObject *module);           /* start, stop, snapshot, status ... (engine.c) */
+int sm_module_add_reader(PyObject *module);           /* read, Writer (reader.c) */
+int sm_module_add_estimate(PyObject *module);         /* estimate, aggregate, combine (estimate.c) */
+int sm_module_add_arrow(PyObject *module);            /* arrow_stream (arrow.c) */
+int sm_module_add_filter(PyObject *module);           /* Filter (filter.c) */
+int sm_module_add_hooks(PyObject *module);            /* set_profile, set_trace, stand-ins (hooks.c) */
+int sm_module_add_slots_taken(PyObject *module);      /* slots_taken (slots_taken.c) */
+int sm_module_add_reference_tracer(PyObject *module); /* RefTracer (reference_tracer.c) */
+int sm_module_add_capi(PyObject *module);             /* _C_API (capi.c) */
+int sm_module_add_callstats(PyObject *module);        /* Profiler (callstats.c) */
+int sm_module_add_coverage(PyObject *module);         /* cover_start, cover_stop, cover_snapshot ... (coverage.c) */
+int sm_module_add_objects(PyObject *module);          /* refs_quiet, refs_mark, refs_alive ... (objects.c) */
+int sm_module_add_watch(PyObject *module);            /* Watch, frame_locals ... (watch.c) */
+int sm_module_add_keeping(PyObject *module);          /* keep (keeping.c) */
+int sm_module_add_exit(PyObject *module);             /* exit_with (exitstatus.c) */
+int sm_module_add_processes(PyObject *module);        /* hear_processes (processes.c) */
+int sm_module_add_jumps(PyObject *module);            /* code_branches (jumps.c) */
 
 /* The filter of a `where` expression (a str) for a profile or a trace tool: seismo.hooks._filter compiles it. A new
  * _core.Filter, or NULL with an exception. */
@@ -31,7 +31,7 @@ PyObject *sm_compile_where(PyObject *where, bool trace);
 /* module.register(function), or module.register(keyword=function) if there is one. -1 with an exception. */
 int sm_register_call(const char *module, const char *registrar, const char *keyword, PyMethodDef *function);
 
-/* Before the first sm_ref_add: what has to be done at exit and in a forked child. -1 with an exception. */
+/* Before the first sm_reference_add: what has to be done at exit and in a forked child. -1 with an exception. */
 int sm_reftracer_prepare(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* The lifetimes recorder's Python functions: refs_quiet, refs_mark, refs_alive and what asks for single objects.
+/* The objects recorder's Python functions: refs_quiet, refs_mark, refs_alive and what asks for single objects.
  *
  * They are called inside the recorded program, by the session (seismo.sessions.objects). What they make is not the
  * program's: they are quiet while they make it, and look at the live table before they make anything, since an object
@@ -22,29 +22,29 @@ enum { MOST_ADDRESSES = 100000 };
 
 static sm_spans spans;
 
-int sm_lifetimes_prepare(const sm_filter *span) {
+int sm_module_objects_prepare(const sm_filter *span) {
     const char *why_not = span != NULL ? sm_spans_objection(span) : NULL;
     if (why_not != NULL)
         PyErr_SetString(PyExc_ValueError, why_not);
     return why_not != NULL || sm_reftracer_prepare() < 0 ? -1 : 0;
 }
 
-int sm_lifetimes_spans_start(sm_filter *filter) {
+int sm_module_objects_spans_start(sm_filter *filter) {
     spans.choice = (sm_choice){.filter = sm_filter_hold(filter)};
-    spans.hearer = &sm_lifetimes_hearer;
-    sm_life_quiet(true);
+    spans.receiver = &sm_objects_span_receiver;
+    sm_objects_quiet(true);
     int done = sm_spans_start(&spans);
-    sm_life_quiet(false);
+    sm_objects_quiet(false);
     return done;
 }
 
-void sm_lifetimes_spans_stop(void) {
-    sm_life_quiet(true);
+void sm_module_objects_spans_stop(void) {
+    sm_objects_quiet(true);
     sm_spans_stop(&spans);
-    sm_life_quiet(false);
+    sm_objects_quiet(false);
 }
 
-void sm_lifetimes_spans_forked(void) {
+void sm_module_objects_spans_forked(void) {
     sm_spans_forked(&spans);
 }
 
@@ -54,27 +54,27 @@ static PyObject *refs_quiet(PyObject *Py_UNUSED(module), PyObject *on) {
     int truth = PyObject_IsTrue(on);
     if (truth < 0)
         return NULL;
-    sm_life_quiet(truth);
+    sm_objects_quiet(truth);
     Py_RETURN_NONE;
 }
 
 static PyObject *refs_mark(PyObject *Py_UNUSED(module), PyObject *name) {
-    uint64_t births = sm_life.births;
-    sm_life_quiet(true);
+    uint64_t births = sm_objects.births;
+    sm_objects_quiet(true);
     const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
     if (text == NULL && !PyErr_Occurred())
         PyErr_SetString(PyExc_TypeError, "the name of a mark is a str");
-    bool done = text != NULL && sm_life_add_mark(text);
+    bool done = text != NULL && sm_objects_add_mark(text);
     PyObject *result = done ? PyLong_FromUnsignedLongLong(births) : NULL;
     if (text != NULL && !done)
         PyErr_NoMemory();
-    sm_life_quiet(false);
+    sm_objects_quiet(false);
     return result;
 }
 
 static PyObject *refs_end(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored)) {
-    if (sm_life.on && sm_engine.running)
-        sm_life_note_end();
+    if (sm_objects.on && sm_engine.running)
+        sm_objects_note_end();
     Py_RETURN_NONE;
 }
 
@@ -84,17 +84,17 @@ typedef struct { /* births in (first, last] */
     /* of refs_addresses */
     bool spans;
     uint64_t limit;
-    sm_life_object *found;
+    sm_object *found;
     size_t found_count;
 } question;
 
-static void count_alive(const sm_life_object *object, void *context) {
+static void count_alive(const sm_object *object, void *context) {
     question *asked = context;
     if (object->serial > asked->first && object->serial <= asked->last)
         asked->counts[object->site]++;
 }
 
-static void find_alive(const sm_life_object *object, void *context) {
+static void find_alive(const sm_object *object, void *context) {
     question *asked = context;
     if (object->serial <= asked->first || object->serial > asked->last || (asked->spans && object->span == 0) ||
         asked->found_count == MOST_ADDRESSES || asked->counts[object->site] == asked->limit)
@@ -115,7 +115,7 @@ static PyObject *dict_of_counts(const uint64_t *counts, uint32_t count) {
         if (counts[site] == 0)
             continue;
         PyObject *key = PyLong_FromUnsignedLong(site - 1);
-        PyObject *value = PyLong_FromUnsignedLongLong(counts[site] * sm_life.weight);
+        PyObject *value = PyLong_FromUnsignedLongLong(counts[site] * sm_objects.weight);
         if (key == NULL || value == NULL || PyDict_SetItem(alive, key, value) < 0)
             Py_CLEAR(alive);
         Py_XDECREF(key);
@@ -130,26 +130,26 @@ static PyObject *refs_alive(PyObject *Py_UNUSED(module), PyObject *args, PyObjec
     long long last = -1;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "|KL:refs_alive", names, &first, &last))
         return NULL;
-    sm_life_quiet(true);
-    uint32_t sites = sm_life.sites_count;
+    sm_objects_quiet(true);
+    uint32_t sites = sm_objects.sites_count;
     question asked = {.counts = sm_calloc(sites, sizeof *asked.counts)};
     PyObject *alive = NULL;
     if (asked.counts == NULL) {
         PyErr_NoMemory();
     } else {
         set_range(&asked, first, last);
-        sm_life_each_live(count_alive, &asked);
+        sm_objects_each_live(count_alive, &asked);
         alive = dict_of_counts(asked.counts, sites);
     }
     sm_free(asked.counts);
-    sm_life_quiet(false);
+    sm_objects_quiet(false);
     return alive;
 }
 
 static PyObject *list_of_found(const question *asked) {
     PyObject *list = PyList_New((Py_ssize_t)asked->found_count);
     for (size_t i = 0; list != NULL && i < asked->found_count; i++) {
-        const sm_life_object *object = &asked->found[i];
+        const sm_object *object = &asked->found[i];
         PyObject *row = Py_BuildValue("kKK", (unsigned long)object->site - 1, (unsigned long long)object->address,
                                       (unsigned long long)object->serial);
         if (row == NULL)
@@ -167,21 +167,21 @@ static PyObject *refs_addresses(PyObject *Py_UNUSED(module), PyObject *args, PyO
     int in_spans = 0;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "|KLKp:refs_addresses", names, &first, &last, &limit, &in_spans))
         return NULL;
-    sm_life_quiet(true);
+    sm_objects_quiet(true);
     question asked = {.spans = in_spans, .limit = limit};
-    asked.counts = sm_calloc(sm_life.sites_count, sizeof *asked.counts);
+    asked.counts = sm_calloc(sm_objects.sites_count, sizeof *asked.counts);
     asked.found = sm_malloc(MOST_ADDRESSES * sizeof *asked.found);
     PyObject *list = NULL;
     if (asked.counts == NULL || asked.found == NULL) {
         PyErr_NoMemory();
     } else {
         set_range(&asked, first, last);
-        sm_life_each_live(find_alive, &asked);
+        sm_objects_each_live(find_alive, &asked);
         list = list_of_found(&asked);
     }
     sm_free(asked.counts);
     sm_free(asked.found);
-    sm_life_quiet(false);
+    sm_objects_quiet(false);
     return list;
 }
 
@@ -193,27 +193,27 @@ static PyObject *refs_site(PyObject *Py_UNUSED(module), PyObject *number) {
     unsigned long id = PyLong_AsUnsignedLong(number);
     if (PyErr_Occurred())
         return NULL;
-    if (id + 1 >= sm_life.sites_count) {
+    if (id + 1 >= sm_objects.sites_count) {
         PyErr_SetString(PyExc_IndexError, "there is no such site");
         return NULL;
     }
-    sm_life_quiet(true);
-    const sm_life_type *type = sm_life.sites[id + 1].type;
-    const sm_life_rest *rest = &sm_life.rests[id + 1];
+    sm_objects_quiet(true);
+    const sm_objects_type *type = sm_objects.sites[id + 1].type;
+    const sm_objects_rest *rest = &sm_objects.rests[id + 1];
     const sm_function *function = rest->function;
     int64_t node = rest->node != NULL ? sm_calltree_number(rest->node) : -1;
     PyObject *site =
         Py_BuildValue("NNNNNiL", text_of(type->module), text_of(type->name), text_of(function ? function->module : ""),
                       text_of(function ? function->qualname : ""), text_of(function ? function->file : ""), rest->line,
                       (long long)node);
-    sm_life_quiet(false);
+    sm_objects_quiet(false);
     return site;
 }
 
 /* ---- holders ---- */
 
 /* A row's own number in the list, or that of the row that it replaces; fields as in the file. */
-static bool holder_from(PyObject *row, Py_ssize_t rows, uint32_t first, sm_life_holder *holder) {
+static bool holder_from(PyObject *row, Py_ssize_t rows, uint32_t first, sm_objects_holder *holder) {
     unsigned int object, flags;
     long long parent;
     unsigned long long count, asked;
@@ -223,7 +223,7 @@ static bool holder_from(PyObject *row, Py_ssize_t rows, uint32_t first, sm_life_
             PyErr_SetString(PyExc_TypeError, "a holder is a tuple (object, parent, flags, count, asked, holder, by)");
         return false;
     }
-    if (parent < -1 || parent >= rows || object + 1 >= sm_life.sites_count) {
+    if (parent < -1 || parent >= rows || object + 1 >= sm_objects.sites_count) {
         PyErr_SetString(PyExc_IndexError, "a holder's parent or object is none");
         return false;
     }
@@ -238,19 +238,19 @@ static bool holder_from(PyObject *row, Py_ssize_t rows, uint32_t first, sm_life_
 /* Two passes: what is wrong is found, and what is there already goes, before anything is added. */
 static PyObject *add_holders(PyObject *rows) {
     Py_ssize_t count = PyTuple_GET_SIZE(rows);
-    sm_life_holder holder;
+    sm_objects_holder holder;
     for (Py_ssize_t i = 0; i < count; i++) {
         if (!holder_from(PyTuple_GET_ITEM(rows, i), count, 0, &holder))
             return NULL;
-        if (!sm_life_drop_holders(holder.object))
+        if (!sm_objects_drop_holders(holder.object))
             return PyErr_NoMemory();
     }
-    uint32_t first = sm_life_notes.holders_count;
+    uint32_t first = sm_objects_notes.holders_count;
     for (Py_ssize_t i = 0; i < count; i++) {
         if (!holder_from(PyTuple_GET_ITEM(rows, i), count, first, &holder))
             return NULL;
-        if (!sm_life_add_holder(&holder)) {
-            sm_life_cut_holders(first); /* all or none: their parents are among them */
+        if (!sm_objects_add_holder(&holder)) {
+            sm_objects_cut_holders(first); /* all or none: their parents are among them */
             return PyErr_NoMemory();
         }
     }
@@ -258,29 +258,29 @@ static PyObject *add_holders(PyObject *rows) {
 }
 
 static PyObject *refs_add_holders(PyObject *Py_UNUSED(module), PyObject *rows) {
-    sm_life_quiet(true);
+    sm_objects_quiet(true);
     PyObject *held = PySequence_Tuple(rows);
     PyObject *result = held != NULL ? add_holders(held) : NULL;
     Py_XDECREF(held);
-    sm_life_quiet(false);
+    sm_objects_quiet(false);
     return result;
 }
 
 /* ---- status ---- */
 
-int sm_lifetimes_status(PyObject *status) {
-    if (!sm_life.on)
+int sm_module_objects_status(PyObject *status) {
+    if (!sm_objects.on)
         return 0;
-    sm_ref_facts slot = sm_life_slot_facts();
+    sm_reference_facts slot = sm_objects_slot_facts();
     PyObject *facts =
-        Py_BuildValue("{sKsKsKsKsKsKsKsKsOsK}", "births", (unsigned long long)(sm_life.births - sm_life.unborn),
-                      "deaths", (unsigned long long)sm_life.deaths, "live",
-                      (unsigned long long)(sm_life.births - sm_life.unborn - sm_life.deaths), "live_bytes",
-                      (unsigned long long)sm_life.live_bytes, "sites",
-                      (unsigned long long)(sm_life.sites_count > 0 ? sm_life.sites_count - 1 : 0), "sampling",
-                      (unsigned long long)sm_life.weight, "blind_ns", (unsigned long long)slot.blind_ns, "taken",
+        Py_BuildValue("{sKsKsKsKsKsKsKsKsOsK}", "births", (unsigned long long)(sm_objects.births - sm_objects.unborn),
+                      "deaths", (unsigned long long)sm_objects.deaths, "live",
+                      (unsigned long long)(sm_objects.births - sm_objects.unborn - sm_objects.deaths), "live_bytes",
+                      (unsigned long long)sm_objects.live_bytes, "sites",
+                      (unsigned long long)(sm_objects.sites_count > 0 ? sm_objects.sites_count - 1 : 0), "sampling",
+                      (unsigned long long)sm_objects.weight, "blind_ns", (unsigned long long)slot.blind_ns, "taken",
                       (unsigned long long)slot.taken, "chained", slot.chained ? Py_True : Py_False, "keys_bytes",
-                      (unsigned long long)sm_life.keys_bytes);
+                      (unsigned long long)sm_objects.keys_bytes);
     int done = facts != NULL ? PyDict_Update(status, facts) : -1;
     Py_XDECREF(facts);
     return done;
@@ -307,6 +307,6 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
-int sm_module_add_lifetimes(PyObject *module) {
+int sm_module_add_objects(PyObject *module) {
     return PyModule_AddFunctions(module, functions);
 }

@@ -1,15 +1,17 @@
-/* The functions by which a process ends or starts another, entered through ours while a recording wants to hear of it.
+/* The functions by which a process ends or starts another, entered through ours while a recording wants to be told of
+ * it.
  *
  * A built-in function finds what to run through its PyMethodDef, an entry of a table that its module keeps in writable
  * memory. The entries of os._exit, execv, execve, posix_spawn and posix_spawnp, of _posixsubprocess.fork_exec, on which
  * subprocess and multiprocessing stand, and of those after which files may be out of reach (chroot, setuid), are given
- * functions of ours, which tell the hearer and call the interpreter's own. So the functions stay the objects that they
- * are, under whatever name a program has kept them: their types, their signatures, what os.supports_fd holds. What they
- * raise has no frame of ours in it.
+ * functions of ours, which tell the receiver and call the interpreter's own. So the functions stay the objects that
+ * they are, under whatever name a program has kept them: their types, their signatures, what os.supports_fd holds. What
+ * they raise has no frame of ours in it.
  *
- * The hearer is a Python function, called as hearer(name, values, names) before the interpreter's function, with its
- * arguments as the vectorcall protocol has them; it may return a tuple of other values. An exec that comes back has
- * failed: hearer(name, None, ()). No tool hears anything of what the hearer does, and what it raises is forgotten. */
+ * The receiver is a Python function, called as receiver(name, values, names) before the interpreter's function, with
+ * its arguments as the vectorcall protocol has them; it may return a tuple of other values. An exec that comes back has
+ * failed: receiver(name, None, ()). No tool is told anything of what the receiver does, and what it raises is
+ * forgotten. */
 #include <limits.h>
 #include <string.h>
 
@@ -33,12 +35,12 @@ typedef enum {
 typedef PyObject *(*fast_function)(PyObject *self, PyObject *const *values, Py_ssize_t count);
 typedef PyObject *(*keyword_function)(PyObject *self, PyObject *const *values, Py_ssize_t count, PyObject *names);
 
-static struct { /* under the GIL; the entries are the process', the hearer the main interpreter's */
+static struct { /* under the GIL; the entries are the process', the receiver the main interpreter's */
     PyMethodDef *entry;
     PyCFunction original; /* NULL: ours is not in the way. Kept while another tool's function may still call ours */
     PyCFunction ours;
 } methods[METHODS];
-static PyObject *hearer; /* owned; NULL: nobody listens */
+static PyObject *receiver; /* owned; NULL: nobody listens */
 
 static const struct {
     const char *module, *name;
@@ -52,24 +54,24 @@ static const struct {
 };
 
 static bool listens(void) { /* a subinterpreter shares the tables */
-    return hearer != NULL && PyInterpreterState_Get() == PyInterpreterState_Main();
+    return receiver != NULL && PyInterpreterState_Get() == PyInterpreterState_Main();
 }
 
-/* What the hearer says: a tuple of values to go on with, or NULL without an exception for those that there are. */
+/* What the receiver says: a tuple of values to go on with, or NULL without an exception for those that there are. */
 static PyObject *tell(method of, PyObject *values, PyObject *names) {
     sm_exception kept = sm_exception_keep();
-    PyObject *hears = Py_NewRef(hearer), *empty = PyTuple_New(0), *answer = NULL;
+    PyObject *receives = Py_NewRef(receiver), *empty = PyTuple_New(0), *answer = NULL;
     PyThreadState *tstate = PyThreadState_Get();
     PyThreadState_EnterTracing(tstate);
     if (empty != NULL)
-        answer = PyObject_CallFunction(hears, "sOO", places[of].name, values, names != NULL ? names : empty);
+        answer = PyObject_CallFunction(receives, "sOO", places[of].name, values, names != NULL ? names : empty);
     PyThreadState_LeaveTracing(tstate);
     if (answer == NULL || !PyTuple_CheckExact(answer) || !PyTuple_CheckExact(values) ||
         PyTuple_GET_SIZE(answer) != PyTuple_GET_SIZE(values))
         Py_CLEAR(answer);
     Py_XDECREF(empty);
-    Py_DECREF(hears);
-    sm_exception_restore(kept); /* and with it goes what the hearer raised */
+    Py_DECREF(receives);
+    sm_exception_restore(kept); /* and with it goes what the receiver raised */
     return answer;
 }
 
@@ -272,13 +274,13 @@ static void leave(method of) {
 }
 
 static PyObject *hear_processes(PyObject *Py_UNUSED(module), PyObject *args) {
-    PyObject *function, *before = hearer; /* borrowed; owned */
+    PyObject *function, *before = receiver; /* borrowed; owned */
     int starts;
     if (!PyArg_ParseTuple(args, "Op:hear_processes", &function, &starts))
         return NULL;
-    hearer = function != Py_None ? Py_NewRef(function) : NULL;
+    receiver = function != Py_None ? Py_NewRef(function) : NULL;
     for (int of = 0; of < METHODS; of++) {
-        if (hearer != NULL && (of < SPAWN || starts))
+        if (receiver != NULL && (of < SPAWN || starts))
             listen((method)of);
         else
             leave((method)of);
@@ -289,10 +291,10 @@ static PyObject *hear_processes(PyObject *Py_UNUSED(module), PyObject *args) {
 
 static PyMethodDef functions[] = {
     {"hear_processes", hear_processes, METH_VARARGS,
-     "hear_processes(hearer, starts): it is called before a process ends at once (os._exit), becomes another program "
+     "hear_processes(receiver, starts): it is called before a process ends at once (os._exit), becomes another program "
      "or, if "
-     "starts, starts one, as hearer(name, values, names), and may return other values; after an exec that failed as "
-     "hearer(name, None, ()). None: nobody hears, and the functions are as they were."},
+     "starts, starts one, as receiver(name, values, names), and may return other values; after an exec that failed as "
+     "receiver(name, None, ()). None: nobody is told, and the functions are as they were."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -1,19 +1,19 @@
 /* seismo._core.RefTracer: a Python callback as a tool of the reference tracer. Inside the hook its events go into a
- * batch (hub/refbatch.c); at safe points, at flush() and at remove() the callback gets them as a list. What a delivery
- * itself makes and destroys on its thread is in no callback's batch. */
+ * batch (hub/reference_batch.c); at safe points, at flush() and at remove() the callback gets them as a list. What a
+ * delivery itself makes and destroys on its thread is in no callback's batch. */
 #include <Python.h>
 #include <stddef.h>
 #include <structmember.h>
 
 #include "code/function.h"
-#include "hub/refbatch.h"
+#include "hub/reference_batch.h"
 #include "module/module.h"
 #include "slots/reference_tracer.h"
 
 typedef struct {
-    PyObject_HEAD sm_ref_tool tool;
+    PyObject_HEAD sm_reference_tool tool;
     PyObject *callback; /* owned */
-    sm_ref_batch batch;
+    sm_reference_batch batch;
     bool delivering; /* on some thread */
     uint64_t batches;
 } tracer;
@@ -22,28 +22,28 @@ static PyObject *names[4]; /* owned; by event number, and of what was lost */
 
 static __thread bool delivering_here __attribute__((tls_model("initial-exec")));
 
-static tracer *tracer_of(sm_ref_tool *tool) {
+static tracer *tracer_of(sm_reference_tool *tool) {
     return (tracer *)((char *)tool - offsetof(tracer, tool));
 }
 
-static int on_event(sm_ref_tool *tool, PyObject *object, sm_ref_event event) {
-    if (SM_UNLIKELY(event == SM_REF_REMOVED ? !tool->active : delivering_here))
+static int on_event(sm_reference_tool *tool, PyObject *object, sm_reference_event event) {
+    if (SM_UNLIKELY(event == SM_REFERENCE_REMOVED ? !tool->active : delivering_here))
         return 0;
-    if (SM_UNLIKELY(sm_ref_batch_add(&tracer_of(tool)->batch, object, event)))
-        sm_ref_ask();
+    if (SM_UNLIKELY(sm_reference_batch_add(&tracer_of(tool)->batch, object, event)))
+        sm_reference_ask();
     return 0;
 }
 
 /* Gives the callback what there is. -1 with its exception: it is removed then. From inside it, or while another thread
  * is at it: does nothing. */
 static int deliver(tracer *self) {
-    if (self->delivering || self->callback == NULL || sm_ref_batch_empty(&self->batch))
+    if (self->delivering || self->callback == NULL || sm_reference_batch_empty(&self->batch))
         return 0;
     bool outer = delivering_here;
     self->delivering = delivering_here = true;
     Py_INCREF(self);
     int done = -1;
-    PyObject *list = sm_ref_batch_take(&self->batch, names);
+    PyObject *list = sm_reference_batch_take(&self->batch, names);
     if (list != NULL) {
         self->batches++;
         PyObject *callback = Py_NewRef(self->callback);
@@ -57,38 +57,38 @@ static int deliver(tracer *self) {
         Py_XDECREF(result);
     }
     if (done < 0)
-        sm_ref_remove(&self->tool);
+        sm_reference_remove(&self->tool);
     self->delivering = false;
     Py_DECREF(self);
     delivering_here = outer;
     return done;
 }
 
-static void at_safe_point(sm_ref_tool *tool) {
+static void at_safe_point(sm_reference_tool *tool) {
     if (deliver(tracer_of(tool)) < 0)
         PyErr_WriteUnraisable(tracer_of(tool)->callback);
 }
 
-static void forked(sm_ref_tool *tool) { /* what the parent has not delivered is the parent's */
+static void forked(sm_reference_tool *tool) { /* what the parent has not delivered is the parent's */
     bool outer = delivering_here;
     delivering_here = true;
-    sm_ref_batch_forget(&tracer_of(tool)->batch);
+    sm_reference_batch_forget(&tracer_of(tool)->batch);
     delivering_here = outer;
 }
 
-static void removed(sm_ref_tool *tool) {
+static void removed(sm_reference_tool *tool) {
     Py_DECREF(tracer_of(tool));
 }
 
 /* ---- what happens at exit and after a fork ---- */
 
 static PyObject *run_exit(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(none)) {
-    sm_ref_exit();
+    sm_reference_exit();
     Py_RETURN_NONE;
 }
 
 static PyObject *run_forked(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(none)) {
-    sm_ref_forked();
+    sm_reference_forked();
     Py_RETURN_NONE;
 }
 
@@ -113,8 +113,8 @@ int sm_register_call(const char *module_name, const char *registrar, const char 
 
 int sm_reftracer_prepare(void) {
     static bool prepared;
-    if (prepared || sm_ref_objection() != NULL)
-        return 0; /* sm_ref_add says it */
+    if (prepared || sm_reference_objection() != NULL)
+        return 0; /* sm_reference_add says it */
     static const char *const texts[4] = {"create", "destroy", "removed", "lost"};
     for (int i = 0; i < 4; i++) {
         if (names[i] == NULL && (names[i] = PyUnicode_InternFromString(texts[i])) == NULL)
@@ -149,7 +149,7 @@ static PyObject *tracer_new(PyTypeObject *type, PyObject *arguments, PyObject *k
     tracer *self = (tracer *)type->tp_alloc(type, 0);
     if (self == NULL)
         return NULL;
-    if (!sm_ref_batch_init(&self->batch, size)) {
+    if (!sm_reference_batch_init(&self->batch, size)) {
         Py_DECREF(self);
         return PyErr_NoMemory();
     }
@@ -160,7 +160,7 @@ static PyObject *tracer_new(PyTypeObject *type, PyObject *arguments, PyObject *k
     self->tool.forked = forked;
     self->tool.removed = removed;
     Py_INCREF(self); /* the hook's, until `removed` */
-    if (sm_ref_add(&self->tool) < 0) {
+    if (sm_reference_add(&self->tool) < 0) {
         Py_DECREF(self);
         Py_DECREF(self);
         return NULL;
@@ -183,14 +183,14 @@ static void tracer_dealloc(PyObject *object) { /* removed, so no event comes any
     tracer *self = (tracer *)object;
     PyTypeObject *type = Py_TYPE(object);
     PyObject_GC_UnTrack(object);
-    sm_ref_batch_free(&self->batch);
+    sm_reference_batch_free(&self->batch);
     Py_CLEAR(self->callback);
     type->tp_free(object);
     Py_DECREF(type);
 }
 
 static PyObject *tracer_flush(PyObject *object, PyObject *Py_UNUSED(none)) {
-    sm_ref_poll();
+    sm_reference_poll();
     if (deliver((tracer *)object) < 0)
         return NULL;
     Py_RETURN_NONE;
@@ -199,8 +199,8 @@ static PyObject *tracer_flush(PyObject *object, PyObject *Py_UNUSED(none)) {
 static PyObject *tracer_remove(PyObject *object, PyObject *Py_UNUSED(none)) {
     tracer *self = (tracer *)object;
     if (self->tool.active) {
-        sm_ref_poll(); /* so that a slot that was taken meanwhile is told */
-        sm_ref_remove(&self->tool);
+        sm_reference_poll(); /* so that a slot that was taken meanwhile is told */
+        sm_reference_remove(&self->tool);
         if (deliver(self) < 0)
             return NULL;
     }
@@ -217,7 +217,7 @@ static PyObject *tracer_exit(PyObject *self, PyObject *Py_UNUSED(args)) {
 
 static PyObject *tracer_status(PyObject *object, PyObject *Py_UNUSED(none)) {
     tracer *self = (tracer *)object;
-    PyObject *status = sm_ref_status();
+    PyObject *status = sm_reference_status();
     PyObject *mine =
         status ? Py_BuildValue("{sOsKsK}", "active", self->tool.active ? Py_True : Py_False, "taken",
                                (unsigned long long)self->tool.taken, "batches", (unsigned long long)self->batches)
@@ -240,7 +240,7 @@ static PyMethodDef tracer_methods[] = {
      "remove()\n\nTells the callback nothing more, after a last batch of what happened until now. Idempotent."},
     {"status", tracer_status, METH_NOARGS,
      "status() -> dict\n\nactive; batches: delivered; taken: times that another tool took the hook; blind_ns: how long "
-     "nothing was heard for that, of all tracers; holding: whether events come now; chained: whether another tool's "
+     "nothing was received for that, of all tracers; holding: whether events come now; chained: whether another tool's "
      "tracer is called as well; tools: listening; failed."},
     {"__enter__", tracer_enter, METH_NOARGS, NULL},
     {"__exit__", tracer_exit, METH_VARARGS, NULL},
@@ -278,12 +278,12 @@ static PyType_Spec tracer_spec = {
 };
 
 static PyObject *get_ref_tracer(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none)) {
-    sm_ref_tool *tool = sm_ref_newest(on_event);
+    sm_reference_tool *tool = sm_reference_newest(on_event);
     return Py_NewRef(tool ? tracer_of(tool)->callback : Py_None);
 }
 
 static PyObject *ref_objection(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none)) {
-    const char *why_not = sm_ref_objection();
+    const char *why_not = sm_reference_objection();
     return why_not ? PyUnicode_FromString(why_not) : Py_NewRef(Py_None);
 }
 
@@ -293,7 +293,7 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
-int sm_module_add_reftracer(PyObject *module) {
+int sm_module_add_reference_tracer(PyObject *module) {
     PyObject *type = PyType_FromModuleAndSpec(module, &tracer_spec, NULL);
     int done = type ? PyModule_AddObjectRef(module, "RefTracer", type) : -1;
     Py_XDECREF(type);

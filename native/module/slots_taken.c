@@ -18,6 +18,6 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
-int sm_module_add_holders(PyObject *module) {
+int sm_module_add_slots_taken(PyObject *module) {
     return PyModule_AddFunctions(module, functions);
 }

@@ -31,10 +31,10 @@ SM_MONITORING_SOURCE(calltree_monitoring, calltree);
 SM_PROFILEFUNC_SOURCE(calltree_profilefunc, calltree)
 
 #if SM_HAS_MONITORING
-/* The same with lifetimes beside: an int that the interpreter made to say where the event is was not the program's. */
+/* The same with objects alongside: an int that the interpreter made to say where the event is was not the program's. */
 #define WITHOUT_PLACE(event)                                                                                           \
     static PyObject *paths_##event(PyObject *self, PyObject *const *args, size_t count, PyObject *names) {             \
-        sm_life_unborn(args[1]);                                                                                       \
+        sm_objects_unborn(args[1]);                                                                                    \
         return calltree_monitoring_##event(self, args, count, names);                                                  \
     }
 WITHOUT_PLACE(start)
@@ -73,25 +73,25 @@ SM_MONITORING_LINES(linetimes_monitoring, linetimes);
 SM_TRACEFUNC_SOURCE(linetimes_tracefunc, linetimes)
 #endif
 
-/* Births and deaths: by type; by line; by line and call path, with the call tree beside. */
+/* Births and deaths: by type; by line; by line and call path, with the call tree alongside. */
 
 /* On the direct path there is the main interpreter alone, so what runs is what holds its lock: a load instead of a
  * call. */
 static inline PyThreadState *direct_tstate(void) {
-    return *sm_ref_direct.places.holder;
+    return *sm_reference_direct.places.holder;
 }
 
-#define types_born(object) sm_life_born_by_type(object, direct_tstate())
-#define types_died(object) sm_life_died_by_type(object)
-#define types_rare(object, event) sm_life_rare(object, event, sm_tstate_unchecked(), NULL)
-#define types_poked sm_life_poked
-#define types_blind sm_life_blind
+#define types_born(object) sm_objects_born_by_type(object, direct_tstate())
+#define types_died(object) sm_objects_died_by_type(object)
+#define types_rare(object, event) sm_objects_rare(object, event, sm_tstate_unchecked(), NULL)
+#define types_poked sm_objects_poked
+#define types_blind sm_objects_blind
 
-#define lines_born(object) sm_life_born_by_line(object, direct_tstate(), NULL)
-#define lines_died(object) sm_life_died_by_line(object)
-#define lines_rare(object, event) sm_life_rare(object, event, sm_tstate_unchecked(), NULL)
-#define lines_poked sm_life_poked
-#define lines_blind sm_life_blind
+#define lines_born(object) sm_objects_born_by_line(object, direct_tstate(), NULL)
+#define lines_died(object) sm_objects_died_by_line(object)
+#define lines_rare(object, event) sm_objects_rare(object, event, sm_tstate_unchecked(), NULL)
+#define lines_poked sm_objects_poked
+#define lines_blind sm_objects_blind
 
 /* The node that the thread is at; NULL: it was not met yet, or its stack was exchanged since. */
 static inline const void *path_here(const PyThreadState *tstate) {
@@ -103,47 +103,47 @@ static inline const void *path_here(const PyThreadState *tstate) {
 
 static inline void paths_born(PyObject *object) {
     PyThreadState *tstate = direct_tstate();
-    sm_life_born_by_line(object, tstate, path_here(tstate));
+    sm_objects_born_by_line(object, tstate, path_here(tstate));
 }
-#define paths_died(object) sm_life_died_by_line(object)
-static inline void paths_rare(PyObject *object, sm_ref_event event) {
+#define paths_died(object) sm_objects_died_by_line(object)
+static inline void paths_rare(PyObject *object, sm_reference_event event) {
     PyThreadState *tstate = sm_tstate_unchecked();
-    sm_life_rare(object, event, tstate, path_here(tstate));
+    sm_objects_rare(object, event, tstate, path_here(tstate));
 }
-#define paths_poked sm_life_poked
-#define paths_blind sm_life_blind
+#define paths_poked sm_objects_poked
+#define paths_blind sm_objects_blind
 
-SM_REFTRACER_SOURCE(lifetimes_types, types);
-SM_REFTRACER_SOURCE(lifetimes_lines, lines);
-SM_REFTRACER_SOURCE(lifetimes_paths, paths);
+SM_REFTRACER_SOURCE(objects_types, types);
+SM_REFTRACER_SOURCE(objects_lines, lines);
+SM_REFTRACER_SOURCE(objects_paths, paths);
 
-const sm_recorder *const sm_recorders[] = {&sm_calltree, &sm_linetimes, &sm_lifetimes, NULL};
+const sm_recorder *const sm_recorders[] = {&sm_calltree, &sm_linetimes, &sm_objects_recorder, NULL};
 
 static const sm_source *const calltree_sources[] = {&sm_source_monitoring, &sm_source_evalframe, &sm_source_profilefunc,
                                                     NULL};
 static const sm_source *const linetimes_sources[] = {&sm_source_monitoring, &sm_source_tracefunc, NULL};
 
-static const sm_source *const lifetimes_sources[] = {&sm_source_reftracer, NULL};
+static const sm_source *const objects_sources[] = {&sm_source_reftracer, NULL};
 
-const sm_span_hearer sm_lifetimes_hearer = {sm_life_span_open, sm_life_span_close, sm_life_span_run, sm_life_quiet,
-                                            sm_life_unborn};
+const sm_span_receiver sm_objects_span_receiver = {sm_objects_span_open, sm_objects_span_close, sm_objects_span_run,
+                                                   sm_objects_quiet, sm_objects_unborn};
 
 const sm_source *const *sm_sources_of(const sm_recorder *recorder) {
-    if (recorder == &sm_lifetimes)
-        return lifetimes_sources;
+    if (recorder == &sm_objects_recorder)
+        return objects_sources;
     return recorder == &sm_linetimes ? linetimes_sources : calltree_sources;
 }
 
-void sm_wire(const sm_recorder *recorder, const sm_recorder *beside, const sm_settings *settings) {
-    sm_reftracer_in_use = beside == &sm_lifetimes ? &lifetimes_paths_functions
-                          : settings->lines       ? &lifetimes_lines_functions
-                                                  : &lifetimes_types_functions;
+void sm_wire(const sm_recorder *recorder, const sm_recorder *alongside, const sm_settings *settings) {
+    sm_reftracer_in_use = alongside == &sm_objects_recorder ? &objects_paths_functions
+                          : settings->lines                 ? &objects_lines_functions
+                                                            : &objects_types_functions;
     /* evalframe may have to fall back on profilefunc, so all are made ready */
     sm_monitoring_callbacks_in_use = &calltree_monitoring_callbacks;
 #if SM_HAS_MONITORING
     if (recorder == &sm_linetimes)
         sm_monitoring_callbacks_in_use = &linetimes_monitoring_callbacks;
-    else if (beside == &sm_lifetimes)
+    else if (alongside == &sm_objects_recorder)
         sm_monitoring_callbacks_in_use = &paths_monitoring_callbacks;
 #else
     (void)recorder;

@@ -9,10 +9,10 @@
  * Losing it. tracemalloc.start() overwrites the slot, tracemalloc.stop() clears it, and up to 3.14 nobody is told. So
  * we look, at every safe point (twenty times a second while there are tools) and whenever a tool comes, goes or asks.
  * If the slot has another function, one question remains: does that one chain us? An object made on the spot tells:
- * either our function hears of it or not. If not, we are *blind*: each tool is told by SM_REF_REMOVED, as 3.15 does
- * itself (there the message comes at the very moment), and the time counts as blind from the last look that found us
- * there. Whom we chained is forgotten, since they lost the slot as we did and may be gone. Then we wait until the slot
- * is free, or is tracemalloc's, and take it again; the blind time ends there. It is never taken from anybody else.
+ * either our function is told of it or not. If not, we are *blind*: each tool is told by SM_REFERENCE_REMOVED, as 3.15
+ * does itself (there the message comes at the very moment), and the time counts as blind from the last look that found
+ * us there. Whom we chained is forgotten, since they lost the slot as we did and may be gone. Then we wait until the
+ * slot is free, or is tracemalloc's, and take it again; the blind time ends there. It is never taken from anybody else.
  *
  * An event. Objects are made and destroyed anywhere: in the middle of an allocation, with an exception pending, under
  * the runtime's own locks. Our function takes no lock and makes nothing; a thread-local mark keeps what a tool's
@@ -25,7 +25,7 @@
  * nobody is chained; `arrange` puts there what should be, whenever a tool comes or goes. All that the shared function
  * looks after is folded into one test in front of the direct one, which sends anything rare to the shared one. So the
  * direct function may be called though it should not be (another tracer has it in its chain, from the time when it was
- * in the slot): the bit SM_REF_SHARED is set whenever it does not belong there.
+ * in the slot): the bit SM_REFERENCE_SHARED is set whenever it does not belong there.
  *
  * Going. A tool may be removed anywhere, its own callback included; `removed`, which releases Python objects, waits for
  * a safe point if that is inside an event. Tools live in a fixed array with holes, so that an event in progress may go
@@ -36,40 +36,40 @@
 #include "compat/exception.h"
 #include "slots/safepoint.h"
 
-sm_ref_direct_state sm_ref_direct = {.rare = SM_REF_SHARED};
+sm_reference_direct_state sm_reference_direct = {.rare = SM_REFERENCE_SHARED};
 
 static struct {
     PyRefTracer ours; /* which of our functions stands in the slot, or stood there last */
-    sm_ref_tool *tools[SM_REF_TOOLS];
+    sm_reference_tool *tools[SM_REFERENCE_TOOLS];
     uint32_t end;    /* one past the last that may be there */
-    uint32_t active; /* how many hear */
+    uint32_t active; /* how many receive events */
     bool holding;    /* events reach us, as far as we know */
     bool switching;  /* we are setting the slot ourselves */
     PyRefTracer chained;
     void *chained_data;
     PyInterpreterState *interpreter;
-    int64_t seen_ns;  /* when we last knew that we heard */
+    int64_t seen_ns;  /* when we last knew that events reach us */
     int64_t blind_ns; /* summed */
     uint64_t taken, failed, serials;
 } slot;
 
 static __thread struct {
-    bool inside, heard;
+    bool inside, received;
 } here __attribute__((tls_model("initial-exec")));
 
 static int64_t now_ns(void) {
     return (int64_t)sm_monotonic_ns();
 }
 
-static void fail(sm_ref_tool *tool, bool was_pending) {
+static void fail(sm_reference_tool *tool, bool was_pending) {
     slot.failed++;
     if (PyErr_Occurred() && !was_pending)
         Py_XSETREF(tool->error, sm_exception_take());
-    sm_ref_remove(tool);
+    sm_reference_remove(tool);
     sm_safepoint_ask();
 }
 
-static inline void tell(sm_ref_tool *tool, PyThreadState *tstate, PyObject *object, sm_ref_event event) {
+static inline void tell(sm_reference_tool *tool, PyThreadState *tstate, PyObject *object, sm_reference_event event) {
     bool was_pending = sm_tstate_pending(tstate);
     tool->inside++;
     if (SM_UNLIKELY(tool->call(tool, object, event) < 0) && tool->active)
@@ -81,7 +81,7 @@ static bool ours(const PyThreadState *tstate) {
     return tstate != NULL && sm_tstate_interpreter(tstate) == slot.interpreter;
 }
 
-/* The slot is another's: from here on nothing is heard. */
+/* The slot is another's: from here on nothing is received. */
 static void lost(int64_t since) {
     slot.holding = false;
     slot.chained = NULL;
@@ -93,21 +93,21 @@ static void lost(int64_t since) {
     for (uint32_t i = 0; i < slot.end; i++) {
         if (slot.tools[i] != NULL && slot.tools[i]->active) {
             slot.tools[i]->taken++;
-            tell(slot.tools[i], PyThreadState_Get(), NULL, SM_REF_REMOVED);
+            tell(slot.tools[i], PyThreadState_Get(), NULL, SM_REFERENCE_REMOVED);
         }
     }
     here.inside = was_inside;
 }
 
 static void hear_poke(void) {
-    __atomic_fetch_and(&sm_ref_direct.rare, ~(uint32_t)SM_REF_POKED, __ATOMIC_ACQUIRE);
+    __atomic_fetch_and(&sm_reference_direct.rare, ~(uint32_t)SM_REFERENCE_POKED, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; i < slot.end; i++) {
         if (slot.tools[i] != NULL && slot.tools[i]->active && slot.tools[i]->poked != NULL)
             slot.tools[i]->poked(slot.tools[i]);
     }
 }
 
-int sm_ref_shared(PyObject *object, PyRefTracerEvent event, void *Py_UNUSED(data)) {
+int sm_reference_shared(PyObject *object, PyRefTracerEvent event, void *Py_UNUSED(data)) {
     PyRefTracer chained = slot.chained;
     if (chained != NULL && !slot.switching)
         chained(object, event, slot.chained_data);
@@ -117,52 +117,52 @@ int sm_ref_shared(PyObject *object, PyRefTracerEvent event, void *Py_UNUSED(data
         return 0;
     }
     if (SM_UNLIKELY(here.inside)) {
-        here.heard = true;
+        here.received = true;
         return 0;
     }
     PyThreadState *tstate = sm_tstate_unchecked();
     if (SM_UNLIKELY(!ours(tstate)))
         return 0;
     here.inside = true;
-    if (SM_UNLIKELY((__atomic_load_n(&sm_ref_direct.rare, __ATOMIC_RELAXED) & SM_REF_POKED) != 0))
+    if (SM_UNLIKELY((__atomic_load_n(&sm_reference_direct.rare, __ATOMIC_RELAXED) & SM_REFERENCE_POKED) != 0))
         hear_poke();
     for (uint32_t i = 0; i < slot.end; i++) {
-        sm_ref_tool *tool = slot.tools[i];
+        sm_reference_tool *tool = slot.tools[i];
         if (tool != NULL && tool->active && (tool->only == NULL || tool->only_id == sm_tstate_id(tstate)))
-            tell(tool, tstate, object, (sm_ref_event)event);
+            tell(tool, tstate, object, (sm_reference_event)event);
     }
     here.inside = false;
     return 0;
 }
 
-void sm_ref_poke(void) {
-    __atomic_fetch_or(&sm_ref_direct.rare, SM_REF_POKED, __ATOMIC_RELEASE);
+void sm_reference_poke(void) {
+    __atomic_fetch_or(&sm_reference_direct.rare, SM_REFERENCE_POKED, __ATOMIC_RELEASE);
 }
 
 static void set_rare(uint32_t bit, bool on) {
     if (on)
-        __atomic_fetch_or(&sm_ref_direct.rare, bit, __ATOMIC_RELAXED);
+        __atomic_fetch_or(&sm_reference_direct.rare, bit, __ATOMIC_RELAXED);
     else
-        __atomic_fetch_and(&sm_ref_direct.rare, ~bit, __ATOMIC_RELAXED);
+        __atomic_fetch_and(&sm_reference_direct.rare, ~bit, __ATOMIC_RELAXED);
 }
 
-void sm_ref_set_quiet(bool on) {
-    set_rare(SM_REF_QUIET, on);
+void sm_reference_set_quiet(bool on) {
+    set_rare(SM_REFERENCE_QUIET, on);
 }
 
 /* Are we called, whoever is in the slot? */
-static bool hears(void) {
+static bool receives(void) {
     bool was_inside = here.inside;
     here.inside = true;
-    here.heard = false;
-    set_rare(SM_REF_LISTENING, true);
+    here.received = false;
+    set_rare(SM_REFERENCE_LISTENING, true);
     PyObject *object = PyList_New(0);
     if (object == NULL)
         PyErr_Clear();
     Py_XDECREF(object);
-    set_rare(SM_REF_LISTENING, false);
+    set_rare(SM_REFERENCE_LISTENING, false);
     here.inside = was_inside;
-    return here.heard;
+    return here.received;
 }
 
 static void set(PyRefTracer tracer, void *data) {
@@ -175,20 +175,20 @@ static void set(PyRefTracer tracer, void *data) {
 }
 
 static bool is_ours(PyRefTracer tracer) {
-    return tracer != NULL && (tracer == sm_ref_shared || tracer == slot.ours);
+    return tracer != NULL && (tracer == sm_reference_shared || tracer == slot.ours);
 }
 
 /* Which of our functions should stand in the slot. */
 static PyRefTracer fitting(void) {
-    sm_ref_tool *only = NULL;
+    sm_reference_tool *only = NULL;
     for (uint32_t i = 0; i < slot.end && slot.active == 1; i++) {
         if (slot.tools[i] != NULL && slot.tools[i]->active)
             only = slot.tools[i];
     }
     bool direct = only != NULL && only->direct != NULL && only->only == NULL && slot.chained == NULL &&
-                  sm_ref_direct.places.newest != NULL;
-    set_rare(SM_REF_SHARED, !direct);
-    return direct ? only->direct : sm_ref_shared;
+                  sm_reference_direct.places.newest != NULL;
+    set_rare(SM_REFERENCE_SHARED, !direct);
+    return direct ? only->direct : sm_reference_shared;
 }
 
 /* Tools came or went. If the slot is another's, who may lead here by the function that was there, nothing is set. */
@@ -232,23 +232,23 @@ static void give_back(void) {
     void *data;
     if (is_ours(PyRefTracer_GetTracer(&data)))
         set(slot.chained, slot.chained_data);
-    else if (hears())
+    else if (receives())
         return; /* somebody's chain leads here: then it goes on to whom we chain */
     slot.chained = NULL;
     slot.chained_data = NULL;
     slot.holding = false;
 }
 
-void sm_ref_poll(void) {
+void sm_reference_poll(void) {
     if (slot.active == 0)
         return;
     sm_exception kept = sm_exception_keep();
     void *data;
-    bool hear = is_ours(PyRefTracer_GetTracer(&data)) || hears();
-    if (!hear && slot.holding)
+    bool receive = is_ours(PyRefTracer_GetTracer(&data)) || receives();
+    if (!receive && slot.holding)
         lost(slot.seen_ns);
     bool was_blind = !slot.holding;
-    if (hear)
+    if (receive)
         slot.holding = true; /* if it was not: somebody put us back */
     else
         take(false);
@@ -260,11 +260,11 @@ void sm_ref_poll(void) {
 }
 
 /* With the GIL, outside events: calls `removed` where it is due. */
-static void bury(void) {
+static void free_dead(void) {
     if (here.inside)
         return;
     for (uint32_t i = 0; i < slot.end; i++) {
-        sm_ref_tool *tool = slot.tools[i];
+        sm_reference_tool *tool = slot.tools[i];
         if (tool == NULL || !tool->leaving || tool->inside > 0)
             continue;
         slot.tools[i] = NULL;
@@ -284,8 +284,8 @@ static void bury(void) {
 }
 
 /* Outside events: all that had to wait for that. */
-static void settle(void) {
-    bury();
+static void adjust(void) {
+    free_dead();
     if (here.inside)
         return;
     if (slot.active == 0) {
@@ -296,20 +296,20 @@ static void settle(void) {
 }
 
 static int safe_point(void) {
-    sm_ref_poll();
+    sm_reference_poll();
     for (uint32_t i = 0; i < slot.end; i++) {
-        sm_ref_tool *tool = slot.tools[i];
+        sm_reference_tool *tool = slot.tools[i];
         if (tool == NULL || !tool->active || tool->safe == NULL)
             continue;
         tool->inside++;
         tool->safe(tool);
         tool->inside--;
     }
-    settle();
+    adjust();
     return 0;
 }
 
-const char *sm_ref_objection(void) {
+const char *sm_reference_objection(void) {
     const char *why_not = sm_interpreter_objection();
     return why_not != NULL ? why_not : sm_reftracer_objection();
 }
@@ -319,24 +319,24 @@ static int refuse(const char *why) {
     return -1;
 }
 
-int sm_ref_add(sm_ref_tool *tool) {
-    const char *why_not = sm_ref_objection();
+int sm_reference_add(sm_reference_tool *tool) {
+    const char *why_not = sm_reference_objection();
     if (why_not != NULL)
         return refuse(why_not);
-    bury();
+    free_dead();
     uint32_t i = 0;
-    while (i < SM_REF_TOOLS && slot.tools[i] != NULL)
+    while (i < SM_REFERENCE_TOOLS && slot.tools[i] != NULL)
         i++;
-    if (i == SM_REF_TOOLS)
+    if (i == SM_REFERENCE_TOOLS)
         return refuse("too many tools trace references at once: 32 is the limit");
     if (sm_safepoint_start(SM_SAFE_REFERENCES, safe_point) < 0)
         return -1;
-    slot.interpreter = sm_ref_direct.main = PyInterpreterState_Get();
-    if (sm_ref_direct.places.newest == NULL && !sm_runtime_find(&sm_ref_direct.places))
-        sm_ref_direct.places = (sm_runtime_places){0};
+    slot.interpreter = sm_reference_direct.main = PyInterpreterState_Get();
+    if (sm_reference_direct.places.newest == NULL && !sm_runtime_find(&sm_reference_direct.places))
+        sm_reference_direct.places = (sm_runtime_places){0};
     if (slot.active > 0) {
-        sm_ref_poll();
-    } else if (!hears() && !take(true)) { /* heard with no tool: an old chain leads here still */
+        sm_reference_poll();
+    } else if (!receives() && !take(true)) { /* received with no tool: an old chain leads here still */
         sm_safepoint_stop(SM_SAFE_REFERENCES);
         return refuse("another tool holds the interpreter's reference tracer, which has one slot, and would take harm "
                       "from sharing it on this version: stop that tool first");
@@ -360,7 +360,7 @@ int sm_ref_add(sm_ref_tool *tool) {
     return 0;
 }
 
-void sm_ref_remove(sm_ref_tool *tool) {
+void sm_reference_remove(sm_reference_tool *tool) {
     if (!tool->active)
         return;
     bool was_inside = here.inside;
@@ -368,46 +368,46 @@ void sm_ref_remove(sm_ref_tool *tool) {
     tool->active = false;
     tool->leaving = true;
     slot.active--;
-    set_rare(SM_REF_SHARED, true); /* nothing goes directly to it any more; `arrange` may have to wait */
+    set_rare(SM_REFERENCE_SHARED, true); /* nothing goes directly to it any more; `arrange` may have to wait */
     sm_exception kept = sm_exception_keep();
-    tell(tool, PyThreadState_Get(), NULL, SM_REF_REMOVED);
+    tell(tool, PyThreadState_Get(), NULL, SM_REFERENCE_REMOVED);
     PyErr_Clear();
     here.inside = was_inside;
     if (here.inside)
         sm_safepoint_ask();
     else
-        settle();
+        adjust();
     sm_exception_restore(kept);
 }
 
-void sm_ref_ask(void) {
+void sm_reference_ask(void) {
     sm_safepoint_ask();
 }
 
-sm_ref_tool *sm_ref_newest(int (*call)(sm_ref_tool *, PyObject *, sm_ref_event)) {
-    sm_ref_tool *newest = NULL;
+sm_reference_tool *sm_reference_newest(int (*call)(sm_reference_tool *, PyObject *, sm_reference_event)) {
+    sm_reference_tool *newest = NULL;
     for (uint32_t i = 0; i < slot.end; i++) {
-        sm_ref_tool *tool = slot.tools[i];
+        sm_reference_tool *tool = slot.tools[i];
         if (tool != NULL && tool->active && tool->call == call && (newest == NULL || tool->serial > newest->serial))
             newest = tool;
     }
     return newest;
 }
 
-sm_ref_facts sm_ref_ask_facts(void) {
-    sm_ref_poll();
-    return (sm_ref_facts){slot.active > 0 && slot.holding, slot.chained != NULL, slot.taken, slot.blind_ns};
+sm_reference_facts sm_reference_ask_facts(void) {
+    sm_reference_poll();
+    return (sm_reference_facts){slot.active > 0 && slot.holding, slot.chained != NULL, slot.taken, slot.blind_ns};
 }
 
-PyObject *sm_ref_status(void) {
-    sm_ref_poll();
+PyObject *sm_reference_status(void) {
+    sm_reference_poll();
     return Py_BuildValue("{sIsOsOsKsLsK}", "tools", (unsigned)slot.active, "holding",
                          slot.active > 0 && slot.holding ? Py_True : Py_False, "chained",
                          slot.chained ? Py_True : Py_False, "taken", (unsigned long long)slot.taken, "blind_ns",
                          (long long)slot.blind_ns, "failed", (unsigned long long)slot.failed);
 }
 
-void sm_ref_forked(void) {
+void sm_reference_forked(void) {
     for (uint32_t i = 0; i < slot.end; i++) {
         if (slot.tools[i] != NULL && slot.tools[i]->active && slot.tools[i]->forked != NULL)
             slot.tools[i]->forked(slot.tools[i]);
@@ -416,9 +416,9 @@ void sm_ref_forked(void) {
         sm_safepoint_forked();
 }
 
-void sm_ref_exit(void) {
+void sm_reference_exit(void) {
     for (uint32_t i = 0; i < slot.end; i++) {
-        sm_ref_tool *tool = slot.tools[i];
+        sm_reference_tool *tool = slot.tools[i];
         if (tool == NULL || !tool->active || tool->stays)
             continue;
         if (tool->exiting != NULL) {
@@ -426,8 +426,8 @@ void sm_ref_exit(void) {
             tool->exiting(tool);
             tool->inside--;
         }
-        sm_ref_remove(tool);
+        sm_reference_remove(tool);
     }
-    settle();
+    adjust();
     sm_safepoint_stop(SM_SAFE_REFERENCES); /* who stays is at the end alone */
 }

@@ -16,28 +16,30 @@
 #include "compat/runtime.h"
 
 typedef enum { /* PyRefTracerEvent's numbers */
-               SM_REF_CREATE = 0,
-               SM_REF_DESTROY = 1,
-               SM_REF_REMOVED = SM_REFTRACER_REMOVED, /* object NULL: another tracer took the slot, or we gave it up */
-} sm_ref_event;
+               SM_REFERENCE_CREATE = 0,
+               SM_REFERENCE_DESTROY = 1,
+               SM_REFERENCE_REMOVED =
+                   SM_REFTRACER_REMOVED, /* object NULL: another tracer took the slot, or we gave it up */
+} sm_reference_event;
 
-typedef struct sm_ref_tool sm_ref_tool;
-struct sm_ref_tool {
-    /* Set by the maker before sm_ref_add. */
+typedef struct sm_reference_tool sm_reference_tool;
+struct sm_reference_tool {
+    /* Set by the maker before sm_reference_add. */
     PyThreadState *only; /* this thread's events; NULL: all threads' of the interpreter, running and future */
     /* CREATE and DESTROY come in the middle of anything, maybe with an exception pending: it may read the object's
      * type and address, and must make no Python object, run no Python code, take no lock. What happens inside is not
      * reported to anybody. -1: the tool is removed; an exception that it set is told as unraisable, later. */
-    int (*call)(sm_ref_tool *tool, PyObject *object, sm_ref_event event);
+    int (*call)(sm_reference_tool *tool, PyObject *object, sm_reference_event event);
     /* What stands in the slot itself while this tool is the only one and nobody is chained; NULL: nothing does. It does
-     * what `call` does, and begins with: if sm_ref_is_rare(), return sm_ref_shared(its arguments). */
+     * what `call` does, and begins with: if sm_reference_is_rare(), return sm_reference_shared(its arguments). */
     PyRefTracer direct;
-    bool stays;                         /* at exit it is not removed: its owner does that, later, or never */
-    void (*poked)(sm_ref_tool *tool);   /* in the middle of anything, like call: at the first event after sm_ref_poke */
-    void (*safe)(sm_ref_tool *tool);    /* Python code may run: on the main thread, now and then; NULL: no need */
-    void (*forked)(sm_ref_tool *tool);  /* in the child; NULL: nothing to do */
-    void (*exiting)(sm_ref_tool *tool); /* the last moment for Python code, still active; NULL: nothing to do */
-    void (*removed)(sm_ref_tool *tool); /* may free it; NULL: nothing to do */
+    bool stays; /* at exit it is not removed: its owner does that, later, or never */
+    void (*poked)(
+        sm_reference_tool *tool); /* in the middle of anything, like call: at the first event after sm_reference_poke */
+    void (*safe)(sm_reference_tool *tool);    /* Python code may run: on the main thread, now and then; NULL: no need */
+    void (*forked)(sm_reference_tool *tool);  /* in the child; NULL: nothing to do */
+    void (*exiting)(sm_reference_tool *tool); /* the last moment for Python code, still active; NULL: nothing to do */
+    void (*removed)(sm_reference_tool *tool); /* may free it; NULL: nothing to do */
 
     /* The slot's own. */
     bool active;
@@ -49,80 +51,81 @@ struct sm_ref_tool {
     PyObject *error;  /* owned; what it raised */
 };
 
-#define SM_REF_TOOLS 32
+#define SM_REFERENCE_TOOLS 32
 
 /* -1 with an exception: RuntimeError in a plain sentence (Python too old, too many tools, a tracer that cannot be
  * shared, a subinterpreter). Events begin before this returns. */
-int sm_ref_add(sm_ref_tool *tool);
+int sm_reference_add(sm_reference_tool *tool);
 
-/* No event reaches the tool after this but SM_REF_REMOVED, which it gets from within here. Idempotent; from any thread,
- * and from inside any callback. Leaves a pending exception alone. */
-void sm_ref_remove(sm_ref_tool *tool);
+/* No event reaches the tool after this but SM_REFERENCE_REMOVED, which it gets from within here. Idempotent; from any
+ * thread, and from inside any callback. Leaves a pending exception alone. */
+void sm_reference_remove(sm_reference_tool *tool);
 
 /* ---- the direct path ---- */
 
-enum {                       /* sm_ref_direct.rare */
-       SM_REF_SHARED = 1,    /* there are other tools, or none: the direct function was left in somebody's chain */
-       SM_REF_LISTENING = 2, /* somebody is asking whether events come */
-       SM_REF_POKED = 4,
-       SM_REF_QUIET = 8, /* the tool's own: some thread's events are not wanted */
+enum {                          /* sm_reference_direct.rare */
+       SM_REFERENCE_SHARED = 1, /* there are other tools, or none: the direct function was left in somebody's chain */
+       SM_REFERENCE_LISTENING = 2, /* somebody is asking whether events come */
+       SM_REFERENCE_POKED = 4,
+       SM_REFERENCE_QUIET = 8, /* the tool's own: some thread's events are not wanted */
 };
 
 typedef struct {
     uint32_t rare; /* atomic: the ticker's thread pokes */
     sm_runtime_places places;
     PyInterpreterState *main;
-} sm_ref_direct_state;
+} sm_reference_direct_state;
 
-extern sm_ref_direct_state sm_ref_direct;
+extern sm_reference_direct_state sm_reference_direct;
 
 /* Must this event take the long way? One branch for all that is rare: other tools, other interpreters (whose events
  * come here, too, maybe without our GIL), a collection. */
-static inline bool sm_ref_is_rare(void) {
-    const sm_ref_direct_state *direct = &sm_ref_direct;
+static inline bool sm_reference_is_rare(void) {
+    const sm_reference_direct_state *direct = &sm_reference_direct;
     uintptr_t others = (uintptr_t)*direct->places.newest ^ (uintptr_t)direct->main;
     uint32_t rare = __atomic_load_n(&direct->rare, __ATOMIC_RELAXED) | (uint32_t)*direct->places.collecting;
     return SM_UNLIKELY((others | rare) != 0);
 }
 
 /* The function that serves any number of tools. */
-int sm_ref_shared(PyObject *object, PyRefTracerEvent event, void *data);
+int sm_reference_shared(PyObject *object, PyRefTracerEvent event, void *data);
 
 /* From any thread, without the GIL: the next event calls `poked` first. */
-void sm_ref_poke(void);
+void sm_reference_poke(void);
 
 /* With the GIL: direct functions are not called while on. */
-void sm_ref_set_quiet(bool on);
+void sm_reference_set_quiet(bool on);
 
 /* Does a collection run that began on this thread's stack, as far as that can be told? Asked at an event. */
-static inline bool sm_ref_is_collecting(void) {
-    return sm_ref_direct.places.collecting != NULL && *sm_ref_direct.places.collecting != 0;
+static inline bool sm_reference_is_collecting(void) {
+    return sm_reference_direct.places.collecting != NULL && *sm_reference_direct.places.collecting != 0;
 }
 
 /* From `call`: let `safe` be called soon. */
-void sm_ref_ask(void);
+void sm_reference_ask(void);
 
 /* With the GIL, outside events: is the slot still ours? If not, and it is free, takes it again. */
-void sm_ref_poll(void);
+void sm_reference_poll(void);
 
-sm_ref_tool *sm_ref_newest(int (*call)(sm_ref_tool *, PyObject *, sm_ref_event)); /* NULL: none is active */
+sm_reference_tool *sm_reference_newest(int (*call)(sm_reference_tool *, PyObject *,
+                                                   sm_reference_event)); /* NULL: none is active */
 
 typedef struct {
     bool holding, chained;
     uint64_t taken;
     int64_t blind_ns;
-} sm_ref_facts;
+} sm_reference_facts;
 
 /* How the slot fared since the first tool came; looks first. */
-sm_ref_facts sm_ref_ask_facts(void);
+sm_reference_facts sm_reference_ask_facts(void);
 
 /* A new dict: tools, holding, chained, taken, blind_ns, failed. */
-PyObject *sm_ref_status(void);
+PyObject *sm_reference_status(void);
 
 /* Why it cannot be used here (a plain sentence), or NULL. */
-const char *sm_ref_objection(void);
+const char *sm_reference_objection(void);
 
-void sm_ref_forked(void); /* from os.register_at_fork */
-void sm_ref_exit(void);   /* from atexit: removes all tools that do not stay; no more safe points */
+void sm_reference_forked(void); /* from os.register_at_fork */
+void sm_reference_exit(void);   /* from atexit: removes all tools that do not stay; no more safe points */
 
 #endif

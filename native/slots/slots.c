@@ -16,7 +16,7 @@
  * - A foreign tool that exchanges or clears its function while we call it, as the interpreter itself does with a Python
  *   function that raises: dispatch() looks at the slot after each such call.
  * - C code that takes the slot (cProfile, coverage): the slot's reference to the guard was the only one, so the guard
- * is freed, which is how we hear of it. The thread is in the middle of that C code and the fields are about to be
+ * is freed, which is how we learn of it. The thread is in the middle of that C code and the fields are about to be
  *   written, so nothing can be put right at once. Two things do it at the next opportunity: the thread's *other* slot
  *   is given a user of our own, the mender, whose first event does it; and a pending call, which the main thread runs
  *   before its next call or loop. On the main thread no Python call is lost so; on another, C calls of the same line.
@@ -50,7 +50,7 @@ typedef struct {
     bool retired;          /* it has been taken out */
     PyFrameObject *inside; /* borrowed: the event that dispatch() is handing out; */
     int inside_what;       /* NULL: none */
-    const void *deaf;      /* borrowed: a frame in whose C call the foreign tool was set, see hears(); NULL: none */
+    const void *deaf;      /* borrowed: a frame in whose C call the foreign tool was set, see receives(); NULL: none */
     bool deaf_met;         /* it has had an event since */
 } guard;
 
@@ -78,7 +78,7 @@ static guard *guard_of(PyThreadState *tstate, sm_slot slot) {
 }
 
 static int dispatch(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg);
-static void tell_company(bool present);
+static void tell_alongside(bool present);
 
 /* Writes the function that the guard's state asks for. */
 static void point(guard *self) {
@@ -96,7 +96,7 @@ static void point(guard *self) {
 
 /* ---- guards ----------------------------------------------------------------------------------------------------- */
 
-/* What is in the slot now, if it is not this guard, is a foreign tool's or nobody's: the guard takes it in and goes
+/* What is in the slot now, if it is not this guard, is a foreign tool's or empty: the guard takes it in and goes
  * back to its place. */
 static void adopt(guard *self) {
     fields slot = fields_of(self->tstate, self->slot);
@@ -112,7 +112,7 @@ static void adopt(guard *self) {
     sm_slots.shared += self->foreign != NULL;
     *slot.object = Py_NewRef((PyObject *)self);
     point(self);
-    tell_company(self->foreign != NULL);
+    tell_alongside(self->foreign != NULL);
     Py_XDECREF(before);
 }
 
@@ -136,7 +136,7 @@ static guard *new_guard(PyThreadState *tstate, sm_slot slot) {
     return self;
 }
 
-/* The slot is the foreign tool's alone again, or nobody's. */
+/* The slot is the foreign tool's alone again, or empty. */
 static void give_back(guard *self) {
     fields slot = fields_of(self->tstate, self->slot);
     *slot.function = self->foreign;
@@ -180,7 +180,7 @@ static bool arrange(PyThreadState *tstate, sm_slot slot) {
     self->count = count;
     point(self);
     if (fresh && foreign)
-        tell_company(true);
+        tell_alongside(true);
     return fresh;
 }
 
@@ -224,17 +224,17 @@ static void tell_foreign(guard *self, event *event) {
     Py_XDECREF(obj);
 }
 
-/* A user may come or go while another hears. */
+/* A user may come or go while another receives. */
 static void tell_users(guard *self, event *event) {
-    sm_slot_user *hearers[USERS];
+    sm_slot_user *receivers[USERS];
     unsigned count = 0;
     for (unsigned i = 0; i < self->count; i++) {
         if (!self->asleep[i])
-            hearers[count++] = self->users[i];
+            receivers[count++] = self->users[i];
     }
     for (unsigned i = 0; i < count; i++) {
-        if (hearers[i]->joined)
-            tell(event, hearers[i]->function, NULL);
+        if (receivers[i]->joined)
+            tell(event, receivers[i]->function, NULL);
     }
 }
 
@@ -244,12 +244,12 @@ static int outcome(const event *event) {
     return event->status;
 }
 
-/* Calls the foreign tool and the users. All hear the event, even when one of them fails. The foreign tool is called
+/* Calls the foreign tool and the users. All receive the event, even when one of them fails. The foreign tool is called
  * first when something begins, and last when it ends, so that a recorder does not take its time for the function's. */
-/* Does the foreign tool hear the end of this C call? Bare, the interpreter decides when a C call begins whether it will
- * report its end: those that led to the tool's being set, in each frame on the stack, it does not. So in each of these
- * frames, once it is the innermost, the first event is kept from the tool if it is such an end. */
-static bool hears(guard *self, PyFrameObject *frame, int what) {
+/* Does the foreign tool receive the end of this C call? Bare, the interpreter decides when a C call begins whether it
+ * will report its end: those that led to the tool's being set, in each frame on the stack, it does not. So in each of
+ * these frames, once it is the innermost, the first event is kept from the tool if it is such an end. */
+static bool receives(guard *self, PyFrameObject *frame, int what) {
     if (self->deaf == NULL || self->deaf != sm_frame_behind(frame))
         return true;
     bool met = self->deaf_met;
@@ -277,7 +277,7 @@ static int dispatch(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg
     if (!ends)
         tell_foreign(self, &event);
     tell_users(self, &event);
-    if (hears(self, frame, what) && ends)
+    if (receives(self, frame, what) && ends)
         tell_foreign(self, &event);
     self->inside = outer;
     self->inside_what = outer_what;
@@ -339,15 +339,15 @@ static int mend_all(void *Py_UNUSED(nothing)) {
     memset(torn, 0, sizeof torn);
     if (users != NULL && !sm_is_finalizing()) {
         (void)arrange_all();
-        tell_company(false);
+        tell_alongside(false);
     }
     return 0;
 }
 
-/* Is anybody in a slot but the users that share this one's `company`, and the menders? */
-static bool has_company(const sm_slot_user *user) {
+/* Is anybody in a slot but the users that share this one's `alongside`, and the menders? */
+static bool is_alongside(const sm_slot_user *user) {
     for (const sm_slot_user *other = users; other != NULL; other = other->next) {
-        if (other->company != user->company && other != &trace_mender && other != &profile_mender)
+        if (other->alongside != user->alongside && other != &trace_mender && other != &profile_mender)
             return true;
     }
     PyThreadState *tstate = PyInterpreterState_ThreadHead(PyInterpreterState_Main());
@@ -359,10 +359,10 @@ static bool has_company(const sm_slot_user *user) {
 }
 
 /* Somebody has come, or (false) may have gone. */
-static void tell_company(bool present) {
+static void tell_alongside(bool present) {
     for (const sm_slot_user *user = users; user != NULL; user = user->next) {
-        if (user->company != NULL)
-            user->company(present || has_company(user));
+        if (user->alongside != NULL)
+            user->alongside(present || is_alongside(user));
     }
 }
 
@@ -388,7 +388,7 @@ static void guard_dealloc(PyObject *object) {
                 }
             }
             (void)arrange(tstate, self->slot == SM_SLOT_PROFILE ? SM_SLOT_TRACE : SM_SLOT_PROFILE);
-            tell_company(true);
+            tell_alongside(true);
         }
         if ((running || self->tstate != tstate) && !mend_pending)
             mend_pending = Py_AddPendingCall(mend_all, NULL) == 0;
@@ -434,7 +434,7 @@ int sm_slots_join(sm_slot_user *user) {
     }
     link_user(user);
     (void)arrange_all();
-    tell_company(false);
+    tell_alongside(false);
     return 0;
 }
 
@@ -448,7 +448,7 @@ void sm_slots_leave(sm_slot_user *user) {
         sm_slots_watch_methods(false);
     }
     (void)arrange_all();
-    tell_company(false);
+    tell_alongside(false);
 }
 
 void sm_slots_review(PyThreadState *tstate) {
@@ -502,7 +502,7 @@ void sm_slots_clear(bool trace) {
     self->foreign = NULL;
     self->foreign_obj = NULL;
     point(self);
-    tell_company(false);
+    tell_alongside(false);
     Py_XDECREF(before);
 }
 

@@ -2,8 +2,8 @@
  * only hooks that see C calls and lines. Later interpreters have sys.monitoring, and next to nothing here is compiled.
  *
  * A *user* is one of ours that wants the events of a slot: the profilefunc source, the hub. Whoever else uses a slot, a
- * debugger, coverage, cProfile, is a *foreign tool*: it may have been there before us or come later, and hears every
- * event that it would hear without us; sys.getprofile() and sys.gettrace() answer as if we were not there.
+ * debugger, coverage, cProfile, is a *foreign tool*: it may have been there before us or come later, and receives every
+ * event that it would receive without us; sys.getprofile() and sys.gettrace() answer as if we were not there.
  *
  * Ownership and threads: everything with the GIL. Users are static: they are never freed. */
 #ifndef SM_SLOTS_SLOTS_H
@@ -31,13 +31,13 @@ typedef struct sm_slot_user {
     bool idle;
     /* Told when somebody else is in one of the two slots of any thread, before his first event, and when nobody is any
      * more. It is called in the midst of what sets a slot: may not run Python code. NULL: does not care. */
-    void (*company)(bool present);
+    void (*alongside)(bool present);
     /* Our own. */
     bool joined;
     struct sm_slot_user *next;
 } sm_slot_user;
 
-/* From here on the user hears its slot on every thread that it wants, running and future. -1 with an exception. */
+/* From here on the user receives its slot on every thread that it wants, running and future. -1 with an exception. */
 int sm_slots_join(sm_slot_user *user);
 /* Not any more: what was there before us, or came later, has the slots for itself. Leaves a pending exception alone. */
 void sm_slots_leave(sm_slot_user *user);
@@ -61,7 +61,7 @@ typedef struct {
     uint64_t shared;            /* times that a foreign tool was found in a slot, or came to one */
     uint64_t evicted[SM_SLOTS]; /* times that C code took a slot from us; events until we noticed are lost */
     uint64_t late;              /* threads found only by looking */
-    uint64_t lost;              /* threads that could not be heard, in want of memory */
+    uint64_t lost;              /* threads that were left out for want of memory */
 } sm_slots_facts;
 extern sm_slots_facts sm_slots;
 

@@ -2,7 +2,7 @@
  * id of sys.monitoring of its own.
  *
  * START and RESUME are set for the whole interpreter. The first of them that comes from a code object decides: code
- * that is not wanted answers DISABLE at this place and is never heard of again; wanted code gets LINE, and the events
+ * that is not wanted answers DISABLE at this place and is never reported again; wanted code gets LINE, and the events
  * of branches, as local events of its own, at once, so that the line after START is told already. RESUME is for
  * generators that had begun before; for what runs at the start, the frames of all threads are walked.
  *

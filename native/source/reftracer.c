@@ -6,9 +6,9 @@
 
 const sm_reftracer_functions *sm_reftracer_in_use = NULL;
 
-static sm_ref_tool tool;
+static sm_reference_tool tool;
 
-static void at_safe_point(sm_ref_tool *Py_UNUSED(self)) {
+static void at_safe_point(sm_reference_tool *Py_UNUSED(self)) {
     if (!sm_engine.running)
         return;
     sm_ticker_want(); /* at the start, and again after a fork */
@@ -17,7 +17,7 @@ static void at_safe_point(sm_ref_tool *Py_UNUSED(self)) {
 }
 
 static const char *objection(const sm_settings *Py_UNUSED(settings)) {
-    return sm_ref_objection();
+    return sm_reference_objection();
 }
 
 static int start(const sm_settings *Py_UNUSED(settings)) {
@@ -27,12 +27,12 @@ static int start(const sm_settings *Py_UNUSED(settings)) {
         PyErr_SetString(PyExc_RuntimeError, "the last recording is not over yet");
         return -1;
     }
-    tool = (sm_ref_tool){.call = sm_reftracer_in_use->call,
-                         .direct = sm_reftracer_in_use->direct,
-                         .poked = sm_reftracer_in_use->poked,
-                         .safe = at_safe_point,
-                         .stays = true}; /* what dies while the program ends belongs to the recording */
-    if (sm_ref_add(&tool) < 0)
+    tool = (sm_reference_tool){.call = sm_reftracer_in_use->call,
+                               .direct = sm_reftracer_in_use->direct,
+                               .poked = sm_reftracer_in_use->poked,
+                               .safe = at_safe_point,
+                               .stays = true}; /* what dies while the program ends belongs to the recording */
+    if (sm_reference_add(&tool) < 0)
         return -1;
     sm_ticker_want();
     return 0;
@@ -40,8 +40,8 @@ static int start(const sm_settings *Py_UNUSED(settings)) {
 
 static void stop(void) {
     if (tool.active)
-        sm_ref_poll(); /* so that a slot that was taken meanwhile is told */
-    sm_ref_remove(&tool);
+        sm_reference_poll(); /* so that a slot that was taken meanwhile is told */
+    sm_reference_remove(&tool);
 }
 
 const sm_source sm_source_reftracer = {"reftracer", objection, start, stop, NULL, NULL, false};

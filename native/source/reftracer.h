@@ -13,32 +13,32 @@
 
 typedef struct {
     PyRefTracer direct;
-    int (*call)(sm_ref_tool *tool, PyObject *object, sm_ref_event event);
-    void (*poked)(sm_ref_tool *tool);
+    int (*call)(sm_reference_tool *tool, PyObject *object, sm_reference_event event);
+    void (*poked)(sm_reference_tool *tool);
 } sm_reftracer_functions;
 
 extern const sm_reftracer_functions *sm_reftracer_in_use; /* set by wiring.c before a start */
 
 #define SM_REFTRACER_SOURCE(name, RECORDER)                                                                            \
     static int name##_direct(PyObject *object, PyRefTracerEvent event, void *data) {                                   \
-        if (sm_ref_is_rare())                                                                                          \
-            return sm_ref_shared(object, event, data);                                                                 \
+        if (sm_reference_is_rare())                                                                                    \
+            return sm_reference_shared(object, event, data);                                                           \
         if (event == PyRefTracer_CREATE)                                                                               \
             RECORDER##_born(object);                                                                                   \
         else if (SM_LIKELY(event == PyRefTracer_DESTROY))                                                              \
             RECORDER##_died(object);                                                                                   \
         else                                                                                                           \
-            return sm_ref_shared(object, event, data);                                                                 \
+            return sm_reference_shared(object, event, data);                                                           \
         return 0;                                                                                                      \
     }                                                                                                                  \
-    static int name##_call(sm_ref_tool *Py_UNUSED(tool), PyObject *object, sm_ref_event event) {                       \
-        if (SM_UNLIKELY(event == SM_REF_REMOVED))                                                                      \
+    static int name##_call(sm_reference_tool *Py_UNUSED(tool), PyObject *object, sm_reference_event event) {           \
+        if (SM_UNLIKELY(event == SM_REFERENCE_REMOVED))                                                                \
             RECORDER##_blind();                                                                                        \
         else                                                                                                           \
             RECORDER##_rare(object, event);                                                                            \
         return 0;                                                                                                      \
     }                                                                                                                  \
-    static void name##_poked(sm_ref_tool *Py_UNUSED(tool)) {                                                           \
+    static void name##_poked(sm_reference_tool *Py_UNUSED(tool)) {                                                     \
         RECORDER##_poked();                                                                                            \
     }                                                                                                                  \
     static const sm_reftracer_functions name##_functions = {name##_direct, name##_call, name##_poked}

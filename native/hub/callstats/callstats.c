@@ -339,7 +339,7 @@ sm_callstats *sm_callstats_new(void) {
     return stats;
 }
 
-/* Takes its lanes from the tool, which hears nothing any more. */
+/* Takes its lanes from the tool, which receives nothing any more. */
 static lane *stop(sm_callstats *stats) {
     tool *t = stats->tool;
     lane *lanes = stats->lanes;

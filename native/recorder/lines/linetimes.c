@@ -196,7 +196,7 @@ bool sm_lines_elsewhere(sm_thread *thread, const void *code, int number) {
     assert(thread == sm_this_thread && code != NULL);
     sm_lines_thread *state = sm_lines_of(thread);
     (void)code;
-    if (state->top->table == &sm_lines_nobodys)
+    if (state->top->table == &sm_lines_unattributed)
         return true;
     sm_line *to = sm_lines_at(state->top->table, number);
     if (to == NULL)
@@ -269,8 +269,8 @@ static bool make_elsewhere(void) {
     sm_function *name = sm_lines.elsewhere ? NULL : sm_function_synthetic("<elsewhere>");
     if (name == NULL)
         return sm_lines.elsewhere != NULL;
-    sm_lines_nobodys.function = name;
-    sm_lines.elsewhere = sm_line_new(&sm_lines_nobodys, 0);
+    sm_lines_unattributed.function = name;
+    sm_lines.elsewhere = sm_line_new(&sm_lines_unattributed, 0);
     return sm_lines.elsewhere != NULL;
 }
 
@@ -282,7 +282,7 @@ static uint64_t own_clock(const sm_lines_thread *state) {
 static bool thread_start(sm_thread *thread) {
     sm_lines_thread *state = sm_lines_of(thread);
     sm_lines_free_thread(state);
-    if (!make_elsewhere() || !sm_lines_push(state, NULL, NULL, &sm_lines_nobodys, sm_lines.elsewhere))
+    if (!make_elsewhere() || !sm_lines_push(state, NULL, NULL, &sm_lines_unattributed, sm_lines.elsewhere))
         return false;
     sm_segments_start(thread, &state->segments, sm_lines.gaps += SM_SEED_STEP);
     return true;
@@ -329,7 +329,7 @@ static bool settle(sm_thread *thread, const sm_walked_frame *frames, size_t belo
             close_segment(thread);
         same = false;
         if (i < below)
-            table = &sm_lines_nobodys;
+            table = &sm_lines_unattributed;
         sm_line *line = i < below ? sm_lines.elsewhere : sm_lines_place(table, frames[i].code, frames[i].offset);
         if (line != NULL && sm_lines_push(state, frames[i].frame, frames[i].code, table, line))
             sm_lines_entered(state, now);

@@ -20,9 +20,9 @@
  * Each entry knows the next one further out of the same function (`same`), so programs that do not recurse do not
  * search.
  *
- * Invariants (check): entry 0 is nobody's frame, at the line `elsewhere`; the topmost entry's line is current; `same`
- * leads to a smaller index and the same table, and the thread's `innermost` of a table is the largest such index; and
- * that of segments.
+ * Invariants (check): entry 0 is an unattributed frame, at the line `elsewhere`; the topmost entry's line is current;
+ * `same` leads to a smaller index and the same table, and the thread's `innermost` of a table is the largest such
+ * index; and that of segments.
  *
  * Loss and repair. A leaving of a frame that is not topmost takes off what lies above it (a leaving that was not
  * reported, counted as a repair). A line of a frame that is neither topmost nor called from below the topmost one is on
@@ -82,7 +82,7 @@ struct sm_line_table { /* of a function; never moves, lives as long as the recor
 };
 
 typedef struct {
-    const void *frame; /* the interpreter's frame; NULL: nobody's */
+    const void *frame; /* the interpreter's frame; NULL: unattributed */
     const void *code;
     sm_line_table *table; /* of no lines: a frame that is no part of the recording */
     sm_line *line;

@@ -12,7 +12,7 @@
 #define MOST_OUTSIDE 1000 /* lines of a function that are out of its range */
 
 sm_lines_state sm_lines;
-sm_line_table sm_lines_nobodys;
+sm_line_table sm_lines_unattributed;
 
 /* ---- the range of lines ---- */
 
@@ -143,7 +143,7 @@ sm_line *sm_lines_at(sm_line_table *table, int number) {
     assert(table != NULL);
     uint32_t index = (uint32_t)number - (uint32_t)table->first;
     sm_line *line;
-    if (table == &sm_lines_nobodys)
+    if (table == &sm_lines_unattributed)
         return sm_lines.elsewhere;
     if (index >= table->count)
         line = outside(table, number);

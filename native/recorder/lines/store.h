@@ -30,7 +30,7 @@ typedef struct {
     uint32_t lines_count; /* the next id */
     uint32_t instructions_count;
     sm_line_block *blocks;
-    sm_line *elsewhere; /* of the time that belongs to nobody's line */
+    sm_line *elsewhere; /* of the time that belongs to no line */
     bool stopped;       /* what is saved now is the last */
     char folder[4096];  /* that relative file names are relative to; "": unknown */
     uint64_t gaps;      /* seeds of the threads' random gaps */
@@ -39,7 +39,7 @@ typedef struct {
 } sm_lines_state;
 
 extern sm_lines_state sm_lines;
-extern sm_line_table sm_lines_nobodys; /* of frames that are no part of the recording */
+extern sm_line_table sm_lines_unattributed; /* of frames that are no part of the recording */
 
 #define SM_LINES_BLOCK 256 /* lines that are allocated together */
 

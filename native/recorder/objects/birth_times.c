@@ -2,7 +2,7 @@
  * costs as much as the rest of an event. So the clock is read when the ticker has been there, every two milliseconds,
  * and what is between is interpolated by the number of births.
  *
- * Two collections of such times. `sm_life.times` is the recording's timeline: evenly spread from its beginning, and
+ * Two collections of such times. `sm_objects.times` is the recording's timeline: evenly spread from its beginning, and
  * when it is full, every other one goes. For ages it would be too coarse after an hour. There, an error should be a
  * fraction of the age: *levels* of the last SM_PER_LEVEL times each, level i having every 2^i-th, so that the distance
  * between known times around a birth is at most 1/32 of its age (and two milliseconds). Younger objects than the last
@@ -12,7 +12,7 @@
  * length: two milliseconds for young objects, 1/32 of the age for others. That is why ages are told by powers of four.
  *
  * A time when nothing is born must not be taken for a slow stretch of births: the ticker leaves the time at which it
- * came, and if the event that hears of it comes much later, both are noted. */
+ * came, and if the event that notices it comes much later, both are noted. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -30,19 +30,19 @@ static struct {
     moment levels[SM_LEVELS][SM_PER_LEVEL]; /* rings */
     uint64_t noted;                         /* moments so far: the number of the next one */
     moment last;
-    uint64_t apart, passed; /* of sm_life.times: moments from one to the next, and since the last one */
+    uint64_t apart, passed; /* of sm_objects.times: moments from one to the next, and since the last one */
     bool ended;             /* the timeline is: with its last row, unless something is born */
-    uint64_t poked;         /* atomic: ticks at the first tick that no event has heard of; 0: none */
+    uint64_t poked;         /* atomic: ticks at the first tick that no event has noticed; 0: none */
 } known;
 
 /* last: this one is kept in any case. */
 static void keep_for_timeline(uint64_t ticks, bool last) {
-    if (sm_life.times == NULL)
+    if (sm_objects.times == NULL)
         return;
     if (known.ended) {
-        sm_life_time *end = &sm_life.times[sm_life.times_count - 1];
-        if (end->born == sm_life.births) {
-            end->died = sm_life.deaths;
+        sm_objects_time *end = &sm_objects.times[sm_objects.times_count - 1];
+        if (end->born == sm_objects.births) {
+            end->died = sm_objects.deaths;
             return;
         }
         known.ended = false;
@@ -50,25 +50,25 @@ static void keep_for_timeline(uint64_t ticks, bool last) {
     if (++known.passed < known.apart && !last)
         return;
     known.passed = 0;
-    if (sm_life.times_count == SM_LIFE_MARKS) {
-        for (uint32_t i = 1; i < SM_LIFE_MARKS / 2; i++)
-            sm_life.times[i] = sm_life.times[i * 2];
-        sm_life.times_count = SM_LIFE_MARKS / 2;
+    if (sm_objects.times_count == SM_OBJECTS_MARKS) {
+        for (uint32_t i = 1; i < SM_OBJECTS_MARKS / 2; i++)
+            sm_objects.times[i] = sm_objects.times[i * 2];
+        sm_objects.times_count = SM_OBJECTS_MARKS / 2;
         known.apart *= 2;
     }
-    sm_life.times[sm_life.times_count++] = (sm_life_time){sm_life.births, sm_life.deaths, ticks};
+    sm_objects.times[sm_objects.times_count++] = (sm_objects_time){sm_objects.births, sm_objects.deaths, ticks};
 }
 
 static void note(uint64_t ticks, bool last) {
     if (ticks <= known.last.ticks)
         return;
-    uint64_t births = sm_life.births - known.last.serial;
+    uint64_t births = sm_objects.births - known.last.serial;
     if (births > 0) {
         double ns = sm_clock_ns(&sm_engine.clock, (double)(ticks - known.last.ticks)) * 65536.0 / (double)births;
-        sm_life_hot.rate = ns < 1e12 ? (uint64_t)ns : (uint64_t)1e12;
+        sm_objects_hot.rate = ns < 1e12 ? (uint64_t)ns : (uint64_t)1e12;
     }
-    known.last = (moment){sm_life.births, ticks};
-    sm_life_hot.since = sm_life.births;
+    known.last = (moment){sm_objects.births, ticks};
+    sm_objects_hot.since = sm_objects.births;
     uint64_t number = known.noted++;
     for (int i = 0; i < SM_LEVELS && (number & ((1ull << i) - 1)) == 0; i++)
         known.levels[i][(number >> i) % SM_PER_LEVEL] = known.last;
@@ -82,24 +82,24 @@ static void note_now(bool last) {
     note(now, last);
 }
 
-void sm_life_note_time(void) {
+void sm_objects_note_time(void) {
     note_now(false);
 }
 
-void sm_life_note_end(void) {
+void sm_objects_note_end(void) {
     note_now(true);
-    known.ended = sm_life.times != NULL && sm_life.times_count > 0;
+    known.ended = sm_objects.times != NULL && sm_objects.times_count > 0;
 }
 
-void sm_life_poked(void) {
-    sm_life_note_time();
+void sm_objects_poked(void) {
+    sm_objects_note_time();
 }
 
-void sm_life_poke(sm_thread *Py_UNUSED(thread)) { /* without the GIL */
+void sm_objects_poke(sm_thread *Py_UNUSED(thread)) { /* without the GIL */
     uint64_t none = 0;
     __atomic_compare_exchange_n(&known.poked, &none, sm_clock_read(&sm_engine.clock), false, __ATOMIC_RELAXED,
                                 __ATOMIC_RELAXED);
-    sm_ref_poke();
+    sm_reference_poke();
 }
 
 static uint64_t between(const moment *before, const moment *after, uint64_t serial) {
@@ -109,9 +109,9 @@ static uint64_t between(const moment *before, const moment *after, uint64_t seri
     return before->ticks + (uint64_t)(share * (double)(after->ticks - before->ticks));
 }
 
-uint64_t sm_life_ticks_of(uint64_t serial) {
+uint64_t sm_objects_ticks_of(uint64_t serial) {
     if (serial > known.last.serial) {
-        double ns = (double)(serial - known.last.serial) * (double)sm_life_hot.rate / 65536.0;
+        double ns = (double)(serial - known.last.serial) * (double)sm_objects_hot.rate / 65536.0;
         return known.last.ticks + (uint64_t)(ns / sm_engine.clock.ns_per_tick);
     }
     moment after = known.last;
@@ -135,21 +135,21 @@ uint64_t sm_life_ticks_of(uint64_t serial) {
     return sm_engine.start_ticks;
 }
 
-void sm_life_old(sm_life_rest *rest, uint64_t what, uint64_t weight) {
-    uint64_t born = sm_life_ticks_of(sm_life_whole_serial(what)), now = sm_clock_read(&sm_engine.clock);
+void sm_objects_old(sm_objects_rest *rest, uint64_t what, uint64_t weight) {
+    uint64_t born = sm_objects_ticks_of(sm_objects_whole_serial(what)), now = sm_clock_read(&sm_engine.clock);
     double ns = now > born ? sm_clock_ns(&sm_engine.clock, (double)(now - born)) : 0.0;
-    uint32_t bucket = sm_life_bucket((uint64_t)ns >> (2 * SM_LIFE_NS_BUCKET));
-    rest->ns[bucket < SM_LIFE_BUCKETS ? bucket : SM_LIFE_BUCKETS - 1] += weight;
+    uint32_t bucket = sm_objects_bucket((uint64_t)ns >> (2 * SM_OBJECTS_NS_BUCKET));
+    rest->ns[bucket < SM_OBJECTS_BUCKETS ? bucket : SM_OBJECTS_BUCKETS - 1] += weight;
 }
 
-void sm_life_times_start(void) {
+void sm_objects_times_start(void) {
     memset(&known, 0, sizeof known);
     known.apart = 1;
-    sm_life.times = sm_malloc(SM_LIFE_MARKS * sizeof *sm_life.times); /* NULL: there will be no timeline */
-    sm_life_hot.rate = 100 << 16;                                     /* a guess, for the first two milliseconds */
-    sm_life_note_time();
+    sm_objects.times = sm_malloc(SM_OBJECTS_MARKS * sizeof *sm_objects.times); /* NULL: there will be no timeline */
+    sm_objects_hot.rate = 100 << 16; /* a guess, for the first two milliseconds */
+    sm_objects_note_time();
 }
 
-void sm_life_times_free(void) {
-    sm_free(sm_life.times);
+void sm_objects_times_free(void) {
+    sm_free(sm_objects.times);
 }

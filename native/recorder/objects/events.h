@@ -1,4 +1,4 @@
-/* The way of an event through the lifetimes recorder, as inline functions that the wiring makes a source's hook of.
+/* The way of an event through the objects recorder, as inline functions that the wiring makes a source's hook of.
  *
  * A birth by line does five things: it finds the live table's place for the address and prefetches it, asks the running
  * frame for its instruction, finds the site by type and instruction in a direct-mapped cache, counts, and puts an entry
@@ -18,71 +18,71 @@
 #include "recorder/objects/objects.h"
 #include "slots/reference_tracer.h"
 
-#define SM_LIVE_SHARDS 64
-#define SM_LIFE_CACHE 4096 /* sites found last, by type and instruction */
-#define SM_LIFE_TYPE_CACHE 1024
+#define SM_OBJECTS_LIVE_SHARDS 64
+#define SM_OBJECTS_CACHE 4096 /* sites found last, by type and instruction */
+#define SM_OBJECTS_TYPE_CACHE 1024
 
 typedef struct {
     uint64_t where; /* address >> 3 << 19 | span << 1 | dying; 0: free */
     uint64_t what;  /* site << 40 | serial */
-} sm_live_entry;
+} sm_objects_live_entry;
 
 typedef struct {
-    sm_live_entry *entries; /* owned, aligned to lines of four */
-    sm_live_entry *end;     /* the last place, always free */
-    uint32_t lines;         /* that an address may be at home in */
+    sm_objects_live_entry *entries; /* owned, aligned to lines of four */
+    sm_objects_live_entry *end;     /* the last place, always free */
+    uint32_t lines;                 /* that an address may be at home in */
     uint32_t count;
     uint32_t limit; /* beyond this count, see to it that there is room */
-} sm_live_shard;
+} sm_objects_live_shard;
 
 typedef struct {
     const void *type, *instruction, *node;
     uint64_t site;
-} sm_life_key;
+} sm_objects_key;
 
 typedef struct {
     const void *key;
-    sm_life_type *type;
-} sm_life_type_key;
+    sm_objects_type *type;
+} sm_objects_type_key;
 
 typedef struct { /* read at every event */
-    sm_life_key keys[SM_LIFE_CACHE];
-    sm_life_type_key types[SM_LIFE_TYPE_CACHE];
-    sm_live_shard shards[SM_LIVE_SHARDS];
+    sm_objects_key keys[SM_OBJECTS_CACHE];
+    sm_objects_type_key types[SM_OBJECTS_TYPE_CACHE];
+    sm_objects_live_shard shards[SM_OBJECTS_LIVE_SHARDS];
     uint64_t since;     /* serial of the last known time: younger objects' ages are found by the rate */
     uint64_t rate;      /* ns a birth in the stretch before that, in 1/65536 */
     uint64_t unsampled; /* weight - 1: bits of a serial's hash that have to be 0 for an object to be kept track of */
     uint64_t seed;      /* of that hash, another for each recording */
-} sm_life_hot_state;
+} sm_objects_hot_state;
 
-extern sm_life_hot_state sm_life_hot;
+extern sm_objects_hot_state sm_objects_hot;
 
 /* Slow paths. */
-sm_life_type *sm_life_find_type(PyTypeObject *type); /* NULL: no memory (counted) */
+sm_objects_type *sm_objects_find_type(PyTypeObject *type); /* NULL: no memory (counted) */
 /* The site's number; 0: births there are not recorded; UINT64_MAX: no memory (counted). */
-uint64_t sm_life_find_site(PyTypeObject *type, PyThreadState *tstate, const void *node);
+uint64_t sm_objects_find_site(PyTypeObject *type, PyThreadState *tstate, const void *node);
 /* While there is sampling: the object goes into the table or not. */
-void sm_live_sampled(sm_live_shard *shard, sm_live_entry *home, uint64_t where, uint64_t what);
-void sm_live_unseen(const sm_live_entry *entry); /* the object there died, and nobody told */
-void sm_live_room(sm_live_shard *shard, uint64_t where, uint64_t what);
-void sm_live_unknown(PyObject *object);                             /* a death without an entry */
-bool sm_life_special_death(PyObject *object, sm_live_entry *entry); /* true: the entry stays */
-void sm_life_special_type_death(PyObject *object, sm_life_type *type);
-void sm_life_old(sm_life_rest *rest, uint64_t serial, uint64_t weight); /* counts an age by known times */
+void sm_objects_live_sampled(sm_objects_live_shard *shard, sm_objects_live_entry *home, uint64_t where, uint64_t what);
+void sm_objects_live_unseen(const sm_objects_live_entry *entry); /* the object there died, and nobody told */
+void sm_objects_live_room(sm_objects_live_shard *shard, uint64_t where, uint64_t what);
+void sm_objects_live_unknown(PyObject *object);                                /* a death without an entry */
+bool sm_objects_special_death(PyObject *object, sm_objects_live_entry *entry); /* true: the entry stays */
+void sm_objects_special_type_death(PyObject *object, sm_objects_type *type);
+void sm_objects_old(sm_objects_rest *rest, uint64_t serial, uint64_t weight); /* counts an age by known times */
 
 /* Does the interpreter instrument the running code just now, and has made this list for that? */
-bool sm_life_instruments(PyThreadState *tstate);
-void sm_life_pass_over(const PyObject *object); /* by type only: it is nobody's, and its death, which is next */
+bool sm_objects_instruments(PyThreadState *tstate);
+void sm_objects_pass_over(const PyObject *object); /* by type only: it is unattributed, and its death, which is next */
 
-/* What came the long way: quiet threads, collections, other tools beside. tstate: the running one. */
-void sm_life_rare(PyObject *object, sm_ref_event event, PyThreadState *tstate, const void *node);
-void sm_life_poked(void);
-void sm_life_blind(void); /* events do not reach us for a while */
+/* What came the long way: quiet threads, collections, other tools alongside. tstate: the running one. */
+void sm_objects_rare(PyObject *object, sm_reference_event event, PyThreadState *tstate, const void *node);
+void sm_objects_poked(void);
+void sm_objects_blind(void); /* events do not reach us for a while */
 
-static inline bool sm_life_is_instruments(const PyTypeObject *type, PyThreadState *tstate) {
+static inline bool sm_objects_is_instruments(const PyTypeObject *type, PyThreadState *tstate) {
 #if SM_INSTRUMENTING_MAKES_LISTS
     return SM_UNLIKELY(type == &PyList_Type) && SM_UNLIKELY(sm_tstate_events_version(tstate) != 0) &&
-           sm_life_instruments(tstate);
+           sm_objects_instruments(tstate);
 #else
     (void)type, (void)tstate;
     return false;
@@ -91,105 +91,107 @@ static inline bool sm_life_is_instruments(const PyTypeObject *type, PyThreadStat
 
 /* ---- by type only ---- */
 
-static inline sm_life_type *sm_life_type_of(PyTypeObject *type) {
+static inline sm_objects_type *sm_objects_type_of(PyTypeObject *type) {
     uint64_t hash = ((uintptr_t)type >> 4) * 0x9E3779B97F4A7C15u;
-    const sm_life_type_key *known = &sm_life_hot.types[hash >> 54];
+    const sm_objects_type_key *known = &sm_objects_hot.types[hash >> 54];
     if (SM_LIKELY(known->key == type))
         return known->type;
-    return sm_life_find_type(type);
+    return sm_objects_find_type(type);
 }
-_Static_assert(SM_LIFE_TYPE_CACHE == 1 << 10, "hash >> 54");
+_Static_assert(SM_OBJECTS_TYPE_CACHE == 1 << 10, "hash >> 54");
 
-static inline void sm_life_count_birth(sm_life_type *type) {
+static inline void sm_objects_count_birth(sm_objects_type *type) {
     uint64_t live = ++type->born - type->gone;
     if (live > type->peak)
         type->peak = live;
 }
 
-static inline void sm_life_born_by_type(PyObject *object, PyThreadState *tstate) {
-    if (sm_life_is_instruments(Py_TYPE(object), tstate)) {
-        sm_life_pass_over(object);
+static inline void sm_objects_born_by_type(PyObject *object, PyThreadState *tstate) {
+    if (sm_objects_is_instruments(Py_TYPE(object), tstate)) {
+        sm_objects_pass_over(object);
         return;
     }
-    sm_life_type *type = sm_life_type_of(Py_TYPE(object));
+    sm_objects_type *type = sm_objects_type_of(Py_TYPE(object));
     if (SM_UNLIKELY(type == NULL))
         return;
-    sm_life_count_birth(type);
-    sm_life.births++;
+    sm_objects_count_birth(type);
+    sm_objects.births++;
 }
 
-static inline void sm_life_died_by_type(PyObject *object) {
-    sm_life_type *type = sm_life_type_of(Py_TYPE(object));
+static inline void sm_objects_died_by_type(PyObject *object) {
+    sm_objects_type *type = sm_objects_type_of(Py_TYPE(object));
     if (SM_UNLIKELY(type == NULL))
         return;
     if (SM_LIKELY(type->born > type->gone)) {
         type->gone++;
-        sm_life.deaths++;
+        sm_objects.deaths++;
     } else { /* more deaths than births: born before the recording */
         type->before++;
     }
     if (SM_UNLIKELY(type->special != 0))
-        sm_life_special_type_death(object, type);
+        sm_objects_special_type_death(object, type);
 }
 
 /* ---- by line ---- */
 
-static inline sm_live_shard *sm_live_shard_of(uintptr_t address, uint64_t *hash) {
+static inline sm_objects_live_shard *sm_objects_live_shard_of(uintptr_t address, uint64_t *hash) {
     *hash = (address >> 7) * 0x9E3779B97F4A7C15u;
-    return &sm_life_hot.shards[*hash >> 58];
+    return &sm_objects_hot.shards[*hash >> 58];
 }
 
 /* The place in its shard where an address is at home. */
-static inline uint32_t sm_live_home(const sm_live_shard *shard, uintptr_t address, uint64_t hash) {
+static inline uint32_t sm_objects_live_home(const sm_objects_live_shard *shard, uintptr_t address, uint64_t hash) {
     uint64_t line = ((uint64_t)(uint32_t)(hash >> 26) * shard->lines) >> 32;
     return (uint32_t)line * 4 + ((uint32_t)(address >> 5) & 3);
 }
 
-static inline uint64_t sm_live_where(uintptr_t address) {
+static inline uint64_t sm_objects_live_where(uintptr_t address) {
     return (uint64_t)address << 16;
 }
 
-static inline bool sm_live_is(const sm_live_entry *entry, uint64_t where) {
-    return ((entry->where ^ where) >> (SM_LIFE_SPAN_BITS + 1)) == 0;
+static inline bool sm_objects_live_is(const sm_objects_live_entry *entry, uint64_t where) {
+    return ((entry->where ^ where) >> (SM_OBJECTS_SPAN_BITS + 1)) == 0;
 }
 
-static inline uint32_t sm_life_bucket(uint64_t value) { /* 0; then b: 4^(b-1) to 4^b - 1 */
+static inline uint32_t sm_objects_bucket(uint64_t value) { /* 0; then b: 4^(b-1) to 4^b - 1 */
     return (uint32_t)(64 - __builtin_clzll(value << 1 | 1)) >> 1;
 }
 
-static inline bool sm_life_is_left_out(uint64_t serial) { /* by sampling; the same for a serial whenever it is asked */
-    uint64_t mixed = ((serial ^ serial >> 29) + sm_life_hot.seed) * 0xBF58476D1CE4E5B9u;
+static inline bool
+sm_objects_is_left_out(uint64_t serial) { /* by sampling; the same for a serial whenever it is asked */
+    uint64_t mixed = ((serial ^ serial >> 29) + sm_objects_hot.seed) * 0xBF58476D1CE4E5B9u;
     mixed = (mixed ^ mixed >> 32) * 0x94D049BB133111EBu;
-    return (mixed >> 40 & sm_life_hot.unsampled) != 0;
+    return (mixed >> 40 & sm_objects_hot.unsampled) != 0;
 }
 
-static inline sm_life_key *sm_life_key_of(const void *type, const void *instruction, const void *node) {
+static inline sm_objects_key *sm_objects_key_of(const void *type, const void *instruction, const void *node) {
     uint64_t hash = ((uintptr_t)type >> 4 ^ (uintptr_t)node >> 2) * 0x9E3779B97F4A7C15u ^ (uintptr_t)instruction << 11;
-    return &sm_life_hot.keys[hash * 0xD6E8FEB86659FD93u >> 52];
+    return &sm_objects_hot.keys[hash * 0xD6E8FEB86659FD93u >> 52];
 }
 
-static inline uint64_t sm_life_site_of(PyTypeObject *type, PyThreadState *tstate, const void *node) {
+static inline uint64_t sm_objects_site_of(PyTypeObject *type, PyThreadState *tstate, const void *node) {
     const sm_frame_head *frame = sm_tstate_frame(tstate);
     const void *instruction = SM_LIKELY(frame != NULL) ? frame->instruction : NULL;
-    const sm_life_key *key = sm_life_key_of(type, instruction, node);
+    const sm_objects_key *key = sm_objects_key_of(type, instruction, node);
     if (SM_LIKELY(key->type == type && key->instruction == instruction && key->node == node))
         return key->site;
-    return sm_life_find_site(type, tstate, node);
+    return sm_objects_find_site(type, tstate, node);
 }
-_Static_assert(SM_LIFE_CACHE == 1 << 12, "hash >> 52");
+_Static_assert(SM_OBJECTS_CACHE == 1 << 12, "hash >> 52");
 
-static inline uint64_t sm_life_what(uint64_t site, uint64_t serial) {
-    return site << SM_LIFE_SERIAL_BITS | (serial & (SM_LIFE_SERIALS - 1));
+static inline uint64_t sm_objects_what(uint64_t site, uint64_t serial) {
+    return site << SM_OBJECTS_SERIAL_BITS | (serial & (SM_OBJECTS_SERIALS - 1));
 }
 
 /* entry: where the address is at home. */
-static inline void sm_live_put(sm_live_shard *shard, sm_live_entry *entry, uint64_t where, uint64_t what) {
-    while (entry->where != 0 && !sm_live_is(entry, where))
+static inline void sm_objects_live_put(sm_objects_live_shard *shard, sm_objects_live_entry *entry, uint64_t where,
+                                       uint64_t what) {
+    while (entry->where != 0 && !sm_objects_live_is(entry, where))
         entry++;
     if (SM_UNLIKELY(entry->where != 0)) {
-        sm_live_unseen(entry);
+        sm_objects_live_unseen(entry);
     } else if (SM_UNLIKELY(shard->count >= shard->limit || entry >= shard->end)) {
-        sm_live_room(shard, where, what);
+        sm_objects_live_room(shard, where, what);
         return;
     } else {
         shard->count++;
@@ -199,53 +201,53 @@ static inline void sm_live_put(sm_live_shard *shard, sm_live_entry *entry, uint6
 }
 
 /* node: of the call tree, or NULL. */
-static inline void sm_life_born_by_line(PyObject *object, PyThreadState *tstate, const void *node) {
+static inline void sm_objects_born_by_line(PyObject *object, PyThreadState *tstate, const void *node) {
     uintptr_t address = (uintptr_t)object;
     uint64_t hash;
-    sm_live_shard *shard = sm_live_shard_of(address, &hash);
-    sm_live_entry *entry = &shard->entries[sm_live_home(shard, address, hash)];
+    sm_objects_live_shard *shard = sm_objects_live_shard_of(address, &hash);
+    sm_objects_live_entry *entry = &shard->entries[sm_objects_live_home(shard, address, hash)];
     __builtin_prefetch(entry, 1);
-    uint64_t number = sm_life_site_of(Py_TYPE(object), tstate, node);
+    uint64_t number = sm_objects_site_of(Py_TYPE(object), tstate, node);
     if (SM_UNLIKELY(number == UINT64_MAX))
         return;
-    uint64_t serial = sm_life.births;
-    uint64_t where = sm_live_where(address);
+    uint64_t serial = sm_objects.births;
+    uint64_t where = sm_objects_live_where(address);
     if (SM_LIKELY(number != 0)) {
-        sm_life_site *site = &sm_life.sites[number];
-        sm_life.births = ++serial;
+        sm_objects_site *site = &sm_objects.sites[number];
+        sm_objects.births = ++serial;
         site->born++;
-        sm_life_count_birth(site->type);
-        if (SM_UNLIKELY(sm_life_here.span != 0)) {
-            where |= (uint64_t)sm_life_here.span << 1;
-            sm_life_span_born(site);
+        sm_objects_count_birth(site->type);
+        if (SM_UNLIKELY(sm_objects_here.span != 0)) {
+            where |= (uint64_t)sm_objects_here.span << 1;
+            sm_objects_span_born(site);
         }
-        if (SM_UNLIKELY(sm_life_hot.unsampled != 0)) {
-            sm_live_sampled(shard, entry, where, sm_life_what(number, serial));
+        if (SM_UNLIKELY(sm_objects_hot.unsampled != 0)) {
+            sm_objects_live_sampled(shard, entry, where, sm_objects_what(number, serial));
             return;
         }
         if (++site->live > site->peak)
             site->peak = site->live;
     }
-    sm_live_put(shard, entry, where, sm_life_what(number, serial));
+    sm_objects_live_put(shard, entry, where, sm_objects_what(number, serial));
 }
 
-static inline uint32_t sm_live_span(const sm_live_entry *entry) {
-    return (uint32_t)(entry->where >> 1) & ((1u << SM_LIFE_SPAN_BITS) - 1);
+static inline uint32_t sm_objects_live_span(const sm_objects_live_entry *entry) {
+    return (uint32_t)(entry->where >> 1) & ((1u << SM_OBJECTS_SPAN_BITS) - 1);
 }
 
 /* The serial that an entry has the low bits of. */
-static inline uint64_t sm_life_whole_serial(uint64_t what) {
-    return sm_life.births - ((sm_life.births - what) & (SM_LIFE_SERIALS - 1));
+static inline uint64_t sm_objects_whole_serial(uint64_t what) {
+    return sm_objects.births - ((sm_objects.births - what) & (SM_OBJECTS_SERIALS - 1));
 }
 
 /* Takes an entry out, and shifts back what would not be found any more. */
-static inline void sm_live_remove(sm_live_shard *shard, sm_live_entry *gap) {
+static inline void sm_objects_live_remove(sm_objects_live_shard *shard, sm_objects_live_entry *gap) {
     shard->count--;
-    for (sm_live_entry *next = gap + 1; next->where != 0; next++) {
+    for (sm_objects_live_entry *next = gap + 1; next->where != 0; next++) {
         uint64_t hash;
-        uintptr_t address = (uintptr_t)(next->where >> (SM_LIFE_SPAN_BITS + 1) << 3);
-        (void)sm_live_shard_of(address, &hash);
-        if (&shard->entries[sm_live_home(shard, address, hash)] <= gap) {
+        uintptr_t address = (uintptr_t)(next->where >> (SM_OBJECTS_SPAN_BITS + 1) << 3);
+        (void)sm_objects_live_shard_of(address, &hash);
+        if (&shard->entries[sm_objects_live_home(shard, address, hash)] <= gap) {
             *gap = *next;
             gap = next;
         }
@@ -254,46 +256,46 @@ static inline void sm_live_remove(sm_live_shard *shard, sm_live_entry *gap) {
 }
 
 /* Counts a death at its site. */
-static inline void sm_life_count_death(const sm_live_entry *entry, uint64_t weight) {
-    uint64_t number = entry->what >> SM_LIFE_SERIAL_BITS, serial = entry->what & (SM_LIFE_SERIALS - 1);
-    sm_life_site *site = &sm_life.sites[number];
-    sm_life_rest *rest = &sm_life.rests[number];
-    uint64_t age = (sm_life.births - serial) & (SM_LIFE_SERIALS - 1);
-    uint32_t bucket = sm_life_bucket(age);
-    rest->events[SM_LIKELY(bucket < SM_LIFE_BUCKETS) ? bucket : SM_LIFE_BUCKETS - 1] += weight;
-    if (SM_LIKELY(age < sm_life.births - sm_life_hot.since)) {
-        bucket = sm_life_bucket((age * sm_life_hot.rate >> 16) >> (2 * SM_LIFE_NS_BUCKET));
-        rest->ns[SM_LIKELY(bucket < SM_LIFE_BUCKETS) ? bucket : SM_LIFE_BUCKETS - 1] += weight;
+static inline void sm_objects_count_death(const sm_objects_live_entry *entry, uint64_t weight) {
+    uint64_t number = entry->what >> SM_OBJECTS_SERIAL_BITS, serial = entry->what & (SM_OBJECTS_SERIALS - 1);
+    sm_objects_site *site = &sm_objects.sites[number];
+    sm_objects_rest *rest = &sm_objects.rests[number];
+    uint64_t age = (sm_objects.births - serial) & (SM_OBJECTS_SERIALS - 1);
+    uint32_t bucket = sm_objects_bucket(age);
+    rest->events[SM_LIKELY(bucket < SM_OBJECTS_BUCKETS) ? bucket : SM_OBJECTS_BUCKETS - 1] += weight;
+    if (SM_LIKELY(age < sm_objects.births - sm_objects_hot.since)) {
+        bucket = sm_objects_bucket((age * sm_objects_hot.rate >> 16) >> (2 * SM_OBJECTS_NS_BUCKET));
+        rest->ns[SM_LIKELY(bucket < SM_OBJECTS_BUCKETS) ? bucket : SM_OBJECTS_BUCKETS - 1] += weight;
     } else {
-        sm_life_old(rest, serial, weight);
+        sm_objects_old(rest, serial, weight);
     }
     site->died += weight;
     site->live--;
     site->type->gone++;
-    sm_life.deaths++;
-    if (SM_UNLIKELY(sm_live_span(entry) != 0))
-        sm_life_span_died(site, sm_live_span(entry), sm_life_whole_serial(entry->what), weight);
+    sm_objects.deaths++;
+    if (SM_UNLIKELY(sm_objects_live_span(entry) != 0))
+        sm_objects_span_died(site, sm_objects_live_span(entry), sm_objects_whole_serial(entry->what), weight);
 }
 
-static inline void sm_life_died_by_line(PyObject *object) {
+static inline void sm_objects_died_by_line(PyObject *object) {
     uintptr_t address = (uintptr_t)object;
-    uint64_t hash, where = sm_live_where(address);
-    sm_live_shard *shard = sm_live_shard_of(address, &hash);
-    sm_live_entry *entry = &shard->entries[sm_live_home(shard, address, hash)];
-    while (!sm_live_is(entry, where)) {
+    uint64_t hash, where = sm_objects_live_where(address);
+    sm_objects_live_shard *shard = sm_objects_live_shard_of(address, &hash);
+    sm_objects_live_entry *entry = &shard->entries[sm_objects_live_home(shard, address, hash)];
+    while (!sm_objects_live_is(entry, where)) {
         if (SM_UNLIKELY(entry->where == 0)) {
-            sm_live_unknown(object);
+            sm_objects_live_unknown(object);
             return;
         }
         entry++;
     }
-    uint64_t number = entry->what >> SM_LIFE_SERIAL_BITS;
+    uint64_t number = entry->what >> SM_OBJECTS_SERIAL_BITS;
     if (SM_LIKELY(number != 0)) {
-        if (SM_UNLIKELY(sm_life.sites[number].type->special != 0) && sm_life_special_death(object, entry))
+        if (SM_UNLIKELY(sm_objects.sites[number].type->special != 0) && sm_objects_special_death(object, entry))
             return;
-        sm_life_count_death(entry, sm_life.weight);
+        sm_objects_count_death(entry, sm_objects.weight);
     }
-    sm_live_remove(shard, entry);
+    sm_objects_live_remove(shard, entry);
 }
 
 #endif

@@ -20,8 +20,8 @@
  * the object a second life, which nobody tells of. So its entry stays, marked as dying: another DESTROY at that address
  * says that it was resurrected, another CREATE that it was not.
  *
- * Invariants (sm_live_check): no free place between an entry and its home; no address twice; the last place of a shard
- * is free; as many entries of a site as its `live` says. */
+ * Invariants (sm_objects_live_check): no free place between an entry and its home; no address twice; the last place of
+ * a shard is free; as many entries of a site as its `live` says. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -31,33 +31,33 @@
 #define SMALLEST 4 /* lines */
 #define SPARE 32   /* places behind the last line, for those that are at home there */
 
-static sm_live_entry *new_entries(uint32_t size) {
-    sm_live_entry *entries = sm_aligned(64, size * sizeof *entries);
+static sm_objects_live_entry *new_entries(uint32_t size) {
+    sm_objects_live_entry *entries = sm_aligned(64, size * sizeof *entries);
     return entries != NULL ? memset(entries, 0, size * sizeof *entries) : NULL;
 }
 
-static uintptr_t address_of(const sm_live_entry *entry) {
-    return (uintptr_t)(entry->where >> (SM_LIFE_SPAN_BITS + 1) << 3);
+static uintptr_t address_of(const sm_objects_live_entry *entry) {
+    return (uintptr_t)(entry->where >> (SM_OBJECTS_SPAN_BITS + 1) << 3);
 }
 
-static bool is_dying(const sm_live_entry *entry) {
+static bool is_dying(const sm_objects_live_entry *entry) {
     return (entry->where & 1) != 0;
 }
 
-static uint64_t site_of(const sm_live_entry *entry) {
-    return entry->what >> SM_LIFE_SERIAL_BITS;
+static uint64_t site_of(const sm_objects_live_entry *entry) {
+    return entry->what >> SM_OBJECTS_SERIAL_BITS;
 }
 
-static uint64_t bytes_of(const sm_live_shard *shard) {
-    return (uint64_t)(shard->end + 1 - shard->entries) * sizeof(sm_live_entry);
+static uint64_t bytes_of(const sm_objects_live_shard *shard) {
+    return (uint64_t)(shard->end + 1 - shard->entries) * sizeof(sm_objects_live_entry);
 }
 
-static uint32_t two_thirds(const sm_live_shard *shard) {
+static uint32_t two_thirds(const sm_objects_live_shard *shard) {
     return (uint32_t)((uint64_t)shard->lines * 8 / 3);
 }
 
-static bool make(sm_live_shard *shard, uint32_t lines, uint32_t spare) {
-    *shard = (sm_live_shard){.lines = lines};
+static bool make(sm_objects_live_shard *shard, uint32_t lines, uint32_t spare) {
+    *shard = (sm_objects_live_shard){.lines = lines};
     shard->entries = lines < UINT32_MAX / 8 ? new_entries(lines * 4 + spare) : NULL;
     if (shard->entries == NULL)
         return false;
@@ -66,46 +66,46 @@ static bool make(sm_live_shard *shard, uint32_t lines, uint32_t spare) {
     return true;
 }
 
-bool sm_live_start(void) {
-    for (int i = 0; i < SM_LIVE_SHARDS; i++) {
-        if (!make(&sm_life_hot.shards[i], SMALLEST, SPARE))
+bool sm_objects_live_start(void) {
+    for (int i = 0; i < SM_OBJECTS_LIVE_SHARDS; i++) {
+        if (!make(&sm_objects_hot.shards[i], SMALLEST, SPARE))
             return false;
-        sm_life.live_bytes += bytes_of(&sm_life_hot.shards[i]);
+        sm_objects.live_bytes += bytes_of(&sm_objects_hot.shards[i]);
     }
     return true;
 }
 
-void sm_live_free(void) {
-    for (int i = 0; i < SM_LIVE_SHARDS; i++)
-        free(sm_life_hot.shards[i].entries);
-    memset(sm_life_hot.shards, 0, sizeof sm_life_hot.shards);
+void sm_objects_live_free(void) {
+    for (int i = 0; i < SM_OBJECTS_LIVE_SHARDS; i++)
+        free(sm_objects_hot.shards[i].entries);
+    memset(sm_objects_hot.shards, 0, sizeof sm_objects_hot.shards);
 }
 
-uint64_t sm_live_count(void) {
+uint64_t sm_objects_live_count(void) {
     uint64_t count = 0;
-    for (int i = 0; i < SM_LIVE_SHARDS; i++)
-        count += sm_life_hot.shards[i].count;
+    for (int i = 0; i < SM_OBJECTS_LIVE_SHARDS; i++)
+        count += sm_objects_hot.shards[i].count;
     return count;
 }
 
 /* False: it would come to lie in the last place. */
-static bool put(sm_live_shard *shard, uint64_t where, uint64_t what) {
+static bool put(sm_objects_live_shard *shard, uint64_t where, uint64_t what) {
     uint64_t hash;
-    uintptr_t address = (uintptr_t)(where >> (SM_LIFE_SPAN_BITS + 1) << 3);
-    (void)sm_live_shard_of(address, &hash);
-    sm_live_entry *entry = &shard->entries[sm_live_home(shard, address, hash)];
+    uintptr_t address = (uintptr_t)(where >> (SM_OBJECTS_SPAN_BITS + 1) << 3);
+    (void)sm_objects_live_shard_of(address, &hash);
+    sm_objects_live_entry *entry = &shard->entries[sm_objects_live_home(shard, address, hash)];
     while (entry->where != 0)
         entry++;
     if (entry >= shard->end)
         return false;
-    *entry = (sm_live_entry){where, what};
+    *entry = (sm_objects_live_entry){where, what};
     shard->count++;
     return true;
 }
 
 /* Moves all to a larger array; where too many are at home in the last lines, to one with more room behind. */
-static bool grow(sm_live_shard *shard) {
-    sm_live_shard larger;
+static bool grow(sm_objects_live_shard *shard) {
+    sm_objects_live_shard larger;
     uint32_t spare = (uint32_t)(shard->end + 1 - shard->entries) - shard->lines * 4;
     if (shard->count < two_thirds(shard)) /* so that is why */
         spare *= 2;
@@ -113,14 +113,14 @@ static bool grow(sm_live_shard *shard) {
         if (!make(&larger, shard->lines + shard->lines / 2, spare))
             return false;
         fits = true;
-        for (sm_live_entry *entry = shard->entries; entry < shard->end && fits; entry++) {
+        for (sm_objects_live_entry *entry = shard->entries; entry < shard->end && fits; entry++) {
             if (entry->where != 0)
                 fits = put(&larger, entry->where, entry->what);
         }
         if (!fits)
             free(larger.entries);
     }
-    sm_life.live_bytes += bytes_of(&larger) - bytes_of(shard);
+    sm_objects.live_bytes += bytes_of(&larger) - bytes_of(shard);
     free(shard->entries);
     *shard = larger;
     return true;
@@ -130,117 +130,118 @@ static bool grow(sm_live_shard *shard) {
 static void leave_out(uint64_t number) {
     if (number == 0)
         return;
-    sm_life.sites[number].type->untracked++;
-    sm_life.rests[number].approximate = true;
+    sm_objects.sites[number].type->untracked++;
+    sm_objects.rests[number].approximate = true;
 }
 
-static void drop(const sm_live_entry *entry) {
+static void drop(const sm_objects_live_entry *entry) {
     if (is_dying(entry) || site_of(entry) == 0)
         return;
-    sm_life.sites[site_of(entry)].live--;
+    sm_objects.sites[site_of(entry)].live--;
     leave_out(site_of(entry));
 }
 
-/* One object in twice as many is kept track of from here on. Nobody's are dropped as well: when they die, they will be
- * taken for objects from before the recording, or for dropped ones of their type, which is rare. */
+/* One object in twice as many is kept track of from here on. The unattributed are dropped as well: when they die, they
+ * will be taken for objects from before the recording, or for dropped ones of their type, which is rare. */
 static void sample_less(void) {
-    sm_life.sampled++;
-    sm_life.weight *= 2;
-    sm_life_hot.unsampled = sm_life.weight - 1;
-    for (int i = 0; i < SM_LIVE_SHARDS; i++) {
-        sm_live_shard *shard = &sm_life_hot.shards[i];
-        for (sm_live_entry *entry = shard->entries; entry < shard->end;) {
-            if (entry->where == 0 || !(is_dying(entry) || sm_life_is_left_out(entry->what & (SM_LIFE_SERIALS - 1)))) {
+    sm_objects.sampled++;
+    sm_objects.weight *= 2;
+    sm_objects_hot.unsampled = sm_objects.weight - 1;
+    for (int i = 0; i < SM_OBJECTS_LIVE_SHARDS; i++) {
+        sm_objects_live_shard *shard = &sm_objects_hot.shards[i];
+        for (sm_objects_live_entry *entry = shard->entries; entry < shard->end;) {
+            if (entry->where == 0 ||
+                !(is_dying(entry) || sm_objects_is_left_out(entry->what & (SM_OBJECTS_SERIALS - 1)))) {
                 entry++;
                 continue;
             }
             drop(entry);
-            sm_live_remove(shard, entry); /* another may be here now */
+            sm_objects_live_remove(shard, entry); /* another may be here now */
         }
         shard->limit = two_thirds(shard);
     }
-    for (uint32_t i = 1; i < sm_life.sites_count; i++) {
-        sm_life_site *site = &sm_life.sites[i];
+    for (uint32_t i = 1; i < sm_objects.sites_count; i++) {
+        sm_objects_site *site = &sm_objects.sites[i];
         site->peak = (site->peak + 1) / 2;
         site->peak = site->peak < site->live ? site->live : site->peak;
     }
 }
 
-void sm_live_room(sm_live_shard *shard, uint64_t where, uint64_t what) {
-    uint64_t live = sm_live_count(), number = what >> SM_LIFE_SERIAL_BITS;
-    if (live > sm_life.live_peak)
-        sm_life.live_peak = live;
-    if (live >= sm_life.max_live && sm_life.sampled < 20) {
+void sm_objects_live_room(sm_objects_live_shard *shard, uint64_t where, uint64_t what) {
+    uint64_t live = sm_objects_live_count(), number = what >> SM_OBJECTS_SERIAL_BITS;
+    if (live > sm_objects.live_peak)
+        sm_objects.live_peak = live;
+    if (live >= sm_objects.max_live && sm_objects.sampled < 20) {
         sample_less();
-        live = sm_live_count();
-        if (number != 0 && sm_life_is_left_out(what & (SM_LIFE_SERIALS - 1))) {
-            sm_life.sites[number].live--;
+        live = sm_objects_live_count();
+        if (number != 0 && sm_objects_is_left_out(what & (SM_OBJECTS_SERIALS - 1))) {
+            sm_objects.sites[number].live--;
             leave_out(number);
             return;
         }
     }
     bool roomy = shard->count < two_thirds(shard) || grow(shard);
     if (roomy) { /* no further than all shards together may go, should it be this one alone */
-        uint64_t left = live < sm_life.max_live ? (sm_life.max_live - live) / SM_LIVE_SHARDS : 0;
+        uint64_t left = live < sm_objects.max_live ? (sm_objects.max_live - live) / SM_OBJECTS_LIVE_SHARDS : 0;
         uint32_t most = two_thirds(shard);
         shard->limit = left < most - shard->count ? shard->count + (uint32_t)left + 1 : most;
     }
     bool crammed = shard->count >= shard->lines * 4 - shard->lines / 2;
     if ((!crammed && put(shard, where, what)) || (grow(shard) && put(shard, where, what)))
         return;
-    sm_life.lost_live++;
+    sm_objects.lost_live++;
     if (number != 0) {
-        sm_life.sites[number].live--;
+        sm_objects.sites[number].live--;
         leave_out(number);
     }
 }
 
-void sm_live_sampled(sm_live_shard *shard, sm_live_entry *home, uint64_t where, uint64_t what) {
-    uint64_t number = what >> SM_LIFE_SERIAL_BITS;
-    if (!sm_life_is_left_out(what & (SM_LIFE_SERIALS - 1))) {
-        sm_life_site *site = &sm_life.sites[number];
+void sm_objects_live_sampled(sm_objects_live_shard *shard, sm_objects_live_entry *home, uint64_t where, uint64_t what) {
+    uint64_t number = what >> SM_OBJECTS_SERIAL_BITS;
+    if (!sm_objects_is_left_out(what & (SM_OBJECTS_SERIALS - 1))) {
+        sm_objects_site *site = &sm_objects.sites[number];
         if (++site->live > site->peak)
             site->peak = site->live;
-        sm_live_put(shard, home, where, what);
+        sm_objects_live_put(shard, home, where, what);
         return;
     }
     leave_out(number);
-    while (home->where != 0 && !sm_live_is(home, where))
+    while (home->where != 0 && !sm_objects_live_is(home, where))
         home++;
     if (home->where != 0) { /* who was here before */
-        sm_live_unseen(home);
-        sm_live_remove(shard, home);
+        sm_objects_live_unseen(home);
+        sm_objects_live_remove(shard, home);
     }
 }
 
-void sm_live_unseen(const sm_live_entry *entry) {
+void sm_objects_live_unseen(const sm_objects_live_entry *entry) {
     uint64_t number = site_of(entry);
     if (number == 0 || is_dying(entry))
         return;
-    sm_life_site *site = &sm_life.sites[number];
+    sm_objects_site *site = &sm_objects.sites[number];
     site->live--;
     site->type->gone++;
     site->type->unseen++;
-    sm_life.rests[number].unseen += sm_life.weight;
+    sm_objects.rests[number].unseen += sm_objects.weight;
 }
 
-sm_live_entry *sm_live_find(uintptr_t address) {
-    uint64_t hash, where = sm_live_where(address);
-    sm_live_shard *shard = sm_live_shard_of(address, &hash);
-    sm_live_entry *entry = &shard->entries[sm_live_home(shard, address, hash)];
-    while (entry->where != 0 && !sm_live_is(entry, where))
+sm_objects_live_entry *sm_objects_live_find(uintptr_t address) {
+    uint64_t hash, where = sm_objects_live_where(address);
+    sm_objects_live_shard *shard = sm_objects_live_shard_of(address, &hash);
+    sm_objects_live_entry *entry = &shard->entries[sm_objects_live_home(shard, address, hash)];
+    while (entry->where != 0 && !sm_objects_live_is(entry, where))
         entry++;
     return entry->where != 0 ? entry : NULL;
 }
 
-void sm_life_each_live(void (*visit)(const sm_life_object *object, void *context), void *context) {
-    for (int i = 0; i < SM_LIVE_SHARDS; i++) {
-        const sm_live_shard *shard = &sm_life_hot.shards[i];
-        for (const sm_live_entry *entry = shard->entries; entry < shard->end; entry++) {
+void sm_objects_each_live(void (*visit)(const sm_object *object, void *context), void *context) {
+    for (int i = 0; i < SM_OBJECTS_LIVE_SHARDS; i++) {
+        const sm_objects_live_shard *shard = &sm_objects_hot.shards[i];
+        for (const sm_objects_live_entry *entry = shard->entries; entry < shard->end; entry++) {
             if (entry->where == 0 || site_of(entry) == 0 || is_dying(entry))
                 continue;
-            uint64_t serial = sm_life_whole_serial(entry->what);
-            sm_life_object object = {address_of(entry), (uint32_t)site_of(entry), sm_live_span(entry), serial};
+            uint64_t serial = sm_objects_whole_serial(entry->what);
+            sm_object object = {address_of(entry), (uint32_t)site_of(entry), sm_objects_live_span(entry), serial};
             visit(&object, context);
         }
     }
@@ -248,21 +249,21 @@ void sm_life_each_live(void (*visit)(const sm_life_object *object, void *context
 
 /* ---- consistency ---- */
 
-static bool check_shard(const sm_live_shard *shard, uint32_t *live) {
+static bool check_shard(const sm_objects_live_shard *shard, uint32_t *live) {
     uint32_t count = 0;
-    const sm_live_entry *run = shard->entries; /* where the run of places that are not free began */
-    for (sm_live_entry *entry = shard->entries; entry < shard->end; entry++) {
+    const sm_objects_live_entry *run = shard->entries; /* where the run of places that are not free began */
+    for (sm_objects_live_entry *entry = shard->entries; entry < shard->end; entry++) {
         if (entry->where == 0) {
             run = entry + 1;
             continue;
         }
         uint64_t hash;
         uintptr_t address = address_of(entry);
-        const sm_live_entry *home = shard->entries;
-        if (sm_live_shard_of(address, &hash) != shard || site_of(entry) >= sm_life.sites_count)
+        const sm_objects_live_entry *home = shard->entries;
+        if (sm_objects_live_shard_of(address, &hash) != shard || site_of(entry) >= sm_objects.sites_count)
             return false;
-        home += sm_live_home(shard, address, hash);
-        if (home < run || home > entry || sm_live_find(address) != entry)
+        home += sm_objects_live_home(shard, address, hash);
+        if (home < run || home > entry || sm_objects_live_find(address) != entry)
             return false;
         live[site_of(entry)] += !is_dying(entry);
         count++;
@@ -270,13 +271,13 @@ static bool check_shard(const sm_live_shard *shard, uint32_t *live) {
     return count == shard->count && shard->end->where == 0;
 }
 
-bool sm_live_check(void) {
-    uint32_t *live = calloc(sm_life.sites_count + 1, sizeof *live);
+bool sm_objects_live_check(void) {
+    uint32_t *live = calloc(sm_objects.sites_count + 1, sizeof *live);
     bool right = live != NULL;
-    for (int i = 0; i < SM_LIVE_SHARDS && right; i++)
-        right = check_shard(&sm_life_hot.shards[i], live);
-    for (uint32_t i = 1; i < sm_life.sites_count && right; i++)
-        right = live[i] == sm_life.sites[i].live && live[i] <= sm_life.sites[i].peak;
+    for (int i = 0; i < SM_OBJECTS_LIVE_SHARDS && right; i++)
+        right = check_shard(&sm_objects_hot.shards[i], live);
+    for (uint32_t i = 1; i < sm_objects.sites_count && right; i++)
+        right = live[i] == sm_objects.sites[i].live && live[i] <= sm_objects.sites[i].peak;
     free(live);
     return right;
 }

@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 
-sm_life_notes_state sm_life_notes;
+sm_objects_notes_state sm_objects_notes;
 
 static char *copy_of(const char *text) {
     size_t size = strlen(text) + 1;
@@ -23,26 +23,26 @@ static void *grown(void *array, uint32_t count, uint32_t *size, size_t each) {
     return bigger;
 }
 
-bool sm_life_add_mark(const char *name) {
-    sm_life_notes_state *notes = &sm_life_notes;
-    sm_life_mark *marks = grown(notes->marks, notes->marks_count, &notes->marks_size, sizeof *marks);
+bool sm_objects_add_mark(const char *name) {
+    sm_objects_notes_state *notes = &sm_objects_notes;
+    sm_objects_mark *marks = grown(notes->marks, notes->marks_count, &notes->marks_size, sizeof *marks);
     if (marks == NULL)
         return false;
     notes->marks = marks;
     char *copy = copy_of(name);
     if (copy == NULL)
         return false;
-    marks[notes->marks_count++] = (sm_life_mark){copy, sm_clock_read(&sm_engine.clock), sm_life.births};
+    marks[notes->marks_count++] = (sm_objects_mark){copy, sm_clock_read(&sm_engine.clock), sm_objects.births};
     return true;
 }
 
-bool sm_life_add_holder(const sm_life_holder *holder) {
-    sm_life_notes_state *notes = &sm_life_notes;
-    sm_life_holder *holders = grown(notes->holders, notes->holders_count, &notes->holders_size, sizeof *holders);
+bool sm_objects_add_holder(const sm_objects_holder *holder) {
+    sm_objects_notes_state *notes = &sm_objects_notes;
+    sm_objects_holder *holders = grown(notes->holders, notes->holders_count, &notes->holders_size, sizeof *holders);
     if (holders == NULL)
         return false;
     notes->holders = holders;
-    sm_life_holder *row = &holders[notes->holders_count];
+    sm_objects_holder *row = &holders[notes->holders_count];
     *row = *holder;
     row->holder = copy_of(holder->holder);
     row->by = copy_of(holder->by);
@@ -55,19 +55,19 @@ bool sm_life_add_holder(const sm_life_holder *holder) {
     return true;
 }
 
-static void free_holder(sm_life_holder *holder) {
+static void free_holder(sm_objects_holder *holder) {
     sm_free(holder->holder);
     sm_free(holder->by);
 }
 
-void sm_life_cut_holders(uint32_t count) {
-    while (sm_life_notes.holders_count > count)
-        free_holder(&sm_life_notes.holders[--sm_life_notes.holders_count]);
+void sm_objects_cut_holders(uint32_t count) {
+    while (sm_objects_notes.holders_count > count)
+        free_holder(&sm_objects_notes.holders[--sm_objects_notes.holders_count]);
 }
 
 /* A parent is a holder of the same object, so those that stay keep theirs, under new numbers. */
-bool sm_life_drop_holders(uint32_t object) {
-    sm_life_notes_state *notes = &sm_life_notes;
+bool sm_objects_drop_holders(uint32_t object) {
+    sm_objects_notes_state *notes = &sm_objects_notes;
     uint32_t *moved = sm_malloc(notes->holders_count * sizeof *moved), left = 0;
     if (moved == NULL)
         return false;
@@ -87,11 +87,11 @@ bool sm_life_drop_holders(uint32_t object) {
     return true;
 }
 
-void sm_life_notes_forget(void) {
-    sm_life_cut_holders(0);
-    for (uint32_t i = 0; i < sm_life_notes.marks_count; i++)
-        sm_free(sm_life_notes.marks[i].name);
-    sm_free(sm_life_notes.marks);
-    sm_free(sm_life_notes.holders);
-    sm_life_notes = (sm_life_notes_state){0};
+void sm_objects_notes_forget(void) {
+    sm_objects_cut_holders(0);
+    for (uint32_t i = 0; i < sm_objects_notes.marks_count; i++)
+        sm_free(sm_objects_notes.marks[i].name);
+    sm_free(sm_objects_notes.marks);
+    sm_free(sm_objects_notes.holders);
+    sm_objects_notes = (sm_objects_notes_state){0};
 }

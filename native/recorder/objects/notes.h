@@ -1,4 +1,4 @@
-/* What Python adds to a recording of lifetimes: marks, and who holds survivors. With the GIL. */
+/* What Python adds to a recording of objects: marks, and who holds survivors. With the GIL. */
 #ifndef SM_RECORDER_OBJECTS_NOTES_H
 #define SM_RECORDER_OBJECTS_NOTES_H
 
@@ -7,7 +7,7 @@
 typedef struct {
     char *name; /* owned; UTF-8 */
     uint64_t ticks, born;
-} sm_life_mark;
+} sm_objects_mark;
 
 typedef struct { /* as in the file */
     uint32_t object;
@@ -15,23 +15,23 @@ typedef struct { /* as in the file */
     uint32_t flags;
     uint64_t count, asked;
     char *holder, *by; /* owned; UTF-8 */
-} sm_life_holder;
+} sm_objects_holder;
 
 typedef struct {
-    sm_life_mark *marks; /* owned */
+    sm_objects_mark *marks; /* owned */
     uint32_t marks_count, marks_size;
-    sm_life_holder *holders; /* owned */
+    sm_objects_holder *holders; /* owned */
     uint32_t holders_count, holders_size;
-} sm_life_notes_state;
+} sm_objects_notes_state;
 
-extern sm_life_notes_state sm_life_notes;
+extern sm_objects_notes_state sm_objects_notes;
 
 /* False: out of memory. Text is copied. */
-bool sm_life_add_mark(const char *name);
-bool sm_life_add_holder(const sm_life_holder *holder);
-bool sm_life_drop_holders(uint32_t object); /* what was said of it, for others to take the place */
-void sm_life_cut_holders(uint32_t count);   /* leaves the first so many */
+bool sm_objects_add_mark(const char *name);
+bool sm_objects_add_holder(const sm_objects_holder *holder);
+bool sm_objects_drop_holders(uint32_t object); /* what was said of it, for others to take the place */
+void sm_objects_cut_holders(uint32_t count);   /* leaves the first so many */
 
-void sm_life_notes_forget(void);
+void sm_objects_notes_forget(void);
 
 #endif

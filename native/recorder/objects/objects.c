@@ -1,4 +1,4 @@
-/* The lifetimes recorder's rare events, and its life.
+/* The objects recorder's rare events, and its life.
  *
  * Died by the collector. While the interpreter's own flag says that it collects, every event comes the long way. The
  * first of them is taken for one of the collecting thread: it begins the collection, and objects that were born before
@@ -32,10 +32,10 @@
 #include "recorder/objects/rows.h"
 #include "recorder/objects/store.h"
 
-sm_life_state sm_life;
-sm_life_hot_state sm_life_hot;
+sm_objects_state sm_objects;
+sm_objects_hot_state sm_objects_hot;
 
-__thread sm_life_thread sm_life_here __attribute__((tls_model("initial-exec")));
+__thread sm_objects_thread sm_objects_here __attribute__((tls_model("initial-exec")));
 
 static struct {
     bool busy;            /* in the middle of something of ours: no event is the program's */
@@ -54,67 +54,67 @@ static struct {
 /* ---- quiet ---- */
 
 static void tell_quiet(void) {
-    sm_ref_set_quiet(passed.busy || passed.quiet > 0 || passed.list != NULL || !sm_life.on ||
-                     sm_engine.apart.last != 0);
+    sm_reference_set_quiet(passed.busy || passed.quiet > 0 || passed.list != NULL || !sm_objects.on ||
+                           sm_engine.apart.last != 0);
 }
 
-void sm_life_set_busy(bool on) {
+void sm_objects_set_busy(bool on) {
     passed.busy = on;
     tell_quiet();
 }
 
-void sm_life_quiet(bool on) {
-    if (!on && sm_life_here.quiet == 0)
+void sm_objects_quiet(bool on) {
+    if (!on && sm_objects_here.quiet == 0)
         return;
-    sm_life_here.quiet += on ? 1 : (uint32_t)-1;
+    sm_objects_here.quiet += on ? 1 : (uint32_t)-1;
     passed.quiet += on ? 1 : (uint32_t)-1;
     tell_quiet();
 }
 
 static void quiet_birth(PyObject *object) {
-    if (!sm_life.lines)
+    if (!sm_objects.lines)
         return;
     uint64_t hash;
-    sm_live_shard *shard = sm_live_shard_of((uintptr_t)object, &hash);
-    sm_live_entry *home = &shard->entries[sm_live_home(shard, (uintptr_t)object, hash)];
-    sm_live_put(shard, home, sm_live_where((uintptr_t)object), sm_life_what(0, sm_life.births));
+    sm_objects_live_shard *shard = sm_objects_live_shard_of((uintptr_t)object, &hash);
+    sm_objects_live_entry *home = &shard->entries[sm_objects_live_home(shard, (uintptr_t)object, hash)];
+    sm_objects_live_put(shard, home, sm_objects_live_where((uintptr_t)object), sm_objects_what(0, sm_objects.births));
 }
 
-/* The object becomes nobody's, so that its death is, too. By type only nothing is known of an object, so a death of its
- * type is taken back as well, for its own that is to come. */
-void sm_life_unborn(const PyObject *object) {
-    if (!sm_life.on || sm_life_here.quiet > 0 || sm_is_immortal(object))
+/* The object becomes unattributed, so that its death is, too. By type only nothing is known of an object, so a death of
+ * its type is taken back as well, for its own that is to come. */
+void sm_objects_unborn(const PyObject *object) {
+    if (!sm_objects.on || sm_objects_here.quiet > 0 || sm_is_immortal(object))
         return;
-    if (!sm_life.lines) {
-        sm_life_type *type = sm_life_type_of(Py_TYPE(object));
+    if (!sm_objects.lines) {
+        sm_objects_type *type = sm_objects_type_of(Py_TYPE(object));
         if (type != NULL && type->gone > 0) {
             type->born--, type->gone--;
-            sm_life.births--, sm_life.deaths--;
+            sm_objects.births--, sm_objects.deaths--;
         }
         return;
     }
-    sm_live_entry *entry = sm_live_find((uintptr_t)object);
-    uint64_t number = entry != NULL ? entry->what >> SM_LIFE_SERIAL_BITS : 0;
+    sm_objects_live_entry *entry = sm_objects_live_find((uintptr_t)object);
+    uint64_t number = entry != NULL ? entry->what >> SM_OBJECTS_SERIAL_BITS : 0;
     if (number == 0 || (entry->where & 1) != 0)
         return;
-    sm_life_site *site = &sm_life.sites[number];
-    uint64_t serial = sm_life_whole_serial(entry->what);
+    sm_objects_site *site = &sm_objects.sites[number];
+    uint64_t serial = sm_objects_whole_serial(entry->what);
     site->born--, site->live--, site->type->born--;
     if (site->born == 0)
         site->peak = 0;
-    if (sm_live_span(entry) != 0)
-        sm_life_span_unborn(site, sm_live_span(entry), serial);
-    if (serial == sm_life.births) /* nothing was born since */
-        sm_life.births--;
+    if (sm_objects_live_span(entry) != 0)
+        sm_objects_span_unborn(site, sm_objects_live_span(entry), serial);
+    if (serial == sm_objects.births) /* nothing was born since */
+        sm_objects.births--;
     else
-        sm_life.unborn++;
-    entry->where &= ~(uint64_t)((1 << (SM_LIFE_SPAN_BITS + 1)) - 1);
-    entry->what = sm_life_what(0, sm_life.births);
+        sm_objects.unborn++;
+    entry->where &= ~(uint64_t)((1 << (SM_OBJECTS_SPAN_BITS + 1)) - 1);
+    entry->what = sm_objects_what(0, sm_objects.births);
 }
 
 /* ---- lists that instrument ---- */
 
-bool sm_life_instruments(PyThreadState *tstate) {
+bool sm_objects_instruments(PyThreadState *tstate) {
 #if SM_INSTRUMENTING_MAKES_LISTS
     const sm_frame_head *frame = sm_tstate_frame(tstate);
     const PyCodeObject *code = frame != NULL ? sm_frame_code_of(frame) : NULL;
@@ -129,7 +129,7 @@ bool sm_life_instruments(PyThreadState *tstate) {
 #endif
 }
 
-void sm_life_pass_over(const PyObject *object) {
+void sm_objects_pass_over(const PyObject *object) {
     passed.list = object;
     tell_quiet();
 }
@@ -138,31 +138,31 @@ void sm_life_pass_over(const PyObject *object) {
 
 /* Is this event one of a collection, on its thread? */
 static bool is_collectors(const PyThreadState *tstate) {
-    if (!sm_ref_is_collecting())
+    if (!sm_reference_is_collecting())
         return false;
-    if (collection.thread == NULL || collection.events != sm_life.births + sm_life.deaths) {
+    if (collection.thread == NULL || collection.events != sm_objects.births + sm_objects.deaths) {
         collection.thread = tstate;
         collection.id = sm_tstate_id(tstate);
-        collection.begin = sm_life.births;
+        collection.begin = sm_objects.births;
         collection.number++;
     }
     return collection.thread == tstate && collection.id == sm_tstate_id(tstate);
 }
 
 static void collected_by_line(PyObject *object) {
-    const sm_live_entry *entry = sm_live_find((uintptr_t)object);
-    uint64_t number = entry != NULL ? entry->what >> SM_LIFE_SERIAL_BITS : 0;
-    if (number == 0 || (entry->where & 1) != 0 || sm_life_whole_serial(entry->what) > collection.begin)
+    const sm_objects_live_entry *entry = sm_objects_live_find((uintptr_t)object);
+    uint64_t number = entry != NULL ? entry->what >> SM_OBJECTS_SERIAL_BITS : 0;
+    if (number == 0 || (entry->where & 1) != 0 || sm_objects_whole_serial(entry->what) > collection.begin)
         return;
-    sm_life_site *site = &sm_life.sites[number];
-    site->died_by_gc += sm_life.weight;
-    site->type->died_by_gc += sm_life.weight;
-    if (sm_life.weight > 1)
+    sm_objects_site *site = &sm_objects.sites[number];
+    site->died_by_gc += sm_objects.weight;
+    site->type->died_by_gc += sm_objects.weight;
+    if (sm_objects.weight > 1)
         site->type->flags |= SM_TYPE_FLAG_ESTIMATED;
 }
 
 static void collecting_by_type(PyObject *object, bool born) {
-    sm_life_type *type = sm_life_type_of(Py_TYPE(object));
+    sm_objects_type *type = sm_objects_type_of(Py_TYPE(object));
     if (type == NULL)
         return;
     if (type->collection != collection.number) {
@@ -181,49 +181,49 @@ static void collecting_by_type(PyObject *object, bool born) {
 
 /* ---- events that came the long way ---- */
 
-void sm_life_rare(PyObject *object, sm_ref_event event, PyThreadState *tstate, const void *node) {
+void sm_objects_rare(PyObject *object, sm_reference_event event, PyThreadState *tstate, const void *node) {
     assert(object != NULL);
-    if (passed.busy || !sm_life.on)
+    if (passed.busy || !sm_objects.on)
         return;
-    bool born = event == SM_REF_CREATE, collectors = is_collectors(tstate);
+    bool born = event == SM_REFERENCE_CREATE, collectors = is_collectors(tstate);
     if (object == passed.list) { /* born: then nobody told of its death */
-        sm_life_pass_over(NULL);
+        sm_objects_pass_over(NULL);
         if (!born)
             return;
     }
-    bool quiet = sm_life_here.quiet > 0 || sm_is_apart(&sm_engine.apart, tstate);
-    if (quiet && (born || !sm_life.lines)) {
+    bool quiet = sm_objects_here.quiet > 0 || sm_is_apart(&sm_engine.apart, tstate);
+    if (quiet && (born || !sm_objects.lines)) {
         if (born)
             quiet_birth(object);
         else if (Py_TYPE(object)->tp_flags & Py_TPFLAGS_TYPE_SUBCLASS)
-            sm_life_type_gone((PyTypeObject *)object);
-    } else if (sm_life.lines) {
+            sm_objects_type_gone((PyTypeObject *)object);
+    } else if (sm_objects.lines) {
         if (collectors && !born)
             collected_by_line(object);
         if (born)
-            sm_life_born_by_line(object, tstate, node);
+            sm_objects_born_by_line(object, tstate, node);
         else
-            sm_life_died_by_line(object);
+            sm_objects_died_by_line(object);
     } else {
         if (collectors)
             collecting_by_type(object, born);
         if (born)
-            sm_life_born_by_type(object, tstate);
+            sm_objects_born_by_type(object, tstate);
         else
-            sm_life_died_by_type(object);
+            sm_objects_died_by_type(object);
     }
-    if (collectors || sm_ref_is_collecting())
-        collection.events = sm_life.births + sm_life.deaths;
+    if (collectors || sm_reference_is_collecting())
+        collection.events = sm_objects.births + sm_objects.deaths;
 }
 
-void sm_life_blind(void) { /* types and code objects may die and not be seen to */
-    sm_life_types_forget_keys();
-    sm_life_sites_forget_keys();
+void sm_objects_blind(void) { /* types and code objects may die and not be seen to */
+    sm_objects_types_forget_keys();
+    sm_objects_sites_forget_keys();
 }
 
 /* ---- deaths that take more than counting ---- */
 
-static void count_items(PyObject *object, sm_life_type *type, uint64_t weight, sm_life_site *site) {
+static void count_items(PyObject *object, sm_objects_type *type, uint64_t weight, sm_objects_site *site) {
     uint64_t bytes = sm_item_bytes(object, (sm_items)type->items, type->item_size);
     type->item_bytes += bytes;
     if (site != NULL)
@@ -231,53 +231,53 @@ static void count_items(PyObject *object, sm_life_type *type, uint64_t weight, s
 }
 
 static void type_died(PyObject *object) {
-    sm_life_type_gone((PyTypeObject *)object);
-    if (sm_life.lines)
-        sm_life_sites_forget_type((PyTypeObject *)object);
+    sm_objects_type_gone((PyTypeObject *)object);
+    if (sm_objects.lines)
+        sm_objects_sites_forget_type((PyTypeObject *)object);
 }
 
-void sm_life_special_type_death(PyObject *object, sm_life_type *type) {
-    if (type->special & SM_LIFE_HAS_ITEMS)
+void sm_objects_special_type_death(PyObject *object, sm_objects_type *type) {
+    if (type->special & SM_OBJECTS_HAS_ITEMS)
         count_items(object, type, 1, NULL);
-    if (type->special & SM_LIFE_IS_TYPE)
+    if (type->special & SM_OBJECTS_IS_TYPE)
         type_died(object);
 }
 
-bool sm_life_special_death(PyObject *object, sm_live_entry *entry) {
-    sm_life_site *site = &sm_life.sites[entry->what >> SM_LIFE_SERIAL_BITS];
-    sm_life_type *type = site->type;
-    if (type->special & SM_LIFE_HAS_ITEMS)
-        count_items(object, type, sm_life.weight, site);
-    if (type->special & SM_LIFE_IS_TYPE)
+bool sm_objects_special_death(PyObject *object, sm_objects_live_entry *entry) {
+    sm_objects_site *site = &sm_objects.sites[entry->what >> SM_OBJECTS_SERIAL_BITS];
+    sm_objects_type *type = site->type;
+    if (type->special & SM_OBJECTS_HAS_ITEMS)
+        count_items(object, type, sm_objects.weight, site);
+    if (type->special & SM_OBJECTS_IS_TYPE)
         type_died(object);
-    if (!(type->special & SM_LIFE_MAY_RESURRECT))
+    if (!(type->special & SM_OBJECTS_MAY_RESURRECT))
         return false;
     if (entry->where & 1) {
         type->resurrected++; /* the last time; it may be again */
     } else {
-        sm_life_count_death(entry, sm_life.weight);
+        sm_objects_count_death(entry, sm_objects.weight);
         entry->where |= 1;
     }
     return true;
 }
 
-void sm_live_unknown(PyObject *object) {
-    if (sm_life_here.quiet > 0) {
+void sm_objects_live_unknown(PyObject *object) {
+    if (sm_objects_here.quiet > 0) {
         if (Py_TYPE(object)->tp_flags & Py_TPFLAGS_TYPE_SUBCLASS)
             type_died(object);
         return;
     }
-    sm_life_type *type = sm_life_type_of(Py_TYPE(object));
+    sm_objects_type *type = sm_objects_type_of(Py_TYPE(object));
     if (type == NULL)
         return;
     if (type->untracked > 0) {
         type->untracked--;
         type->gone++;
-        sm_life.deaths++;
+        sm_objects.deaths++;
     } else {
         type->before++;
     }
-    if (type->special & SM_LIFE_IS_TYPE)
+    if (type->special & SM_OBJECTS_IS_TYPE)
         type_died(object);
 }
 
@@ -285,30 +285,31 @@ void sm_live_unknown(PyObject *object) {
 
 static void forget(void) {
     passed.list = NULL;
-    sm_live_free();
-    sm_life_sites_free();
-    sm_life_types_free();
-    sm_life_times_free();
-    sm_life_rows_forget();
-    memset(&sm_life, 0, sizeof sm_life);
+    sm_objects_live_free();
+    sm_objects_sites_free();
+    sm_objects_types_free();
+    sm_objects_times_free();
+    sm_objects_rows_forget();
+    memset(&sm_objects, 0, sizeof sm_objects);
     memset(&collection, 0, sizeof collection);
 }
 
 static void start(const sm_settings *settings) {
     forget();
-    sm_life.lines = settings->lines;
-    sm_life.max_live = settings->max_live;
-    sm_life.weight = 1;
-    sm_life_hot.unsampled = 0;
-    sm_life_hot.seed = sm_monotonic_ns() * 0x9E3779B97F4A7C15u;
-    sm_life_times_start();
-    sm_life.on = sm_life_types_prepare() && (!sm_life.lines || (sm_live_start() && sm_life_sites_start()));
-    if (!sm_life.on) { /* the recording says so, and has no more than that */
+    sm_objects.lines = settings->lines;
+    sm_objects.max_live = settings->max_live;
+    sm_objects.weight = 1;
+    sm_objects_hot.unsampled = 0;
+    sm_objects_hot.seed = sm_monotonic_ns() * 0x9E3779B97F4A7C15u;
+    sm_objects_times_start();
+    sm_objects.on =
+        sm_objects_types_prepare() && (!sm_objects.lines || (sm_objects_live_start() && sm_objects_sites_start()));
+    if (!sm_objects.on) { /* the recording says so, and has no more than that */
         PyErr_Clear();
         sm_engine.lost_memory++;
     }
     tell_quiet();
-    sm_life_rows_start();
+    sm_objects_rows_start();
 }
 
 static bool thread_start(sm_thread *Py_UNUSED(thread)) {
@@ -323,19 +324,19 @@ static bool settle(sm_thread *Py_UNUSED(thread), const sm_walked_frame *Py_UNUSE
 }
 
 static void code_died(sm_code_entry *entry) {
-    sm_life_code_died(entry->code);
+    sm_objects_code_died(entry->code);
 }
 
 static void look_away(sm_thread *Py_UNUSED(thread)) {
-    sm_life_quiet(true);
+    sm_objects_quiet(true);
 }
 
 static void look_again(sm_thread *Py_UNUSED(thread)) {
-    sm_life_quiet(false);
+    sm_objects_quiet(false);
 }
 
 static void stop(void) {
-    sm_life_note_end();
+    sm_objects_note_end();
 }
 
 static int calibrate(void) {
@@ -348,44 +349,44 @@ static void timed(const sm_function *Py_UNUSED(function), double sums[3]) {
 
 /* By line, and while nothing was lost, types have what their sites have together. */
 static bool check_sums(void) {
-    if (!sm_life.lines || sm_life.lost_sites + sm_life.lost_live + sm_life.sampled > 0)
+    if (!sm_objects.lines || sm_objects.lost_sites + sm_objects.lost_live + sm_objects.sampled > 0)
         return true;
     uint64_t born = 0, gone = 0;
-    for (uint32_t i = 1; i < sm_life.sites_count; i++) {
-        const sm_life_site *site = &sm_life.sites[i];
+    for (uint32_t i = 1; i < sm_objects.sites_count; i++) {
+        const sm_objects_site *site = &sm_objects.sites[i];
         born += site->born;
-        gone += site->died + sm_life.rests[i].unseen;
-        if (site->born != site->died + sm_life.rests[i].unseen + site->live || site->died_by_gc > site->died)
+        gone += site->died + sm_objects.rests[i].unseen;
+        if (site->born != site->died + sm_objects.rests[i].unseen + site->live || site->died_by_gc > site->died)
             return false;
     }
-    for (uint32_t i = 0; i < sm_life.types_count; i++) {
-        born -= sm_life.types[i]->born;
-        gone -= sm_life.types[i]->gone;
+    for (uint32_t i = 0; i < sm_objects.types_count; i++) {
+        born -= sm_objects.types[i]->born;
+        gone -= sm_objects.types[i]->gone;
     }
     return born == 0 && gone == 0;
 }
 
 static bool check(void) {
-    if (!sm_life.on)
+    if (!sm_objects.on)
         return true;
-    bool right = sm_life_types_check() && check_sums();
-    return right && (!sm_life.lines || (sm_live_check() && sm_life_sites_check()));
+    bool right = sm_objects_types_check() && check_sums();
+    return right && (!sm_objects.lines || (sm_objects_live_check() && sm_objects_sites_check()));
 }
 
-const sm_recorder sm_lifetimes = {.name = "lifetimes",
-                                  .threadless = true,
-                                  .start = start,
-                                  .thread_start = thread_start,
-                                  .thread_end = ignore_thread,
-                                  .thread_again = thread_start,
-                                  .settle = settle,
-                                  .code_died = code_died,
-                                  .poke = sm_life_poke,
-                                  .pause = look_away,
-                                  .go_on = look_again,
-                                  .save = sm_lifetimes_save,
-                                  .stop = stop,
-                                  .forget = forget,
-                                  .calibrate = calibrate,
-                                  .timed = timed,
-                                  .check = check};
+const sm_recorder sm_objects_recorder = {.name = "lifetimes",
+                                         .threadless = true,
+                                         .start = start,
+                                         .thread_start = thread_start,
+                                         .thread_end = ignore_thread,
+                                         .thread_again = thread_start,
+                                         .settle = settle,
+                                         .code_died = code_died,
+                                         .poke = sm_objects_poke,
+                                         .pause = look_away,
+                                         .go_on = look_again,
+                                         .save = sm_objects_save,
+                                         .stop = stop,
+                                         .forget = forget,
+                                         .calibrate = calibrate,
+                                         .timed = timed,
+                                         .check = check};

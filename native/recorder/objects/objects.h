@@ -1,4 +1,4 @@
-/* The lifetimes recorder: births and deaths of objects, by type, or by type and the line that makes them.
+/* The objects recorder: births and deaths of objects, by type, or by type and the line that makes them.
  *
  * Shape. A *type* is a name with its facts (module, qualified name, size, flags): classes that are made again and again
  * are one type. A *site* is a type, a function, a line and, with call paths, a node of the call tree. A birth finds its
@@ -10,7 +10,7 @@
  * Nothing here makes a Python object, touches an exception or takes a lock: it runs inside the allocation of others.
  * What is rare (a new type, a new site, a shard that is full) allocates with the C library.
  *
- * Ownership and threads: all with the GIL of the main interpreter. sm_life_here belongs to its thread.
+ * Ownership and threads: all with the GIL of the main interpreter. sm_objects_here belongs to its thread.
  *
  * This header is what other parts of the recorder see; events.h is the way of an event. */
 #ifndef SM_RECORDER_OBJECTS_OBJECTS_H
@@ -18,21 +18,21 @@
 
 #include "engine/engine.h"
 
-#define SM_LIFE_SPAN_BITS 18   /* of a span's number in a live entry */
-#define SM_LIFE_SITE_BITS 24   /* of a site's number */
-#define SM_LIFE_SERIAL_BITS 40 /* of a birth's number */
-#define SM_LIFE_SERIALS ((uint64_t)1 << SM_LIFE_SERIAL_BITS)
-#define SM_LIFE_BUCKETS 16  /* of a histogram of ages */
-#define SM_LIFE_NS_BUCKET 3 /* the first of times: shorter ones are in it, too; the last of both is open */
-#define SM_LIFE_MARKS 4096  /* most that are kept of the times of births */
+#define SM_OBJECTS_SPAN_BITS 18   /* of a span's number in a live entry */
+#define SM_OBJECTS_SITE_BITS 24   /* of a site's number */
+#define SM_OBJECTS_SERIAL_BITS 40 /* of a birth's number */
+#define SM_OBJECTS_SERIALS ((uint64_t)1 << SM_OBJECTS_SERIAL_BITS)
+#define SM_OBJECTS_BUCKETS 16  /* of a histogram of ages */
+#define SM_OBJECTS_NS_BUCKET 3 /* the first of times: shorter ones are in it, too; the last of both is open */
+#define SM_OBJECTS_MARKS 4096  /* most that are kept of the times of births */
 
-enum {                        /* sm_life_type.special: what a death has to do more than count */
-       SM_LIFE_IS_TYPE = 1,   /* its objects are types */
-       SM_LIFE_HAS_ITEMS = 2, /* sizes to be added up */
-       SM_LIFE_MAY_RESURRECT = 4,
+enum {                           /* sm_objects_type.special: what a death has to do more than count */
+       SM_OBJECTS_IS_TYPE = 1,   /* its objects are types */
+       SM_OBJECTS_HAS_ITEMS = 2, /* sizes to be added up */
+       SM_OBJECTS_MAY_RESURRECT = 4,
 };
 
-typedef struct sm_life_type { /* never moves, lives as long as the recording; first what an event touches */
+typedef struct sm_objects_type { /* never moves, lives as long as the recording; first what an event touches */
     uint64_t born;
     uint64_t gone; /* of those: died, or died unseen */
     uint64_t peak; /* of born - gone */
@@ -53,37 +53,37 @@ typedef struct sm_life_type { /* never moves, lives as long as the recording; fi
     uint64_t collection_born; /* how many of those there may still be */
     char *module, *name;      /* owned; UTF-8 (surrogatepass) */
     uint64_t hash;
-    struct sm_life_type *next; /* in its bucket */
-    uint64_t saved;            /* for the save: what it was at the last */
-} __attribute__((aligned(64))) sm_life_type;
+    struct sm_objects_type *next; /* in its bucket */
+    uint64_t saved;               /* for the save: what it was at the last */
+} __attribute__((aligned(64))) sm_objects_type;
 
-typedef struct { /* one cache line: what an event touches. Site 0 is nobody's: births that are not recorded */
+typedef struct { /* one cache line: what an event touches. Site 0 is unattributed: births that are not recorded */
     uint64_t born;
     uint64_t died, died_by_gc; /* weighted */
     uint64_t item_bytes;       /* weighted; of those that died */
     uint64_t span_born;        /* born in a span, exact */
     uint64_t span_died;        /* of those: died in the same; weighted */
-    uint32_t live, peak;       /* entries in the live table: each stands for sm_life.weight */
-    sm_life_type *type;        /* NULL: site 0 */
-} __attribute__((aligned(64))) sm_life_site;
+    uint32_t live, peak;       /* entries in the live table: each stands for sm_objects.weight */
+    sm_objects_type *type;     /* NULL: site 0 */
+} __attribute__((aligned(64))) sm_objects_site;
 
-typedef struct {                      /* what of a site no birth touches */
-    sm_function *function;            /* NULL: made by no Python function */
-    const void *node;                 /* of the call tree; NULL: none */
-    int32_t line;                     /* 0: unknown */
-    bool approximate;                 /* objects of it were sampled out or lost: live, died and so on are estimates */
-    uint32_t next;                    /* in its bucket */
-    uint64_t unseen;                  /* weighted */
-    uint64_t span_live;               /* room for the save */
-    uint64_t saved;                   /* for the save: what it was at the last */
-    uint64_t events[SM_LIFE_BUCKETS]; /* ages in births, weighted: bucket b from 4^(b-1) to 4^b - 1 */
-    uint64_t ns[SM_LIFE_BUCKETS];     /* ages in ns: bucket b is that of 4^(b+2) to 4^(b+3) - 1 */
-} sm_life_rest;
+typedef struct {           /* what of a site no birth touches */
+    sm_function *function; /* NULL: made by no Python function */
+    const void *node;      /* of the call tree; NULL: none */
+    int32_t line;          /* 0: unknown */
+    bool approximate;      /* objects of it were sampled out or lost: live, died and so on are estimates */
+    uint32_t next;         /* in its bucket */
+    uint64_t unseen;       /* weighted */
+    uint64_t span_live;    /* room for the save */
+    uint64_t saved;        /* for the save: what it was at the last */
+    uint64_t events[SM_OBJECTS_BUCKETS]; /* ages in births, weighted: bucket b from 4^(b-1) to 4^b - 1 */
+    uint64_t ns[SM_OBJECTS_BUCKETS];     /* ages in ns: bucket b is that of 4^(b+2) to 4^(b+3) - 1 */
+} sm_objects_rest;
 
 typedef struct { /* so many had been born and had died at that time */
     uint64_t born, died;
     uint64_t ticks; /* of sm_engine.clock */
-} sm_life_time;
+} sm_objects_time;
 
 typedef struct {
     bool on;         /* a recording of this recorder has begun and has not been forgotten */
@@ -94,16 +94,16 @@ typedef struct {
     uint64_t sampled; /* k: one object in 2^k is in the live table */
     uint64_t weight;  /* 2^k */
 
-    sm_life_site *sites; /* by id; they move when there are more */
-    sm_life_rest *rests; /* by id; they move too */
+    sm_objects_site *sites; /* by id; they move when there are more */
+    sm_objects_rest *rests; /* by id; they move too */
     uint32_t sites_count;
-    sm_life_type **types; /* by id */
+    sm_objects_type **types; /* by id */
     uint32_t types_count;
 
-    sm_life_time *times; /* ascending; the first is the beginning */
+    sm_objects_time *times; /* ascending; the first is the beginning */
     uint32_t times_count;
 
-    uint64_t live_peak;  /* about the most entries that the live table had, nobody's and dying ones included */
+    uint64_t live_peak;  /* about the most entries that the live table had, unattributed and dying ones included */
     uint64_t live_bytes; /* memory of the live table */
     uint64_t max_live;
 
@@ -111,33 +111,33 @@ typedef struct {
     uint64_t lost_sites; /* births whose site there was no memory or number for: counted by type only */
     uint64_t lost_types; /* births whose type there was no memory for: not counted at all */
     uint64_t keys_bytes; /* memory of types, sites and what finds them */
-} sm_life_state;
+} sm_objects_state;
 
-extern sm_life_state sm_life;
+extern sm_objects_state sm_objects;
 
-extern const sm_recorder sm_lifetimes;
+extern const sm_recorder sm_objects_recorder;
 
 /* ---- what a thread is at ---- */
 
-struct sm_life_span; /* span_births.h */
+struct sm_objects_span; /* span_births.h */
 typedef struct {
-    uint32_t quiet;               /* depth: births are not recorded */
-    uint32_t span;                /* low bits of the running span's number; 0: none */
-    struct sm_life_span *running; /* its record; NULL: none */
-} sm_life_thread;
-extern __thread sm_life_thread sm_life_here __attribute__((tls_model("initial-exec")));
+    uint32_t quiet;                  /* depth: births are not recorded */
+    uint32_t span;                   /* low bits of the running span's number; 0: none */
+    struct sm_objects_span *running; /* its record; NULL: none */
+} sm_objects_thread;
+extern __thread sm_objects_thread sm_objects_here __attribute__((tls_model("initial-exec")));
 
 /* The object was made just now, and not by the program: takes its birth back. With the GIL, outside events. */
-void sm_life_unborn(const PyObject *object);
+void sm_objects_unborn(const PyObject *object);
 
 /* This thread's births are not recorded from here on, and by type only its deaths neither; nests. Makes no object. */
-void sm_life_quiet(bool on);
+void sm_objects_quiet(bool on);
 
 /* ---- spans: the owner of open spans implements these (span_births.c) ---- */
-void sm_life_span_born(sm_life_site *site); /* sm_life_here.span != 0 */
+void sm_objects_span_born(sm_objects_site *site); /* sm_objects_here.span != 0 */
 /* Of an object born in span (low bits), as the birth of that serial. */
-void sm_life_span_died(sm_life_site *site, uint32_t span, uint64_t serial, uint64_t weight);
-void sm_life_span_unborn(sm_life_site *site, uint32_t span, uint64_t serial); /* it was not the program's */
+void sm_objects_span_died(sm_objects_site *site, uint32_t span, uint64_t serial, uint64_t weight);
+void sm_objects_span_unborn(sm_objects_site *site, uint32_t span, uint64_t serial); /* it was not the program's */
 
 /* ---- questions ---- */
 
@@ -145,32 +145,32 @@ typedef struct {
     uintptr_t address; /* never to be followed: the object may be gone */
     uint32_t site;     /* never 0 */
     uint32_t span;     /* low bits; 0: none */
-    uint64_t serial;   /* 1 to sm_life.births */
-} sm_life_object;
+    uint64_t serial;   /* 1 to sm_objects.births */
+} sm_object;
 
-uint64_t sm_live_count(void); /* entries in the live table now */
+uint64_t sm_objects_live_count(void); /* entries in the live table now */
 
 /* Every object of a site that lives as far as is known, in no order. No births or deaths may happen meanwhile on this
  * thread: no Python object may be made. */
-void sm_life_each_live(void (*visit)(const sm_life_object *object, void *context), void *context);
+void sm_objects_each_live(void (*visit)(const sm_object *object, void *context), void *context);
 
 /* When a birth was, in ticks, interpolated between times that are known. */
-uint64_t sm_life_ticks_of(uint64_t serial);
+uint64_t sm_objects_ticks_of(uint64_t serial);
 
-/* Notes the time now, for sm_life.times. From outside events. */
-void sm_life_note_time(void);
-/* The program is over: no later time becomes a row of sm_life.times, unless something is born. What dies until then
+/* Notes the time now, for sm_objects.times. From outside events. */
+void sm_objects_note_time(void);
+/* The program is over: no later time becomes a row of sm_objects.times, unless something is born. What dies until then
  * died at its end. */
-void sm_life_note_end(void);
+void sm_objects_note_end(void);
 
-static inline uint64_t sm_life_live_of(const sm_life_type *type) {
+static inline uint64_t sm_objects_live_of(const sm_objects_type *type) {
     return type->born - type->gone;
 }
-static inline uint64_t sm_life_deaths_of(const sm_life_type *type) {
+static inline uint64_t sm_objects_deaths_of(const sm_objects_type *type) {
     return type->gone - type->unseen;
 }
 
 /* save.c */
-void sm_lifetimes_save(sm_output *output);
+void sm_objects_save(sm_output *output);
 
 #endif

@@ -1,11 +1,11 @@
-/* The lifetimes recorder's rows in a recording.
+/* The objects recorder's rows in a recording.
  *
  * A flush writes what changed since the last one, or was lost by it for want of memory: a sum of each row's counters
  * tells. A snapshot writes all and remembers nothing. Rows refer to rows of functions, which are written when they are
  * first named, and to nodes of the call tree, which that recorder has written into the same output just before.
  *
- * The number of a row of objects is its site's number less one (site 0 is nobody's), so that it is the same in every
- * snapshot; histograms have their site's number times 32, plus 16 for times, plus the bucket. */
+ * The number of a row of objects is its site's number less one (site 0 is unattributed), so that it is the same in
+ * every snapshot; histograms have their site's number times 32, plus 16 for times, plus the bucket. */
 #include <stdio.h>
 #include <string.h>
 
@@ -22,31 +22,31 @@ static struct {
     uint32_t names_size;
     uint32_t times, marks, holders; /* rows in the file */
     uint64_t last_time;             /* ticks of the last row of times */
-    sm_ref_facts at_start;          /* the slot's, when the recording began */
+    sm_reference_facts at_start;    /* the slot's, when the recording began */
 } saved;
 
-void sm_life_rows_forget(void) {
-    sm_life_spans_forget();
-    sm_life_survivors_forget();
-    sm_life_notes_forget();
+void sm_objects_rows_forget(void) {
+    sm_objects_spans_forget();
+    sm_objects_survivors_forget();
+    sm_objects_notes_forget();
     sm_free(saved.names);
     memset(&saved, 0, sizeof saved);
 }
 
-void sm_life_rows_start(void) {
-    sm_life_rows_forget();
-    sm_life_spans_start();
-    saved.at_start = sm_ref_ask_facts();
+void sm_objects_rows_start(void) {
+    sm_objects_rows_forget();
+    sm_objects_spans_start();
+    saved.at_start = sm_reference_ask_facts();
 }
 
-sm_ref_facts sm_life_slot_facts(void) {
-    sm_ref_facts now = sm_ref_ask_facts();
+sm_reference_facts sm_objects_slot_facts(void) {
+    sm_reference_facts now = sm_reference_ask_facts();
     now.taken -= saved.at_start.taken;
     now.blind_ns -= saved.at_start.blind_ns;
     return now;
 }
 
-int64_t sm_life_unix_ns(uint64_t ticks) {
+int64_t sm_objects_unix_ns(uint64_t ticks) {
     double since = (double)ticks - (double)sm_engine.start_ticks;
     return sm_engine.start_ns + (int64_t)(since * sm_engine.clock.ns_per_tick);
 }
@@ -62,7 +62,7 @@ static uint64_t *names_of(const sm_output *output, uint32_t id) {
     if (output->whole)
         return NULL;
     if (id >= saved.names_size) {
-        uint32_t size = sm_life.types_count + 64;
+        uint32_t size = sm_objects.types_count + 64;
         uint64_t (*names)[2] = sm_realloc(saved.names, size * sizeof *names);
         if (names == NULL)
             return NULL;
@@ -73,7 +73,7 @@ static uint64_t *names_of(const sm_output *output, uint32_t id) {
     return saved.names[id];
 }
 
-static void write_type(sm_output *output, const sm_life_type *type) {
+static void write_type(sm_output *output, const sm_objects_type *type) {
     int64_t row[SM_MAX_COLUMNS] = {0};
     uint64_t *names = names_of(output, type->id), once[2] = {0};
     if (names == NULL)
@@ -89,9 +89,9 @@ static void write_type(sm_output *output, const sm_life_type *type) {
     row[SM_TYPES_SIZE] = (int64_t)type->size;
     row[SM_TYPES_ITEM_SIZE] = type->item_size;
     row[SM_TYPES_BORN] = (int64_t)type->born;
-    row[SM_TYPES_DIED] = (int64_t)sm_life_deaths_of(type);
+    row[SM_TYPES_DIED] = (int64_t)sm_objects_deaths_of(type);
     row[SM_TYPES_DIED_BY_GC] = (int64_t)type->died_by_gc;
-    row[SM_TYPES_LIVE] = (int64_t)sm_life_live_of(type);
+    row[SM_TYPES_LIVE] = (int64_t)sm_objects_live_of(type);
     row[SM_TYPES_PEAK] = (int64_t)type->peak;
     row[SM_TYPES_BEFORE] = (int64_t)type->before;
     row[SM_TYPES_UNSEEN] = (int64_t)type->unseen;
@@ -101,12 +101,12 @@ static void write_type(sm_output *output, const sm_life_type *type) {
 }
 
 static void write_types(sm_output *output) {
-    for (uint32_t i = 0; i < sm_life.types_count; i++) {
-        sm_life_type *type = sm_life.types[i];
+    for (uint32_t i = 0; i < sm_objects.types_count; i++) {
+        sm_objects_type *type = sm_objects.types[i];
         uint64_t sum = 1 + type->flags;
-        sum = sm_life_mix(sm_life_mix(sm_life_mix(sum, type->born), type->gone), type->peak);
-        sum = sm_life_mix(sm_life_mix(sm_life_mix(sum, type->before), type->died_by_gc), type->item_bytes);
-        sum = sm_life_mix(sm_life_mix(sm_life_mix(sum, type->unseen), type->resurrected), type->size) | 1;
+        sum = sm_objects_mix(sm_objects_mix(sm_objects_mix(sum, type->born), type->gone), type->peak);
+        sum = sm_objects_mix(sm_objects_mix(sm_objects_mix(sum, type->before), type->died_by_gc), type->item_bytes);
+        sum = sm_objects_mix(sm_objects_mix(sm_objects_mix(sum, type->unseen), type->resurrected), type->size) | 1;
         if (!sm_output_all(output) && sum == type->saved)
             continue;
         uint64_t lost = sm_writer_lost(output->writer);
@@ -119,11 +119,11 @@ static void write_types(sm_output *output) {
 /* ---- sites ---- */
 
 static void write_ages(sm_output *output, uint32_t site, int unit, const uint64_t *counts, int first) {
-    for (int i = 0; i < SM_LIFE_BUCKETS; i++) {
+    for (int i = 0; i < SM_OBJECTS_BUCKETS; i++) {
         if (counts[i] == 0)
             continue;
         int64_t row[SM_MAX_COLUMNS] = {0};
-        row[SM_LIFETIMES_ID] = ((int64_t)site - 1) * 2 * SM_LIFE_BUCKETS + unit * SM_LIFE_BUCKETS + i;
+        row[SM_LIFETIMES_ID] = ((int64_t)site - 1) * 2 * SM_OBJECTS_BUCKETS + unit * SM_OBJECTS_BUCKETS + i;
         row[SM_LIFETIMES_OBJECT] = (int64_t)site - 1;
         row[SM_LIFETIMES_UNIT] = unit;
         row[SM_LIFETIMES_BUCKET] = first + i;
@@ -140,8 +140,8 @@ static int64_t node_number(const sm_output *output, const void *node) {
 }
 
 static void write_site(sm_output *output, uint32_t id) {
-    const sm_life_site *site = &sm_life.sites[id];
-    const sm_life_rest *rest = &sm_life.rests[id];
+    const sm_objects_site *site = &sm_objects.sites[id];
+    const sm_objects_rest *rest = &sm_objects.rests[id];
     uint32_t number = rest->function != NULL ? sm_output_function_number(output, rest->function) : UINT32_MAX;
     int64_t row[SM_MAX_COLUMNS] = {0};
     row[SM_OBJECTS_ID] = (int64_t)id - 1;
@@ -153,8 +153,8 @@ static void write_site(sm_output *output, uint32_t id) {
     row[SM_OBJECTS_BORN] = (int64_t)site->born;
     row[SM_OBJECTS_DIED] = (int64_t)site->died;
     row[SM_OBJECTS_DIED_BY_GC] = (int64_t)site->died_by_gc;
-    row[SM_OBJECTS_LIVE] = (int64_t)(site->live * sm_life.weight);
-    row[SM_OBJECTS_PEAK] = (int64_t)(site->peak * sm_life.weight);
+    row[SM_OBJECTS_LIVE] = (int64_t)(site->live * sm_objects.weight);
+    row[SM_OBJECTS_PEAK] = (int64_t)(site->peak * sm_objects.weight);
     row[SM_OBJECTS_UNSEEN] = (int64_t)rest->unseen;
     row[SM_OBJECTS_ITEM_BYTES] = (int64_t)site->item_bytes;
     row[SM_OBJECTS_SPAN_BORN] = (int64_t)site->span_born;
@@ -162,18 +162,18 @@ static void write_site(sm_output *output, uint32_t id) {
     row[SM_OBJECTS_SPAN_LIVE] = (int64_t)rest->span_live;
     sm_writer_row(output->writer, SM_OBJECTS, row, NULL);
     write_ages(output, id, 0, rest->events, 0);
-    write_ages(output, id, 1, rest->ns, SM_LIFE_NS_BUCKET);
+    write_ages(output, id, 1, rest->ns, SM_OBJECTS_NS_BUCKET);
 }
 
 static void write_sites(sm_output *output) {
-    for (uint32_t i = 1; i < sm_life.sites_count; i++) {
-        const sm_life_site *site = &sm_life.sites[i];
-        sm_life_rest *rest = &sm_life.rests[i];
-        uint64_t sum = sm_life.weight + rest->approximate;
-        sum =
-            sm_life_mix(sm_life_mix(sm_life_mix(sum, site->born), site->died), (uint64_t)site->live << 32 | site->peak);
-        sum = sm_life_mix(sm_life_mix(sm_life_mix(sum, site->span_born), site->span_died), rest->span_live);
-        sum = sm_life_mix(sm_life_mix(sm_life_mix(sum, site->item_bytes), site->died_by_gc), rest->unseen) | 1;
+    for (uint32_t i = 1; i < sm_objects.sites_count; i++) {
+        const sm_objects_site *site = &sm_objects.sites[i];
+        sm_objects_rest *rest = &sm_objects.rests[i];
+        uint64_t sum = sm_objects.weight + rest->approximate;
+        sum = sm_objects_mix(sm_objects_mix(sm_objects_mix(sum, site->born), site->died),
+                             (uint64_t)site->live << 32 | site->peak);
+        sum = sm_objects_mix(sm_objects_mix(sm_objects_mix(sum, site->span_born), site->span_died), rest->span_live);
+        sum = sm_objects_mix(sm_objects_mix(sm_objects_mix(sum, site->item_bytes), site->died_by_gc), rest->unseen) | 1;
         if (!sm_output_all(output) && sum == rest->saved)
             continue;
         uint64_t lost = sm_writer_lost(output->writer);
@@ -185,10 +185,10 @@ static void write_sites(sm_output *output) {
 
 /* ---- times and notes ---- */
 
-static void write_time(sm_output *output, uint32_t id, const sm_life_time *time) {
+static void write_time(sm_output *output, uint32_t id, const sm_objects_time *time) {
     int64_t row[SM_MAX_COLUMNS] = {0};
     row[SM_OBJECT_TIMES_ID] = id;
-    row[SM_OBJECT_TIMES_TIME_NS] = sm_life_unix_ns(time->ticks);
+    row[SM_OBJECT_TIMES_TIME_NS] = sm_objects_unix_ns(time->ticks);
     row[SM_OBJECT_TIMES_BORN] = (int64_t)time->born;
     row[SM_OBJECT_TIMES_DIED] = (int64_t)time->died;
     sm_writer_row(output->writer, SM_OBJECT_TIMES, row, NULL);
@@ -197,41 +197,41 @@ static void write_time(sm_output *output, uint32_t id, const sm_life_time *time)
 /* The last row of the file may have changed. When times were thinned, all are others; rows that the file has too many
  * of repeat the last. */
 static void write_times(sm_output *output) {
-    sm_life_note_time();
-    uint32_t count = sm_life.times_count, first = sm_output_all(output) ? 0 : saved.times;
+    sm_objects_note_time();
+    uint32_t count = sm_objects.times_count, first = sm_output_all(output) ? 0 : saved.times;
     if (count == 0)
         return;
-    if (first > count || (first > 0 && sm_life.times[first - 1].ticks != saved.last_time))
+    if (first > count || (first > 0 && sm_objects.times[first - 1].ticks != saved.last_time))
         first = 0;
     for (uint32_t i = first > 0 ? first - 1 : 0; i < count; i++)
-        write_time(output, i, &sm_life.times[i]);
+        write_time(output, i, &sm_objects.times[i]);
     if (output->whole)
         return;
     for (uint32_t i = count; i < saved.times; i++)
-        write_time(output, i, &sm_life.times[count - 1]);
+        write_time(output, i, &sm_objects.times[count - 1]);
     if (!output->anew || saved.times < count) /* until the new file is in its place, the old one counts */
         saved.times = count;
-    saved.last_time = sm_life.times[count - 1].ticks;
+    saved.last_time = sm_objects.times[count - 1].ticks;
 }
 
 static void write_marks(sm_output *output) {
-    for (uint32_t i = sm_output_all(output) ? 0 : saved.marks; i < sm_life_notes.marks_count; i++) {
-        const sm_life_mark *mark = &sm_life_notes.marks[i];
+    for (uint32_t i = sm_output_all(output) ? 0 : saved.marks; i < sm_objects_notes.marks_count; i++) {
+        const sm_objects_mark *mark = &sm_objects_notes.marks[i];
         int64_t row[SM_MAX_COLUMNS] = {0};
         row[SM_MARKS_ID] = i;
         row[SM_MARKS_NAME] = (int64_t)put_text(output, mark->name);
-        row[SM_MARKS_TIME_NS] = sm_life_unix_ns(mark->ticks);
+        row[SM_MARKS_TIME_NS] = sm_objects_unix_ns(mark->ticks);
         row[SM_MARKS_BORN] = (int64_t)mark->born;
         sm_writer_row(output->writer, SM_MARKS, row, NULL);
     }
     if (!output->whole)
-        saved.marks = sm_life_notes.marks_count;
+        saved.marks = sm_objects_notes.marks_count;
 }
 
 /* Only at the end and in snapshots: until then others may take their place. */
 static void write_holders(sm_output *output) {
-    for (uint32_t i = 0; i < sm_life_notes.holders_count; i++) {
-        const sm_life_holder *holder = &sm_life_notes.holders[i];
+    for (uint32_t i = 0; i < sm_objects_notes.holders_count; i++) {
+        const sm_objects_holder *holder = &sm_objects_notes.holders[i];
         int64_t row[SM_MAX_COLUMNS] = {0};
         row[SM_HOLDERS_ID] = i;
         row[SM_HOLDERS_OBJECT] = holder->object;
@@ -250,7 +250,7 @@ static void write_holders(sm_output *output) {
 /* uncounted: ticks since it was counted what spans left alive. */
 static void write_losses(sm_output *output, uint64_t uncounted) {
     char detail[200];
-    sm_ref_facts slot = sm_life_slot_facts();
+    sm_reference_facts slot = sm_objects_slot_facts();
     sm_output_loss(output, "refs-taken", slot.taken, -1,
                    "times that tracemalloc, or another tool like it, took the reference tracer");
     sm_output_loss(output, "refs-blind", (uint64_t)slot.blind_ns, -1,
@@ -258,31 +258,31 @@ static void write_losses(sm_output *output, uint64_t uncounted) {
     snprintf(detail, sizeof detail,
              "one live object in so many is followed since more than %llu lived at once; what is marked as approximate "
              "is estimated from these",
-             (unsigned long long)sm_life.max_live);
-    sm_output_loss(output, "objects-sampled", sm_life.sampled != 0 ? sm_life.weight : 0, -1, detail);
-    sm_output_loss(output, "objects-lost", sm_life.lost_live, -1,
+             (unsigned long long)sm_objects.max_live);
+    sm_output_loss(output, "objects-sampled", sm_objects.sampled != 0 ? sm_objects.weight : 0, -1, detail);
+    sm_output_loss(output, "objects-lost", sm_objects.lost_live, -1,
                    "objects that could not be followed to their end for want of memory");
-    sm_output_loss(output, "sites-full", sm_life.lost_sites, -1,
+    sm_output_loss(output, "sites-full", sm_objects.lost_sites, -1,
                    "births that are counted by their type only: no memory or no number for the line that made them");
-    sm_output_loss(output, "types-lost", sm_life.lost_types, -1,
+    sm_output_loss(output, "types-lost", sm_objects.lost_types, -1,
                    "births that are not counted at all: no memory for their type");
-    sm_output_loss(output, "spans-lost", sm_life_spans.lost, -1, "calls that were not followed for want of memory");
+    sm_output_loss(output, "spans-lost", sm_objects_spans.lost, -1, "calls that were not followed for want of memory");
     snprintf(detail, sizeof detail, "calls that share a row of spans with others: %llu to a row",
-             1ull << sm_life_spans.shift);
-    sm_output_loss(output, "spans-folded", sm_life_spans.shift != 0 ? sm_life_spans.count : 0, -1, detail);
+             1ull << sm_objects_spans.shift);
+    sm_output_loss(output, "spans-folded", sm_objects_spans.shift != 0 ? sm_objects_spans.count : 0, -1, detail);
     sm_output_loss(output, "refs-trashcan", sm_reftracer_trashcan(), -1,
                    "this version of Python does not report the end of containers that are nested deeply (gh-156371): "
                    "they seem to live on until their address is used again; 3.14.8 and 3.15.1 report it");
     sm_output_loss(output, "survivors-old", (uint64_t)sm_clock_ns(&sm_engine.clock, (double)uncounted), -1,
                    "nanoseconds before the last flush: when it was counted what calls left alive");
     sm_output_loss(
-        output, "refs-unspecialised", sm_engine.beside.recorder != NULL, -1,
+        output, "refs-unspecialised", sm_engine.alongside.recorder != NULL, -1,
         "with call paths a few births more: CPython makes tuples, bound methods and the like for calls that it "
         "would otherwise run without");
 }
 
-void sm_lifetimes_save(sm_output *output) {
-    uint64_t uncounted = sm_life_count_survivors(output);
+void sm_objects_save(sm_output *output) {
+    uint64_t uncounted = sm_objects_count_survivors(output);
     if (output->anew) { /* which has no strings yet */
         sm_free(saved.names);
         saved.names = NULL;
@@ -291,7 +291,7 @@ void sm_lifetimes_save(sm_output *output) {
     write_types(output);
     write_sites(output);
     write_times(output);
-    sm_life_write_spans(output);
+    sm_objects_write_spans(output);
     write_marks(output);
     if (output->whole || sm_engine.end_ns != 0)
         write_holders(output);

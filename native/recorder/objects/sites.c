@@ -18,7 +18,7 @@
 #include "base/alloc.h"
 #include "recorder/objects/store.h"
 
-#define MOST_SITES ((1u << SM_LIFE_SITE_BITS) - 2)
+#define MOST_SITES ((1u << SM_OBJECTS_SITE_BITS) - 2)
 #define NOTHING UINT32_MAX
 
 typedef struct { /* one that was resolved */
@@ -39,7 +39,7 @@ static struct {
     uint32_t used, free;    /* never used from here on; head of the list of those that are free again */
     code_key *codes;        /* owned: open addressing */
     uint32_t codes_size, codes_count;
-    uint32_t *by_content; /* owned: buckets of sites, linked by sm_life_rest.next */
+    uint32_t *by_content; /* owned: buckets of sites, linked by sm_objects_rest.next */
     uint32_t by_content_size;
     uint32_t sites_size;
 } sites;
@@ -51,7 +51,7 @@ static uint64_t mix(uint64_t hash, uint64_t value) {
     return hash ^ hash >> 29;
 }
 
-static uint32_t bucket_of(const sm_life_type *type, const sm_function *function, int32_t line, const void *node) {
+static uint32_t bucket_of(const sm_objects_type *type, const sm_function *function, int32_t line, const void *node) {
     uint64_t hash = mix(type->id, function != NULL ? function->id + 1 : 0);
     hash = mix(mix(hash, (uint32_t)line), (uintptr_t)node);
     return (uint32_t)(hash >> 32) & (sites.by_content_size - 1);
@@ -59,56 +59,57 @@ static uint32_t bucket_of(const sm_life_type *type, const sm_function *function,
 
 /* An array of both halves of a site that can hold so many; the halves are kept apart for the cache's sake. */
 static bool grow_sites(void) {
-    if (sm_life.sites_count < sites.sites_size)
+    if (sm_objects.sites_count < sites.sites_size)
         return true;
-    uint32_t size = sites.sites_size ? sites.sites_size * 2 : 512, count = sm_life.sites_count;
+    uint32_t size = sites.sites_size ? sites.sites_size * 2 : 512, count = sm_objects.sites_count;
     uint32_t *buckets = sm_malloc(size * sizeof *buckets);
-    sm_life_rest *rests = buckets != NULL ? sm_realloc(sm_life.rests, size * sizeof *rests) : NULL;
+    sm_objects_rest *rests = buckets != NULL ? sm_realloc(sm_objects.rests, size * sizeof *rests) : NULL;
     if (rests != NULL)
-        sm_life.rests = rests;
-    sm_life_site *hot = rests != NULL ? sm_aligned(64, size * sizeof *hot) : NULL;
+        sm_objects.rests = rests;
+    sm_objects_site *hot = rests != NULL ? sm_aligned(64, size * sizeof *hot) : NULL;
     if (hot == NULL) {
         sm_free(buckets);
         return false;
     }
     if (count > 0)
-        memcpy(hot, sm_life.sites, count * sizeof(sm_life_site));
-    free(sm_life.sites);
-    sm_life.sites = hot;
+        memcpy(hot, sm_objects.sites, count * sizeof(sm_objects_site));
+    free(sm_objects.sites);
+    sm_objects.sites = hot;
     sm_free(sites.by_content);
     sites.by_content = buckets;
-    sm_life.keys_bytes += (size - sites.sites_size) * (sizeof(sm_life_site) + sizeof *rests + sizeof *buckets);
+    sm_objects.keys_bytes += (size - sites.sites_size) * (sizeof(sm_objects_site) + sizeof *rests + sizeof *buckets);
     sites.sites_size = sites.by_content_size = size;
     memset(buckets, 0xFF, size * sizeof *buckets);
     for (uint32_t i = 1; i < count; i++) {
-        uint32_t *bucket = &buckets[bucket_of(sm_life.sites[i].type, rests[i].function, rests[i].line, rests[i].node)];
+        uint32_t *bucket =
+            &buckets[bucket_of(sm_objects.sites[i].type, rests[i].function, rests[i].line, rests[i].node)];
         rests[i].next = *bucket;
         *bucket = i;
     }
     return true;
 }
 
-static uint32_t new_site(sm_life_type *type, sm_function *function, int32_t line, const void *node) {
-    uint32_t number = sm_life.sites_count++;
-    sm_life.sites[number] = (sm_life_site){.type = type};
-    sm_life.rests[number] = (sm_life_rest){.function = function, .line = line, .node = node, .next = NOTHING};
+static uint32_t new_site(sm_objects_type *type, sm_function *function, int32_t line, const void *node) {
+    uint32_t number = sm_objects.sites_count++;
+    sm_objects.sites[number] = (sm_objects_site){.type = type};
+    sm_objects.rests[number] = (sm_objects_rest){.function = function, .line = line, .node = node, .next = NOTHING};
     return number;
 }
 
 /* NOTHING: no memory, or no number left. */
-static uint32_t intern(sm_life_type *type, sm_function *function, int32_t line, const void *node) {
+static uint32_t intern(sm_objects_type *type, sm_function *function, int32_t line, const void *node) {
     if (!grow_sites())
         return NOTHING;
     uint32_t *bucket = &sites.by_content[bucket_of(type, function, line, node)];
-    for (uint32_t i = *bucket; i != NOTHING; i = sm_life.rests[i].next) {
-        const sm_life_rest *rest = &sm_life.rests[i];
-        if (sm_life.sites[i].type == type && rest->function == function && rest->line == line && rest->node == node)
+    for (uint32_t i = *bucket; i != NOTHING; i = sm_objects.rests[i].next) {
+        const sm_objects_rest *rest = &sm_objects.rests[i];
+        if (sm_objects.sites[i].type == type && rest->function == function && rest->line == line && rest->node == node)
             return i;
     }
-    if (sm_life.sites_count >= MOST_SITES)
+    if (sm_objects.sites_count >= MOST_SITES)
         return NOTHING;
     uint32_t number = new_site(type, function, line, node);
-    sm_life.rests[number].next = *bucket;
+    sm_objects.rests[number].next = *bucket;
     return *bucket = number;
 }
 
@@ -132,7 +133,7 @@ static bool grow_resolved(void) {
         return false;
     sm_free(sites.buckets);
     sites.buckets = buckets;
-    sm_life.keys_bytes += (size - sites.resolved_size) * (sizeof *grown + sizeof *buckets);
+    sm_objects.keys_bytes += (size - sites.resolved_size) * (sizeof *grown + sizeof *buckets);
     sites.resolved_size = size;
     memset(buckets, 0xFF, size * sizeof *buckets);
     for (uint32_t i = 0; i < sites.used; i++) { /* none is free, or this would not be needed */
@@ -210,7 +211,7 @@ static void take_out(uint32_t i) {
     *link = one->next;
 }
 
-void sm_life_code_died(const void *code) {
+void sm_objects_code_died(const void *code) {
     if (sites.codes_size == 0)
         return;
     code_key *gap = key_of_code(code);
@@ -236,31 +237,31 @@ void sm_life_code_died(const void *code) {
     gap->code = NULL;
     const unsigned char *first = sm_code_instructions(code);
     const unsigned char *end = first + Py_SIZE(code) * 2;
-    for (int i = 0; i < SM_LIFE_CACHE; i++) {
-        const unsigned char *instruction = sm_life_hot.keys[i].instruction;
+    for (int i = 0; i < SM_OBJECTS_CACHE; i++) {
+        const unsigned char *instruction = sm_objects_hot.keys[i].instruction;
         if (instruction >= first && instruction < end)
-            sm_life_hot.keys[i].type = NULL;
+            sm_objects_hot.keys[i].type = NULL;
     }
 }
 
-void sm_life_sites_forget_type(const PyTypeObject *type) {
-    for (int i = 0; i < SM_LIFE_CACHE; i++) {
-        if (sm_life_hot.keys[i].type == type)
-            sm_life_hot.keys[i].type = NULL;
+void sm_objects_sites_forget_type(const PyTypeObject *type) {
+    for (int i = 0; i < SM_OBJECTS_CACHE; i++) {
+        if (sm_objects_hot.keys[i].type == type)
+            sm_objects_hot.keys[i].type = NULL;
     }
 }
 
 /* ---- a birth ---- */
 
 /* The site of this frame's instruction. False: there is none, `number` is what the birth's function answers. */
-static bool resolve(sm_life_type *type, const sm_frame_head *frame, PyCodeObject *code, const void *node,
+static bool resolve(sm_objects_type *type, const sm_frame_head *frame, PyCodeObject *code, const void *node,
                     uint32_t *number) {
     *number = find_resolved(frame->instruction, type->id, node);
     if (*number != NOTHING)
         return true;
-    sm_life_set_busy(true);
+    sm_objects_set_busy(true);
     sm_function *function = sm_function_of_code(code, frame->globals);
-    sm_life_set_busy(false);
+    sm_objects_set_busy(false);
     if (function == NULL)
         return false;
     *number = 0;
@@ -273,10 +274,10 @@ static bool resolve(sm_life_type *type, const sm_frame_head *frame, PyCodeObject
     return *number != NOTHING && remember(code, frame->instruction, type->id, node, *number);
 }
 
-uint64_t sm_life_find_site(PyTypeObject *type, PyThreadState *tstate, const void *node) {
-    if (sm_life_is_instruments(type, tstate)) /* not remembered: once for each code object is not often */
+uint64_t sm_objects_find_site(PyTypeObject *type, PyThreadState *tstate, const void *node) {
+    if (sm_objects_is_instruments(type, tstate)) /* not remembered: once for each code object is not often */
         return 0;
-    sm_life_type *known = sm_is_finalizing() ? NULL : sm_life_type_of(type);
+    sm_objects_type *known = sm_is_finalizing() ? NULL : sm_objects_type_of(type);
     if (known == NULL)
         return UINT64_MAX;
     const sm_frame_head *running = sm_tstate_frame(tstate), *frame = running;
@@ -288,33 +289,33 @@ uint64_t sm_life_find_site(PyTypeObject *type, PyThreadState *tstate, const void
     if (frame == NULL)
         number = intern(known, NULL, 0, node);
     if (number == NOTHING) { /* counted by type alone */
-        sm_life.lost_sites++;
+        sm_objects.lost_sites++;
         number = intern(known, NULL, 0, NULL);
         if (number == NOTHING)
             return UINT64_MAX;
     }
     if (found && frame == running) {
-        sm_life_key *key = sm_life_key_of(type, frame->instruction, node);
-        *key = (sm_life_key){type, frame->instruction, node, number};
+        sm_objects_key *key = sm_objects_key_of(type, frame->instruction, node);
+        *key = (sm_objects_key){type, frame->instruction, node, number};
     }
     return number;
 }
 
 /* ---- life ---- */
 
-void sm_life_sites_forget_keys(void) {
-    memset(sm_life_hot.keys, 0, sizeof sm_life_hot.keys);
+void sm_objects_sites_forget_keys(void) {
+    memset(sm_objects_hot.keys, 0, sizeof sm_objects_hot.keys);
 }
 
-bool sm_life_sites_start(void) {
+bool sm_objects_sites_start(void) {
     sites.free = NOTHING;
     if (!grow_sites())
         return false;
-    (void)new_site(NULL, NULL, 0, NULL); /* nobody's */
+    (void)new_site(NULL, NULL, 0, NULL); /* unattributed */
     return true;
 }
 
-bool sm_life_sites_check(void) {
+bool sm_objects_sites_check(void) {
     uint32_t reachable = 0, free = 0, codes = 0;
     for (uint32_t i = 0; i < sites.codes_size; i++) {
         if (sites.codes[i].code == NULL)
@@ -333,13 +334,13 @@ bool sm_life_sites_check(void) {
     return codes == sites.codes_count && reachable + free == sites.used;
 }
 
-void sm_life_sites_free(void) {
-    free(sm_life.sites);
-    sm_free(sm_life.rests);
+void sm_objects_sites_free(void) {
+    free(sm_objects.sites);
+    sm_free(sm_objects.rests);
     sm_free(sites.resolved);
     sm_free(sites.buckets);
     sm_free(sites.codes);
     sm_free(sites.by_content);
     memset(&sites, 0, sizeof sites);
-    sm_life_sites_forget_keys();
+    sm_objects_sites_forget_keys();
 }

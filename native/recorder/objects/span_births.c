@@ -25,15 +25,15 @@
 #include "base/alloc.h"
 
 enum {
-    LOWS = (1 << SM_LIFE_SPAN_BITS) - 1, /* 0 means none */
+    LOWS = (1 << SM_OBJECTS_SPAN_BITS) - 1, /* 0 means none */
     BUCKETS = 1024,
 };
 
-sm_life_spans_state sm_life_spans;
+sm_objects_spans_state sm_objects_spans;
 
 static struct {
-    sm_life_span *buckets[BUCKETS]; /* by low; of this recording */
-    sm_life_span *free;
+    sm_objects_span *buckets[BUCKETS]; /* by low; of this recording */
+    sm_objects_span *free;
     uint64_t given; /* numbers, in the whole process */
 } open;
 
@@ -41,8 +41,8 @@ static uint32_t low_of(uint64_t span) {
     return (uint32_t)(span % LOWS) + 1;
 }
 
-static sm_life_span **link_of(uint32_t low) {
-    sm_life_span **link = &open.buckets[low % BUCKETS];
+static sm_objects_span **link_of(uint32_t low) {
+    sm_objects_span **link = &open.buckets[low % BUCKETS];
     while (*link != NULL && (*link)->low != low)
         link = &(*link)->next;
     return link;
@@ -50,16 +50,16 @@ static sm_life_span **link_of(uint32_t low) {
 
 /* ---- rows ---- */
 
-static sm_life_span_row *row_of(uint64_t number) {
-    return &sm_life_spans.rows[number >> sm_life_spans.shift];
+static sm_objects_span_row *row_of(uint64_t number) {
+    return &sm_objects_spans.rows[number >> sm_objects_spans.shift];
 }
 
 static void fold(void) {
-    sm_life_spans_state *spans = &sm_life_spans;
+    sm_objects_spans_state *spans = &sm_objects_spans;
     for (uint32_t i = 0; i < spans->rows_count; i += 2) {
-        sm_life_span_row into = spans->rows[i];
+        sm_objects_span_row into = spans->rows[i];
         if (i + 1 < spans->rows_count) {
-            const sm_life_span_row *next = &spans->rows[i + 1];
+            const sm_objects_span_row *next = &spans->rows[i + 1];
             into.calls += next->calls;
             into.open += next->open;
             into.born += next->born;
@@ -75,23 +75,24 @@ static void fold(void) {
 }
 
 /* The row of the next call; NULL: out of memory. */
-static sm_life_span_row *next_row(const sm_function *function) {
-    sm_life_spans_state *spans = &sm_life_spans;
-    if (spans->count >> spans->shift == SM_LIFE_SPAN_ROWS)
+static sm_objects_span_row *next_row(const sm_function *function) {
+    sm_objects_spans_state *spans = &sm_objects_spans;
+    if (spans->count >> spans->shift == SM_OBJECTS_SPAN_ROWS)
         fold();
     uint32_t number = (uint32_t)(spans->count >> spans->shift);
     if (number == spans->rows_size) {
         uint32_t size = number != 0 ? number * 2 : 64;
-        sm_life_span_row *rows = sm_realloc(spans->rows, size * sizeof *rows);
+        sm_objects_span_row *rows = sm_realloc(spans->rows, size * sizeof *rows);
         if (rows == NULL)
             return NULL;
         spans->rows = rows;
         spans->rows_size = size;
     }
-    sm_life_span_row *row = &spans->rows[number];
+    sm_objects_span_row *row = &spans->rows[number];
     if (number == spans->rows_count) {
-        *row = (sm_life_span_row){
-            .function = function, .start_ticks = sm_clock_read(&sm_engine.clock), .first_serial = sm_life.births + 1};
+        *row = (sm_objects_span_row){.function = function,
+                                     .start_ticks = sm_clock_read(&sm_engine.clock),
+                                     .first_serial = sm_objects.births + 1};
         spans->rows_count++;
     }
     return row;
@@ -99,58 +100,58 @@ static sm_life_span_row *next_row(const sm_function *function) {
 
 /* ---- the life of one ---- */
 
-uint64_t sm_life_span_open(const sm_function *function) {
+uint64_t sm_objects_span_open(const sm_function *function) {
     if (open.free == NULL) {
         open.free = sm_calloc(1, sizeof *open.free);
         if (open.free == NULL) {
-            sm_life_spans.lost++;
+            sm_objects_spans.lost++;
             return 0;
         }
     }
     uint64_t number = open.given + 1;
-    sm_life_span_row *row = *link_of(low_of(number)) == NULL ? next_row(function) : NULL;
+    sm_objects_span_row *row = *link_of(low_of(number)) == NULL ? next_row(function) : NULL;
     if (row == NULL) { /* or one that began 2^18 calls ago still runs */
-        sm_life_spans.lost++;
+        sm_objects_spans.lost++;
         return 0;
     }
     open.given = number;
     row->calls++;
     row->open++;
-    sm_life_span *span = open.free;
+    sm_objects_span *span = open.free;
     open.free = span->next;
-    sm_life_span **link = &open.buckets[low_of(number) % BUCKETS];
-    *span = (sm_life_span){number, low_of(number), sm_life_spans.count++, sm_life.births + 1, *link};
+    sm_objects_span **link = &open.buckets[low_of(number) % BUCKETS];
+    *span = (sm_objects_span){number, low_of(number), sm_objects_spans.count++, sm_objects.births + 1, *link};
     *link = span;
     return number;
 }
 
-void sm_life_span_close(uint64_t number) {
-    sm_life_span **link = link_of(low_of(number)), *span = *link;
+void sm_objects_span_close(uint64_t number) {
+    sm_objects_span **link = link_of(low_of(number)), *span = *link;
     if (span == NULL || span->span != number)
         return;
-    sm_life_span_row *row = row_of(span->row);
+    sm_objects_span_row *row = row_of(span->row);
     row->open--;
     row->end_ticks = sm_clock_read(&sm_engine.clock);
     *link = span->next;
-    *span = (sm_life_span){.next = open.free};
+    *span = (sm_objects_span){.next = open.free};
     open.free = span;
 }
 
-void sm_life_span_run(uint64_t number) {
-    sm_life_span *span = number != 0 ? *link_of(low_of(number)) : NULL;
+void sm_objects_span_run(uint64_t number) {
+    sm_objects_span *span = number != 0 ? *link_of(low_of(number)) : NULL;
     if (span != NULL && span->span != number)
         span = NULL;
-    sm_life_here.span = span != NULL ? span->low : 0;
-    sm_life_here.running = span;
+    sm_objects_here.span = span != NULL ? span->low : 0;
+    sm_objects_here.running = span;
 }
 
 /* ---- births and deaths ---- */
 
-void sm_life_span_born(sm_life_site *site) {
-    const sm_life_span *span = sm_life_here.running;
-    if (SM_UNLIKELY(span == NULL || span->span == 0 || span->low != sm_life_here.span)) {
-        sm_life_here.running = NULL; /* of a recording that is over */
-        sm_life_here.span = 0;
+void sm_objects_span_born(sm_objects_site *site) {
+    const sm_objects_span *span = sm_objects_here.running;
+    if (SM_UNLIKELY(span == NULL || span->span == 0 || span->low != sm_objects_here.span)) {
+        sm_objects_here.running = NULL; /* of a recording that is over */
+        sm_objects_here.span = 0;
         return;
     }
     site->span_born++;
@@ -158,31 +159,31 @@ void sm_life_span_born(sm_life_site *site) {
 }
 
 /* The row of a span that has not ended; NULL: it has, and maybe another has its low part. */
-static sm_life_span_row *open_row(uint32_t low, uint64_t serial) {
-    const sm_life_span *span = sm_life_here.running;
+static sm_objects_span_row *open_row(uint32_t low, uint64_t serial) {
+    const sm_objects_span *span = sm_objects_here.running;
     if (span == NULL || span->low != low)
         span = *link_of(low);
     return span != NULL && span->span != 0 && serial >= span->first_serial ? row_of(span->row) : NULL;
 }
 
-void sm_life_span_died(sm_life_site *site, uint32_t low, uint64_t serial, uint64_t weight) {
-    sm_life_span_row *row = open_row(low, serial);
+void sm_objects_span_died(sm_objects_site *site, uint32_t low, uint64_t serial, uint64_t weight) {
+    sm_objects_span_row *row = open_row(low, serial);
     if (row == NULL)
         return;
     site->span_died += weight;
     row->died += weight;
 }
 
-void sm_life_span_unborn(sm_life_site *site, uint32_t low, uint64_t serial) {
-    sm_life_span_row *row = open_row(low, serial);
+void sm_objects_span_unborn(sm_objects_site *site, uint32_t low, uint64_t serial) {
+    sm_objects_span_row *row = open_row(low, serial);
     if (row == NULL)
         return;
     site->span_born--;
     row->born--;
 }
 
-uint32_t sm_life_span_row_of(uint32_t low, uint64_t serial) {
-    const sm_life_spans_state *spans = &sm_life_spans;
+uint32_t sm_objects_span_row_of(uint32_t low, uint64_t serial) {
+    const sm_objects_spans_state *spans = &sm_objects_spans;
     if (spans->count == 0 || low == 0)
         return UINT32_MAX;
     uint64_t last = spans->before + spans->count; /* the greatest number with this low part is at most that */
@@ -198,20 +199,20 @@ uint32_t sm_life_span_row_of(uint32_t low, uint64_t serial) {
 
 /* ---- recordings ---- */
 
-void sm_life_spans_forget(void) {
+void sm_objects_spans_forget(void) {
     for (uint32_t i = 0; i < BUCKETS; i++) {
         while (open.buckets[i] != NULL) {
-            sm_life_span *span = open.buckets[i];
+            sm_objects_span *span = open.buckets[i];
             open.buckets[i] = span->next;
-            *span = (sm_life_span){.next = open.free};
+            *span = (sm_objects_span){.next = open.free};
             open.free = span;
         }
     }
-    sm_free(sm_life_spans.rows);
-    sm_life_spans = (sm_life_spans_state){0};
+    sm_free(sm_objects_spans.rows);
+    sm_objects_spans = (sm_objects_spans_state){0};
 }
 
-void sm_life_spans_start(void) {
-    sm_life_spans_forget();
-    sm_life_spans.before = open.given;
+void sm_objects_spans_start(void) {
+    sm_objects_spans_forget();
+    sm_objects_spans.before = open.given;
 }

@@ -1,18 +1,18 @@
-/* The lifetimes recorder's spans: which births and deaths belong to which call. See span_births.c. */
+/* The objects recorder's spans: which births and deaths belong to which call. See span_births.c. */
 #ifndef SM_RECORDER_OBJECTS_SPAN_BIRTHS_H
 #define SM_RECORDER_OBJECTS_SPAN_BIRTHS_H
 
 #include "recorder/objects/objects.h"
 
-#define SM_LIFE_SPAN_ROWS 4096 /* more calls than that share rows */
+#define SM_OBJECTS_SPAN_ROWS 4096 /* more calls than that share rows */
 
-typedef struct sm_life_span {  /* one that has not ended. Never freed, so that a thread's old pointer does no harm */
-    uint64_t span;             /* its number in the process, from 1, never used again; 0: this record is free */
-    uint32_t low;              /* what live entries have of it */
-    uint64_t row;              /* its number in the recording */
-    uint64_t first_serial;     /* births before this one are not its */
-    struct sm_life_span *next; /* in its bucket, or of the free ones */
-} sm_life_span;
+typedef struct sm_objects_span {  /* one that has not ended. Never freed, so that a thread's old pointer does no harm */
+    uint64_t span;                /* its number in the process, from 1, never used again; 0: this record is free */
+    uint32_t low;                 /* what live entries have of it */
+    uint64_t row;                 /* its number in the recording */
+    uint64_t first_serial;        /* births before this one are not its */
+    struct sm_objects_span *next; /* in its bucket, or of the free ones */
+} sm_objects_span;
 
 typedef struct {                 /* 1, 2, 4 ... calls that began one after the other */
     const sm_function *function; /* of the first */
@@ -21,10 +21,10 @@ typedef struct {                 /* 1, 2, 4 ... calls that began one after the o
     uint64_t born, died;   /* died: before its end */
     uint64_t live, saved;  /* room for the save */
     uint32_t calls, open;  /* open: not ended */
-} sm_life_span_row;
+} sm_objects_span_row;
 
 typedef struct {
-    sm_life_span_row *rows; /* owned; by number of the call >> shift */
+    sm_objects_span_row *rows; /* owned; by number of the call >> shift */
     uint32_t rows_count, rows_size;
     uint32_t shift;
     uint32_t folds;                /* times that rows were put together */
@@ -32,19 +32,19 @@ typedef struct {
     uint64_t count;                /* calls of this recording */
     uint64_t lost;                 /* calls that there was no memory for */
     uint32_t written, folds_saved; /* of the save: rows in the file; folds then */
-} sm_life_spans_state;
+} sm_objects_spans_state;
 
-extern sm_life_spans_state sm_life_spans;
+extern sm_objects_spans_state sm_objects_spans;
 
-/* What a hearer of spans does (hub/spans.h). */
-uint64_t sm_life_span_open(const sm_function *function);
-void sm_life_span_close(uint64_t span);
-void sm_life_span_run(uint64_t span);
+/* What a receiver of spans does (hub/spans.h). */
+uint64_t sm_objects_span_open(const sm_function *function);
+void sm_objects_span_close(uint64_t span);
+void sm_objects_span_run(uint64_t span);
 
-void sm_life_spans_start(void);  /* a new recording */
-void sm_life_spans_forget(void); /* its rows are freed */
+void sm_objects_spans_start(void);  /* a new recording */
+void sm_objects_spans_forget(void); /* its rows are freed */
 
 /* The row that an object belongs to whose live entry has these low bits and this serial; UINT32_MAX: none. */
-uint32_t sm_life_span_row_of(uint32_t low, uint64_t serial);
+uint32_t sm_objects_span_row_of(uint32_t low, uint64_t serial);
 
 #endif

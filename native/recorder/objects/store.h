@@ -1,36 +1,37 @@
-/* The lifetimes recorder's memory. Shared by the files of this folder only. */
+/* The objects recorder's memory. Shared by the files of this folder only. */
 #ifndef SM_RECORDER_OBJECTS_STORE_H
 #define SM_RECORDER_OBJECTS_STORE_H
 
 #include "recorder/objects/events.h"
 
 /* live.c */
-bool sm_live_start(void);
-void sm_live_free(void);
-bool sm_live_check(void);
-sm_live_entry *sm_live_find(uintptr_t address); /* NULL: not there */
+bool sm_objects_live_start(void);
+void sm_objects_live_free(void);
+bool sm_objects_live_check(void);
+sm_objects_live_entry *sm_objects_live_find(uintptr_t address); /* NULL: not there */
 
 /* types.c */
-bool sm_life_types_prepare(void); /* once, outside events: makes Python objects. False, with an exception: no memory */
-void sm_life_type_gone(const PyTypeObject *object); /* its address may be used again */
-void sm_life_types_forget_keys(void);
-void sm_life_types_free(void);
-bool sm_life_types_check(void);
+bool sm_objects_types_prepare(
+    void); /* once, outside events: makes Python objects. False, with an exception: no memory */
+void sm_objects_type_gone(const PyTypeObject *object); /* its address may be used again */
+void sm_objects_types_forget_keys(void);
+void sm_objects_types_free(void);
+bool sm_objects_types_check(void);
 
 /* sites.c */
-bool sm_life_sites_start(void);
-void sm_life_code_died(const void *code);
-void sm_life_sites_forget_type(const PyTypeObject *object);
-void sm_life_sites_forget_keys(void);
-void sm_life_sites_free(void);
-bool sm_life_sites_check(void);
+bool sm_objects_sites_start(void);
+void sm_objects_code_died(const void *code);
+void sm_objects_sites_forget_type(const PyTypeObject *object);
+void sm_objects_sites_forget_keys(void);
+void sm_objects_sites_free(void);
+bool sm_objects_sites_check(void);
 
 /* birth_times.c */
-void sm_life_times_start(void);
-void sm_life_times_free(void);
-void sm_life_poke(sm_thread *thread); /* of sm_recorder */
+void sm_objects_times_start(void);
+void sm_objects_times_free(void);
+void sm_objects_poke(sm_thread *thread); /* of sm_recorder */
 
 /* objects.c: events of our own doing are passed over while busy. */
-void sm_life_set_busy(bool on);
+void sm_objects_set_busy(bool on);
 
 #endif

@@ -74,15 +74,15 @@ static bool grow(pair_set *set) {
     return true;
 }
 
-static void count_object(const sm_life_object *object, void *context) {
+static void count_object(const sm_object *object, void *context) {
     pair_set *set = context;
-    uint32_t row = object->span != 0 ? sm_life_span_row_of(object->span, object->serial) : UINT32_MAX;
+    uint32_t row = object->span != 0 ? sm_objects_span_row_of(object->span, object->serial) : UINT32_MAX;
     if (row == UINT32_MAX)
         return;
-    sm_life_spans.rows[row].live += sm_life.weight;
-    sm_life.rests[object->site].span_live += sm_life.weight;
+    sm_objects_spans.rows[row].live += sm_objects.weight;
+    sm_objects.rests[object->site].span_live += sm_objects.weight;
     if (set->count * 4 >= set->size * 3 && !grow(set) && set->count + 1 >= set->size) {
-        set->lost += sm_life.weight;
+        set->lost += sm_objects.weight;
         return;
     }
     uint64_t key = (uint64_t)row << 32 | object->site;
@@ -90,7 +90,7 @@ static void count_object(const sm_life_object *object, void *context) {
     set->count += at->key == 0;
     at->key = key;
     at->row = NO_ROW;
-    at->count += sm_life.weight;
+    at->count += sm_objects.weight;
 }
 
 static int by_key(const void *a, const void *b) {
@@ -122,7 +122,7 @@ static void write_pair(sm_output *output, uint32_t id, uint64_t key, uint64_t co
 
 /* Finds the pairs that were there the last time and marks the rows that they keep. */
 static void keep_rows(pair_set *now) {
-    const pair *old = kept.pairs.pairs, *end = old + (kept.folds == sm_life_spans.folds ? kept.pairs.count : 0);
+    const pair *old = kept.pairs.pairs, *end = old + (kept.folds == sm_objects_spans.folds ? kept.pairs.count : 0);
     for (pair *at = now->pairs; at < now->pairs + now->count; at++) {
         while (old < end && old->key < at->key)
             old++;
@@ -180,52 +180,52 @@ static bool bring_up_to_date(sm_output *output, pair_set *now) {
     }
     sm_free(kept.pairs.pairs);
     kept.pairs = *now;
-    kept.folds = sm_life_spans.folds;
+    kept.folds = sm_objects_spans.folds;
     return true;
 }
 
 static void write_span(sm_output *output, uint32_t id) {
-    const sm_life_span_row *span = &sm_life_spans.rows[id];
+    const sm_objects_span_row *span = &sm_objects_spans.rows[id];
     uint32_t number = sm_output_function_number(output, span->function);
     int64_t row[SM_MAX_COLUMNS] = {0};
     row[SM_OBJECT_SPANS_ID] = id;
     row[SM_OBJECT_SPANS_FUNCTION] = number != UINT32_MAX ? (int64_t)number : -1;
-    row[SM_OBJECT_SPANS_FIRST] = (int64_t)id << sm_life_spans.shift;
+    row[SM_OBJECT_SPANS_FIRST] = (int64_t)id << sm_objects_spans.shift;
     row[SM_OBJECT_SPANS_CALLS] = span->calls;
-    row[SM_OBJECT_SPANS_START_NS] = sm_life_unix_ns(span->start_ticks);
-    row[SM_OBJECT_SPANS_END_NS] = span->open == 0 ? sm_life_unix_ns(span->end_ticks) : 0;
+    row[SM_OBJECT_SPANS_START_NS] = sm_objects_unix_ns(span->start_ticks);
+    row[SM_OBJECT_SPANS_END_NS] = span->open == 0 ? sm_objects_unix_ns(span->end_ticks) : 0;
     row[SM_OBJECT_SPANS_BORN] = (int64_t)span->born;
     row[SM_OBJECT_SPANS_DIED] = (int64_t)span->died;
     row[SM_OBJECT_SPANS_LIVE] = (int64_t)span->live;
     sm_writer_row(output->writer, SM_OBJECT_SPANS, row, NULL);
 }
 
-static uint64_t changes(const sm_life_span_row *span) {
-    uint64_t sum = sm_life_mix(sm_life_mix(1 + span->calls, span->born), span->died);
-    return sm_life_mix(sm_life_mix(sm_life_mix(sum, span->live), span->end_ticks), span->open == 0) | 1;
+static uint64_t changes(const sm_objects_span_row *span) {
+    uint64_t sum = sm_objects_mix(sm_objects_mix(1 + span->calls, span->born), span->died);
+    return sm_objects_mix(sm_objects_mix(sm_objects_mix(sum, span->live), span->end_ticks), span->open == 0) | 1;
 }
 
 static bool is_worth_it(uint64_t now) {
-    return kept.at == 0 || kept.folds != sm_life_spans.folds || sm_live_count() < FEW ||
+    return kept.at == 0 || kept.folds != sm_objects_spans.folds || sm_objects_live_count() < FEW ||
            now - kept.at >= kept.took * SHARE;
 }
 
-uint64_t sm_life_count_survivors(sm_output *output) {
+uint64_t sm_objects_count_survivors(sm_output *output) {
     uint64_t now = sm_clock_read(&sm_engine.clock);
     bool must = output->whole || sm_engine.end_ns != 0;
-    if (sm_life_spans.count == 0)
+    if (sm_objects_spans.count == 0)
         return 0;
     if (!must && !is_worth_it(now)) {
         for (uint32_t i = 0; output->anew && i < kept.pairs.count; i++)
             write_pair(output, kept.pairs.pairs[i].row, kept.pairs.pairs[i].key, kept.pairs.pairs[i].count);
         return now > kept.at ? now - kept.at : 0;
     }
-    for (uint32_t i = 0; i < sm_life_spans.rows_count; i++)
-        sm_life_spans.rows[i].live = 0;
-    for (uint32_t i = 0; i < sm_life.sites_count; i++)
-        sm_life.rests[i].span_live = 0;
+    for (uint32_t i = 0; i < sm_objects_spans.rows_count; i++)
+        sm_objects_spans.rows[i].live = 0;
+    for (uint32_t i = 0; i < sm_objects.sites_count; i++)
+        sm_objects.rests[i].span_live = 0;
     pair_set set = {0};
-    sm_life_each_live(count_object, &set);
+    sm_objects_each_live(count_object, &set);
     put_in_order(&set);
     output->lost += set.lost != 0;
     if (output->whole) {
@@ -244,14 +244,14 @@ uint64_t sm_life_count_survivors(sm_output *output) {
     return 0;
 }
 
-void sm_life_survivors_forget(void) {
+void sm_objects_survivors_forget(void) {
     sm_free(kept.pairs.pairs);
     sm_free(kept.taken);
     memset(&kept, 0, sizeof kept);
 }
 
-void sm_life_write_spans(sm_output *output) {
-    sm_life_spans_state *spans = &sm_life_spans;
+void sm_objects_write_spans(sm_output *output) {
+    sm_objects_spans_state *spans = &sm_objects_spans;
     for (uint32_t i = 0; i < spans->rows_count; i++) {
         uint64_t sum = changes(&spans->rows[i]), lost = sm_writer_lost(output->writer);
         if (sm_output_all(output) || sum != spans->rows[i].saved || spans->folds != spans->folds_saved)

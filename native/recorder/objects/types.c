@@ -19,18 +19,18 @@
 #define MOST_TYPES 65536
 
 static struct {
-    sm_life_type_key *keys; /* owned: open addressing by address; key NULL: free */
+    sm_objects_type_key *keys; /* owned: open addressing by address; key NULL: free */
     uint32_t keys_size, keys_count;
-    sm_life_type **buckets; /* owned; by content */
+    sm_objects_type **buckets; /* owned; by content */
     uint32_t buckets_size;
     uint32_t types_size;
-    sm_life_type *others; /* what is beyond MOST_TYPES; in no bucket */
+    sm_objects_type *others; /* what is beyond MOST_TYPES; in no bucket */
 } types;
 
 /* Made once, with no recording running. */
 static PyObject *name_of_module, *name_of_sizeof;
 
-bool sm_life_types_prepare(void) {
+bool sm_objects_types_prepare(void) {
     if (name_of_module == NULL)
         name_of_module = PyUnicode_InternFromString("__module__");
     if (name_of_sizeof == NULL)
@@ -60,7 +60,7 @@ static bool is_elsewhere(PyTypeObject *type) {
     return false;
 }
 
-static void find_facts(sm_life_type *type, PyTypeObject *object) {
+static void find_facts(sm_objects_type *type, PyTypeObject *object) {
     bool heap = PyType_HasFeature(object, Py_TPFLAGS_HEAPTYPE);
     bool finalizer = object->tp_finalize != NULL || object->tp_del != NULL;
     type->size = sm_type_bytes(object);
@@ -76,12 +76,12 @@ static void find_facts(sm_life_type *type, PyTypeObject *object) {
         type->flags |= SM_TYPE_FLAG_VARIABLE | SM_TYPE_FLAG_OUTSIDE;
     } else if (type->items != SM_NO_ITEMS) {
         type->flags |= SM_TYPE_FLAG_VARIABLE;
-        type->special |= SM_LIFE_HAS_ITEMS;
+        type->special |= SM_OBJECTS_HAS_ITEMS;
     }
     if (PyType_HasFeature(object, Py_TPFLAGS_TYPE_SUBCLASS))
-        type->special |= SM_LIFE_IS_TYPE;
+        type->special |= SM_OBJECTS_IS_TYPE;
     if (heap && finalizer)
-        type->special |= SM_LIFE_MAY_RESURRECT;
+        type->special |= SM_OBJECTS_MAY_RESURRECT;
 }
 
 /* Takes name and module apart, as new copies (NULL: no memory). */
@@ -103,22 +103,22 @@ static void find_names(PyTypeObject *object, char **module, char **name) {
 /* ---- by content ---- */
 
 static bool grow_types(void) {
-    if (sm_life.types_count == types.types_size) {
+    if (sm_objects.types_count == types.types_size) {
         uint32_t size = types.types_size ? types.types_size * 2 : 256;
-        sm_life_type **grown = sm_realloc(sm_life.types, size * sizeof *grown);
+        sm_objects_type **grown = sm_realloc(sm_objects.types, size * sizeof *grown);
         if (grown == NULL)
             return false;
-        sm_life.types = grown;
+        sm_objects.types = grown;
         types.types_size = size;
     }
-    if (sm_life.types_count < types.buckets_size)
+    if (sm_objects.types_count < types.buckets_size)
         return true;
     uint32_t size = types.buckets_size ? types.buckets_size * 2 : 256;
-    sm_life_type **buckets = sm_calloc(size, sizeof *buckets);
+    sm_objects_type **buckets = sm_calloc(size, sizeof *buckets);
     if (buckets == NULL)
         return false;
-    for (uint32_t i = 0; i < sm_life.types_count; i++) {
-        sm_life_type *type = sm_life.types[i];
+    for (uint32_t i = 0; i < sm_objects.types_count; i++) {
+        sm_objects_type *type = sm_objects.types[i];
         if (type == types.others)
             continue;
         type->next = buckets[type->hash & (size - 1)];
@@ -131,22 +131,22 @@ static bool grow_types(void) {
 }
 
 /* Takes the names over. */
-static sm_life_type *new_type(const sm_life_type *facts) {
-    sm_life_type *type = sm_aligned(64, sizeof *type);
+static sm_objects_type *new_type(const sm_objects_type *facts) {
+    sm_objects_type *type = sm_aligned(64, sizeof *type);
     if (type == NULL)
         return NULL;
     *type = *facts;
-    type->id = sm_life.types_count;
-    sm_life.types[sm_life.types_count++] = type;
-    sm_life.keys_bytes += sizeof *type + strlen(type->name) + strlen(type->module);
+    type->id = sm_objects.types_count;
+    sm_objects.types[sm_objects.types_count++] = type;
+    sm_objects.keys_bytes += sizeof *type + strlen(type->name) + strlen(type->module);
     return type;
 }
 
-static sm_life_type *intern(PyTypeObject *object) {
+static sm_objects_type *intern(PyTypeObject *object) {
     if (!grow_types())
         return NULL;
-    sm_life_type facts = {0};
-    sm_life_type *type = NULL;
+    sm_objects_type facts = {0};
+    sm_objects_type *type = NULL;
     find_facts(&facts, object);
     find_names(object, &facts.module, &facts.name);
     if (facts.module == NULL || facts.name == NULL)
@@ -154,7 +154,7 @@ static sm_life_type *intern(PyTypeObject *object) {
     facts.hash = sm_hash_bytes((uint64_t)object->tp_basicsize << 8 ^ facts.flags, facts.name, strlen(facts.name));
     facts.hash = sm_hash_bytes(facts.hash, facts.module, strlen(facts.module));
     facts.hash ^= facts.hash >> 29;
-    sm_life_type **bucket = &types.buckets[facts.hash & (types.buckets_size - 1)];
+    sm_objects_type **bucket = &types.buckets[facts.hash & (types.buckets_size - 1)];
     for (type = *bucket; type != NULL; type = type->next) {
         if (type->hash == facts.hash && type->flags == facts.flags && type->special == facts.special &&
             strcmp(type->name, facts.name) == 0 && strcmp(type->module, facts.module) == 0)
@@ -162,11 +162,11 @@ static sm_life_type *intern(PyTypeObject *object) {
     }
     if (type != NULL || (type = types.others) != NULL)
         goto done;
-    bool too_many = sm_life.types_count >= MOST_TYPES;
+    bool too_many = sm_objects.types_count >= MOST_TYPES;
     if (too_many) {
         sm_free(facts.name);
         sm_free(facts.module);
-        facts = (sm_life_type){.module = sm_copy_chars(""), .name = sm_copy_chars("<other types>")};
+        facts = (sm_objects_type){.module = sm_copy_chars(""), .name = sm_copy_chars("<other types>")};
         if (facts.module == NULL || facts.name == NULL)
             goto done;
     }
@@ -192,7 +192,7 @@ static uint32_t place_of(const void *key) {
     return (uint32_t)(((uintptr_t)key >> 4) * 0x9E3779B97F4A7C15u >> 32) & (types.keys_size - 1);
 }
 
-static sm_life_type_key *key_of(const void *key) {
+static sm_objects_type_key *key_of(const void *key) {
     for (uint32_t i = place_of(key);; i = (i + 1) & (types.keys_size - 1)) {
         if (types.keys[i].key == key || types.keys[i].key == NULL)
             return &types.keys[i];
@@ -203,7 +203,7 @@ static bool grow_keys(void) {
     if (types.keys_count * 2 < types.keys_size)
         return true;
     uint32_t old_size = types.keys_size, size = old_size ? old_size * 2 : 256;
-    sm_life_type_key *old = types.keys, *grown = sm_calloc(size, sizeof *grown);
+    sm_objects_type_key *old = types.keys, *grown = sm_calloc(size, sizeof *grown);
     if (grown == NULL)
         return false;
     types.keys = grown;
@@ -216,26 +216,26 @@ static bool grow_keys(void) {
     return true;
 }
 
-sm_life_type *sm_life_find_type(PyTypeObject *object) {
+sm_objects_type *sm_objects_find_type(PyTypeObject *object) {
     uint64_t hash = ((uintptr_t)object >> 4) * 0x9E3779B97F4A7C15u;
-    sm_life_type_key *key = !sm_is_finalizing() && grow_keys() ? key_of(object) : NULL;
+    sm_objects_type_key *key = !sm_is_finalizing() && grow_keys() ? key_of(object) : NULL;
     if (key == NULL || (key->key == NULL && (key->type = intern(object)) == NULL)) {
-        sm_life.lost_types++;
+        sm_objects.lost_types++;
         return NULL;
     }
     types.keys_count += key->key == NULL;
     key->key = object;
-    return (sm_life_hot.types[hash >> 54] = *key).type;
+    return (sm_objects_hot.types[hash >> 54] = *key).type;
 }
 
-void sm_life_type_gone(const PyTypeObject *object) {
+void sm_objects_type_gone(const PyTypeObject *object) {
     if (types.keys_size == 0)
         return;
-    sm_life_type_key *gap = key_of(object);
+    sm_objects_type_key *gap = key_of(object);
     if (gap->key == NULL)
         return;
     types.keys_count--;
-    for (sm_life_type_key *next = gap;;) { /* shifts back what would not be found any more */
+    for (sm_objects_type_key *next = gap;;) { /* shifts back what would not be found any more */
         next = next + 1 == types.keys + types.keys_size ? types.keys : next + 1;
         if (next->key == NULL)
             break;
@@ -247,18 +247,18 @@ void sm_life_type_gone(const PyTypeObject *object) {
     }
     gap->key = NULL;
     uint64_t hash = ((uintptr_t)object >> 4) * 0x9E3779B97F4A7C15u;
-    if (sm_life_hot.types[hash >> 54].key == object)
-        sm_life_hot.types[hash >> 54].key = NULL;
+    if (sm_objects_hot.types[hash >> 54].key == object)
+        sm_objects_hot.types[hash >> 54].key = NULL;
 }
 
-void sm_life_types_forget_keys(void) {
-    memset(sm_life_hot.types, 0, sizeof sm_life_hot.types);
+void sm_objects_types_forget_keys(void) {
+    memset(sm_objects_hot.types, 0, sizeof sm_objects_hot.types);
     if (types.keys != NULL)
         memset(types.keys, 0, types.keys_size * sizeof *types.keys);
     types.keys_count = 0;
 }
 
-bool sm_life_types_check(void) {
+bool sm_objects_types_check(void) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < types.keys_size; i++) {
         if (types.keys[i].key == NULL)
@@ -270,15 +270,15 @@ bool sm_life_types_check(void) {
     return count == types.keys_count;
 }
 
-void sm_life_types_free(void) {
-    for (uint32_t i = 0; i < sm_life.types_count; i++) {
-        sm_free(sm_life.types[i]->module);
-        sm_free(sm_life.types[i]->name);
-        free(sm_life.types[i]);
+void sm_objects_types_free(void) {
+    for (uint32_t i = 0; i < sm_objects.types_count; i++) {
+        sm_free(sm_objects.types[i]->module);
+        sm_free(sm_objects.types[i]->name);
+        free(sm_objects.types[i]);
     }
-    sm_free(sm_life.types);
+    sm_free(sm_objects.types);
     sm_free(types.keys);
     sm_free(types.buckets);
     memset(&types, 0, sizeof types);
-    memset(sm_life_hot.types, 0, sizeof sm_life_hot.types);
+    memset(sm_objects_hot.types, 0, sizeof sm_objects_hot.types);
 }

@@ -9,7 +9,7 @@
  * counted exactly whatever happens here.
  *
  * What is off is on again when the recording ends, and in a forked child, which begins another one: the next recording,
- * and whoever has our tool id next, hear of every place. restart_events() would do it for all tools, whose places
+ * and whoever has our tool id next, are told of every place. restart_events() would do it for all tools, whose places
  * would all tell once more. So the code objects that have such places are marked (code/codes.h) until they die, and
  * each is made to want something else and then nothing, while the tool wants nothing: that takes all of its events off,
  * those that were switched off included, and the next recording sets all of them.

@@ -25,7 +25,7 @@
 /* ---- what is new ------------------------------------------------------------------------------------------------ */
 
 static bool step_is_new(const sm_probed *probed, sm_probe_step step) {
-    return step.from != SM_NO_LINE && sm_probe.hearer->step_is_new(probed->record, step.from, step.to);
+    return step.from != SM_NO_LINE && sm_probe.receiver->step_is_new(probed->record, step.from, step.to);
 }
 
 static bool ways_are_new(const sm_probed *probed, const sm_probe_point *point) {
@@ -33,7 +33,7 @@ static bool ways_are_new(const sm_probed *probed, const sm_probe_point *point) {
 }
 
 static bool is_needed(const sm_probed *probed, const sm_probe_point *point) {
-    if (point->line != SM_NO_LINE && sm_probe.hearer->line_is_new(probed->record, point->line))
+    if (point->line != SM_NO_LINE && sm_probe.receiver->line_is_new(probed->record, point->line))
         return true;
     return sm_probe.steps && (step_is_new(probed, point->steps[0]) || step_is_new(probed, point->steps[1]) ||
                               ways_are_new(probed, point));
@@ -194,7 +194,7 @@ static bool take_way(PyThreadState *tstate, sm_frame *frame, const sm_probe_poin
     sm_probed *probed = found != NULL && found != sm_probe.unwanted ? found : NULL;
     if (way >= 0) {
         if (probed != NULL && step_is_new(probed, point.ways[way]))
-            sm_probe.hearer->step(probed->record, point.ways[way].from, point.ways[way].to);
+            sm_probe.receiver->step(probed->record, point.ways[way].from, point.ways[way].to);
         sm_frame_go_to(frame, way ? point.jump : point.on);
         if (way && point.backward && breathe() < 0)
             way = -1;
@@ -206,9 +206,9 @@ static bool take_way(PyThreadState *tstate, sm_frame *frame, const sm_probe_poin
 /* ---- a hit ------------------------------------------------------------------------------------------------------ */
 
 static void tell(sm_probed *probed, sm_probe_point *point) {
-    const sm_probe_hearer *hearer = sm_probe.hearer;
-    if (point->line != SM_NO_LINE && hearer->line_is_new(probed->record, point->line)) {
-        hearer->line(probed->record, point->line);
+    const sm_probe_receiver *receiver = sm_probe.receiver;
+    if (point->line != SM_NO_LINE && receiver->line_is_new(probed->record, point->line)) {
+        receiver->line(probed->record, point->line);
         sm_probe_point *all = probed->points.points;
         for (sm_probe_point *like = &all[point->next]; like != point; like = &all[like->next]) {
             if (like->armed && !is_needed(probed, like))
@@ -217,7 +217,7 @@ static void tell(sm_probed *probed, sm_probe_point *point) {
     }
     for (int i = 0; i < 2 && sm_probe.steps; i++) {
         if (step_is_new(probed, point->steps[i]))
-            hearer->step(probed->record, point->steps[i].from, point->steps[i].to);
+            receiver->step(probed->record, point->steps[i].from, point->steps[i].to);
     }
 }
 
@@ -238,7 +238,7 @@ void sm_probe_unwound(const sm_frame *frame, sm_probed *probed) {
     PyCodeObject *code = sm_frame_code(frame);
     int line = sm_probe_exit_line(code, sm_frame_unit(frame));
     if (line > 0)
-        sm_probe.hearer->step(probed->record, line, -code->co_firstlineno);
+        sm_probe.receiver->step(probed->record, line, -code->co_firstlineno);
 }
 
 #endif

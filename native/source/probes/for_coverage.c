@@ -1,4 +1,4 @@
-/* The coverage recorder's source on 3.11: the probes, heard by its inline functions. */
+/* The coverage recorder's source on 3.11: the probes, received by its inline functions. */
 #include "recorder/coverage/places.h"
 #include "source/probes/probes.h"
 
@@ -45,7 +45,7 @@ static void leave(void *record, const void *frame) {
     sm_cover_leave(record, frame);
 }
 
-static const sm_probe_hearer hearer = {meet, line, step, line_is_new, step_is_new, enter, leave};
+static const sm_probe_receiver receiver = {meet, line, step, line_is_new, step_is_new, enter, leave};
 
 static const char *objection(void) {
     return NULL;
@@ -53,7 +53,7 @@ static const char *objection(void) {
 
 static int start(void) {
     sm_probe_wish wish = {.steps = sm_cover.branch, .every = sm_cover.counts || sm_cover.apart.last != 0};
-    return sm_probes_start(&hearer, &wish);
+    return sm_probes_start(&receiver, &wish);
 }
 
 static void stop(void) {

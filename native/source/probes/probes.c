@@ -1,6 +1,6 @@
 /* The probes source: the evaluator and the source's life.
  *
- * Three ways to hear of lines on 3.11 were weighed.
+ * Three ways to be told of lines on 3.11 were weighed.
  * - Tracing (what coverage.py does): the interpreter leaves its specialised instructions, makes a frame object and
  *   calls at each line. To trace only frames whose code has lines that never ran does not help much: most functions of
  *   most programs have such a line, an error's, for ever.
@@ -86,7 +86,7 @@ sm_probed *sm_probe_meet(PyCodeObject *code, PyObject *globals) {
     sm_exception kept = sm_exception_keep();
     bool frames = false;
     (void)sm_probe_mend_lines(code);
-    void *record = sm_probe.hearer->meet(code, globals, &frames);
+    void *record = sm_probe.receiver->meet(code, globals, &frames);
     sm_probed *made = record != NULL ? make(code, record, frames) : NULL;
     sm_code_entry *entry = sm_code_entry_make(code);
     if (entry != NULL)
@@ -124,7 +124,7 @@ static void trace_all(void) {
     sm_probe_trace_all(true);
 }
 
-void sm_probe_company(bool present) {
+void sm_probe_alongside(bool present) {
     if (!sm_probe.on)
         return;
     if (present)
@@ -246,7 +246,7 @@ static __attribute__((noinline)) bool enter_slowly(PyThreadState *tstate, char *
     }
     if (sm_probe.calm)
         end_tracing();
-    else if (!sm_probe.tracing && sm_tstate_is_traced(tstate) && sm_probe_has_company(tstate))
+    else if (!sm_probe.tracing && sm_tstate_is_traced(tstate) && sm_probe_is_alongside(tstate))
         trace_all(); /* a thread that C code made, so that nobody told us */
     return false;
 }
@@ -286,7 +286,7 @@ static __attribute__((noinline)) PyObject *run_switched(PyThreadState *tstate, s
 static __attribute__((noinline)) PyObject *run_framed(PyThreadState *tstate, sm_frame *frame, int throwing,
                                                       sm_probed *probed) {
     PyCodeObject *code = sm_frame_code(frame);
-    sm_probe.hearer->enter(probed->record, frame);
+    sm_probe.receiver->enter(probed->record, frame);
     if (probed->stamp != sm_probe.stamp)
         sm_probe_arm(probed);
     bool before = sm_tstate_is_traced(tstate), traced = probed->traced;
@@ -294,7 +294,7 @@ static __attribute__((noinline)) PyObject *run_framed(PyThreadState *tstate, sm_
                                                              : run(tstate, frame, throwing);
     void *found = sm_probe_found(code);
     if (found != NULL && found != sm_probe.unwanted)
-        sm_probe.hearer->leave(((sm_probed *)found)->record, frame);
+        sm_probe.receiver->leave(((sm_probed *)found)->record, frame);
     return result;
 }
 
@@ -337,11 +337,11 @@ static bool put_evaluator(void) {
     return exchange(eval, eval) || exchange(_PyEval_EvalFrameDefault, eval);
 }
 
-int sm_probes_start(const sm_probe_hearer *hearer, const sm_probe_wish *wish) {
+int sm_probes_start(const sm_probe_receiver *receiver, const sm_probe_wish *wish) {
     static uintptr_t session = 0;
     sm_codes_tell(SM_CODE_PROBES, release);
     sm_codes_hold();
-    sm_probe.hearer = hearer;
+    sm_probe.receiver = receiver;
     sm_probe.steps = wish->steps;
     sm_probe.counts = wish->every || has_greenlets();
     sm_probe.tracing = sm_probe.escaped = sm_probe.calm = false;

@@ -1,6 +1,6 @@
 /* The probes source: on 3.11, tells of lines and of steps between lines that have not been told of yet.
  *
- * It knows no recorder: a *hearer* says which code it wants and what is new to it, and hears. */
+ * It knows no recorder: a *receiver* says which code it wants and what is new to it, and receives the events. */
 #ifndef SM_SOURCE_PROBES_PROBES_H
 #define SM_SOURCE_PROBES_PROBES_H
 
@@ -19,7 +19,7 @@ typedef struct {
     bool (*step_is_new)(void *record, int from, int to);
     void (*enter)(void *record, const void *frame); /* around each run of a frame */
     void (*leave)(void *record, const void *frame);
-} sm_probe_hearer;
+} sm_probe_receiver;
 
 typedef struct {
     bool steps; /* steps between lines, besides lines */
@@ -27,7 +27,7 @@ typedef struct {
 } sm_probe_wish;
 
 /* -1 with an exception. */
-int sm_probes_start(const sm_probe_hearer *hearer, const sm_probe_wish *wish);
+int sm_probes_start(const sm_probe_receiver *receiver, const sm_probe_wish *wish);
 void sm_probes_stop(void); /* no record is used afterwards */
 /* All is new again: code that is entered from here on, and all that runs now. */
 void sm_probes_again(void);
@@ -39,7 +39,7 @@ typedef struct {
     uint64_t codes;  /* met and wanted */
     uint64_t probes; /* that stand now */
     uint64_t hits;   /* of probes */
-    uint64_t lost;   /* code objects that are not heard, in want of memory */
+    uint64_t lost;   /* code objects that are left out for want of memory */
 } sm_probe_facts;
 sm_probe_facts sm_probes_facts(void);
 

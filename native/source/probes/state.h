@@ -12,9 +12,9 @@
 #include "source/probes/probes.h"
 
 typedef struct sm_probed { /* of a code object that is wanted; freed with it, or at the end */
-    uint32_t stamp;        /* its probes stand as this one's hearer wants them */
+    uint32_t stamp;        /* its probes stand as this one's receiver wants them */
     uint32_t armed_count;
-    void *record;   /* the hearer's */
+    void *record;   /* the receiver's */
     uint8_t *armed; /* by unit: does a probe stand there? NULL: it has no points yet */
     sm_probe_points points;
     PyCodeObject *code; /* borrowed */
@@ -30,7 +30,7 @@ typedef struct {
     bool calm;    /* nobody shares the slots any more: tracing may end at the next frame */
     bool steps, counts;
     uint32_t stamp;
-    const sm_probe_hearer *hearer;
+    const sm_probe_receiver *receiver;
     void *unwanted; /* what this session writes on code objects that it does not want: odd, so no pointer */
     sm_probed *codes;
     uint64_t codes_count, probes, hits, lost;
@@ -59,8 +59,8 @@ int sm_probe_trace_join(void);
 void sm_probe_trace_leave(void);
 void sm_probe_trace_all(bool on);                         /* on every thread, or only where it is switched on */
 void sm_probe_trace_here(PyThreadState *tstate, bool on); /* what the running frame calls next */
-bool sm_probe_has_company(PyThreadState *tstate);
-void sm_probe_company(bool present); /* probes.c: somebody else uses the slots */
+bool sm_probe_is_alongside(PyThreadState *tstate);
+void sm_probe_alongside(bool present); /* probes.c: somebody else uses the slots */
 
 #endif
 #endif

@@ -1,6 +1,6 @@
 /* What probes cannot do: the interpreter's trace function.
  *
- * It hears of frames in which no probe can stand (hits are counted, or code that ran already when we came), which the
+ * It is told of frames in which no probe can stand (hits are counted, or code that ran already when we came), which the
  * evaluator switches on for such a frame alone; and of everything, while somebody else uses the profile or trace slot
  * of any thread: a probe would be reported to him as a return.
  *
@@ -93,7 +93,7 @@ static void step_to(const sm_probed *probed, const sm_frame *frame, int line) {
     if (last == NULL)
         return;
     if (last->line != SM_NO_LINE)
-        sm_probe.hearer->step(probed->record, last->line, line);
+        sm_probe.receiver->step(probed->record, last->line, line);
     last->line = line;
 }
 
@@ -102,7 +102,7 @@ static void end(const sm_probed *probed, const sm_frame *frame, PyCodeObject *co
     bool yields = !raises && unit < (uint32_t)Py_SIZE(code) && sm_code_bytes(code)[2 * unit] == YIELD_VALUE;
     last_line *last = lasts.size != 0 ? find_last(frame) : NULL;
     if (last != NULL && last->frame != NULL && last->line != SM_NO_LINE && !yields)
-        sm_probe.hearer->step(probed->record, last->line, -code->co_firstlineno);
+        sm_probe.receiver->step(probed->record, last->line, -code->co_firstlineno);
     forget_last(frame);
 }
 
@@ -117,25 +117,25 @@ static int hook(PyObject *Py_UNUSED(obj), PyFrameObject *object, int what, PyObj
     if (found == NULL || found == sm_probe.unwanted)
         return 0;
     sm_probed *probed = found;
-    const sm_probe_hearer *hearer = sm_probe.hearer;
+    const sm_probe_receiver *receiver = sm_probe.receiver;
     uint32_t unit = sm_frame_unit(frame);
     if (what == PyTrace_RETURN && probed->armed_count != 0 && unit < probed->points.units && probed->armed[unit])
         return 0; /* no return: a probe is hit */
     if (what == PyTrace_CALL) {
         if (sm_probe.escaped && probed->frames)
-            hearer->enter(probed->record, frame);
+            receiver->enter(probed->record, frame);
         if (sm_probe.steps)
             begin(object, frame, code);
     } else if (what == PyTrace_LINE) {
         int line = PyFrame_GetLineNumber(object);
-        hearer->line(probed->record, line);
+        receiver->line(probed->record, line);
         if (sm_probe.steps)
             step_to(probed, frame, line);
     } else if (what == PyTrace_RETURN) {
         if (sm_probe.steps)
             end(probed, frame, code, arg == NULL);
         if (sm_probe.escaped && probed->frames)
-            hearer->leave(probed->record, frame);
+            receiver->leave(probed->record, frame);
     }
     return 0;
 }
@@ -145,10 +145,10 @@ static int nothing(PyObject *Py_UNUSED(obj), PyFrameObject *Py_UNUSED(frame), in
     return 0;
 }
 
-static sm_slot_user tracer = {.slot = SM_SLOT_TRACE, .function = hook, .idle = true, .company = sm_probe_company};
+static sm_slot_user tracer = {.slot = SM_SLOT_TRACE, .function = hook, .idle = true, .alongside = sm_probe_alongside};
 /* Never called: it is there for the guards, which tell when somebody takes the slot. */
 static sm_slot_user sentinel = {
-    .slot = SM_SLOT_PROFILE, .function = nothing, .idle = true, .company = sm_probe_company};
+    .slot = SM_SLOT_PROFILE, .function = nothing, .idle = true, .alongside = sm_probe_alongside};
 
 int sm_probe_trace_join(void) {
     if (PySys_Audit("sys.settrace", NULL) < 0)
@@ -192,7 +192,7 @@ void sm_probe_trace_here(PyThreadState *tstate, bool on) {
     sm_slots_wake(tstate, &tracer);
 }
 
-bool sm_probe_has_company(PyThreadState *tstate) {
+bool sm_probe_is_alongside(PyThreadState *tstate) {
     return sm_slots_foreign(tstate, SM_SLOT_PROFILE) || sm_slots_foreign(tstate, SM_SLOT_TRACE);
 }
 

@@ -1,4 +1,4 @@
-/* A program makes ten million objects a second, a Python callback hears of a fraction of that. So events are kept in
+/* A program makes ten million objects a second, a Python callback is told of a fraction of that. So events are kept in
  * two steps that lose no count. First, one by one: an entry with type, address and event, in the order in which they
  * came, all threads in one row (they hold the GIL). When the entries are full, which takes one long C call or a main
  * thread that waits, because otherwise they are taken away at the half: by type, a count of each event in a small
@@ -10,35 +10,35 @@
  * A type is kept by a reference from the event until its tuple has it, so what the callback gets is the type itself,
  * never an address that meanwhile is another's. A reference to a type may be taken inside the hook: its object has one.
  * The price is that a class which dies lives on until the batch is taken. */
-#include "hub/refbatch.h"
+#include "hub/reference_batch.h"
 
 #include "base/alloc.h"
 #include "code/function.h"
 
-bool sm_ref_batch_init(sm_ref_batch *batch, uint32_t size) {
+bool sm_reference_batch_init(sm_reference_batch *batch, uint32_t size) {
     bool made = true;
-    *batch = (sm_ref_batch){.size = size};
+    *batch = (sm_reference_batch){.size = size};
     for (int i = 0; i < 2; i++) {
-        batch->halves[i].entries = sm_malloc(size * sizeof(sm_ref_entry));
-        batch->halves[i].more = sm_calloc(SM_REF_MORE, sizeof(sm_ref_more));
+        batch->halves[i].entries = sm_malloc(size * sizeof(sm_reference_entry));
+        batch->halves[i].more = sm_calloc(SM_REFERENCE_MORE, sizeof(sm_reference_more));
         made = made && batch->halves[i].entries != NULL && batch->halves[i].more != NULL;
     }
     if (!made)
-        sm_ref_batch_free(batch);
+        sm_reference_batch_free(batch);
     return made;
 }
 
 /* Releasing a type may run code, which makes events, which may come to this half when it is the filling one: what is to
  * be released is out of the half before that. */
-static void forget_half(sm_ref_half *half) {
+static void forget_half(sm_reference_half *half) {
     while (half->used > 0) {
         PyTypeObject *type = half->entries[--half->used].type;
         Py_DECREF(type);
     }
-    for (uint32_t i = 0; half->types > 0 && i < SM_REF_MORE; i++) {
+    for (uint32_t i = 0; half->types > 0 && i < SM_REFERENCE_MORE; i++) {
         PyTypeObject *type = half->more[i].type;
         if (type != NULL) {
-            half->more[i] = (sm_ref_more){0};
+            half->more[i] = (sm_reference_more){0};
             half->types--;
             Py_DECREF(type);
         }
@@ -46,37 +46,37 @@ static void forget_half(sm_ref_half *half) {
     half->removed = half->lost = 0;
 }
 
-void sm_ref_batch_forget(sm_ref_batch *batch) {
+void sm_reference_batch_forget(sm_reference_batch *batch) {
     forget_half(&batch->halves[0]);
     forget_half(&batch->halves[1]);
 }
 
-void sm_ref_batch_free(sm_ref_batch *batch) {
+void sm_reference_batch_free(sm_reference_batch *batch) {
     for (int i = 0; i < 2; i++) {
-        sm_ref_half *half = &batch->halves[i];
+        sm_reference_half *half = &batch->halves[i];
         if (half->entries != NULL && half->more != NULL)
             forget_half(half);
         sm_free(half->entries);
         sm_free(half->more);
-        *half = (sm_ref_half){0};
+        *half = (sm_reference_half){0};
     }
 }
 
-static void count(sm_ref_half *half, PyTypeObject *type, sm_ref_event event) {
+static void count(sm_reference_half *half, PyTypeObject *type, sm_reference_event event) {
     uint32_t i = (uint32_t)(((uintptr_t)type >> 4) * 0x9E3779B1u) >> 16;
     for (;; i++) {
-        sm_ref_more *more = &half->more[i % SM_REF_MORE];
+        sm_reference_more *more = &half->more[i % SM_REFERENCE_MORE];
         if (more->type == type) {
             more->counts[event]++;
             return;
         }
         if (more->type == NULL) {
-            if (half->types >= SM_REF_MORE * 3 / 4) {
+            if (half->types >= SM_REFERENCE_MORE * 3 / 4) {
                 half->lost++;
                 return;
             }
             Py_INCREF(type);
-            *more = (sm_ref_more){.type = type};
+            *more = (sm_reference_more){.type = type};
             more->counts[event] = 1;
             half->types++;
             return;
@@ -84,16 +84,16 @@ static void count(sm_ref_half *half, PyTypeObject *type, sm_ref_event event) {
     }
 }
 
-bool sm_ref_batch_add(sm_ref_batch *batch, PyObject *object, sm_ref_event event) {
-    sm_ref_half *half = &batch->halves[batch->filling];
-    if (SM_UNLIKELY(event == SM_REF_REMOVED)) {
+bool sm_reference_batch_add(sm_reference_batch *batch, PyObject *object, sm_reference_event event) {
+    sm_reference_half *half = &batch->halves[batch->filling];
+    if (SM_UNLIKELY(event == SM_REFERENCE_REMOVED)) {
         half->removed++;
         return true;
     }
     PyTypeObject *type = Py_TYPE(object);
     if (SM_LIKELY(half->used < batch->size)) {
         Py_INCREF(type);
-        half->entries[half->used++] = (sm_ref_entry){type, (uintptr_t)object | (uintptr_t)event};
+        half->entries[half->used++] = (sm_reference_entry){type, (uintptr_t)object | (uintptr_t)event};
     } else {
         count(half, type, event);
     }
@@ -138,8 +138,8 @@ static void add_row(rows *rows, PyTypeObject *type, uint64_t count, uintptr_t ad
     Py_CLEAR(rows->list);
 }
 
-PyObject *sm_ref_batch_take(sm_ref_batch *batch, PyObject *const names[4]) {
-    sm_ref_half *half = &batch->halves[batch->filling];
+PyObject *sm_reference_batch_take(sm_reference_batch *batch, PyObject *const names[4]) {
+    sm_reference_half *half = &batch->halves[batch->filling];
     batch->filling ^= 1;
     rows rows = {.list = PyList_New(0), .missed = half->lost};
     for (uint32_t i = 0; i < half->used; i++) {
@@ -147,11 +147,11 @@ PyObject *sm_ref_batch_take(sm_ref_batch *batch, PyObject *const names[4]) {
         add_row(&rows, half->entries[i].type, 1, what & ~(uintptr_t)1, names[what & 1]);
     }
     half->used = 0;
-    for (uint32_t i = 0; half->types > 0 && i < SM_REF_MORE; i++) {
-        sm_ref_more more = half->more[i];
+    for (uint32_t i = 0; half->types > 0 && i < SM_REFERENCE_MORE; i++) {
+        sm_reference_more more = half->more[i];
         if (more.type == NULL)
             continue;
-        half->more[i] = (sm_ref_more){0};
+        half->more[i] = (sm_reference_more){0};
         half->types--;
         for (int event = 0; event < 2; event++) {
             if (more.counts[event] > 0)
@@ -160,7 +160,7 @@ PyObject *sm_ref_batch_take(sm_ref_batch *batch, PyObject *const names[4]) {
         Py_DECREF(more.type);
     }
     if (rows.list != NULL && half->removed > 0 &&
-        add(rows.list, Py_NewRef(Py_None), half->removed, 0, names[SM_REF_REMOVED]) < 0)
+        add(rows.list, Py_NewRef(Py_None), half->removed, 0, names[SM_REFERENCE_REMOVED]) < 0)
         Py_CLEAR(rows.list);
     if (rows.list != NULL && rows.missed > 0 && add(rows.list, Py_NewRef(Py_None), rows.missed, 0, names[3]) < 0)
         Py_CLEAR(rows.list);
