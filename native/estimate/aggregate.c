@@ -15,6 +15,10 @@ typedef struct {
     int32_t *on_path;      /* of each function */
 } walk;
 
+typedef struct {
+    double square, calibration;
+} bounds;
+
 static void link_children(const sm_aggregate_input *in, const walk *w) {
     for (size_t n = 0; n <= in->nodes; n++) {
         w->first[n] = -1;
@@ -26,19 +30,20 @@ static void link_children(const sm_aggregate_input *in, const walk *w) {
     }
 }
 
-static void add_total(const sm_aggregate_input *in, const sm_aggregates *out, double *squares, size_t n) {
+static void add_total(const sm_aggregate_input *in, const sm_aggregates *out, bounds *of, size_t n) {
     int64_t f = in->function[n];
     out->total[f] += in->total[n];
     out->total_wait[f] += in->total_wait[n];
     out->total_error[f] += in->total_error[n]; /* added linearly: an upper bound */
-    squares[f] += in->total_square[n];         /* another one, better for many nodes */
+    of[f].square += in->total_square[n];       /* another one, better for many nodes */
+    of[f].calibration += in->total_calibration[n];
 }
 
-static void walk_totals(const sm_aggregate_input *in, const sm_aggregates *out, const walk *w, double *squares) {
+static void walk_totals(const sm_aggregate_input *in, const sm_aggregates *out, const walk *w, bounds *of) {
     int32_t n = w->first[in->nodes];
     while (n >= 0) {
         if (w->on_path[in->function[n]]++ == 0) {
-            add_total(in, out, squares, (size_t)n);
+            add_total(in, out, of, (size_t)n);
         }
         if (w->first[n] >= 0) {
             n = w->first[n];
@@ -61,9 +66,9 @@ int sm_aggregate(const sm_aggregate_input *in, const sm_aggregates *out) {
         .next = sm_malloc((in->nodes + 1) * sizeof(int32_t)),
         .on_path = sm_calloc(in->functions, sizeof(int32_t)),
     };
-    double *squares = sm_calloc(in->functions, sizeof *squares);
+    bounds *of = sm_calloc(in->functions, sizeof *of);
     int done = -1;
-    if (w.first == NULL || w.next == NULL || w.on_path == NULL || squares == NULL || in->nodes >= INT32_MAX) {
+    if (w.first == NULL || w.next == NULL || w.on_path == NULL || of == NULL || in->nodes >= INT32_MAX) {
         goto end;
     }
     for (int s = 0; s < SM_SUMS; s++) {
@@ -81,15 +86,15 @@ int sm_aggregate(const sm_aggregate_input *in, const sm_aggregates *out) {
         out->total[f] = out->total_error[f] = out->total_wait[f] = 0;
     }
     link_children(in, &w);
-    walk_totals(in, out, &w, squares);
+    walk_totals(in, out, &w, of);
     for (size_t f = 0; f < in->functions; f++) {
-        out->total_error[f] = fmin(out->total_error[f], sqrt(squares[f]));
+        out->total_error[f] = fmin(out->total_error[f], sqrt(of[f].square) + of[f].calibration);
     }
     done = 0;
 end:
     sm_free(w.first);
     sm_free(w.next);
     sm_free(w.on_path);
-    sm_free(squares);
+    sm_free(of);
     return done;
 }

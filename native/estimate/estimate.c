@@ -96,6 +96,7 @@ typedef struct {
     double wait_ns, wait_sq;              /* off the CPU, in addition to the others */
     double mean, deviation;               /* of a segment of the rest */
     double error;                         /* 95 % half-width of rest * mean, in ns; then of time */
+    double moved;                         /* of rest * mean, in ns: by what is known, for no doubt of the sample's */
     double weight;                        /* sum over nodes of rest * shrunk mean: what the scaling is taken from */
     double time, variance;                /* of the rest, in line with what is known */
     double own, positive;                 /* own time of all its nodes; sum of the nodes' positive ones */
@@ -282,14 +283,19 @@ static void judge_pool(pool *p) {
 
 /* Where only the sum of a process is known. What the pools' estimates miss it by is spread over them in proportion to
  * their variance, which is the least squares' answer: sure ones stay, doubtful ones take the correction. A measured
- * segment holds some nanoseconds of the clock itself, more or fewer by what the processor can hide, hence HIDDEN. A
- * pool whose error is larger than all it has cannot give more than that; what it could not take is spread again. */
+ * segment holds some nanoseconds of the clock itself, more or fewer by what the processor can hide, hence HIDDEN. What
+ * a pool is moved by for that, and not for its samples' sake, may be another's: it is in the pool's error. A pool whose
+ * error is larger than all it has cannot give more than that; what it could not take is spread again. */
 static const double HIDDEN = 1;
 static const int PASSES = 4;
 
+static double hidden(const pool *p) {
+    return HIDDEN * p->rest * HIDDEN * p->rest;
+}
+
 static double doubtful(const pool *p, double wanted) {
-    double sampling = wanted < 0 ? fmin(p->error, p->rest * p->mean) / 2 : p->error / 2, hidden = HIDDEN * p->rest;
-    return sampling * sampling + hidden * hidden;
+    double sampling = wanted < 0 ? fmin(p->error, p->rest * p->mean) / 2 : p->error / 2;
+    return sampling * sampling + hidden(p);
 }
 
 static void reconcile_once(work *w, const double *known, double *wanted, double *doubt, bool first) {
@@ -306,8 +312,9 @@ static void reconcile_once(work *w, const double *known, double *wanted, double 
         pool *p = &w->pools[i];
         if (known[p->process] <= 0 || p->rest <= 0) /* 0: a recording that does not know */
             continue;
-        double share = doubtful(p, wanted[p->process]) / doubt[p->process];
+        double doubted = doubtful(p, wanted[p->process]), share = doubted / doubt[p->process], before = p->mean;
         p->mean = fmax(0, p->mean + wanted[p->process] * share / p->rest);
+        p->moved += p->rest * (p->mean - before) * hidden(p) / doubted;
         if (first) /* what is known as a whole is doubted less in its parts */
             p->error *= sqrt(fmax(0, 1 - share));
     }
@@ -317,6 +324,8 @@ static void reconcile_once(work *w, const double *known, double *wanted, double 
 static void reconcile(work *w, double *sums) {
     for (int pass = 0; pass < PASSES; pass++)
         reconcile_once(w, sums, sums + w->in->processes, sums + 2 * w->in->processes, pass == 0);
+    for (size_t i = 0; i < w->count; i++)
+        w->pools[i].error = hypot(w->pools[i].error, w->pools[i].moved);
 }
 
 /* ---- nodes ---- */
@@ -424,7 +433,7 @@ static void estimate_errors(work *w) {
         /* shared * p->error, not its square: summed over nodes of one function this is never less than the square of
          * the sum */
         w->out->total_square[n] = independent + shared * p->error;
-        w->out->total_error[n] = calibration; /* for estimate_totals */
+        w->out->total_calibration[n] = calibration;
     }
 }
 
@@ -433,7 +442,7 @@ static void estimate_errors(work *w) {
 static int estimate_totals(work *w) {
     const sm_estimate_input *in = w->in;
     const sm_estimates *out = w->out;
-    double *calibration = out->total_error; /* until replaced; sums linearly */
+    double *calibration = out->total_calibration;
     double *linear = sm_malloc(in->nodes * sizeof *linear);
     if (linear == NULL) {
         return -1;
@@ -457,7 +466,6 @@ static int estimate_totals(work *w) {
         out->depth[n] = parent < 0 ? 0 : out->depth[parent] + 1;
         double quadratic = sqrt(out->total_square[n]) + calibration[n];
         out->total_error[n] = fmin(quadratic, linear[n]);
-        out->total_square[n] = out->total_error[n] * out->total_error[n];
     }
     sm_free(linear);
     return 0;

@@ -35,7 +35,9 @@ typedef struct {
 typedef struct {
     double *own, *own_error, *total, *total_error; /* of the wall */
     double *total_wait;                            /* of total: off the CPU */
-    double *total_square; /* additive bound of the squared error of the total; what sums over nodes use */
+    /* For sums of totals, of nodes none of which lies below another: both add up, and sqrt(square) + calibration is a
+     * bound of the sum's error. The plain sum of the totals' errors is another. */
+    double *total_square, *total_calibration;
     int64_t *depth;
     double *function_own, *function_own_error;
 } sm_estimates;

@@ -168,7 +168,7 @@ static PyObject *core_estimate(PyObject *module, PyObject *tables) {
         {"total_ns", fresh(&v, n), n, 'd'},        {"total_error_ns", fresh(&v, n), n, 'd'},
         {"total_square", fresh(&v, n), n, 'd'},    {"depth", fresh(&v, n), n, 'q'},
         {"function_own_ns", fresh(&v, f), f, 'd'}, {"function_own_error_ns", fresh(&v, f), f, 'd'},
-        {"total_wait_ns", fresh(&v, n), n, 'd'},
+        {"total_wait_ns", fresh(&v, n), n, 'd'},   {"total_calibration", fresh(&v, n), n, 'd'},
     };
     sm_estimates out = {
         .own = outputs[0].memory,
@@ -180,6 +180,7 @@ static PyObject *core_estimate(PyObject *module, PyObject *tables) {
         .function_own = outputs[6].memory,
         .function_own_error = outputs[7].memory,
         .total_wait = outputs[8].memory,
+        .total_calibration = outputs[9].memory,
     };
     if (!v.failed) {
         int done;
@@ -215,6 +216,7 @@ static PyObject *core_aggregate(PyObject *module, PyObject *arguments) {
     in.total_error = take(&v, estimated, "estimated", "total_error_ns", 'd', &rows);
     in.total_wait = take(&v, estimated, "estimated", "total_wait_ns", 'd', &rows);
     in.total_square = take(&v, estimated, "estimated", "total_square", 'd', &rows);
+    in.total_calibration = take(&v, estimated, "estimated", "total_calibration", 'd', &rows);
     if (!v.failed && functions < 0) {
         PyErr_SetString(PyExc_ValueError, "aggregate(): a negative number of functions");
         v.failed = 1;
@@ -366,7 +368,8 @@ static PyObject *core_take(PyObject *module, PyObject *arguments) {
 static PyMethodDef model_functions[] = {
     {"estimate", core_estimate, METH_O,
      "estimate(tables) -> dict\n\nOwn and total times with errors of nodes (own_ns, own_error_ns, total_ns, "
-     "total_error_ns, total_square, total_wait_ns, depth) and own times of functions (function_own_ns, "
+     "total_error_ns, total_square, total_calibration, total_wait_ns, depth) and own times of functions "
+     "(function_own_ns, "
      "function_own_error_ns)."},
     {"aggregate", core_aggregate, METH_VARARGS,
      "aggregate(nodes, estimated, functions) -> dict\n\nSums over each function's nodes, and its total time."},

@@ -182,6 +182,31 @@ def test_long_segments_of_short_lines(source):
     assert abs(own - 400_005_000) <= max(3 * error, 40_000_000)
 
 
+def test_the_largest_sample_of_rows_that_are_merged_is_the_larger_one(source):
+    def f(ns):
+        tick(ns)
+
+    def record():
+        start(source, timing="frugal")
+        for n in range(3_000):
+            f(n % 50)
+        for _ in range(200):
+            f(300)
+        parts = [seismo.model.read(_core.snapshot())]
+        f(10)
+        _core.stop()
+        return [*parts, seismo.model.read(_core.snapshot())]
+
+    def largest(recording):
+        return max(recording._raw["lines"]["sampled_most"])
+
+    before, after = record()
+    _, other = record()
+    assert largest(before) > 0
+    assert largest(after.merge(other)) == largest(other.merge(after)) == max(largest(after), largest(other))
+    assert largest(after.subtract(before)) == largest(after), "it may have come since"
+
+
 def test_merged_recordings_add_up(source):
     def f():
         tick(10)

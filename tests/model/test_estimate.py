@@ -244,6 +244,43 @@ def test_the_error_of_a_total_holds_the_truth_in_19_of_20():
     assert hits >= 95
 
 
+def test_the_error_of_totals_that_share_theirs_is_not_that_of_independent_ones():
+    """A function that was met on many paths is as doubtful as if it had been met on one, in all sums of its nodes."""
+    sampled = {"calls": 320_000, "sampled": 2_500, "sampled_ns": 250_000, "sampled_sq": 1e8}
+    parts = {name: value // 100 if isinstance(value, int) else value / 100 for name, value in sampled.items()}
+    costs = {"python_inside": 20.0, "cost_error": 0.05}
+    one = recording([sampled], [0], costs=costs)
+    many = recording([parts] * 100, [0], costs=costs)
+    error = one.functions[0].own_error_ns
+    assert one.functions[0].total_error_ns == pytest.approx(error)
+    assert many.functions[0].own_error_ns == pytest.approx(error)
+    for found in (many.functions[0].total_error_ns, many.total_error(range(100))):
+        assert error * 0.99 <= found < error * 1.5
+    assert many.total_error([7]) == many.tree[7].total_error_ns
+    assert many.combined().functions[0].total_error_ns == pytest.approx(many.functions[0].total_error_ns, rel=0.01)
+
+
+def test_what_is_known_of_the_sum_moves_nothing_further_than_its_error():
+    """Samples that took no time at all have no error of their own, but the rest that was missed may be theirs."""
+    nothing = {"function": 0, "calls": 50_000, "sampled": 400}
+    something = {"function": 1, "calls": 50_000, "sampled": 400, "sampled_ns": 40_000, "sampled_sq": 5e6}
+    for known in (4_920_000, 5_000_000, 5_080_000):
+        first, second = recording([nothing, something], [0, 0], rest_ns=[known]).functions
+        assert first.own_ns + second.own_ns == pytest.approx(known, rel=0.01)
+        assert first.own_ns <= first.own_error_ns
+        assert abs(second.own_ns - 5_000_000) <= second.own_error_ns
+
+
+def test_waiting_is_no_time_of_what_only_ran():
+    """Of a function timed more while young, too, and of one whose largest sample is known."""
+    ran = {"calls": 1_000, "timed": 64, "timed_ns": 6_400, "sampled": 4, "sampled_ns": 400, "sampled_sq": 40_000.0}
+    young = {"young": 30, "young_weight": 300.0, "young_ns": 30_000.0, "young_var": 2_700.0, "sampled_most": 1e8}
+    young |= {"young_var_ns": 270_000.0, "young_var_sq": 2.7e7, "ticked": 1, "ticked_ns": 5_000, "ticked_var": 1e6}
+    made = recording([ran | young, {"function": 1, "calls": 1, "timed": 1, "wait_ns": 700}], [0, 0]).timed("wait")
+    assert [(row.own_ns, row.own_error_ns, row.total_ns) for row in made.functions] == [(0, 0, 0), (700, 0, 700)]
+    assert made.timed("cpu").functions[0].own_ns > 90_000
+
+
 # ---- the rules one by one ----
 
 

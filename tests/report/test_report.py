@@ -365,9 +365,9 @@ def test_functions_are_found_by_name(json_tool):
 
 def test_totals_of_callers_and_callees_add_up(json_tool):
     functions = json_tool.functions
-    tree = json_tool.combined().tree
+    combined = json_tool.combined()
     for row in range(len(functions)):
-        callers, callees = callers_and_callees(tree, row)
+        callers, callees = callers_and_callees(combined, row)
         total, own = functions["total_ns"][row], functions["own_ns"][row]
         above = sum(share.total_ns for caller, share in callers.items() if caller != row)
         below = sum(share.total_ns for callee, share in callees.items() if callee != row)
@@ -380,7 +380,7 @@ def test_mutual_recursion_is_counted_once(chain):
     recording = chain(["f", "g", "f", "g", "f"], own_ns=1_000)
     f = find_functions(recording.functions, "m:f")[0]
     g = find_functions(recording.functions, "m:g")[0]
-    callers, callees = callers_and_callees(recording.tree, f)
+    callers, callees = callers_and_callees(recording, f)
     assert {caller: (share.calls, share.total_ns) for caller, share in callers.items()} == {
         -1: (1, 5_000),
         g: (2, 3_000),

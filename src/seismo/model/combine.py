@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from seismo import _core, kinds
 from seismo.errors import RecordingError
 from seismo.model.lines import tables as lines
-from seismo.model.lines.tables import ints
+from seismo.model.lines.tables import LARGEST, ints
 from seismo.model.objects import snapshots as object_snapshots
 from seismo.model.objects import tables as object_tables
 from seismo.model.recording import KEY, SCHEMA, Columns, Recording, Tables
@@ -350,6 +350,8 @@ def subtract(later: Recording, earlier: Recording) -> Recording:
     nodes = dict(now)
     busy = bytearray(len(now["id"]))
     for name in _GROWING:
+        if name in LARGEST:  # of all, which may be of what came since
+            continue
         values = now[name].tolist()
         values[:count] = [max(0, a - b) for a, b in zip(values, before[name].tolist(), strict=False)]
         nodes[name] = memoryview(array.array(now[name].format, values))
@@ -452,9 +454,11 @@ def combined(recording: Recording, threads: Iterable[int] | None = None) -> Reco
 
     times = {
         name: summed(estimated[name])
-        for name in ("own_ns", "own_error_ns", "total_ns", "total_error_ns", "total_wait_ns")
+        for name in (
+            *("own_ns", "own_error_ns", "total_ns", "total_error_ns", "total_wait_ns"),
+            *("total_square", "total_calibration"),
+        )
     }
-    times["total_square"] = summed(estimated["total_square"])
     times["depth"] = laid["depth"]
     for name in ("function_own_ns", "function_own_error_ns"):
         times[name] = estimated[name]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import functools
 import json
+import math
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,7 +41,7 @@ from seismo.model.table import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 Columns = dict[str, memoryview]
 Tables = dict[str, Columns]
@@ -219,6 +220,16 @@ class Recording:
         """The call tree: a row for each distinct path on each thread, parents before children."""
         raw = self._table("nodes")
         return Table(NodeRow, _pick(NodeRow, raw, self._estimated), len(raw["id"]))
+
+    def total_error(self, nodes: Sequence[int]) -> float:
+        """The error of the sum of these nodes' total times, none of which lies below another.
+
+        Nodes of a function share most of their errors, so it is more than their root of squares would be, and less
+        than their sum.
+        """
+        names = ("total_error_ns", "total_square", "total_calibration")
+        error, square, calibration = (sum(map(self._estimated[name].__getitem__, nodes)) for name in names)
+        return min(error, math.sqrt(square) + calibration)
 
     @functools.cached_property
     def threads(self) -> Table[ThreadRow]:

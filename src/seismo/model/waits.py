@@ -17,17 +17,15 @@ if TYPE_CHECKING:
     from seismo.model.recording import Columns, Tables
 
 WAITS = ("wait_ns", "wait_sq")
-NEVER_RAN = ("calls", "resumes", "timed", "timed_ns", "timed_sq", "sampled", "sampled_ns", "sampled_sq", "ticked")
+PLACES = ("id", "parent", "thread", "function", "flags")
 
 
 def estimated(tables: Tables | dict[str, Any], times: str) -> Columns:
     """What _core.estimate gives, of the times that are asked for; total_wait_ns is what was waited, in any case."""
     nodes = tables["nodes"]
     if times == "wall" or not any(nodes["wait_ns"]):
-        if times == "wait":
-            tables = {**tables, "nodes": _without(nodes, (*NEVER_RAN, "ticked_ns")), "threads": _not_timed(tables)}
-        return _columns(tables)
-    waiting = {**tables, "nodes": _without(nodes, (*NEVER_RAN, "ticked_ns")), "threads": _not_timed(tables)}
+        return _columns(_waiting(tables) if times == "wait" else tables)
+    waiting = _waiting(tables)
     if times == "wait":
         return _columns(waiting)
     total_wait = _columns(waiting)["total_wait_ns"]
@@ -36,6 +34,13 @@ def estimated(tables: Tables | dict[str, Any], times: str) -> Columns:
 
 def _columns(tables: Any) -> Columns:
     return {name: memoryview(column) for name, column in _core.estimate(tables).items()}
+
+
+def _waiting(tables: Any) -> dict[str, Any]:
+    """The tables with nothing known of any node but what was waited."""
+    nodes = tables["nodes"]
+    ran = tuple(name for name in nodes if name not in (*PLACES, *WAITS))
+    return {**tables, "nodes": _without(nodes, ran), "threads": _not_timed(tables)}
 
 
 def _without(table: Columns, names: tuple[str, ...]) -> Columns:

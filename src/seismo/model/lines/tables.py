@@ -7,12 +7,13 @@ follows from its contents alone, so that any engine may merge any number in any 
 from __future__ import annotations
 
 import array
+import operator
 from typing import TYPE_CHECKING, Any
 
 from seismo import _core
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from seismo.model.recording import Columns, Recording, Tables
 
@@ -20,7 +21,7 @@ SCHEMA: dict[str, list[tuple[str, str]]] = _core.schema()
 RAN_ONLY = 1  # flag: hits say only that it ran
 LINES, ARCS = 0, 1  # kinds of context_hits
 
-# What makes two rows the same one. The other columns are summed, flags are joined.
+# What makes two rows the same one. The other columns are summed; but flags are joined, and LARGEST are not summed.
 PLACES = {
     "lines": ("function", "line"),
     "arcs": ("function", "from_line", "to_line"),
@@ -28,6 +29,7 @@ PLACES = {
     "instructions": ("function", "offset", "line", "text"),
     "sources": ("file", "path", "size", "mtime_ns", "crc"),
 }
+LARGEST = ("sampled_most",)  # of two rows the larger
 OF_FUNCTIONS = ("lines", "arcs", "branches", "instructions")  # tables with a column `function`
 _LARGEST = 2**63 - 1
 _MASK = 2**64 - 1
@@ -72,7 +74,8 @@ def _merged_places(
 ) -> tuple[Columns, list[list[int]]]:
     names = [name for name, _ in SCHEMA[kind] if name != "id"]
     place = [names.index(name) for name in PLACES[kind]]
-    rest = [(i, name == "flags") for i, name in enumerate(names) if i not in place]
+    joined: dict[str, Callable[[Any, Any], Any]] = {"flags": operator.or_, **dict.fromkeys(LARGEST, max)}
+    rest = [(i, joined.get(name, _held_sum)) for i, name in enumerate(names) if i not in place]
     function = names.index("function") if "function" in names else -1
     known: dict[tuple[Any, ...], list[Any]] = {}
     keys_of: list[list[tuple[Any, ...]]] = []
@@ -88,8 +91,8 @@ def _merged_places(
             if have is None:
                 known[key] = row
                 continue
-            for i, is_flags in rest:
-                have[i] = have[i] | row[i] if is_flags else held(have[i] + row[i])
+            for i, join in rest:
+                have[i] = join(have[i], row[i])
         keys_of.append(keys)
     order = {key: number for number, key in enumerate(sorted(known))}
     table = columns_of(kind, [known[key] for key in order], texts)
@@ -99,6 +102,10 @@ def _merged_places(
 def held(total: Any) -> Any:
     """A sum of what is not negative as a column can hold it."""
     return min(total, _LARGEST)
+
+
+def _held_sum(a: Any, b: Any) -> Any:
+    return held(a + b)
 
 
 def columns_of(kind: str, rows: Sequence[Sequence[Any]], texts: Any) -> Columns:
@@ -188,7 +195,7 @@ def subtracted(later: Recording, earlier: Recording) -> Tables:
         now = later._raw[kind]
         columns = dict(now)
         before = earlier._raw[kind]
-        growing = [name for name, _ in SCHEMA[kind] if name not in (*PLACES[kind], "id", "flags")]
+        growing = [name for name, _ in SCHEMA[kind] if name not in (*PLACES[kind], *LARGEST, "id", "flags")]
         for name in growing:
             values = now[name].tolist()
             old = before[name].tolist()

@@ -14,8 +14,7 @@ a recursion through other functions they may add up to more, for then a caller i
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
@@ -30,14 +29,13 @@ from seismo.report.waiting import LEAST
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from seismo.model import FunctionRow, NodeRow, Recording, Table
+    from seismo.model import FunctionRow, Recording, Table
     from seismo.report.paper import Paper
 
 NOBODY = -1  # the caller of a root: the interpreter itself, or what ran before the recording began
 OVERLAP = 1.001  # shares that add up to more than this times the whole overlap
 MATCHES = 5  # functions shown for one pattern
 LOWER_BOUND = 1  # a node's flag
-NO_TIME = (0.0, 0.0, 0.0)
 
 
 @dataclass
@@ -47,13 +45,9 @@ class Share:
     calls: int = 0
     total_ns: float = 0.0
     lower_bound: bool = False
-    square: float = 0.0  # of the total's error
     wait_ns: float = 0.0  # of the total
-
-    @property
-    def error_ns(self) -> float:
-        """The total's error."""
-        return math.sqrt(self.square)
+    error_ns: float = 0.0  # the total's
+    nodes: list[int] = field(default_factory=list)  # whose totals those are
 
 
 class _Ways:
@@ -76,11 +70,12 @@ class _Ways:
         return longer
 
 
-def callers_and_callees(tree: Table[NodeRow], function: int) -> tuple[dict[int, Share], dict[int, Share]]:
-    """The callers and the callees of the function by function id. tree: parents before children, ids as row numbers."""
+def callers_and_callees(recording: Recording, function: int) -> tuple[dict[int, Share], dict[int, Share]]:
+    """The callers and the callees of the function by function id."""
+    tree = recording.tree
     parents, functions = tree["parent"], tree["function"]
     calls, flags = tree["calls"], tree["flags"]
-    times = list(zip(tree["total_ns"], tree["total_error_ns"], tree["total_wait_ns"], strict=True))
+    totals, waits = tree["total_ns"], tree["total_wait_ns"]
     ways = _Ways()
     way = [0] * len(tree)
     callers: dict[int, Share] = {}
@@ -90,24 +85,26 @@ def callers_and_callees(tree: Table[NodeRow], function: int) -> tuple[dict[int, 
         caller = functions[parent] if parent >= 0 else NOBODY
         if callee == function:
             now = ways.with_edge(now, 2 * caller)
-            _add(callers, caller, calls[row], times[row] if now != before else NO_TIME, flags[row])
+            _add(callers, caller, calls[row], flags[row]).nodes += [row] if now != before else []
         if caller == function:
             between = now
             now = ways.with_edge(now, 2 * callee + 1)
-            _add(callees, callee, calls[row], times[row] if now != between else NO_TIME, flags[row])
+            _add(callees, callee, calls[row], flags[row]).nodes += [row] if now != between else []
         way[row] = now
+    for share in (*callers.values(), *callees.values()):
+        share.total_ns = sum(totals[node] for node in share.nodes)
+        share.wait_ns = sum(waits[node] for node in share.nodes)
+        share.error_ns = recording.total_error(share.nodes)
     return callers, callees
 
 
-def _add(shares: dict[int, Share], function: int, calls: int, time: tuple[float, float, float], flags: int) -> None:
+def _add(shares: dict[int, Share], function: int, calls: int, flags: int) -> Share:
     share = shares.get(function)
     if share is None:
         share = shares[function] = Share()
     share.calls += calls
-    share.total_ns += time[0]
-    share.square += time[1] ** 2
-    share.wait_ns += time[2]
     share.lower_bound = share.lower_bound or bool(flags & LOWER_BOUND)
+    return share
 
 
 def find_functions(functions: Table[FunctionRow], pattern: str) -> list[int]:
@@ -153,7 +150,7 @@ def _write(paper: Paper, recording: Recording, pattern: str, limit: int | None, 
     for index, function in enumerate(found[:MATCHES]):
         if index:
             paper.line()
-        above, below = callers_and_callees(recording.tree, function)
+        above, below = callers_and_callees(recording, function)
         _write_one(paper, cells, function, above if callers else below, limit, callers)
     if len(found) > MATCHES:
         paper.line()

@@ -129,7 +129,7 @@ class CallTree:
         self._totals: Sequence[float] = tree["total_ns"]
         self._owns: Sequence[float] = tree["own_ns"]
         self._own_errors: Sequence[float] = tree["own_error_ns"]
-        self._total_errors: Sequence[float] = tree["total_error_ns"]
+        self._total_error = recording.total_error
         self._waits: Sequence[float] = tree["total_wait_ns"]
         self.times = recording.times
         self._table = recording.functions
@@ -215,7 +215,7 @@ class CallTree:
         for function, group in groups.items():
             branch = Branch(function, depth, group, sum(self._totals[node] for node in group), parent)
             branch.wait_ns = sum(self._waits[node] for node in group)
-            branch.total_error_ns = math.hypot(*(self._total_errors[node] for node in group))
+            branch.total_error_ns = self._total_error(group)
             branches.append(branch)
         names = self._table["qualname"] if len(branches) > 1 else ()
         return sorted(
