@@ -138,6 +138,56 @@ def test_native_file_names_mean_one_thing():
     assert {name: rooms for name, rooms in found.items() if len(rooms) > 1} == {}
 
 
+# Files of a room that know each other, each group with its reason; others stand in an order, as rooms do. A .c and a
+# .h file of one name are one thing.
+INNER = "what its files share is in a header of their own, which builds on the one that others see"
+CIRCLES = {
+    frozenset({"code/cfunction", "code/function"}): "a C function is a function, and is named as none other",
+    frozenset(
+        {"engine/engine", "engine/threads", "engine/ticker", "engine/waits"}
+    ): "the state of the engine is theirs",
+    frozenset({"estimate/estimate", "estimate/regions"}): "regions correct what the estimate finds, by its structures",
+    frozenset({"file/writer", "file/writer_inside"}): INNER,
+    frozenset({"filter/filter", "filter/program"}): INNER,
+    frozenset({"hub/backend", "hub/hub"}): "the hub starts its backend, which hands it events",
+    frozenset({"hub/callstats/callstats", "hub/callstats/running", "hub/callstats/store"}): INNER,
+    frozenset({"recorder/calls/calltree", "recorder/calls/store"}): INNER,
+    frozenset({"recorder/coverage/coverage", "recorder/coverage/store"}): INNER,
+    frozenset({"recorder/lines/linetimes", "recorder/lines/store"}): INNER,
+    frozenset({f"recorder/objects/{name}" for name in ("events", "objects", "rows", "store")}): INNER,
+    frozenset({"source/probes/probes", "source/probes/state"}): INNER,
+}
+
+
+def unit_of(path: Path) -> str:
+    return path.relative_to(NATIVE).with_suffix("").as_posix()
+
+
+def circles(edges: dict[str, set[str]]) -> set[frozenset[str]]:
+    """Groups of nodes that can each be reached from each other."""
+    reach: dict[str, set[str]] = {}
+    for start in edges:
+        found, waiting = {start}, [start]
+        while waiting:
+            new = edges[waiting.pop()] - found
+            found |= new
+            waiting += new
+        reach[start] = found
+    groups = {frozenset(other for other in reach[node] if node in reach[other]) for node in edges}
+    return {group for group in groups if len(group) > 1}
+
+
+def test_native_files_stand_in_no_other_circle():
+    edges: dict[str, set[str]] = {}
+    for path in native_files():
+        edges.setdefault(unit_of(path), set()).update({unit_of(target) for target in included(path)} - {unit_of(path)})
+    assert circles(edges) == set(CIRCLES)
+
+
+def test_circles_are_found():
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == {frozenset("abc")}
+
+
 def part_of(path: Path) -> str:
     inside = path.relative_to(PACKAGE)
     return inside.parts[0] if len(inside.parts) > 1 else inside.stem
