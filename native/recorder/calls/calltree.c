@@ -55,6 +55,17 @@ static void add_sample(sm_node *node, const sm_segment *ended) {
         sm_engine.lost_memory++;
 }
 
+static void add_long(sm_node *node, uint64_t ticks, double var) {
+    sm_node_more *more = sm_node_has(node);
+    if (more == NULL) {
+        sm_engine.lost_memory++;
+        return;
+    }
+    more->ticked++;
+    more->ticked_ticks += ticks;
+    more->ticked_var += var;
+}
+
 /* A segment of a node has ended. */
 static void account(sm_node *node, const sm_segment *ended) {
     sm_node_rest *rest = sm_rest(node);
@@ -62,8 +73,8 @@ static void account(sm_node *node, const sm_segment *ended) {
     uint64_t ticks = ended->ticks;
     if (ended->kind == SM_SEGMENT_SAMPLED) {
         add_sample(node, ended);
-        rest->ticked += ended->excess > 0;
-        rest->ticked_ticks += ended->excess;
+        if (ended->excess > 0)
+            add_long(node, ended->excess, 0);
         function->sampled++;
         function->sampled_ticks += (double)ticks;
     } else if (ended->kind == SM_SEGMENT_TIMED) {
@@ -71,9 +82,7 @@ static void account(sm_node *node, const sm_segment *ended) {
         rest->timed_ticks += ticks;
         rest->timed_sq += (double)ticks * (double)ticks;
     } else {
-        rest->ticked++;
-        rest->ticked_ticks += ticks;
-        rest->ticked_var += ended->var;
+        add_long(node, ticks, ended->var);
     }
     if (ended->kind != SM_SEGMENT_SAMPLED)
         function->timed_ticks += (double)ticks;
@@ -88,11 +97,10 @@ static void account(sm_node *node, const sm_segment *ended) {
 static __attribute__((noinline)) void end_stretch(sm_thread *thread, sm_node *from, uint64_t ticks) {
     sm_tree_thread *tree = sm_tree_of(thread);
     sm_node *common = ticks != 0 ? sm_node_common(tree->looked, from != NULL ? from : tree->node) : NULL;
-    sm_node_more *more = common != NULL && common->parent != NULL ? sm_node_has(common) : NULL;
     tree->looked = tree->node;
-    if (more != NULL) {
-        more->stretches++;
-        more->stretch_ticks += ticks;
+    if (common != NULL && common->parent != NULL && sm_rest(common)->stretches != UINT32_MAX) {
+        sm_rest(common)->stretches++;
+        sm_rest(common)->stretch_ticks += ticks;
     }
 }
 
@@ -130,8 +138,13 @@ static void go_on(sm_thread *thread) {
 }
 
 void sm_tree_carry(sm_node *node, bool calls) {
-    uint32_t *high = calls ? &sm_rest(node)->calls_high : &sm_rest(node)->resumes_high;
-    *high += 1;
+    sm_node_more *more = sm_node_has(node);
+    if (more == NULL) {
+        sm_engine.lost_memory++;
+        sm_rest(node)->flags |= SM_NODE_LOWER_BOUND;
+        return;
+    }
+    *(calls ? &more->calls_high : &more->resumes_high) += 1;
 }
 
 /* ---- paths ---- */

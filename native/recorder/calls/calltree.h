@@ -25,7 +25,7 @@
 #include "recorder/segments.h"
 
 #define SM_TREE_FIRST 64
-#define SM_TREE_DEPTH 48 /* below, paths are not told apart when it is asked where a stretch of time was spent */
+#define SM_TREE_DEPTH 32767 /* below, nodes' depths are not told apart */
 
 typedef struct sm_node sm_node;
 
@@ -53,8 +53,9 @@ typedef struct sm_tree_thread { /* of the current thread only, but read by a flu
     uint32_t block_left;
     struct sm_fold *fold; /* while folded: the frames since */
     uint32_t fold_count, fold_size;
-    sm_awaits awaits; /* suspended coroutines, of their codes */
-    sm_map parked;    /* where the thread was on its other stacks: see stacks.c */
+    sm_awaits awaits;         /* suspended coroutines, of their codes */
+    struct sm_parked *parked; /* owned; where the thread was on its other stacks: see stacks.c */
+    uint32_t parked_size, parked_count;
 } sm_tree_thread;
 
 extern const sm_recorder sm_calltree;

@@ -22,8 +22,8 @@ static void save_node(sm_output *output, const sm_thread *thread, const sm_node 
     row[SM_NODES_PARENT] = above ? (int64_t)above->id : -1;
     row[SM_NODES_THREAD] = thread->id;
     row[SM_NODES_FUNCTION] = number;
-    row[SM_NODES_CALLS] = (int64_t)((uint64_t)rest->calls_high << 32 | node->calls);
-    row[SM_NODES_RESUMES] = (int64_t)((uint64_t)rest->resumes_high << 32 | node->resumes);
+    row[SM_NODES_CALLS] = node->calls;
+    row[SM_NODES_RESUMES] = node->resumes;
     row[SM_NODES_EXCEPTIONS] = rest->exceptions;
     row[SM_NODES_TIMED] = (int64_t)rest->timed;
     row[SM_NODES_TIMED_NS] = (int64_t)to_ns((double)rest->timed_ticks);
@@ -32,20 +32,22 @@ static void save_node(sm_output *output, const sm_thread *thread, const sm_node 
     reals[SM_NODES_SAMPLED_SQ] = to_ns(to_ns(rest->sampled_sq));
     reals[SM_NODES_SAMPLED_MOST] = to_ns(to_ns(rest->sampled_most));
     reals[SM_NODES_TIMED_SQ] = to_ns(to_ns(rest->timed_sq));
-    row[SM_NODES_TICKED] = rest->ticked;
-    row[SM_NODES_TICKED_NS] = (int64_t)to_ns((double)rest->ticked_ticks);
-    reals[SM_NODES_TICKED_VAR] = to_ns(to_ns(rest->ticked_var));
+    row[SM_NODES_STRETCHES] = rest->stretches;
+    row[SM_NODES_STRETCH_NS] = (int64_t)to_ns((double)rest->stretch_ticks);
     row[SM_NODES_FLAGS] = rest->flags & FLAGS_KEPT;
     if (rest->more != 0) {
         const sm_node_more *more = &sm_tree.more[rest->more];
+        row[SM_NODES_CALLS] += (int64_t)((uint64_t)more->calls_high << 32);
+        row[SM_NODES_RESUMES] += (int64_t)((uint64_t)more->resumes_high << 32);
+        row[SM_NODES_TICKED] = more->ticked;
+        row[SM_NODES_TICKED_NS] = (int64_t)to_ns((double)more->ticked_ticks);
+        reals[SM_NODES_TICKED_VAR] = to_ns(to_ns(more->ticked_var));
         row[SM_NODES_AWAITS] = more->awaits;
         row[SM_NODES_AWAIT_NS] = (int64_t)to_ns((double)more->await_ticks);
         row[SM_NODES_WAIT_NS] = (int64_t)to_ns((double)more->off.all);
         row[SM_NODES_READY_NS] = (int64_t)to_ns((double)more->off.ready);
         row[SM_NODES_LOCK_NS] = (int64_t)to_ns((double)more->off.lock);
         reals[SM_NODES_WAIT_SQ] = to_ns(to_ns(more->guessed_sq));
-        row[SM_NODES_STRETCHES] = more->stretches;
-        row[SM_NODES_STRETCH_NS] = (int64_t)to_ns((double)more->stretch_ticks);
     }
     if (rest->young != 0)
         sm_young_save(&sm_tree.young[rest->young], row, reals, SM_NODES_YOUNG);
@@ -60,9 +62,9 @@ int64_t sm_calltree_number(const sm_node *node) {
 /* What a node's counters add up to: it grows with every change, so an equal sum means an unchanged node. */
 static uint32_t changes(const sm_node *node, const sm_node_rest *rest) {
     const sm_node_more *more = rest->more != 0 ? &sm_tree.more[rest->more] : NULL;
-    uint32_t seldom = more != NULL ? (uint32_t)more->off.all + more->awaits + more->stretches : 0;
+    uint32_t seldom = more != NULL ? (uint32_t)more->off.all + more->awaits + more->ticked : 0;
     uint32_t young = rest->young != 0 ? sm_tree.young[rest->young].count : 0;
-    return node->calls + node->resumes + rest->exceptions + (uint32_t)rest->timed + rest->sampled + rest->ticked +
+    return node->calls + node->resumes + rest->exceptions + (uint32_t)rest->timed + rest->sampled + rest->stretches +
            seldom + young + ((rest->flags & ~(uint32_t)SM_NODE_OPEN) << 24) + 1;
 }
 

@@ -186,9 +186,8 @@ sm_node *sm_node_new(sm_tree_thread *tree, sm_node *parent, const void *key, sm_
     memset(rest, 0, sizeof *rest);
     node->key = key;
     node->parent = parent;
-    bool deep = parent != NULL && parent->depth == SM_TREE_DEPTH;
-    node->depth = parent == NULL ? 0 : deep ? SM_TREE_DEPTH : (uint16_t)(parent->depth + 1);
-    rest->shallow = deep ? sm_rest(parent)->shallow : node;
+    if (parent != NULL)
+        node->depth = parent->depth == SM_TREE_DEPTH ? SM_TREE_DEPTH : (uint16_t)(parent->depth + 1);
     node->step = function->step;
     node->awaits = (function->function->flags & (SM_FUNCTION_COROUTINE | SM_FUNCTION_ASYNC_GENERATOR)) != 0;
     rest->function = function;
@@ -264,21 +263,54 @@ sm_node *sm_node_rekey(sm_node *parent, const void *key, const sm_tree_function 
     return found ? rekey(parent, child, key) : NULL;
 }
 
+/* Room for one more in a table of which `count` are in use, from 1. NULL: out of memory. */
+static void *room_in(void *table, uint32_t *size, uint32_t count, size_t each) {
+    if (count + 1 < *size)
+        return table;
+    uint32_t more = *size ? *size * 2 : 64;
+    void *grown = sm_realloc(table, more * each);
+    if (grown != NULL)
+        *size = more;
+    return grown;
+}
+
 sm_young *sm_node_young(sm_node *node) {
     sm_node_rest *rest = sm_rest(node);
-    if (rest->young != 0)
-        return &sm_tree.young[rest->young];
-    if (sm_tree.young_count + 1 >= sm_tree.young_size) {
-        uint32_t size = sm_tree.young_size ? sm_tree.young_size * 2 : 256;
-        sm_young *grown = sm_realloc(sm_tree.young, size * sizeof *grown);
-        if (grown == NULL)
+    if (rest->young == 0) {
+        sm_young *table = room_in(sm_tree.young, &sm_tree.young_size, sm_tree.young_count, sizeof *table);
+        if (table == NULL)
             return NULL;
-        sm_tree.young = grown;
-        sm_tree.young_size = size;
+        sm_tree.young = table;
+        rest->young = ++sm_tree.young_count;
+        table[rest->young] = (sm_young){0};
     }
-    rest->young = ++sm_tree.young_count;
-    sm_tree.young[rest->young] = (sm_young){0};
     return &sm_tree.young[rest->young];
+}
+
+sm_node_more *sm_node_has(sm_node *node) {
+    sm_node_rest *rest = sm_rest(node);
+    if (rest->more == 0) {
+        sm_node_more *table = room_in(sm_tree.more, &sm_tree.more_size, sm_tree.more_count, sizeof *table);
+        if (table == NULL)
+            return NULL;
+        sm_tree.more = table;
+        rest->more = ++sm_tree.more_count;
+        table[rest->more] = (sm_node_more){.off = {0}};
+    }
+    return &sm_tree.more[rest->more];
+}
+
+/* Two looks are as far apart as there were events in between, a hundred or so: only what jumps is farther. */
+static const int FAR = 1024;
+
+sm_node *sm_node_common(sm_node *one, sm_node *other) {
+    for (int steps = 0; one != other; steps++) {
+        sm_node **deeper = one->depth >= other->depth ? &one : &other;
+        *deeper = (*deeper)->parent;
+        if (*deeper == NULL || steps == FAR)
+            return NULL;
+    }
+    return one;
 }
 
 /* ---- consistency ---- */
@@ -314,40 +346,10 @@ bool sm_tree_check_nodes(const sm_tree_thread *tree) {
 
 void sm_tree_free_stacks(sm_tree_thread *tree) {
     sm_free(tree->fold);
-    sm_map_free(&tree->parked);
+    sm_free(tree->parked);
     sm_awaits_free(&tree->awaits);
-    tree->fold = NULL;
-    tree->fold_count = tree->fold_size = 0;
-}
-
-sm_node_more *sm_node_has(sm_node *node) {
-    sm_node_rest *rest = sm_rest(node);
-    if (rest->more != 0)
-        return &sm_tree.more[rest->more];
-    if (sm_tree.more_count + 1 >= sm_tree.more_size) {
-        uint32_t size = sm_tree.more_size ? sm_tree.more_size * 2 : 64;
-        sm_node_more *grown = sm_realloc(sm_tree.more, size * sizeof *grown);
-        if (grown == NULL)
-            return NULL;
-        sm_tree.more = grown;
-        sm_tree.more_size = size;
-    }
-    rest->more = ++sm_tree.more_count;
-    sm_tree.more[rest->more] = (sm_node_more){.off = {0}};
-    return &sm_tree.more[rest->more];
-}
-
-sm_node *sm_node_common(sm_node *one, sm_node *other) {
-    if (one == other)
-        return one;
-    one = sm_rest(one)->shallow, other = sm_rest(other)->shallow;
-    while (one != other) {
-        sm_node **deeper = one->depth >= other->depth ? &one : &other;
-        *deeper = (*deeper)->parent;
-        if (*deeper == NULL)
-            return NULL;
-    }
-    return one;
+    tree->fold = NULL, tree->parked = NULL;
+    tree->fold_count = tree->fold_size = tree->parked_count = tree->parked_size = 0;
 }
 
 static void free_thread(sm_tree_thread *tree) {

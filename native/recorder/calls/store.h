@@ -32,12 +32,11 @@ enum { /* the first as in the file */
 typedef struct { /* a node's cold part */
     sm_tree_function *function;
     sm_node *same;
-    sm_node *shallow; /* the node itself, or above it the one at SM_TREE_DEPTH */
-    uint64_t timed, timed_ticks, sampled_ticks, ticked_ticks;
-    double timed_sq, sampled_sq, ticked_var; /* ticks squared */
-    double sampled_most;                     /* see sm_sample_var */
-    uint32_t calls_high, resumes_high;       /* sm_node's are modulo 2^32 */
-    uint32_t exceptions, sampled, ticked, id, saved, flags;
+    uint64_t timed, timed_ticks, sampled_ticks;
+    uint64_t stretch_ticks;      /* from one look at the clock to the next, in and below this node */
+    double timed_sq, sampled_sq; /* ticks squared */
+    double sampled_most;         /* see sm_sample_var */
+    uint32_t exceptions, sampled, stretches, id, saved, flags;
     uint32_t before; /* entries, modulo 2^32, before its function had a place switched off */
     uint32_t more;   /* number of its sm_node_more; 0: it has none */
     uint32_t young;  /* number of its sm_young; 0: it has none */
@@ -45,9 +44,11 @@ typedef struct { /* a node's cold part */
 
 typedef struct { /* of the few nodes that have any of this */
     sm_off off;
-    double guessed_sq;                   /* ticks squared: of what was off the CPU and may be another node's */
-    uint64_t await_ticks, stretch_ticks; /* stretches: from one look at the clock to the next, in and below this node */
-    uint32_t awaits, stretches;
+    double guessed_sq; /* ticks squared: of what was off the CPU and may be another node's */
+    double ticked_var; /* ticks squared */
+    uint64_t await_ticks, ticked_ticks;
+    uint32_t awaits, ticked;
+    uint32_t calls_high, resumes_high; /* sm_node's are modulo 2^32 */
 } sm_node_more;
 
 #define SM_TREE_CHUNK 65536
@@ -80,6 +81,11 @@ typedef struct sm_fold { /* a frame entered while folded */
     const void *key;
     sm_node *bucket;
 } sm_fold;
+
+typedef struct sm_parked { /* the path of a stack that is switched away from */
+    const void *chunk;     /* where its frames end; NULL: free */
+    sm_node *node;
+} sm_parked;
 
 typedef struct {
     sm_tree_function **functions; /* by sm_function.id */
@@ -116,7 +122,7 @@ void sm_node_forget_key(sm_node *node);
 bool sm_tree_check_nodes(const sm_tree_thread *tree);
 sm_node_more *sm_node_has(sm_node *node); /* made when missing. NULL: out of memory */
 sm_young *sm_node_young(sm_node *node);   /* the same */
-/* The innermost node that both are in or below, SM_TREE_DEPTH deep at most. NULL: they are of two threads. */
+/* The innermost node that both are in or below. NULL: they are of two threads, or far apart. */
 sm_node *sm_node_common(sm_node *one, sm_node *other);
 void sm_tree_free(void);
 void sm_tree_free_stacks(sm_tree_thread *tree); /* all that it owns but its nodes */
