@@ -16,7 +16,7 @@ typedef struct {
 } walk;
 
 typedef struct {
-    double square, calibration;
+    double square, distortion;
 } bounds;
 
 static void link_children(const sm_aggregate_input *in, const walk *w) {
@@ -36,7 +36,7 @@ static void add_total(const sm_aggregate_input *in, const sm_aggregates *out, bo
     out->total_wait[f] += in->total_wait[n];
     out->total_error[f] += in->total_error[n]; /* added linearly: an upper bound */
     of[f].square += in->total_square[n];       /* another one, better for many nodes */
-    of[f].calibration += in->total_calibration[n];
+    of[f].distortion += in->total_distortion[n];
 }
 
 static void walk_totals(const sm_aggregate_input *in, const sm_aggregates *out, const walk *w, bounds *of) {
@@ -88,7 +88,7 @@ int sm_aggregate(const sm_aggregate_input *in, const sm_aggregates *out) {
     link_children(in, &w);
     walk_totals(in, out, &w, of);
     for (size_t f = 0; f < in->functions; f++) {
-        out->total_error[f] = fmin(out->total_error[f], sqrt(of[f].square) + of[f].calibration);
+        out->total_error[f] = fmin(out->total_error[f], hypot(sqrt(of[f].square), of[f].distortion));
     }
     done = 0;
 end:

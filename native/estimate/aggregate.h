@@ -23,7 +23,7 @@ typedef struct {
     const int64_t *parent, *function, *flags;
     const int64_t *summed[SM_SUMS]; /* node columns */
     const double *total, *total_error, *total_wait;
-    const double *total_square, *total_calibration; /* see sm_estimates */
+    const double *total_square, *total_distortion; /* see sm_estimates */
 } sm_aggregate_input;
 
 /* `functions` values each, allocated by the caller. */

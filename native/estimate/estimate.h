@@ -10,7 +10,7 @@ typedef struct {
     const double *python_inside, *python_outside;
     const double *c_inside, *c_outside;
     const double *resume_inside, *resume_outside;
-    const double *clock_ns, *cost_error;
+    const double *clock_ns, *cost_error; /* 0: what the probes cost was not measured */
 } sm_costs;
 
 /* All borrowed. Sound as the reader leaves them: references in range, parents before children. */
@@ -29,17 +29,18 @@ typedef struct {
     const int64_t *function_kind;
     const int64_t *thread_process, *thread_rest;
     sm_costs costs;
+    int distorted; /* whether errors are to contain what probes do to the code around them */
 } sm_estimate_input;
 
 /* `nodes` or `functions` values each, allocated by the caller. ns; errors are 95 % half-widths. */
 typedef struct {
     double *own, *own_error, *total, *total_error; /* of the wall */
     double *total_wait;                            /* of total: off the CPU */
-    /* For sums of totals, of nodes none of which lies below another: both add up, and sqrt(square) + calibration is a
-     * bound of the sum's error. The plain sum of the totals' errors is another. */
-    double *total_square, *total_calibration;
+    /* For sums of totals, of nodes none of which lies below another: both add up, and sqrt(square + distortion
+     * squared) is a bound of the sum's error. The plain sum of the totals' errors is another. */
+    double *total_square, *total_distortion;
     int64_t *depth;
-    double *function_own, *function_own_error;
+    double *function_own, *function_own_error, *function_distortion; /* the latter is in the error */
 } sm_estimates;
 
 /* 0, or -1 when out of memory. */

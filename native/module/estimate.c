@@ -155,20 +155,28 @@ static void take_estimate_input(views *v, PyObject *tables, sm_estimate_input *i
     }
 }
 
-static PyObject *core_estimate(PyObject *module, PyObject *tables) {
-    if (!PyDict_Check(tables)) {
-        return PyErr_Format(PyExc_TypeError, "estimate() takes a dict of tables");
+static PyObject *core_estimate(PyObject *module, PyObject *arguments) {
+    PyObject *tables; /* borrowed */
+    int distorted = 1;
+    if (!PyArg_ParseTuple(arguments, "O!|p:estimate", &PyDict_Type, &tables, &distorted)) {
+        return NULL;
     }
     views v = {0};
-    sm_estimate_input in = {0};
+    sm_estimate_input in = {.distorted = distorted};
     take_estimate_input(&v, tables, &in);
     Py_ssize_t n = (Py_ssize_t)in.nodes, f = (Py_ssize_t)in.functions;
     output outputs[] = {
-        {"own_ns", fresh(&v, n), n, 'd'},          {"own_error_ns", fresh(&v, n), n, 'd'},
-        {"total_ns", fresh(&v, n), n, 'd'},        {"total_error_ns", fresh(&v, n), n, 'd'},
-        {"total_square", fresh(&v, n), n, 'd'},    {"depth", fresh(&v, n), n, 'q'},
-        {"function_own_ns", fresh(&v, f), f, 'd'}, {"function_own_error_ns", fresh(&v, f), f, 'd'},
-        {"total_wait_ns", fresh(&v, n), n, 'd'},   {"total_calibration", fresh(&v, n), n, 'd'},
+        {"own_ns", fresh(&v, n), n, 'd'},
+        {"own_error_ns", fresh(&v, n), n, 'd'},
+        {"total_ns", fresh(&v, n), n, 'd'},
+        {"total_error_ns", fresh(&v, n), n, 'd'},
+        {"total_square", fresh(&v, n), n, 'd'},
+        {"depth", fresh(&v, n), n, 'q'},
+        {"function_own_ns", fresh(&v, f), f, 'd'},
+        {"function_own_error_ns", fresh(&v, f), f, 'd'},
+        {"total_wait_ns", fresh(&v, n), n, 'd'},
+        {"total_distortion", fresh(&v, n), n, 'd'},
+        {"function_distortion_ns", fresh(&v, f), f, 'd'},
     };
     sm_estimates out = {
         .own = outputs[0].memory,
@@ -180,7 +188,8 @@ static PyObject *core_estimate(PyObject *module, PyObject *tables) {
         .function_own = outputs[6].memory,
         .function_own_error = outputs[7].memory,
         .total_wait = outputs[8].memory,
-        .total_calibration = outputs[9].memory,
+        .total_distortion = outputs[9].memory,
+        .function_distortion = outputs[10].memory,
     };
     if (!v.failed) {
         int done;
@@ -216,7 +225,7 @@ static PyObject *core_aggregate(PyObject *module, PyObject *arguments) {
     in.total_error = take(&v, estimated, "estimated", "total_error_ns", 'd', &rows);
     in.total_wait = take(&v, estimated, "estimated", "total_wait_ns", 'd', &rows);
     in.total_square = take(&v, estimated, "estimated", "total_square", 'd', &rows);
-    in.total_calibration = take(&v, estimated, "estimated", "total_calibration", 'd', &rows);
+    in.total_distortion = take(&v, estimated, "estimated", "total_distortion", 'd', &rows);
     if (!v.failed && functions < 0) {
         PyErr_SetString(PyExc_ValueError, "aggregate(): a negative number of functions");
         v.failed = 1;
@@ -366,11 +375,12 @@ static PyObject *core_take(PyObject *module, PyObject *arguments) {
 }
 
 static PyMethodDef model_functions[] = {
-    {"estimate", core_estimate, METH_O,
-     "estimate(tables) -> dict\n\nOwn and total times with errors of nodes (own_ns, own_error_ns, total_ns, "
-     "total_error_ns, total_square, total_calibration, total_wait_ns, depth) and own times of functions "
-     "(function_own_ns, "
-     "function_own_error_ns)."},
+    {"estimate", core_estimate, METH_VARARGS,
+     "estimate(tables, distorted=True) -> dict\n\nOwn and total times with errors of nodes (own_ns, own_error_ns, "
+     "total_ns, total_error_ns, total_square, total_distortion, total_wait_ns, depth) and own times of functions "
+     "(function_own_ns, function_own_error_ns, function_distortion_ns). distorted: errors contain what probes do to "
+     "the "
+     "code around them."},
     {"aggregate", core_aggregate, METH_VARARGS,
      "aggregate(nodes, estimated, functions) -> dict\n\nSums over each function's nodes, and its total time."},
     {"combine", core_combine, METH_VARARGS,

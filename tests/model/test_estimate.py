@@ -13,6 +13,8 @@ import statistics
 import pytest
 from estimating import recording
 
+from seismo.model import diff
+
 HEAD = 64
 PERIOD = 128
 WORTH = 2000.0  # ns: what is longer on average is timed always
@@ -359,8 +361,58 @@ def test_the_probes_cost_is_taken_out_of_both_sides():
     own = recording(nodes, [0, 0, 1, 0], costs=costs).tree["own_ns"].tolist()
     outside = 100 * 30 + 50 * 20 + 10 * 30 + 40 * 9
     assert own == pytest.approx([100_000 - 10 - outside, 20_000 - 1000, 20_000 - 250, 20_000 - 100 - 280])
-    errors = recording(nodes, [0, 0, 1, 0], costs=costs).tree["own_error_ns"].tolist()
-    assert errors[1] == pytest.approx(100)
+
+
+def test_what_probes_do_to_the_code_around_them_is_in_the_error():
+    """At most three times their cost, at most a tenth of the time, and 1.5 % that no run is sure of."""
+    measured = {"timed": 1000, "timed_ns": 20_000}
+    nodes = [{**measured, "calls": 100}, {**measured, "function": 1, "calls": 20}, {**measured, "function": 2}]
+
+    def errors(**costs):
+        made = recording(nodes, [0, 0, 0], costs=costs)
+        assert made.functions["own_error_ns"].tolist() == pytest.approx(made.tree["own_error_ns"].tolist())
+        return made.tree["own_error_ns"].tolist()
+
+    dense, sparse, none = 20_000 - 1000, 20_000 - 200, 20_000
+    expected = [0.1 * dense + 0.015 * dense, 3 * 200 + 0.015 * sparse, 0.015 * none]
+    assert errors(python_inside=10.0, cost_error=0.1) == pytest.approx(expected)
+    assert errors(python_inside=10.0, cost_error=5.0)[0] == pytest.approx(5 * 1000 + 0.015 * dense)
+    assert errors(python_inside=10.0) == [0, 0, 0]  # nobody has measured what probes cost
+
+
+def test_what_all_have_in_common_adds_up_in_totals():
+    """Errors by chance would be the smaller the more functions they are of."""
+    leaf = {"parent": 0, "calls": 1000, "timed": 1000, "timed_ns": 20_000}
+    nodes = [{"calls": 1, "timed": 1 << 40}, *({**leaf, "function": 1 + i % 50} for i in range(100))]
+    made = recording(nodes, [0] * 51, costs={"python_inside": 10.0, "cost_error": 0.05})
+    of_a_leaf = (0.1 + 0.015) * (20_000 - 10_000)
+    assert made.tree["total_error_ns"][1] == pytest.approx(of_a_leaf)
+    assert made.tree["total_error_ns"][0] == pytest.approx(100 * of_a_leaf, rel=0.01)
+    assert made.functions["total_error_ns"][1] == pytest.approx(2 * of_a_leaf)
+    assert made.combined().tree["total_error_ns"][0] == pytest.approx(100 * of_a_leaf, rel=0.01)
+
+
+def test_a_diff_does_not_doubt_what_both_sides_have_in_common():
+    def one(ns):
+        node = {"calls": 1000, "timed": 1000, "timed_ns": ns}
+        return recording([node], [0], costs={"python_inside": 1.0, "cost_error": 0.01})
+
+    old, new = one(100_000), one(105_000)
+    assert old.functions["own_error_ns"][0] > 3000
+    (row,) = diff(old, new)
+    assert row.own_error < 100
+    assert row.significant
+
+
+def test_a_node_that_is_surely_another_is_not_drawn_towards_its_function():
+    """count(4000) beside a hundred thousand calls of count(12): eleven samples tell it well enough."""
+    short = {"calls": 128_000, "sampled": 1000, "sampled_ns": 200_000, "sampled_sq": 1000 * 210.0**2}
+    long = {"calls": 1408, "sampled": 11, "sampled_ns": 11 * 40_000, "sampled_sq": 11 * 41_000.0**2}
+    like = {"calls": 384, "sampled": 3, "sampled_ns": 3 * 250, "sampled_sq": 3 * 260.0**2}
+    own = recording([short, long, like], [0]).tree["own_ns"].tolist()
+    assert own[1] == pytest.approx(1408 * 40_000, rel=0.05)
+    assert own[0] == pytest.approx(128_000 * 200, rel=0.05)
+    assert own[2] > 384 * 400  # three samples do not rule out the function's mean, which is 630 ns
 
 
 def test_costs_never_make_a_time_negative_and_clamping_adds_nothing():

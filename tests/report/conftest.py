@@ -141,7 +141,7 @@ def doubtful():
             if parents[row] >= 0:
                 estimated["total_error_ns"][parents[row]] += estimated["total_error_ns"][row]
         for row, error in enumerate(estimated["total_error_ns"]):
-            estimated["total_square"][row], estimated["total_calibration"][row] = error**2, 0.0
+            estimated["total_square"][row], estimated["total_distortion"][row] = error**2, 0.0
         changed = Recording(recording._raw, recording._strings, recording.meta)
         changed.__dict__["_estimated"] = estimated  # in the place of the cached property
         changed.timed = lambda times: changed  # estimated anew, it would have its own errors again

@@ -345,15 +345,15 @@ def files(leaking, tmp_path, monkeypatch):
     ("words", "complaint"),
     [
         ("refs.seismo --sort own", "objects cannot be sorted by 'own'"),
-        ("refs.seismo --columns own", "--columns applies to recordings of calls only"),
-        ("refs.seismo --tree", "--tree applies to recordings of calls only"),
-        ("refs.seismo --show-missing", "--show-missing applies to recordings of coverage only"),
-        ("refs.seismo --type nothing*", "no type matches 'nothing*'"),
+        ("refs.seismo --columns own", "--columns is for recordings of calls"),
+        ("refs.seismo --tree", "--tree is for recordings of calls"),
+        ("refs.seismo --show-missing", "--show-missing is for recordings of coverage"),
+        ("refs.seismo --type nothing*", "there is no type 'nothing*'"),
         ("refs.seismo --by path", "the recording has no call paths"),
-        ("refs.seismo --html out.html --by type", "--by does not apply to the HTML page"),
+        ("refs.seismo --html out.html --by type", "--by is not for the HTML page"),
         ("types.seismo --by line", "births and deaths by type only"),
-        ("calls.seismo --by type", "--by applies to recordings of objects only"),
-        ("calls.seismo --type dict", "--type applies to recordings of objects only"),
+        ("calls.seismo --by type", "--by is for recordings of objects"),
+        ("calls.seismo --type dict", "--type is for recordings of objects"),
     ],
 )
 def test_options_that_do_not_apply_are_refused(files, capsys, words, complaint):

@@ -456,11 +456,11 @@ def combined(recording: Recording, threads: Iterable[int] | None = None) -> Reco
         name: summed(estimated[name])
         for name in (
             *("own_ns", "own_error_ns", "total_ns", "total_error_ns", "total_wait_ns"),
-            *("total_square", "total_calibration"),
+            *("total_square", "total_distortion"),
         )
     }
     times["depth"] = laid["depth"]
-    for name in ("function_own_ns", "function_own_error_ns"):
+    for name in ("function_own_ns", "function_own_error_ns", "function_distortion_ns"):
         times[name] = estimated[name]
     table = {name: summed(nodes[name], name == "flags") for name, _ in SCHEMA["nodes"]}
     table.update(id=ints(range(rows)), parent=laid["parent"], function=laid["function"])

@@ -6,6 +6,7 @@ have nothing in common. How surely a time has changed, `seismo.model.spread` say
 
 from __future__ import annotations
 
+import math
 import ntpath
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -138,10 +139,12 @@ def runs(side: Recording | Sequence[Recording]) -> Sequence[Recording]:
 
 
 def _of_functions(recording: Recording) -> _Sums:
+    """What probes do to the code around them is no doubt here: it is the same for both sides."""
     sums: _Sums = {}
-    for row in recording.functions:
+    for row, common in zip(recording.functions, recording._estimated["function_distortion_ns"], strict=True):
         key = FunctionKey(row.kind, row.module, row.qualname, ntpath.basename(row.file))  # splits at both slashes
-        _add(sums, key, row.calls, (row.own_ns, row.own_error_ns), row.total_ns)
+        error = math.sqrt(max(0.0, row.own_error_ns**2 - common**2))
+        _add(sums, key, row.calls, (row.own_ns, error), row.total_ns)
     return sums
 
 

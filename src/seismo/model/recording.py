@@ -227,9 +227,9 @@ class Recording:
         Nodes of a function share most of their errors, so it is more than their root of squares would be, and less
         than their sum.
         """
-        names = ("total_error_ns", "total_square", "total_calibration")
-        error, square, calibration = (sum(map(self._estimated[name].__getitem__, nodes)) for name in names)
-        return min(error, math.sqrt(square) + calibration)
+        names = ("total_error_ns", "total_square", "total_distortion")
+        error, square, distortion = (sum(map(self._estimated[name].__getitem__, nodes)) for name in names)
+        return min(error, math.hypot(math.sqrt(square), distortion))
 
     @functools.cached_property
     def threads(self) -> Table[ThreadRow]:

@@ -20,20 +20,20 @@ WAITS = ("wait_ns", "wait_sq")
 PLACES = ("id", "parent", "thread", "function", "flags")
 
 
-def estimated(tables: Tables | dict[str, Any], times: str) -> Columns:
+def estimated(tables: Tables | dict[str, Any], times: str, distorted: bool = True) -> Columns:
     """What _core.estimate gives, of the times that are asked for; total_wait_ns is what was waited, in any case."""
     nodes = tables["nodes"]
     if times == "wall" or not any(nodes["wait_ns"]):
-        return _columns(_waiting(tables) if times == "wait" else tables)
+        return _columns(_waiting(tables) if times == "wait" else tables, distorted)
     waiting = _waiting(tables)
     if times == "wait":
-        return _columns(waiting)
-    total_wait = _columns(waiting)["total_wait_ns"]
-    return {**_columns({**tables, "nodes": _without(nodes, WAITS)}), "total_wait_ns": total_wait}
+        return _columns(waiting, distorted)
+    total_wait = _columns(waiting, distorted)["total_wait_ns"]
+    return {**_columns({**tables, "nodes": _without(nodes, WAITS)}, distorted), "total_wait_ns": total_wait}
 
 
-def _columns(tables: Any) -> Columns:
-    return {name: memoryview(column) for name, column in _core.estimate(tables).items()}
+def _columns(tables: Any, distorted: bool) -> Columns:
+    return {name: memoryview(column) for name, column in _core.estimate(tables, distorted).items()}
 
 
 def _waiting(tables: Any) -> dict[str, Any]:

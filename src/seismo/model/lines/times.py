@@ -50,7 +50,7 @@ def estimated(tables: Tables, times: str = "wall") -> Columns:
         return dict.fromkeys(
             ("own_ns", "own_error_ns", "inner_ns", "inner_error_ns", "total_ns", "total_error_ns"), nothing
         )
-    found = waits.estimated(_as_functions(tables, count), times)
+    found = waits.estimated(_as_functions(tables, count), times, distorted=False)
     own, own_errors = found["own_ns"].tolist(), found["own_error_ns"].tolist()
     doubt, factor = _sampled(tables, sum(_running(tables, count, times, own)))
     lived = sum(tables["threads"]["wall_ns"].tolist()) or math.inf
@@ -77,7 +77,7 @@ def _running(tables: Tables, count: int, times: str, own: list[Any]) -> list[Any
     """What the lines ran. own: as it was estimated, of the times that were asked for."""
     if times == "cpu" or not any(tables["lines"]["wait_ns"]):
         return own
-    return waits.estimated(_as_functions(tables, count), "cpu")["own_ns"].tolist()
+    return waits.estimated(_as_functions(tables, count), "cpu", distorted=False)["own_ns"].tolist()
 
 
 def _sampled(tables: Tables, own: float) -> tuple[float, float]:
