@@ -1,5 +1,6 @@
 #include "base/clock.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #if defined(__x86_64__) || defined(__i386__)
@@ -9,6 +10,10 @@
 uint64_t sm_simulated_ticks = 0;
 
 #define QUICK_CLOCK_NS 60
+#define SOON_NS 200000   /* a stretch that is shorter tells less than is known */
+#define SURE_NS 10000000 /* one this long tells a drift of 1 in 1,000 from noise */
+#define DRIFT 0.001
+#define JUMP 0.01              /* no drift, and no noise either */
 #define TSC_READ_LIMIT_NS 40.0 /* a dearer read is one that the hypervisor traps */
 
 /* Why the processor's counter may not be used, or NULL. */
@@ -83,8 +88,8 @@ static void first_scale(sm_clock *clock) {
     int64_t ns;
     do {
         take_anchor(clock, &ticks, &ns);
-    } while (ns - clock->first_ns < 200000);
-    clock->ns_per_tick = (double)(ns - clock->first_ns) / (double)(ticks - clock->first_ticks);
+    } while (ns - clock->last_ns < SOON_NS);
+    clock->ns_per_tick = (double)(ns - clock->last_ns) / (double)(ticks - clock->last_ticks);
 }
 
 bool sm_clock_choose(sm_clock *clock, const char *wanted) {
@@ -104,7 +109,7 @@ bool sm_clock_choose(sm_clock *clock, const char *wanted) {
         else
             snprintf(clock->reason, sizeof clock->reason, "invariant, and the kernel's own clock source");
     }
-    take_anchor(clock, &clock->first_ticks, &clock->first_ns);
+    take_anchor(clock, &clock->last_ticks, &clock->last_ns);
     if (clock->kind == SM_CLOCK_TSC) {
         first_scale(clock);
         double ns = read_cost(clock) * clock->ns_per_tick;
@@ -112,13 +117,32 @@ bool sm_clock_choose(sm_clock *clock, const char *wanted) {
             clock->kind = SM_CLOCK_MONOTONIC;
             clock->ns_per_tick = 1.0;
             snprintf(clock->reason, sizeof clock->reason, "a TSC read takes %.0f ns here: it seems to be trapped", ns);
-            take_anchor(clock, &clock->first_ticks, &clock->first_ns);
+            take_anchor(clock, &clock->last_ticks, &clock->last_ns);
         }
     }
-    clock->last_ticks = clock->first_ticks;
-    clock->last_ns = clock->first_ns;
     clock->read_ticks = read_cost(clock);
     return strcmp(wanted, "tsc") != 0 || clock->kind == SM_CLOCK_TSC;
+}
+
+void sm_clock_learn(sm_clock *clock, uint64_t ticks, int64_t ns) {
+    double passed = (double)(ns - clock->last_ns), counted = (double)sm_ticks_since(clock->last_ticks, ticks);
+    if (passed < SOON_NS)
+        return;
+    clock->last_ticks = ticks;
+    clock->last_ns = ns;
+    double apart = fabs(counted * clock->ns_per_tick - passed) / passed;
+    if (apart > (passed > SURE_NS ? DRIFT : JUMP))
+        clock->drifts++;
+    if (apart > JUMP) {
+        double rate = counted > 0 ? passed / counted : 0, before = clock->rate;
+        clock->rate = rate;
+        if (rate == 0 || fabs(rate - before) > DRIFT * rate)
+            return;
+        clock->kept_ticks = clock->kept_ns = 0; /* twice the same: it is the scale that was wrong */
+    }
+    clock->kept_ticks += counted;
+    clock->kept_ns += passed;
+    clock->ns_per_tick = clock->kept_ns / clock->kept_ticks;
 }
 
 void sm_clock_anchor(sm_clock *clock) {
@@ -127,15 +151,5 @@ void sm_clock_anchor(sm_clock *clock) {
     uint64_t ticks = 0;
     int64_t ns = 0;
     take_anchor(clock, &ticks, &ns);
-    if (ticks <= clock->first_ticks || ns - clock->first_ns < 200000)
-        return; /* too soon after the start: the first scale is better */
-    double step = (double)(ns - clock->last_ns), mean = (double)(ns - clock->first_ns);
-    if (step > 1e7 && ticks > clock->last_ticks) {
-        double rate = step / (double)(ticks - clock->last_ticks);
-        if (rate < clock->ns_per_tick * 0.999 || rate > clock->ns_per_tick * 1.001)
-            clock->drifts++;
-    }
-    clock->ns_per_tick = mean / (double)(ticks - clock->first_ticks);
-    clock->last_ticks = ticks;
-    clock->last_ns = ns;
+    sm_clock_learn(clock, ticks, ns);
 }

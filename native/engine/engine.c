@@ -293,7 +293,7 @@ void sm_engine_flush(void) {
         sm_writer_flush(writer); /* the disk is full: nothing new before the old is written */
     else if (writer != NULL)
         sm_engine_write(&sm_engine.output, false);
-    uint64_t took = sm_clock_read(&sm_engine.clock) - before;
+    uint64_t took = sm_ticks_since(before, sm_clock_read(&sm_engine.clock));
     plan_flush(before, sm_engine.flush_most != 0 ? sm_engine.flush_most : sm_engine_interval(took));
 }
 

@@ -54,7 +54,7 @@ static void look_at_cpu(sm_thread *thread) {
 static void write_thread(sm_output *output, const sm_thread *thread, uint64_t now, int64_t now_ns) {
     char text[sizeof thread->name + sizeof thread->entry + 4];
     const char *name = thread->is_group ? sm_group_name(thread, text, sizeof text) : thread->name;
-    uint64_t end = thread->end_ns ? thread->end_ticks : now, ticks = end - thread->start_ticks;
+    uint64_t end = thread->end_ns ? thread->end_ticks : now, ticks = sm_ticks_since(thread->start_ticks, end);
     int64_t row[SM_MAX_COLUMNS] = {0};
     row[SM_THREADS_ID] = thread->id;
     row[SM_THREADS_NATIVE_ID] = (int64_t)thread->native_id;
@@ -105,7 +105,7 @@ uint64_t sm_engine_interval(uint64_t took) {
 
 /* The last rows of a save, when most of its work is done: what remains takes no longer than what has been done. */
 static void write_unended(sm_output *output, bool last, uint64_t began) {
-    uint64_t took = 2 * (sm_clock_read(&sm_engine.clock) - began);
+    uint64_t took = 2 * sm_ticks_since(began, sm_clock_read(&sm_engine.clock));
     uint64_t most = sm_engine_interval(took > sm_engine.flush_took ? took : sm_engine.flush_took);
     sm_engine.flush_took = took;
     sm_engine.flush_most = most;

@@ -91,7 +91,7 @@ void sm_thread_unfold(sm_thread *thread) {
 
 void sm_thread_tell(sm_thread *thread) {
     sm_thread *group = thread->home;
-    group->group_wall += (int64_t)(thread->end_ticks - thread->start_ticks);
+    group->group_wall += (int64_t)sm_ticks_since(thread->start_ticks, thread->end_ticks);
     if (thread->cpu_ns < 0)
         group->group_cpu = -1;
     else if (group->group_cpu >= 0)
@@ -121,7 +121,7 @@ void sm_threads_sum(uint64_t now) {
         if (thread->session != sm_engine.session || group == thread || thread->told)
             continue;
         uint64_t end = thread->end_ns ? thread->end_ticks : now;
-        group->running_wall += (int64_t)(end - thread->start_ticks);
+        group->running_wall += (int64_t)sm_ticks_since(thread->start_ticks, end);
         group->running_cpu += thread->cpu_ns > 0 ? thread->cpu_ns : 0;
         group->running_rest += thread->rest_ticks;
         group->runs = true;

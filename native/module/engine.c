@@ -330,6 +330,26 @@ static PyObject *engine_check(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(a
     return PyBool_FromLong(right && (sm_engine.alongside.recorder == NULL || sm_engine.alongside.recorder->check()));
 }
 
+/* Anchors that a processor's counter might give, one after the other, (ticks, ns) each: the scale, and how often it ran
+ * off. The first is that at the start. */
+static PyObject *learn_clock(PyObject *Py_UNUSED(module), PyObject *args) {
+    sm_clock clock = {.kind = SM_CLOCK_TSC};
+    PyObject *anchors;
+    if (!PyArg_ParseTuple(args, "dO!:_learn_clock", &clock.ns_per_tick, &PyList_Type, &anchors))
+        return NULL;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(anchors); i++) {
+        unsigned long long ticks;
+        long long ns;
+        if (!PyArg_ParseTuple(PyList_GET_ITEM(anchors, i), "KL", &ticks, &ns))
+            return NULL;
+        if (i > 0)
+            sm_clock_learn(&clock, ticks, ns);
+        else
+            clock.last_ticks = ticks, clock.last_ns = ns;
+    }
+    return Py_BuildValue("dI", clock.ns_per_tick, clock.drifts);
+}
+
 static PyObject *advance_clock(PyObject *Py_UNUSED(module), PyObject *ns) {
     unsigned long long ticks = PyLong_AsUnsignedLongLong(ns);
     if (ticks == (unsigned long long)-1 && PyErr_Occurred())
@@ -386,6 +406,7 @@ static PyMethodDef functions[] = {
      "Leave waits undivided, as where /proc is closed (false), or divide them (for tests)."},
     {"waits_told", waits_told, METH_NOARGS, "What is told here of waiting: see the column `waits` of docs/format.md."},
     {"_advance_clock", advance_clock, METH_O, "Move the simulated clock (for tests)."},
+    {"_learn_clock", learn_clock, METH_VARARGS, "What anchors teach a clock (for tests): its scale, its drifts."},
     {NULL, NULL, 0, NULL},
 };
 

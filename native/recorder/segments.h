@@ -101,11 +101,6 @@ static inline uint64_t sm_long_ticks(void) {
     return (uint64_t)(SM_LONG_NS / sm_engine.clock.ns_per_tick);
 }
 
-/* The counter of another processor may lag by a few ticks: never let a segment become huge. */
-static inline uint64_t sm_ticks_since(uint64_t then, uint64_t now) {
-    return now > then ? now - then : 0;
-}
-
 /* From a recorder's slow path. step: what was taken from the countdown for the segment that begins. */
 sm_segment sm_segments_end(sm_thread *thread, sm_segments *segments, int32_t step, uint64_t now);
 

@@ -247,6 +247,80 @@ print(waits)
     assert int(out) >= WAIT * 0.9e9
 
 
+THROTTLED = (
+    CHILD
+    + """
+def spin(n):
+    return sum(i % 7 for i in range(n))
+def works():
+    print("works", flush=True)
+    sys.stdin.readline()
+    while time.thread_time() - began < 0.15:
+        spin(20_000)
+began = time.thread_time()
+start()
+before = time.thread_time()
+works()
+used = time.thread_time() - before
+_core.stop()
+recording, waits = checked()
+names = [row.qualname for row in recording.functions]
+ran = sum(row.own_ns - row.wait_ns for row in recording.tree)
+assert 0.9 < ran / used / 1e9 < 1.1, (ran, used)
+throttled = sum(row.wait_ns for row in recording.tree if names[row.function] != "works")
+print(throttled)
+"""
+)
+
+
+def throttled(told, throttle):
+    """What functions waited that never asked to, in ns: `throttle` slows the process down until it has ended."""
+    child = popen(THROTTLED, told, stdin=-1)
+    assert child.stdout.readline() == "works\n"
+    throttle(child)
+    out, err = child.communicate(timeout=120)
+    assert (child.returncode, err) == (0, "")
+    return int(out)
+
+
+def test_a_program_that_is_stopped_again_and_again_runs_as_long_as_ever(told):
+    """As it is when its group of processes has used its share of the processor, too."""
+
+    def throttle(child):
+        child.stdin.write("\n")
+        child.stdin.flush()
+        while child.poll() is None:
+            child.send_signal(signal.SIGSTOP)
+            time.sleep(0.02)
+            child.send_signal(signal.SIGCONT)
+            time.sleep(0.005)
+
+    assert throttled(told, throttle) > 0.1e9
+
+
+def test_a_program_whose_group_may_use_a_fifth_of_a_processor(told):
+    root = Path("/sys/fs/cgroup/cpu" if Path("/sys/fs/cgroup/cpu/cpu.cfs_quota_us").exists() else "/sys/fs/cgroup")
+    group = root / f"seismo-{os.getpid()}"
+    limits = {"cpu.max": "20000 100000"} if root.name == "cgroup" else {"cpu.cfs_quota_us": "20000"}
+    try:
+        group.mkdir()
+        for name, limit in limits.items():
+            (group / name).write_text(limit)
+        (group / "cgroup.procs").read_text()
+    except OSError as error:
+        pytest.skip(f"no group of processes can be made here: {error}")
+
+    def throttle(child):
+        (group / "cgroup.procs").write_text(str(child.pid))
+        child.stdin.write("\n")
+        child.stdin.flush()
+
+    try:
+        assert throttled(told, throttle) > 0.1e9
+    finally:
+        group.rmdir()
+
+
 def test_a_forked_child_waits_for_itself_only(told):
     run(
         CHILD

@@ -395,7 +395,7 @@ void sm_tree_awaited(sm_thread *thread, sm_node *node) {
         return;
     }
     more->awaits++;
-    more->await_ticks += sm_clock_read(&sm_engine.clock) - since;
+    more->await_ticks += sm_ticks_since(since, sm_clock_read(&sm_engine.clock));
 }
 
 /* ---- the recorder's interface ---- */

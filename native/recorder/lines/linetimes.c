@@ -231,7 +231,7 @@ static void awaited(sm_lines_thread *state, const void *frame, sm_line *line) {
     if (since == 0)
         return;
     line->times.awaits++;
-    line->times.await_ticks += sm_clock_read(&sm_engine.clock) - since;
+    line->times.await_ticks += sm_ticks_since(since, sm_clock_read(&sm_engine.clock));
 }
 
 bool sm_lines_resume(sm_thread *thread, const void *code, const void *frame, int offset) {
