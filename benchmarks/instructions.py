@@ -61,7 +61,7 @@ def engine(recorder: str, source: str, c_functions: str = "none") -> tuple[str, 
 def cases() -> list[Case]:
     """Those that this interpreter has the hooks for."""
     monitoring, tracing = sys.version_info >= (3, 12), sys.version_info < (3, 12)
-    refs = sys.version_info >= (3, 13, 3)
+    objects = sys.version_info >= (3, 13, 3)
     found: list[Case] = []
     for source, there in (("monitoring", monitoring), ("evalframe", tracing), ("profilefunc", True)):
         sees_c = source != "evalframe"
@@ -87,7 +87,7 @@ def cases() -> list[Case]:
         Case("hub, a watch that counts", "call", 2, watching, "seen.__exit__(None, None, None)\n"),
         Case("hub, a watch of nothing", "call", 2, missing, "seen.__exit__(None, None, None)\n"),
         Case("hub, cprofile", "call", 2, profiling, "seen.disable()\n"),
-        Case("refs by line", "object", 2, *engine("lifetimes", "reftracer"), here=refs),
+        Case("objects by line", "object", 2, *engine("lifetimes", "reftracer"), here=objects),
     ]
     return [case for case in found if case.here]
 

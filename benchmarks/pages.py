@@ -31,7 +31,7 @@ BENCHMARKS = {
     "cprofile": "`seismo.cprofile` and cProfile",
     "coverage": "`seismo cover`, coverage.py and SlipCover: programs, a test suite, start-up",
     "lines": "`seismo lines`, an empty `LINE` callback and line_profiler",
-    "refs": "`seismo refs`, an empty reference tracer, tracemalloc and memray's object lifetimes (3.13.3 and later)",
+    "objects": "`seismo objects`, an empty reference tracer, tracemalloc, and memray's object lifetimes (3.13.3 on)",
 }
 RESULTS = BUILD / "results"
 PAGE = ROOT / "docs" / "performance.md"
@@ -157,7 +157,7 @@ GROUPS = {
     "hooks": "hooks",
     "coverage": "coverage",
     "lines": "times of lines",
-    "refs": "objects",
+    "objects": "objects",
 }
 
 

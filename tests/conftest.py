@@ -15,7 +15,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # These record the test's own process.
-RECORDING = {"capi", "cover", "cprofile", "hooks", "lines", "native", "parity", "record", "refs", "watch"}
+RECORDING = {"capi", "cover", "cprofile", "hooks", "lines", "native", "parity", "record", "objects", "watch"}
 
 
 @pytest.fixture(autouse=True)

@@ -35,7 +35,7 @@ NATIVE_TESTS = [
     "tests/capi",
     "tests/cprofile",
     "tests/lines",
-    "tests/refs",
+    "tests/objects",
 ]
 NATIVE_TESTS += [f"tests/cover/test_{name}*.py" for name in ("native", "trace", "branches", "line_bugs")]
 # With the sanitizers the processes that are recorded come on top; the rest is Python over the same reader.

@@ -16,7 +16,7 @@
         work()
     c.report()
 
-    with seismo.refs() as r:
+    with seismo.objects() as r:
         work()
     r.assert_objects(max_alive=0)
 
@@ -42,9 +42,9 @@ __all__ = [
     "get_include",
     "lines",
     "merge",
+    "objects",
     "open",
     "profile",
-    "refs",
     "start",
     "stop",
     "watch",
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from seismo.model import read as open  # noqa: A004  as in gzip.open
     from seismo.sessions.cover import cover
     from seismo.sessions.lines import lines
-    from seismo.sessions.objects import refs
+    from seismo.sessions.objects import objects
     from seismo.sessions.profile import profile, start, stop
     from seismo.watching.watch import watch
 
@@ -72,7 +72,7 @@ _HOMES = {
     "merge": ("seismo.model", "merge"),
     "open": ("seismo.model", "read"),
     "profile": ("seismo.sessions.profile", "profile"),
-    "refs": ("seismo.sessions.objects", "refs"),
+    "objects": ("seismo.sessions.objects", "objects"),
     "start": ("seismo.sessions.profile", "start"),
     "stop": ("seismo.sessions.profile", "stop"),
     "watch": ("seismo.watching.watch", "watch"),

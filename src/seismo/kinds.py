@@ -56,7 +56,7 @@ KINDS = {
     OBJECTS: Entry(
         "objects",
         of="births and deaths of objects",
-        verb="refs",
+        verb="objects",
         report="seismo.report.objects:KIND",
         life="seismo.record.objects.life:Life",
         engine=("objects are recorded", "record objects"),

@@ -11,7 +11,7 @@ import pytest
 import seismo as package
 
 SHOWING = [["report", "R"], ["info", "R"], ["diff", "R", "S"], ["report", "R", "--callers", "work"]]
-SUMMARIES = ["profile", "lines", "cover"] + (["refs"] if sys.version_info >= (3, 13, 3) else [])
+SUMMARIES = ["profile", "lines", "cover"] + (["objects"] if sys.version_info >= (3, 13, 3) else [])
 PROGRAM = "def work():\n    return [n for n in range(1000)]\n\n\nwork()\n"
 
 

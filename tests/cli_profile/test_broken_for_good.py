@@ -8,7 +8,7 @@ import pytest
 from seismo.model import read
 
 NAMES = ["len", "isinstance", "print", "open", "dict", "sorted", "__import__", "type", "super", "all but raising"]
-VERBS = ["profile", "lines", "cover", *(["refs"] if sys.version_info >= (3, 13, 3) else [])]
+VERBS = ["profile", "lines", "cover", *(["objects"] if sys.version_info >= (3, 13, 3) else [])]
 PROGRAM = """
 import atexit, builtins, os
 def work(): pass

@@ -102,7 +102,7 @@ def test_what_coverage_would_take(lab):
     assert ("tool id 5" in line) == (sys.version_info >= (3, 12))
 
 
-def test_what_refs_would_take(lab):
+def test_what_objects_would_take(lab):
     ended = lab.run(["-m", "seismo", "doctor", "--json"])
     objects = json.loads(ended.out)["hooks"]["objects"]
     if sys.version_info >= (3, 13, 3):
@@ -112,7 +112,7 @@ def test_what_refs_would_take(lab):
 
 
 @pytest.mark.skipif(sys.version_info < (3, 13, 3), reason="reference tracing needs Python 3.13.3")
-def test_refs_beside_tracemalloc(lab):
+def test_objects_beside_tracemalloc(lab):
     lab.write(
         "x.py",
         "import tracemalloc\nfrom seismo.cli import doctor\ntracemalloc.start()\n"

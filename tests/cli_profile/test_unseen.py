@@ -17,11 +17,11 @@ VERBS = {
     "profile all": ["profile", "-q", "-o", "r.seismo", "--c-functions", "all"],
     "lines": ["lines", "-q", "-o", "r.seismo"],
     "cover": ["cover", "-q", "--branch", "-o", "r.seismo"],
-    "refs": ["refs", "-q", "-o", "r.seismo"],
+    "objects": ["objects", "-q", "-o", "r.seismo"],
     "watch": ["watch", 'call("no_such_function")', "-q"],
 }
 if why_not():
-    del VERBS["refs"]
+    del VERBS["objects"]
 
 DEPTH = """
 import sys
@@ -141,7 +141,7 @@ def test_the_launcher_is_in_no_recording(lab, way):
                 continue
             opened = lab.open(recording)
             files = {Path(row.file).name for row in opened.functions if row.file and not row.file.startswith("<")}
-            assert files <= {"a.py"} or name == "refs", name
+            assert files <= {"a.py"} or name == "objects", name
             ours = [row.file for row in opened.functions if "seismo" in row.file and "a.py" not in row.file]
             assert not ours, name
             calls = {row.qualname: row.calls for row in opened.functions if row.kind}

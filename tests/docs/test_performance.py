@@ -101,12 +101,12 @@ def test_new_readings_replace_old_ones_and_the_others_stay(copy):
 
 
 def test_an_interpreter_that_is_new_gets_a_page_and_a_column(copy):
-    keep(copy, "3.99", "refs", {"totals": {"seismo types": {"ns": 2.5}}})
+    keep(copy, "3.99", "objects", {"totals": {"seismo types": {"ns": 2.5}}})
     write(copy)
     page = (copy / "performance.md").read_text()
     assert re.search(r"^\| 3\.99 +\| +3\.99\.1 \|", page, re.MULTILINE)
     assert re.search(r"^\| by type: ns an event .* 2\.5 \|$", page, re.MULTILINE)
-    assert "| refs | table |" in (copy / "performance" / "3.99.md").read_text()
+    assert "| objects | table |" in (copy / "performance" / "3.99.md").read_text()
 
 
 def test_the_table_of_truth_stays_where_nothing_was_measured(copy):

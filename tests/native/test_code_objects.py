@@ -15,7 +15,7 @@ from seismo import _core
 WATCH = ["watch", 'call and function("*f")']
 RECORDERS = [["profile"], ["profile", "--c-functions", "none"], ["cover", "--branch"], ["lines"], WATCH]
 if sys.version_info >= (3, 13, 3):
-    RECORDERS.append(["refs"])
+    RECORDERS.append(["objects"])
 
 # A tool asks for a place on code objects (co_extra), and dies before they do.
 FREED = """

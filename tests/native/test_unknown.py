@@ -17,7 +17,7 @@ SENTENCES = {
 }
 RECORDS = [["profile"], ["cover"], ["lines"], ["watch", 'call and function("f")']]
 if sys.version_info >= (3, 13, 3):
-    RECORDS.append(["refs"])
+    RECORDS.append(["objects"])
 READS = [["report"], ["info"], ["export", "--format", "json"]]
 
 

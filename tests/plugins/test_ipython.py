@@ -136,15 +136,15 @@ def test_what_a_cell_covers_elsewhere(notebook, tmp_path, monkeypatch):
 @recorded
 def test_the_objects_of_a_cell(notebook):
     cell = "class Order:\n    pass\norders = [Order() for _ in range(1234)]\nlen(orders)"
-    assert notebook.run(f"%%seismo refs --type '*Order' -r\n{cell}").success
+    assert notebook.run(f"%%seismo objects --type '*Order' -r\n{cell}").success
     assert re.search(r"1,234 .*Order", notebook.text)
     assert re.search(rf"In \[{notebook.number}\]:3", notebook.text)
-    assert notebook.run(f"%%seismo refs --types --sort live\n{cell.replace('Order', 'Item')}").result == 1234
+    assert notebook.run(f"%%seismo objects --types --sort live\n{cell.replace('Order', 'Item')}").result == 1234
     assert re.search(r"1,234 .*Item", notebook.text)
     assert "In [" not in notebook.text
 
 
-@pytest.mark.parametrize("verb", ["profile", "lines", "cover", pytest.param("refs", marks=recorded)])
+@pytest.mark.parametrize("verb", ["profile", "lines", "cover", pytest.param("objects", marks=recorded)])
 def test_an_error_is_shown_and_ends_the_cell(notebook, verb):
     result = notebook.run(f"%%seismo {verb}\nbefore = 1\nbefore / 0\nafter = 1")
     assert not result.success
@@ -202,9 +202,9 @@ def test_the_recording_can_be_kept(notebook, tmp_path):
     assert "sign" in list(seismo.open(path).functions["qualname"])
 
 
-@pytest.mark.parametrize("verb", ["profile", "refs"])
+@pytest.mark.parametrize("verb", ["profile", "objects"])
 def test_what_shows_more_rows_is_said_in_the_magics_own_words(notebook, verb):
-    if verb == "refs" and sys.version_info < (3, 13, 3):
+    if verb == "objects" and sys.version_info < (3, 13, 3):
         verb = "profile"
     assert notebook.run(
         f"%%seismo {verb} -l 1\nimport fractions\n[sign(1), sorted([fractions.Fraction(1), 2])]"
@@ -234,12 +234,12 @@ def test_a_file_of_somebody_elses_stays(notebook, tmp_path):
         ("%seismo profile -l x 1", "-l cannot be 'x'"),
         ("%seismo profile --sort size 1", "functions cannot be sorted by 'size'"),
         ("%seismo profile --time cputime 1", "time cannot be 'cputime'"),
-        ("%seismo refs --time cpu 1", "%seismo refs has no option --time"),
+        ("%seismo objects --time cpu 1", "%seismo objects has no option --time"),
         ("%seismo profile --where 'x(' 1", "--where"),
         ("%seismo lines -f", "-f needs a value"),
         ("%seismo lines -f missing 1", "-f missing: NameError"),
         ("%seismo lines -f len 1", "-f len is no Python function"),
-        ("%seismo refs --sort size 1", "--sort cannot be 'size'"),
+        ("%seismo objects --sort size 1", "--sort cannot be 'size'"),
         ("%%seismo cover 1 + 1\n2", "has no meaning on a cell"),
     ],
 )
@@ -252,7 +252,7 @@ def test_mistakes_are_said_in_a_line(notebook, line, words):
 
 def test_help(notebook):
     notebook.run("%seismo --help")
-    assert "profile|lines|cover|refs" in notebook.printed
+    assert "profile|lines|cover|objects" in notebook.printed
 
 
 def test_unload(shell):
@@ -364,7 +364,7 @@ def test_what_threads_of_earlier_cells_cover_is_not_the_cells(busy, options):
 @pytest.mark.parametrize("option", ["", "--types"])
 def test_the_objects_that_threads_of_earlier_cells_make_are_not_the_cells(busy, option):
     for _ in range(2):
-        recording = busy.run(f"%%seismo refs -r {option}\n{CELL}").result
+        recording = busy.run(f"%%seismo objects -r {option}\n{CELL}").result
         assert [row.born for row in recording.types if row.name == "Item"] == [3]
 
 

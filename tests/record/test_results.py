@@ -16,9 +16,9 @@ births = pytest.mark.skipif(
     sys.version_info < (3, 13, 3) or not getattr(sys, "_is_gil_enabled", bool)(),
     reason="births and deaths of objects are told since CPython 3.13.3",
 )
-KINDS = ["profile", "lines", "cover", pytest.param("refs", marks=births)]
+KINDS = ["profile", "lines", "cover", pytest.param("objects", marks=births)]
 # What each shows of fib: its function, its line, its file, what it makes.
-SHOWN = {"profile": r"fib", "lines": r"fib", "cover": r"test_results\.py", "refs": r"object"}
+SHOWN = {"profile": r"fib", "lines": r"fib", "cover": r"test_results\.py", "objects": r"object"}
 
 
 def fib(n):
@@ -30,7 +30,7 @@ def session(kind):
         "profile": seismo.profile,
         "lines": lambda: seismo.lines(only="*fib"),
         "cover": lambda: seismo.cover(include=__file__, rcfile=""),
-        "refs": seismo.refs,
+        "objects": seismo.objects,
     }[kind]
     with make() as one:
         fib(16)
@@ -138,7 +138,7 @@ def test_save_in_a_format_of_something_else(tmp_path):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_is_recorded_yet(kind):
-    one = {"profile": seismo.profile, "lines": seismo.lines, "cover": seismo.cover, "refs": seismo.refs}[kind]()
+    one = {"profile": seismo.profile, "lines": seismo.lines, "cover": seismo.cover, "objects": seismo.objects}[kind]()
     for show in (one.print, one.report, one._repr_html_):
         with pytest.raises(seismo.SeismoError, match="nothing is recorded yet"):
             show()
@@ -157,7 +157,7 @@ def test_bad_words():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_shown_meanwhile_is_not_recorded(kind):
-    make = {"profile": seismo.profile, "lines": seismo.lines, "refs": seismo.refs}
+    make = {"profile": seismo.profile, "lines": seismo.lines, "objects": seismo.objects}
     with make.get(kind, lambda: seismo.cover(rcfile=""))() as one:
         fib(3)
         one.print(io.StringIO())
@@ -189,4 +189,4 @@ def test_report_and_save_take_the_times_that_are_asked_for(kind, tmp_path):
 @births
 def test_objects_have_no_choice_of_times():
     with pytest.raises(UsageError, match="no choice of times"):
-        session("refs").report(io.StringIO(), time="cpu")
+        session("objects").report(io.StringIO(), time="cpu")

@@ -10,7 +10,7 @@ import pytest
 
 from seismo.model import read
 
-VERBS = ["profile", "lines", "cover", "refs"] if sys.version_info >= (3, 13, 3) else ["profile", "lines", "cover"]
+VERBS = ["profile", "lines", "cover", "objects"] if sys.version_info >= (3, 13, 3) else ["profile", "lines", "cover"]
 WORK = "import os, signal, sys, threading, time\ndef work(): pass\n"
 
 # Where the signal finds the program. READY is printed first; what comes after the signal must never be.

@@ -332,7 +332,7 @@ def test_counts_that_differ_between_the_runs_of_a_side_are_ranges(tmp_path):
 def files(leaking, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
-    leaking.save("refs.seismo")
+    leaking.save("objects.seismo")
     b = Builder()
     b.node(-1, b.thread(b.process()), b.function("app", "f", "app.py", 1), calls=1)
     b.build({"recorder": "calltree"}).save("calls.seismo")
@@ -344,13 +344,13 @@ def files(leaking, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        ("refs.seismo --sort own", "objects cannot be sorted by 'own'"),
-        ("refs.seismo --columns own", "--columns is for recordings of calls"),
-        ("refs.seismo --tree", "--tree is for recordings of calls"),
-        ("refs.seismo --show-missing", "--show-missing is for recordings of coverage"),
-        ("refs.seismo --type nothing*", "there is no type 'nothing*'"),
-        ("refs.seismo --by path", "the recording has no call paths"),
-        ("refs.seismo --html out.html --by type", "--by is not for the HTML page"),
+        ("objects.seismo --sort own", "objects cannot be sorted by 'own'"),
+        ("objects.seismo --columns own", "--columns is for recordings of calls"),
+        ("objects.seismo --tree", "--tree is for recordings of calls"),
+        ("objects.seismo --show-missing", "--show-missing is for recordings of coverage"),
+        ("objects.seismo --type nothing*", "there is no type 'nothing*'"),
+        ("objects.seismo --by path", "the recording has no call paths"),
+        ("objects.seismo --html out.html --by type", "--by is not for the HTML page"),
         ("types.seismo --by line", "births and deaths by type only"),
         ("calls.seismo --by type", "--by is for recordings of objects"),
         ("calls.seismo --type dict", "--type is for recordings of objects"),
@@ -362,17 +362,17 @@ def test_options_that_do_not_apply_are_refused(files, capsys, words, complaint):
 
 
 def test_report_and_diff_are_commands(files, capsys):
-    assert main(["report", "refs.seismo", "--by", "all", "--sort", "live-bytes", "--limit", "3"]) == 0
+    assert main(["report", "objects.seismo", "--by", "all", "--sort", "live-bytes", "--limit", "3"]) == 0
     assert "Types, lines and call paths by bytes alive at the end" in capsys.readouterr().out
-    assert main(["report", "refs.seismo", "--html", "refs.html"]) == 0
-    assert main(["info", "refs.seismo"]) == 0
+    assert main(["report", "objects.seismo", "--html", "objects.html"]) == 0
+    assert main(["info", "objects.seismo"]) == 0
     assert "1,113,055 born" in capsys.readouterr().out
-    assert main(["diff", "refs.seismo", "types.seismo"]) == 0
+    assert main(["diff", "objects.seismo", "types.seismo"]) == 0
     assert "Types that changed" in capsys.readouterr().out
-    assert main(["diff", "refs.seismo", "types.seismo", "--json"]) == 0
+    assert main(["diff", "objects.seismo", "types.seismo", "--json"]) == 0
     content = json.loads(capsys.readouterr().out)
     assert {row["type"]: row["new"]["born"] for row in content["types"]}["dict"] == 5
-    assert main(["diff", "refs.seismo", "calls.seismo"]) == 2
+    assert main(["diff", "objects.seismo", "calls.seismo"]) == 2
     assert "a recording of calls cannot be compared with one of objects" in capsys.readouterr().err
 
 

@@ -416,8 +416,8 @@ def rows(page, table):
 
 
 def test_objects_have_a_page(tmp_path):
-    write_objects(server(tmp_path / "app", paths=True), tmp_path / "refs.html")
-    page = Page(tmp_path / "refs.html")
+    write_objects(server(tmp_path / "app", paths=True), tmp_path / "objects.html")
+    page = Page(tmp_path / "objects.html")
     check(page, tmp_path)
     assert re.search("<h1>app.py --serve: <b>1\u202f113\u202f055 objects</b></h1>", page.source)
     assert set(page.ids) >= {"time", "calls", "types", "lifetimes", "lines", "cycles", "holders"}
@@ -436,8 +436,8 @@ def test_objects_have_a_page(tmp_path):
 
 
 def test_every_title_of_objects_can_be_sorted_by(tmp_path):
-    write_objects(server(tmp_path / "app"), tmp_path / "refs.html")
-    source = (tmp_path / "refs.html").read_text()
+    write_objects(server(tmp_path / "app"), tmp_path / "objects.html")
+    source = (tmp_path / "objects.html").read_text()
     for table in re.findall(r'<table id="[^"]*" class="sortable">.*?</table>', source, re.DOTALL):
         heads = re.findall(r"<th[ >]", table.partition("</thead>")[0])
         body = re.findall(r"<tr>.*?</tr>", table.partition("</thead>")[2], re.DOTALL)
@@ -446,8 +446,8 @@ def test_every_title_of_objects_can_be_sorted_by(tmp_path):
 
 
 def test_the_graph_of_holders_goes_from_survivors_to_roots(tmp_path):
-    write_objects(server(tmp_path / "app"), tmp_path / "refs.html")
-    source = (tmp_path / "refs.html").read_text()
+    write_objects(server(tmp_path / "app"), tmp_path / "objects.html")
+    source = (tmp_path / "objects.html").read_text()
     graph = source[source.index('<svg class="graph"') :]
     boxes = re.findall(r'<g class="(\w+)"><title>(.*?)</title><rect x="(\d+)"', graph)
     assert sum(name.startswith("module app") for _, name, _ in boxes) == 1  # three ways lead to one box
@@ -461,8 +461,8 @@ def test_the_graph_of_holders_goes_from_survivors_to_roots(tmp_path):
 
 def test_hostile_names_of_objects_do_no_harm(tmp_path):
     recording = server(tmp_path / "app", calls=100, hostile=HOSTILE, sampled=True)
-    write_objects(recording, tmp_path / "refs.html", title=HOSTILE)
-    page = Page(tmp_path / "refs.html")
+    write_objects(recording, tmp_path / "objects.html", title=HOSTILE)
+    page = Page(tmp_path / "objects.html")
     check(page, tmp_path)
     assert "alert" not in page.text("script")
     assert page.source.count("alert(1)") > 5
@@ -471,12 +471,12 @@ def test_hostile_names_of_objects_do_no_harm(tmp_path):
 def test_objects_by_type_alone_and_none_at_all_have_a_page(tmp_path):
     b = Builder()
     b.process()
-    write_objects(b.build({"recorder": "lifetimes"}), tmp_path / "refs.html")
-    check(Page(tmp_path / "refs.html"), tmp_path)
+    write_objects(b.build({"recorder": "lifetimes"}), tmp_path / "objects.html")
+    check(Page(tmp_path / "objects.html"), tmp_path)
     b.type("builtins", "dict", born=5, died=2)
     b.loss("refs-taken", 1, "tracemalloc")
-    write_objects(b.build({"recorder": "lifetimes"}), tmp_path / "refs.html")
-    page = Page(tmp_path / "refs.html")
+    write_objects(b.build({"recorder": "lifetimes"}), tmp_path / "objects.html")
+    page = Page(tmp_path / "objects.html")
     check(page, tmp_path)
     assert "another tool took the interpreter" in page.text("li")
     assert [row[:2] for row in rows(page, "types")] == [["dict", "5"]]
@@ -489,8 +489,8 @@ def test_wide_graphs_of_holders_are_cut(tmp_path):
     made = b.object(b.type("app", "Leaked", born=500), born=500)
     for number in range(50):
         b.holder(made, -1, f"app.Holder{number}", ".x", count=number, asked=500)
-    write_objects(b.build({"recorder": "lifetimes"}), tmp_path / "refs.html")
-    page = Page(tmp_path / "refs.html")
+    write_objects(b.build({"recorder": "lifetimes"}), tmp_path / "objects.html")
+    page = Page(tmp_path / "objects.html")
     check(page, tmp_path)
     assert "40 smaller holders are not drawn" in page.text("p")
     assert "app.Holder49 holds 49" in page.text("title")

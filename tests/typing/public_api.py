@@ -32,7 +32,7 @@ def generator(number: int) -> Iterator[int]:
 
 
 def objects() -> None:
-    with seismo.refs(collect=True, output="part.seismo") as r:
+    with seismo.objects(collect=True, output="part.seismo") as r:
         r.mark("before")
     assert_type(r.born, int)
     assert_type(r.recording, seismo.Recording)
@@ -42,7 +42,7 @@ def objects() -> None:
     r.assert_objects(max_born=3, of=[dict, "app.*"])
 
 
-@seismo.refs
+@seismo.objects
 def counted(number: int) -> str:
     return str(number)
 

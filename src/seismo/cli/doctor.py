@@ -250,7 +250,7 @@ def _coverage(status: dict[str, Any], tool_ids: dict[str, dict[str, str]]) -> st
 
 
 def _objects(why_not: str | None, status: dict[str, Any], holder: str) -> str:
-    """What `seismo refs` takes, or would take. holder: of the reference tracer's slot, "" if it is free."""
+    """What `seismo objects` takes, or would take. holder: of the reference tracer's slot, "" if it is free."""
     if why_not:
         return f"cannot run: {why_not}"
     if status["running"] and status["recorder"] == "lifetimes":
@@ -374,7 +374,7 @@ def _show_hooks(hooks: dict[str, Any], lines: list[str], width: int) -> None:
     if "coverage" in hooks:
         _row(lines, "seismo cover", hooks["coverage"], width)
     if "objects" in hooks:
-        _row(lines, "seismo refs", hooks["objects"], width)
+        _row(lines, "seismo objects", hooks["objects"], width)
 
 
 def _waits(told: str) -> str:

@@ -41,7 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "  seismo export app-123.seismo -o app.pstats\n"
         "  seismo export app-123.seismo -f collapsed | flamegraph.pl > app.svg\n"
         "  seismo export tests-123.seismo -o coverage.xml\n"
-        "  seismo export refs-123.seismo -f collapsed --weight survivors"
+        "  seismo export objects-123.seismo -f collapsed --weight survivors"
     )
 
 

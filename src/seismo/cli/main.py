@@ -32,7 +32,7 @@ VERBS = {
     "cover": "run a program and record which lines and branches were executed",
     "watch": "run a program and show the calls, lines and exceptions that match",
     "lines": "run a program and time its lines",
-    "refs": "run a program and record the birth and death of its objects",
+    "objects": "run a program and record the birth and death of its objects",
     "report": "show a recording: functions, call tree, callers; coverage; objects",
     "info": "say what a file is and what it holds",
     "export": "write a recording in another tool's format",

@@ -49,7 +49,7 @@ _EXAMPLES = (
     "  seismo report tests.seismo --changed-since main\n"
     "  seismo report tests.seismo --line app/core.py:12\n"
     "  seismo report tests.seismo --html htmlcov\n"
-    "  seismo report refs.seismo --by line --sort live --type 'app.*'"
+    "  seismo report objects.seismo --by line --sort live --type 'app.*'"
 )
 
 

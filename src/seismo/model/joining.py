@@ -8,7 +8,7 @@ tree, which goes straight into the file.
 Of a recording, memory keeps a number for each of its functions, and the rows of its threads. Recordings with other
 tables than those of calls are folded instead: two are merged, then what came of these with what came of two others, and
 so on: there are never more of them than the logarithm of their number. The tables of coverage, of lines and of objects
-without call paths are sums, which the program bounds. Objects with call paths (`seismo refs --paths`) are rows of a
+without call paths are sums, which the program bounds. Objects with call paths (`seismo objects --paths`) are rows of a
 tree of their own in each process, and so many rows are there at the end: memory grows with the file that is written.
 """
 

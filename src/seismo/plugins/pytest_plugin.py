@@ -1,8 +1,8 @@
-"""What seismo gives to pytest: --seismo-cover, the marker seismo_no_leaks, the fixture seismo_refs.
+"""What seismo gives to pytest: --seismo-cover, the marker seismo_no_leaks, the fixture seismo_objects.
 
 Pytest loads this file in every run (entry point pytest11), so nothing more than their names is here. What covers is in
 pytest_cover and is imported only when asked for, in pytest_load_initial_conftests: before the conftest files and most
-plugins, so that what they import is covered too. What counts objects is in pytest_leaks and pytest_refs, imported by
+plugins, so that what they import is covered too. What counts objects is in pytest.leaks and pytest.objects, imported by
 the first test that is marked or takes the fixture.
 """
 
@@ -91,8 +91,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="cover the processes that tests start or fork, too",
     )
     parser.addini(
-        "seismo_refs_unavailable",
-        "what becomes of tests with seismo_refs or seismo_no_leaks where births and deaths of objects cannot be "
+        "seismo_objects_unavailable",
+        "what becomes of tests with seismo_objects or seismo_no_leaks where births and deaths of objects cannot be "
         "recorded: skip (default), fail, or run, unchecked",
         default="skip",
     )
@@ -152,8 +152,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 
 @pytest.fixture
-def seismo_refs(pytestconfig: pytest.Config) -> ObjectCounts:
-    """Counts objects: with seismo_refs: ..., then seismo_refs.assert_objects(max_born=, max_alive=, of=)."""
+def seismo_objects(pytestconfig: pytest.Config) -> ObjectCounts:
+    """Counts objects: with seismo_objects: ..., then seismo_objects.assert_objects(max_born=, max_alive=, of=)."""
     from seismo.plugins.pytest.objects import ObjectCounts
 
     return ObjectCounts(pytestconfig)

@@ -1,10 +1,10 @@
-"""Recording births and deaths of objects from inside: `with seismo.refs() as r`, `@seismo.refs`.
+"""Recording births and deaths of objects from inside: `with seismo.objects() as r`, `@seismo.objects`.
 
 The sessions are those of seismo.sessions.session, on another recorder. What a session makes itself is in no recording:
 its first step and its last are to be quiet, so that an empty block counts no birth, and a block that makes known
 objects counts exactly those. All threads are counted.
 
-    with seismo.refs() as r:
+    with seismo.objects() as r:
         r.mark("before")
         work()
         print(r.since("before"))
@@ -45,7 +45,7 @@ else:
 _WORST = 8  # rows of a failed budget's message
 
 
-class Refs(Paged, Session):
+class Objects(Paged, Session):
     """A session that records births and deaths. It may be used again; its counts then add up.
 
     born: objects made in it; alive: those of them that live, at its end if it has ended; died: the others. Exact, and
@@ -53,7 +53,7 @@ class Refs(Paged, Session):
     is how many more were born than died, whenever those were born.
     """
 
-    name = "refs"
+    name = "objects"
     recorder = kinds.OBJECTS
 
     def __init__(self, output: str | os.PathLike[str] | None, settings: dict[str, object], collect: bool) -> None:
@@ -189,10 +189,10 @@ class Refs(Paged, Session):
         elif self._born or self._at_end:
             last = self._last
         else:
-            raise UsageError("nothing is recorded yet", hint="use it first: with seismo.refs() as r: ...")
+            raise UsageError("nothing is recorded yet", hint="use it first: with seismo.objects() as r: ...")
         if self._settings.get("objects") == "types":
             raise UsageError(
-                "only types are counted here", hint="seismo.refs() without objects='types' knows survivors"
+                "only types are counted here", hint="seismo.objects() without objects='types' knows survivors"
             )
         end = last if until is None else self._mark(until)
         if self._depth:
@@ -236,7 +236,7 @@ class Refs(Paged, Session):
 
         of: only objects of this type: a class, a name ("dict", "app.Order", "Order"), a glob, or several of them.
         Subclasses do not count. Of a session that has ended, what lives is what lived at its end; with
-        seismo.refs(collect=True) the cycle collector ran before.
+        seismo.objects(collect=True) the cycle collector ran before.
         """
         message = engine.hushed(self._over_budget, max_born, max_alive, of)
         if message:
@@ -253,7 +253,7 @@ class Refs(Paged, Session):
             ]
             told += _too_many(rows, self.alive if wanted is None else None, max_alive, "are alive")
             if told and not self._collect:
-                told.append("(cycles that are garbage count as alive: seismo.refs(collect=True) has them collected)")
+                told.append("(cycles that are garbage count as alive: seismo.objects(collect=True) has them collected)")
         return "\n".join(told)
 
     def _born_rows(self, wanted: Callable[[str], bool] | None) -> list[tuple[int, str, str]]:
@@ -316,9 +316,9 @@ def _too_many(rows: list[tuple[int, str, str]], count: int | None, limit: int, w
 if TYPE_CHECKING:
 
     @overload
-    def refs(function: Callable[P, R], /) -> Callable[P, R]: ...
+    def objects(function: Callable[P, R], /) -> Callable[P, R]: ...
     @overload
-    def refs(
+    def objects(
         *,
         objects: str | None = None,
         paths: bool | None = None,
@@ -326,10 +326,10 @@ if TYPE_CHECKING:
         span: str | Expression | None = None,
         collect: bool = False,
         output: str | os.PathLike[str] | None = None,
-    ) -> Refs: ...
+    ) -> Objects: ...
 
 
-def refs(
+def objects(
     function: Callable[..., Any] | None = None,
     /,
     *,
@@ -342,8 +342,8 @@ def refs(
 ) -> Any:
     """Records the objects that are born and die in a `with` block, or in a function whenever it runs.
 
-        with seismo.refs() as r: ...     r.born, r.died, r.alive, r.since("mark"), r.recording.objects
-        @seismo.refs                     function.refs.assert_objects(max_born=100)
+        with seismo.objects() as r: ...     r.born, r.died, r.alive, r.since("mark"), r.recording.objects
+        @seismo.objects                     function.objects.assert_objects(max_born=100)
 
     objects: "lines" (default: by type and creating line) or "types" (by type only, cheaper, survivors are not known).
     paths: the call tree beside, and each line's objects by call path. max_live: of more living objects than that
@@ -366,5 +366,5 @@ def refs(
         if value is not None
     }
     engine.check(settings)
-    session = Refs(output, settings, collect)
+    session = Objects(output, settings, collect)
     return session if function is None else session(function)

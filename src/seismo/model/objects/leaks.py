@@ -1,8 +1,8 @@
 """What the calls of a function left behind, call after call.
 
-A recorder that was told to watch calls (`seismo refs --leaks`) says for each of them what was born inside, and at the
-end of the recording which of that is still alive. One survivor says little: a program keeps what it needs. The pattern
-over the calls says more, and it is judged for each type and creating line:
+A recorder that was told to watch calls (`seismo objects --leaks`) says for each of them what was born inside, and at
+the end of the recording which of that is still alive. One survivor says little: a program keeps what it needs. The
+pattern over the calls says more, and it is judged for each type and creating line:
 
     steady      nearly every call leaves something: at least nine in ten of those in the middle. A leak.
     warm-up     only the first calls do: caches that fill, modules that are imported.

@@ -1,4 +1,4 @@
-"""Rows of the tables about objects: what `seismo refs` records. docs/format.md has the columns' full story."""
+"""Rows of the tables about objects: what `seismo objects` records. docs/format.md has the columns' full story."""
 
 from __future__ import annotations
 

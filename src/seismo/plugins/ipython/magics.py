@@ -1,4 +1,4 @@
-"""IPython and Jupyter: `%load_ext seismo`, then `%%seismo profile|lines|cover|refs` on a cell, `%seismo ...` on a line.
+"""IPython and Jupyter: `%load_ext seismo`, then `%%seismo profile|lines|cover|objects` on a cell, `%seismo` on a line.
 
 The statements are compiled as IPython compiles a cell, but under the name of a file that holds their text until the
 interpreter ends: so tracebacks and reports find it, as they find that of any other file. They are run here and not by
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from seismo.model import Recording
 
-USAGE = """seismo profile|lines|cover|refs [options] [STATEMENT]
+USAGE = """seismo profile|lines|cover|objects [options] [STATEMENT]
 
 %%seismo VERB [options] records the rest of the cell, %seismo VERB [options] STATEMENT the statement.
 
@@ -46,7 +46,7 @@ USAGE = """seismo profile|lines|cover|refs [options] [STATEMENT]
     --source SOURCE    these packages or folders (several times)
     --branch           branches, too
     --counts           how often each line ran
-  refs               births and deaths of objects: of which types, made by which lines
+  objects            births and deaths of objects: of which types, made by which lines
     --sort KEY         born (default), died, gc, live, peak, bytes, live-bytes, short
     --type GLOB        only objects of these types, such as dict or app.* (several times)
     --types            types only, not the lines that made them: costs less
@@ -64,7 +64,7 @@ VERBS: dict[str, dict[str, bool]] = {
     "profile": COMMON | {"--sort": True, "--where": True, "--c-functions": True, "--time": True},
     "lines": COMMON | {"-f": True, "-m": True, "--time": True},
     "cover": COMMON | {"--source": True, "--branch": False, "--counts": False},
-    "refs": COMMON | {"--sort": True, "--type": True, "--types": False},
+    "objects": COMMON | {"--sort": True, "--type": True, "--types": False},
 }
 SEVERAL = ("-f", "-m", "--source", "--type")
 _OPTION = re.compile(r"\s*(--?[a-z][a-z-]*)(=)?")
@@ -121,7 +121,9 @@ def _magic(shell: Any, line: str, cell: str | None) -> object:
         run = Cell(shell, statement if cell is None else cell)
     except (SyntaxError, ValueError, OverflowError) as error:  # what compiling raises
         raise Failed.of(error, shell.SyntaxTB.structured_traceback(type(error), error, [])) from None
-    recorder = {"profile": shown.Profiled, "lines": shown.Timed, "cover": shown.Covered, "refs": shown.Counted}[verb](
+    recorder = {"profile": shown.Profiled, "lines": shown.Timed, "cover": shown.Covered, "objects": shown.Counted}[
+        verb
+    ](
         options,
         int(limit),
         run.file,

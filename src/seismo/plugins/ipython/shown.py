@@ -206,14 +206,14 @@ class Counted(Recorded):
     """Objects."""
 
     def begin(self) -> None:
-        """A session of seismo.refs."""
+        """A session of seismo.objects."""
         import seismo
         from seismo.report.objects.text import ORDERS
 
         self.order = self.options.get("--sort", "born")
         if self.order not in ORDERS:
             raise UsageError(f"--sort cannot be {self.order!a}", hint=f"it is one of {', '.join(ORDERS)}")
-        self.session = seismo.refs(objects="types" if "--types" in self.options else "lines").apart()
+        self.session = seismo.objects(objects="types" if "--types" in self.options else "lines").apart()
 
     def write(self, paper: Paper) -> None:
         """The types, then the lines."""

@@ -34,7 +34,7 @@ from seismo.record.objects.survivors import SurvivorRow, ask, full_name
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Sequence
 
-    from seismo.sessions.objects import Refs
+    from seismo.sessions.objects import Objects
 
 MARKER = "seismo_no_leaks"
 ROWS, ASKED = 12, 3  # of a failure's table, and of those the ones whose holders are asked
@@ -180,7 +180,7 @@ def _say_which(error: BaseException, number: int, total: int) -> None:
 class Runs:
     """The recording of one test's runs. Entered, this thread is quiet but for one()."""
 
-    def __init__(self, session: Refs) -> None:
+    def __init__(self, session: Objects) -> None:
         from seismo import _core
 
         self._core = _core

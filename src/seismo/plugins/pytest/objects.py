@@ -1,7 +1,7 @@
-"""The fixture seismo_refs: exact counts of the objects that a block makes and leaves. And where they cannot be had.
+"""The fixture seismo_objects: exact counts of the objects that a block makes and leaves. And where they cannot be had.
 
 Objects that pytest makes are nobody's business, those of rewritten assertions included: so it is a block inside of the
-test that is counted, and each block is a session of its own (seismo.refs).
+test that is counted, and each block is a session of its own (seismo.objects).
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from seismo.record.engine import hushed
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from seismo.sessions.objects import Refs
+    from seismo.sessions.objects import Objects
 
-UNAVAILABLE = "seismo_refs_unavailable"  # the ini option
+UNAVAILABLE = "seismo_objects_unavailable"  # the ini option
 POLICIES = ("skip", "fail", "run")
 
 
 class ObjectCounts:
-    """What the fixture seismo_refs gives a test: how many objects a block makes, and how many of them are left.
+    """What the fixture seismo_objects gives a test: how many objects a block makes, and how many of them are left.
 
-        with seismo_refs:                                   with seismo_refs(max_born=20, max_alive=0, of="app.Token"):
-            parse(text)                                         parse(text)
-        seismo_refs.assert_objects(max_born=20)
+        with seismo_objects:                      with seismo_objects(max_born=20, max_alive=0, of="app.Token"):
+            parse(text)                               parse(text)
+        seismo_objects.assert_objects(max_born=20)
 
     born, died, alive: of the last block; alive is what is left with the garbage collected. The numbers are exact: an
     empty block has made nothing, whatever pytest does around it. So that a collection that happens to start inside adds
@@ -38,7 +38,7 @@ class ObjectCounts:
     def __init__(self, config: pytest.Config) -> None:
         """Ends the test, as the ini option says, where objects cannot be recorded."""
         self._config = config
-        self._refs: Refs | None = None
+        self._session: Objects | None = None
         self._budget: dict[str, Any] = {}
         self._collects = True
         self._blocks = 0
@@ -54,23 +54,23 @@ class ObjectCounts:
         self._collects = gc.isenabled()
         gc.disable()
         self._blocks += 1
-        self._refs = started(self._config)
+        self._session = started(self._config)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         # All three by name: the interpreter would make a tuple for *reason, in the block.
         __tracebackhide__ = True
         lost = ""
-        if self._refs is not None:
+        if self._session is not None:
             lost = hushed(interrupted)
-            self._refs.__exit__(None, None, None)
+            self._session.__exit__(None, None, None)
         if self._collects:
             gc.enable()
         budget, self._budget = self._budget, {}
         if lost and kind is None:
             unavailable(self._config, lost)
-        if self._refs is not None and budget and kind is None:
-            self._refs.assert_objects(**budget)
+        if self._session is not None and budget and kind is None:
+            self._session.assert_objects(**budget)
 
     @property
     def born(self) -> int:
@@ -93,24 +93,24 @@ class ObjectCounts:
         of: a type, its name, or several: only their objects count. Raises UsageError if there was no block.
         """
         __tracebackhide__ = True
-        if self._blocks and self._refs is None:  # cannot be recorded, and tests run without
+        if self._blocks and self._session is None:  # cannot be recorded, and tests run without
             return
         self._last().assert_objects(max_born=max_born, max_alive=max_alive, of=of)
 
-    def _last(self) -> Refs:
-        if self._refs is None:
-            raise UsageError("no block was counted", hint="write: with seismo_refs: ...")
-        return self._refs
+    def _last(self) -> Objects:
+        if self._session is None:
+            raise UsageError("no block was counted", hint="write: with seismo_objects: ...")
+        return self._session
 
 
 # ---- whether it can be recorded ----
 
 
-def started(config: pytest.Config) -> Refs | None:
+def started(config: pytest.Config) -> Objects | None:
     """A session that has begun; None: it cannot, and tests run without. Ends the test when it cannot and must."""
     import seismo
 
-    session: Refs = seismo.refs(collect=True)
+    session: Objects = seismo.objects(collect=True)
     try:
         session.__enter__()
     except SeismoError as error:

@@ -1,4 +1,4 @@
-"""What the calls that were asked for left behind (`seismo refs --leaks`), and what was born in them (`--span`).
+"""What the calls that were asked for left behind (`seismo objects --leaks`), and what was born in them (`--span`).
 
 The verdicts are the model's (seismo.model.objects.leaks); here they are said in words, with the calls drawn beside
 them and below each the line, how many were born and escaped, and who holds what is alive.

@@ -45,7 +45,7 @@ def view(args: Namespace, order: str, recording: Recording) -> ObjectsView:
         hint = "record it without --types to know the lines"
         raise UsageError("the recording has births and deaths by type only", f"--by {args.by}", hint)
     if args.by == "path" and not any(node >= 0 for node in recording.objects["node"]):
-        hint = "record it with seismo refs --paths"
+        hint = "record it with seismo objects --paths"
         raise UsageError("the recording has no call paths", "--by path", hint)
     if args.type:
         _match(recording, args.type)

@@ -1,4 +1,4 @@
-"""The tools that the benchmark of `seismo refs` compares, each with its start and its stop inside this process."""
+"""The tools that the benchmark of `seismo objects` compares, each with its start and its stop inside this process."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def unavailable() -> str:
     """Why this interpreter cannot be measured, in a sentence; "" when it can."""
     if sys.version_info < NEEDED:
         wanted = ".".join(map(str, NEEDED))
-        return f"seismo refs needs Python {wanted}: {sys.version.split()[0]} does not tell of all deaths of objects"
+        return f"seismo objects needs Python {wanted}: {sys.version.split()[0]} does not tell of all deaths of objects"
     return ""
 
 

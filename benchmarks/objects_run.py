@@ -1,4 +1,4 @@
-"""Runs a script under a peer that knows of living objects, and writes what it found: `refs_run.py PEER OUT SCRIPT ...`.
+"""Runs a script under a peer that knows living objects, and writes what it found: `objects_run.py PEER OUT SCRIPT ...`.
 
 tracemalloc  one frame an allocation; at the end the snapshot is dumped
 memray       its tracker of object lifetimes, for which its command line has no option

@@ -1,4 +1,4 @@
-"""What the benchmark of `seismo refs` runs: loops that make one kind of object, programs, a heap of a million objects.
+"""What the benchmark of `seismo objects` runs: loops that make one kind of object, programs, a heap of a million.
 
 Each case makes its body once the tool is there, so that what the body keeps alive was born under the tool, and drops
 it when the tool is gone. A body does the same each time it runs.

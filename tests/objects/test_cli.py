@@ -1,4 +1,4 @@
-"""seismo refs: a program in a process of its own."""
+"""seismo objects: a program in a process of its own."""
 
 import os
 import subprocess
@@ -76,29 +76,29 @@ def held(recording):
 
 @pytest.mark.skipif(not why_not(), reason="births and deaths are recorded here")
 def test_refusal(program):
-    ended = run(program, "refs", "app.py", "5", status=2)
+    ended = run(program, "objects", "app.py", "5", status=2)
     assert ended.stdout == ""
     assert "3.13.3" in ended.stderr
     assert "tracemalloc" in ended.stderr
     assert "Traceback" not in ended.stderr
     assert not list(program.glob("*.seismo*"))
-    assert "3.13.3" in run(program, "refs", "--help").stdout
+    assert "3.13.3" in run(program, "objects", "--help").stdout
 
 
 def test_bad_words(program):
     if not why_not():
         for words in (["--leaks", "handle", "--span", "main"], ["--types", "--paths"], ["--types", "--holders", "3"]):
-            assert "cannot b" in run(program, "refs", *words, "app.py", "1", status=2).stderr
-        assert "cannot be used here" in run(program, "refs", "--span", "duration > 1ms", "app.py", status=2).stderr
-        assert "cannot be used here" in run(program, "refs", "--leaks", 'c_call("len")', "app.py", status=2).stderr
-    assert "--bogus" in run(program, "refs", "--bogus", "app.py", status=2).stderr
-    assert "--holders cannot be" in run(program, "refs", "--holders", "-1", "app.py", status=2).stderr
+            assert "cannot b" in run(program, "objects", *words, "app.py", "1", status=2).stderr
+        assert "cannot be used here" in run(program, "objects", "--span", "duration > 1ms", "app.py", status=2).stderr
+        assert "cannot be used here" in run(program, "objects", "--leaks", 'c_call("len")', "app.py", status=2).stderr
+    assert "--bogus" in run(program, "objects", "--bogus", "app.py", status=2).stderr
+    assert "--holders cannot be" in run(program, "objects", "--holders", "-1", "app.py", status=2).stderr
     assert not list(program.glob("*.seismo*"))
 
 
 @POSSIBLE
 def test_a_script(program):
-    ended = run(program, "refs", "-o", "r.seismo", "app.py", "50", status=3)
+    ended = run(program, "objects", "-o", "r.seismo", "app.py", "50", status=3)
     assert ended.stdout == "done\n"
     assert "seismo report r.seismo" in ended.stderr
     recording = seismo.open(program / "r.seismo")
@@ -118,7 +118,7 @@ def test_a_script(program):
 
 @POSSIBLE
 def test_types_only(program):
-    run(program, "refs", "-q", "--types", "-o", "r.seismo", "app.py", "50", status=3)
+    run(program, "objects", "-q", "--types", "-o", "r.seismo", "app.py", "50", status=3)
     recording = seismo.open(program / "r.seismo")
     order = of_type(recording, "__main__.Order")
     assert (order.born, order.died, order.live) == (500, 450, 50)
@@ -130,7 +130,7 @@ def test_types_only(program):
 @pytest.mark.parametrize("what", ["app.handle", 'call("app.handle")', "handle"])
 def test_leaks(program, what):
     """A function is meant by its module's own name, too, when that is the main program."""
-    run(program, "refs", "-q", "--leaks", what, "-o", "r.seismo", "app.py", "40", status=3)
+    run(program, "objects", "-q", "--leaks", what, "-o", "r.seismo", "app.py", "40", status=3)
     recording = seismo.open(program / "r.seismo")
     spans = list(recording.object_spans)
     assert sum(row.calls for row in spans) == 40
@@ -162,7 +162,7 @@ if sys.argv[1] == "on":
 def test_garbage_in_cycles_is_no_leak(program, collector, live):
     """It is collected before it is asked what is alive, unless the program has switched the collector off."""
     (program / "garbage.py").write_text(GARBAGE)
-    run(program, "refs", "-q", "--leaks", "handle", "-o", "r.seismo", "garbage.py", collector)
+    run(program, "objects", "-q", "--leaks", "handle", "-o", "r.seismo", "garbage.py", collector)
     recording = seismo.open(program / "r.seismo")
     order = of_type(recording, "__main__.Order")
     assert (order.born, order.live, order.died_by_gc) == (30, live, 30 - live)
@@ -173,7 +173,7 @@ def test_garbage_in_cycles_is_no_leak(program, collector, live):
 def test_a_span_of_a_module_with_paths(program):
     run(
         program,
-        "refs",
+        "objects",
         "-q",
         "--span",
         "app.main",
@@ -210,7 +210,7 @@ def test_children(program):
         "if os.fork() == 0:\n    app.handle(2)\n    os._exit(0)\nos.wait()\n"
         "subprocess.run([sys.executable, '-c', 'import app; app.handle(3)'])\n"
     )
-    run(program, "refs", "-q", "--children", "-o", "r.seismo", "parent.py")
+    run(program, "objects", "-q", "--children", "-o", "r.seismo", "parent.py")
     recording = seismo.open(program / "r.seismo")
     assert sum(row.born for row in recording.types if row.full_name == "app.Order") == 30
     assert len(recording.processes) == 3

@@ -172,7 +172,7 @@ if __name__ == "__main__":
 def test_the_workers_of_a_pool(tmp_path, method):
     """They are terminated when they have worked, and none comes to an end of its own."""
     (tmp_path / "app.py").write_text(POOL)
-    words = ["refs", "-q", "--children", "--leaks", "work", "-o", "r.seismo", "app.py", method]
+    words = ["objects", "-q", "--children", "--leaks", "work", "-o", "r.seismo", "app.py", method]
     ended = subprocess.run(
         [sys.executable, "-m", "seismo", *words],
         cwd=tmp_path,

@@ -1,4 +1,4 @@
-"""What remembering living objects takes: `refs_memory.py TOOL TARGET COUNT...`, one process of the benchmark refs.
+"""What remembering living objects takes: `objects_memory.py TOOL TARGET COUNT...`, one process of that benchmark.
 
 The process makes small objects and keeps them. At each count it reads how much its resident memory grew since the tool
 was started and, of seismo, what the live table says that it takes; on the way between the counts it looks at the table
@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import refs_tools
+import objects_tools
 from common import HERE, median, number, progress, table
 from memory import resident
 
@@ -26,8 +26,8 @@ STEP = 50
 
 def child(name: str, target: str, counts: list[int]) -> None:
     """One reading, as JSON: {"counts": {count: {"growth", "table", "live"}}, "worst": bytes a live object}."""
-    core = refs_tools.recorder() if name.startswith("seismo") else None
-    tool = refs_tools.tools(core)[name]
+    core = objects_tools.recorder() if name.startswith("seismo") else None
+    tool = objects_tools.tools(core)[name]
     kept: list[object] = [None] * max(counts)
     found: dict[int, dict[str, int]] = {}
     worst, made = 0.0, 0
@@ -54,7 +54,7 @@ def reading(name: str, counts: tuple[int, ...]) -> dict[str, Any]:
     """A child process's reading. RuntimeError with its words when it fails."""
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "reading.json"
-        command = [sys.executable, str(HERE / "refs_memory.py"), name, str(target), *map(str, counts)]
+        command = [sys.executable, str(HERE / "objects_memory.py"), name, str(target), *map(str, counts)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise RuntimeError(f"{name}: exit {done.returncode}\n{done.stderr}")

@@ -1,4 +1,4 @@
-"""seismo.refs: a part of a program, from inside. Counts are exact."""
+"""seismo.objects: a part of a program, from inside. Counts are exact."""
 
 import asyncio
 import gc
@@ -44,7 +44,7 @@ def _empty():
 
 @pytest.mark.skipif(not why_not(), reason="births and deaths are recorded here")
 def test_refusal():
-    with pytest.raises(RecordingError, match=r"3\.13\.3"), seismo.refs():
+    with pytest.raises(RecordingError, match=r"3\.13\.3"), seismo.objects():
         pass
 
 
@@ -54,7 +54,7 @@ possible = pytest.mark.skipif(bool(why_not()), reason=why_not() or "never")
 
 @possible
 def test_nothing():
-    with seismo.refs() as r:
+    with seismo.objects() as r:
         pass
     assert (r.born, r.died, r.alive) == (0, 0, 0)
     r.assert_objects(max_born=0, max_alive=0)
@@ -64,7 +64,7 @@ def test_nothing():
 
 @possible
 def test_known_content():
-    with seismo.refs() as r:
+    with seismo.objects() as r:
         a, b = Thing(), Thing()
         Thing()
     assert (r.born, r.died, r.alive) == (3, 1, 2)
@@ -73,7 +73,7 @@ def test_known_content():
 
 @possible
 def test_while_it_runs():
-    with seismo.refs() as r:
+    with seismo.objects() as r:
         a = Thing()
         first = (r.born, r.died, r.alive)
         del a
@@ -85,7 +85,7 @@ def test_while_it_runs():
 
 @possible
 def test_survivors():
-    with seismo.refs() as r:
+    with seismo.objects() as r:
         keep(3)
         r.mark("before")
         keep(5)
@@ -108,7 +108,7 @@ def test_survivors():
 
 @possible
 def test_holders():
-    with seismo.refs() as r:
+    with seismo.objects() as r:
         keep(4)
         [tree] = [tree for tree in r.since().holders() if tree.row.type == f"{HERE}.Thing"]
         shown = str(tree)
@@ -123,7 +123,7 @@ def test_holders():
 
 @possible
 def test_budgets():
-    with seismo.refs() as r:
+    with seismo.objects() as r:
         make(10)
         keep(2)
     r.assert_objects(max_born=100, max_alive=10)
@@ -150,9 +150,9 @@ def test_garbage_in_cycles():
         one, two = Thing(), Thing()
         one.part, two.part = two, one
 
-    with seismo.refs() as kept:
+    with seismo.objects() as kept:
         cycle()
-    with seismo.refs(collect=True) as collected:
+    with seismo.objects(collect=True) as collected:
         cycle()
     assert (kept.born, kept.alive) == (2, 2)
     assert collected.alive == 0
@@ -165,50 +165,50 @@ def test_garbage_in_cycles():
 
 @possible
 def test_decorated_functions():
-    @seismo.refs
+    @seismo.objects
     def one(count):
         make(count)
         return "result"
 
-    @seismo.refs(collect=True)
+    @seismo.objects(collect=True)
     def two():
         keep(3)
         yield 1
         keep(4)
 
-    @seismo.refs
+    @seismo.objects
     async def three():
         await asyncio.sleep(0)
         keep(5)
 
-    @seismo.refs
+    @seismo.objects
     def empty(count, more=None):
         pass
 
-    @seismo.refs
+    @seismo.objects
     def empty_generator():
         yield
 
     empty(1, more=2)
     assert list(empty_generator()) == [None]
-    assert (empty.refs.born, empty_generator.refs.born) == (0, 0)
+    assert (empty.objects.born, empty_generator.objects.born) == (0, 0)
     assert one(4) == "result"
     assert one(4) == "result"
-    one.refs.assert_objects(max_born=8, of=Thing)
+    one.objects.assert_objects(max_born=8, of=Thing)
     with pytest.raises(AssertionError):
-        one.refs.assert_objects(max_born=7, of=Thing)
+        one.objects.assert_objects(max_born=7, of=Thing)
     assert list(two()) == [1]
-    assert two.refs.alive >= 7
+    assert two.objects.alive >= 7
     asyncio.run(three())
-    assert three.refs.alive >= 5
+    assert three.objects.alive >= 5
 
 
 @possible
 def test_sessions_nest_and_add_up():
-    outer = seismo.refs()
+    outer = seismo.objects()
     with outer:
         a = Thing()
-        with seismo.refs() as inner:
+        with seismo.objects() as inner:
             keep(2)
     assert [row.count for row in inner.since() if row.type == f"{HERE}.Thing"] == [2]
     assert [row.count for row in outer.since() if row.type == f"{HERE}.Thing"] in ([2, 1], [1, 2])
@@ -216,13 +216,13 @@ def test_sessions_nest_and_add_up():
         Thing()
     thing = next(row for row in outer.recording.types if row.full_name == f"{HERE}.Thing")
     assert thing.born == 4
-    assert repr(outer) == "<seismo.refs: ended>"
+    assert repr(outer) == "<seismo.objects: ended>"
     del a
 
 
 @possible
 def test_all_threads():
-    with seismo.refs() as r:
+    with seismo.objects() as r:
         thread = threading.Thread(target=make, args=(100,))
         thread.start()
         thread.join()
@@ -232,7 +232,7 @@ def test_all_threads():
 
 @possible
 def test_types_only():
-    with seismo.refs(objects="types") as r:
+    with seismo.objects(objects="types") as r:
         make(5)
         keep(1)
     r.assert_objects(max_born=6, of=Thing)
@@ -248,7 +248,7 @@ def test_call_paths():
     def outer():
         keep(2)
 
-    with seismo.refs(paths=True) as r:
+    with seismo.objects(paths=True) as r:
         outer()
     [row] = [row for row in r.since() if row.type == f"{HERE}.Thing"]
     assert row.path[-2:] == (f"{HERE}:{outer.__qualname__}", f"{HERE}:keep")
@@ -257,7 +257,7 @@ def test_call_paths():
 @possible
 def test_a_file(tmp_path):
     path = tmp_path / "block.seismo"
-    with seismo.refs(output=path, span="make") as r:
+    with seismo.objects(output=path, span="make") as r:
         make(6)
     recording = seismo.open(path)
     assert recording.problems == []
@@ -269,11 +269,11 @@ def test_a_file(tmp_path):
 
 @possible
 def test_beside_others():
-    with seismo.profile(), pytest.raises(UsageError, match="not at the same time"), seismo.refs():
+    with seismo.profile(), pytest.raises(UsageError, match="not at the same time"), seismo.objects():
         pass
-    with seismo.refs(), pytest.raises(UsageError, match="not at the same time"), seismo.profile():
+    with seismo.objects(), pytest.raises(UsageError, match="not at the same time"), seismo.profile():
         pass
-    with seismo.refs(), pytest.raises(UsageError, match="objects="), seismo.refs(objects="types"):
+    with seismo.objects(), pytest.raises(UsageError, match="objects="), seismo.objects(objects="types"):
         pass
 
 
@@ -282,12 +282,12 @@ def test_beside_others():
 )
 def test_bad_settings(wrong):
     with pytest.raises(UsageError):
-        seismo.refs(**wrong)
+        seismo.objects(**wrong)
 
 
 @possible
 def test_questions_at_the_wrong_time():
-    session = seismo.refs()
+    session = seismo.objects()
     with pytest.raises(UsageError, match="does not run"):
         session.mark("x")
     with pytest.raises(UsageError, match="nothing is recorded"):
@@ -296,4 +296,4 @@ def test_questions_at_the_wrong_time():
 
 
 def test_its_name():
-    assert repr(seismo.refs()) == "<seismo.refs: not begun>"
+    assert repr(seismo.objects()) == "<seismo.objects: not begun>"

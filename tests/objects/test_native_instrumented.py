@@ -78,12 +78,12 @@ def test_lists_by_type():
 def test_nothing_but_lists_is_left_out():
     program = fresh("leaf")
     change_events()
-    with seismo.refs() as r:
+    with seismo.objects() as r:
         program()
     assert (r.born, r.died) == (1, 1)
     program = fresh("leaf")
     change_events()
-    with seismo.refs(objects="types") as r:
+    with seismo.objects(objects="types") as r:
         program()
     assert (r.born, r.died) == (1, 1)
 

@@ -1,4 +1,4 @@
-"""The marker seismo_no_leaks and the fixture seismo_refs: inner pytests, in this process where that is enough."""
+"""The marker seismo_no_leaks and the fixture seismo_objects: inner pytests, in this process where that is enough."""
 
 from __future__ import annotations
 
@@ -447,64 +447,64 @@ import gc
 def make(number):
     return [Session() for _ in range(number)]
 
-def test_nothing(seismo_refs):
-    with seismo_refs:
+def test_nothing(seismo_objects):
+    with seismo_objects:
         pass
-    assert (seismo_refs.born, seismo_refs.died, seismo_refs.alive) == (0, 0, 0)
-    seismo_refs.assert_objects(max_born=0, max_alive=0)
+    assert (seismo_objects.born, seismo_objects.died, seismo_objects.alive) == (0, 0, 0)
+    seismo_objects.assert_objects(max_born=0, max_alive=0)
 
-def test_nothing_many_times(seismo_refs):
+def test_nothing_many_times(seismo_objects):
     for _ in range(20):
-        with seismo_refs(max_born=0, max_alive=0):
+        with seismo_objects(max_born=0, max_alive=0):
             pass
 
-def test_counts(seismo_refs):
-    with seismo_refs:
+def test_counts(seismo_objects):
+    with seismo_objects:
         make(10)
-    seismo_refs.assert_objects(max_born=10, max_alive=0, of=Session)
-    seismo_refs.assert_objects(max_born=1, max_alive=0, of="list")
-    assert (seismo_refs.born, seismo_refs.alive) == (13, 0)  # the list, the range, and its iterator
+    seismo_objects.assert_objects(max_born=10, max_alive=0, of=Session)
+    seismo_objects.assert_objects(max_born=1, max_alive=0, of="list")
+    assert (seismo_objects.born, seismo_objects.alive) == (13, 0)  # the list, the range, and its iterator
 
-def test_asserting(seismo_refs):
-    with seismo_refs(max_born=13):
+def test_asserting(seismo_objects):
+    with seismo_objects(max_born=13):
         assert make(10)
 
-def test_cycles_are_not_alive(seismo_refs):
-    with seismo_refs:
+def test_cycles_are_not_alive(seismo_objects):
+    with seismo_objects:
         session = Session()
         session.me = session
         del session
-    seismo_refs.assert_objects(max_alive=0)
+    seismo_objects.assert_objects(max_alive=0)
     assert gc.isenabled()
 
-def test_the_collector_may_be_off(seismo_refs):
+def test_the_collector_may_be_off(seismo_objects):
     gc.disable()
     try:
-        with seismo_refs:
+        with seismo_objects:
             pass
         assert not gc.isenabled()
     finally:
         gc.enable()
 
-def test_too_many_leaks(seismo_refs):
-    with seismo_refs(max_born=9, of=Session):
+def test_too_many_leaks(seismo_objects):
+    with seismo_objects(max_born=9, of=Session):
         make(10)
 
-def test_too_many_alive_leaks(seismo_refs):
-    with seismo_refs:
+def test_too_many_alive_leaks(seismo_objects):
+    with seismo_objects:
         kept.append(make(10))
-    seismo_refs.assert_objects(max_alive=9, of="test_it.Session")
+    seismo_objects.assert_objects(max_alive=9, of="test_it.Session")
 
-def test_an_error_is_its_own(seismo_refs):
-    with pytest.raises(KeyError), seismo_refs(max_born=0):
+def test_an_error_is_its_own(seismo_objects):
+    with pytest.raises(KeyError), seismo_objects(max_born=0):
         make(10)
         raise KeyError
 
-def test_a_block_first(seismo_refs):
-    with pytest.raises(seismo_refs_error(), match="no block"):
-        seismo_refs.assert_objects(max_born=0)
+def test_a_block_first(seismo_objects):
+    with pytest.raises(seismo_objects_error(), match="no block"):
+        seismo_objects.assert_objects(max_born=0)
 
-def seismo_refs_error():
+def seismo_objects_error():
     import seismo
     return seismo.SeismoError
 """
@@ -525,10 +525,10 @@ runs = []
 def test_marked():
     runs.append(1)
 
-def test_fixture(seismo_refs):
-    with seismo_refs:
+def test_fixture(seismo_objects):
+    with seismo_objects:
         runs.append([])
-    seismo_refs.assert_objects(max_born=0)
+    seismo_objects.assert_objects(max_born=0)
 """
 
 
@@ -536,9 +536,9 @@ def test_fixture(seismo_refs):
     ("ini", "counts"),
     [
         ({}, {"skipped": 2}),
-        ({"seismo_refs_unavailable": "fail"}, {"failed": 1, "errors": 1}),
-        ({"seismo_refs_unavailable": "run"}, {"passed": 2}),
-        ({"seismo_refs_unavailable": "never"}, {"failed": 1, "errors": 1}),
+        ({"seismo_objects_unavailable": "fail"}, {"failed": 1, "errors": 1}),
+        ({"seismo_objects_unavailable": "run"}, {"passed": 2}),
+        ({"seismo_objects_unavailable": "never"}, {"failed": 1, "errors": 1}),
     ],
     ids=["skip", "fail", "run", "mistake"],
 )
@@ -548,8 +548,8 @@ def test_where_objects_cannot_be_recorded(run, monkeypatch, ini, counts):
     done = run(UNAVAILABLE, **ini)
     done.assert_outcomes(**counts)
     said = done.stdout.str()
-    if ini.get("seismo_refs_unavailable") == "never":
-        assert "seismo_refs_unavailable cannot be 'never'" in said
+    if ini.get("seismo_objects_unavailable") == "never":
+        assert "seismo_objects_unavailable cannot be 'never'" in said
     elif "passed" not in counts:
         assert "births and deaths of objects cannot be recorded: " in said
         assert "3.13.3" in said
@@ -577,8 +577,8 @@ def test_marked():
     tracemalloc.start()
     tracemalloc.stop()
 
-def test_fixture(seismo_refs):
-    with seismo_refs:
+def test_fixture(seismo_objects):
+    with seismo_objects:
         tracemalloc.start()
         tracemalloc.stop()
 """

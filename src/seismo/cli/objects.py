@@ -5,9 +5,9 @@ The recording goes to NAME-PID.seismo in the current directory, a summary to std
 make objects of which types, how long those live, and who holds what lives on. The options come before the program;
 all that follows it is the program's.
 
-    seismo refs app.py
-    seismo refs --leaks app.handle app.py              what each call of handle leaves behind
-    seismo refs --span 'call("app.parse")' app.py      made inside, dead inside, escaping
+    seismo objects app.py
+    seismo objects --leaks app.handle app.py              what each call of handle leaves behind
+    seismo objects --span 'call("app.parse")' app.py      made inside, dead inside, escaping
 
 EXPR is an expression about functions (docs/expressions.md), or a function's name. Needs CPython 3.13.3 or newer.
 """
@@ -43,8 +43,8 @@ def _some(name: str, text: str) -> int:
 
 
 VERB = Verb(
-    "refs",
-    "seismo refs [options] SCRIPT|-m MODULE|-c CODE|- [ARGS...]",
+    "objects",
+    "seismo objects [options] SCRIPT|-m MODULE|-c CODE|- [ARGS...]",
     __doc__ or "",
     (
         OUTPUT,

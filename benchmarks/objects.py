@@ -1,4 +1,4 @@
-"""Births and deaths of objects: what `seismo refs` costs, beside the empty tracer, tracemalloc and memray.
+"""Births and deaths of objects: what `seismo objects` costs, beside the empty tracer, tracemalloc and memray.
 
 Python 3.13.3 and later; on an older one it says so and measures nothing.
 
@@ -7,9 +7,9 @@ heap of a million living lists some of which are replaced, deltablue, richards.
 
   bare              no hook
   floor references  the empty PyRefTracer: what telling of every object costs
-  seismo types      seismo refs --types: counts by type
-  seismo lines      seismo refs: by type and creating line, with the table of living objects
-  seismo paths      seismo refs --paths: the call tree beside it, too
+  seismo types      seismo objects --types: counts by type
+  seismo lines      seismo objects: by type and creating line, with the table of living objects
+  seismo paths      seismo objects --paths: the call tree beside it, too
   tracemalloc       one frame an allocation
   memray            Tracker(track_object_lifetimes=True), in the first round only
 
@@ -32,11 +32,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import objects_memory
+import objects_programs
+import objects_tools
 import programs
 import ratios
-import refs_memory
-import refs_programs
-import refs_tools
 from common import (
     HERE,
     arguments,
@@ -51,7 +51,7 @@ from common import (
     timed,
     unrest,
 )
-from refs_tools import FLOOR
+from objects_tools import FLOOR
 from report_million import report
 from whole_process import Tool as Command
 from whole_process import measure as measure_whole
@@ -196,14 +196,14 @@ def commands(core: Any) -> dict[str, Command]:
     """Those that run whole programs and write what they found, in the order of their turns."""
     found = {"bare": Command(PYTHON), FLOOR: Command([*PYTHON, str(HERE / "floor_run.py"), "references"])}
     if core is not None:
-        seismo = [*PYTHON, "-m", "seismo", "refs", "-q", "-o", "OUT"]
+        seismo = [*PYTHON, "-m", "seismo", "objects", "-q", "-o", "OUT"]
         found["seismo types"] = Command([*seismo, "--types"])
         found["seismo lines"] = Command(seismo)
         found[UNASKED] = Command([*seismo, "--holders", "0"])
         found["seismo paths"] = Command([*seismo, "--paths"])
-    for peer in refs_tools.PEERS:
+    for peer in objects_tools.PEERS:
         if peer == "tracemalloc" or ratios.installed(peer):
-            command = [*PYTHON, str(HERE / "refs_run.py"), peer, "OUT"]
+            command = [*PYTHON, str(HERE / "objects_run.py"), peer, "OUT"]
             found[peer] = Command(command, slow=peer == "memray")
     return found
 
@@ -242,7 +242,7 @@ def measure_million(core: Any, rounds: int) -> dict[str, float]:
             progress(f"a million objects, round {turn + 1} of {rounds}")
             try:
                 taken = {"end bare": end_of(PYTHON, script, folder)}
-                seismo = [*PYTHON, "-m", "seismo", "refs", "-q", "-o", str(file)]
+                seismo = [*PYTHON, "-m", "seismo", "objects", "-q", "-o", str(file)]
                 taken["end"] = end_of(seismo, script, folder)
                 taken |= report(str(file))
             except RuntimeError as error:
@@ -277,7 +277,7 @@ def promises(results: dict[str, Any]) -> list[tuple[str, str, float]]:
         ("memray: ns an event", "", dig(results, "totals", "memray", "ns")),
     ]
     for part, how in (("programs", "in process"), ("whole", "as a process")):
-        for name in (*refs_tools.MODES, *([UNASKED] if part == "whole" else []), *refs_tools.PEERS):
+        for name in (*objects_tools.MODES, *([UNASKED] if part == "whole" else []), *objects_tools.PEERS):
             target = "≤ 1.6" if name == "seismo lines" else ""
             rows.append((f"deltablue {how}, {name}, × bare", target, dig(results, part, "deltablue", name, "times")))
     rows.append(("live table at its worst: bytes a live object", "≤ 40", table_at_worst))
@@ -289,7 +289,7 @@ def render_million(found: dict[str, float]) -> str:
     """The table of the program that leaves a million objects behind."""
     rows = [
         ["the process's end, bare, s", number(found["end bare"])],
-        ["the process's end under seismo refs, s", number(found["end"])],
+        ["the process's end under seismo objects, s", number(found["end"])],
         ["seismo report, first line, s", number(found["first_line"])],
         ["seismo report, whole, s", number(found["whole"])],
         ["seismo report, peak MB", number(found["peak"] / 1e6, 0)],
@@ -301,11 +301,11 @@ def render_million(found: dict[str, float]) -> str:
 def in_process(core: Any, options: Any, results: dict[str, Any]) -> list[str]:
     """Measure inside this process; what to print of it."""
     rounds = rounds_of(options)
-    found = refs_tools.tools(core)
+    found = objects_tools.tools(core)
     found = {name: tool for name, tool in found.items() if not (options.no_memray and name == "memray")}
-    cases = refs_programs.cases(options.only, options.quick)
+    cases = objects_programs.cases(options.only, options.quick)
     events = {case: count_events(make) for case, make in cases.items()}
-    for name, mode in refs_tools.MODES.items() if core is not None else ():
+    for name, mode in objects_tools.MODES.items() if core is not None else ():
         for case, make in cases.items():
             check_heard(core, name, mode, make, events[case])
     results["programs"] = compare(measure(cases, found, rounds, AGAIN), events)
@@ -321,39 +321,39 @@ def as_processes(core: Any, options: Any, results: dict[str, Any]) -> list[str]:
     chosen = {name: max(1, round(repeats * (0.25 if options.quick else 1.0))) for name, repeats in WHOLE.items()}
     chosen = {name: chosen[name] for name in (["deltablue"] if options.quick else chosen)}
     results["whole"] = ratios.compare(measure_whole(chosen, there, rounds, ratios.script_of), FLOOR)
-    counts = refs_memory.QUICK_COUNTS if options.quick else refs_memory.COUNTS
-    results["memory"] = refs_memory.measure([name for name in there if name not in (FLOOR, UNASKED)], counts, rounds)
-    starting = {name: tool for name, tool in there.items() if name not in (FLOOR, *refs_tools.PEERS)}
+    counts = objects_memory.QUICK_COUNTS if options.quick else objects_memory.COUNTS
+    results["memory"] = objects_memory.measure([name for name in there if name not in (FLOOR, UNASKED)], counts, rounds)
+    starting = {name: tool for name, tool in there.items() if name not in (FLOOR, *objects_tools.PEERS)}
     results["startup"] = ratios.startup(starting, options.starts or (15 if options.quick else 40))
     results["million"] = measure_million(core, rounds)
     parts = [ratios.render(results["whole"], ratios.totals(results["whole"]))]
-    parts.append(refs_memory.render(results["memory"], counts))
+    parts.append(objects_memory.render(results["memory"], counts))
     parts.append(ratios.render_startup(results["startup"]))
     return parts + ([render_million(results["million"])] if results["million"] else [])
 
 
 def main() -> None:
     parser = arguments(__doc__, rounds=3, quick_rounds=2)
-    parser.add_argument("--only", nargs="+", choices=refs_programs.NAMES, help="only these cases in process")
+    parser.add_argument("--only", nargs="+", choices=objects_programs.NAMES, help="only these cases in process")
     parser.add_argument("--part", choices=("process", "processes"), help="only what runs in one process, or the rest")
     parser.add_argument("--starts", type=int, help="start-ups of an empty script (default 40, quick 15)")
     parser.add_argument("--no-memray", action="store_true", help="leave memray out: it takes as long as all the others")
     options = parser.parse_args()
-    why = refs_tools.unavailable()
+    why = objects_tools.unavailable()
     if why:
         print(why, file=sys.stderr)
         if options.json:
             Path(options.json).unlink(missing_ok=True)
         return
     programs.sources()
-    core, results, parts = refs_tools.recorder(), {}, []
+    core, results, parts = objects_tools.recorder(), {}, []
     if options.part != "process":  # first: a child's peak memory begins with its parent's
         parts += as_processes(core, options, results)
     if options.part != "processes":
         parts = in_process(core, options, results) + parts
     rows = promises(results)
     results["promises"] = {text: value for text, _, value in rows}
-    left_out = [name for name in refs_tools.PEERS if name != "tracemalloc" and not ratios.installed(name)]
+    left_out = [name for name in objects_tools.PEERS if name != "tracemalloc" and not ratios.installed(name)]
     rounds = rounds_of(options)
     method = (
         f"best of {rounds} interleaved rounds of {AGAIN} runs after an untimed one (memray: once), one process, the "
@@ -361,7 +361,7 @@ def main() -> None:
         f"{max(1, rounds - 1)} rounds of processes (memray: once) with their data written and the collector on"
         + (f"; not installed: {', '.join(left_out)}" if left_out else "")
     )
-    finish("refs", options, method, results, "\n\n".join([ratios.targets(rows), *parts]))
+    finish("objects", options, method, results, "\n\n".join([ratios.targets(rows), *parts]))
 
 
 if __name__ == "__main__":
