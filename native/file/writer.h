@@ -64,6 +64,9 @@ sm_writer *sm_writer_renew(sm_writer *w);
  * new file lacks something: w goes on as it is, and `fresh` is to be freed, which removes its file. */
 int sm_writer_take_place(sm_writer *fresh, sm_writer *w);
 
+/* Another opening of the file, for reading, from where our header is; -1: none can be had. The caller closes it. */
+int sm_writer_reopen(const sm_writer *w);
+
 /* What a memory writer has written; valid until the next call. */
 const uint8_t *sm_writer_bytes(const sm_writer *w, size_t *size);
 

@@ -85,6 +85,17 @@ void sm_writer_forget_path(sm_writer *w) {
     }
 }
 
+int sm_writer_reopen(const sm_writer *w) {
+    char name[NAME_ROOM];
+    link_of(w->fd, name);
+    int fd = w->base >= 0 ? open(name, O_RDONLY | O_CLOEXEC) : -1;
+    if (fd >= 0 && lseek(fd, w->base, SEEK_SET) < 0) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
 int sm_writer_grown(const sm_writer *w) {
     return w->path != NULL && (w->torn || w->written >= w->renew_at) && w->lost == 0;
 }

@@ -4,6 +4,7 @@ import os
 import stat
 import subprocess
 import sys
+import threading
 from itertools import pairwise
 
 import pytest
@@ -15,10 +16,10 @@ from seismo.model import read
 FUNCTIONS = 300
 
 
-def functions():
+def functions(body="pass"):
     names = {}
     for i in range(FUNCTIONS):
-        exec(f"def f{i}(): pass", names)
+        exec(f"def f{i}(): {body}", names)
     return [names[f"f{i}"] for i in range(FUNCTIONS)]
 
 
@@ -69,6 +70,28 @@ def test_as_large_after_an_hour_as_after_ten_minutes(recorded, recorder):
     assert largest <= 4 * len(read(path, running=True).to_bytes())
     if recorder == "calltree":
         assert set(calls(path).values()) == {900}
+
+
+def born(path):
+    recording = read(path, running=True)
+    assert recording.problems == []
+    names = recording.functions["qualname"]
+    return {names[row.function]: row.born for row in recording.objects if names[row.function][1:].isdigit()}
+
+
+@pytest.mark.skipif(_core.ref_objection() is not None, reason=str(_core.ref_objection()))
+def test_objects_as_large_after_an_hour_as_after_ten_minutes(recorded):
+    path = recorded(recorder="lifetimes")
+    some = functions("return object()")
+    inodes = set()
+    for number in range(1, 61):
+        rounds(some, 10)
+        inodes.add(path.stat().st_ino)
+        recording = read(path, running=True)
+        assert path.stat().st_size <= 4 * len(recording.to_bytes())
+        assert set(born(path).values()) == {10 * number}
+    assert len(born(path)) == FUNCTIONS
+    assert len(inodes) > 2  # it was written anew
 
 
 def test_whole_after_every_flush(recorded):
@@ -209,3 +232,107 @@ def test_coverage_with_counts(tmp_path):
         os.close(fd)
     assert read(path).problems == []
     assert not list(read(path).losses)
+
+
+CONTEXTS = 40
+
+
+def served(path, fd, requests, threads=0):
+    """A service under coverage: every request is one of CONTEXTS kinds, each with functions of its own."""
+    some = functions()
+    stop = threading.Event()
+
+    def others():
+        while not stop.is_set():
+            exec("def fresh():\n    x = 1\n    return x\nfresh()", {})
+
+    beside = [threading.Thread(target=others) for _ in range(threads)]
+    _core.cover_start(fd=fd, flush_ms=1_000_000)
+    inodes, largest = set(), 0.0
+    for thread in beside:
+        thread.start()
+    try:
+        for request in range(requests):
+            kind = request * 7 % CONTEXTS
+            _core.cover_context(f"kind {kind}")
+            for function in some[kind::CONTEXTS]:
+                function()
+            if request % 10 == 9:
+                _core.cover_flush()
+                inodes.add(path.stat().st_ino)
+            if request % 500 == 499:
+                largest = max(largest, path.stat().st_size / len(read(path, running=True).to_bytes()))
+        _core.cover_context("")
+    finally:
+        stop.set()
+        for thread in beside:
+            thread.join()
+        _core.cover_stop()
+    return inodes, largest
+
+
+def ran(path):
+    """By context the functions of which the one line ran in it."""
+    recording = read(path)
+    assert recording.problems == []
+    assert not list(recording.losses)
+    names, lines = recording.functions["qualname"], list(recording.lines)
+    contexts = list(recording.contexts["name"])
+    assert len(contexts) == len(set(contexts))
+    found = {}
+    for context, kind, row in recording.context_rows():
+        name = names[lines[row].function]
+        if kind == 0 and name[1:].isdigit():
+            found.setdefault(contexts[context], set()).add(name)
+    return found
+
+
+@pytest.mark.parametrize("threads", [0, 2])
+def test_coverage_with_contexts_is_bounded_by_what_is_distinct_in_it(tmp_path, threads):
+    path = tmp_path / "a.seismo"
+    fd = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        inodes, largest = served(path, fd, 4000, threads)
+    finally:
+        os.close(fd)
+    assert len(inodes) > 1  # it was written anew
+    assert largest <= 4
+    assert ran(path) == {
+        f"kind {kind}": {f"f{i}" for i in range(kind, FUNCTIONS, CONTEXTS)} for kind in range(CONTEXTS)
+    }
+    assert os.listdir(tmp_path) == [path.name]
+
+
+def test_coverage_with_contexts_in_a_file_that_cannot_be_written_anew(tmp_path):
+    """It goes on growing, and is right."""
+    path = tmp_path / "a.seismo"
+    fd = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+    os.link(path, tmp_path / "other")
+    try:
+        inodes, _ = served(path, fd, 1000)
+    finally:
+        os.close(fd)
+    assert len(inodes) == 1
+    assert ran(path) == {
+        f"kind {kind}": {f"f{i}" for i in range(kind, FUNCTIONS, CONTEXTS)} for kind in range(CONTEXTS)
+    }
+
+
+def test_contexts_that_somebody_has_cut_off_the_file_are_not_written_anew(tmp_path):
+    """What is left of them stays as it is, and the reader says what is missing."""
+    path = tmp_path / "a.seismo"
+    fd = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+    _core.cover_start(fd=fd, flush_ms=1_000_000)
+    some = functions()
+    try:
+        for number in range(300):
+            _core.cover_context(f"kind {number % 10}")
+            for function in some[number % 10 :: 10]:
+                function()
+            _core.cover_flush()
+            if number == 20:
+                os.truncate(path, 200)
+    finally:
+        _core.cover_stop()
+        os.close(fd)
+    assert read(path).problems

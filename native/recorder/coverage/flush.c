@@ -28,8 +28,7 @@ static struct {
     bool always;
     uint64_t period_ns; /* 0: nobody wants a flush */
     uint64_t took;
-    bool (*gather)(void);
-    void (*send)(void);
+    const sm_cover_steps *steps;
 } flush = {.disk = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 void sm_cover_lock(void) {
@@ -53,12 +52,14 @@ void sm_cover_unlock_file(void) {
 /* With both locks, and gives back that of the rows meanwhile. */
 static void write_now(void) {
     uint64_t before = sm_monotonic_ns();
-    bool some = flush.gather();
+    bool some = flush.steps->gather();
     sm_cover_store.changed = false;
-    pthread_mutex_unlock(&flush.lock);
-    if (some)
-        flush.send();
-    pthread_mutex_lock(&flush.lock);
+    while (some) {
+        pthread_mutex_unlock(&flush.lock);
+        flush.steps->send();
+        pthread_mutex_lock(&flush.lock);
+        some = flush.steps->go_on();
+    }
     flush.took = sm_monotonic_ns() - before;
 }
 
@@ -154,12 +155,11 @@ bool sm_cover_flush_init(void) {
     return sm_worker_init(&worker) && sm_forks_tell(SM_FORK_COVERAGE, &calls);
 }
 
-void sm_cover_flush_begin(uint64_t period_ns, bool always, bool (*gather)(void), void (*send)(void)) {
+void sm_cover_flush_begin(uint64_t period_ns, bool always, const sm_cover_steps *steps) {
     pthread_mutex_lock(&flush.lock);
     flush.period_ns = period_ns;
     flush.always = always;
-    flush.gather = gather;
-    flush.send = send;
+    flush.steps = steps;
     flush.took = 0;
     pthread_mutex_unlock(&flush.lock);
     if (always && period_ns != 0) /* counts grow without news */

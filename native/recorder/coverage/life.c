@@ -79,48 +79,38 @@ static void write_rest(sm_output *output, bool last) {
     sm_output_unended(output, last ? 0 : life.flush_ns == 0 ? INT64_MAX : sm_cover_flush_period());
 }
 
-/* Contexts are not kept in memory, so a file that has some cannot be written anew. */
-static bool write_anew(sm_output *output, bool last) {
-    sm_writer *writer = sm_cover_store.context_rows == 0 ? sm_output_renew(output) : NULL;
-    if (writer == NULL)
-        return false;
-    sm_output fresh;
-    sm_about of = about();
-    if (!sm_output_open(&fresh, writer, true, &of))
-        return false;
-    sm_cover_write_all(&fresh);
-    if (last)
-        sm_output_sources(&fresh, life.folder);
-    write_rest(&fresh, last);
-    if (last)
-        sm_writer_finish(writer);
-    else
-        sm_writer_flush(writer);
-    fresh.whole = false;
-    bool done = sm_output_take_place(&fresh, output);
-    sm_writer_hold(output->writer);
-    return done;
-}
+/* What a flush is about to send. */
+static struct {
+    enum { CHANGES, OLD_FILE, NEW_FILE } now;
+    uint32_t contexts; /* that the old file has then */
+} sending;
 
-static void write_last(sm_output *output) {
-    sm_cover_write_counts();
-    sm_cover_end_context();
-    if (write_anew(output, true))
-        return;
-    sm_output_sources(output, life.folder);
-    write_rest(output, true);
-    sm_writer_finish(output->writer);
+static bool build_new_file(void) {
+    if (!sm_cover_anew_gather())
+        return false;
+    write_rest(&sm_cover_store.fresh, false);
+    sm_writer_build(sm_cover_store.fresh.writer);
+    sending.now = NEW_FILE;
+    return true;
 }
 
 /* What is new becomes bytes. True: there are some to be sent. */
 static bool gather_changes(void) {
     sm_output *output = &sm_cover_store.output;
+    sending.now = CHANGES;
     if (sm_writer_is_stuck(output->writer))
         return true; /* the disk is full: nothing new before the old is written */
     sm_cover_write_counts();
     sm_cover_end_context();
-    if (!sm_cover_store.changed || write_anew(output, false))
+    if (!sm_cover_store.changed)
         return false;
+    sm_about of = about();
+    if (sm_cover_anew_begin(&of)) {
+        sending.now = OLD_FILE;
+        sending.contexts = sm_cover_store.context_rows;
+        if (sending.contexts == 0) /* it is not asked for anything, and may be cut or gone */
+            return build_new_file();
+    }
     write_rest(output, false);
     sm_writer_build(output->writer);
     return true;
@@ -128,7 +118,59 @@ static bool gather_changes(void) {
 
 /* With the file's lock alone: events go on meanwhile. */
 static void send_changes(void) {
-    sm_writer_send(sm_cover_store.output.writer);
+    sm_cover_store_state *store = &sm_cover_store;
+    sm_writer_send(sending.now == NEW_FILE ? store->fresh.writer : store->output.writer);
+    if (sending.now == OLD_FILE)
+        sm_cover_anew_read(sending.contexts);
+}
+
+/* After that: whether there is more to send. */
+static bool go_on(void) {
+    sm_output *output = &sm_cover_store.output;
+    if (sending.now == OLD_FILE)
+        return build_new_file();
+    if (sending.now == CHANGES)
+        return false;
+    bool done = sm_cover_anew_end();
+    sm_writer_hold(output->writer);
+    if (done)
+        return false;
+    sending.now = CHANGES; /* to the old file */
+    write_rest(output, false);
+    sm_writer_build(output->writer);
+    return true;
+}
+
+static const sm_cover_steps steps = {gather_changes, send_changes, go_on};
+
+static bool write_last_anew(void) {
+    sm_cover_store_state *store = &sm_cover_store;
+    sm_about of = about();
+    if (!sm_cover_anew_begin(&of))
+        return false;
+    if (store->context_rows > 0) {
+        sm_writer_flush(store->output.writer);
+        sm_cover_anew_read(store->context_rows);
+    }
+    if (!sm_cover_anew_gather())
+        return false;
+    sm_output_sources(&store->fresh, life.folder);
+    write_rest(&store->fresh, true);
+    sm_writer_finish(store->fresh.writer);
+    bool done = sm_cover_anew_end();
+    sm_writer_hold(store->output.writer);
+    return done;
+}
+
+/* The GIL is held, and with it all events wait: there is nobody to give the lock back for. */
+static void write_last(sm_output *output) {
+    sm_cover_write_counts();
+    sm_cover_end_context();
+    if (write_last_anew())
+        return;
+    sm_output_sources(output, life.folder);
+    write_rest(output, true);
+    sm_writer_finish(output->writer);
 }
 
 /* ---- start ---- */
@@ -158,7 +200,7 @@ static int open_output(int fd) {
     }
     sm_ending_want(SM_ENDING_COVERAGE, fd >= 0 ? end_by_signal : NULL);
     sm_writer_hold(store->output.writer);
-    sm_cover_flush_begin(fd >= 0 ? life.flush_ns : 0, sm_cover.counts, gather_changes, send_changes);
+    sm_cover_flush_begin(fd >= 0 ? life.flush_ns : 0, sm_cover.counts, &steps);
     return 0;
 }
 
@@ -273,10 +315,12 @@ void sm_cover_ahead(const char *exit) {
     sm_cover_lock_file();
     replace(&life.exit, exit);
     sm_cover_store.changed = true;
-    if (*exit != '\0')
+    if (*exit != '\0') {
         write_last(output);
-    else if (gather_changes())
-        send_changes();
+    } else {
+        for (bool some = gather_changes(); some; some = go_on())
+            send_changes();
+    }
     sm_cover_store.changed = false;
     sm_cover_unlock_file();
 }

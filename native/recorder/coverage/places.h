@@ -25,7 +25,8 @@
  * read by the flush while they grow: aligned words, each exact when it is read.
  *
  * Contexts cost memory only while they are current: the rows that were hit in it are a list, and become rows of 64 bits
- * each when the context ends.
+ * each when the context ends. Of contexts that were there a number is kept, by the hash of the name. The file has a row
+ * for each time that one was current, until it is written anew (anew.c).
  *
  * What a source calls, with the GIL and no exception set; none of it raises, or runs anything of the program:
  * - sm_cover_known: what is known of a code object: NULL if it was not met, sm_cover_unwanted, or its record;

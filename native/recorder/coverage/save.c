@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "recorder/coverage/store.h"
 
-enum { FLAG_NOT_COUNTED = 1, FLAG_SILENT = 2, RECENT_CONTEXTS = 4096 };
+enum { FLAG_NOT_COUNTED = 1, FLAG_SILENT = 2 };
 
 /* ---- rows ---- */
 
@@ -72,23 +72,27 @@ static void write_jump(sm_output *output, const sm_cover_function *of, uint32_t 
 void sm_cover_put_line(sm_cover_function *of, uint32_t index) {
     uint32_t *rows = &sm_cover_store.rows[SM_COVER_LINES];
     write_line(&sm_cover_store.output, of, index, *rows);
+    if (sm_cover_store.fresh.writer != NULL)
+        write_line(&sm_cover_store.fresh, of, index, *rows);
     *rows += of->lines[index].row == *rows + 1;
 }
 
 void sm_cover_put_step(sm_cover_function *of, sm_cover_step *step) {
     uint32_t *rows = &sm_cover_store.rows[SM_COVER_STEPS];
     write_step(&sm_cover_store.output, of, step, *rows);
+    if (sm_cover_store.fresh.writer != NULL)
+        write_step(&sm_cover_store.fresh, of, step, *rows);
     *rows += step->place.row == *rows + 1;
 }
 
 void sm_cover_put_jump(sm_cover_function *of, uint32_t number) {
     sm_cover_jump *jump = &of->jumps[number];
-    if (jump->row != 0) {
-        write_jump(&sm_cover_store.output, of, number, jump->row - 1);
-        return;
-    }
-    write_jump(&sm_cover_store.output, of, number, sm_cover_store.branch_rows);
-    sm_cover_store.branch_rows += jump->row != 0;
+    bool known = jump->row != 0;
+    uint32_t id = known ? jump->row - 1 : sm_cover_store.branch_rows;
+    write_jump(&sm_cover_store.output, of, number, id);
+    if (sm_cover_store.fresh.writer != NULL)
+        write_jump(&sm_cover_store.fresh, of, number, id);
+    sm_cover_store.branch_rows += !known && jump->row != 0;
 }
 
 static void sum_steps(sm_cover_function *of) { /* what was taken of the branches that lead to each */
@@ -130,13 +134,17 @@ void sm_cover_write_counts(void) {
 
 /* ---- contexts ---- */
 
-/* The numbers of contexts that were current lately, so that one that comes back (a test's setup, its body, its
- * teardown; a coroutine that is resumed) is the same one. One that is not found any more gets another row of its name.
- */
-static struct {
+/* The numbers of all contexts by the hashes of their names, so that one that comes back (a test's setup, its body, its
+ * teardown; a coroutine that is resumed) is the same one. Where memory runs out it gets another row of its name. */
+typedef struct {
     uint64_t hash;
     uint32_t number; /* from 1; 0: free */
-} recent[RECENT_CONTEXTS];
+} context_place;
+
+static struct {
+    context_place *places; /* owned; open addressing */
+    uint32_t size, count;  /* a power of two */
+} known;
 
 static uint64_t hash_name(const char *name) { /* FNV-1a, stirred */
     uint64_t hash = 0xcbf29ce484222325u;
@@ -145,8 +153,36 @@ static uint64_t hash_name(const char *name) { /* FNV-1a, stirred */
     return (hash ^ hash >> 29) * 0x9E3779B97F4A7C15u;
 }
 
+/* Its own place, or a free one. There must be some. */
+static context_place *place_of(uint64_t hash) {
+    for (uint32_t i = (uint32_t)(hash >> 32);; i++) {
+        context_place *place = &known.places[i & (known.size - 1)];
+        if (place->number == 0 || place->hash == hash)
+            return place;
+    }
+}
+
+static bool make_room_for_contexts(void) {
+    uint32_t before = known.size;
+    context_place *places = known.places;
+    if (2 * (known.count + 1) < before)
+        return true;
+    context_place *grown = sm_calloc(before ? 2 * (size_t)before : 64, sizeof *grown);
+    if (grown == NULL)
+        return known.count + 1 < before;
+    known.places = grown;
+    known.size = before ? 2 * before : 64;
+    for (uint32_t i = 0; i < before; i++) {
+        if (places[i].number != 0)
+            *place_of(places[i].hash) = places[i];
+    }
+    sm_free(places);
+    return true;
+}
+
 void sm_cover_forget_contexts(void) {
-    memset(recent, 0, sizeof recent);
+    sm_free(known.places);
+    memset(&known, 0, sizeof known);
     sm_cover_store.context = 0;
     for (int kind = 0; kind < SM_COVER_KINDS; kind++) {
         sm_cover_hits *hits = &sm_cover_store.hits[kind];
@@ -156,21 +192,41 @@ void sm_cover_forget_contexts(void) {
     }
 }
 
+bool sm_cover_put_context(sm_output *output, uint32_t id, const char *name, size_t size) {
+    int64_t row[SM_MAX_COLUMNS] = {0};
+    row[SM_CONTEXTS_ID] = id;
+    row[SM_CONTEXTS_NAME] = (int64_t)sm_writer_string(output->writer, name, size);
+    return row[SM_CONTEXTS_NAME] != 0 && put(output->writer, SM_CONTEXTS, row);
+}
+
+bool sm_cover_put_hit(sm_output *output, uint32_t id, int64_t context, int kind, int64_t base, uint64_t bits) {
+    int64_t row[SM_MAX_COLUMNS] = {0};
+    row[SM_CONTEXT_HITS_ID] = id;
+    row[SM_CONTEXT_HITS_CONTEXT] = context;
+    row[SM_CONTEXT_HITS_KIND] = kind;
+    row[SM_CONTEXT_HITS_BASE] = base;
+    memcpy(&row[SM_CONTEXT_HITS_BITS], &bits, sizeof bits);
+    return put(output->writer, SM_CONTEXT_HITS, row);
+}
+
 static bool number_context(void) {
     sm_cover_store_state *store = &sm_cover_store;
-    uint64_t hash = hash_name(store->context_name);
-    uint32_t place = (uint32_t)(hash >> 40) % RECENT_CONTEXTS;
-    if (recent[place].number == 0 || recent[place].hash != hash) {
-        int64_t row[SM_MAX_COLUMNS] = {0};
-        row[SM_CONTEXTS_ID] = store->context_rows;
-        row[SM_CONTEXTS_NAME] =
-            (int64_t)sm_writer_string(store->output.writer, store->context_name, strlen(store->context_name));
-        if (row[SM_CONTEXTS_NAME] == 0 || !put(store->output.writer, SM_CONTEXTS, row))
-            return false;
-        recent[place].hash = hash;
-        recent[place].number = ++store->context_rows;
+    const char *name = store->context_name;
+    uint64_t hash = hash_name(name);
+    context_place *place = make_room_for_contexts() ? place_of(hash) : NULL;
+    if (place != NULL && place->number != 0) {
+        store->context = place->number;
+        return true;
     }
-    store->context = recent[place].number;
+    if (!sm_cover_put_context(&store->output, store->context_rows, name, strlen(name)))
+        return false;
+    if (store->fresh.writer != NULL)
+        sm_cover_put_context(&store->fresh, store->context_rows, name, strlen(name));
+    store->context = ++store->context_rows;
+    if (place != NULL) {
+        *place = (context_place){hash, store->context};
+        known.count++;
+    }
     return true;
 }
 
@@ -208,13 +264,11 @@ void sm_cover_end_context(void) {
     for (int kind = 0; kind < SM_COVER_KINDS; kind++) {
         sm_cover_hits *hits = &store->hits[kind];
         for (uint32_t i = 0; i < hits->count; i++) {
-            int64_t row[SM_MAX_COLUMNS] = {0};
-            row[SM_CONTEXT_HITS_ID] = store->hit_rows;
-            row[SM_CONTEXT_HITS_CONTEXT] = store->context - 1;
-            row[SM_CONTEXT_HITS_KIND] = kind;
-            row[SM_CONTEXT_HITS_BASE] = (int64_t)hits->blocks[i] * 64;
-            memcpy(&row[SM_CONTEXT_HITS_BITS], &hits->bits[hits->blocks[i]], sizeof(uint64_t));
-            store->hit_rows += put(store->output.writer, SM_CONTEXT_HITS, row);
+            int64_t base = (int64_t)hits->blocks[i] * 64;
+            uint64_t bits = hits->bits[hits->blocks[i]];
+            store->hit_rows += sm_cover_put_hit(&store->output, store->hit_rows, store->context - 1, kind, base, bits);
+            if (store->fresh.writer != NULL)
+                sm_cover_put_hit(&store->fresh, store->fresh_hit_rows++, store->context - 1, kind, base, bits);
             hits->bits[hits->blocks[i]] = 0;
         }
         hits->count = 0;

@@ -15,11 +15,13 @@ typedef struct { /* rows of a table that were hit in the present context */
 /* What the flush touches: under the lock. */
 typedef struct {
     sm_output output;
+    sm_output fresh; /* of a file that is to take its place (anew.c): whatever is put into one is put into both */
     sm_cover_function *functions; /* all, newest first */
     sm_cover_function **by_id;    /* by sm_function.id */
     uint32_t by_id_size, functions_count;
     uint32_t rows[SM_COVER_KINDS]; /* of lines and of arcs */
     uint32_t branch_rows, context_rows, hit_rows;
+    uint32_t fresh_hit_rows;
     uint32_t context; /* the present one's number, from 1; 0: none, or nothing was hit in it yet */
     char *context_name;
     char *given_name; /* what the context was called from outside; a test's own name follows it. NULL: nothing */
@@ -48,6 +50,18 @@ void sm_cover_end_context(void);
 void sm_cover_write_counts(void);           /* what has grown since they were written */
 void sm_cover_write_all(sm_output *output); /* another output, from the beginning; without contexts */
 void sm_cover_forget_contexts(void);
+/* Rows of contexts and of what was hit in them. False: they were not taken in, for want of memory. */
+bool sm_cover_put_context(sm_output *output, uint32_t id, const char *name, size_t size);
+bool sm_cover_put_hit(sm_output *output, uint32_t id, int64_t context, int kind, int64_t base, uint64_t bits);
+
+/* The file anew (anew.c). Each with the lock of the file, and all but `read` with that of the rows. */
+/* If it is time: `fresh` has all but the contexts. To be followed by: what is pending of the old file is sent, */
+bool sm_cover_anew_begin(const sm_about *about);
+void sm_cover_anew_read(uint32_t contexts); /* contexts: so many are in the old file, */
+bool sm_cover_anew_gather(void);            /* `fresh` has all; false: it is given up */
+/* after it has been sent: whether it is the recording's file now. */
+bool sm_cover_anew_end(void);
+void sm_cover_anew_give_up(void);
 
 bool sm_cover_table(sm_cover_function *of, PyCodeObject *code); /* takes the lock; makes the branches */
 bool sm_cover_after_news(sm_cover_code *code);
@@ -65,8 +79,14 @@ const struct sm_filter *sm_cover_where(void); /* NULL: all */
 /* The flush and its thread (flush.c). */
 bool sm_cover_flush_init(void); /* once per process; false: out of memory */
 /* gather: makes bytes of what is new, with the lock; false: there is nothing. send: writes them, with the file's lock
- * alone. Both on any thread. always: to be asked in every period, changed or not. */
-void sm_cover_flush_begin(uint64_t period_ns, bool always, bool (*gather)(void), void (*send)(void));
+ * alone. go_on: after that, with the lock: whether there is more to send. All on any thread. */
+typedef struct {
+    bool (*gather)(void);
+    void (*send)(void);
+    bool (*go_on)(void);
+} sm_cover_steps;
+/* always: to be asked in every period, changed or not. */
+void sm_cover_flush_begin(uint64_t period_ns, bool always, const sm_cover_steps *steps);
 void sm_cover_flush_now(void);
 uint64_t sm_cover_flush_period(void); /* ns from something new to its flush, at most; with the lock */
 void sm_cover_flush_end(void);        /* without the lock: no flush is on its way after this */
