@@ -3,13 +3,14 @@
     python benchmarks/instructions.py                      this interpreter and the seismo that it imports
     python benchmarks/instructions.py --baseline FOLDER    beside another build (setup.py build --build-lib FOLDER)
     python benchmarks/instructions.py --only calls hub     some of the cases
+    python benchmarks/instructions.py --baseline FOLDER --baseline-name 3f2a    what the table calls it
     python benchmarks/instructions.py --more-than 3        status 1 where a case costs over 3 % more than the baseline
 
 Times of single events drown in the noise of a machine that does something else; the number of instructions does not. A
 case is a loop that runs twice, in processes of their own, SHORT and LONG turns: the difference over the turns is what
 a turn takes, without start and end. What it takes without a recorder is taken off. The recorders' clock is the
 simulated one, so that which segments are timed is the same in every run. An instruction is no time: one that waits for
-memory takes as long as a hundred others.
+memory takes as long as a hundred others. Without valgrind the status is 3, and run_all.py leaves it out.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from dataclasses import dataclass
 
 from common import finish, number, table
 
-SHORT, LONG = 2_000, 12_000
+SHORT, LONG, QUICK_LONG = 2_000, 12_000, 4_000
 
 # `run(n)` is the loop. What comes before the line of dashes starts the recorder, what comes after ends it.
 LOOPS = {
@@ -111,20 +112,22 @@ def count(program: str, library: str | None) -> int:
     return int(found[1])
 
 
-def a_turn(case: Case, library: str | None, recorded: bool) -> float:
-    """Instructions of one turn of a case's loop."""
+def a_turn(case: Case, library: str | None, recorded: bool, most: int) -> float:
+    """Instructions of one turn of a case's loop, which runs so many turns at most."""
     head = "import gc\nfrom seismo import _core as core\ngc.disable()\n" + LOOPS[case.loop]
 
     def program(turns: int) -> str:
         run = f"run(64)\nrun({turns})\n"
         return head + (case.start + run + case.stop if recorded else run)
 
-    return (count(program(LONG), library) - count(program(SHORT), library)) / (LONG - SHORT)
+    return (count(program(most), library) - count(program(SHORT), library)) / (most - SHORT)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--baseline", metavar="FOLDER", help="a folder with another build of seismo")
+    parser.add_argument("--baseline-name", metavar="NAME", default="another build", help="what the table calls that")
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK_LONG:,} turns instead of {LONG:,}")
     parser.add_argument("--library", metavar="FOLDER", help="a folder with the build to measure, not the one installed")
     parser.add_argument("--only", nargs="+", metavar="WORD", help="cases whose names begin with one of these")
     parser.add_argument("--more-than", type=float, metavar="PERCENT", help="status 1 where a case costs that much more")
@@ -132,18 +135,19 @@ def main() -> int:
     options = parser.parse_args()
     if shutil.which("valgrind") is None:
         print("instructions.py needs valgrind; install it (apt-get install valgrind)", file=sys.stderr)
-        return 2
+        return 3
+    most = QUICK_LONG if options.quick else LONG
     bare: dict[str, float] = {}
     rows, results, dearer = [], {}, []
     for case in cases():
         if options.only and not case.name.startswith(tuple(options.only)):
             continue
         if case.loop not in bare:
-            bare[case.loop] = a_turn(case, options.library, recorded=False)
-        price = (a_turn(case, options.library, recorded=True) - bare[case.loop]) / case.events
+            bare[case.loop] = a_turn(case, options.library, False, most)
+        price = (a_turn(case, options.library, True, most) - bare[case.loop]) / case.events
         before = None
         if options.baseline:
-            before = (a_turn(case, options.baseline, recorded=True) - bare[case.loop]) / case.events
+            before = (a_turn(case, options.baseline, True, most) - bare[case.loop]) / case.events
         ratio = price / before if before else None
         if ratio is not None and options.more_than is not None and ratio > 1 + options.more_than / 100:
             dearer.append(case.name)
@@ -151,7 +155,8 @@ def main() -> int:
         rows.append([case.name, number(bare[case.loop], 1), number(price, 1), number(before, 1), number(ratio, 3)])
         print(" ".join(rows[-1]), file=sys.stderr, flush=True)
     head = ["case", "a turn, bare", "an event", "baseline", "ratio"]
-    method = f"instructions by callgrind, {LONG:,} turns less {SHORT:,}; an event is what it adds to the bare turn"
+    method = f"instructions by callgrind, {most:,} turns less {SHORT:,}; an event is what it adds to the bare turn"
+    method += f"; the baseline is {options.baseline_name}" if options.baseline else ""
     finish("instructions", options, method, results, table(head, rows))
     for name in dearer:
         print(f"{name} costs over {options.more_than:g} % more than the baseline", file=sys.stderr)
