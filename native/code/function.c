@@ -6,13 +6,14 @@
 
 #include "base/alloc.h"
 #include "base/looks.h"
+#include "base/map.h"
 #include "code/cfunction.h"
 #include "code/text.h"
 #include "compat/compat.h"
 #include "compat/exception.h"
 
 typedef struct {
-    const void *key;
+    uint64_t key; /* an address */
     sm_function *function;
 } c_entry;
 
@@ -27,8 +28,7 @@ static struct {
     uint32_t count, by_id_size;
     sm_function **buckets; /* size buckets_size, a power of two */
     uint32_t buckets_size;
-    c_entry *c_table; /* open addressing, size c_size, a power of two */
-    uint32_t c_count, c_size;
+    sm_map c_functions;    /* c_entry */
     PyObject *dunder_name; /* owned: "__name__" */
 } functions;
 
@@ -228,33 +228,6 @@ done:
     return function;
 }
 
-static c_entry *c_slot(const void *key) {
-    uint64_t hash = ((uintptr_t)key >> 4) * 0x9E3779B97F4A7C15u;
-    for (uint32_t i = (uint32_t)(hash >> 32);; i++) {
-        c_entry *entry = &functions.c_table[i & (functions.c_size - 1)];
-        if (entry->key == key || entry->key == NULL)
-            return entry;
-    }
-}
-
-static bool grow_c_table(void) {
-    if (functions.c_count * 2 < functions.c_size)
-        return true;
-    c_entry *old = functions.c_table;
-    uint32_t old_size = functions.c_size, size = old_size ? old_size * 2 : 512;
-    c_entry *table = sm_calloc(size, sizeof *table);
-    if (table == NULL)
-        return false;
-    functions.c_table = table;
-    functions.c_size = size;
-    for (uint32_t i = 0; i < old_size; i++) {
-        if (old[i].key != NULL)
-            *c_slot(old[i].key) = old[i];
-    }
-    sm_free(old);
-    return true;
-}
-
 /* Does the name end in ".name" or equal name? Guards against a PyMethodDef that was freed and its address used again.
  */
 static bool names(const sm_function *function, const char *name) {
@@ -264,10 +237,8 @@ static bool names(const sm_function *function, const char *name) {
 
 sm_function *sm_function_of_c(const void *key, PyObject *callable) {
     assert(functions.ready && key != NULL && callable != NULL);
-    if (!grow_c_table())
-        return NULL;
-    c_entry *entry = c_slot(key);
-    if (entry->key != NULL && names(entry->function, sm_c_method(callable)->ml_name))
+    c_entry *entry = sm_map_find(&functions.c_functions, (uintptr_t)key, sizeof *entry);
+    if (entry != NULL && names(entry->function, sm_c_method(callable)->ml_name))
         return entry->function;
     sm_exception kept = sm_exception_keep();
     char *module, *qualname;
@@ -276,8 +247,10 @@ sm_function *sm_function_of_c(const void *key, PyObject *callable) {
     sm_exception_restore(kept);
     if (function == NULL)
         return NULL;
-    functions.c_count += entry->key == NULL;
-    *entry = (c_entry){key, function};
+    entry = sm_map_make(&functions.c_functions, (uintptr_t)key, sizeof *entry, 512);
+    if (entry == NULL)
+        return NULL;
+    entry->function = function;
     return function;
 }
 

@@ -14,13 +14,15 @@
  *
  * A frame's local lives from its first event to its end, over all suspensions. A frame that ends unseen (a generator,
  * before gh-140373 was mended) leaves its local behind until the address begins another frame, or the thread ends. */
-#include "base/alloc.h"
+#include <string.h>
+
+#include "base/map.h"
 #include "compat/frame.h"
 #include "hub/as_tracefunc.h"
 #include "hub/pyhook.h"
 
 typedef struct {
-    const PyFrameObject *frame; /* NULL: free. Never followed */
+    uint64_t frame; /* its address, never followed */
     const PyCodeObject *code;
     PyObject *function; /* owned; NULL: none */
     uint32_t epoch;     /* when it was put into its frame; 0: never */
@@ -28,83 +30,41 @@ typedef struct {
     char instructions; /* times that they have been asked for anew: see keep() */
 } local;
 
-typedef struct { /* a tool's memory of a thread */
-    local *slots;
-    uint32_t size, count; /* a power of two */
-    uint32_t epoch;       /* odd: no foreign tracer; even: there is one */
+typedef struct {    /* a tool's memory of a thread */
+    sm_map table;   /* local */
+    uint32_t epoch; /* odd: no foreign tracer; even: there is one */
 } locals;
 
 uint64_t sm_pytrace_tools = 0;
 
-static uint32_t hash(const PyFrameObject *frame) {
-    return (uint32_t)(((uintptr_t)frame >> 4) * 0x9E3779B97F4A7C15u >> 32);
-}
-
-static local *find(const locals *table, const PyFrameObject *frame) {
-    for (uint32_t i = hash(frame); table->size != 0; i++) {
-        local *found = &table->slots[i & (table->size - 1)];
-        if (found->frame == frame)
-            return found;
-        if (found->frame == NULL)
-            break;
-    }
-    return NULL;
+static local *find(const locals *locals, const PyFrameObject *frame) {
+    return sm_map_find(&locals->table, (uintptr_t)frame, sizeof(local));
 }
 
 /* The function is released last: that may run anything. */
-static void forget(locals *table, local *gone) {
+static void forget(locals *locals, local *gone) {
     PyObject *function = gone->function;
-    uint32_t mask = table->size - 1, hole = (uint32_t)(gone - table->slots);
-    for (uint32_t i = (hole + 1) & mask; table->slots[i].frame != NULL; i = (i + 1) & mask) {
-        uint32_t ideal = hash(table->slots[i].frame) & mask;
-        if (((i - ideal) & mask) >= ((i - hole) & mask)) { /* it may stand in the hole */
-            table->slots[hole] = table->slots[i];
-            hole = i;
-        }
-    }
-    table->slots[hole].frame = NULL;
-    table->count--;
+    sm_map_remove(&locals->table, gone, sizeof *gone);
     Py_XDECREF(function);
 }
 
 /* A new local with nothing in it; NULL: out of memory. */
-static local *insert(locals *table, const PyFrameObject *frame, const PyCodeObject *code) {
-    if (table->count * 2 >= table->size) {
-        locals bigger = {.size = table->size ? table->size * 2 : 16};
-        bigger.slots = sm_calloc(bigger.size, sizeof *bigger.slots);
-        if (bigger.slots == NULL)
-            return NULL;
-        for (uint32_t i = 0; i < table->size; i++) {
-            if (table->slots[i].frame == NULL)
-                continue;
-            uint32_t at = hash(table->slots[i].frame);
-            while (bigger.slots[at & (bigger.size - 1)].frame != NULL)
-                at++;
-            bigger.slots[at & (bigger.size - 1)] = table->slots[i];
-        }
-        sm_free(table->slots);
-        table->slots = bigger.slots;
-        table->size = bigger.size;
+static local *insert(locals *locals, const PyFrameObject *frame, const PyCodeObject *code) {
+    local *made = sm_map_make(&locals->table, (uintptr_t)frame, sizeof *made, 16);
+    if (made != NULL) {
+        made->code = code;
+        made->lines = 1;
     }
-    uint32_t at = hash(frame);
-    while (table->slots[at & (table->size - 1)].frame != NULL)
-        at++;
-    local *made = &table->slots[at & (table->size - 1)];
-    *made = (local){frame, code, NULL, 0, 1, 0, 0};
-    table->count++;
     return made;
 }
 
 void sm_pytrace_thread_gone(sm_tool *Py_UNUSED(tool), void *data) {
-    locals *table = data;
-    local *slots = table->slots;
-    uint32_t size = table->size;
-    *table = (locals){0};
-    for (uint32_t i = 0; i < size; i++) {
-        if (slots[i].frame != NULL)
-            Py_XDECREF(slots[i].function);
-    }
-    sm_free(slots);
+    locals *locals = data;
+    sm_map gone = locals->table;
+    memset(locals, 0, sizeof *locals);
+    for (local *at = NULL; (at = sm_map_next(&gone, at, sizeof *at)) != NULL;)
+        Py_XDECREF(at->function);
+    sm_map_free(&gone);
 }
 
 void sm_pytrace_forget(sm_pyhook *hook) {
@@ -112,7 +72,7 @@ void sm_pytrace_forget(sm_pyhook *hook) {
     for (; tstate != NULL; tstate = PyThreadState_Next(tstate)) {
         sm_hook_thread *thread = sm_hub_find_thread(tstate);
         const locals *table = thread ? thread->data[hook->tool.slot] : NULL;
-        PyFrameObject *frame = table && table->count != 0 ? PyThreadState_GetFrame(tstate) : NULL;
+        PyFrameObject *frame = table && table->table.count != 0 ? PyThreadState_GetFrame(tstate) : NULL;
         while (frame != NULL) {
             sm_frame_object *fields = (sm_frame_object *)frame;
             const local *known = find(table, frame);
@@ -175,8 +135,8 @@ static void keep(locals *table, sm_pyhook *hook, PyFrameObject *frame, const PyC
 /* Is what the frame shows what is kept of it already? */
 static inline bool is_kept(const local *known, const PyFrameObject *frame) {
     const sm_frame_object *fields = (const sm_frame_object *)frame;
-    return known->frame == frame && known->function == fields->trace && known->lines == fields->trace_lines &&
-           !known->opcodes && !fields->trace_opcodes;
+    return known->frame == (uintptr_t)frame && known->function == fields->trace &&
+           known->lines == fields->trace_lines && !known->opcodes && !fields->trace_opcodes;
 }
 
 /* The tool's function for this event has its say, the frame showing what is the tool's. -1: it raised. */
@@ -255,9 +215,9 @@ int sm_pytrace_call(sm_tool *tool, sm_hook_thread *thread, const sm_hook_event *
         fields->trace = Py_NewRef(hook->function); /* its call was not reported */
     if (hook->choice.filter != NULL || !in_frame || ends)
         known = NULL; /* what is kept has to be looked for anew */
-    const local *slots = table->slots;
+    const void *places = table->table.places;
     result = run(hook, frame, event);
-    if (result < 0 || known == NULL || table->slots != slots || !is_kept(known, frame))
+    if (result < 0 || known == NULL || table->table.places != places || !is_kept(known, frame))
         keep(table, hook, frame, event->code, home, ends || result < 0);
     if (!home)
         show(fields, others);
@@ -278,7 +238,8 @@ int sm_pytrace_direct(sm_tool *tool, sm_hook_thread *thread, PyFrameObject *fram
     if (table == NULL || (table->epoch & 1) == 0 || fields->trace_opcodes)
         return 1;
     const PyCodeObject *code = sm_frame_code(sm_frame_of(frame));
-    const local *known = find(table, frame), *slots = table->slots;
+    const local *known = find(table, frame);
+    const void *places = table->table.places;
     bool calls = what == PyTrace_CALL;
     if (calls ? known != NULL : known == NULL || known->code != code || known->epoch != table->epoch)
         return 1;
@@ -295,7 +256,7 @@ int sm_pytrace_direct(sm_tool *tool, sm_hook_thread *thread, PyFrameObject *fram
         failed = true;
     if (result != NULL && result != Py_None && result != fields->trace)
         Py_XSETREF(fields->trace, Py_NewRef(result));
-    if (tool->active && (failed || known == NULL || table->slots != slots || !is_kept(known, frame)))
+    if (tool->active && (failed || known == NULL || table->table.places != places || !is_kept(known, frame)))
         keep(table, hook, frame, code, true, failed);
     if (failed)
         sm_hub_leave(thread, tool);

@@ -31,60 +31,21 @@ typedef struct {           /* of a thread */
 
 /* ---- those that wait ---- */
 
-static uint32_t home_of(const sm_spans *spans, const void *frame) {
-    return (uint32_t)(((uint64_t)(uintptr_t)frame * 0x9E3779B97F4A7C15u) >> 32) & (spans->waiting_size - 1);
-}
-
-/* Where the frame is, or the hole where it would be. The table has a hole. */
-static uint32_t place_of(const sm_spans *spans, const void *frame) {
-    uint32_t place = home_of(spans, frame);
-    while (spans->waiting[place].frame != NULL && spans->waiting[place].frame != frame)
-        place = (place + 1) & (spans->waiting_size - 1);
-    return place;
-}
-
-static bool make_room(sm_spans *spans) {
-    if (spans->waiting_count * 2 < spans->waiting_size)
-        return true;
-    sm_spans grown = {.waiting_size = spans->waiting_size != 0 ? spans->waiting_size * 2 : 64};
-    grown.waiting = sm_calloc(grown.waiting_size, sizeof *grown.waiting);
-    if (grown.waiting == NULL)
-        return spans->waiting_count + 1 < spans->waiting_size;
-    for (uint32_t i = 0; i < spans->waiting_size; i++) {
-        if (spans->waiting[i].frame != NULL)
-            grown.waiting[place_of(&grown, spans->waiting[i].frame)] = spans->waiting[i];
-    }
-    sm_free(spans->waiting);
-    spans->waiting = grown.waiting;
-    spans->waiting_size = grown.waiting_size;
-    return true;
-}
-
 static void put_aside(sm_spans *spans, const sm_span_waiting *call) {
-    if (!make_room(spans)) {
+    sm_span_waiting *made = sm_map_make(&spans->waiting, call->frame, sizeof *made, 64);
+    if (made == NULL)
         spans->lost++;
-        return;
-    }
-    spans->waiting[place_of(spans, call->frame)] = *call;
-    spans->waiting_count++;
+    else
+        *made = *call;
 }
 
 /* Takes a frame's call out. Its span is 0 if it has none. */
 static sm_span_waiting take(sm_spans *spans, const void *frame) {
-    if (spans->waiting_count == 0)
+    sm_span_waiting *found = sm_map_find(&spans->waiting, (uintptr_t)frame, sizeof *found);
+    if (found == NULL)
         return (sm_span_waiting){0};
-    uint32_t hole = place_of(spans, frame), mask = spans->waiting_size - 1;
-    sm_span_waiting call = spans->waiting[hole];
-    if (call.frame == NULL)
-        return call;
-    for (uint32_t i = (hole + 1) & mask; spans->waiting[i].frame != NULL; i = (i + 1) & mask) {
-        if (((i - home_of(spans, spans->waiting[i].frame)) & mask) < ((i - hole) & mask))
-            continue; /* it would come to stand before its home */
-        spans->waiting[hole] = spans->waiting[i];
-        hole = i;
-    }
-    spans->waiting[hole] = (sm_span_waiting){0};
-    spans->waiting_count--;
+    sm_span_waiting call = *found;
+    sm_map_remove(&spans->waiting, found, sizeof *found);
     return call;
 }
 
@@ -121,7 +82,7 @@ static void start(sm_spans *spans, here *thread, const sm_hook_event *event, con
     spans->receiver->look_away(false);
     uint64_t span = function != NULL ? spans->receiver->open(function) : 0;
     if (span != 0)
-        run(spans, thread, &(sm_span_waiting){frame, span, function});
+        run(spans, thread, &(sm_span_waiting){(uintptr_t)frame, span, function});
 }
 
 static void suspend(sm_spans *spans, here *thread) {
@@ -131,7 +92,7 @@ static void suspend(sm_spans *spans, here *thread) {
 
 static void end(sm_spans *spans, here *thread, const void *frame) {
     uint64_t span = take(spans, frame).span;
-    if (thread->call.span != 0 && thread->call.frame == frame) {
+    if (thread->call.span != 0 && thread->call.frame == (uintptr_t)frame) {
         span = thread->call.span;
         run_none(spans, thread);
     }
@@ -164,7 +125,7 @@ static int on_event(sm_tool *tool, sm_hook_thread *hook_thread, const sm_hook_ev
         }
         break;
     case SM_HOOK_YIELD:
-        if (thread->call.span != 0 && thread->call.frame == frame)
+        if (thread->call.span != 0 && thread->call.frame == (uintptr_t)frame)
             suspend(spans, thread);
         break;
     default:
@@ -184,9 +145,7 @@ static uint32_t wants(sm_tool *tool, PyCodeObject *code, PyObject *globals) {
 static void removed(sm_tool *tool) {
     sm_spans *spans = (sm_spans *)tool;
     sm_choice_clear(&spans->choice);
-    sm_free(spans->waiting);
-    spans->waiting = NULL;
-    spans->waiting_count = spans->waiting_size = 0;
+    sm_map_free(&spans->waiting);
 }
 
 const char *sm_spans_objection(const sm_filter *filter) {
@@ -226,9 +185,7 @@ void sm_spans_stop(sm_spans *spans) {
 void sm_spans_forked(sm_spans *spans) {
     if (!spans->tool.active)
         return;
-    if (spans->waiting != NULL)
-        memset(spans->waiting, 0, spans->waiting_size * sizeof *spans->waiting);
-    spans->waiting_count = 0;
+    sm_map_clear(&spans->waiting, sizeof(sm_span_waiting));
     sm_hook_thread *hook_thread = sm_hub_thread();
     here *thread = hook_thread != NULL ? sm_hub_thread_data(hook_thread, &spans->tool, sizeof *thread) : NULL;
     if (thread == NULL || thread->call.span == 0)

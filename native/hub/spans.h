@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/map.h"
 #include "code/function.h"
 #include "hub/choice.h"
 #include "hub/hub.h"
@@ -26,8 +27,8 @@ typedef struct {
     void (*made_for_us)(const PyObject *object); /* by the interpreter, for the event at hand; not the program's */
 } sm_span_receiver;
 
-typedef struct {       /* a call that is suspended, or whose stack another has replaced */
-    const void *frame; /* NULL: a hole */
+typedef struct {    /* a call that is suspended, or whose stack another has replaced */
+    uint64_t frame; /* its address */
     uint64_t span;
     const sm_function *function;
 } sm_span_waiting;
@@ -39,9 +40,8 @@ typedef struct sm_spans {
     const sm_span_receiver *receiver;
 
     /* Its own. */
-    sm_span_waiting *waiting; /* owned; open addressing by frame, size a power of two */
-    uint32_t waiting_count, waiting_size;
-    uint64_t lost; /* spans, or ends of spans, that could not be followed for want of memory */
+    sm_map waiting; /* sm_span_waiting */
+    uint64_t lost;  /* spans, or ends of spans, that could not be followed for want of memory */
 } sm_spans;
 
 /* Why a filter cannot choose calls at their start (a plain sentence), or NULL. */

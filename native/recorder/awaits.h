@@ -1,6 +1,5 @@
 /* The coroutines that wait, by the address of their frame, and since when: for recorders that tell awaiting from
- * running. Open addressing; what came back is taken out, so the table is as large as so many have ever waited at a
- * time.
+ * running. What came back is taken out, so the table (base/map.h) is as large as so many have ever waited at a time.
  *
  * A table belongs to a thread's state in a recorder and is touched with the GIL; all zero is an empty one. A coroutine
  * that is dropped while it waits leaves its entry behind, and its frame's address may become another's: so each entry
@@ -11,16 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef struct {
-    const void *frame; /* NULL: a free place */
-    const void *of;    /* the recorder's: what waits */
-    uint64_t since;    /* ticks */
-} sm_await;
+#include "base/map.h"
 
-typedef struct {
-    sm_await *table; /* owned */
-    uint32_t count, size;
-} sm_awaits;
+typedef sm_map sm_awaits;
 
 /* False: out of memory. */
 bool sm_awaits_begin(sm_awaits *awaits, const void *frame, const void *of, uint64_t now);

@@ -33,7 +33,7 @@ if not __doc__:  # python -OO
 
 __version__ = "0.1.0"
 
-# RecordingError is to be had here, too: it is one of those that catching SeismoError catches.
+# RecordingError is to be had here, too: use one of those that catching SeismoError catches.
 __all__ = [
     "Recording",
     "SeismoError",

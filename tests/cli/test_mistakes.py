@@ -37,14 +37,14 @@ def test_a_mistyped_option_of_every_verb(capsys, verb):
 @pytest.mark.parametrize(
     ("words", "what", "hint"),
     [
-        (["report", "--by", "typ"], "--by cannot be 'typ'", "did you mean type? it is one of type, line, path, all"),
+        (["report", "--by", "typ"], "--by cannot be 'typ'", "did you mean type? use one of type, line, path, all"),
         (
             ["report", "--sort", "cumulativ"],
             "--sort cannot be 'cumulativ'",
-            "did you mean cumulative? it is one of own",
+            "did you mean cumulative? use one of own",
         ),
         (["report", "--columns", "onw"], "there is no column 'onw'", "did you mean own? the columns are own"),
-        (["profile", "--clock", "evry", "x.py"], "--clock cannot be 'evry'", "did you mean every? it is one of auto"),
+        (["profile", "--clock", "evry", "x.py"], "--clock cannot be 'evry'", "did you mean every? use one of auto"),
         (["lines", "--source=monitorin", "x.py"], "--source cannot be 'monitorin'", "did you mean monitoring?"),
         (["watch", "call", "--color", "allways", "x.py"], "--color cannot be 'allways'", "did you mean always?"),
         (["export", "-f", "speedscop", "RECORDING"], "there is no format 'speedscop'", "did you mean speedscope?"),
@@ -71,7 +71,7 @@ def test_what_is_nothing_like_an_option_gets_no_suggestion(capsys):
 
 def test_words_too_many_and_too_few(seismo, recording):
     done = seismo("info", recording, "more")
-    assert done.stderr.startswith("seismo: 'more' is one word too many\n        usage: seismo info [-h] ")
+    assert done.stderr.startswith("seismo: unexpected argument 'more'\n        usage: seismo info [-h] ")
     done = seismo("merge", "out.seismo")
     assert done.stderr.startswith("seismo: the following arguments are required: FILE\n        usage: seismo merge ")
     assert "see: seismo report --help" in seismo("report", recording, "--limit").stderr

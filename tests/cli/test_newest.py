@@ -18,12 +18,12 @@ def age(path, seconds):
 def test_the_newest_is_taken_and_said_on_stderr(seismo, recording, slower, words):
     age(slower, 60)
     done = seismo(*words)
-    assert (done.returncode, done.stderr) == (0, "seismo: app-4312.seismo, the newest recording here\n")
+    assert (done.returncode, done.stderr) == (0, "seismo: app-4312.seismo, the newest recording in this folder\n")
     given = seismo(words[0], recording.name, *words[1:])
     assert given.stderr == ""
     assert done.stdout == given.stdout
     age(recording, 120)
-    assert seismo(*words).stderr == "seismo: slower.seismo, the newest recording here\n"
+    assert seismo(*words).stderr == "seismo: slower.seismo, the newest recording in this folder\n"
 
 
 def test_only_recordings_count(seismo, recording, tmp_path):
@@ -31,7 +31,7 @@ def test_only_recordings_count(seismo, recording, tmp_path):
     (tmp_path / "app.pstats").write_bytes(b"")
     (tmp_path / "app.seismo.tmp").write_bytes(b"")
     (tmp_path / "folder.seismo").mkdir()
-    assert seismo("info").stderr == "seismo: app-4312.seismo, the newest recording here\n"
+    assert seismo("info").stderr == "seismo: app-4312.seismo, the newest recording in this folder\n"
 
 
 @pytest.mark.parametrize("words", [*WITHOUT, ["export", "-o", "x.pstats"]])
@@ -39,32 +39,31 @@ def test_there_is_none(seismo, tmp_path, words):
     done = seismo(*words)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "seismo: which recording? There is none in this folder\n        name one, or make one: seismo profile SCRIPT\n"
+        "seismo: no recording is given, and this folder has none\n"
+        "        name one, or make one: seismo profile SCRIPT\n"
     )
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_name_is_made_harmless(seismo, recording, tmp_path):
     recording.rename(tmp_path / "\x1b[31m\n.seismo")
-    assert seismo("info").stderr == "seismo: \\x1b[31m\\n.seismo, the newest recording here\n"
+    assert seismo("info").stderr == "seismo: \\x1b[31m\\n.seismo, the newest recording in this folder\n"
 
 
 def test_diff_of_the_newest_two(seismo, recording, slower):
     age(recording, 60)
     done = seismo("diff", "--json")
-    assert done.stderr == "seismo: app-4312.seismo against slower.seismo, the newest recording here\n"
+    assert done.stderr == "seismo: comparing app-4312.seismo with slower.seismo, the newest recording in this folder\n"
     assert json.loads(done.stdout) == json.loads(seismo("diff", "--json", "app-4312.seismo", "slower.seismo").stdout)
 
 
 def test_diff_of_one_with_the_newest_other(seismo, recording, slower):
     age(recording, 60)
-    assert "app-4312.seismo against slower.seismo" in seismo("diff", recording.name).stderr
-    assert "slower.seismo against app-4312.seismo" in seismo("diff", slower.name).stderr
+    assert "comparing app-4312.seismo with slower.seismo" in seismo("diff", recording.name).stderr
+    assert "comparing slower.seismo with app-4312.seismo" in seismo("diff", slower.name).stderr
     slower.unlink()
-    for words, there in (([], "are no two"), ([recording], "is no other")):
+    for words, few in (([], "fewer than two recordings"), ([recording], "no other recording")):
         done = seismo("diff", *words)
         assert done.returncode == 2
-        assert (
-            done.stderr
-            == f"seismo: compare which recordings? There {there} in this folder\n        seismo diff OLD NEW\n"
-        )
+        needed = f"seismo: two recordings are needed, and this folder has {few}\n"
+        assert done.stderr == f"{needed}        seismo diff OLD NEW\n"

@@ -172,7 +172,7 @@ def test_diff_of_several_runs_a_side(seismo, recording, slower, tmp_path):
     [
         (["--old", "R"], "one side has no recording", "--new"),
         (["--old", "--new", "R"], "one side has no recording", "--old"),
-        (["R", "--old", "S", "--new", "L"], "'app-4312.seismo' is on neither side", "beside --old and --new"),
+        (["R", "--old", "S", "--new", "L"], "'app-4312.seismo' is on neither side", "--old and --new name all files"),
         (["R", "./R"], "this recording is given twice", "./R"),
         (["--old", "R", "S", "--new", "S"], "this recording is given twice", "S"),
         (["--old", "R", "--new", "S", "L"], "a recording of lines cannot be compared with one of calls", "L and R"),
@@ -204,7 +204,7 @@ def test_merge_does_not_overwrite(seismo, recording, slower):
     before = recording.read_bytes()
     assert failed(
         seismo("merge", recording, slower),
-        "the output is there already",
+        "the output exists already",
         str(recording),
         "OUT comes first: seismo merge OUT FILE...; --force overwrites it",
     )

@@ -31,18 +31,18 @@ def test_no_such_script(lab):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "which program?"),
-        (["-q"], "which program?"),
-        (["--"], "which program?"),
+        ([], "the program is missing"),
+        (["-q"], "the program is missing"),
+        (["--"], "the program is missing"),
         (["-m"], "-m needs a value"),
         (["-o"], "-o needs a value"),
-        (["--output="], "not empty"),
+        (["--output="], "is empty"),
         (["--nosuch", "x.py"], "no option --nosuch"),
         (["--clock", "sundial", "x.py"], "--clock cannot be 'sundial'"),
-        (["--c-functions=some", "x.py"], "it is one of auto, all, none"),
+        (["--c-functions=some", "x.py"], "use one of auto, all, none"),
         (["--max-paths", "-3", "x.py"], "a number above 0"),
         (["--flush", "nan", "x.py"], "a number above 0"),
-        (["--source", "tea-leaves", "x.py"], "it is one of"),
+        (["--source", "tea-leaves", "x.py"], "use one of"),
     ],
 )
 def test_bad_options(lab, words, message):

@@ -251,4 +251,4 @@ def test_a_profiled_child(lab):
 def test_children_needs_a_plain_file(lab):
     ended = lab.run(["-m", "seismo", "profile", "--children", "-o", "/dev/null", "-c", "print(1)"])
     assert (ended.status, ended.out) == (2, "")
-    assert "plain file" in ended.err
+    assert "regular file" in ended.err

@@ -81,12 +81,12 @@ def test_export_says_which_settings_it_uses_and_takes_others(project):
 
 def test_export_refuses_settings_that_cannot_be(project):
     both = project.run("export", project.recording, "-f", "lcov", "--no-config", "--rcfile", "x", status=2)
-    assert "--rcfile and --no-config cannot both be" in both.stderr
+    assert "--rcfile and --no-config cannot be used together" in both.stderr
     absent = project.run("export", project.recording, "-f", "lcov", "--rcfile", "absent.ini", status=2)
     assert "there is no such settings file" in absent.stderr
     project.run("profile", "-o", "calls.seismo", "app/core.py")
     calls = project.run("export", "calls.seismo", "-f", "pstats", "-o", "x.pstats", "--rcfile", ".coveragerc", status=2)
-    assert "--rcfile is for recordings of coverage" in calls.stderr
+    assert "--rcfile applies to recordings of coverage only" in calls.stderr
 
 
 def test_a_settings_file_that_has_changed_is_said(project):

@@ -202,12 +202,12 @@ def test_the_programs_own_status_wins(lab):
     ("words", "message"),
     [
         (["--fail-under", "101", "x.py"], "--fail-under cannot be"),
-        (["--contexts", "x", "x.py"], "it is one of test"),
+        (["--contexts", "x", "x.py"], "use one of test"),
         (["--include", "a**b", "x.py"], "a file pattern cannot be 'a**b'"),
         (["--rcfile", "nosuch", "x.py"], "no such settings file"),
-        (["--rcfile", "nosuch", "--no-config", "x.py"], "cannot both be"),
+        (["--rcfile", "nosuch", "--no-config", "x.py"], "cannot be used together"),
         (["nosuch.py"], "cannot open the script"),
-        ([], "which program?"),
+        ([], "the program is missing"),
     ],
 )
 def test_bad_options(lab, words, message):
@@ -306,9 +306,12 @@ def test_what_changed_since(lab):
 def test_reports_of_other_kinds_and_options_of_other_kinds(lab):
     lab.write("main.py", "import app.core\n")
     lab.cover("-q", "main.py")
-    assert "--tree is for recordings of calls" in lab.run("report", "r.seismo", "--tree").stderr
+    assert "--tree applies to recordings of calls only" in lab.run("report", "r.seismo", "--tree").stderr
     lab.run("profile", "-q", "-o", "p.seismo", "main.py")
-    assert "--show-missing is for recordings of coverage" in lab.run("report", "p.seismo", "--show-missing").stderr
+    assert (
+        "--show-missing applies to recordings of coverage only"
+        in lab.run("report", "p.seismo", "--show-missing").stderr
+    )
     done = lab.run("merge", "m.seismo", "r.seismo", "p.seismo")
     assert (done.returncode, "cannot be made one" in done.stderr) == (2, True)
     assert "recorder coverage" in lab.run("info", "r.seismo").stdout

@@ -80,6 +80,6 @@ def test_everything_with_children_and_instructions(program):
 
 
 def test_bad_words(program):
-    assert "--only needs a value" in seismo_run(program, "lines", "--only", "", "app.py", status=2).stderr
+    assert "the value of --only is empty" in seismo_run(program, "lines", "--only", "", "app.py", status=2).stderr
     assert "--bogus" in seismo_run(program, "lines", "--bogus", "app.py", status=2).stderr
     assert "usage: seismo lines" in seismo_run(program, "lines", "--help").stdout

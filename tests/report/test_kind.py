@@ -50,14 +50,14 @@ def files(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "whose"),
     [
-        ("lines.seismo --tree", "--tree is for recordings of calls"),
-        ("lines.seismo --callers main", "--callers is for recordings of calls"),
-        ("lines.seismo --by type", "--by is for recordings of objects"),
-        ("coverage.seismo --limit 3", "--limit is for recordings of calls"),
-        ("coverage.seismo --time wall", "--time is for recordings of calls and lines"),
-        ("objects.seismo --time wall", "--time is for recordings of calls and lines"),
-        ("objects.seismo --only app", "--only is for recordings of calls"),
-        ("calls.seismo --fail-under 80", "--fail-under is for recordings of coverage"),
+        ("lines.seismo --tree", "--tree applies to recordings of calls only"),
+        ("lines.seismo --callers main", "--callers applies to recordings of calls only"),
+        ("lines.seismo --by type", "--by applies to recordings of objects only"),
+        ("coverage.seismo --limit 3", "--limit applies to recordings of calls only"),
+        ("coverage.seismo --time wall", "--time applies to recordings of calls and lines only"),
+        ("objects.seismo --time wall", "--time applies to recordings of calls and lines only"),
+        ("objects.seismo --only app", "--only applies to recordings of calls only"),
+        ("calls.seismo --fail-under 80", "--fail-under applies to recordings of coverage only"),
     ],
 )
 def test_an_option_of_another_kind_is_refused(files, capsys, words, whose):

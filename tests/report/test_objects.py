@@ -345,15 +345,15 @@ def files(leaking, tmp_path, monkeypatch):
     ("words", "complaint"),
     [
         ("objects.seismo --sort own", "objects cannot be sorted by 'own'"),
-        ("objects.seismo --columns own", "--columns is for recordings of calls"),
-        ("objects.seismo --tree", "--tree is for recordings of calls"),
-        ("objects.seismo --show-missing", "--show-missing is for recordings of coverage"),
-        ("objects.seismo --type nothing*", "there is no type 'nothing*'"),
+        ("objects.seismo --columns own", "--columns applies to recordings of calls only"),
+        ("objects.seismo --tree", "--tree applies to recordings of calls only"),
+        ("objects.seismo --show-missing", "--show-missing applies to recordings of coverage only"),
+        ("objects.seismo --type nothing*", "no type matches 'nothing*'"),
         ("objects.seismo --by path", "the recording has no call paths"),
-        ("objects.seismo --html out.html --by type", "--by is not for the HTML page"),
+        ("objects.seismo --html out.html --by type", "--by does not apply to the HTML page"),
         ("types.seismo --by line", "births and deaths by type only"),
-        ("calls.seismo --by type", "--by is for recordings of objects"),
-        ("calls.seismo --type dict", "--type is for recordings of objects"),
+        ("calls.seismo --by type", "--by applies to recordings of objects only"),
+        ("calls.seismo --type dict", "--type applies to recordings of objects only"),
     ],
 )
 def test_options_that_do_not_apply_are_refused(files, capsys, words, complaint):

@@ -248,10 +248,10 @@ def test_the_commands_take_time(file, capsys, tmp_path):
         ["diff", file, "untold.seismo"],
     ):
         assert main([*words, "--time", "wait"]) == 2
-        assert "the recording does not tell waiting from running" in capsys.readouterr().err
+        assert "the recording does not separate waiting from running" in capsys.readouterr().err
     Builder().build({"recorder": "coverage"}).save("cover.seismo")
     assert main(["report", "cover.seismo", "--time", "cpu"]) == 2
-    assert "--time is for recordings of calls" in capsys.readouterr().err
+    assert "--time applies to recordings of calls and lines only" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("times", ["cpu", "wall", "wait"])

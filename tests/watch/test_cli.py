@@ -125,13 +125,13 @@ def test_the_debugger_opens_at_the_match_and_can_step(folder):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "watch what, in which program?"),
-        (("main.py",), "which program?"),
+        ((), "the expression and the program are missing"),
+        (("main.py",), "the program is missing"),
         (('call("a"', "main.py"), "^"),
         (("call", "--bogus", "main.py"), "no option --bogus"),
         (("call", "--limit", "x", "main.py"), "--limit cannot be 'x'"),
         (("call", "--call", "nothing:here", "main.py"), "cannot load the action"),
-        (("call", "--call", "nothing", "main.py"), "it is MODULE:FUNCTION"),
+        (("call", "--call", "nothing", "main.py"), "give MODULE:FUNCTION"),
         (("call", "missing.py"), "cannot open the script"),
     ],
 )

@@ -10,56 +10,28 @@
  * Where the caller has no node, since where= leaves it out, its calls count for whoever is above: then all nodes of the
  * C function are marked, as are its buckets under <folded paths>.
  *
- * The table of pairs is a set by open addressing, keyed by the ids of both functions. If there is no memory for a pair,
+ * The table of pairs is a set, keyed by the ids of both functions. If there is no memory for a pair,
  * all C functions are marked. */
-#include <string.h>
-
-#include "base/alloc.h"
+#include "base/map.h"
 #include "recorder/calls/store.h"
 
 #define ANY UINT32_MAX /* caller: whoever is above */
 
 static struct {
-    uint64_t *pairs; /* owned; caller's id << 32 | callee's id, plus 1; 0: free */
-    uint32_t size, count;
+    sm_map pairs;    /* uint64_t: caller's id << 32 | callee's id, plus 1 */
     bool everything; /* out of memory */
 } bounds;
-
-static uint64_t *slot_of(uint64_t pair) {
-    for (uint32_t i = (uint32_t)((pair * 0x9E3779B97F4A7C15u) >> 32);; i++) {
-        uint64_t *slot = &bounds.pairs[i & (bounds.size - 1)];
-        if (*slot == pair || *slot == 0)
-            return slot;
-    }
-}
 
 static uint64_t pair_of(uint32_t caller, uint32_t callee) {
     return ((uint64_t)caller << 32 | callee) + 1;
 }
 
 static bool holds(uint32_t caller, uint32_t callee) {
-    uint64_t pair = pair_of(caller, callee);
-    return bounds.size > 0 && *slot_of(pair) == pair;
+    return sm_map_find(&bounds.pairs, pair_of(caller, callee), sizeof(uint64_t)) != NULL;
 }
 
 static bool add(uint32_t caller, uint32_t callee) {
-    if (bounds.count * 2 >= bounds.size) {
-        uint64_t *old = bounds.pairs;
-        uint32_t old_size = bounds.size, size = old_size ? old_size * 2 : 256;
-        uint64_t *pairs = sm_calloc(size, sizeof *pairs);
-        if (pairs == NULL)
-            return false;
-        bounds.pairs = pairs, bounds.size = size;
-        for (uint32_t i = 0; i < old_size; i++) {
-            if (old[i] != 0)
-                *slot_of(old[i]) = old[i];
-        }
-        sm_free(old);
-    }
-    uint64_t *slot = slot_of(pair_of(caller, callee));
-    bounds.count += *slot == 0;
-    *slot = pair_of(caller, callee);
-    return true;
+    return sm_map_make(&bounds.pairs, pair_of(caller, callee), sizeof(uint64_t), 256) != NULL;
 }
 
 static void mark_all_running(bool running) {
@@ -98,8 +70,8 @@ void sm_tree_note_site(sm_function *caller, sm_function *callee) {
 }
 
 static bool is_callee(uint32_t callee) { /* rare: asked of buckets only */
-    for (uint32_t i = 0; i < bounds.size; i++) {
-        if (bounds.pairs[i] != 0 && (uint32_t)(bounds.pairs[i] - 1) == callee)
+    for (const uint64_t *pair = NULL; (pair = sm_map_next(&bounds.pairs, pair, sizeof *pair)) != NULL;) {
+        if ((uint32_t)(*pair - 1) == callee)
             return true;
     }
     return false;
@@ -108,7 +80,7 @@ static bool is_callee(uint32_t callee) { /* rare: asked of buckets only */
 bool sm_tree_is_bound(const sm_node *node) {
     const sm_node_rest *rest = sm_rest(node), *above = sm_rest(node->parent);
     uint32_t callee = rest->function->function->id;
-    if (bounds.count == 0 || rest->function->function->kind != SM_C)
+    if (bounds.pairs.count == 0 || rest->function->function->kind != SM_C)
         return bounds.everything && rest->function->function->kind == SM_C;
     if (bounds.everything || (rest->flags & SM_NODE_FOLDED))
         return bounds.everything || is_callee(callee);
@@ -120,6 +92,6 @@ bool sm_tree_is_bound(const sm_node *node) {
 }
 
 void sm_tree_bounds_free(void) {
-    sm_free(bounds.pairs);
-    memset(&bounds, 0, sizeof bounds);
+    sm_map_free(&bounds.pairs);
+    bounds.everything = false;
 }

@@ -53,9 +53,8 @@ typedef struct sm_tree_thread { /* of the current thread only, but read by a flu
     uint32_t block_left;
     struct sm_fold *fold; /* while folded: the frames since */
     uint32_t fold_count, fold_size;
-    sm_awaits awaits;         /* suspended coroutines, of their codes */
-    struct sm_parked *parked; /* owned; where the thread was on its other stacks: see stacks.c */
-    uint32_t parked_size, parked_count;
+    sm_awaits awaits; /* suspended coroutines, of their codes */
+    sm_map parked;    /* where the thread was on its other stacks: see stacks.c */
 } sm_tree_thread;
 
 extern const sm_recorder sm_calltree;

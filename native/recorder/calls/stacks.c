@@ -12,58 +12,41 @@
  *   code, that one. What is not found there was running before it could be seen, and is made.
  *
  * A chunk's address may be used again after its greenlet has died: then the frames are other ones, most likely, or run
- * the same code. The table is by open addressing and forgets everything when it has grown to MAX_PARKED entries: what
+ * the same code. The table forgets everything when it has MAX_PARKED entries: what
  * is forgotten is found by the second and third way. */
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/map.h"
 #include "recorder/calls/store.h"
 
-#define MAX_PARKED (1u << 16)
+#define MAX_PARKED (1u << 15)
 
-static sm_parked *slot_of(const sm_tree_thread *tree, const void *chunk) {
-    for (uint32_t i = (uint32_t)((((uintptr_t)chunk >> 4) * 0x9E3779B97F4A7C15u) >> 32);; i++) {
-        sm_parked *slot = &tree->parked[i & (tree->parked_size - 1)];
-        if (slot->chunk == chunk || slot->chunk == NULL)
-            return slot;
-    }
-}
+typedef struct {    /* the path of a stack that is switched away from */
+    uint64_t chunk; /* the address of the one where its frames end */
+    sm_node *node;
+} parked;
 
 /* Where the thread was on the stack that ends in this chunk. NULL: not known. */
 static sm_node *parked_at(const sm_tree_thread *tree, const void *chunk) {
-    return tree->parked_size > 0 && chunk != NULL ? slot_of(tree, chunk)->node : NULL;
+    const parked *known = sm_map_find(&tree->parked, (uintptr_t)chunk, sizeof *known);
+    return known != NULL ? known->node : NULL;
 }
 
 static void park(sm_tree_thread *tree, const void *chunk, sm_node *node) {
     if (chunk == NULL)
         return;
-    if (tree->parked_count * 2 >= tree->parked_size) {
-        sm_parked *old = tree->parked;
-        uint32_t old_size = tree->parked_size, size = old_size ? old_size * 2 : 16;
-        bool forget = old_size >= MAX_PARKED;
-        sm_parked *parked = sm_calloc(forget ? old_size : size, sizeof *parked);
-        if (parked == NULL)
-            return; /* the path will be made of its frames */
-        tree->parked = parked;
-        tree->parked_size = forget ? old_size : size;
-        tree->parked_count = forget ? 0 : tree->parked_count;
-        for (uint32_t i = 0; !forget && i < old_size; i++) {
-            if (old[i].chunk != NULL)
-                *slot_of(tree, old[i].chunk) = old[i];
-        }
-        sm_free(old);
-    }
-    sm_parked *slot = slot_of(tree, chunk);
-    tree->parked_count += slot->chunk == NULL;
-    *slot = (sm_parked){chunk, node};
+    if (tree->parked.count >= MAX_PARKED)
+        sm_map_clear(&tree->parked, sizeof(parked));
+    parked *known = sm_map_make(&tree->parked, (uintptr_t)chunk, sizeof *known, 16);
+    if (known != NULL) /* else the path will be made of its frames */
+        known->node = node;
 }
 
 void sm_tree_mark_parked(sm_thread *thread, bool running) {
     const sm_tree_thread *tree = sm_tree_of(thread);
-    for (uint32_t i = 0; !thread->ended && i < tree->parked_size; i++) {
-        if (tree->parked[i].chunk != NULL)
-            sm_tree_mark(tree->parked[i].node, running);
-    }
+    for (const parked *at = NULL; !thread->ended && (at = sm_map_next(&tree->parked, at, sizeof *at)) != NULL;)
+        sm_tree_mark(at->node, running);
 }
 
 static bool is_python(const sm_node *node) {

@@ -346,10 +346,10 @@ bool sm_tree_check_nodes(const sm_tree_thread *tree) {
 
 void sm_tree_free_stacks(sm_tree_thread *tree) {
     sm_free(tree->fold);
-    sm_free(tree->parked);
+    sm_map_free(&tree->parked);
     sm_awaits_free(&tree->awaits);
-    tree->fold = NULL, tree->parked = NULL;
-    tree->fold_count = tree->fold_size = tree->parked_count = tree->parked_size = 0;
+    tree->fold = NULL;
+    tree->fold_count = tree->fold_size = 0;
 }
 
 static void free_thread(sm_tree_thread *tree) {

@@ -82,11 +82,6 @@ typedef struct sm_fold { /* a frame entered while folded */
     sm_node *bucket;
 } sm_fold;
 
-typedef struct sm_parked { /* the path of a stack that is switched away from */
-    const void *chunk;     /* where its frames end; NULL: free */
-    sm_node *node;
-} sm_parked;
-
 typedef struct {
     sm_tree_function **functions; /* by sm_function.id */
     uint32_t functions_size;

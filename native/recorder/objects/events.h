@@ -41,7 +41,7 @@ typedef struct {
 } sm_objects_key;
 
 typedef struct {
-    const void *key;
+    uint64_t key; /* the type object's address */
     sm_objects_type *type;
 } sm_objects_type_key;
 
@@ -94,7 +94,7 @@ static inline bool sm_objects_is_instruments(const PyTypeObject *type, PyThreadS
 static inline sm_objects_type *sm_objects_type_of(PyTypeObject *type) {
     uint64_t hash = ((uintptr_t)type >> 4) * 0x9E3779B97F4A7C15u;
     const sm_objects_type_key *known = &sm_objects_hot.types[hash >> 54];
-    if (SM_LIKELY(known->key == type))
+    if (SM_LIKELY(known->key == (uintptr_t)type))
         return known->type;
     return sm_objects_find_type(type);
 }

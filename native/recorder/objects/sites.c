@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/map.h"
 #include "recorder/objects/store.h"
 
 #define MOST_SITES ((1u << SM_OBJECTS_SITE_BITS) - 2)
@@ -28,7 +29,7 @@ typedef struct { /* one that was resolved */
 } resolved;
 
 typedef struct {
-    const void *code; /* NULL: free */
+    uint64_t code; /* its address */
     uint32_t first;
 } code_key;
 
@@ -37,9 +38,8 @@ static struct {
     uint32_t *buckets;      /* owned, as many as there is room for resolved ones */
     uint32_t resolved_size; /* a power of two */
     uint32_t used, free;    /* never used from here on; head of the list of those that are free again */
-    code_key *codes;        /* owned: open addressing */
-    uint32_t codes_size, codes_count;
-    uint32_t *by_content; /* owned: buckets of sites, linked by sm_objects_rest.next */
+    sm_map codes;           /* code_key */
+    uint32_t *by_content;   /* owned: buckets of sites, linked by sm_objects_rest.next */
     uint32_t by_content_size;
     uint32_t sites_size;
 } sites;
@@ -155,42 +155,16 @@ static uint32_t find_resolved(const void *instruction, uint32_t type, const void
     return NOTHING;
 }
 
-static uint32_t code_place(const void *code) {
-    return (uint32_t)(((uintptr_t)code >> 4) * 0x9E3779B97F4A7C15u >> 32) & (sites.codes_size - 1);
-}
-
-static code_key *key_of_code(const void *code) {
-    for (uint32_t i = code_place(code);; i = (i + 1) & (sites.codes_size - 1)) {
-        if (sites.codes[i].code == code || sites.codes[i].code == NULL)
-            return &sites.codes[i];
-    }
-}
-
-static bool grow_codes(void) {
-    if (sites.codes_count * 2 < sites.codes_size)
-        return true;
-    uint32_t old_size = sites.codes_size, size = old_size ? old_size * 2 : 256;
-    code_key *old = sites.codes, *grown = sm_calloc(size, sizeof *grown);
-    if (grown == NULL)
-        return false;
-    sites.codes = grown;
-    sites.codes_size = size;
-    for (uint32_t i = 0; i < old_size; i++) {
-        if (old[i].code != NULL)
-            *key_of_code(old[i].code) = old[i];
-    }
-    sm_free(old);
-    return true;
-}
-
 /* False: no memory, nothing has changed. */
 static bool remember(const void *code, const void *instruction, uint32_t type, const void *node, uint32_t site) {
-    if (!grow_codes() || !grow_resolved())
+    if (!grow_resolved())
         return false;
-    code_key *key = key_of_code(code);
-    if (key->code == NULL) {
-        *key = (code_key){code, NOTHING};
-        sites.codes_count++;
+    code_key *key = sm_map_find(&sites.codes, (uintptr_t)code, sizeof *key);
+    if (key == NULL) {
+        key = sm_map_make(&sites.codes, (uintptr_t)code, sizeof *key, 256);
+        if (key == NULL)
+            return false;
+        key->first = NOTHING;
     }
     uint32_t i = sites.free;
     if (i != NOTHING)
@@ -212,29 +186,16 @@ static void take_out(uint32_t i) {
 }
 
 void sm_objects_code_died(const void *code) {
-    if (sites.codes_size == 0)
+    code_key *key = sm_map_find(&sites.codes, (uintptr_t)code, sizeof *key);
+    if (key == NULL)
         return;
-    code_key *gap = key_of_code(code);
-    if (gap->code == NULL)
-        return;
-    for (uint32_t i = gap->first, next; i != NOTHING; i = next) {
+    for (uint32_t i = key->first, next; i != NOTHING; i = next) {
         take_out(i);
         next = sites.resolved[i].next_of_code;
         sites.resolved[i].next_of_code = sites.free;
         sites.free = i;
     }
-    sites.codes_count--;
-    for (code_key *next = gap;;) { /* shifts back what would not be found any more */
-        next = next + 1 == sites.codes + sites.codes_size ? sites.codes : next + 1;
-        if (next->code == NULL)
-            break;
-        uint32_t mask = sites.codes_size - 1, at = (uint32_t)(next - sites.codes);
-        if (((at - code_place(next->code)) & mask) >= ((at - (uint32_t)(gap - sites.codes)) & mask)) {
-            *gap = *next;
-            gap = next;
-        }
-    }
-    gap->code = NULL;
+    sm_map_remove(&sites.codes, key, sizeof *key);
     const unsigned char *first = sm_code_instructions(code);
     const unsigned char *end = first + Py_SIZE(code) * 2;
     for (int i = 0; i < SM_OBJECTS_CACHE; i++) {
@@ -316,14 +277,9 @@ bool sm_objects_sites_start(void) {
 }
 
 bool sm_objects_sites_check(void) {
-    uint32_t reachable = 0, free = 0, codes = 0;
-    for (uint32_t i = 0; i < sites.codes_size; i++) {
-        if (sites.codes[i].code == NULL)
-            continue;
-        codes++;
-        if (key_of_code(sites.codes[i].code) != &sites.codes[i])
-            return false;
-        for (uint32_t j = sites.codes[i].first; j != NOTHING; j = sites.resolved[j].next_of_code, reachable++) {
+    uint32_t reachable = 0, free = 0;
+    for (const code_key *key = NULL; (key = sm_map_next(&sites.codes, key, sizeof *key)) != NULL;) {
+        for (uint32_t j = key->first; j != NOTHING; j = sites.resolved[j].next_of_code, reachable++) {
             const resolved *one = &sites.resolved[j];
             if (find_resolved(one->instruction, one->type, one->node) != one->site)
                 return false;
@@ -331,7 +287,7 @@ bool sm_objects_sites_check(void) {
     }
     for (uint32_t i = sites.free; sites.resolved_size > 0 && i != NOTHING; i = sites.resolved[i].next_of_code)
         free++;
-    return codes == sites.codes_count && reachable + free == sites.used;
+    return sm_map_check(&sites.codes, sizeof(code_key)) && reachable + free == sites.used;
 }
 
 void sm_objects_sites_free(void) {
@@ -339,7 +295,7 @@ void sm_objects_sites_free(void) {
     sm_free(sm_objects.rests);
     sm_free(sites.resolved);
     sm_free(sites.buckets);
-    sm_free(sites.codes);
+    sm_map_free(&sites.codes);
     sm_free(sites.by_content);
     memset(&sites, 0, sizeof sites);
     sm_objects_sites_forget_keys();

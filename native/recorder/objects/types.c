@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/map.h"
 #include "code/text.h"
 #include "compat/sizes.h"
 #include "file/tables.h"
@@ -19,8 +20,7 @@
 #define MOST_TYPES 65536
 
 static struct {
-    sm_objects_type_key *keys; /* owned: open addressing by address; key NULL: free */
-    uint32_t keys_size, keys_count;
+    sm_map keys;               /* sm_objects_type_key, by address */
     sm_objects_type **buckets; /* owned; by content */
     uint32_t buckets_size;
     uint32_t types_size;
@@ -188,86 +188,38 @@ done:
 
 /* ---- by address ---- */
 
-static uint32_t place_of(const void *key) {
-    return (uint32_t)(((uintptr_t)key >> 4) * 0x9E3779B97F4A7C15u >> 32) & (types.keys_size - 1);
-}
-
-static sm_objects_type_key *key_of(const void *key) {
-    for (uint32_t i = place_of(key);; i = (i + 1) & (types.keys_size - 1)) {
-        if (types.keys[i].key == key || types.keys[i].key == NULL)
-            return &types.keys[i];
-    }
-}
-
-static bool grow_keys(void) {
-    if (types.keys_count * 2 < types.keys_size)
-        return true;
-    uint32_t old_size = types.keys_size, size = old_size ? old_size * 2 : 256;
-    sm_objects_type_key *old = types.keys, *grown = sm_calloc(size, sizeof *grown);
-    if (grown == NULL)
-        return false;
-    types.keys = grown;
-    types.keys_size = size;
-    for (uint32_t i = 0; i < old_size; i++) {
-        if (old[i].key != NULL)
-            *key_of(old[i].key) = old[i];
-    }
-    sm_free(old);
-    return true;
-}
-
 sm_objects_type *sm_objects_find_type(PyTypeObject *object) {
     uint64_t hash = ((uintptr_t)object >> 4) * 0x9E3779B97F4A7C15u;
-    sm_objects_type_key *key = !sm_is_finalizing() && grow_keys() ? key_of(object) : NULL;
-    if (key == NULL || (key->key == NULL && (key->type = intern(object)) == NULL)) {
-        sm_objects.lost_types++;
-        return NULL;
+    sm_objects_type_key *key = sm_map_find(&types.keys, (uintptr_t)object, sizeof *key);
+    if (key == NULL) {
+        sm_objects_type *type = !sm_is_finalizing() ? intern(object) : NULL;
+        key = type != NULL ? sm_map_make(&types.keys, (uintptr_t)object, sizeof *key, 256) : NULL;
+        if (key == NULL) {
+            sm_objects.lost_types++;
+            return NULL;
+        }
+        key->type = type;
     }
-    types.keys_count += key->key == NULL;
-    key->key = object;
     return (sm_objects_hot.types[hash >> 54] = *key).type;
 }
 
 void sm_objects_type_gone(const PyTypeObject *object) {
-    if (types.keys_size == 0)
+    sm_objects_type_key *gone = sm_map_find(&types.keys, (uintptr_t)object, sizeof *gone);
+    if (gone == NULL)
         return;
-    sm_objects_type_key *gap = key_of(object);
-    if (gap->key == NULL)
-        return;
-    types.keys_count--;
-    for (sm_objects_type_key *next = gap;;) { /* shifts back what would not be found any more */
-        next = next + 1 == types.keys + types.keys_size ? types.keys : next + 1;
-        if (next->key == NULL)
-            break;
-        uint32_t mask = types.keys_size - 1, at = (uint32_t)(next - types.keys);
-        if (((at - place_of(next->key)) & mask) >= ((at - (uint32_t)(gap - types.keys)) & mask)) {
-            *gap = *next;
-            gap = next;
-        }
-    }
-    gap->key = NULL;
+    sm_map_remove(&types.keys, gone, sizeof *gone);
     uint64_t hash = ((uintptr_t)object >> 4) * 0x9E3779B97F4A7C15u;
-    if (sm_objects_hot.types[hash >> 54].key == object)
-        sm_objects_hot.types[hash >> 54].key = NULL;
+    if (sm_objects_hot.types[hash >> 54].key == (uintptr_t)object)
+        sm_objects_hot.types[hash >> 54].key = 0;
 }
 
 void sm_objects_types_forget_keys(void) {
     memset(sm_objects_hot.types, 0, sizeof sm_objects_hot.types);
-    if (types.keys != NULL)
-        memset(types.keys, 0, types.keys_size * sizeof *types.keys);
-    types.keys_count = 0;
+    sm_map_clear(&types.keys, sizeof(sm_objects_type_key));
 }
 
 bool sm_objects_types_check(void) {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < types.keys_size; i++) {
-        if (types.keys[i].key == NULL)
-            continue;
-        count++;
-        if (key_of(types.keys[i].key) != &types.keys[i])
-            return false;
-    }
-    return count == types.keys_count;
+    return sm_map_check(&types.keys, sizeof(sm_objects_type_key));
 }
 
 void sm_objects_types_free(void) {
@@ -277,7 +229,7 @@ void sm_objects_types_free(void) {
         free(sm_objects.types[i]);
     }
     sm_free(sm_objects.types);
-    sm_free(types.keys);
+    sm_map_free(&types.keys);
     sm_free(types.buckets);
     memset(&types, 0, sizeof types);
     memset(sm_objects_hot.types, 0, sizeof sm_objects_hot.types);

@@ -11,72 +11,33 @@
 #if SM_HAS_EVALFRAME
 
 #include "base/alloc.h"
+#include "base/map.h"
 #include "compat/quickening.h"
 #include "slots/slots.h"
 
 typedef struct {
-    const void *frame; /* NULL: free */
+    uint64_t frame;
     int32_t line;
 } last_line;
 
-static struct {
-    last_line *slots;
-    uint32_t size, count; /* a power of two */
-} lasts;
+static sm_map lasts;
 
-static uint32_t ideal(const void *frame) {
-    return (uint32_t)(((uintptr_t)frame >> 3) * 0x9E3779B97F4A7C15u >> 32);
-}
-
-static last_line *find_last(const void *frame) { /* its own, or a free one. There must be some */
-    for (uint32_t i = ideal(frame);; i++) {
-        last_line *found = &lasts.slots[i & (lasts.size - 1)];
-        if (found->frame == frame || found->frame == NULL)
-            return found;
-    }
+static last_line *find_last(const void *frame) { /* NULL: it has none */
+    return sm_map_find(&lasts, (uintptr_t)frame, sizeof(last_line));
 }
 
 static last_line *make_last(const void *frame) { /* NULL: out of memory */
-    if (lasts.count * 2 >= lasts.size) {
-        uint32_t old_size = lasts.size, size = old_size ? old_size * 2 : 256;
-        last_line *old = lasts.slots, *slots = sm_calloc(size, sizeof *slots);
-        if (slots == NULL)
-            return NULL;
-        lasts.slots = slots;
-        lasts.size = size;
-        for (uint32_t i = 0; i < old_size; i++) {
-            if (old[i].frame != NULL)
-                *find_last(old[i].frame) = old[i];
-        }
-        sm_free(old);
-    }
-    last_line *made = find_last(frame);
-    if (made->frame == NULL) {
-        *made = (last_line){frame, SM_NO_LINE};
-        lasts.count++;
-    }
+    last_line *known = find_last(frame);
+    if (known != NULL)
+        return known;
+    last_line *made = sm_map_make(&lasts, (uintptr_t)frame, sizeof *made, 256);
+    if (made != NULL)
+        made->line = SM_NO_LINE;
     return made;
 }
 
-static void forget_last(const void *frame) {
-    last_line *gone = lasts.size != 0 ? find_last(frame) : NULL;
-    if (gone == NULL || gone->frame == NULL)
-        return;
-    uint32_t mask = lasts.size - 1, hole = (uint32_t)(gone - lasts.slots);
-    for (uint32_t i = (hole + 1) & mask; lasts.slots[i].frame != NULL; i = (i + 1) & mask) {
-        if (((i - (ideal(lasts.slots[i].frame) & mask)) & mask) >= ((i - hole) & mask)) {
-            lasts.slots[hole] = lasts.slots[i];
-            hole = i;
-        }
-    }
-    lasts.slots[hole].frame = NULL;
-    lasts.count--;
-}
-
 static void forget_lasts(void) {
-    sm_free(lasts.slots);
-    lasts.slots = NULL;
-    lasts.size = lasts.count = 0;
+    sm_map_free(&lasts);
 }
 
 /* ---- the event -------------------------------------------------------------------------------------------------- */
@@ -100,10 +61,12 @@ static void step_to(const sm_probed *probed, const sm_frame *frame, int line) {
 static void end(const sm_probed *probed, const sm_frame *frame, PyCodeObject *code, bool raises) {
     uint32_t unit = sm_frame_unit(frame);
     bool yields = !raises && unit < (uint32_t)Py_SIZE(code) && sm_code_bytes(code)[2 * unit] == YIELD_VALUE;
-    last_line *last = lasts.size != 0 ? find_last(frame) : NULL;
-    if (last != NULL && last->frame != NULL && last->line != SM_NO_LINE && !yields)
+    last_line *last = find_last(frame);
+    if (last != NULL && last->line != SM_NO_LINE && !yields)
         sm_probe.receiver->step(probed->record, last->line, -code->co_firstlineno);
-    forget_last(frame);
+    last = find_last(frame); /* what was told of may have moved it */
+    if (last != NULL)
+        sm_map_remove(&lasts, last, sizeof *last);
 }
 
 static int hook(PyObject *Py_UNUSED(obj), PyFrameObject *object, int what, PyObject *arg) {

@@ -1,8 +1,8 @@
 """Prints a script that completes verbs, options, their values and files.
 
-Of bash, in ~/.bashrc:               source <(seismo completion bash)
-Of zsh, in ~/.zshrc after compinit:  source <(seismo completion zsh)
-Of fish:  seismo completion fish > ~/.config/fish/completions/seismo.fish
+bash, in ~/.bashrc:               source <(seismo completion bash)
+zsh, in ~/.zshrc after compinit:  source <(seismo completion zsh)
+fish:  seismo completion fish > ~/.config/fish/completions/seismo.fish
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Command(NamedTuple):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments of `seismo completion`."""
-    parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help="bash, zsh or fish")
+    parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help="the shell: bash, zsh or fish")
 
 
 def run(args: argparse.Namespace) -> int:

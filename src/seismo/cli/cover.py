@@ -1,13 +1,14 @@
 """Runs a program and records which of its lines and branches were executed.
 
-The program runs as it would bare: its own sys.argv, sys.path, __main__, stdin, output, exit status and tracebacks.
-The recording goes to NAME-PID.seismo in the current directory, a table to stderr. The options come before the
-program; all that follows it is the program's.
+The program runs as it does under python, with its own sys.argv, sys.path, __main__, stdin, output, exit status and
+tracebacks. seismo writes the recording to NAME-PID.seismo in the current directory and a table to stderr. Options
+of seismo come before the program; everything after it belongs to the program.
 
-What is recorded: the program's own code, without the standard library and installed packages, or what --source or
---include say. GLOB is a pattern of files as in coverage.py: * is any name, ** any folders; PKG is a package's dotted
-name. The settings of the project are read: .coveragerc, .coveragerc.toml, setup.cfg, tox.ini, pyproject.toml
-([tool.coverage] and, over it, [tool.seismo.cover]). Options here win.
+By default, seismo measures the program's own code, without the standard library and installed packages; --source
+and --include choose other code. GLOB is a pattern of files as in coverage.py: * matches any name, ** any folders.
+PKG is the dotted name of a package. The settings of the project apply (.coveragerc, .coveragerc.toml, setup.cfg,
+tox.ini, pyproject.toml; [tool.seismo.cover] overrides [tool.coverage]). Options of the command override the
+settings.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def _percent(name: str, text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value <= 100:
-        raise UsageError(f"{name} cannot be {text!a}", hint="it is a percentage from 0 to 100")
+        raise UsageError(f"{name} cannot be {text!a}", hint="give a percentage from 0 to 100")
     return value
 
 
@@ -50,12 +51,12 @@ VERB = Verb(
         OUTPUT,
         QUIET,
         CHILDREN,
-        Option("--branch", "branch", "branches too: which of a line's ways on were taken"),
-        Option("--counts", "counts", "how often each line ran, not only whether"),
+        Option("--branch", "branch", "also record which branches were taken"),
+        Option("--counts", "counts", "count how often each line ran"),
         Option(
             "--source",
             "source",
-            "only this package, or the files below this folder; those that never run are reported too",
+            "measure only this package, or the files below this folder, and report files that never ran, too",
             metavar="PKG|DIR",
             read=_parts,
             many=True,
@@ -63,22 +64,29 @@ VERB = Verb(
         Option(
             "--include",
             "include",
-            "only files that match; of no effect beside --source",
+            "measure only matching files; has no effect together with --source",
             metavar="GLOB",
             read=_parts,
             many=True,
         ),
-        Option("--omit", "omit", "no files that match", metavar="GLOB", read=_parts, many=True),
-        Option("--contexts", "contexts", "who ran what: test, each test function apart", choices=("test",)),
-        Option("--context", "context", "a name for this run: what ran, ran in this context", metavar="NAME"),
+        Option("--omit", "omit", "do not measure matching files", metavar="GLOB", read=_parts, many=True),
+        Option(
+            "--contexts", "contexts", "record who ran what; test: a context for each test function", choices=("test",)
+        ),
+        Option(
+            "--context",
+            "context",
+            "the name of the context in which everything in this run counts as executed",
+            metavar="NAME",
+        ),
         Option(
             "--fail-under",
             "fail_under",
-            "exit with 1 when less than N percent were executed, unless the program itself failed",
+            "exit with 1 if less than N percent were executed, unless the program itself failed",
             metavar="N",
             read=_percent,
         ),
-        Option("--rcfile", "rcfile", "the settings file to read instead of the project's", metavar="FILE"),
+        Option("--rcfile", "rcfile", "read this settings file instead of the project's", metavar="FILE"),
         Option("--no-config", "no_config", "read no settings file"),
         FLUSH,
         COLOR,
@@ -108,7 +116,7 @@ def wanted(given: dict[str, Any]) -> Settings:
     from seismo.coverage import settings
 
     if given.get("rcfile") and given.get("no_config"):
-        raise UsageError("--rcfile and --no-config cannot both be", hint="leave one of them out")
+        raise UsageError("--rcfile and --no-config cannot be used together", hint="leave one of them out")
     folder = os.getcwd()
     if given.get("no_config") or not (given.get("rcfile") or settings.is_there(folder)):
         found = settings.Settings(folder=folder)

@@ -1,21 +1,22 @@
-"""Ranks what changed between two recordings, or between two groups of them.
+"""Shows what changed between two recordings, or between two groups of them.
 
-In time, with the error of the change: one within its error is said to be none.
-In calls, which are exact. And which functions came and went. A function is the
-same when its module, name and file's name are; it may move to other lines.
-Of recordings of lines the same, line by line; of coverage, which lines ran on
-one side only; of objects: births, what is alive, bytes, by type and by line.
+For calls: times with the error of the change, where a change within its error
+does not count as one; numbers of calls, which are exact; and functions that
+were added or removed. A function is the same if its module, its name and the
+name of its file are the same; it may move to other lines. For lines the same,
+line by line; for coverage, the lines that ran on one side only; for objects,
+births, living objects and bytes, by type and by line.
 
-Runs of one program differ by more than the error of measuring them. Give
-several a side, and the diff uses how much they do:
+Runs of one program differ by more than the error of measuring them. With
+several runs a side, the comparison takes these differences into account:
 
   seismo diff --old A B C --new D E F
 
-A count that differs between the runs of a side is a range, and has changed
-where the ranges of the sides have nothing in common.
+A count that differs between the runs of one side is shown as a range. It has
+changed if the ranges of the two sides have nothing in common.
 
-With one FILE it is compared with the newest recording here; with none, the
-newest here is compared with the one before it.
+A single FILE is compared with the newest recording in the current folder.
+Without FILE, the two newest recordings there are compared.
 """
 
 from __future__ import annotations
@@ -42,11 +43,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
     add_file(parser, "old", "the newest but one")
     add_file(parser, "new")
-    several = "recordings of one side, instead of {}: the more, the more can be told"
+    several = "recordings of one side, instead of {}; more recordings show smaller changes"
     parser.add_argument("--old", dest="olds", metavar="FILE", nargs="*", help=several.format("OLD"))
     parser.add_argument("--new", dest="news", metavar="FILE", nargs="*", help=several.format("NEW"))
     parser.add_argument("--limit", metavar="N", type=int, default=15, help="rows of each table (default: 15; 0: all)")
-    parser.add_argument("--json", action="store_true", help="all of it as one JSON object, for programs")
+    parser.add_argument("--json", action="store_true", help="print everything as one JSON object, for programs")
     add_time(parser)
     add_color(parser)
 
@@ -64,7 +65,7 @@ def run(args: Namespace) -> int:
             check_time(recording, args.time, path)
         recordings = {path: recording.timed(args.time or "cpu") for path, recording in recordings.items()}
     elif args.time:
-        raise UsageError("--time is for recordings of calls and lines", old[0], "see: seismo info FILE")
+        raise UsageError("--time applies to recordings of calls and lines only", old[0], "see: seismo info FILE")
     paper = None if args.json else paper_for(sys.stdout, args.color)
     sides = [recordings[path] for path in old], [recordings[path] for path in new]
     written = kind.changes(paper, sides, (old, new), args.limit if args.limit > 0 else None)
@@ -82,7 +83,7 @@ def _sides(args: Namespace) -> tuple[list[str], list[str]]:
         old, new = [args.old], [args.new]
     else:
         if args.old is not None:
-            raise UsageError(f"{args.old!a} is on neither side", "beside --old and --new", SEVERAL)
+            raise UsageError(f"{args.old!a} is on neither side", "--old and --new name all files", SEVERAL)
         for name, files in (("--old", args.olds), ("--new", args.news)):
             if not files:
                 raise UsageError("one side has no recording", name, SEVERAL)
@@ -90,7 +91,7 @@ def _sides(args: Namespace) -> tuple[list[str], list[str]]:
     seen: list[str] = []
     for path in (*old, *new):
         if any(_same(path, other) for other in seen):
-            hint = "a run says nothing about itself: give each file once, on one side"
+            hint = "give each file once, on one side only"
             raise UsageError("this recording is given twice", path, hint)
         seen.append(path)
     return old, new

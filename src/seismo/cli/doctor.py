@@ -1,7 +1,8 @@
-"""Says what this interpreter offers and what seismo would take.
+"""Shows which hooks this interpreter offers and which ones seismo would use.
 
-The sources of events with whether and why each can be used, who holds the interpreter's hooks, the clock and its cost,
-what kind of interpreter this is, the bugs of this very version that touch a recording, and what starting one costs.
+It shows the kind of interpreter, the sources of events and why each of them can or cannot be used, which tools hold
+the interpreter's hooks, the clock and its cost, the known bugs of this version that affect a recording, and the
+time that it takes to start one.
 """
 
 from __future__ import annotations
@@ -47,13 +48,13 @@ BUGS = (
         "156319",
         lambda v: v[:2] == (3, 14) and _jit(),
         "the JIT damages local variables while any monitoring tool is active",
-        "asks you to switch the JIT off: PYTHON_JIT=0",
+        "asks you to disable the JIT: PYTHON_JIT=0",
     ),
     Bug(
         "122029",
         _in(((3, 12, 0), (3, 12, 4)), ((3, 13, 0), (3, 13, _LAST))),
         "PyEval_SetProfile reports C calls without their returns",
-        "uses sys.monitoring, and pairs C calls by their callable",
+        "uses sys.monitoring, and matches calls of C functions to their ends by the callable",
     ),
     Bug(
         "110892",
@@ -71,7 +72,7 @@ BUGS = (
         "140373",
         _in(((3, 13, 0), (3, 13, 11)), ((3, 14, 0), (3, 14, 0))),
         "closing a suspended generator is not reported",
-        "takes every yield as the end of a stretch, so nothing is left open",
+        "treats every yield as the end of a stretch, so that nothing remains open",
     ),
     Bug(
         "137400",
@@ -82,20 +83,20 @@ BUGS = (
     Bug(
         "111963",
         _in(((3, 12, 0), (3, 13, _LAST))),
-        "callbacks may still be called after the tool id was given back",
-        "takes callbacks and events away first, and ignores what comes late",
+        "callbacks may still be called after the tool id was freed",
+        "unregisters callbacks and events first, and ignores late calls",
     ),
     Bug(
         "118327",
         _in(((3, 12, 0), (3, _LAST, 0))),
-        "a place once disabled stays silent for the next tool with the same id",
+        "a disabled place remains disabled for the next tool with the same id",
         "restarts all events when a recording starts",
     ),
     Bug(
         "120158",
         _in(((3, 13, 0), (3, 13, 9)), ((3, 14, 0), (3, 14, 0))),
-        "more than 16 million switches of events damage code objects",
-        "switches events at the start and the end only",
+        "more than 16 million changes of the set of events damage code objects",
+        "changes it at the start and the end only",
     ),
     Bug(
         "122491",
@@ -119,18 +120,18 @@ BUGS = (
         "94510",
         _in(((3, 11, 0), (3, 11, _LAST))),
         "setting a profile function on two threads at once fails",
-        "sets one at a time",
+        "sets them one after the other",
     ),
     Bug(
         "130382",
         _in(((3, 13, 0), (3, 13, 2))),
-        "the reference tracer is not told of most objects that are destroyed",
-        "refuses to trace references here",
+        "the reference tracer does not receive the deaths of most objects",
+        "refuses to record objects here",
     ),
     Bug(
         "156371",
         _in(((3, 14, 0), (3, 14, 7)), ((3, 15, 0), (3, 15, 0))),
-        "the reference tracer is not told when deeply nested containers are destroyed",
+        "the reference tracer does not receive the deaths of objects in deeply nested containers",
         "says so in every recording of objects",
     ),
     Bug(
@@ -144,7 +145,7 @@ BUGS = (
 
 def add_arguments(parser: ArgumentParser) -> None:
     """The options."""
-    parser.add_argument("--json", action="store_true", help="the same as one JSON object")
+    parser.add_argument("--json", action="store_true", help="print one JSON object, for programs")
 
 
 def run(args: Namespace) -> int:
@@ -242,11 +243,11 @@ def _coverage(status: dict[str, Any], tool_ids: dict[str, dict[str, str]]) -> st
     """What `seismo cover` takes, or would take: it has a tool id of its own, beside a profile's and the hooks'."""
     if status.get("running"):
         place = f" with tool id {status['tool_id']}" if int(status.get("tool_id", -1)) >= 0 else ""
-        return f"records, from {status['source']}{place}"
+        return f"is recording, from {status['source']}{place}"
     if not tool_ids:
-        return "would take no hook that others want: it puts marks into bytecode, and removes them"
+        return "would use no hook that other tools need: it puts probes into bytecode, and removes them"
     free = [number for number in ("5", "4", "3", "2", "0", "1") if not tool_ids[number]["holder"]]
-    return f"would take tool id {free[0]}" if free else "cannot run: other tools have all tool ids"
+    return f"would use tool id {free[0]}" if free else "cannot run: other tools have all tool ids"
 
 
 def _objects(why_not: str | None, status: dict[str, Any], holder: str) -> str:
@@ -254,11 +255,11 @@ def _objects(why_not: str | None, status: dict[str, Any], holder: str) -> str:
     if why_not:
         return f"cannot run: {why_not}"
     if status["running"] and status["recorder"] == "lifetimes":
-        return "records births and deaths of objects"
+        return "is recording births and deaths of objects"
     if not holder:
-        return "would take the reference tracer"
+        return "would use the reference tracer"
     if holder == _SOME_C and sys.version_info >= (3, 15):  # it would be told, and may drop what its tracer needs
-        return "cannot run: another tool has the reference tracer, and would take harm from sharing it"
+        return "cannot run: another tool has the reference tracer and cannot share it"
     return f"would share the reference tracer with {'another tool' if holder == _SOME_C else holder}"
 
 
@@ -329,10 +330,10 @@ def _show(facts: dict[str, Any]) -> None:
     if facts["start"]:
         start = facts["start"]
         lines += ["", "Start-up"]
-        _row(lines, "seismo profile", f"{start['profile_ms']:.1f} ms more than an empty program takes bare", width)
+        _row(lines, "seismo profile", f"{start['profile_ms']:.1f} ms more than python, for an empty program", width)
         _row(lines, "seismo.start", f"{start['start_ms']:.1f} ms the first time (it measures its probes)", width)
-        _row(lines, "", f"{start['start_again_ms']:.1f} ms again", width)
-    lines += ["", f"Known bugs of this Python that touch a recording: {len(facts['bugs']) or 'none'}"]
+        _row(lines, "", f"{start['start_again_ms']:.1f} ms from then on", width)
+    lines += ["", f"Known bugs of this Python that affect a recording: {len(facts['bugs']) or 'none'}"]
     for bug in facts["bugs"]:
         _row(lines, bug["issue"], f"{bug['effect']}: seismo {bug['seismo']}", width)
     print("\n".join(printable(line) for line in lines))
@@ -381,24 +382,24 @@ def _waits(told: str) -> str:
     """What this machine tells of threads that do not run; told: the column `waits` of a recording."""
     words = told.split(", ")
     how = {
-        "rseq": "told from running by the kernel at no cost (restartable sequences)",
-        "rseq and clock": "told from running by the kernel, but for system calls that take less than 25 us",
-        "clock": "told from running by the CPU clock, where something takes 25 us or more: no restartable sequences",
+        "rseq": "separated from running by the kernel at no cost (restartable sequences)",
+        "rseq and clock": "separated from running by the kernel, except system calls of less than 25 us",
+        "clock": "separated from running by the CPU clock, in stretches of 25 us and more: no restartable sequences",
     }[words[0]]
     why = {
-        "ready": "having no processor (/proc/thread-self/schedstat)",
+        "ready": "waiting for a processor (/proc/thread-self/schedstat)",
         "lock": "waiting for the interpreter's lock (/proc/self/task/*/syscall)",
     }
     apart = [reason for word, reason in why.items() if word in words]
     untold = [reason for word, reason in why.items() if word not in words]
-    parts = [f"of it apart: {', '.join(apart)}"] * bool(apart) + [f"not told: {', '.join(untold)}"] * bool(untold)
+    parts = [f"known parts: {', '.join(apart)}"] * bool(apart) + [f"unknown: {', '.join(untold)}"] * bool(untold)
     return "; ".join([how, *parts])
 
 
 def _hub(status: dict[str, Any]) -> str:
     """What seismo.hooks does in this process, in words."""
     if not status["tools"]:
-        return f"no tool; one would get its events from {status['hook']}"
+        return f"no tool is set; it would receive its events from {status['hook']}"
     tools = f"{status['tools']} tool{'s' * (status['tools'] > 1)} on {status['hook']}"
     place = f" with tool id {status['tool_id']}" if status["tool_id"] >= 0 else ""
     lost = f"; {status['lost']} events were lost" if status["lost"] else ""

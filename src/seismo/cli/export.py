@@ -23,19 +23,19 @@ def add_arguments(parser: ArgumentParser) -> None:
     from seismo.report.coverage.options import add_settings
 
     add_file(parser)
-    parser.add_argument("-f", "--format", metavar="FORMAT", help="the format, by name (see --list)")
+    parser.add_argument("-f", "--format", metavar="FORMAT", help="the name of the format (see --list)")
     parser.add_argument("-o", "--output", metavar="OUT", help="the file to write (default: standard output)")
-    parser.add_argument("--force", action="store_true", help="overwrite OUT even if it is not known to be seismo's")
+    parser.add_argument(
+        "--force", action="store_true", help="overwrite OUT even if it does not look like a file of seismo"
+    )
     parser.add_argument(
         "--weight",
         metavar="WHAT",
-        help="weight the stacks of a recording of objects by births (the default), bytes or survivors",
+        help="what to count in the stacks of a recording of objects: births (the default), bytes or survivors",
     )
-    add_time(parser, "in formats that have one time, it is")
-    parser.add_argument(
-        "--list", action="store_true", help="list the formats, their suffixes and what they cannot hold"
-    )
-    add_settings(parser.add_argument_group("of coverage").add_argument)
+    add_time(parser, "in formats with a single time, write")
+    parser.add_argument("--list", action="store_true", help="list the formats, their suffixes, and what they leave out")
+    add_settings(parser.add_argument_group("coverage").add_argument)
     parser.epilog = (
         "examples:\n"
         "  seismo export app-123.seismo -o app.pstats\n"
@@ -59,15 +59,13 @@ def run(args: Namespace) -> int:
     args.file = or_newest(args.file)
     if not args.format and not args.output:
         fitting = formats.names(formats.kind_of(open_recording(args.file)))
-        raise UsageError("which format is to be written?", hint=f"give -f FORMAT: {', '.join(fitting)}")
+        raise UsageError("the format is missing", hint=f"give -f FORMAT, one of: {', '.join(fitting)}")
     entry = formats.by_name(args.format) if args.format else formats.for_path(args.output)
     rcfile = rcfile_of(args)
     recording = open_recording(args.file)
     if rcfile is not None and formats.kind_of(recording) != "coverage":
         option = "--rcfile" if args.rcfile else "--no-config"
-        raise UsageError(
-            f"{option} is for recordings of coverage, and this is none", args.file, "see: seismo info FILE"
-        )
+        raise UsageError(f"{option} applies to recordings of coverage only", args.file, "see: seismo info FILE")
     if entry.needs_sources and entry.holds(formats.kind_of(recording)):
         use(recording, for_recording(recording, rcfile=rcfile))
     if args.output and args.output != "-":
@@ -111,7 +109,7 @@ def _list() -> int:
     entries = [formats.by_name(name) for name in formats.names()]
     width = max(len(entry.name) for entry in entries)
     for entry in entries:
-        way = "read and written" if entry.reader else "written"
+        way = "read and written" if entry.reader else "written only"
         facts = [
             *(["of coverage"] if entry.of == ("coverage",) else []),
             way,

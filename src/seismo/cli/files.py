@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 SUFFIX = ".seismo"
 MAKE_ONE = "make one: seismo profile SCRIPT"
 MAGIC = b"\x8fseismo\n"
-FILE_HELP = "a recording (.seismo), or a profile of another tool (see seismo export --list); - reads standard input"
+FILE_HELP = "a recording (.seismo), or a file of another tool (see seismo export --list); - reads standard input"
 
 
 def add_file(parser: ArgumentParser, name: str = "file", default: str = "the newest") -> None:
     """The positional argument for a file to read, which may be left out. default: which recording is taken then."""
-    text = f"{FILE_HELP} (default: {default} *{SUFFIX} here)"
+    text = f"{FILE_HELP} (default: {default} *{SUFFIX} in this folder)"
     parser.add_argument(name, metavar=name.upper(), nargs="?", help=text)
 
 
@@ -31,8 +31,8 @@ def or_newest(path: str | None) -> str:
         return path
     found = newest(os.curdir)
     if not found:
-        raise UsageError("which recording? There is none in this folder", hint=f"name one, or {MAKE_ONE}")
-    _say(f"{found[0]}, the newest recording here")
+        raise UsageError("no recording is given, and this folder has none", hint=f"name one, or {MAKE_ONE}")
+    _say(f"{found[0]}, the newest recording in this folder")
     return found[0]
 
 
@@ -44,10 +44,10 @@ def or_newest_two(old: str | None, new: str | None) -> tuple[str, str]:
     if old is not None:
         found = [path for path in found if not _same(path, old)]
     if len(found) < (1 if old is not None else 2):
-        there = "is no other" if old is not None else "are no two"
-        raise UsageError(f"compare which recordings? There {there} in this folder", hint="seismo diff OLD NEW")
+        few = "no other recording" if old is not None else "fewer than two recordings"
+        raise UsageError(f"two recordings are needed, and this folder has {few}", hint="seismo diff OLD NEW")
     new, old = found[0], found[1] if old is None else old
-    _say(f"{old} against {new}, the newest recording here")
+    _say(f"comparing {old} with {new}, the newest recording in this folder")
     return old, new
 
 
@@ -115,8 +115,8 @@ def check_time(recording: Recording, time: str | None, path: str) -> None:
     from seismo.report.waiting import told
 
     if time == "wait" and not told(recording):
-        hint = "record it with this version, on Linux; what it has are times of the wall"
-        raise UsageError("the recording does not tell waiting from running", path, hint)
+        hint = "it has wall-clock times only; record it again with this version of seismo, on Linux"
+        raise UsageError("the recording does not separate waiting from running", path, hint)
 
 
 def check_pages(path: str, force: bool) -> None:

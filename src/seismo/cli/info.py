@@ -1,7 +1,7 @@
-"""Says what a file is and what it holds.
+"""Shows what a file is and what it contains.
 
-Who made it, of which program, when and on what machine, its processes and
-threads, the size of its tables, and what was lost.
+It shows which tool made the file, of which program, when and on which machine,
+its processes and threads, the size of its tables, and what was lost.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     from seismo.cli.parsing import add_color
 
     add_file(parser)
-    parser.add_argument("--json", action="store_true", help="as one JSON object, for programs")
+    parser.add_argument("--json", action="store_true", help="print one JSON object, for programs")
     add_color(parser)
 
 

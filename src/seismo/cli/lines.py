@@ -1,9 +1,9 @@
-"""Runs a program and times its lines: how often each ran, how long it took itself, and in the functions it called.
+"""Runs a program and times its lines: how often each line ran, and how long it and the functions it called took.
 
-The program runs as it would bare: its own sys.argv, sys.path, __main__, stdin, output, exit status and tracebacks.
-The recording goes to NAME-PID.seismo in the current directory, a summary to stderr; seismo report shows the sources
-with the times beside their lines. Without --only all functions are timed. The options come before the program; all
-that follows it is the program's.
+The program runs as it does under python, with its own sys.argv, sys.path, __main__, stdin, output, exit status and
+tracebacks. seismo writes the recording to NAME-PID.seismo in the current directory and a summary to stderr; seismo
+report shows the times next to the source. Without --only, all functions are timed. Options of seismo come before
+the program; everything after it belongs to the program.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ VERB = Verb(
         Option(
             "--only",
             "only",
-            "time only functions of this module, name or file; a glob, or a name that stands for all in it; "
+            "time only functions of this module, name or file: a glob, or a name that stands for everything inside; "
             "may be given several times",
             metavar="GLOB",
             many=True,
@@ -49,17 +49,17 @@ VERB = Verb(
             "time only functions for which the expression is true, such as 'file(\"app/*\")' (see docs/expressions.md)",
             metavar="EXPR",
         ),
-        Option("--opcodes", "opcodes", "count the instructions of each line, too"),
+        Option("--opcodes", "opcodes", "also count the instructions of each line"),
         Option(
             "--clock",
             "clock",
-            "every: time every stretch of a line, not a sample of the short ones",
+            "the clock to read; every: time every stretch of a line instead of a sample of the short ones",
             choices=("auto", "tsc", "monotonic", "every"),
         ),
         Option(
             "--source",
             "source",
-            "the interpreter's hook to use (default: see seismo doctor)",
+            "the hook of the interpreter to use (default: see seismo doctor)",
             choices=("monitoring", "tracefunc"),
         ),
         FLUSH,

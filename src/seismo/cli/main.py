@@ -33,13 +33,13 @@ VERBS = {
     "watch": "run a program and show the calls, lines and exceptions that match",
     "lines": "run a program and time its lines",
     "objects": "run a program and record the birth and death of its objects",
-    "report": "show a recording: functions, call tree, callers; coverage; objects",
-    "info": "say what a file is and what it holds",
+    "report": "show a recording: functions, call tree, lines, coverage, objects",
+    "info": "show what a file is and what it contains",
     "export": "write a recording in another tool's format",
-    "merge": "make one recording of several",
-    "diff": "rank what changed between two recordings",
-    "doctor": "say what this interpreter offers and what seismo would take",
-    "completion": "print what completes seismo's words in a shell: bash, zsh or fish",
+    "merge": "combine several recordings into one",
+    "diff": "show what changed between two recordings",
+    "doctor": "show which hooks this interpreter offers and seismo would use",
+    "completion": "print a completion script for bash, zsh or fish",
 }
 
 INTERRUPTED = 130
@@ -126,13 +126,13 @@ def _help(words: list[str]) -> int:
     verbs = "".join(f"  {verb:<{width}}  {summary}\n" for verb, summary in VERBS.items())
     return _print(
         "usage: seismo VERB [options] ...\n\n"
-        "Records what a running Python program does, from the interpreter's own hooks:\n"
-        "every call counted exactly, times with a stated error.\n\n"
+        "Records what a running Python program does, from the interpreter's own hooks.\n"
+        "Calls are counted exactly, and times have a stated error.\n\n"
         f"{verbs}\n"
-        "seismo VERB --help   says what a verb takes\n"
-        "seismo --version     says which seismo this is\n\n"
+        "seismo VERB --help   shows the options of a verb\n"
+        "seismo --version     shows the version of seismo\n\n"
         "To begin:  seismo profile script.py      records into script-PID.seismo\n"
-        "           seismo report FILE.seismo     shows it\n"
+        "           seismo report FILE.seismo     shows the recording\n"
     )
 
 

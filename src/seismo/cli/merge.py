@@ -1,11 +1,12 @@
-"""Makes one recording of several: processes of one program, or many runs.
+"""Combines several recordings into one: processes of one program, or many runs.
 
-Processes and threads stay apart in it; a report sums them.
+Processes and threads remain separate in it; a report adds them up.
 
-Of coverage, what ran in any of them ran. Where the same source has another
-path in one of them, --paths says so, or the settings of the project do
-([paths] of coverage.py, [tool.seismo.cover.paths]): the first is where it is
-here, the others are what it is called elsewhere, and may have wildcards.
+For coverage, a line or branch counts as executed if any of the recordings
+executed it. If the same source has different paths in them, use --paths, or
+the settings of the project ([paths] of coverage.py, [tool.seismo.cover.paths]):
+the first path is the one on this machine; the others are its names elsewhere,
+and may have wildcards.
 """
 
 from __future__ import annotations
@@ -37,10 +38,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="CANONICAL=ALIAS",
         action="append",
         default=[],
-        help="where source is here, and what it is called elsewhere, such as src=/ci/*/src",
+        help="a path of sources on this machine, and its name elsewhere, such as src=/ci/*/src",
     )
     add_settings(parser.add_argument)
-    parser.add_argument("--force", action="store_true", help="write OUT even if it is there already")
+    parser.add_argument("--force", action="store_true", help="overwrite OUT if it exists")
 
 
 def run(args: Namespace) -> int:
@@ -51,7 +52,7 @@ def run(args: Namespace) -> int:
         raise UsageError("the output is a folder", args.output, "name a file: seismo merge OUT FILE...")
     if os.path.exists(args.output) and not args.force and os.path.isfile(args.output):
         raise UsageError(
-            "the output is there already",
+            "the output exists already",
             args.output,
             "OUT comes first: seismo merge OUT FILE...; --force overwrites it",
         )

@@ -1,13 +1,13 @@
 """Runs a program and records the birth and death of every object it makes.
 
-The program runs as it would bare: its own sys.argv, sys.path, __main__, stdin, output, exit status and tracebacks.
-The recording goes to NAME-PID.seismo in the current directory, a summary to stderr; seismo report shows which lines
-make objects of which types, how long those live, and who holds what lives on. The options come before the program;
-all that follows it is the program's.
+The program runs as it does under python, with its own sys.argv, sys.path, __main__, stdin, output, exit status and
+tracebacks. seismo writes the recording to NAME-PID.seismo in the current directory and a summary to stderr; seismo
+report shows which lines make objects of which types, how long these live, and who holds those that stay alive.
+Options of seismo come before the program; everything after it belongs to the program.
 
     seismo objects app.py
-    seismo objects --leaks app.handle app.py              what each call of handle leaves behind
-    seismo objects --span 'call("app.parse")' app.py      made inside, dead inside, escaping
+    seismo objects --leaks app.handle app.py              show what each call of handle leaves behind
+    seismo objects --span 'call("app.parse")' app.py      show what is made, dies inside, and escapes
 
 EXPR is an expression about functions (docs/expressions.md), or a function's name. Needs CPython 3.13.3 or newer.
 """
@@ -50,32 +50,32 @@ VERB = Verb(
         OUTPUT,
         QUIET,
         CHILDREN,
-        Option("--types", "types", "count by type only: cheaper, without lines, lifetimes and survivors"),
-        Option("--paths", "paths", "record the call tree beside, and objects by call path"),
+        Option("--types", "types", "count by type only, which is cheaper, without lines, lifetimes and survivors"),
+        Option("--paths", "paths", "also record the call tree, and objects by call path"),
         Option(
             "--leaks",
             "leaks",
-            "tell what survives each call of these functions, and who holds it",
+            "report what survives each call of these functions, and who holds it",
             metavar="EXPR",
         ),
         Option(
             "--span",
             "span",
-            "tell what is made in calls of these functions, what of it dies inside and what escapes",
+            "report what calls of these functions make, and what of it dies inside or escapes",
             metavar="EXPR",
         ),
         Option(
             "--holders",
             "holders",
-            f"ask at the end who holds what lives on, of N types and lines; 0: do not ask (default: {HOLDERS}, with "
-            f"--leaks {HOLDERS_OF_LEAKS})",
+            "find at the end who holds the survivors of N types and lines; 0: do not look for holders "
+            f"(default: {HOLDERS}, with --leaks {HOLDERS_OF_LEAKS})",
             metavar="N",
             read=_some,
         ),
         Option(
             "--max-live",
             "max_live",
-            "keep a share of the living objects when they are more than that (default: 16000000)",
+            "follow only a random share of the living objects beyond this number (default: 16000000)",
             metavar="N",
             read=lambda name, text: int(number(name, text)),
         ),
@@ -100,14 +100,16 @@ def _make(given: Given, program: Program) -> Recording:
 def _settings(given: Given, program: Program) -> dict[str, object]:
     settings: dict[str, object] = {name: given[name] for name in ("max_live", "flush_ms") if name in given}
     if "leaks" in given and "span" in given:
-        raise UsageError("--leaks and --span cannot both be", hint="--leaks tells what --span tells, and who holds it")
+        raise UsageError(
+            "--leaks and --span cannot be used together", hint="--leaks reports what --span reports, and who holds it"
+        )
     text = given.get("leaks", given.get("span"))
     if given.get("types"):
         for name in ("paths", "leaks", "span", "holders", "max_live"):
             if name in given:
                 option = "--" + name.replace("_", "-")
                 raise UsageError(
-                    f"{option} cannot be with --types", hint="--types knows neither lines nor living objects"
+                    f"{option} cannot be used with --types", hint="--types records neither lines nor living objects"
                 )
         settings["objects"] = "types"
         return settings

@@ -29,7 +29,7 @@ class Parser(argparse.ArgumentParser):
             if word.startswith("-") and word != "-":
                 self._check_option(word)
         if rest:
-            raise UsageError(f"{rest[0]!a} is one word too many", hint=self._usage)
+            raise UsageError(f"unexpected argument {rest[0]!a}", hint=self._usage)
         return args
 
     def _check_option(self, name: str) -> None:
@@ -44,7 +44,7 @@ class Parser(argparse.ArgumentParser):
         if action.choices is not None and value not in action.choices:
             name = action.option_strings[-1] if action.option_strings else action.metavar or action.dest
             known = [str(choice) for choice in action.choices]
-            hint = did_you_mean(str(value), known) + f"it is one of {', '.join(known)}"
+            hint = did_you_mean(str(value), known) + f"use one of {', '.join(known)}"
             raise UsageError(f"{name} cannot be {value!a}", hint=hint)
 
     def error(self, message: str) -> NoReturn:
@@ -57,14 +57,16 @@ class Parser(argparse.ArgumentParser):
         return usage if len(usage) <= ONE_LINE else f"see: {self.prog} --help"
 
 
-def add_time(parser: argparse.ArgumentParser | argparse._ArgumentGroup, what: str = "times are") -> None:
+def add_time(parser: argparse.ArgumentParser | argparse._ArgumentGroup, what: str = "show") -> None:
     """The option about times: args.time is one of seismo.model.recording.TIMES, or None if it is not given."""
-    text = f"{what} those of running (cpu, the default), of the wall, or of waiting (wait)"
+    text = f"{what} running time (cpu, the default), wall-clock time (wall), or waiting time (wait)"
     parser.add_argument("--time", choices=("cpu", "wall", "wait"), default=None, metavar="WHICH", help=text)
 
 
 def add_color(parser: argparse.ArgumentParser) -> None:
     """The options about colours: args.color is one of COLOURS."""
-    text = "colours: auto (default; on a terminal, unless NO_COLOR is set, or where FORCE_COLOR is), always, never"
+    text = "when to print colours: auto (default; on a terminal, unless NO_COLOR or FORCE_COLOR is set), always, never"
     parser.add_argument("--color", choices=COLOURS, default="auto", metavar="WHEN", help=text)
-    parser.add_argument("--no-color", dest="color", action="store_const", const="never", help="--color never")
+    parser.add_argument(
+        "--no-color", dest="color", action="store_const", const="never", help="the same as --color never"
+    )

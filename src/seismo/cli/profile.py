@@ -1,8 +1,8 @@
 """Runs a program and records every call it makes.
 
-The program runs as it would bare: its own sys.argv, sys.path, __main__, stdin, output, exit status and tracebacks.
-The recording goes to NAME-PID.seismo in the current directory, a summary to stderr. The options come before the
-program; all that follows it is the program's.
+The program runs as it does under python, with its own sys.argv, sys.path, __main__, stdin, output, exit status and
+tracebacks. seismo writes the recording to NAME-PID.seismo in the current directory and a summary to stderr. Options
+of seismo come before the program; everything after it belongs to the program.
 """
 
 from __future__ import annotations
@@ -45,20 +45,20 @@ VERB = Verb(
         Option(
             "--c-functions",
             "c_functions",
-            "auto (default): all but trivial ones, at the places where they prove so; on 3.11 none, "
-            "since recording them makes every instruction slow there",
+            "which C functions to record; auto: all, except at call sites where they prove trivial (default; on 3.11 "
+            "the default is none, because recording them makes every instruction slow there)",
             choices=("auto", "all", "none"),
         ),
         Option(
             "--clock",
             "clock",
-            "every: time every call, not a sample of the short ones",
+            "the clock to read; every: time every call instead of a sample of the short ones",
             choices=("auto", "tsc", "monotonic", "every"),
         ),
         Option(
             "--source",
             "source",
-            "the interpreter's hook to use (default: see seismo doctor)",
+            "the hook of the interpreter to use (default: see seismo doctor)",
             choices=("monitoring", "profilefunc", "evalframe"),
         ),
         Option(

@@ -1,6 +1,6 @@
 """What the verbs that run a program share: their command line, the program's start, the recording's end.
 
-    VERB = Verb("profile", USAGE, __doc__, (Option("-q --quiet", "quiet", "print nothing of seismo's own"), ...))
+    VERB = Verb("profile", USAGE, __doc__, (Option("-q --quiet", "quiet", "print no messages of seismo"), ...))
 
     def main(words):
         return VERB.main(words, make)
@@ -93,18 +93,18 @@ class Option:
 OUTPUT = Option(
     "-o --output",
     "output",
-    "the recording; forked children's are beside it (default: NAME-PID.seismo)",
+    "the recording; those of forked children go next to it (default: NAME-PID.seismo)",
     metavar="FILE",
 )
 COLOR = Option(
     "--color",
     "color",
-    "colours of what seismo prints: auto (default; on a terminal, as NO_COLOR and FORCE_COLOR say), always, never",
+    "when seismo prints colours: auto (default; on a terminal, unless NO_COLOR or FORCE_COLOR is set), always, never",
     metavar="WHEN",
     choices=COLOURS,
 )
-QUIET = Option("-q --quiet", "quiet", "print nothing of seismo's own")
-CHILDREN = Option("--children", "children", "record the processes that the program starts too, all in one file")
+QUIET = Option("-q --quiet", "quiet", "print no messages of seismo")
+CHILDREN = Option("--children", "children", "also record the processes that the program starts, all in one file")
 
 
 def number(name: str, text: str) -> float:
@@ -114,14 +114,14 @@ def number(name: str, text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value < 1e12:
-        raise UsageError(f"{name} cannot be {text!a}", hint="it is a number above 0")
+        raise UsageError(f"{name} cannot be {text!a}", hint="give a number above 0")
     return value
 
 
 def whole(name: str, text: str) -> int:
     """The value of an option that is a whole number above 0."""
     if not (text.isdecimal() and 0 < len(text) < 19 and int(text) > 0):
-        raise UsageError(f"{name} cannot be {text!a}", hint="it is a whole number above 0")
+        raise UsageError(f"{name} cannot be {text!a}", hint="give a whole number above 0")
     return int(text)
 
 
@@ -133,7 +133,7 @@ def milliseconds(name: str, text: str) -> int:
 FLUSH = Option(
     "--flush",
     "flush_ms",
-    "how often the file is brought up to date (default: 1)",
+    "how often to update the file (default: 1)",
     metavar="SECONDS",
     read=milliseconds,
 )
@@ -200,9 +200,10 @@ class Verb:
             else:
                 program = Program("script", rest.pop(0) if word == "--" else word, rest)
             if self.before and "before" not in given:
-                raise UsageError(f"{self.name} what? {self.before} comes before the program", hint=self._usage)
+                raise UsageError(f"{self.before} is missing: it comes before the program", hint=self._usage)
             return given, program
-        missing = f"{self.name} what, in which program?" if self.before and "before" not in given else "which program?"
+        what = f"{self.before} and the program are" if self.before and "before" not in given else "the program is"
+        missing = f"{what} missing"
         raise UsageError(missing, hint=self._usage)
 
     @property
@@ -226,7 +227,7 @@ class Verb:
             else:
                 continue
             if option.choices and value not in option.choices:
-                hint = did_you_mean(value, option.choices) + f"it is one of {', '.join(option.choices)}"
+                hint = did_you_mean(value, option.choices) + f"use one of {', '.join(option.choices)}"
                 raise UsageError(f"{name} cannot be {value!a}", hint=hint)
             known: object = value if option.read is None else option.read(name, value)
             if option.many:
@@ -237,7 +238,7 @@ class Verb:
         known = [name for option in self.options for name in option.names if name.startswith("--")]
         hint = (
             did_you_mean(name, [*known, "--help"])
-            + f"the program's own options come after it; see: seismo {self.name} --help"
+            + f"options of the program come after it; see: seismo {self.name} --help"
         )
         raise UsageError(f"seismo {self.name} has no option {name}", hint=hint)
 
@@ -247,7 +248,7 @@ class Verb:
                 raise UsageError(f"{name} needs a value", hint=self._usage)
             text = rest.pop(0)
         if not text and not empty:
-            raise UsageError(f"{name} needs a value that is not empty", hint=self._usage)
+            raise UsageError(f"the value of {name} is empty", hint=self._usage)
         return text
 
     def help(self) -> int:
@@ -509,7 +510,8 @@ class Recording:
         stderr = self.stderr if self.stderr >= 0 and stderr_is_open() else -1
         try:
             if self.process.parts and not os.path.isdir(self.process.parts):
-                told.append(f"what children recorded is out of reach: seismo merge OUT {self.process.parts}/*")
+                reason = "the recordings of children cannot be reached; to merge them"
+                told.append(f"{reason}: seismo merge OUT {self.process.parts}/*")
             elif self.process.parts:
                 from seismo.record import gather
 
@@ -521,12 +523,12 @@ class Recording:
             screen = Screen(stderr, shown_path(output.path, self.folder), self.coloured)
             there = os.path.exists(output.path)  # else the program has changed its root
             if self.process.parts and there and os.path.getsize(output.path) > TOO_LARGE and not self.always:
-                say(f"many processes; seismo report {screen.path}   shows them", stderr)
+                say(f"the recording has many processes; seismo report {screen.path}   shows them", stderr)
             elif stderr >= 0 or self.always:
                 return self.summary(output.path if there else self.life.snapshot(), screen) or 0
         except Exception as error:  # noqa: BLE001  the program has ended well: so do we
             if stderr >= 0:
-                say(f"no summary: {type(error).__name__}: {error}", stderr)
+                say(f"the summary cannot be shown: {type(error).__name__}: {error}", stderr)
         finally:
             sys.path = programs
         return 0
@@ -539,7 +541,7 @@ def _folder(output: Output) -> str:
 
     folder = f"{output.path}.parts"
     if not os.path.isfile(output.path):
-        raise RecordingError("--children needs a recording that is a plain file", output.path, "name another with -o")
+        raise RecordingError("--children needs a recording that is a regular file", output.path, "name one with -o")
     try:
         if os.path.isdir(folder):
             for name in os.listdir(folder):

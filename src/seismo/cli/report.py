@@ -1,27 +1,32 @@
-"""Shows a recording: of calls, its functions by own time and its call tree.
+"""Shows a recording in the terminal, or as HTML pages.
 
-  own    time that the function itself ran
-  total  time that it and all that it called ran
-  waiting  off the CPU: for the interpreter's lock, preempted, other
-  ±      the error of the own time: the truth is within it 19 times in 20;
-         below 1 % it is not shown
-  < 6 ms a time that is not known but for this upper bound
-  ≥      a lower bound: some calls were not counted, and the report says why
-  ▸      the hot path: from the root down, always to the largest
+For calls: the functions by own time, and the call tree.
 
-Of coverage, a table of files: statements, branches, how many were missed, which
-lines these are. 12-15 never ran; 20->25 is a branch that was never taken. The
-exit status is 1 when coverage is less than --fail-under, or when a line that
-has changed since --changed-since was not executed.
+  own      time that the function itself ran
+  total    time that the function and everything it called ran
+  waiting  time off the CPU: waiting for the interpreter's lock (lock), without
+           a processor (preempted), or waiting for anything else (other)
+  ±        the error of the own time: the true time lies within it in 19 of 20
+           cases; not shown below 1 %
+  < 6 ms   a time of which only this upper bound is known
+  ≥        a lower bound: some calls were not counted, and the report says why
+  ▸        the hot path: from the root always to the largest child
 
-Of objects, what was born, what died young, what lives on and who holds it, by
-type and by the line that made it.
+For coverage: a table of files with their statements and branches, how many of
+them were missed, and which lines these are. 12-15 are lines that never ran;
+20->25 is a branch that was never taken. The exit status is 1 if coverage is
+less than --fail-under, or if a line that changed since --changed-since was not
+executed.
 
-  ≈      an estimate: the live objects were too many to follow each
-  ≤ ≥    an upper and a lower bound
-  short  died before 256 others were born, or within a millisecond
+For objects: what was born, what died young, what is still alive and who holds
+it, by type and by the line that made it.
 
-The report is as wide as the terminal; on a pipe, as COLUMNS says, or 80.
+  ≈        an estimate: there were too many living objects to follow each
+  ≤ ≥      an upper and a lower bound
+  short    died before 256 others were born, or within a millisecond
+
+The report is as wide as the terminal. On a pipe it has the width in COLUMNS,
+or 80 columns.
 """
 
 from __future__ import annotations
@@ -64,17 +69,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--sort",
         metavar="ORDER",
         type=_order,
-        help="of calls: own (default), total, calls, primitive, awaiting, name, file, line, or a word of cProfile's "
-        "(cumulative, tottime, ncalls ...); of lines: own (default), inner, total, hits, awaiting; "
-        "of coverage: name (default), statements, missing, branches, partial, percent, and --sort=-missing for the "
-        "largest first; of objects: born (default), died, gc, live, peak, bytes, live-bytes, short",
+        help="the order of rows. Calls: own (default), total, calls, primitive, awaiting, name, file, line, or a word "
+        "of cProfile (cumulative, tottime, ncalls ...). Lines: own (default), inner, total, hits, awaiting. Coverage: "
+        "name (default), statements, missing, branches, partial, percent; --sort=-missing puts the largest first. "
+        "Objects: born (default), died, gc, live, peak, bytes, live-bytes, short",
     )
-    parser.add_argument("--all", action="store_true", help="everything: all functions, the whole tree, all contexts")
-    pages = "write HTML pages instead: of coverage into a folder, of lines or objects into a file"
+    parser.add_argument(
+        "--all", action="store_true", help="show everything: all functions, the whole tree, all contexts"
+    )
+    pages = "write HTML pages instead: a folder for coverage, a file for lines or objects"
     parser.add_argument("--html", metavar="OUT", help=pages)
-    parser.add_argument("--force", action="store_true", help="overwrite OUT even if it is not known to be seismo's")
+    parser.add_argument(
+        "--force", action="store_true", help="overwrite OUT even if it does not look like a file of seismo"
+    )
     add_color(parser)
-    add_time(parser, "of calls and lines: own and total times, and what is ranked by them, are")
+    add_time(parser, "for calls and lines: show and rank by")
     parser.set_defaults(of_kinds=[(kind, _declared(kind, parser)) for kind in every()])
     parser.epilog = _EXAMPLES
 
@@ -98,7 +107,7 @@ def _order(word: str) -> str:
 
     known = orders()
     if word.removeprefix("-") not in known and word not in OF_PSTATS:
-        hint = did_you_mean(word, [*known, *OF_PSTATS]) + f"it is one of {', '.join(known)}"
+        hint = did_you_mean(word, [*known, *OF_PSTATS]) + f"use one of {', '.join(known)}"
         raise UsageError(f"--sort cannot be {word!a}", hint=hint)
     return OF_PSTATS.get(word, word)
 
@@ -117,7 +126,7 @@ def _refuse(args: argparse.Namespace, kind: Kind) -> None:
 
 def _not_for_this(option: str, what: str, file: str) -> NoReturn:
     shown = option.replace("_", "-")
-    raise UsageError(f"--{shown} is for recordings of {what}, and this is none", file, "see: seismo info FILE")
+    raise UsageError(f"--{shown} applies to recordings of {what} only", file, "see: seismo info FILE")
 
 
 def run(args: argparse.Namespace) -> int:

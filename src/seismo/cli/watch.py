@@ -5,9 +5,9 @@
     seismo watch 'call("app.*.save")' --args --returns app.py
     seismo watch 'line("app/pay.py", 120)' --vars app.py
 
-The program runs as it would bare; its threads, generators and asyncio tasks are watched with it. The options come
-between the expression and the program; all that follows the program is the program's. What is shown goes to stderr,
-and a summary at the end says how much matched.
+The program runs as it does under python, and its threads, generators and asyncio tasks are watched, too. Options of
+seismo come between the expression and the program; everything after the program belongs to the program. Matches go
+to stderr, and a summary at the end says how many there were.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NOT_SETTINGS = ("before", "output", "call", "quiet", "force")
 def _function_name(name: str, text: str) -> str:
     module, colon, function = text.partition(":")
     if not (colon and all(part.isidentifier() for part in (*module.split("."), *function.split(".")))):
-        raise UsageError(f"{name} cannot be {text!a}", hint="it is MODULE:FUNCTION, such as checks:on_save")
+        raise UsageError(f"{name} cannot be {text!a}", hint="give MODULE:FUNCTION, such as checks:on_save")
     return text
 
 
@@ -45,35 +45,35 @@ VERB = Verb(
     __doc__ or "",
     (
         Option("--args", "args", "show the arguments of calls"),
-        Option("--returns", "returns", "show what calls return or raise, and how long they took"),
+        Option("--returns", "returns", "show what calls return or raise, and how long they take"),
         Option("--vars", "vars", "show local variables: at a line, and line by line in matched calls"),
-        Option("--stack", "stack", "show who called"),
+        Option("--stack", "stack", "show the stack of callers"),
         Option("--count", "count", "count matches by function, and show the table at the end"),
-        Option("--histogram", "histogram", "show at the end how the durations of matched calls are spread"),
-        Option("--pdb", "pdb", "open the debugger at each match; quit takes the watch out"),
+        Option("--histogram", "histogram", "show at the end how the durations of matched calls are distributed"),
+        Option("--pdb", "pdb", "open the debugger at each match; quit ends the watch"),
         Option(
             "--call",
             "call",
-            "call that function with each match",
+            "call this function with each match",
             metavar="MODULE:FUNCTION",
             read=_function_name,
         ),
         Option("--limit", "limit", "stop watching after N matches", metavar="N", read=whole),
-        Option("--force", "force", "overwrite the file of -o or --json even if it is not known to be seismo's"),
+        Option("--force", "force", "overwrite the file of -o or --json even if it does not look like a file of seismo"),
         Option("--json", "json", "write JSON lines to FILE (-: stdout) instead of text to stderr", metavar="FILE"),
         Option("-o --output", "output", "write to FILE instead of stderr", metavar="FILE"),
         Option(
             "--record",
             "record",
-            "write a recording of what matched, for seismo report, export and diff",
+            "write a recording of the matches, for seismo report, export and diff",
             metavar="FILE",
         ),
-        Option("--repr", "repr", "show objects by the program's own __repr__: runs its code"),
+        Option("--repr", "repr", "show objects with the program's own __repr__, which runs its code"),
         Option("--show-secrets", "show_secrets", "show values whose names look secret (password, token ...)"),
         COLOR,
-        Option("-q --quiet", "quiet", "no summary at the end"),
+        Option("-q --quiet", "quiet", "print no summary at the end"),
     ),
-    before="An expression",
+    before="the expression",
     hint="the expression comes first, then the options, then the program",
 )
 

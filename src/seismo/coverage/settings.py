@@ -541,7 +541,7 @@ class _Value:
         name = _COVERAGE_SORTS.get(name.lower(), name)
         if name not in SORTS:
             raise self.wrong(
-                f"cannot be {value!r}", f"it is one of {', '.join(SORTS)}, with - before it to turn it round"
+                f"cannot be {value!r}", f"use one of {', '.join(SORTS)}, with - before it to turn it round"
             )
         return sign + name
 

@@ -290,14 +290,14 @@ class Table(Generic[Row]):
         )
 
     def numbers(self, name: str) -> memoryview:
-        """A column of numbers. KeyError: there is none of this name; TypeError: it is one of strings."""
+        """A column of numbers. KeyError: there is none of this name; TypeError: use one of strings."""
         column = self._columns[name]
         if not isinstance(column, memoryview):
             raise TypeError(f"column '{name}' has strings")
         return column
 
     def strings(self, name: str) -> list[str]:
-        """A column of strings. KeyError: there is none of this name; TypeError: it is one of numbers."""
+        """A column of strings. KeyError: there is none of this name; TypeError: use one of numbers."""
         column = self._columns[name]
         if isinstance(column, memoryview):
             raise TypeError(f"column '{name}' has numbers")

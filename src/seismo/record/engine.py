@@ -162,9 +162,9 @@ def check(settings: dict[str, object]) -> None:
         allowed = SETTINGS.get(name)
         if allowed is not None and value not in allowed:
             words = ", ".join(repr(one) for one in allowed if one is not None)
-            raise UsageError(f"{name} cannot be {value!r}", hint=f"it is one of {words}")
+            raise UsageError(f"{name} cannot be {value!r}", hint=f"use one of {words}")
         if allowed is None and not (isinstance(value, int) and value > 0):
-            raise UsageError(f"{name} cannot be {value!r}", hint="it is a whole number above 0")
+            raise UsageError(f"{name} cannot be {value!r}", hint="give a whole number above 0")
 
 
 def narrowed(where: object) -> Expression:

@@ -51,7 +51,7 @@ class Kind:
 
         order, known = OF_PSTATS.get(word, word), list(self.orders())
         if order and order not in known:
-            hint = did_you_mean(word, [*known, *OF_PSTATS]) + f"it is one of {', '.join(known)}"
+            hint = did_you_mean(word, [*known, *OF_PSTATS]) + f"use one of {', '.join(known)}"
             raise UsageError(f"{self.rows} cannot be sorted by {word!a}", place, hint)
         return order
 

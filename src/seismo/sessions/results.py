@@ -112,7 +112,7 @@ class Reported(Results):
         from seismo.report.paper import paper_for
 
         if limit is not None and not (type(limit) is int and limit > 0):
-            raise UsageError(f"limit cannot be {limit!r}", hint="it is a whole number above 0")
+            raise UsageError(f"limit cannot be {limit!r}", hint="give a whole number above 0")
         paper = paper_for(file or sys.stdout, checked(color)).asked_by("limit=N")
         self._show(paper, sort, limit, time and checked_time(time))
 
@@ -135,7 +135,7 @@ def checked_time(time: str) -> str:
     from seismo.model.recording import TIMES
 
     if time not in TIMES:
-        raise UsageError(f"time cannot be {time!r}", hint=f"it is one of {', '.join(TIMES)}")
+        raise UsageError(f"time cannot be {time!r}", hint=f"use one of {', '.join(TIMES)}")
     return time
 
 
@@ -144,7 +144,7 @@ def checked(color: str) -> str:
     from seismo.escape import COLOURS
 
     if color not in COLOURS:
-        raise UsageError(f"color cannot be {color!r}", hint=f"it is one of {', '.join(COLOURS)}")
+        raise UsageError(f"color cannot be {color!r}", hint=f"use one of {', '.join(COLOURS)}")
     return color
 
 

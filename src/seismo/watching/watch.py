@@ -100,13 +100,13 @@ class Watch:
         self._only_counts = not self._print and not self._calls and not names & {"pdb", "keep"}
         self._names = names
         if limit is not None and not (type(limit) is int and limit > 0):
-            raise UsageError(f"limit cannot be {limit!r}", hint="it is a whole number above 0")
+            raise UsageError(f"limit cannot be {limit!r}", hint="give a whole number above 0")
         for name, value, allowed in (
             ("color", color, COLOURS),
             ("threads", threads, ("all", "current")),
         ):
             if value not in allowed:
-                raise UsageError(f"{name} cannot be {value!r}", hint=f"it is one of {', '.join(allowed)}")
+                raise UsageError(f"{name} cannot be {value!r}", hint=f"use one of {', '.join(allowed)}")
         self.limit, self._output, self._json = limit, output, json
         self._color, self._this_thread = color, threads == "current"
         self._shower = Shower(secrets=show_secrets, own_repr=repr)

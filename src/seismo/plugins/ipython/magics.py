@@ -103,7 +103,7 @@ def _magic(shell: Any, line: str, cell: str | None) -> object:
         print(USAGE)
         return None
     if verb not in VERBS:
-        raise UsageError(f"there is no %seismo {verb!a}", hint=f"it is one of {', '.join(VERBS)}; see %seismo --help")
+        raise UsageError(f"there is no %seismo {verb!a}", hint=f"use one of {', '.join(VERBS)}; see %seismo --help")
     options, statement = read(verb, rest)
     if "-h" in options or "--help" in options:
         print(USAGE)
@@ -116,7 +116,7 @@ def _magic(shell: Any, line: str, cell: str | None) -> object:
         _check_free(options["-o"], "--force" in options)
     limit = options.get("-l", "20")
     if not limit.isdecimal() or int(limit) < 1:
-        raise UsageError(f"-l cannot be {limit!a}", hint="it is a whole number above 0")
+        raise UsageError(f"-l cannot be {limit!a}", hint="give a whole number above 0")
     try:
         run = Cell(shell, statement if cell is None else cell)
     except (SyntaxError, ValueError, OverflowError) as error:  # what compiling raises

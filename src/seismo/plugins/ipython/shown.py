@@ -212,7 +212,7 @@ class Counted(Recorded):
 
         self.order = self.options.get("--sort", "born")
         if self.order not in ORDERS:
-            raise UsageError(f"--sort cannot be {self.order!a}", hint=f"it is one of {', '.join(ORDERS)}")
+            raise UsageError(f"--sort cannot be {self.order!a}", hint=f"use one of {', '.join(ORDERS)}")
         self.session = seismo.objects(objects="types" if "--types" in self.options else "lines").apart()
 
     def write(self, paper: Paper) -> None:

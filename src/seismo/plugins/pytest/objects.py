@@ -135,7 +135,7 @@ def unavailable(config: pytest.Config, why: str) -> None:
     policy = config.getini(UNAVAILABLE)
     text = f"births and deaths of objects cannot be recorded: {why}"
     if policy not in POLICIES:
-        pytest.fail(f"{UNAVAILABLE} cannot be {policy!r}: it is one of {', '.join(POLICIES)}", pytrace=False)
+        pytest.fail(f"{UNAVAILABLE} cannot be {policy!r}: use one of {', '.join(POLICIES)}", pytrace=False)
     if policy == "fail":
         pytest.fail(text, pytrace=False)
     if policy == "skip":

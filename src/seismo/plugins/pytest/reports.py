@@ -62,9 +62,7 @@ def wanted(texts: Sequence[str]) -> list[Wanted]:
     for text in texts or ["term"]:
         kind, _, destination = text.partition(":")
         if kind not in KINDS and text:
-            raise UsageError(
-                f"there is no report {kind!a}", "--seismo-cover-report", f"it is one of {', '.join(KINDS)}"
-            )
+            raise UsageError(f"there is no report {kind!a}", "--seismo-cover-report", f"use one of {', '.join(KINDS)}")
         if kind.startswith("term") and destination not in ("", "skip-covered"):
             raise UsageError(f"{kind} cannot be {destination!a}", "--seismo-cover-report", "it can be skip-covered")
         if kind not in ("none", ""):

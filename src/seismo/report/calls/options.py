@@ -13,27 +13,42 @@ if TYPE_CHECKING:
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
-    what = parser.add_argument_group("of calls: what to show")
-    what.add_argument("--tree", action="store_true", help="the call tree only, and more of it")
-    what.add_argument("--callers", metavar="FUNC", action="append", default=[], help="who calls FUNC, and how much")
+    what = parser.add_argument_group("calls: what to show")
+    what.add_argument("--tree", action="store_true", help="show only the call tree, with more rows")
     what.add_argument(
-        "--callees", metavar="FUNC", action="append", default=[], help="what FUNC calls, and for how much"
+        "--callers",
+        metavar="FUNC",
+        action="append",
+        default=[],
+        help="show who calls FUNC, and how much time that takes",
+    )
+    what.add_argument(
+        "--callees",
+        metavar="FUNC",
+        action="append",
+        default=[],
+        help="show what FUNC calls, and how much time that takes",
     )
     what.add_argument(
         "--columns",
         metavar="LIST",
-        help="columns of the functions, with commas: own,error,percent,total,total-percent,each,calls,resumes,"
-        "exceptions,awaiting,awaits,waiting,for",
+        help="the columns of the table of functions, separated by commas: own,error,percent,total,total-percent,each,"
+        "calls,resumes,exceptions,awaiting,awaits,waiting,for",
     )
-    how = parser.add_argument_group("of calls: how much of it")
+    how = parser.add_argument_group("calls: how much to show")
     how.add_argument(
-        "--limit", metavar="N", type=_number(1), help="rows of a table (default: 20), lines of the tree (40)"
+        "--limit", metavar="N", type=_number(1), help="rows of a table (default: 20) and of the tree (default: 40)"
     )
     how.add_argument(
-        "--depth", metavar="N", type=_number(1), help="levels of the call tree (default: as many as matter)"
+        "--depth", metavar="N", type=_number(1), help="levels of the call tree (default: as many as are relevant)"
     )
-    how.add_argument("--min", metavar="PERCENT", type=_percent, help="the smallest share of time in the call tree (1)")
-    _add_what(parser.add_argument_group("of calls: of what"))
+    how.add_argument(
+        "--min",
+        metavar="PERCENT",
+        type=_percent,
+        help="the smallest share of time that a row of the call tree has (default: 1)",
+    )
+    _add_what(parser.add_argument_group("calls: which functions to show"))
 
 
 def _add_what(only: argparse._ArgumentGroup) -> None:
@@ -42,35 +57,37 @@ def _add_what(only: argparse._ArgumentGroup) -> None:
         metavar="GLOB",
         action="append",
         default=[],
-        help="only modules that match, such as 'app.*'",
+        help="show only matching modules, such as 'app.*'",
     )
-    only.add_argument("--exclude-module", metavar="GLOB", action="append", default=[], help="no modules that match")
+    only.add_argument(
+        "--exclude-module", metavar="GLOB", action="append", default=[], help="leave out matching modules"
+    )
     only.add_argument(
         "--thread",
         metavar="NAME|ID",
         action="append",
         default=[],
-        help="only this thread (see seismo info)",
+        help="show only this thread (see seismo info)",
     )
     only.add_argument(
         "--where",
         metavar="EXPR",
-        help="only functions for which the expression is true, such as 'duration > 10ms and not module(\"json*\")' "
-        "(see docs/expressions.md)",
+        help="show only functions for which the expression is true, such as "
+        "'duration > 10ms and not module(\"json*\")' (see docs/expressions.md)",
     )
     only.add_argument(
         "--only",
         metavar="GLOB",
         action="append",
         default=[],
-        help="only functions of this module, name or file, as seismo lines --only takes it",
+        help="show only functions of this module, name or file, as in seismo lines --only",
     )
     only.add_argument(
         "--libraries",
         action="store_true",
-        help="what the standard library and installed packages do inside: the call tree folds it, tables of lines and "
-        "objects leave it out, unless something is chosen (--only, --module, --where, --all), here or when it was "
-        "recorded",
+        help="also show what happens inside the standard library and installed packages. Without this option, the "
+        "call tree folds it, and tables of lines and objects leave it out, unless functions were chosen (--only, "
+        "--module, --where, --all), here or when recording",
     )
 
 
@@ -78,7 +95,7 @@ def _number(least: int) -> Callable[[str], int]:
     def number(word: str) -> int:
         value = int(word)
         if value < least:
-            raise argparse.ArgumentTypeError(f"{word} is less than {least}")
+            raise argparse.ArgumentTypeError(f"{word} is too small: give {least} or more")
         return value
 
     return number

@@ -50,7 +50,7 @@ def order_of(word: str, orders: Sequence[str] = tuple(ORDERS)) -> str:
     """The order that a word of ours, or one of cProfile's, stands for. Raises UsageError for one that is none."""
     order = OF_PSTATS.get(word, word)
     if order not in orders:
-        hint = did_you_mean(word, [*orders, *OF_PSTATS]) + f"it is one of {', '.join(orders)}"
+        hint = did_you_mean(word, [*orders, *OF_PSTATS]) + f"use one of {', '.join(orders)}"
         raise UsageError(f"functions cannot be sorted by {word!a}", "--sort", hint)
     return order
 

@@ -21,36 +21,44 @@ if TYPE_CHECKING:
 
 def add(parser: ArgumentParser) -> None:
     """Declares the options of `seismo report` that are about coverage."""
-    declare = parser.add_argument_group("of coverage").add_argument
-    declare("--show-missing", action="store_true", help="all missing lines, on as many lines as they need")
-    declare("--skip-covered", action="store_true", help="no files that are covered in full")
-    declare("--skip-empty", action="store_true", help="no files without statements")
-    declare("--include", metavar="GLOB", action="append", default=[], help="only files that match, such as 'app/*'")
-    declare("--omit", metavar="GLOB", action="append", default=[], help="no files that match")
-    declare("--contexts", metavar="GLOB", action="append", default=[], help="only what ran in contexts that match")
-    declare("--line", metavar="FILE:N", help="one line: whether it ran, who ran it, where its branches went")
+    declare = parser.add_argument_group("coverage").add_argument
+    declare("--show-missing", action="store_true", help="show all missing lines, on as many rows as they need")
+    declare("--skip-covered", action="store_true", help="leave out files that are covered completely")
+    declare("--skip-empty", action="store_true", help="leave out files without statements")
+    declare("--include", metavar="GLOB", action="append", default=[], help="show only matching files, such as 'app/*'")
+    declare("--omit", metavar="GLOB", action="append", default=[], help="leave out matching files")
+    declare("--contexts", metavar="GLOB", action="append", default=[], help="show only what ran in matching contexts")
+    declare(
+        "--line", metavar="FILE:N", help="show one line: whether it ran, in which contexts, and where its branches went"
+    )
     declare(
         "--conditions",
         action="store_true",
-        help="operands of and, or, not not seen both true and false (3.12 and later)",
+        help="show operands of and, or, not that were not seen both true and false (3.12 and later)",
     )
-    declare("--changed-since", metavar="REV", help="which lines that changed since the git revision were not executed")
-    declare("--fail-under", metavar="N", type=float, help="exit with 1 when less than N percent were executed")
+    declare(
+        "--changed-since", metavar="REV", help="show which lines that changed since this git revision were not executed"
+    )
+    declare("--fail-under", metavar="N", type=float, help="exit with 1 if less than N percent were executed")
     declare("--precision", metavar="N", type=int, help="decimals of percentages (default: 0)")
     add_settings(declare)
 
 
 def add_settings(add: Callable[..., object]) -> None:
     """Declares the options for the settings of a recording of coverage. add: a parser's, or a group's, add_argument."""
-    said = "the settings file to read, instead of those that the recording was made with"
+    said = "read this settings file instead of the settings with which the recording was made"
     add("--rcfile", metavar="FILE", help=said)
-    add("--no-config", action="store_true", help="no settings of any file, and none that the recording was made with")
+    add(
+        "--no-config",
+        action="store_true",
+        help="use no settings: neither those of a file nor those with which the recording was made",
+    )
 
 
 def rcfile_of(args: Namespace) -> str | None:
     """The settings file that the options name, "" for none at all, None if they say nothing. Raises UsageError."""
     if args.rcfile and args.no_config:
-        raise UsageError("--rcfile and --no-config cannot both be", hint="leave one of them out")
+        raise UsageError("--rcfile and --no-config cannot be used together", hint="leave one of them out")
     return "" if args.no_config else args.rcfile
 
 
@@ -84,9 +92,9 @@ def settings_of(args: Namespace, recording: Recording) -> Settings:
     if args.contexts:
         settings = _in_contexts(settings, recording, args.contexts)
     if not 0 <= settings.fail_under <= 100:
-        raise UsageError(f"--fail-under cannot be {settings.fail_under:g}", hint="it is a percentage from 0 to 100")
+        raise UsageError(f"--fail-under cannot be {settings.fail_under:g}", hint="give a percentage from 0 to 100")
     if not 0 <= settings.precision <= 20:
-        raise UsageError(f"--precision cannot be {settings.precision}", hint="it is a number of decimals, from 0 to 20")
+        raise UsageError(f"--precision cannot be {settings.precision}", hint="give a number of decimals from 0 to 20")
     return settings
 
 
@@ -138,7 +146,7 @@ def write_pages(recording: Recording, folder: str | os.PathLike[str], args: Name
 def _checked(recording: Recording, args: Namespace) -> Settings:
     if sum(map(bool, (args.line, args.changed_since, args.html, args.conditions))) > 1:
         different = "--line, --changed-since, --conditions and --html are different reports"
-        raise UsageError(different, hint="ask for one")
+        raise UsageError(different, hint="use only one of these options")
     return settings_of(args, recording)
 
 

@@ -220,7 +220,7 @@ def _chosen(files: Sequence[FileCoverage], view: View) -> list[FileCoverage]:
     ]
     turned, name = view.sort.startswith("-"), view.sort.lstrip("-") or "name"
     if name not in ORDERS:
-        raise UsageError(f"--sort cannot be {view.sort!a}", hint=f"it is one of {', '.join(ORDERS)}, or -NAME")
+        raise UsageError(f"--sort cannot be {view.sort!a}", hint=f"use one of {', '.join(ORDERS)}, or -NAME")
     number = ORDERS[name]
     if number is not None:
         shown.sort(key=lambda file: getattr(file.numbers, number), reverse=turned)  # stable: then by name

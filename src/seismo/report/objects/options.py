@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 def add(parser: ArgumentParser) -> None:
     """Declares the options of `seismo report` that are about objects."""
-    declare = parser.add_argument_group("of objects").add_argument
+    declare = parser.add_argument_group("objects").add_argument
     declare(
         "--by",
         choices=("type", "line", "path", "all"),
-        help="one table only: of types, of lines, of call paths, or of types with their lines and paths",
+        help="show one table only: types, lines, call paths, or types with their lines and paths",
     )
     declare(
         "--type",
         metavar="GLOB",
         action="append",
         default=[],
-        help="only objects of types that match, such as 'app.*' or dict; may be given several times",
+        help="show only objects of matching types, such as 'app.*' or dict; may be given several times",
     )
 
 
@@ -34,7 +34,7 @@ def check_page(args: Namespace) -> None:
     """Raises UsageError for options of tables: the page has tables that can be sorted and filtered."""
     given = next((name for name in ("by", "type", "sort") if getattr(args, name)), "")
     if given:
-        raise UsageError(f"--{given} is not for the HTML page", hint="its tables can be sorted and filtered there")
+        raise UsageError(f"--{given} does not apply to the HTML page", hint="sort and filter its tables in the page")
 
 
 def view(args: Namespace, order: str, recording: Recording) -> ObjectsView:
@@ -42,10 +42,10 @@ def view(args: Namespace, order: str, recording: Recording) -> ObjectsView:
     from seismo.report.objects.text import ObjectsView
 
     if args.by in ("line", "path") and not len(recording.objects):
-        hint = "record it without --types to know the lines"
+        hint = "to get the lines, record again without --types"
         raise UsageError("the recording has births and deaths by type only", f"--by {args.by}", hint)
     if args.by == "path" and not any(node >= 0 for node in recording.objects["node"]):
-        hint = "record it with seismo objects --paths"
+        hint = "to get them, record with seismo objects --paths"
         raise UsageError("the recording has no call paths", "--by path", hint)
     if args.type:
         _match(recording, args.type)
@@ -68,4 +68,6 @@ def _match(recording: Recording, globs: list[str]) -> None:
     for glob in globs:
         if not chosen(groups, ObjectsView(types=(glob,))):
             names = [group.type for group in groups[:6]]
-            raise UsageError(f"there is no type {glob!a}", "--type", f"those of most objects are {', '.join(names)}")
+            raise UsageError(
+                f"no type matches {glob!a}", "--type", f"the types with most objects are {', '.join(names)}"
+            )
