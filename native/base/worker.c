@@ -2,9 +2,9 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <time.h>
 
-#include "base/alloc.h"
 #include "base/time.h"
 
 #define STACK_BYTES (256 * 1024)
@@ -51,7 +51,7 @@ void sm_worker_wake(sm_worker *worker) {
 
 static void *run(void *given) {
     assignment of = *(assignment *)given;
-    sm_free(given);
+    free(given);
     of.worker->work(of.worker, of.number);
     __atomic_store_n(&of.worker->ended, of.number, __ATOMIC_RELEASE);
     return NULL;
@@ -62,9 +62,9 @@ static bool start(sm_worker *worker) { /* with `life` */
         return true;
     pthread_attr_t attributes;
     sigset_t all, before;
-    assignment *of = sm_malloc(sizeof *of);
+    assignment *of = malloc(sizeof *of); /* a part of the thread: what fails is the thread, not an allocation of ours */
     if (of == NULL || !worker->ready || pthread_attr_init(&attributes) != 0) {
-        sm_free(of);
+        free(of);
         return false;
     }
     *of = (assignment){worker, ++worker->last};
@@ -77,7 +77,7 @@ static bool start(sm_worker *worker) { /* with `life` */
     pthread_attr_destroy(&attributes);
     if (!made) {
         __atomic_store_n(&worker->current, 0, __ATOMIC_RELEASE);
-        sm_free(of);
+        free(of);
     }
     return made;
 }
