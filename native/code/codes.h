@@ -34,6 +34,7 @@ typedef enum {
     SM_CODE_PROBES,   /* the probes source's */
     SM_CODE_EVENTS,   /* of the monitoring source: it has events of its own */
     SM_CODE_HOOKS,    /* the hub's */
+    SM_CODE_CALLS,    /* the call tree's: which nodes are known by it */
     SM_CODE_USERS
 } sm_code_user;
 

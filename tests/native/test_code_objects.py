@@ -11,6 +11,7 @@ from lab import SOURCES, environment, load, run, start
 from recorded import image
 
 from seismo import _core
+from seismo.model import read
 
 WATCH = ["watch", 'call and function("*f")']
 RECORDERS = [["profile"], ["profile", "--c-functions", "none"], ["cover", "--branch"], ["lines"], WATCH]
@@ -219,3 +220,41 @@ def test_the_watcher_is_given_back():
     _core.stop()
     assert os.environ is not None
     assert image().calls()["f"] == 50
+
+
+def test_the_death_of_code_that_is_made_again_costs_what_its_own_paths_do():
+    """Each of the function's code objects is called on one path; thousands of others cost it nothing."""
+    if not hasattr(_core, "_looks"):
+        pytest.skip("needs a build with SEISMO_TESTING")
+
+    def looks(paths: int) -> int:
+        names = {"made": None}
+        callers = []
+        for i in range(paths):
+            exec(f"def caller{i}(): return made()", names)
+            callers.append(names[f"caller{i}"])
+        start(None)
+        try:
+            exec(compile("def made(): return 1000", "made.py", "exec"), names)
+            for caller in callers:
+                caller()
+            for turn in range(200):  # code of its own each time, of one function
+                exec(compile(f"def made(): return {1000 + turn}", "made.py", "exec"), names)
+                callers[turn % 50]()
+            before = _core._looks()
+            for turn in range(200):
+                exec(compile(f"def made(): return {1000 + turn}", "made.py", "exec"), names)
+                callers[turn % 50]()
+            after = _core._looks()
+            assert _core.check()
+            recording = read(_core.snapshot())
+        finally:
+            _core.stop()
+        functions = recording.functions
+        made = {row.id: row.calls for row in functions if (row.qualname, row.file) == ("made", "made.py")}
+        assert sum(made.values()) == paths + 400
+        assert sum(row.function in made for row in recording.tree) == paths * len(made)
+        return after - before
+
+    assert looks(100) > 0
+    assert looks(6400) < 200 * 6400 / 20  # to look at all paths at each death would be 200 * 6400

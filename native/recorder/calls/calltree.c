@@ -166,7 +166,11 @@ static sm_node *new_child(sm_thread *thread, sm_node *parent, const void *key, s
         if (function->several)
             child = sm_node_rekey(parent, key, function);
     }
-    return child != NULL ? child : make_child(thread, parent, key, function);
+    if (child == NULL)
+        child = make_child(thread, parent, key, function);
+    if (function->several && child != NULL)
+        sm_node_note_key(key, child);
+    return child;
 }
 
 /* Past the limit: the call is counted in its function's bucket, and the frame remembered, since the buckets' tree is
@@ -464,14 +468,12 @@ static void code_died(sm_code_entry *entry) {
     sm_tree_function *function = id < sm_tree.functions_size ? sm_tree.functions[id] : NULL;
     if (function == NULL)
         return;
-    function->several = true;
-    for (sm_node *node = function->nodes; node != NULL; node = sm_rest(node)->same) {
-        if (node->key == entry->code)
-            sm_node_forget_key(node);
-    }
+    sm_node_code_died(entry, function);
 }
 
-static void stop(void) {}
+static void stop(void) {
+    sm_node_forget_lists();
+}
 
 static void timed(const sm_function *function, double sums[3]) {
     bool known = function->id < sm_tree.functions_size && sm_tree.functions[function->id] != NULL;

@@ -203,7 +203,7 @@ sm_node *sm_node_new(sm_tree_thread *tree, sm_node *parent, const void *key, sm_
     return node;
 }
 
-void sm_node_forget_key(sm_node *node) {
+static void forget_key(sm_node *node) {
     assert(node->parent != NULL && node->key != SM_KEY_DEAD);
     sm_node *parent = node->parent;
     sm_node_rest *rest = sm_rest(node);
@@ -218,6 +218,81 @@ void sm_node_forget_key(sm_node *node) {
     if (more != NULL && (rest->flags & SM_NODE_BY_FUNCTION) == 0) { /* there is room: one has just gone */
         rest->flags |= SM_NODE_BY_FUNCTION;
         insert(more, (uintptr_t)node | SM_BY_FUNCTION);
+    }
+}
+
+/* Which nodes to look at when a code object goes away. While a function has had one, all of its nodes; of those that
+ * came later, each has a list of the nodes that got it as key, so that code that is made again and again costs what its
+ * own nodes cost, and not what all of its function's do. A list may have nodes that have another key by now, and a node
+ * more than once: it is cleared of these before it grows, so that it is at most twice as long as it must be. */
+typedef struct {
+    uint32_t count, size;
+    sm_node *nodes[];
+} node_list;
+
+static void clear_list(node_list *list, const void *key) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < list->count; i++) {
+        sm_node *node = list->nodes[i];
+        if (node->key != key || (sm_rest(node)->flags & SM_NODE_LISTED) != 0)
+            continue;
+        sm_rest(node)->flags |= SM_NODE_LISTED;
+        list->nodes[kept++] = node;
+    }
+    for (uint32_t i = 0; i < kept; i++)
+        sm_rest(list->nodes[i])->flags &= ~(uint32_t)SM_NODE_LISTED;
+    list->count = kept;
+}
+
+void sm_node_note_key(const void *key, sm_node *node) {
+    sm_tree_function *function = sm_rest(node)->function;
+    sm_code_entry *entry = sm_code_entry_of_any(key);
+    if (entry == NULL || (key == function->first && !function->first_gone))
+        return;
+    node_list *list = entry->of[SM_CODE_CALLS];
+    if (list != NULL && list->count == list->size)
+        clear_list(list, key);
+    if (list == NULL || list->count > list->size / 2) {
+        uint32_t size = list != NULL ? 2 * list->size : 4;
+        node_list *grown = sm_realloc(list, sizeof *grown + size * sizeof(sm_node *));
+        if (grown == NULL && (list == NULL || list->count == list->size)) {
+            function->unlisted = true;
+            return;
+        }
+        if (grown != NULL) {
+            grown->count = list != NULL ? grown->count : 0;
+            grown->size = size;
+            entry->of[SM_CODE_CALLS] = list = grown;
+        }
+    }
+    list->nodes[list->count++] = node;
+}
+
+void sm_node_code_died(sm_code_entry *entry, sm_tree_function *function) {
+    bool first = entry->code == function->first && !function->first_gone;
+    node_list *list = entry->of[SM_CODE_CALLS];
+    function->several = true;
+    function->first_gone = function->first_gone || first;
+    for (sm_node *node = first || function->unlisted ? function->nodes : NULL; node != NULL;
+         node = sm_rest(node)->same) {
+        SM_LOOK();
+        if (node->key == entry->code)
+            forget_key(node);
+    }
+    for (uint32_t i = 0; list != NULL && i < list->count; i++) {
+        SM_LOOK();
+        if (list->nodes[i]->key == entry->code)
+            forget_key(list->nodes[i]);
+    }
+    sm_free(list);
+    entry->of[SM_CODE_CALLS] = NULL;
+}
+
+void sm_node_forget_lists(void) {
+    uint32_t at = 0;
+    for (sm_code_entry *entry = sm_codes_next(&at); entry != NULL; entry = sm_codes_next(&at)) {
+        sm_free(entry->of[SM_CODE_CALLS]);
+        entry->of[SM_CODE_CALLS] = NULL;
     }
 }
 
@@ -372,6 +447,7 @@ void sm_tree_free(void) {
         sm_free(sm_tree.tables[i]);
     sm_free(sm_tree.tables);
     sm_free(sm_tree.young);
+    sm_node_forget_lists();
     sm_tree_bounds_free();
     sm_free(sm_tree.more);
     memset(&sm_tree, 0, sizeof sm_tree);

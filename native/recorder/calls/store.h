@@ -10,6 +10,8 @@ typedef struct sm_tree_function { /* what the recorder knows of a function; shar
     sm_node *nodes;    /* its nodes, through sm_node_rest.same */
     const void *first; /* the code object that all of its nodes have as key while there is only one; NULL: none yet */
     bool several;      /* there have been more, or that is gone */
+    bool first_gone;   /* that is; what is at its address now is another */
+    bool unlisted;     /* a list of nodes by code object lacks some, for want of memory */
     int32_t step;      /* what its nodes' step should be; they follow when they are next timed */
     sm_past past;
     uint64_t sampled;
@@ -27,6 +29,7 @@ enum { /* the first as in the file */
        SM_NODE_BEFORE = 32,       /* sm_node_rest.before holds */
        SM_NODE_BY_FUNCTION = 128, /* it is in its parent's table by its function */
        SM_NODE_ROOT = 64,
+       SM_NODE_LISTED = 256, /* while a list is looked through */
 };
 
 typedef struct { /* a node's cold part */
@@ -113,7 +116,11 @@ sm_node *sm_node_new(sm_tree_thread *tree, sm_node *parent, const void *key, sm_
 sm_node *sm_node_child(sm_node *parent, const void *key); /* NULL: none */
 /* The child of this function, known by another code object so far: it gets the new key. NULL: none. */
 sm_node *sm_node_rekey(sm_node *parent, const void *key, const sm_tree_function *function);
-void sm_node_forget_key(sm_node *node);
+/* A code object goes away: none of its function's nodes has it as key any more. */
+void sm_node_code_died(sm_code_entry *entry, sm_tree_function *function);
+/* Its function has had several code objects, and the node has this one's address as key now. */
+void sm_node_note_key(const void *key, sm_node *node);
+void sm_node_forget_lists(void);
 bool sm_tree_check_nodes(const sm_tree_thread *tree);
 sm_node_more *sm_node_has(sm_node *node); /* made when missing. NULL: out of memory */
 sm_young *sm_node_young(sm_node *node);   /* the same */
