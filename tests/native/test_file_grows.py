@@ -91,7 +91,7 @@ def test_objects_as_large_after_an_hour_as_after_ten_minutes(recorded):
         assert path.stat().st_size <= 4 * len(recording.to_bytes())
         assert set(born(path).values()) == {10 * number}
     assert len(born(path)) == FUNCTIONS
-    assert len(inodes) > 2  # it was written anew
+    assert len(inodes) > 1  # it was written anew
 
 
 def test_whole_after_every_flush(recorded):
