@@ -313,7 +313,7 @@ def test_reports_of_other_kinds_and_options_of_other_kinds(lab):
         in lab.run("report", "p.seismo", "--show-missing").stderr
     )
     done = lab.run("merge", "m.seismo", "r.seismo", "p.seismo")
-    assert (done.returncode, "cannot be made one" in done.stderr) == (2, True)
+    assert (done.returncode, "cannot be merged" in done.stderr) == (2, True)
     assert "recorder coverage" in lab.run("info", "r.seismo").stdout
 
 

@@ -116,6 +116,6 @@ def test_nothing_to_map_leaves_it_as_it_is(folder):
 def test_recordings_of_different_kinds_are_refused():
     calls = Builder()
     calls.node(-1, calls.thread(calls.process()), calls.function("m", "f"), calls=1)
-    with pytest.raises(RecordingError, match="calls and coverage cannot be made one"):
+    with pytest.raises(RecordingError, match="calls and coverage cannot be merged"):
         merge([recording("/x.py", [1]), calls.build()])
     merge([recording("/x.py", [1]), Builder().build()])  # nothing at all is of no kind

@@ -70,7 +70,7 @@ def test_recordings_of_other_tables_are_folded(tmp_path):
 def test_what_cannot_be_merged(tmp_path):
     made(1).save(tmp_path / "a")
     other = Builder().build({"recorder": "coverage"})
-    with pytest.raises(RecordingError, match="cannot be made one"):
+    with pytest.raises(RecordingError, match="cannot be merged"):
         merge_into([lambda: read(tmp_path / "a"), lambda: other], tmp_path / "out")
     with pytest.raises(RecordingError, match="cannot be opened"):
         merge_files([tmp_path / "a", tmp_path / "none"], tmp_path / "out")

@@ -95,7 +95,7 @@ def test_other_interpreters_are_told_of(recorder, tmp_path):
     assert load(tmp_path / "kept.seismo").losses["other-interpreters"] == 3
     told = [sys.executable, "-m", "seismo", "info", "kept.seismo"]
     text = subprocess.run(told, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=True).stdout
-    assert "3 interpreters besides the main one" in " ".join(text.split())
+    assert "3 interpreters other than the main one" in " ".join(text.split())
 
 
 def test_no_interpreters_no_word():

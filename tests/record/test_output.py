@@ -105,7 +105,7 @@ def test_a_link_to_nowhere_is_not_followed(tmp_path):
     (tmp_path / "a.seismo").symlink_to(tmp_path / "made")
     done = seismo("profile", "-o", "a.seismo", "-c", "pass", cwd=tmp_path)
     assert done.returncode == 2
-    assert "link to a file that is not there" in done.stderr
+    assert "link to a file that does not exist" in done.stderr
     assert not (tmp_path / "made").exists()
 
 
@@ -136,7 +136,7 @@ def test_what_can_only_be_written_is_not_emptied(tmp_path, monkeypatch):
         return real(name, flags, *more)
 
     monkeypatch.setattr(os, "open", write_only)
-    with pytest.raises(RecordingError, match="no recording"):
+    with pytest.raises(RecordingError, match="not a recording"):
         Output(str(path))
     assert path.read_bytes() == b"precious"
 

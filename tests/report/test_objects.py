@@ -82,9 +82,9 @@ def test_what_the_hook_did_not_see_is_told():
     said = facts(told(b.build({"recorder": "lifetimes"})))
     assert "of them ≈1 by the cycle collector" in said["objects"]
     assert "3 objects died that had been born before the recording" in said["note"]
-    assert "2 objects died unseen" in said["note"]
+    assert "2 objects died without an event" in said["note"]
     assert "1 object lived on after a first death" in said["note"]
-    assert "1 in 8 was followed, and what is marked ≈ is estimated" in said["note"]
+    assert "1 in 8 of later objects was followed, and numbers marked ≈ are estimated" in said["note"]
     assert "another tool took the interpreter's hook 2 times: tracemalloc" in said["lost"]
     assert "births and deaths within 1.50 ms are missing" in said["lost"]
 
@@ -130,13 +130,13 @@ def test_nothing_left_is_good_news(exit_):
     b.object_span(handle, 0, 5, start_ns=1, end_ns=2, born=5, died=5)
     recording = b.build({"recorder": "lifetimes"})
     left = section(told(recording), "Alive after the calls")
-    assert left == ["  nothing: all that was born in a call was dead at the end"]
+    assert left == ["  nothing: everything born in a call was dead at the end"]
     assert any("none alive at the end" in line for line in summed_up(recording))
 
 
 def test_call_paths_and_own_time_beside(with_paths):
     lines = told(with_paths)
-    thrown = section(lines, "Made and thrown away")
+    thrown = section(lines, "Made and dropped at once")
     assert re.search(r"600,000 +53\.9 % +49\.2 % .*app\.py:14  app\.Token", thrown[1])
     alive = section(lines, "Alive at the end")
     assert any("held by (100 of them asked)" in line for line in alive)
@@ -155,7 +155,7 @@ def test_own_time_beside_objects_is_running_and_no_option_is_told_that_there_is_
     for function, line, node in ((sleeper, 2, nodes[0]), (worker, 6, nodes[1])):
         b.lifetime(b.object(kind, function, line, node=node, born=500, died=500), 0, 1, 500)
     lines = told(b.build({"recorder": "lifetimes"}))
-    rows = [row for row in section(lines, "Made and thrown away") if "app.py" in row]
+    rows = [row for row in section(lines, "Made and dropped at once") if "app.py" in row]
     assert [row.count("50.0 %") for row in rows] == [2, 2]
     text = "\n".join(lines)
     assert "1.00 s of the threads' 2.00 s" in text
@@ -296,7 +296,7 @@ def test_changes_by_type_and_line(tmp_path):
     old, new = server(tmp_path, calls=1_000, spans=False), server(tmp_path, calls=1_200, spans=False)
     lines = changes(old, new)
     assert "change    +222,600 born (+20 %), +200 freed by the cycle collector, +400 live at the end (+19 %)" in lines
-    types = section(lines, "Types that changed (3 of 9 are as they were)")
+    types = section(lines, "Types that changed (3 of 9 are unchanged)")
     assert types[1].split() == ["600,000", "→", "720,000", "+20", "%", "33.6", "MB", "→", "40.3", "MB", "app.Token"]
     made = section(lines, "Lines that changed")
     assert any(line.endswith("app.py:15  app.Session  handle") and "1,000 → 1,200" in line for line in made)
@@ -316,11 +316,11 @@ def test_counts_that_differ_between_the_runs_of_a_side_are_ranges(tmp_path):
 
     lines = changes([born(10), born(12)], [born(11), born(40)])
     assert "old       2 runs, 15-17 born, 15-17 live at the end, of 2 types" in lines
-    assert " ".join(lines[2:4]).split()[1:8] == ["no", "sure", "change", "of", "those", "born,", "+0"]
+    assert " ".join(lines[2:4]).split()[1:8] == ["no", "significant", "change", "of", "those", "born,", "+0"]
     assert "Types: none changed, of 2" in lines
     lines = changes([born(10), born(12)], [born(20), born(40)])
     assert "change    ≥+8 born, +0 freed by the cycle collector, ≥+8 live at the end" in lines
-    types = section(lines, "Types that changed (1 of 2 are as they were)")
+    types = section(lines, "Types that changed (1 of 2 are unchanged)")
     assert types[1].split()[:3] == ["10-12", "→", "20-40"]
     assert types[1].endswith("app.Token")
 

@@ -120,7 +120,7 @@ def test_a_thread_alone_is_told_the_same_way(report):
 def test_a_recording_that_tells_nothing_reads_as_ever_with_a_word(report):
     lines = report(server(waits=""), 120)
     text = " ".join(" ".join(lines).split())
-    assert "waiting the threads ran 130 ms of their 4.00 s; where they waited for the rest this recording" in text
+    assert "waiting the threads ran 130 ms of their 4.00 s; this recording does not say where" in text
     head, *rows = table(lines)
     assert head == ["own", "own %", "total", "calls", "function"]
     assert rows[0][:2] == ["2.00 s", "50.0 %"]
@@ -130,9 +130,7 @@ def test_a_recording_that_tells_nothing_reads_as_ever_with_a_word(report):
     assert not any(line.startswith("waiting") for line in quiet)
 
 
-@pytest.mark.parametrize(
-    ("waits", "words"), [("clock", ", for what was not told"), ("rseq, ready", ": 270 ms for a p")]
-)
+@pytest.mark.parametrize(("waits", "words"), [("clock", ", reason unknown"), ("rseq, ready", ": 270 ms for a p")])
 def test_what_was_not_told_apart_is_said(report, waits, words):
     text = " ".join(" ".join(report(server(waits), 120)).split())
     assert f"3.87 s of the threads' 4.00 s{words}" in text
@@ -158,13 +156,13 @@ def test_the_summaries():
     summary.write(server(), out, "x.seismo")
     lines = out.getvalue().splitlines()
     assert lines[2].split() == ["100", "ms", "76.9", "%", "50", "app:page"]
-    assert "besides, 3.87 s waiting, which is in no own time (--time wait)" in lines
+    assert "besides, 3.87 s waiting, which is not part of own time (--time wait)" in lines
     assert len(lines) <= 15
     out = io.StringIO()
     lines_summary.write(timed_lines(), out)
     lines = out.getvalue().splitlines()
     assert [line.split()[:2] for line in lines[2:4]] == [["80.0", "ms"], ["20.0", "ms"]]
-    assert "besides, 1.90 s waiting, which is in no own time (--time wait)" in lines
+    assert "besides, 1.90 s waiting, which is not part of own time (--time wait)" in lines
 
 
 def test_lines():

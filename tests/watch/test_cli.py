@@ -85,7 +85,10 @@ def test_exceptions_with_who_called(folder):
         ('line("shop.py", 6)', "line 6 of shop.py has no code; the nearest that has: 5 and 7"),
         ('line("shpo.py", 7)', "nothing in shpo.py ever ran; did you mean "),
         ('call("shop.Store.sav")', "no function that ran matches call('shop.Store.sav'); did you mean shop.Store.save"),
-        ('call("save") and duration > 1000s', "did run (shop.Store.save), but the rest was never true of them"),
+        (
+            'call("save") and duration > 1000s',
+            "did run (shop.Store.save), but the rest of the expression was never true for them",
+        ),
     ],
 )
 def test_when_nothing_matched_it_says_why(folder, expression, hint):

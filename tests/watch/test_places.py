@@ -91,9 +91,12 @@ def test_a_name_with_its_module_is_decided_alike_everywhere():
 @pytest.mark.parametrize(
     ("expression", "why"),
     [
-        ('call("nosuch")', "histogram: empty, for nothing matched"),
-        ('line("main.py", 5)', "histogram: empty, for only calls have a duration, and the expression is about none"),
-        ('call("last")', "histogram: empty, for no call that matched has ended"),
+        ('call("nosuch")', "histogram: empty, because nothing matched"),
+        (
+            'line("main.py", 5)',
+            "histogram: empty, because only calls have a duration, and the expression matches no calls",
+        ),
+        ('call("last")', "histogram: empty, because no matched call has ended"),
     ],
 )
 def test_a_histogram_says_why_it_is_empty(folder, expression, why):

@@ -227,7 +227,7 @@ def test_a_failing_action_is_told_once_and_the_program_goes_on():
         assert count_down(3) == 0
     assert w.count == 1
     assert "ZeroDivisionError" in w.failed
-    assert out.getvalue().count("seismo: the watch is taken out") == 1
+    assert out.getvalue().count("seismo: the watch ends because") == 1
 
 
 def test_several_watches_and_nesting():

@@ -110,7 +110,7 @@ def for_path(path: str) -> Format:
     found = by_path(path)
     if found is None:
         raise FormatError(
-            "the name of the file does not say which format it is", where=path, hint=f"name one of: {_known()}"
+            "the format does not follow from the name of the file", where=path, hint=f"name one of: {_known()}"
         )
     return found
 

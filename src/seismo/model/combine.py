@@ -119,7 +119,9 @@ def _check_kinds(parts: Sequence[Recording]) -> None:
     found = {kinds.entry(name).of for name in names}
     if len(found) > 1:
         words = " and ".join(sorted(found))
-        raise RecordingError(f"recordings of {words} cannot be made one", hint="merge those of a kind: see seismo info")
+        raise RecordingError(
+            f"recordings of {words} cannot be merged", hint="merge recordings of one kind only; see seismo info"
+        )
 
 
 def with_files(

@@ -34,7 +34,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="cover the tests; SOURCE, a package or a folder, is what to cover (several times: all of them; none: what "
         "the settings say)",
     )
-    add("--seismo-no-cover", dest="seismo_no_cover", action="store_true", help="do not, whatever stands before")
+    add(
+        "--seismo-no-cover",
+        dest="seismo_no_cover",
+        action="store_true",
+        help="do not measure coverage, whatever other options say",
+    )
     add(
         "--seismo-branch",
         "--seismo-cover-branch",
@@ -73,14 +78,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="PERCENT",
         type=_percent,
         default=None,
-        help="fail when less is covered",
+        help="fail if less is covered",
     )
     add("--seismo-cover-config", dest="seismo_cover_config", metavar="FILE", help="the settings (default: as coverage)")
     add("--seismo-cover-file", dest="seismo_cover_file", metavar="FILE", help="the recording (default: cover.seismo)")
-    flags = (
-        ("append", "add to the recording that is there"),
-        ("force", "let a report overwrite a file that is none of its kind"),
-    )
+    flags = (("append", "add to the existing recording"), ("force", "let a report overwrite a file of another kind"))
     for name, what in flags:
         add(f"--seismo-cover-{name}", dest=f"seismo_cover_{name}", action="store_true", help=what)
     add(
@@ -88,7 +90,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         dest="seismo_cover_children",
         action="store_true",
         default=None,
-        help="cover the processes that tests start or fork, too",
+        help="also cover the processes that tests start or fork",
     )
     parser.addini(
         "seismo_objects_unavailable",

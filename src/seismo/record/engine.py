@@ -33,7 +33,7 @@ else:
     try:
         from seismo import _core
     except ImportError as reason:  # built for another interpreter, or not at all
-        raise RecordingError("seismo's native core cannot be loaded", str(reason), "install seismo again") from None
+        raise RecordingError("seismo's native core cannot be loaded", str(reason), "reinstall seismo") from None
 
 # Frames of these files are left out of every recording.
 HIDE = __file__[: -len("record/engine.py")]
@@ -204,7 +204,7 @@ def _agree(wanted: dict[str, object]) -> None:
         if (name in SETTINGS or name in ("where", "span")) and value != set_:
             raise UsageError(
                 f"a recording with {name}={set_!r} is running in this process: another cannot have {name}={value!r}",
-                hint=f"there is one engine in a process; leave {name} out, or ask for it where the first one starts",
+                hint=f"a process has one engine; leave {name} out, or set it where the first recording starts",
             )
 
 

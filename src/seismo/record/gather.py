@@ -75,7 +75,7 @@ def gather(output: Output, folder: str, taken: Taken | None = None, goes_on: boo
                 parts.append(path)
             merged.append(path)
         except Exception as error:  # noqa: BLE001  the others are not lost with it
-            told.append(f"a child's part is left where it is: {error}")
+            told.append(f"the recording of a child is left where it is: {error}")
             losses.append(_loss("child-unread", 1, path))
     if alive:
         told.append(f"{len(alive)} child processes still run; add their parts later: seismo merge OUT {folder}/*")

@@ -129,8 +129,8 @@ def open_text(path: str, option: str, is_ours: Callable[[bytes], bool] | None) -
     def guard(fd: int, path: str, _option: str) -> None:
         begin = _begin_of(fd, _TEXT)
         if is_ours is not None and begin and not is_ours(begin):
-            why = "this file is there already, and nothing in it says that seismo wrote it"
-            raise RecordingError(why, path, "--force overwrites it; or name another")
+            why = "this file exists already, and it does not look like a file of seismo"
+            raise RecordingError(why, path, "use --force to overwrite it, or name another file")
 
     return out_of_the_way(_open(os.path.join(_folder(), path), False, option, guard, 0o666)[0])
 
@@ -154,7 +154,7 @@ def _open(
             except FileExistsError:
                 if os.path.islink(path):
                     hint = f"name the file itself with {option}"
-                    raise RecordingError("this is a link to a file that is not there", path, hint) from None
+                    raise RecordingError("this is a link to a file that does not exist", path, hint) from None
                 continue  # somebody was quicker
             _lock(fd, path, option)
             return fd, True
@@ -300,7 +300,7 @@ def _folder() -> str:
         return os.getcwd()
     except OSError as error:
         raise RecordingError(
-            "the current directory does not exist any more", hint="name the recording: -o /PATH/FILE"
+            "the current directory no longer exists", hint="name the recording: -o /PATH/FILE"
         ) from error
 
 
@@ -308,7 +308,7 @@ def _guard(fd: int, path: str, option: str) -> None:
     """Refuses to empty a file that is no recording: `seismo profile -o app.py` must not cost anybody a program."""
     start = _begin_of(fd, len(MAGIC))
     if start and start != MAGIC:
-        raise RecordingError("this file is there already and is no recording", path, f"give {option} another name")
+        raise RecordingError("this file exists already and is not a recording", path, f"give {option} another name")
 
 
 def _begin_of(fd: int, size: int) -> bytes:
@@ -322,7 +322,7 @@ def _unwritable(path: str, error: OSError, option: str) -> RecordingError:
     folder = os.path.dirname(path)
     hint = f"name another with {option}"
     if isinstance(error, FileNotFoundError):
-        hint = f"there is no folder {folder}: make it, or name another file with {option}"
+        hint = f"there is no folder {folder}: create it, or name another file with {option}"
     elif not os.access(folder, os.W_OK):
         hint = f"the folder {folder} cannot be written: name another file with {option}"
     return RecordingError(f"cannot write the recording: {error.strerror or error}", path, hint)

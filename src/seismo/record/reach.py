@@ -232,5 +232,5 @@ def unpack(text: str) -> tuple[str, dict[str, object], str]:
     line, _, folder = text.partition("\n")
     known = engine.from_json(line)
     if not (isinstance(known, dict) and isinstance(known.get("settings"), dict)):
-        raise ValueError("what the first process said cannot be read")  # noqa: TRY004
+        raise ValueError("the settings of the first process cannot be read")  # noqa: TRY004
     return str(known.get("recorder", "")), known["settings"], folder

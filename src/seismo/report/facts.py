@@ -46,49 +46,51 @@ _UNKNOWN = 2**62  # a time that is longer is none
 # For each kind the words for it; {n} is its count, {s} and {es} the plural's, {time} the count as a time, {detail} what
 # the recorder adds. A kind that is not here is told by its detail.
 LOSSES = {
-    "paths-folded": "{n} call{s} came after the limit on distinct paths: counted, but flat, under <folded paths>",
-    "repaired": "the call stack was put right {n} time{s} (coroutine switches or interpreter bugs)",
-    "threads-folded": "{n} finished thread{s} folded: counted with others of their name, numbers left out, and entry",
+    "paths-folded": "{n} call{s} on paths beyond the limit: counted without their paths, under <folded paths>",
+    "repaired": "the call stack was repaired {n} time{s} (coroutine switches or interpreter bugs)",
+    "threads-folded": "{n} finished thread{s} folded: counted together with others of the same entry and name, apart "
+    "from numbers",
     "late-thread": "{n} thread{s} noticed late: the first calls on them are missing",
-    "other-interpreters": "{n} interpreter{s} besides the main one (subinterpreters, InterpreterPoolExecutor) ran "
-    "unrecorded",
-    "hook-lost": "the interpreter's hook was taken away {n} time{s}: what ran meanwhile is missing",
-    "tool-id-lost": "another tool took the interpreter's hook {n} time{s}: what ran meanwhile is missing{detail}",
-    "cut-short": "the end is missing ({detail} was killed, could not write, or still runs): what happened in up to "
-    "{time} before that, and the call that was under way, is not here",
-    "clock-drift": "the processor's counter ran off the monotonic clock {n} time{s} by more than 1 in 1,000",
+    "other-interpreters": "{n} interpreter{s} other than the main one (subinterpreters, InterpreterPoolExecutor) ran "
+    "and were not recorded",
+    "hook-lost": "the interpreter's hook was taken away {n} time{s}: what ran in the meantime is missing",
+    "tool-id-lost": "another tool took the interpreter's hook {n} time{s}: what ran in the meantime is missing{detail}",
+    "cut-short": "the end is missing ({detail} was killed, could not write, or still runs): up to the last "
+    "{time}, and the call that was running, are missing",
+    "clock-drift": "the processor's counter drifted from the monotonic clock by more than 1 in 1,000, {n} time{s}",
     "write-failed": "the file could not be written {n} time{s}{detail}",
-    "sites-off": "{n} call site{s} that had long called one function switched off: C functions called there since are "
-    "not counted ({at_least} where they are known)",
-    "cython-unseen": "the interpreter's profile function does not report calls of Cython 3's functions: their time is "
-    "their callers'",
-    "truncated": "the file is cut short: only what was flushed before its end is here{detail}",
+    "sites-off": "{n} call site{s} disabled after calling the same trivial C function many times: later calls there "
+    "are not counted ({at_least} where they are known)",
+    "cython-unseen": "the interpreter's profile function does not report calls of Cython 3's functions: their "
+    "time belongs to "
+    "their callers",
+    "truncated": "the file is cut short: it has only what was flushed before its end{detail}",
     "chunk-bad": "{n} damaged piece{s} of the file left out{detail}",
     "out-of-memory": "memory ran out {n} time{s}: some calls are missing",
     "lines-outside": "{n} hit{s} of lines that are not in their functions' own line tables: counted on other lines",
     "branches-unknown": "{n} branch{es} left out: the file does not say where they lead",
-    "tracers-dropped": "{n} file{s} that a plugin of coverage.py traced taken for Python",
+    "tracers-dropped": "{n} file{s} traced by a plugin of coverage.py treated as Python",
     "paths-rebuilt": "paths rebuilt from {n} pair{s} of caller and callee{detail}",
     "child-unrecorded": "{n} child process{es} could not be recorded{detail}",
     "child-unread": "{n} part{s} of child processes could not be read{detail}",
-    "child-running": "{n} child process{es} still ran at the end: what they did is not here, but in parts that "
-    "seismo merge adds{detail}",
+    "child-running": "{n} child process{es} still ran at the end: what they did is missing; seismo merge can add their "
+    "parts{detail}",
     "calls-unended": "{n} matched call{s} had not ended when the watch did: counted, without a time",
-    "matches-lost": "{n} match{es} lost: no memory, no room on the stack, or an answer that failed",
+    "matches-lost": "{n} match{es} lost: out of memory or stack, or showing it failed",
     "limit-reached": "the watch stopped after {n} match{es}: later ones are missing",
-    "objects-sampled": "the table of live objects was full: of later ones 1 in {n} was followed, and what is marked "
-    "{about} is estimated from these",
-    "objects-lost": "{n} object{s} could not be followed for want of memory: their births are counted, no more",
+    "objects-sampled": "the table of living objects was full: 1 in {n} of later objects was followed, and numbers "
+    "marked {about} are estimated from these",
+    "objects-lost": "{n} object{s} could not be followed for lack of memory: only their births are counted",
     "sites-full": "{n} birth{s} counted by type only: there was no room for more creating lines",
-    "spans-lost": "{n} call{s} of the functions that were asked for could not be followed",
+    "spans-lost": "{n} call{s} of the chosen functions could not be followed",
     "refs-taken": "another tool took the interpreter's hook {n} time{s}{detail}",
     "refs-blind": "births and deaths within {time} are missing{detail}",
-    "refs-trashcan": "this version of Python does not tell when deeply nested containers die: some of what is shown as "
-    "live is not",
-    "refs-unspecialised": "with call paths the interpreter makes some objects for calls that it makes without any in "
-    "the bare program (tuples of arguments, bound methods, super objects)",
-    "survivors-old": "what the calls left alive was counted for the last time {time} before the last flush",
-    "time-unexplained": "{time} of the threads' time belong to no recorded function",
+    "refs-trashcan": "this version of Python does not report the deaths of deeply nested containers: some objects "
+    "shown as alive are dead",
+    "refs-unspecialised": "while call paths are recorded, the interpreter makes a few more objects for calls than "
+    "otherwise (tuples of arguments, bound methods, super objects)",
+    "survivors-old": "objects left alive by the calls were last counted {time} before the last flush",
+    "time-unexplained": "{time} of the threads' time is unattributed: it belongs to no recorded function",
 }
 
 

@@ -34,7 +34,7 @@ def read_source(name: str, known: list[tuple[str, int, int]]) -> Source:
     if shell is not None and len(shell) == 4 and shell[1] is None:  # of this process, told by an interactive shell
         return Source([line.rstrip("\n") for line in shell[2]])
     if name.startswith("<frozen "):
-        return Source([], "a part of the interpreter itself: its source is not beside it")
+        return Source([], "a part of the interpreter itself, whose source is not installed")
     if name.startswith("<"):
         return Source([], "the code was made while the program ran: it has no file")
     path = known[0][0] if known else name
@@ -54,13 +54,13 @@ def read_source(name: str, known: list[tuple[str, int, int]]) -> Source:
     if len(recorded) > 1:
         problem = "the recordings that were merged have different versions of the file: this text is only one of them"
     if recorded and (len(data), zlib.crc32(data)) not in recorded:
-        problem = "the file has changed since: the text beside a line may not be what ran"
+        problem = "the file has changed since: the text of a line may not be what ran"
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         text = data.decode(encoding, "replace")
     except (SyntaxError, LookupError, UnicodeError):
         text = data.decode("utf-8", "replace")
-        problem = problem or "the file says no encoding that there is: shown as UTF-8"
+        problem = problem or "the file names an unknown encoding: shown as UTF-8"
     return Source(text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", " ").split("\n"), problem)
 
 

@@ -55,15 +55,15 @@ def sentence(recording: Recording, signs: Signs) -> str:
         if wall < FAR * cpu + MOMENT or not cpu:
             return ""
         return (
-            f"the threads ran {duration(cpu, signs)} of their {duration(wall, signs)}; where they waited for the rest "
-            "this recording does not tell, and all times are those of the wall"
+            f"the threads ran {duration(cpu, signs)} of their {duration(wall, signs)}; this recording does not say "
+            "where they waited, and all times are wall-clock times"
         )
     wall = max(wall, waited)
     if waited < (1 - 1 / FAR) * wall or waited < MOMENT:
         return ""
     parts = _parts(sum(rows["lock_ns"]), sum(rows["ready_ns"]), waited, told(recording), signs)
     missing = how.count(False)
-    but = f"; not told of {number_of(missing, 'process', 'processes')}" if missing else ""
+    but = f"; unknown for {number_of(missing, 'process', 'processes')}" if missing else ""
     words = f"{duration(waited, signs)} of the threads' {duration(wall, signs)}{parts}{but}"
     rank = "" if recording.kind == "lifetimes" else "; --time wait ranks by it"  # objects are not ranked by times
     return f"{words}{_most(recording, waited, signs)}{rank}"
@@ -86,7 +86,7 @@ def _parts(lock: float, ready: float, waited: float, known: set[str], signs: Sig
     names = {"lock": (lock, "the interpreter's lock"), "ready": (ready, "a processor")}
     asked = {word: told for word, told in names.items() if word in known}
     if not asked:
-        return ", for what was not told"
+        return ", reason unknown"
     parts = [f"{duration(ns, signs)} for {what}" for ns, what in asked.values() if ns >= NOTABLE * waited]
     if not parts:
         return f", none of it for {' or '.join(what for _, what in asked.values())}"
@@ -97,4 +97,4 @@ def waiting_words(waited: float, ran: float, signs: Signs) -> str:
     """What beside the times was waiting, where that is something."""
     if waited <= WAITED * (waited + ran):
         return ""
-    return f"besides, {duration(waited, signs)} waiting, which is in no own time (--time wait)"
+    return f"besides, {duration(waited, signs)} waiting, which is not part of own time (--time wait)"

@@ -35,9 +35,9 @@ def summary(watch: Watch) -> list[str]:
     if watch.masked:
         lines.append("values that look secret are shown as ***; to see them: --show-secrets")
     if watch.lost:
-        lines.append(f"{watch.lost:,} were lost: no memory, no room on the stack, or an answer that failed")
+        lines.append(f"{watch.lost:,} were lost: out of memory or stack, or showing them failed")
     if watch.failed:
-        lines.append(f"the watch was taken out early, its action failed: {watch.failed}")
+        lines.append(f"the watch ended early because its action failed: {watch.failed}")
     return lines
 
 
@@ -81,7 +81,7 @@ def _why_not(watch: Watch, rows: list[Row]) -> list[str]:
     if possible:
         names = ", ".join(printable(row.function) for row in possible[:3])
         more = f" and {len(possible) - 3:,} more" if len(possible) > 3 else ""
-        return [f"the functions it is about did run ({names}{more}), but the rest was never true of them"]
+        return [f"the functions did run ({names}{more}), but the rest of the expression was never true for them"]
     return []
 
 

@@ -209,6 +209,6 @@ def _losses(watch: Watch, rows: list[Row]) -> list[dict[str, Any]]:
     if watch.limit is not None and watch.count >= watch.limit:
         found.append({"kind": "limit-reached", "count": watch.count, "detail": ""})
     if watch.failed:
-        detail = engine.printable(f"the watch was taken out early, its action failed: {watch.failed}")
+        detail = engine.printable(f"the watch ended early because its action failed: {watch.failed}")
         found.append({"kind": "action-failed", "count": 1, "detail": detail})
     return found

@@ -253,10 +253,10 @@ class Watch:
     def _no_histogram(self, rows: list[_actions.Row]) -> str:
         """Why there is no duration to show."""
         if "call" not in self.expression.kinds or not self._kinds & 1 << KINDS.index("call"):
-            return "histogram: empty, for only calls have a duration, and the expression is about none"
+            return "histogram: empty, because only calls have a duration, and the expression matches no calls"
         if not any(row.matches for row in rows):
-            return "histogram: empty, for nothing matched"
-        return "histogram: empty, for no call that matched has ended"
+            return "histogram: empty, because nothing matched"
+        return "histogram: empty, because no matched call has ended"
 
     def __repr__(self) -> str:
         state = "running" if self._native is not None else "ended"
@@ -329,7 +329,7 @@ class Watch:
         if not isinstance(error, BrokenPipeError):
             try:
                 stream = self._stream if hasattr(self._stream, "write") and not self._json else sys.stderr
-                stream.write(f"seismo: the watch is taken out, its action failed: {self.failed}{where}\n")
+                stream.write(f"seismo: the watch ends because its action failed: {self.failed}{where}\n")
             except Exception:  # noqa: BLE001  there is nobody to tell
                 return
 

@@ -111,7 +111,7 @@ def _magic(shell: Any, line: str, cell: str | None) -> object:
     if cell is None and not statement.strip():
         raise UsageError(f"record what? %seismo {verb} STATEMENT, or %%seismo {verb} on a cell")
     if cell is not None and statement.strip():
-        raise UsageError(f"what stands after the options has no meaning on a cell: {statement.strip()!a}")
+        raise UsageError(f"unexpected text after the options of a cell: {statement.strip()!a}")
     if "-o" in options:
         _check_free(options["-o"], "--force" in options)
     limit = options.get("-l", "20")
@@ -244,7 +244,9 @@ class Cell:
             return self.shell.loop_runner(result)
         result.close()
         hint = "put it into a function that runs in a thread of its own, with asyncio.run"
-        raise UsageError("a cell that awaits cannot be recorded: the notebook's own event loop is running", hint=hint)
+        raise UsageError(
+            "a cell with await cannot be recorded: the event loop of the notebook is already running", hint=hint
+        )
 
 
 _folder: tempfile.TemporaryDirectory[str] | None = None  # of the cells' texts

@@ -29,7 +29,7 @@ def why_not() -> str:
         return "births and deaths of objects cannot be recorded on a free-threaded build of Python"
     if sys.implementation.name != "cpython" or sys.version_info < (3, 13, 3):
         version = sys.version.split(maxsplit=1)[0]
-        return f"births and deaths of objects are told by CPython 3.13.3 and newer, and this is {version}"
+        return f"recording objects needs CPython 3.13.3 or newer, and this is {version}"
     reason = _core.ref_objection()
     return f"births and deaths of objects cannot be recorded: {reason}" if reason else ""
 

@@ -188,7 +188,7 @@ def _write_one(
         waiting = f"  {text.right(text.aligned(wait) if wait else '', 9)}" if waits else ""
         head = f"{text.right(time, 9)}  {part:>7}{waiting}  {text.right(number, width)}  "
         if other == NOBODY:
-            name: list[tuple[str, str] | str] = [("(nobody: it is the bottom of a thread's stack)", "quiet")]
+            name: list[tuple[str, str] | str] = [("(no caller: it is the bottom of a thread's stack)", "quiet")]
         else:
             name = name_spans(cells, other, max(24, paper.width - text.cells(head)))
         paper.line(head, *name)

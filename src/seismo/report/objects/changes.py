@@ -69,7 +69,7 @@ def _moved_by(what: str, old: Sequence[int], new: Sequence[int], signs: Signs) -
     if all(low == high for low, high in ranges):
         relative = "" if what.startswith("freed") else _relative(new[0], old[0])
         return f"{change:+,} {what}{relative}"
-    return f"{signs.at_least}{change:+,} {what}" if change else f"no sure change of those {what}"
+    return f"{signs.at_least}{change:+,} {what}" if change else f"no significant change of those {what}"
 
 
 def _described(side: Sequence[Recording]) -> str:
@@ -94,7 +94,7 @@ def _changed(row: ObjectDiffRow) -> bool:
 def _write(paper: Paper, title: str, rows: Sequence[ObjectDiffRow], whole: int, limit: int | None) -> None:
     signs = paper.signs
     paper.line()
-    same = f"{whole - len(rows):,} of {whole:,} are as they were"
+    same = f"{whole - len(rows):,} of {whole:,} are unchanged"
     if not rows:
         paper.line((title, "title"), (f": none changed, of {whole:,}", "quiet"))
         return

@@ -163,7 +163,9 @@ def notes(recording: Recording) -> list[str]:
     if before:
         said.append(f"{number_of(before, 'object')} died that had been born before the recording: in no count")
     if unseen:
-        said.append(f"{number_of(unseen, 'object')} died unseen: found out when others were born at their addresses")
+        said.append(
+            f"{number_of(unseen, 'object')} died without an event: noticed when others were born at their addresses"
+        )
     if back:
         said.append(
             f"{number_of(back, 'object')} lived on after a first death (__del__ or a weak reference's callback)"

@@ -44,14 +44,14 @@ class Holder:
     def words(self) -> str:
         """What holds, and by which name: `.sessions of app.Store`."""
         if self.flags & HOLDER_NONE:
-            return "nobody that could be found (C code, or a local variable)"
+            return "no holder was found (it may be C code, or a local variable)"
         return printable(f"{self.by} of {self.name}" if self.by else self.name)
 
     def ending(self) -> str:
         """Why nobody is said to hold it; empty where it is a root, or somebody does."""
         if self.flags & HOLDER_CYCLE:
             return "a cycle: it is on this path already"
-        return "asked no further" if self.flags & HOLDER_FAR else ""
+        return "not followed further" if self.flags & HOLDER_FAR else ""
 
     def ranked(self) -> list[Holder]:
         """Those who hold it, those of most survivors first."""

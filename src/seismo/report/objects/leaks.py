@@ -62,7 +62,7 @@ def _write_survivors(paper: Paper, words: ObjectWords, leaks: Sequence[Leak], vi
     paper.line()
     _heading(paper, "Alive after the calls they were born in", whose_calls(words))
     if not leaks:
-        paper.line(("  nothing: all that was born in a call was dead at the end", "good"))
+        paper.line(("  nothing: everything born in a call was dead at the end", "good"))
         return
     holders = Holders(words.recording)
     limit = view.rows(LEAKS)

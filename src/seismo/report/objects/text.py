@@ -256,7 +256,7 @@ def _write_all(paper: Paper, words: ObjectWords, view: ObjectsView) -> None:
     lines = both if view.types else grouped.by_line(recording)
     write_table(paper, words, _of_lines(words, view, f"Lines by {by}", "", lines, order, BY_LINE, LINES))
     born = f"short-lived objects; 100 % is {sum(recording.types['born']):,} births"
-    write_table(paper, words, _of_lines(words, view, "Made and thrown away", born, both, "short", CHURN, FEW))
+    write_table(paper, words, _of_lines(words, view, "Made and dropped at once", born, both, "short", CHURN, FEW))
     if not len(recording.object_spans):  # else the leaks have told it
         most = "live-bytes" if view.order == "live-bytes" else "live"
         alive = _of_lines(words, view, "Alive at the end", "", both, most, ALIVE, FEW)

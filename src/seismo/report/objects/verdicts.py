@@ -18,7 +18,7 @@ VERDICTS = {
     judged.OCCASIONAL: ("some calls", "some calls: a cache with new keys, or a leak on some path", "warning"),
     judged.WARM_UP: ("warm-up", "warm-up: only the first calls", "quiet"),
     judged.LAST: ("last call", "the last call only: the next would free it", "quiet"),
-    judged.FEW: ("few calls", "too few calls to tell (from 4 on it can)", "warning"),
+    judged.FEW: ("few calls", "too few calls for a verdict (4 are needed)", "warning"),
 }
 
 
