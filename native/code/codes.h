@@ -24,10 +24,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
 #include "compat/compat.h"
-
-#define SM_LIKELY(x) __builtin_expect(!!(x), 1)
-#define SM_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 typedef enum {
     SM_CODE_COVERAGE, /* the coverage recorder's record */

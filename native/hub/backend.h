@@ -28,9 +28,6 @@ typedef struct {
     int (*tool_id)(void);                          /* of sys.monitoring; -1 */
 } sm_hook_backend;
 
-/* What is on the way of every event is one straight piece of code for each kind. */
-#define SM_INLINE static inline __attribute__((always_inline))
-
 extern const sm_hook_backend sm_hook_backend_here; /* the one for this version of Python */
 
 /* One of the hub's callbacks that is on a thread's stack. */

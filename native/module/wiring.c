@@ -1,5 +1,5 @@
-/* Instantiates the sources' callbacks with the recorders' inline functions: the only file that knows both. Another
- * recorder, or several at once, is another instantiation here. */
+/* Makes the sources' callbacks for the recorders' receivers: the only file that knows both. Another recorder, or
+ * several at once, is another receiver here. */
 #include "module/wiring.h"
 
 #include "recorder/calls/calltree.h"
@@ -12,14 +12,9 @@
 #include "source/reftracer.h"
 #include "source/tracefunc.h"
 
-#define calltree_call sm_tree_call
-#define calltree_resume sm_tree_resume
-#define calltree_leave sm_tree_leave
-#define calltree_c_call sm_tree_c_call
-#define calltree_c_leave sm_tree_c_leave
-#define calltree_site_off sm_tree_site_off
+/* ---- calls ---- */
 
-static inline bool calltree_may_disable(sm_thread *thread, const void *key, PyObject *callable) {
+static inline bool may_disable(sm_thread *thread, const void *key, PyObject *callable) {
     sm_node *child = sm_tree_known(thread, key);
     if (child != NULL)
         return sm_tree_is_trivial(child);
@@ -27,53 +22,104 @@ static inline bool calltree_may_disable(sm_thread *thread, const void *key, PyOb
     return function != NULL && function->left_out;
 }
 
-SM_MONITORING_SOURCE(calltree_monitoring, calltree);
-SM_PROFILEFUNC_SOURCE(calltree_profilefunc, calltree)
-
-#if SM_HAS_MONITORING
-/* The same with objects alongside: an int that the interpreter made to say where the event is was not the program's. */
-#define WITHOUT_PLACE(event)                                                                                           \
-    static PyObject *paths_##event(PyObject *self, PyObject *const *args, size_t count, PyObject *names) {             \
-        sm_objects_unborn(args[1]);                                                                                    \
-        return calltree_monitoring_##event(self, args, count, names);                                                  \
-    }
-WITHOUT_PLACE(start)
-WITHOUT_PLACE(resume)
-WITHOUT_PLACE(throw)
-WITHOUT_PLACE(return)
-WITHOUT_PLACE(yield)
-WITHOUT_PLACE(unwind)
-WITHOUT_PLACE(call)
-WITHOUT_PLACE(c_return)
-WITHOUT_PLACE(c_raise)
-static const sm_monitoring_callbacks paths_monitoring_callbacks = {{paths_start, paths_resume, paths_throw,
-                                                                    paths_return, paths_yield, paths_unwind, paths_call,
-                                                                    paths_c_return, paths_c_raise, NULL, NULL},
-                                                                   NULL};
-#endif
-
-static inline void calltree_calls_from(sm_thread *thread, const void *caller) {
+static inline void calls_from(sm_thread *thread, const void *caller) {
     if (SM_UNLIKELY(sm_tree_of(thread)->node->key != caller))
         (void)sm_tree_calls_from(thread, caller);
 }
 
-#if SM_HAS_EVALFRAME
-SM_EVALFRAME_SOURCE(calltree_evalframe, calltree)
-#endif
+static inline void any_place(PyObject *Py_UNUSED(number)) {}
 
-#define linetimes_wants sm_lines_wants
-#define linetimes_line sm_lines_line
-#define linetimes_resume sm_lines_resume
-#define linetimes_leave sm_lines_leave
-#define linetimes_instruction sm_lines_instruction
+static const sm_calls_receiver calls = {
+    .call = sm_tree_call,
+    .resume = sm_tree_resume,
+    .leave = sm_tree_leave,
+    .calls_from = calls_from,
+    .c_call = sm_tree_c_call,
+    .c_leave = sm_tree_c_leave,
+    .may_disable = may_disable,
+    .site_off = sm_tree_site_off,
+    .place = any_place,
+};
+
+static int calls_profilefunc(PyObject *Py_UNUSED(self), PyFrameObject *frame, int what, PyObject *arg) {
+    return sm_profilefunc_event(&calls, frame, what, arg);
+}
+
+#if SM_HAS_EVALFRAME
+static PyObject *calls_suspending(PyThreadState *tstate, sm_frame *frame, int throwing) {
+    return sm_evalframe_suspending(&calls, tstate, frame, throwing);
+}
+
+static PyObject *calls_evalframe(PyThreadState *tstate, sm_frame *frame, int throwing) {
+    return sm_evalframe_run(&calls, calls_suspending, tstate, frame, throwing);
+}
+#endif
 
 #if SM_HAS_MONITORING
-SM_MONITORING_LINES(linetimes_monitoring, linetimes);
-#else
-SM_TRACEFUNC_SOURCE(linetimes_tracefunc, linetimes)
+static inline void unborn_place(PyObject *number) {
+    sm_objects_unborn(number);
+}
+
+/* With objects alongside: an int that the interpreter made to say where the event is was not the program's. */
+static const sm_calls_receiver paths = {
+    .call = sm_tree_call,
+    .resume = sm_tree_resume,
+    .leave = sm_tree_leave,
+    .calls_from = calls_from,
+    .c_call = sm_tree_c_call,
+    .c_leave = sm_tree_c_leave,
+    .may_disable = may_disable,
+    .site_off = sm_tree_site_off,
+    .place = unborn_place,
+};
+
+#define CALLS_OF(receiver)                                                                                             \
+    SM_MONITORING_CALLBACK(sm_monitoring, receiver, start)                                                             \
+    SM_MONITORING_CALLBACK(sm_monitoring, receiver, resume)                                                            \
+    SM_MONITORING_CALLBACK(sm_monitoring, receiver, throw)                                                             \
+    SM_MONITORING_CALLBACK(sm_monitoring, receiver, return)                                                            \
+    SM_MONITORING_CALLBACK(sm_monitoring, receiver, yield)                                                             \
+    SM_MONITORING_CALLBACK(sm_monitoring, receiver, unwind)                                                            \
+    SM_MONITORING_CALLBACK(sm_monitoring, receiver, call)                                                              \
+    SM_MONITORING_CALLBACK(sm_monitoring, receiver, c_return)                                                          \
+    SM_MONITORING_CALLBACK(sm_monitoring, receiver, c_raise)                                                           \
+    static const sm_monitoring_callbacks receiver##_callbacks = {                                                      \
+        {receiver##_start, receiver##_resume, receiver##_throw, receiver##_return, receiver##_yield,                   \
+         receiver##_unwind, receiver##_call, receiver##_c_return, receiver##_c_raise, NULL, NULL},                     \
+        NULL}
+CALLS_OF(calls);
+CALLS_OF(paths);
 #endif
 
-/* Births and deaths: by type; by line; by line and call path, with the call tree alongside. */
+/* ---- lines ---- */
+
+static const sm_lines_receiver lines = {
+    .line = sm_lines_line,
+    .resume = sm_lines_resume,
+    .leave = sm_lines_leave,
+    .instruction = sm_lines_instruction,
+};
+
+#if SM_HAS_MONITORING
+SM_MONITORING_CALLBACK(sm_monitoring_lines, lines, start)
+SM_MONITORING_CALLBACK(sm_monitoring_lines, lines, resume)
+SM_MONITORING_CALLBACK(sm_monitoring_lines, lines, throw)
+SM_MONITORING_CALLBACK(sm_monitoring_lines, lines, return)
+SM_MONITORING_CALLBACK(sm_monitoring_lines, lines, yield)
+SM_MONITORING_CALLBACK(sm_monitoring_lines, lines, unwind)
+SM_MONITORING_CALLBACK(sm_monitoring_lines, lines, line)
+SM_MONITORING_CALLBACK(sm_monitoring_lines, lines, instruction)
+static const sm_monitoring_callbacks lines_callbacks = {{lines_start, lines_resume, lines_throw, lines_return,
+                                                         lines_yield, lines_unwind, NULL, NULL, NULL, lines_line,
+                                                         lines_instruction},
+                                                        sm_lines_wants};
+#else
+static int lines_tracefunc(PyObject *Py_UNUSED(self), PyFrameObject *frame, int what, PyObject *arg) {
+    return sm_tracefunc_event(&lines, frame, what, arg);
+}
+#endif
+
+/* ---- objects: by type; by line; by line and call path, with the call tree alongside ---- */
 
 /* On the direct path there is the main interpreter alone, so what runs is what holds its lock: a load instead of a
  * call. */
@@ -81,17 +127,13 @@ static inline PyThreadState *direct_tstate(void) {
     return *sm_reference_direct.places.holder;
 }
 
-#define types_born(object) sm_objects_born_by_type(object, direct_tstate())
-#define types_died(object) sm_objects_died_by_type(object)
-#define types_rare(object, event) sm_objects_rare(object, event, sm_tstate_unchecked(), NULL)
-#define types_poked sm_objects_poked
-#define types_blind sm_objects_blind
+static inline void born_by_type(PyObject *object) {
+    sm_objects_born_by_type(object, direct_tstate());
+}
 
-#define lines_born(object) sm_objects_born_by_line(object, direct_tstate(), NULL)
-#define lines_died(object) sm_objects_died_by_line(object)
-#define lines_rare(object, event) sm_objects_rare(object, event, sm_tstate_unchecked(), NULL)
-#define lines_poked sm_objects_poked
-#define lines_blind sm_objects_blind
+static inline void born_by_line(PyObject *object) {
+    sm_objects_born_by_line(object, direct_tstate(), NULL);
+}
 
 /* The node that the thread is at; NULL: it was not met yet, or its stack was exchanged since. */
 static inline const void *path_here(const PyThreadState *tstate) {
@@ -101,21 +143,42 @@ static inline const void *path_here(const PyThreadState *tstate) {
     return SM_LIKELY(known) ? sm_tree_of(thread)->node : NULL;
 }
 
-static inline void paths_born(PyObject *object) {
+static inline void born_on_path(PyObject *object) {
     PyThreadState *tstate = direct_tstate();
     sm_objects_born_by_line(object, tstate, path_here(tstate));
 }
-#define paths_died(object) sm_objects_died_by_line(object)
-static inline void paths_rare(PyObject *object, sm_reference_event event) {
+
+static inline void rare(PyObject *object, sm_reference_event event) {
+    sm_objects_rare(object, event, sm_tstate_unchecked(), NULL);
+}
+
+static inline void rare_on_path(PyObject *object, sm_reference_event event) {
     PyThreadState *tstate = sm_tstate_unchecked();
     sm_objects_rare(object, event, tstate, path_here(tstate));
 }
-#define paths_poked sm_objects_poked
-#define paths_blind sm_objects_blind
 
-SM_REFTRACER_SOURCE(objects_types, types);
-SM_REFTRACER_SOURCE(objects_lines, lines);
-SM_REFTRACER_SOURCE(objects_paths, paths);
+static void objects_poked(sm_reference_tool *Py_UNUSED(tool)) {
+    sm_objects_poked();
+}
+
+static const sm_objects_receiver objects_by_type = {born_by_type, sm_objects_died_by_type, rare, sm_objects_blind};
+static const sm_objects_receiver objects_by_line = {born_by_line, sm_objects_died_by_line, rare, sm_objects_blind};
+static const sm_objects_receiver objects_by_path = {born_on_path, sm_objects_died_by_line, rare_on_path,
+                                                    sm_objects_blind};
+
+#define OBJECTS_OF(receiver)                                                                                           \
+    static int receiver##_direct(PyObject *object, PyRefTracerEvent event, void *data) {                               \
+        return sm_reftracer_direct(&receiver, object, event, data);                                                    \
+    }                                                                                                                  \
+    static int receiver##_call(sm_reference_tool *Py_UNUSED(tool), PyObject *object, sm_reference_event event) {       \
+        return sm_reftracer_call(&receiver, object, event);                                                            \
+    }                                                                                                                  \
+    static const sm_reftracer_functions receiver##_functions = {receiver##_direct, receiver##_call, objects_poked}
+OBJECTS_OF(objects_by_type);
+OBJECTS_OF(objects_by_line);
+OBJECTS_OF(objects_by_path);
+
+/* ---- recorders and their sources ---- */
 
 const sm_recorder *const sm_recorders[] = {&sm_calltree, &sm_linetimes, &sm_objects_recorder, NULL};
 
@@ -135,23 +198,21 @@ const sm_source *const *sm_sources_of(const sm_recorder *recorder) {
 }
 
 void sm_wire(const sm_recorder *recorder, const sm_recorder *alongside, const sm_settings *settings) {
-    sm_reftracer_in_use = alongside == &sm_objects_recorder ? &objects_paths_functions
-                          : settings->lines                 ? &objects_lines_functions
-                                                            : &objects_types_functions;
+    sm_reftracer_in_use = alongside == &sm_objects_recorder ? &objects_by_path_functions
+                          : settings->lines                 ? &objects_by_line_functions
+                                                            : &objects_by_type_functions;
     /* evalframe may have to fall back on profilefunc, so all are made ready */
-    sm_monitoring_callbacks_in_use = &calltree_monitoring_callbacks;
 #if SM_HAS_MONITORING
-    if (recorder == &sm_linetimes)
-        sm_monitoring_callbacks_in_use = &linetimes_monitoring_callbacks;
-    else if (alongside == &sm_objects_recorder)
-        sm_monitoring_callbacks_in_use = &paths_monitoring_callbacks;
+    sm_monitoring_callbacks_in_use = recorder == &sm_linetimes           ? &lines_callbacks
+                                     : alongside == &sm_objects_recorder ? &paths_callbacks
+                                                                         : &calls_callbacks;
 #else
     (void)recorder;
-    sm_tracefunc_in_use = linetimes_tracefunc_hook;
-    sm_tracefunc_wants_in_use = linetimes_wants;
+    sm_tracefunc_in_use = lines_tracefunc;
+    sm_tracefunc_wants_in_use = sm_lines_wants;
 #endif
-    sm_profilefunc_in_use = calltree_profilefunc_hook;
+    sm_profilefunc_in_use = calls_profilefunc;
 #if SM_HAS_EVALFRAME
-    sm_evalframe_in_use = calltree_evalframe_eval;
+    sm_evalframe_in_use = calls_evalframe;
 #endif
 }

@@ -1,7 +1,4 @@
-/* The evalframe source's hook, as a template over a recorder's inline functions: PEP 523, on 3.11 and for Python
- * functions.
- *
- *   SM_EVALFRAME_SOURCE(name, RECORDER)    defines the frame evaluation function name##_eval */
+/* The evalframe source's function, over a receiver of calls: PEP 523, on 3.11 and for Python functions. */
 #ifndef SM_SOURCE_EVALFRAME_H
 #define SM_SOURCE_EVALFRAME_H
 
@@ -27,55 +24,61 @@ static inline void sm_evalframe_name(PyCodeObject *code, const sm_frame *frame) 
         (void)sm_function_of_code(code, sm_frame_globals(frame));
 }
 
-#define SM_EVALFRAME_SOURCE(name, RECORDER)                                                                            \
-    /* The frame is unlinked already. Where this event has to walk the stack, the path is right afterwards. */         \
-    static inline void name##_left(PyCodeObject *code, sm_leaving how) {                                               \
-        uint64_t walks = sm_engine.walks;                                                                              \
-        sm_thread *thread = SM_LIKELY(sm_evalframe_on) ? sm_event_thread(false) : NULL;                                \
-        if (SM_LIKELY(thread != NULL && walks == sm_engine.walks))                                                     \
-            (void)RECORDER##_leave(thread, code, how);                                                                 \
-    }                                                                                                                  \
-    static PyObject *name##_suspending(PyThreadState *tstate, sm_frame *frame, int throwing) {                         \
-        if (!sm_frame_of_generator(frame)) /* makes the generator and returns it: no call of its body */               \
-            return sm_evalframe_below(tstate, frame, throwing);                                                        \
-        PyCodeObject *code = (PyCodeObject *)Py_NewRef(sm_frame_code(frame));                                          \
-        const sm_frame *caller = sm_frame_running(tstate);                                                             \
-        sm_thread *thread = sm_event_thread(false);                                                                    \
-        sm_evalframe_name(code, frame);                                                                                \
-        if (thread != NULL && caller != NULL)                                                                          \
-            (void)RECORDER##_calls_from(thread, sm_frame_code(caller));                                                \
-        if (thread != NULL && !throwing && sm_evalframe_fresh(frame))                                                  \
-            (void)RECORDER##_call(thread, code, SM_PYTHON, (PyObject *)code);                                          \
-        else if (thread != NULL)                                                                                       \
-            (void)RECORDER##_resume(thread, code, (PyObject *)code);                                                   \
-        PyObject *result = sm_evalframe_below(tstate, frame, throwing);                                                \
-        name##_left(code, result ? SM_BY_YIELD : SM_BY_EXCEPTION);                                                     \
-        Py_DECREF(code);                                                                                               \
-        return result;                                                                                                 \
-    }                                                                                                                  \
-    static PyObject *name##_eval(PyThreadState *tstate, sm_frame *frame, int throwing) {                               \
-        char here;                                                                                                     \
-        PyCodeObject *code = sm_frame_code(frame);                                                                     \
-        /* What a trace function runs is no business of ours, as with all other hooks. */                              \
-        if (SM_UNLIKELY(!sm_evalframe_on || tstate->tracing) ||                                                        \
-            SM_UNLIKELY(&here < sm_evalframe_floor && sm_evalframe_deep(&here)))                                       \
-            return sm_evalframe_below(tstate, frame, throwing);                                                        \
-        if (SM_UNLIKELY(code->co_flags & SM_SUSPENDING))                                                               \
-            return name##_suspending(tstate, frame, throwing);                                                         \
-        const sm_frame *caller = sm_frame_running(tstate);                                                             \
-        sm_thread *thread = sm_event_thread(false);                                                                    \
-        if (SM_UNLIKELY(thread == NULL))                                                                               \
-            return sm_evalframe_below(tstate, frame, throwing);                                                        \
-        if (SM_UNLIKELY(thread->nameless))                                                                             \
-            sm_engine_name(thread, code, sm_frame_self(frame));                                                        \
-        sm_evalframe_name(code, frame);                                                                                \
-        if (SM_LIKELY(caller != NULL))                                                                                 \
-            (void)RECORDER##_calls_from(thread, sm_frame_code(caller));                                                \
-        (void)RECORDER##_call(thread, code, SM_PYTHON, (PyObject *)code);                                              \
-        PyObject *result = sm_evalframe_below(tstate, frame, throwing);                                                \
-        name##_left(code, SM_LIKELY(result != NULL) ? SM_BY_RETURN : SM_BY_EXCEPTION);                                 \
-        return result;                                                                                                 \
-    }
+/* The frame is unlinked already. Where this event has to walk the stack, the path is right afterwards. */
+SM_INLINE void sm_evalframe_left(const sm_calls_receiver *to, PyCodeObject *code, sm_leaving how) {
+    uint64_t walks = sm_engine.walks;
+    sm_thread *thread = SM_LIKELY(sm_evalframe_on) ? sm_event_thread(false) : NULL;
+    if (SM_LIKELY(thread != NULL && walks == sm_engine.walks))
+        (void)to->leave(thread, code, how);
+}
+
+/* A frame of a generator or coroutine. */
+SM_INLINE PyObject *sm_evalframe_suspending(const sm_calls_receiver *to, PyThreadState *tstate, sm_frame *frame,
+                                            int throwing) {
+    if (!sm_frame_of_generator(frame)) /* makes the generator and returns it: no call of its body */
+        return sm_evalframe_below(tstate, frame, throwing);
+    PyCodeObject *code = (PyCodeObject *)Py_NewRef(sm_frame_code(frame));
+    const sm_frame *caller = sm_frame_running(tstate);
+    sm_thread *thread = sm_event_thread(false);
+    sm_evalframe_name(code, frame);
+    if (thread != NULL && caller != NULL)
+        to->calls_from(thread, sm_frame_code(caller));
+    if (thread != NULL && !throwing && sm_evalframe_fresh(frame))
+        (void)to->call(thread, code, SM_PYTHON, (PyObject *)code);
+    else if (thread != NULL)
+        (void)to->resume(thread, code, (PyObject *)code);
+    PyObject *result = sm_evalframe_below(tstate, frame, throwing);
+    sm_evalframe_left(to, code, result ? SM_BY_YIELD : SM_BY_EXCEPTION);
+    Py_DECREF(code);
+    return result;
+}
+
+/* What a frame evaluation function for this receiver does. suspending: sm_evalframe_suspending for it, out of line, as
+ * it would make every call's stack larger. */
+SM_INLINE PyObject *sm_evalframe_run(const sm_calls_receiver *to, _PyFrameEvalFunction suspending,
+                                     PyThreadState *tstate, sm_frame *frame, int throwing) {
+    char here;
+    PyCodeObject *code = sm_frame_code(frame);
+    /* What a trace function runs is no business of ours, as with all other hooks. */
+    if (SM_UNLIKELY(!sm_evalframe_on || tstate->tracing) ||
+        SM_UNLIKELY(&here < sm_evalframe_floor && sm_evalframe_deep(&here)))
+        return sm_evalframe_below(tstate, frame, throwing);
+    if (SM_UNLIKELY(code->co_flags & SM_SUSPENDING))
+        return suspending(tstate, frame, throwing);
+    const sm_frame *caller = sm_frame_running(tstate);
+    sm_thread *thread = sm_event_thread(false);
+    if (SM_UNLIKELY(thread == NULL))
+        return sm_evalframe_below(tstate, frame, throwing);
+    if (SM_UNLIKELY(thread->nameless))
+        sm_engine_name(thread, code, sm_frame_self(frame));
+    sm_evalframe_name(code, frame);
+    if (SM_LIKELY(caller != NULL))
+        to->calls_from(thread, sm_frame_code(caller));
+    (void)to->call(thread, code, SM_PYTHON, (PyObject *)code);
+    PyObject *result = sm_evalframe_below(tstate, frame, throwing);
+    sm_evalframe_left(to, code, SM_LIKELY(result != NULL) ? SM_BY_RETURN : SM_BY_EXCEPTION);
+    return result;
+}
 
 #endif
 #endif

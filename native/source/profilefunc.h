@@ -1,9 +1,7 @@
-/* The profilefunc source's hook, as a template over a recorder's inline functions.
+/* The profilefunc source's hook, over a receiver of calls.
  *
  * PyEval_SetProfile tells less than sys.monitoring: a generator's first entry and its resumptions are both "call", a
- * yield and a return are both "return". What is what follows from the code object and the place in it.
- *
- *   SM_PROFILEFUNC_SOURCE(name, RECORDER)  defines the Py_tracefunc name##_hook */
+ * yield and a return are both "return". What is what follows from the code object and the place in it. */
 #ifndef SM_SOURCE_PROFILEFUNC_H
 #define SM_SOURCE_PROFILEFUNC_H
 
@@ -38,44 +36,41 @@ static inline void sm_after_c_call(PyObject *callable) {
 }
 #endif
 
-#define SM_PROFILEFUNC_SOURCE(name, RECORDER)                                                                          \
-    static void name##_frame(PyFrameObject *frame, bool entering, PyObject *arg) {                                     \
-        PyCodeObject *code = PyFrame_GetCode(frame); /* the frame keeps it alive */                                    \
-        Py_DECREF(code);                                                                                               \
-        bool suspends = (code->co_flags & SM_SUSPENDS) != 0;                                                           \
-        sm_thread *thread = sm_event_thread(entering);                                                                 \
-        if (SM_UNLIKELY(thread == NULL))                                                                               \
-            return;                                                                                                    \
-        if (!entering)                                                                                                 \
-            (void)RECORDER##_leave(thread, code,                                                                       \
-                                   arg == NULL ? SM_BY_EXCEPTION                                                       \
-                                   : suspends  ? SM_BY_YIELD                                                           \
-                                               : SM_BY_RETURN);                                                        \
-        else if (suspends && !sm_frame_is_fresh(frame, code))                                                          \
-            (void)RECORDER##_resume(thread, code, (PyObject *)code);                                                   \
-        else                                                                                                           \
-            (void)RECORDER##_call(thread, code, SM_PYTHON, (PyObject *)code);                                          \
-    }                                                                                                                  \
-    static int name##_hook(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, PyObject *arg) {                  \
-        const void *method;                                                                                            \
-        sm_thread *thread;                                                                                             \
-        if (what == PyTrace_CALL || what == PyTrace_RETURN) {                                                          \
-            name##_frame(frame, what == PyTrace_CALL, arg);                                                            \
-            return 0;                                                                                                  \
-        }                                                                                                              \
-        if (what == PyTrace_C_RETURN && arg != NULL)                                                                   \
-            sm_after_c_call(arg);                                                                                      \
-        if (sm_profilefunc_c_functions && arg != NULL && (method = sm_c_function(arg, 1)) != NULL &&                   \
-            (thread = sm_event_thread(false)) != NULL) {                                                               \
-            PyCodeObject *caller = PyFrame_GetCode(frame);                                                             \
-            Py_DECREF(caller);                                                                                         \
-            if (what == PyTrace_C_CALL)                                                                                \
-                (void)RECORDER##_c_call(thread, caller, method, arg);                                                  \
-            else                                                                                                       \
-                (void)RECORDER##_c_leave(thread, caller, method,                                                       \
-                                         what == PyTrace_C_RETURN ? SM_BY_RETURN : SM_BY_EXCEPTION);                   \
-        }                                                                                                              \
-        return 0;                                                                                                      \
+SM_INLINE void sm_profilefunc_frame(const sm_calls_receiver *to, PyFrameObject *frame, bool entering, PyObject *arg) {
+    PyCodeObject *code = PyFrame_GetCode(frame); /* the frame keeps it alive */
+    Py_DECREF(code);
+    bool suspends = (code->co_flags & SM_SUSPENDS) != 0;
+    sm_thread *thread = sm_event_thread(entering);
+    if (SM_UNLIKELY(thread == NULL))
+        return;
+    if (!entering)
+        (void)to->leave(thread, code, arg == NULL ? SM_BY_EXCEPTION : suspends ? SM_BY_YIELD : SM_BY_RETURN);
+    else if (suspends && !sm_frame_is_fresh(frame, code))
+        (void)to->resume(thread, code, (PyObject *)code);
+    else
+        (void)to->call(thread, code, SM_PYTHON, (PyObject *)code);
+}
+
+/* What a Py_tracefunc for this receiver does. */
+SM_INLINE int sm_profilefunc_event(const sm_calls_receiver *to, PyFrameObject *frame, int what, PyObject *arg) {
+    const void *method;
+    sm_thread *thread;
+    if (what == PyTrace_CALL || what == PyTrace_RETURN) {
+        sm_profilefunc_frame(to, frame, what == PyTrace_CALL, arg);
+        return 0;
     }
+    if (what == PyTrace_C_RETURN && arg != NULL)
+        sm_after_c_call(arg);
+    if (sm_profilefunc_c_functions && arg != NULL && (method = sm_c_function(arg, 1)) != NULL &&
+        (thread = sm_event_thread(false)) != NULL) {
+        PyCodeObject *caller = PyFrame_GetCode(frame);
+        Py_DECREF(caller);
+        if (what == PyTrace_C_CALL)
+            (void)to->c_call(thread, caller, method, arg);
+        else
+            (void)to->c_leave(thread, caller, method, what == PyTrace_C_RETURN ? SM_BY_RETURN : SM_BY_EXCEPTION);
+    }
+    return 0;
+}
 
 #endif

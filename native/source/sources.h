@@ -1,10 +1,34 @@
-/* The sources, by name. A source is instantiated with a recorder's inline functions: source/monitoring/monitoring.h and
- * profilefunc.h hold its callbacks as templates, module/wiring.c names the recorder. So neither knows the other, and no
- * indirect call stands on the way of an event. */
+/* The sources, by name, and what they tell a recorder.
+ *
+ * A source's callbacks are inline functions over a receiver, a constant struct of the recorder's inline functions.
+ * module/wiring.c makes a callback of each for a receiver: there the compiler sees through the pointers and leaves one
+ * straight piece of code. So source and recorder do not know each other, and no indirect call stands on the way of an
+ * event. */
 #ifndef SM_SOURCE_SOURCES_H
 #define SM_SOURCE_SOURCES_H
 
 #include "engine/engine.h"
+
+/* A recorder of calls. Functions that answer say whether the place need tell again. */
+typedef struct {
+    bool (*call)(sm_thread *thread, const void *key, sm_function_kind kind, PyObject *object);
+    bool (*resume)(sm_thread *thread, const void *key, PyObject *object);
+    bool (*leave)(sm_thread *thread, const void *key, sm_leaving how);
+    void (*calls_from)(sm_thread *thread, const void *caller); /* a frame of this code is about to call */
+    bool (*c_call)(sm_thread *thread, const void *caller, const void *key, PyObject *callable);
+    bool (*c_leave)(sm_thread *thread, const void *caller, const void *key, sm_leaving how);
+    bool (*may_disable)(sm_thread *thread, const void *key, PyObject *callable);
+    void (*site_off)(sm_thread *thread, const void *caller, const void *key, PyObject *callable);
+    void (*place)(PyObject *number); /* which the interpreter made to say where the event is */
+} sm_calls_receiver;
+
+/* A recorder of lines: calls need no event, it tells frames apart. */
+typedef struct {
+    bool (*line)(sm_thread *thread, const void *code, const void *frame, int number);
+    bool (*resume)(sm_thread *thread, const void *code, const void *frame, int offset);
+    bool (*leave)(sm_thread *thread, const void *code, const void *frame, sm_leaving how);
+    bool (*instruction)(sm_thread *thread, const void *code, uint32_t offset);
+} sm_lines_receiver;
 
 /* The callbacks that an instantiation gives to the monitoring source: one per event, in the order of its table. */
 typedef enum {

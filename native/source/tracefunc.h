@@ -1,8 +1,4 @@
-/* The tracefunc source's hook, as a template over the inline functions of a recorder of lines: the interpreter's trace
- * function, on 3.11.
- *
- *   SM_TRACEFUNC_SOURCE(name, RECORDER)    defines the Py_tracefunc name##_hook, from RECORDER_line, _resume, _leave
- * and _instruction
+/* The tracefunc source's hook, over a receiver of lines: the interpreter's trace function, on 3.11.
  *
  * It tells less than sys.monitoring: a generator's first entry and its resumptions are both a call, a yield and a
  * return are both a return. What is what follows from the code and the place in it. A call itself is not told: a
@@ -33,27 +29,27 @@ static inline bool sm_tracefunc_wants(PyCodeObject *code, const sm_frame *frame)
     return sm_tracefunc_meet(code, sm_frame_globals(frame));
 }
 
-#define SM_TRACEFUNC_SOURCE(name, RECORDER)                                                                            \
-    static int name##_hook(PyObject *Py_UNUSED(obj), PyFrameObject *object, int what, PyObject *arg) {                 \
-        const sm_frame *frame = sm_frame_of(object);                                                                   \
-        PyCodeObject *code = sm_frame_code(frame);                                                                     \
-        if (SM_UNLIKELY(!sm_tracefunc_on || what == PyTrace_EXCEPTION || !sm_tracefunc_wants(code, frame)))            \
-            return 0;                                                                                                  \
-        sm_thread *thread = sm_event_thread(what == PyTrace_CALL);                                                     \
-        if (SM_UNLIKELY(thread == NULL))                                                                               \
-            return 0;                                                                                                  \
-        if (SM_LIKELY(what == PyTrace_LINE))                                                                           \
-            (void)RECORDER##_line(thread, code, frame, ((sm_frame_object *)object)->line);                             \
-        else if (what == PyTrace_RETURN)                                                                               \
-            (void)RECORDER##_leave(thread, code, frame, sm_tracefunc_leaving(frame, code, arg));                       \
-        else if (what == PyTrace_OPCODE)                                                                               \
-            (void)RECORDER##_instruction(thread, code, (uint32_t)sm_frame_last(frame));                                \
-        else if (what == PyTrace_CALL && sm_tracefunc_goes_on(frame, code))                                            \
-            (void)RECORDER##_resume(thread, code, frame, sm_frame_last(frame));                                        \
-        if (SM_UNLIKELY(sm_tracefunc_opcodes) && what != PyTrace_OPCODE)                                               \
-            sm_frame_trace_opcodes(object);                                                                            \
-        return 0;                                                                                                      \
-    }
+/* What a Py_tracefunc for this receiver does. */
+SM_INLINE int sm_tracefunc_event(const sm_lines_receiver *to, PyFrameObject *object, int what, PyObject *arg) {
+    const sm_frame *frame = sm_frame_of(object);
+    PyCodeObject *code = sm_frame_code(frame);
+    if (SM_UNLIKELY(!sm_tracefunc_on || what == PyTrace_EXCEPTION || !sm_tracefunc_wants(code, frame)))
+        return 0;
+    sm_thread *thread = sm_event_thread(what == PyTrace_CALL);
+    if (SM_UNLIKELY(thread == NULL))
+        return 0;
+    if (SM_LIKELY(what == PyTrace_LINE))
+        (void)to->line(thread, code, frame, ((sm_frame_object *)object)->line);
+    else if (what == PyTrace_RETURN)
+        (void)to->leave(thread, code, frame, sm_tracefunc_leaving(frame, code, arg));
+    else if (what == PyTrace_OPCODE)
+        (void)to->instruction(thread, code, (uint32_t)sm_frame_last(frame));
+    else if (what == PyTrace_CALL && sm_tracefunc_goes_on(frame, code))
+        (void)to->resume(thread, code, frame, sm_frame_last(frame));
+    if (SM_UNLIKELY(sm_tracefunc_opcodes) && what != PyTrace_OPCODE)
+        sm_frame_trace_opcodes(object);
+    return 0;
+}
 
 #endif
 #endif

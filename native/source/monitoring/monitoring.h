@@ -1,11 +1,8 @@
-/* The monitoring source's callbacks, as a template over a recorder's inline functions.
+/* The monitoring source's callbacks: what each event of sys.monitoring is to a receiver of calls or of lines.
  *
  * sys.monitoring calls an object; ours are instances of one static type whose instances carry their own vectorcall
  * function, which costs a third of a profile function. Arguments are borrowed; nothing here makes an object, takes a
- * lock or can raise.
- *
- *   SM_MONITORING_SOURCE(name, RECORDER)   defines name##_callbacks, from RECORDER_call, _resume, _leave, _c_call,
- *                                          _c_leave, _site_off and _may_disable */
+ * lock or can raise. SM_MONITORING_CALLBACK makes a vectorcall function of a function below and a receiver. */
 #ifndef SM_SOURCE_MONITORING_MONITORING_H
 #define SM_SOURCE_MONITORING_MONITORING_H
 
@@ -13,9 +10,12 @@
 #include "slots/tool_id.h"
 #include "source/sources.h"
 
-#define SM_MONITORING_CALLBACK(name)                                                                                   \
-    static PyObject *name(PyObject *Py_UNUSED(self), PyObject *const *args, size_t Py_UNUSED(nargs),                   \
-                          PyObject *Py_UNUSED(names))
+/* Defines RECEIVER_EVENT: sm_monitoring_EVENT (or sm_monitoring_lines_EVENT) for this receiver, a static constant. */
+#define SM_MONITORING_CALLBACK(function, receiver, event)                                                              \
+    static PyObject *receiver##_##event(PyObject *Py_UNUSED(self), PyObject *const *args, size_t Py_UNUSED(nargs),     \
+                                        PyObject *Py_UNUSED(names)) {                                                  \
+        return function##_##event(&receiver, args);                                                                    \
+    }
 
 /* local.c: what was asked of single code objects. Of all the events to ask for, the ones
  * that cannot be local, or tell of code not met yet. */
@@ -55,131 +55,141 @@ static inline bool sm_sites_needless(PyObject *callable) {
     return Py_TYPE(callable) == &PyFunction_Type || PyType_Check(callable);
 }
 
-#define SM_MONITORING_SOURCE(name, RECORDER)                                                                           \
-    SM_MONITORING_CALLBACK(name##_start) {                                                                             \
-        sm_thread *thread = sm_event_thread(true);                                                                     \
-        return sm_answer(SM_UNLIKELY(thread == NULL) || RECORDER##_call(thread, args[0], SM_PYTHON, args[0]));         \
-    }                                                                                                                  \
-    SM_MONITORING_CALLBACK(name##_resume) {                                                                            \
-        sm_thread *thread = sm_event_thread(true);                                                                     \
-        return sm_answer(SM_UNLIKELY(thread == NULL) || RECORDER##_resume(thread, args[0], args[0]));                  \
-    }                                                                                                                  \
-    SM_MONITORING_CALLBACK(name##_throw) { /* cannot be switched off */                                                \
-        sm_thread *thread = sm_event_thread(true);                                                                     \
-        if (SM_LIKELY(thread != NULL))                                                                                 \
-            (void)RECORDER##_resume(thread, args[0], args[0]);                                                         \
-        return Py_None;                                                                                                \
-    }                                                                                                                  \
-    SM_MONITORING_CALLBACK(name##_return) {                                                                            \
-        sm_thread *thread = sm_event_thread(false);                                                                    \
-        return sm_answer(SM_UNLIKELY(thread == NULL) || RECORDER##_leave(thread, args[0], SM_BY_RETURN));              \
-    }                                                                                                                  \
-    SM_MONITORING_CALLBACK(name##_yield) {                                                                             \
-        sm_thread *thread = sm_event_thread(false);                                                                    \
-        return sm_answer(SM_UNLIKELY(thread == NULL) || RECORDER##_leave(thread, args[0], SM_BY_YIELD));               \
-    }                                                                                                                  \
-    SM_MONITORING_CALLBACK(name##_unwind) { /* cannot be switched off */                                               \
-        sm_thread *thread = sm_event_thread(false);                                                                    \
-        if (SM_LIKELY(thread != NULL))                                                                                 \
-            (void)RECORDER##_leave(thread, args[0], SM_BY_EXCEPTION);                                                  \
-        return Py_None;                                                                                                \
-    }                                                                                                                  \
-    SM_MONITORING_CALLBACK(name##_call) {                                                                              \
-        PyObject *callable = sm_unbound(args[2]);                                                                      \
-        const void *method = sm_c_function(callable, callable != args[2] || args[3] != sm_monitoring_missing);         \
-        sm_thread *thread;                                                                                             \
-        if (method == NULL) { /* not ours: but does this place ever call a C function? */                              \
-            if (sm_sites_look() && sm_sites_needless(callable) && sm_site_is_done(args[0], args[1], NULL)) {           \
-                sm_engine.sites_off++;                                                                                 \
-                return sm_monitoring_disable;                                                                          \
-            }                                                                                                          \
-            return Py_None;                                                                                            \
-        }                                                                                                              \
-        if (SM_UNLIKELY((thread = sm_event_thread(false)) == NULL))                                                    \
-            return Py_None;                                                                                            \
-        if (sm_sites_look() && RECORDER##_may_disable(thread, method, callable) &&                                     \
-            sm_site_is_done(args[0], args[1], method)) {                                                               \
-            RECORDER##_site_off(thread, args[0], method, callable);                                                    \
-            return sm_monitoring_disable;                                                                              \
-        }                                                                                                              \
-        (void)RECORDER##_c_call(thread, args[0], method, callable);                                                    \
-        return Py_None;                                                                                                \
-    }                                                                                                                  \
-    static inline PyObject *name##_c_leave(PyObject *const *args, sm_leaving how) {                                    \
-        PyObject *callable = sm_unbound(args[2]);                                                                      \
-        const void *method = sm_c_function(callable, callable != args[2] || args[3] != sm_monitoring_missing);         \
-        sm_thread *thread;                                                                                             \
-        if (method != NULL && SM_LIKELY((thread = sm_event_thread(false)) != NULL))                                    \
-            (void)RECORDER##_c_leave(thread, args[0], method, how);                                                    \
-        return Py_None;                                                                                                \
-    }                                                                                                                  \
-    SM_MONITORING_CALLBACK(name##_c_return) {                                                                          \
-        return name##_c_leave(args, SM_BY_RETURN);                                                                     \
-    }                                                                                                                  \
-    SM_MONITORING_CALLBACK(name##_c_raise) {                                                                           \
-        return name##_c_leave(args, SM_BY_EXCEPTION);                                                                  \
-    }                                                                                                                  \
-    static const sm_monitoring_callbacks name##_callbacks = {{name##_start, name##_resume, name##_throw,               \
-                                                              name##_return, name##_yield, name##_unwind, name##_call, \
-                                                              name##_c_return, name##_c_raise, NULL, NULL},            \
-                                                             NULL}
+#if SM_HAS_MONITORING
+/* An event for a receiver of calls. */
 
-/*   SM_MONITORING_LINES(name, RECORDER)    defines name##_callbacks for a recorder of lines, from RECORDER_wants,
- * _line, _resume, _leave and _instruction
- *
- * Calls need no event: a recorder of lines tells frames apart. PY_START comes once for a code object, to say that there
- * is such a one; but where the first line stands in the def line, LINE is told only beside PY_START. */
-#define SM_MONITORING_LINES(name, RECORDER)                                                                            \
-    SM_MONITORING_CALLBACK(name##_start) {                                                                             \
-        const sm_code_entry *entry = sm_code_entry_of_any(args[0]);                                                    \
-        if (SM_LIKELY(entry != NULL && entry->session == sm_engine.session))                                           \
-            return Py_None; /* met, and PY_START is needed */                                                          \
-        return sm_answer(sm_monitoring_meet(args[0]) && sm_monitoring_needs_start(args[0], sm_int_of(args[1])));       \
-    }                                                                                                                  \
-    static inline bool name##_goes_on(PyObject *const *args) {                                                         \
-        const sm_code_entry *entry = sm_code_entry_of_any(args[0]);                                                    \
-        if (SM_UNLIKELY(entry == NULL || entry->session != sm_engine.session) && !sm_monitoring_meet(args[0]))         \
-            return false;                                                                                              \
-        sm_thread *thread = sm_event_thread(true);                                                                     \
-        return SM_UNLIKELY(thread == NULL) ||                                                                          \
-               RECORDER##_resume(thread, args[0], sm_tstate_frame(thread->tstate), sm_int_of(args[1]));                \
-    }                                                                                                                  \
-    SM_MONITORING_CALLBACK(name##_resume) {                                                                            \
-        return sm_answer(name##_goes_on(args));                                                                        \
-    }                                                                                                                  \
-    SM_MONITORING_CALLBACK(name##_throw) { /* cannot be switched off */                                                \
-        (void)name##_goes_on(args);                                                                                    \
-        return Py_None;                                                                                                \
-    }                                                                                                                  \
-    static inline bool name##_left(PyObject *const *args, sm_leaving how) {                                            \
-        sm_thread *thread = sm_event_thread(false);                                                                    \
-        return SM_UNLIKELY(thread == NULL) || RECORDER##_leave(thread, args[0], sm_tstate_frame(thread->tstate), how); \
-    }                                                                                                                  \
-    SM_MONITORING_CALLBACK(name##_return) {                                                                            \
-        return sm_answer(name##_left(args, SM_BY_RETURN));                                                             \
-    }                                                                                                                  \
-    SM_MONITORING_CALLBACK(name##_yield) {                                                                             \
-        return sm_answer(name##_left(args, SM_BY_YIELD));                                                              \
-    }                                                                                                                  \
-    SM_MONITORING_CALLBACK(name##_unwind) { /* cannot be switched off */                                               \
-        (void)name##_left(args, SM_BY_EXCEPTION);                                                                      \
-        return Py_None;                                                                                                \
-    }                                                                                                                  \
-    SM_MONITORING_CALLBACK(name##_line) {                                                                              \
-        sm_thread *thread = sm_event_thread(false);                                                                    \
-        if (SM_UNLIKELY(thread == NULL))                                                                               \
-            return Py_None;                                                                                            \
-        return sm_answer(RECORDER##_line(thread, args[0], sm_tstate_frame(thread->tstate), sm_int_of(args[1])));       \
-    }                                                                                                                  \
-    SM_MONITORING_CALLBACK(name##_instruction) {                                                                       \
-        sm_thread *thread = sm_event_thread(false);                                                                    \
-        if (SM_UNLIKELY(thread == NULL))                                                                               \
-            return Py_None;                                                                                            \
-        return sm_answer(RECORDER##_instruction(thread, args[0], (uint32_t)sm_int_of(args[1])));                       \
-    }                                                                                                                  \
-    static const sm_monitoring_callbacks name##_callbacks = {{name##_start, name##_resume, name##_throw,               \
-                                                              name##_return, name##_yield, name##_unwind, NULL, NULL,  \
-                                                              NULL, name##_line, name##_instruction},                  \
-                                                             RECORDER##_wants}
+SM_INLINE PyObject *sm_monitoring_start(const sm_calls_receiver *to, PyObject *const *args) {
+    to->place(args[1]);
+    sm_thread *thread = sm_event_thread(true);
+    return sm_answer(SM_UNLIKELY(thread == NULL) || to->call(thread, args[0], SM_PYTHON, args[0]));
+}
 
+SM_INLINE PyObject *sm_monitoring_resume(const sm_calls_receiver *to, PyObject *const *args) {
+    to->place(args[1]);
+    sm_thread *thread = sm_event_thread(true);
+    return sm_answer(SM_UNLIKELY(thread == NULL) || to->resume(thread, args[0], args[0]));
+}
+
+SM_INLINE PyObject *sm_monitoring_throw(const sm_calls_receiver *to, PyObject *const *args) {
+    (void)sm_monitoring_resume(to, args); /* cannot be disabled */
+    return Py_None;
+}
+
+SM_INLINE PyObject *sm_monitoring_leave(const sm_calls_receiver *to, PyObject *const *args, sm_leaving how) {
+    to->place(args[1]);
+    sm_thread *thread = sm_event_thread(false);
+    return sm_answer(SM_UNLIKELY(thread == NULL) || to->leave(thread, args[0], how));
+}
+
+SM_INLINE PyObject *sm_monitoring_return(const sm_calls_receiver *to, PyObject *const *args) {
+    return sm_monitoring_leave(to, args, SM_BY_RETURN);
+}
+
+SM_INLINE PyObject *sm_monitoring_yield(const sm_calls_receiver *to, PyObject *const *args) {
+    return sm_monitoring_leave(to, args, SM_BY_YIELD);
+}
+
+SM_INLINE PyObject *sm_monitoring_unwind(const sm_calls_receiver *to, PyObject *const *args) {
+    (void)sm_monitoring_leave(to, args, SM_BY_EXCEPTION); /* cannot be disabled */
+    return Py_None;
+}
+
+SM_INLINE PyObject *sm_monitoring_call(const sm_calls_receiver *to, PyObject *const *args) {
+    to->place(args[1]);
+    PyObject *callable = sm_unbound(args[2]);
+    const void *method = sm_c_function(callable, callable != args[2] || args[3] != sm_monitoring_missing);
+    sm_thread *thread;
+    if (method == NULL) { /* not ours: but does this place ever call a C function? */
+        if (sm_sites_look() && sm_sites_needless(callable) && sm_site_is_done(args[0], args[1], NULL)) {
+            sm_engine.sites_off++;
+            return sm_monitoring_disable;
+        }
+        return Py_None;
+    }
+    if (SM_UNLIKELY((thread = sm_event_thread(false)) == NULL))
+        return Py_None;
+    if (sm_sites_look() && to->may_disable(thread, method, callable) && sm_site_is_done(args[0], args[1], method)) {
+        to->site_off(thread, args[0], method, callable);
+        return sm_monitoring_disable;
+    }
+    (void)to->c_call(thread, args[0], method, callable);
+    return Py_None;
+}
+
+SM_INLINE PyObject *sm_monitoring_c_leave(const sm_calls_receiver *to, PyObject *const *args, sm_leaving how) {
+    to->place(args[1]);
+    PyObject *callable = sm_unbound(args[2]);
+    const void *method = sm_c_function(callable, callable != args[2] || args[3] != sm_monitoring_missing);
+    sm_thread *thread;
+    if (method != NULL && SM_LIKELY((thread = sm_event_thread(false)) != NULL))
+        (void)to->c_leave(thread, args[0], method, how);
+    return Py_None;
+}
+
+SM_INLINE PyObject *sm_monitoring_c_return(const sm_calls_receiver *to, PyObject *const *args) {
+    return sm_monitoring_c_leave(to, args, SM_BY_RETURN);
+}
+
+SM_INLINE PyObject *sm_monitoring_c_raise(const sm_calls_receiver *to, PyObject *const *args) {
+    return sm_monitoring_c_leave(to, args, SM_BY_EXCEPTION);
+}
+
+/* An event for a receiver of lines. Calls need no event: a recorder of lines tells frames apart. PY_START comes once
+ * for a code object, to say that there is such a one; but where the first line stands in the def line, LINE is told
+ * only alongside PY_START. */
+
+SM_INLINE PyObject *sm_monitoring_lines_start(const sm_lines_receiver *Py_UNUSED(to), PyObject *const *args) {
+    const sm_code_entry *entry = sm_code_entry_of_any(args[0]);
+    if (SM_LIKELY(entry != NULL && entry->session == sm_engine.session))
+        return Py_None; /* met, and PY_START is needed */
+    return sm_answer(sm_monitoring_meet(args[0]) && sm_monitoring_needs_start(args[0], sm_int_of(args[1])));
+}
+
+SM_INLINE PyObject *sm_monitoring_lines_resume(const sm_lines_receiver *to, PyObject *const *args) {
+    const sm_code_entry *entry = sm_code_entry_of_any(args[0]);
+    if (SM_UNLIKELY(entry == NULL || entry->session != sm_engine.session) && !sm_monitoring_meet(args[0]))
+        return sm_answer(false);
+    sm_thread *thread = sm_event_thread(true);
+    return sm_answer(SM_UNLIKELY(thread == NULL) ||
+                     to->resume(thread, args[0], sm_tstate_frame(thread->tstate), sm_int_of(args[1])));
+}
+
+SM_INLINE PyObject *sm_monitoring_lines_throw(const sm_lines_receiver *to, PyObject *const *args) {
+    (void)sm_monitoring_lines_resume(to, args); /* cannot be disabled */
+    return Py_None;
+}
+
+SM_INLINE PyObject *sm_monitoring_lines_leave(const sm_lines_receiver *to, PyObject *const *args, sm_leaving how) {
+    sm_thread *thread = sm_event_thread(false);
+    return sm_answer(SM_UNLIKELY(thread == NULL) || to->leave(thread, args[0], sm_tstate_frame(thread->tstate), how));
+}
+
+SM_INLINE PyObject *sm_monitoring_lines_return(const sm_lines_receiver *to, PyObject *const *args) {
+    return sm_monitoring_lines_leave(to, args, SM_BY_RETURN);
+}
+
+SM_INLINE PyObject *sm_monitoring_lines_yield(const sm_lines_receiver *to, PyObject *const *args) {
+    return sm_monitoring_lines_leave(to, args, SM_BY_YIELD);
+}
+
+SM_INLINE PyObject *sm_monitoring_lines_unwind(const sm_lines_receiver *to, PyObject *const *args) {
+    (void)sm_monitoring_lines_leave(to, args, SM_BY_EXCEPTION); /* cannot be disabled */
+    return Py_None;
+}
+
+SM_INLINE PyObject *sm_monitoring_lines_line(const sm_lines_receiver *to, PyObject *const *args) {
+    sm_thread *thread = sm_event_thread(false);
+    if (SM_UNLIKELY(thread == NULL))
+        return Py_None;
+    return sm_answer(to->line(thread, args[0], sm_tstate_frame(thread->tstate), sm_int_of(args[1])));
+}
+
+SM_INLINE PyObject *sm_monitoring_lines_instruction(const sm_lines_receiver *to, PyObject *const *args) {
+    sm_thread *thread = sm_event_thread(false);
+    if (SM_UNLIKELY(thread == NULL))
+        return Py_None;
+    return sm_answer(to->instruction(thread, args[0], (uint32_t)sm_int_of(args[1])));
+}
+
+#endif
 #endif
