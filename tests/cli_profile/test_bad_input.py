@@ -103,7 +103,7 @@ def test_a_file_that_is_no_recording_is_not_overwritten(lab):
     precious = lab.write("precious.py", "print('precious')")
     ended = lab.run(["-m", "seismo", "profile", "-o", "precious.py", "x.py"])
     assert (ended.status, ended.out) == (2, "")
-    assert "is no recording" in ended.err
+    assert "is not a recording" in ended.err
     assert precious.read_text() == "print('precious')"
 
 

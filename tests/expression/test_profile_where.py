@@ -233,4 +233,4 @@ def test_the_commands(tmp_path):
     error = seismo_command("profile", "--where", "depth > 5", "shop.py", folder=tmp_path, status=2)
     assert "depth cannot be used here" in error
     error = seismo_command("profile", "--where", "", "shop.py", folder=tmp_path, status=2)
-    assert "a value that is not empty" in error
+    assert "the value of --where is empty" in error

@@ -230,7 +230,7 @@ def test_a_run_can_be_added_to_another(project):
         ("--seismo-cover-report=term:x", "term cannot be 'x'"),
         ("--seismo-cover-fail-under=101", "101 is no number from 0 to 100"),
         ("--seismo-cover-config=missing.toml", "missing.toml"),
-        ("--seismo-cover-file=test_calc.py", "is no recording"),
+        ("--seismo-cover-file=test_calc.py", "is not a recording"),
     ],
 )
 def test_mistakes_are_said_before_a_test_runs(project, option, words):

@@ -154,7 +154,7 @@ def test_other_formats_and_merging(tmp_path):
 def test_bad_files(tmp_path):
     other = tmp_path / "app.py"
     other.write_text("precious")
-    with pytest.raises(RecordingError, match="is no recording"):
+    with pytest.raises(RecordingError, match="is not a recording"):
         seismo.watch("call", record=other)
     assert other.read_text() == "precious"
     with pytest.raises(RecordingError, match="--record"):
