@@ -3,8 +3,9 @@
 Standard input has a line for each: a label, then the command that runs the interpreter. A label that ends in
 "debug" stands for a debug build, which runs the tests of the native core only: it is slow, and its asserts are
 there. The others run all, but for the reading side: plain Python over finished recordings, which the last of them
-runs for all (and `make test` on the machine's own). Each interpreter gets a virtual environment of its own under
-.venvs-matrix; whole output goes to LABEL.log there.
+runs for all (and `make test` on the machine's own). A version that is run in full anyway, by `make test` or in a later
+release, is run once more where releases and builds differ: the native core and the processes that are recorded. Each
+interpreter gets a virtual environment of its own under .venvs-matrix; whole output goes to LABEL.log there.
 
 With --sanitize the core is built with AddressSanitizer and UndefinedBehaviorSanitizer, whose libraries are loaded
 before the interpreter starts; Python's own allocators are switched off so that every object counts. Leaks are not
@@ -38,8 +39,9 @@ NATIVE_TESTS = [
     "tests/objects",
 ]
 NATIVE_TESTS += [f"tests/cover/test_{name}*.py" for name in ("native", "trace", "branches", "line_bugs")]
-# With the sanitizers the processes that are recorded come on top; the rest is Python over the same reader.
-SANITIZED_TESTS = [*NATIVE_TESTS, "tests/expression", "tests/model", "tests/record", "tests/cli_profile", "tests/watch"]
+# With the sanitizers, and where a version is run twice, the processes that are recorded come on top; the rest is Python
+# over the same reader.
+RECORDING_TESTS = [*NATIVE_TESTS, "tests/expression", "tests/model", "tests/record", "tests/cli_profile", "tests/watch"]
 # What makes of a recording what people read: no interpreter does that differently.
 READING_TESTS = ["tests/formats", "tests/report"]
 # The first two start Python with an empty environment: nothing loads the sanitizers' libraries before the core. In
@@ -129,19 +131,28 @@ def suite(*names: str, workers: int = 1) -> list[str]:
     return ["-m", "pytest", "-q", "--timeout", "600", "-p", "no:cacheprovider", "-m", "not timing", *spread, *found]
 
 
+def version(label: str) -> str:
+    """The version that a label like 3.13.18 is a release of; of another label, itself."""
+    return ".".join(label.split(".")[:2])
+
+
 def runs(lines: list[str], options: argparse.Namespace) -> list[Run]:
     """What is to be run, from the lines of standard input; slow ones first."""
     found = []
-    complete = [line.split()[0] for line in lines if not line.split()[0].endswith("debug")][-1:]
+    releases = [line.split()[0] for line in lines if not line.split()[0].endswith("debug")]
+    complete = releases[-1:]
+    newest = {version(label): label for label in releases}  # of each version, the last that is named
     for line in lines:
         label, *command = line.split()
         work = suite("tests")
         if label not in complete:
             work += [f"--ignore={folder}" for folder in READING_TESTS]
+        if version(label) == "{}.{}".format(*sys.version_info) or newest.get(version(label), label) != label:
+            work = suite(*RECORDING_TESTS)
         if label.endswith("debug"):
             work = suite(*NATIVE_TESTS)
         if options.sanitize:
-            work = suite(*SANITIZED_TESTS, workers=options.jobs)
+            work = suite(*RECORDING_TESTS, workers=options.jobs)
             work += [f"--deselect={test}" for test in NOT_SANITIZED]
         run = Run(label, command, [script.split() for script in options.script] or [work])
         if options.sanitize:
