@@ -106,7 +106,7 @@ def test_what_objects_would_take(lab):
     ended = lab.run(["-m", "seismo", "doctor", "--json"])
     objects = json.loads(ended.out)["hooks"]["objects"]
     if sys.version_info >= (3, 13, 3):
-        assert objects == "would take the reference tracer"
+        assert objects == "would use the reference tracer"
     else:
         assert objects.startswith("cannot run: reference tracing needs Python 3.13.3 or newer")
 
