@@ -2,8 +2,9 @@
 
 Standard input has a line for each: a label, then the command that runs the interpreter. A label that ends in
 "debug" stands for a debug build, which runs the tests of the native core only: it is slow, and its asserts are
-there. The others run all, but for the reading side: plain Python over finished recordings, which the last of them
-runs for all (and `make test` on the machine's own). A version that is run in full anyway, by `make test` or in a later
+there; where there are several, the last runs all of these. The others run all, but for the reading side, plain Python
+over finished recordings, and for the repository itself: these the last of them runs for all (and `make test` on the
+machine's own). A version that is run in full anyway, by `make test` or in a later
 release, is run once more where releases and builds differ: the native core and the processes that are recorded. Each
 interpreter gets a virtual environment of its own under .venvs-matrix; whole output goes to LABEL.log there.
 
@@ -42,8 +43,10 @@ NATIVE_TESTS += [f"tests/cover/test_{name}*.py" for name in ("native", "trace", 
 # With the sanitizers, and where a version is run twice, the processes that are recorded come on top; the rest is Python
 # over the same reader.
 RECORDING_TESTS = [*NATIVE_TESTS, "tests/expression", "tests/model", "tests/record", "tests/cli_profile", "tests/watch"]
-# What makes of a recording what people read: no interpreter does that differently.
-READING_TESTS = ["tests/formats", "tests/report"]
+# Sources and the engine themselves: of each debug build.
+CORE_TESTS = ["tests/native", "tests/parity", "tests/file"]
+# What makes of a recording what people read, and what holds the repository: no interpreter does that differently.
+READING_TESTS = [f"tests/{name}" for name in ("formats", "report", "docs", "lint")]
 # The first two start Python with an empty environment: nothing loads the sanitizers' libraries before the core. In
 # the others greenlet copies a piece of the C stack as it stands, with the marks around our evaluation function's frame.
 NOT_SANITIZED = [
@@ -139,8 +142,9 @@ def version(label: str) -> str:
 def runs(lines: list[str], options: argparse.Namespace) -> list[Run]:
     """What is to be run, from the lines of standard input; slow ones first."""
     found = []
-    releases = [line.split()[0] for line in lines if not line.split()[0].endswith("debug")]
-    complete = releases[-1:]
+    labels = [line.split()[0] for line in lines]
+    releases = [label for label in labels if not label.endswith("debug")]
+    complete = releases[-1:] + [label for label in labels if label.endswith("debug")][-1:]
     newest = {version(label): label for label in releases}  # of each version, the last that is named
     for line in lines:
         label, *command = line.split()
@@ -150,7 +154,7 @@ def runs(lines: list[str], options: argparse.Namespace) -> list[Run]:
         if version(label) == "{}.{}".format(*sys.version_info) or newest.get(version(label), label) != label:
             work = suite(*RECORDING_TESTS)
         if label.endswith("debug"):
-            work = suite(*NATIVE_TESTS)
+            work = suite(*(NATIVE_TESTS if label in complete else CORE_TESTS))
         if options.sanitize:
             work = suite(*RECORDING_TESTS, workers=options.jobs)
             work += [f"--deselect={test}" for test in NOT_SANITIZED]
