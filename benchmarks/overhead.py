@@ -133,7 +133,7 @@ def tools(core: Any) -> dict[str, Tool]:
         found["seismo none"] = seismo("none", "floor py")
     found["floor c"] = empty("monitoring-c" if MODERN else "profile")
     if core:
-        found["seismo auto"] = seismo("auto", "floor c")
+        found["seismo auto"] = seismo("auto", "floor c" if MODERN else "floor py")  # 3.11 leaves C functions out
         found["seismo all"] = seismo("all", "floor c")
     found["cProfile"] = Tool(profiler.enable, profiler.disable, "floor c", rounds=1)
     return found
