@@ -46,7 +46,7 @@ class Target:
 EVENT = (
     "Beyond the interpreter's dispatch, each event costs seismo about the same: finding the node of the call tree or "
     "the line, and reading the clock where the segment is timed. The ratio is therefore largest for programs that do "
-    "little but call and where dispatch is cheap. On 3.11 the empty hook for Python functions adds as little as 4 % to "
+    "little but call and where dispatch is cheap. On 3.11 the empty hook for Python functions adds as little as 3 % to "
     "a program, so that a small addition is a large ratio; the tables of the interpreter have both percentages. These "
     "programs take 7 to 170 ms. In so short a run many functions are young, and young functions are timed more often: "
     "programs with many functions (sqlglot, regex_compile, logging) pay most for that."
