@@ -29,17 +29,11 @@ static inline void calls_from(sm_thread *thread, const void *caller) {
 
 static inline void any_place(PyObject *Py_UNUSED(number)) {}
 
-static const sm_calls_receiver calls = {
-    .call = sm_tree_call,
-    .resume = sm_tree_resume,
-    .leave = sm_tree_leave,
-    .calls_from = calls_from,
-    .c_call = sm_tree_c_call,
-    .c_leave = sm_tree_c_leave,
-    .may_disable = may_disable,
-    .site_off = sm_tree_site_off,
-    .place = any_place,
-};
+/* The call tree, for receivers that differ in what they do with places. */
+#define TREE                                                                                                           \
+    .call = sm_tree_call, .resume = sm_tree_resume, .leave = sm_tree_leave, .calls_from = calls_from,                  \
+    .c_call = sm_tree_c_call, .c_leave = sm_tree_c_leave, .may_disable = may_disable, .site_off = sm_tree_site_off
+static const sm_calls_receiver calls = {TREE, .place = any_place};
 
 static int calls_profilefunc(PyObject *Py_UNUSED(self), PyFrameObject *frame, int what, PyObject *arg) {
     return sm_profilefunc_event(&calls, frame, what, arg);
@@ -61,17 +55,7 @@ static inline void unborn_place(PyObject *number) {
 }
 
 /* With objects alongside: an int that the interpreter made to say where the event is was not the program's. */
-static const sm_calls_receiver paths = {
-    .call = sm_tree_call,
-    .resume = sm_tree_resume,
-    .leave = sm_tree_leave,
-    .calls_from = calls_from,
-    .c_call = sm_tree_c_call,
-    .c_leave = sm_tree_c_leave,
-    .may_disable = may_disable,
-    .site_off = sm_tree_site_off,
-    .place = unborn_place,
-};
+static const sm_calls_receiver paths = {TREE, .place = unborn_place};
 
 #define CALLS_OF(receiver)                                                                                             \
     SM_MONITORING_CALLBACK(sm_monitoring, receiver, start)                                                             \

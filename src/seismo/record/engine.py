@@ -150,6 +150,13 @@ def setting(name: str) -> object:
     return _settings.get(name, SETTINGS[name][0])
 
 
+def given(**settings: object) -> dict[str, object]:
+    """The settings that are not None, which stands for what is the default. Raises UsageError as `check` does."""
+    found = {name: value for name, value in settings.items() if value is not None}
+    check(found)
+    return found
+
+
 def check(settings: dict[str, object]) -> None:
     """Raises UsageError for a value that a setting cannot have."""
     for name, value in settings.items():

@@ -75,17 +75,12 @@ def lines(
     running, and beside a recording of calls; RecordingError if this interpreter cannot be recorded.
     """
     globs = [only] if isinstance(only, str) else list(only)
-    settings: dict[str, object] = {
-        name: value
-        for name, value in (
-            ("clock", clock),
-            ("timing", timing),
-            ("source", source),
-            ("opcodes", None if opcodes is None else int(opcodes)),
-            ("where", engine.quietly(chosen, globs, where)),
-        )
-        if value is not None
-    }
-    engine.check(settings)
+    settings = engine.given(
+        clock=clock,
+        timing=timing,
+        source=source,
+        opcodes=None if opcodes is None else int(opcodes),
+        where=engine.quietly(chosen, globs, where),
+    )
     session = Lines(output, settings)
     return session if function is None else session(function)

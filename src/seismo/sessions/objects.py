@@ -355,16 +355,11 @@ def objects(
     those of a recording that is running, and beside a recording of calls or lines; RecordingError if this interpreter
     cannot be recorded.
     """
-    settings: dict[str, object] = {
-        name: value
-        for name, value in (
-            ("objects", objects),
-            ("paths", None if paths is None else int(paths)),
-            ("max_live", max_live),
-            ("span", None if span is None else str(engine.quietly(engine.spanned, span))),
-        )
-        if value is not None
-    }
-    engine.check(settings)
+    settings = engine.given(
+        objects=objects,
+        paths=None if paths is None else int(paths),
+        max_live=max_live,
+        span=None if span is None else str(engine.quietly(engine.spanned, span)),
+    )
     session = Objects(output, settings, collect)
     return session if function is None else session(function)

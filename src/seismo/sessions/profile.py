@@ -78,19 +78,14 @@ def profile(
     while it runs, not while it waits at a yield. Raises UsageError, at the start, for values that are none and for
     settings other than those of a recording that is running, RecordingError if this interpreter cannot be recorded.
     """
-    settings: dict[str, object] = {
-        name: value
-        for name, value in (
-            ("c_functions", c_functions),
-            ("clock", clock),
-            ("timing", timing),
-            ("source", source),
-            ("max_paths", max_paths),
-            ("where", None if where is None else str(engine.quietly(engine.narrowed, where))),
-        )
-        if value is not None
-    }
-    engine.check(settings)
+    settings = engine.given(
+        c_functions=c_functions,
+        clock=clock,
+        timing=timing,
+        source=source,
+        max_paths=max_paths,
+        where=None if where is None else str(engine.quietly(engine.narrowed, where)),
+    )
     session = Profile(output, settings)
     return session if function is None else session(function)
 
