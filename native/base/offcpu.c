@@ -60,7 +60,7 @@ void sm_offcpu_probe(void) {
     sm_offcpu_place = __rseq_offset + WORD_OFFSET;
     sm_offcpu_sentinel = (uint64_t)(uintptr_t)&nothing_to_restart;
     if (*sm_offcpu_word() != 0)
-        return; /* somebody else's */
+        return; /* another library's */
     sm_offcpu = SM_OFFCPU_PREEMPTION;
     sm_offcpu_watch();
     if (sm_offcpu_ask() == SM_OFFCPU_UNKNOWN) { /* not even of this thread */

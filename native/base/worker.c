@@ -39,7 +39,7 @@ void sm_worker_sleep(sm_worker *worker, uint64_t until) {
     struct timespec when = {.tv_sec = (time_t)(until / 1000000000), .tv_nsec = (long)(until % 1000000000)};
     while (sem_clockwait(&worker->wake, CLOCK_MONOTONIC, &when) != 0 && errno == EINTR) {
     }
-#else /* only by the clock that somebody may set */
+#else /* only by the clock that may be set */
     while (sem_trywait(&worker->wake) != 0 && sm_monotonic_ns() < until)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 #endif
@@ -57,7 +57,7 @@ static void *run(void *given) {
     return NULL;
 }
 
-static bool start(sm_worker *worker) { /* with `life` */
+static bool start(sm_worker *worker) { /* with `lock` */
     if (worker->current != 0)
         return true;
     pthread_attr_t attributes;
@@ -83,22 +83,22 @@ static bool start(sm_worker *worker) { /* with `life` */
 }
 
 bool sm_worker_start(sm_worker *worker) {
-    pthread_mutex_lock(&worker->life);
+    pthread_mutex_lock(&worker->lock);
     bool runs = start(worker);
-    pthread_mutex_unlock(&worker->life);
+    pthread_mutex_unlock(&worker->lock);
     return runs;
 }
 
 bool sm_worker_want(sm_worker *worker) {
     if (sm_worker_runs(worker))
         return true;
-    if (pthread_mutex_trylock(&worker->life) != 0)
+    if (pthread_mutex_trylock(&worker->lock) != 0)
         return false;
     uint64_t now = sm_monotonic_ns();
     bool runs = now >= worker->not_before && start(worker);
     if (!runs && now >= worker->not_before)
         worker->not_before = now + AFTER_FAILURE_NS;
-    pthread_mutex_unlock(&worker->life);
+    pthread_mutex_unlock(&worker->lock);
     return runs;
 }
 
@@ -112,7 +112,7 @@ static bool ends_in_time(const sm_worker *worker, uintptr_t number) {
     return true;
 }
 
-static void stop(sm_worker *worker) { /* with `life` */
+static void stop(sm_worker *worker) { /* with `lock` */
     uintptr_t number = worker->current;
     if (number == 0)
         return;
@@ -125,22 +125,22 @@ static void stop(sm_worker *worker) { /* with `life` */
 }
 
 void sm_worker_stop(sm_worker *worker) {
-    pthread_mutex_lock(&worker->life);
+    pthread_mutex_lock(&worker->lock);
     stop(worker);
-    pthread_mutex_unlock(&worker->life);
+    pthread_mutex_unlock(&worker->lock);
 }
 
 void sm_worker_before_fork(sm_worker *worker, uint64_t quiet_ns) {
-    pthread_mutex_lock(&worker->life);
+    pthread_mutex_lock(&worker->lock);
     stop(worker);
     worker->not_before = sm_monotonic_ns() + quiet_ns;
 }
 
 void sm_worker_after_fork(sm_worker *worker) {
-    pthread_mutex_unlock(&worker->life);
+    pthread_mutex_unlock(&worker->lock);
 }
 
 void sm_worker_forked(sm_worker *worker) {
-    pthread_mutex_init(&worker->life, NULL);
+    pthread_mutex_init(&worker->lock, NULL);
     worker->not_before = 0;
 }

@@ -1,10 +1,10 @@
-/* A native thread of ours beside the program's. No Python.h.
+/* A native thread of ours next to the program's. No Python.h.
  *
  * It blocks all signals and sleeps on a semaphore, so that a hook or a signal handler may wake it, which can take no
  * lock. It is not there across a fork: a second thread is a warning of os.fork from 3.12 on, and the child would not
  * have it. So it is stopped before a fork and wanted again later.
  *
- * Locks. `life` is held by whoever starts or stops the thread, most often with the GIL; a thread of C may fork without
+ * Locks. `lock` is held by whoever starts or stops the thread, most often with the GIL; a thread of C may fork without
  * it, so it is held from before a fork until after it, and nobody starts the thread in between. An event does not wait
  * for that: what it wants then, it wants again with the next one (sm_worker_want).
  *
@@ -24,17 +24,17 @@ typedef struct sm_worker {
     /* What it does, until sm_worker_goes_on() says no. */
     void (*work)(struct sm_worker *worker, uintptr_t number);
     uint64_t patience_ns; /* 0: its end is waited for */
-    pthread_mutex_t life;
+    pthread_mutex_t lock;
     sem_t wake;          /* made once, and stays */
     bool ready;          /* `wake` is there; with the GIL */
-    uint64_t not_before; /* monotonic ns: sm_worker_want starts nothing until then; with `life` */
-    uintptr_t current;   /* written with `life`; atomic: the number of the run that is to go on; 0: none */
-    uintptr_t last;      /* the number given last; with `life` */
+    uint64_t not_before; /* monotonic ns: sm_worker_want starts nothing until then; with `lock` */
+    uintptr_t current;   /* written with `lock`; atomic: the number of the run that is to go on; 0: none */
+    uintptr_t last;      /* the number given last; with `lock` */
     uintptr_t ended;     /* atomic: of the run that ended last */
-    pthread_t thread;    /* with `life` */
+    pthread_t thread;    /* with `lock` */
 } sm_worker;
 
-#define SM_WORKER(WORK, PATIENCE_NS) {.work = (WORK), .patience_ns = (PATIENCE_NS), .life = PTHREAD_MUTEX_INITIALIZER}
+#define SM_WORKER(WORK, PATIENCE_NS) {.work = (WORK), .patience_ns = (PATIENCE_NS), .lock = PTHREAD_MUTEX_INITIALIZER}
 
 bool sm_worker_init(sm_worker *worker); /* before all else, and again: false: the system gives no semaphore */
 

@@ -15,7 +15,7 @@ static sm_code_place nowhere[2];
 sm_code_table sm_codes = {.places = nowhere, .shift = 63, .count = 0, .mask = 1};
 
 static struct {
-    uint32_t holders;
+    uint32_t references;
     void (*died[SM_CODE_USERS])(sm_code_entry *entry);
     void (*function_died)(sm_code_entry *entry);
 } users;
@@ -62,7 +62,7 @@ sm_code_entry *sm_code_entry_make(PyCodeObject *code) {
     assert(code != NULL && PyCode_Check(code));
     assert(PyGILState_Check());
     sm_code_entry *entry = sm_code_entry_of(code);
-    if (entry != NULL || users.holders == 0)
+    if (entry != NULL || users.references == 0)
         return entry;
     uint32_t logarithm = 64 - sm_codes.shift;
     if ((sm_codes.count + 1) * 2 > sm_codes.mask && !resize(logarithm < SMALLEST ? SMALLEST : logarithm + 1))
@@ -110,13 +110,13 @@ static void died(const PyCodeObject *code) {
 
 void sm_codes_hold(void) {
     assert(PyGILState_Check());
-    if (users.holders++ == 0)
+    if (users.references++ == 0)
         sm_code_deaths_begin(died);
 }
 
 void sm_codes_release(void) {
-    assert(users.holders > 0 && PyGILState_Check());
-    if (--users.holders > 0)
+    assert(users.references > 0 && PyGILState_Check());
+    if (--users.references > 0)
         return;
     sm_code_deaths_end();
     for (uint32_t i = 0; i <= sm_codes.mask; i++)
@@ -127,15 +127,15 @@ void sm_codes_release(void) {
 }
 
 bool sm_codes_held(void) {
-    return users.holders > 0;
+    return users.references > 0;
 }
 
-void sm_codes_tell(sm_code_user user, void (*function)(sm_code_entry *entry)) {
+void sm_codes_on_death(sm_code_user user, void (*function)(sm_code_entry *entry)) {
     assert(user < SM_CODE_USERS && function != NULL);
     users.died[user] = function;
 }
 
-void sm_codes_tell_function(void (*function)(sm_code_entry *entry)) {
+void sm_codes_on_function_death(void (*function)(sm_code_entry *entry)) {
     users.function_died = function;
 }
 

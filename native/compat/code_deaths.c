@@ -3,7 +3,7 @@
 #include "compat/exception.h"
 
 static struct {
-    void (*died)(const PyCodeObject *code); /* NULL: nobody asks */
+    void (*died)(const PyCodeObject *code); /* NULL: not asked for */
     int watcher;                            /* -1: none, the type's deallocator is exchanged */
     destructor below;                       /* what stood there before ours */
     bool placed;                            /* ours is there, or below one that was put on top of it */
@@ -65,7 +65,8 @@ void sm_code_deaths_end(void) {
     deaths.died = NULL;
     if (deaths.watcher >= 0)
         end_watching();
-    if (deaths.placed && PyCode_Type.tp_dealloc == dealloc) { /* else somebody sits on top: ours stays, and passes on */
+    if (deaths.placed &&
+        PyCode_Type.tp_dealloc == dealloc) { /* else another one stands above: ours stays, and passes on */
         PyCode_Type.tp_dealloc = deaths.below;
         deaths.placed = false;
     }

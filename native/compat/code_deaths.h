@@ -5,8 +5,8 @@
  * can be seen by Python code, as something that hangs on the code object can: code with something in co_extra cannot be
  * shared with other interpreters, and every tool's free function runs for it when it dies.
  *
- * Static code (the deep-frozen modules of 3.11 and 3.12) never goes away; nor is anybody told once the interpreter has
- * begun to tear itself down, when no event is told either. */
+ * Static code (the deep-frozen modules of 3.11 and 3.12) never goes away; nor is any death told once the interpreter
+ * has begun to tear itself down, when no event is told either. */
 #ifndef SM_COMPAT_CODE_DEATHS_H
 #define SM_COMPAT_CODE_DEATHS_H
 

@@ -57,7 +57,7 @@ static inline const void *sm_tstate_frame(PyThreadState *tstate) {
 #endif
 }
 
-/* Is a first line that stands in the def line only told beside PY_START (gh-155992)? */
+/* Is a first line that stands in the def line only told alongside PY_START (gh-155992)? */
 #define SM_FIRST_LINE_NEEDS_START (PY_VERSION_HEX >= 0x030D0000)
 
 #if SM_HAS_MONITORING
@@ -120,7 +120,7 @@ static inline bool sm_reftracer_trashcan(void) {
            (Py_Version >= 0x030F0000 && Py_Version < 0x030F0100);
 }
 /* Does whoever holds the tracer be told of its removal? Then it may give up what it hangs on, and cannot be chained. */
-static inline int sm_reftracer_tells(void) {
+static inline int sm_reftracer_reports_removal(void) {
     return Py_Version >= 0x030F0000;
 }
 

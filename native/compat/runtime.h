@@ -26,8 +26,8 @@ bool sm_runtime_find(sm_runtime_places *places);
 
 /* How many interpreters there have been in this process before now, the main one included, but for those that live on:
  * all that run from now on are those that sm_interpreters_made() counts later, less this number. Where several live
- * besides the main one, they are taken for one: their list belongs to a lock that is not to be had. 0 for both: this
- * interpreter does not tell. */
+ * in addition to the main one, they are taken for one: their list belongs to a lock that is not to be had. 0 for both:
+ * this interpreter does not tell. */
 uint64_t sm_interpreters_gone(void);
 uint64_t sm_interpreters_made(void);
 

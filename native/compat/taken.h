@@ -1,4 +1,4 @@
-/* Whether the interpreter's single slots are taken, by whomever: Python code sees only the holders that have a Python
+/* Whether the interpreter's single slots are taken, by whomever: Python code sees only the owners that have a Python
  * object to show. */
 #ifndef SM_COMPAT_TAKEN_H
 #define SM_COMPAT_TAKEN_H

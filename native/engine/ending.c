@@ -256,7 +256,7 @@ void sm_ending_want(sm_ending who, void (*end)(const char *signal_name)) {
     bool wanted = false;
     for (int i = 0; i < SM_ENDINGS; i++)
         wanted = wanted || ending.end[i] != NULL;
-    if (wanted && sm_worker_init(&worker) && getpid() != 1 && sm_forks_tell(SM_FORK_ENDING, &calls))
+    if (wanted && sm_worker_init(&worker) && getpid() != 1 && sm_forks_register(SM_FORK_ENDING, &calls))
         turn(true);
     else if (!wanted && ending.armed)
         turn(false);

@@ -56,12 +56,12 @@ int sm_engine_init(void) {
         return 0;
     if (sm_functions_init() < 0 || sm_threads_init() < 0)
         return -1;
-    sm_codes_tell_function(code_died);
+    sm_codes_on_function_death(code_died);
     sm_gap_table_init();
     sm_offcpu_probe();
     sm_waits_init();
     static const sm_fork_calls calls = {.child = child_forked};
-    if (!sm_ticker_init() || !sm_forks_tell(SM_FORK_ENGINE, &calls)) {
+    if (!sm_ticker_init() || !sm_forks_register(SM_FORK_ENGINE, &calls)) {
         PyErr_NoMemory();
         return -1;
     }

@@ -36,7 +36,7 @@ typedef struct sm_thread {
     bool cleared;                    /* the interpreter clears the state, or has: nothing tells of its end again */
     bool late;                       /* and events have come meanwhile */
     bool unreachable;                /* no thread-local pointer leads here any more: may be freed with the recording */
-    bool told;                       /* its times are part of those of its home */
+    bool grouped;                    /* its times are part of those of its home */
     bool saved;                      /* its row is in the file, as it will stay */
     bool is_group, runs;             /* of a group: some thread of it has not ended yet */
     uint32_t attached;               /* threads of the system whose sm_this_thread leads here */
@@ -44,7 +44,7 @@ typedef struct sm_thread {
     PyInterpreterState *interpreter; /* borrowed, never followed */
     struct sm_thread *home;          /* whose row and paths it has: its own, or those of the group it is folded into */
     uint32_t folded;                 /* of a group: threads that were folded into it */
-    int64_t group_wall, group_cpu;   /* of a group: ticks and ns of those that have been told; cpu -1: unknown */
+    int64_t group_wall, group_cpu;   /* of a group: ticks and ns of those that are part of it; cpu -1: unknown */
     int64_t running_wall, running_cpu; /* while it is saved: of the others */
     uint64_t running_rest;
     pthread_t pthread;
@@ -104,7 +104,7 @@ typedef struct sm_recorder {
     bool (*thread_again)(sm_thread *thread); /* after its end: finalizers run while its state is cleared */
     /* These frames, outermost first, are the thread's path now; `below` of them are no part of the recording. True if
      * they already were. */
-    bool (*settle)(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count);
+    bool (*resync)(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count);
     void (*code_died)(sm_code_entry *entry); /* a code object that has a function goes away */
     /* From the ticker's thread, without the GIL: the next event is to look at the clock. */
     void (*poke)(sm_thread *thread);
@@ -143,7 +143,7 @@ typedef struct {
     uint32_t session;
     const sm_recorder *recorder;
     const sm_source *source;
-    /* A second one alongside them, with the same life and the same file: it starts after them and stops before them,
+    /* A second one alongside them, with the same start, end and file: it starts after them and stops before them,
      * its rows may refer to theirs. Threads are met, timed and walked for the main recorder only: it is threadless, and
      * of the functions for threads nothing but poke, pause and go_on is called. */
     sm_pair alongside;

@@ -96,9 +96,9 @@ void sm_output_loss(sm_output *output, const char *kind, uint64_t count, int64_t
     assert(output->writer != NULL && kind != NULL && *kind != '\0' && detail != NULL);
     uint32_t id = output->losses++; /* always the same order, so that a later flush replaces the row */
     uint64_t bit = id < 64 ? (uint64_t)1 << id : 0;
-    if (count == 0 && (output->told & bit) == 0)
+    if (count == 0 && (output->noted & bit) == 0)
         return;
-    output->told = count == 0 ? output->told & ~bit : output->told | bit; /* 0 takes it back */
+    output->noted = count == 0 ? output->noted & ~bit : output->noted | bit; /* 0 takes it back */
     int64_t row[SM_MAX_COLUMNS] = {0};
     row[SM_LOSSES_ID] = id;
     row[SM_LOSSES_KIND] = (int64_t)put_text(output, kind);
@@ -109,8 +109,9 @@ void sm_output_loss(sm_output *output, const char *kind, uint64_t count, int64_t
 }
 
 void sm_output_interpreters(sm_output *output, uint64_t count) {
-    sm_output_loss(output, "other-interpreters", count, -1,
-                   "interpreters besides the main one (subinterpreters, pools of them): what they ran is not recorded");
+    sm_output_loss(
+        output, "other-interpreters", count, -1,
+        "interpreters other than the main one (subinterpreters, pools of them): what they ran is not recorded");
 }
 
 void sm_output_write_failed(sm_output *output) {

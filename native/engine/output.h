@@ -25,10 +25,10 @@ typedef struct {
     uint32_t functions_size, functions_count;
     uint64_t host, argv, interpreter, clock, source; /* string numbers */
     uint32_t losses;
-    uint64_t told; /* of the first 64 losses: a bit for each that the file has */
-    uint64_t lost; /* functions not taken in for want of memory */
-    bool whole;    /* an image: everything, not only what changed since the last flush, and nothing is remembered */
-    bool anew;     /* the file begins once more: everything, and it is remembered. What was is in another file */
+    uint64_t noted; /* of the first 64 losses: a bit for each that the file has */
+    uint64_t lost;  /* functions not taken in for want of memory */
+    bool whole;     /* an image: everything, not only what changed since the last flush, and nothing is remembered */
+    bool anew;      /* the file begins once more: everything, and it is remembered. What was is in another file */
 } sm_output;
 
 static inline bool sm_output_all(const sm_output *output) {

@@ -13,7 +13,7 @@ static sm_about about(void) {
                       .argv = sm_engine.argv,
                       .interpreter = sm_engine.interpreter,
                       .source = sm_engine.source->name,
-                      .waits = sm_engine.recorder->threadless ? NULL : sm_waits_told(),
+                      .waits = sm_engine.recorder->threadless ? NULL : sm_waits_known(),
                       .exit = sm_engine.exit,
                       .start_ns = sm_engine.start_ns,
                       .end_ns = sm_engine.running ? 0 : sm_engine.end_ns};

@@ -6,8 +6,8 @@
  * Afterwards one comparison an event holds the path against reality: the interpreter keeps a thread's frames in *data
  * stack chunks*, and greenlet exchanges them when it switches stacks. Another chunk than last time is either the
  * neighbour (the stack grew or shrank: nothing to do) or another stack: then the frames are walked and the recorder
- * compares its path with them. A switch is thus found at its first event, whatever made it, and costs nobody else
- * anything. Greenlets that run at the same path need no repair at all, since the recorder keeps no state of a frame. */
+ * compares its path with them. A switch is thus found at its first event, whatever made it, and costs the others
+ * nothing. Greenlets that run at the same path need no repair at all, since the recorder keeps no state of a frame. */
 #include <assert.h>
 #include <stddef.h>
 #include <string.h>
@@ -25,9 +25,9 @@
 
 PyThreadState sm_no_tstate; /* stands in for one that is gone: its chunk is NULL, never NO_CHUNK */
 
-static sm_thread nobody = {.tstate = &sm_no_tstate, .chunk = NO_CHUNK};
+static sm_thread no_thread = {.tstate = &sm_no_tstate, .chunk = NO_CHUNK};
 
-__thread sm_thread *sm_this_thread __attribute__((tls_model("initial-exec"))) = &nobody;
+__thread sm_thread *sm_this_thread __attribute__((tls_model("initial-exec"))) = &no_thread;
 
 int64_t sm_thread_cpu_ns(const sm_thread *thread) {
     return thread->ended ? -1 : sm_time_ns(thread->cpu_clock);
@@ -52,7 +52,7 @@ static void end_thread(sm_thread *thread) {
         note_end(thread);
         sm_engine.recorder->thread_end(thread);
         if (thread->home != thread)
-            sm_thread_tell(thread);
+            sm_thread_add_to_group(thread);
         else
             sm_engine.finished++;
     }
@@ -90,7 +90,7 @@ int sm_threads_init(void) {
 /* Nothing leads to this record any more. One that holds paths of its own stays with the recording. */
 static void retire(sm_thread *thread) {
     thread->unreachable = true;
-    if (!thread->told && thread->session == sm_engine.session)
+    if (!thread->grouped && thread->session == sm_engine.session)
         return;
     __atomic_store_n(&thread->session, 0, __ATOMIC_RELAXED);
     thread->next_free = free_list;
@@ -221,7 +221,7 @@ static bool walk(sm_thread *thread, bool entering, bool first) {
     if (below > 0)
         thread->below = below; /* the others have been left; what is called in their place belongs to the recording */
     if (whole)
-        same = sm_engine.recorder->settle(thread, frames, below, count);
+        same = sm_engine.recorder->resync(thread, frames, below, count);
     else
         sm_engine.lost_memory++;
     for (size_t i = 0; i < count; i++) {
@@ -247,7 +247,7 @@ static void find_home(sm_thread *thread) {
         thread->nameless = thread->name[0] ? 0 : NAMELESS;
     }
     thread->home = thread;
-    thread->told = thread->saved = false;
+    thread->grouped = thread->saved = false;
     if (!folds || !sm_thread_fold(thread))
         thread->id = sm_engine.thread_count++;
 }
@@ -303,7 +303,7 @@ static sm_thread *new_thread(PyThreadState *tstate) {
     thread->main = thread->native_id == (uint64_t)getpid();
     pthread_getcpuclockid(thread->pthread, &thread->cpu_clock);
     PyObject *capsule = PyCapsule_New(thread, CAPSULE, thread_gone);
-    if (capsule == NULL) { /* nobody knows of the record */
+    if (capsule == NULL) { /* the record is not known to the interpreter */
         thread->ended = thread->cleared = true;
         retire(thread);
         return NULL;
@@ -334,7 +334,7 @@ static sm_thread *late_thread(sm_thread *thread, const PyThreadState *tstate, bo
     thread->chunk = NO_CHUNK;
     note_end(thread);
     if (thread->home != thread)
-        sm_thread_tell(thread);
+        sm_thread_add_to_group(thread);
     return thread;
 }
 

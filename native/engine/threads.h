@@ -25,8 +25,8 @@ bool sm_thread_folds(void); /* is a thread that begins now folded? */
 /* Makes the group of the thread's name and entry its home. False: out of memory, it stays what it is. */
 bool sm_thread_fold(sm_thread *thread);
 void sm_thread_unfold(sm_thread *thread);
-void sm_thread_tell(sm_thread *thread); /* its times to its group, as far as they were not told before */
-void sm_threads_sum(uint64_t now);      /* the running_ fields of all groups; numbers them */
+void sm_thread_add_to_group(sm_thread *thread); /* adds its times to its group, as far as they are not in them yet */
+void sm_threads_sum(uint64_t now);              /* the running_ fields of all groups; numbers them */
 const char *sm_group_name(const sm_thread *group, char *text, size_t room);
 void sm_groups_forget(void);
 

@@ -89,7 +89,7 @@ void sm_thread_unfold(sm_thread *thread) {
     thread->home = thread;
 }
 
-void sm_thread_tell(sm_thread *thread) {
+void sm_thread_add_to_group(sm_thread *thread) {
     sm_thread *group = thread->home;
     group->group_wall += (int64_t)sm_ticks_since(thread->start_ticks, thread->end_ticks);
     if (thread->cpu_ns < 0)
@@ -103,7 +103,7 @@ void sm_thread_tell(sm_thread *thread) {
     thread->cpu_start_ns += thread->cpu_ns > 0 ? thread->cpu_ns : 0;
     thread->cpu_ns = thread->cpu_ns > 0 ? 0 : thread->cpu_ns;
     thread->rest_ticks = 0;
-    thread->told = true;
+    thread->grouped = true;
 }
 
 void sm_threads_sum(uint64_t now) {
@@ -118,7 +118,7 @@ void sm_threads_sum(uint64_t now) {
     }
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
         sm_thread *group = thread->home;
-        if (thread->session != sm_engine.session || group == thread || thread->told)
+        if (thread->session != sm_engine.session || group == thread || thread->grouped)
             continue;
         uint64_t end = thread->end_ns ? thread->end_ticks : now;
         group->running_wall += (int64_t)sm_ticks_since(thread->start_ticks, end);

@@ -95,5 +95,5 @@ static void child_forked(void) {
 
 bool sm_ticker_init(void) {
     static const sm_fork_calls calls = {.before = before_fork, .parent = parent_forked, .child = child_forked};
-    return sm_worker_init(&worker) && sm_forks_tell(SM_FORK_TICKER, &calls);
+    return sm_worker_init(&worker) && sm_forks_register(SM_FORK_TICKER, &calls);
 }

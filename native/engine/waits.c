@@ -20,16 +20,16 @@
 #define OF_ITS_OWN 2u /* CLOSE_RANGE_UNSHARE */
 
 static struct {
-    bool asked, ready, lock; /* what the system told when it was asked first */
-    bool wanted;             /* else: as if it had told nothing (tests) */
+    bool asked, ready, lock; /* what the system answered when it was asked first */
+    bool wanted;             /* else: as if it had answered nothing (tests) */
     bool missed;             /* atomic: at times it did not */
     int filtered;            /* whether system calls were filtered then */
     uintptr_t from, below;   /* of the interpreter's lock */
-} told = {.wanted = true};
+} kernel = {.wanted = true};
 
 /* A program may forbid itself to open files, on pain of death. */
 static bool may_open(void) {
-    return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == told.filtered;
+    return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == kernel.filtered;
 }
 
 /* The beginning of a small file, as text. False: it cannot be read. No stream: the program's threads come by here. */
@@ -61,52 +61,52 @@ static int64_t read_ready_ns(void) {
 
 void sm_waits_init(void) {
     char text[128];
-    if (told.asked)
+    if (kernel.asked)
         return;
     int saved = errno;
-    told.asked = true;
-    told.filtered = prctl(PR_GET_SECCOMP, 0, 0, 0, 0);
-    told.ready = read_ready_ns() >= 0;
+    kernel.asked = true;
+    kernel.filtered = prctl(PR_GET_SECCOMP, 0, 0, 0, 0);
+    kernel.ready = read_ready_ns() >= 0;
     bool looks = read_syscall((uint64_t)syscall(SYS_gettid), text, sizeof text);
-    told.lock = looks && sm_lock_place(&told.from, &told.below);
+    kernel.lock = looks && sm_lock_place(&kernel.from, &kernel.below);
     errno = saved;
 }
 
 void sm_waits_limit(bool wanted) {
-    told.wanted = wanted;
-    __atomic_store_n(&told.missed, false, __ATOMIC_RELAXED);
+    kernel.wanted = wanted;
+    __atomic_store_n(&kernel.missed, false, __ATOMIC_RELAXED);
 }
 
-const char *sm_waits_told(void) {
+const char *sm_waits_known(void) {
     static const char *const ways[] = {
         [SM_OFFCPU_UNTOLD] = "clock", [SM_OFFCPU_PREEMPTION] = "rseq and clock", [SM_OFFCPU_TOLD] = "rseq"};
     static char words[64];
     if (sm_engine.clock.kind == SM_CLOCK_SIMULATED)
         return "";
-    bool ready = told.wanted && told.ready, lock = told.wanted && told.lock;
-    bool missed = (ready || lock) && __atomic_load_n(&told.missed, __ATOMIC_RELAXED);
+    bool ready = kernel.wanted && kernel.ready, lock = kernel.wanted && kernel.lock;
+    bool missed = (ready || lock) && __atomic_load_n(&kernel.missed, __ATOMIC_RELAXED);
     snprintf(words, sizeof words, "%s%s%s%s", ways[sm_offcpu], ready ? ", ready" : "", lock ? ", lock" : "",
              missed ? ", in part" : "");
     return words;
 }
 
 int64_t sm_waits_ready_ns(void) {
-    if (!told.wanted || !told.ready)
+    if (!kernel.wanted || !kernel.ready)
         return -1;
     int saved = errno;
     int64_t ready = read_ready_ns();
     errno = saved;
     if (ready < 0)
-        __atomic_store_n(&told.missed, true, __ATOMIC_RELAXED);
+        __atomic_store_n(&kernel.missed, true, __ATOMIC_RELAXED);
     return ready;
 }
 
 bool sm_waits_look_alone(void) {
-    if (!told.wanted || !told.lock)
+    if (!kernel.wanted || !kernel.lock)
         return false;
     bool alone = may_open() && syscall(CLOSE_RANGE, 0u, ~0u, OF_ITS_OWN) == 0;
     if (!alone)
-        __atomic_store_n(&told.missed, true, __ATOMIC_RELAXED);
+        __atomic_store_n(&kernel.missed, true, __ATOMIC_RELAXED);
     return alone;
 }
 
@@ -117,7 +117,7 @@ void sm_waits_look(sm_thread *thread) {
         return;
     if (!read_syscall(id, text, sizeof text)) {
         if (!may_open())
-            __atomic_store_n(&told.missed, true, __ATOMIC_RELAXED);
+            __atomic_store_n(&kernel.missed, true, __ATOMIC_RELAXED);
         return;
     }
     char *end;
@@ -125,6 +125,6 @@ void sm_waits_look(sm_thread *thread) {
     if (end == text)
         return;
     uintptr_t address = (uintptr_t)strtoull(end, NULL, 16);
-    bool lock = call == SYS_futex && address >= told.from && address < told.below;
+    bool lock = call == SYS_futex && address >= kernel.from && address < kernel.below;
     __atomic_fetch_add(lock ? &thread->looks_lock : &thread->looks_other, 1, __ATOMIC_RELAXED);
 }

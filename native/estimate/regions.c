@@ -94,7 +94,7 @@ static void sum(const sm_estimate_input *in, const double *segments, const doubl
 }
 
 /* From the innermost region to the outermost: what it should have, and how its nodes get there. */
-static void settle(region *r, region *around) {
+static void reconcile(region *r, region *around) {
     double should =
         (r->known - r->ticked - r->target) / (1 - r->outside); /* target: so far what the inner ones leave */
     if (r->own_segments > r->own_looks) /* what is too long of the measured segments is in the known time, too */
@@ -124,12 +124,12 @@ int sm_regions_reconcile(const sm_estimate_input *in, const double *segments, co
     sum(in, segments, known, time, variance, regions, of);
     for (size_t i = in->nodes; i-- > 0;) {
         if (regions[i].is_region)
-            settle(&regions[i], &regions[regions[i].around]);
+            reconcile(&regions[i], &regions[regions[i].around]);
     }
     for (size_t p = 0; p < in->processes; p++) {
         region *r = &regions[in->nodes + p];
         if (known[p] > 0) /* 0: a recording that does not know */
-            settle(r, r);
+            reconcile(r, r);
         else
             r->target = 1;
     }

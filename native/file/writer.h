@@ -43,7 +43,7 @@ void sm_writer_finish(sm_writer *w);
 int sm_writer_error(const sm_writer *w);
 /* Whether the file still lacks something that was flushed. */
 int sm_writer_behind(const sm_writer *w);
-/* Whether a write failed and nothing new is to be put in before a flush has caught up. A file that somebody cut is not
+/* Whether a write failed and nothing new is to be put in before a flush has caught up. A file that was cut is not
  * stuck: it can be written anew. */
 int sm_writer_is_stuck(const sm_writer *w);
 /* Rows and strings that were not taken in for want of memory. */

@@ -47,9 +47,9 @@ struct sm_writer {
     char *path;        /* owned; the file's, as the system told when it was opened. NULL: none is known */
     char *temporary;   /* owned; of a file that is to take another's place: its name until then. NULL: it has none */
     uint64_t renew_at; /* size from which the file is worth writing anew */
-    bool owns;         /* fd is ours to close: nobody else knows it yet */
+    bool owns;         /* fd is ours to close: nothing else has it yet */
     bool marked;       /* the header says that the file is behind */
-    bool torn;         /* somebody cut the file: what follows would stand behind a hole */
+    bool torn;         /* the file was cut: what follows would stand behind a hole */
 };
 
 /* Whether the descriptor still is the file that it was at the start (writer.c). */

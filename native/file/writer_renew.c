@@ -6,7 +6,7 @@
  * one's name. Between two such times at least as much was appended as the new file holds, so that the work is at most
  * doubled, and the file is never larger than twice its content and one flush, however long it runs.
  *
- * Nothing that was safe is at risk. The new file is written beside the old one, and renamed over it when it is whole:
+ * Nothing that was safe is at risk. The new file is written next to the old one, and renamed over it when it is whole:
  * who kills the program at any moment finds the one or the other. Where the system can, the new file has no name until
  * then, and a killed program leaves nothing behind. Who has the old file open reads on in it.
  *
@@ -121,7 +121,7 @@ static char *temporary_name(const char *path) {
 }
 
 /* The new file, without a name if the system can do that; -1: none. */
-static int open_beside(const char *path, char **temporary) {
+static int open_next_to(const char *path, char **temporary) {
     int fd = -1;
     *temporary = temporary_name(path);
     if (*temporary == NULL) {
@@ -149,7 +149,7 @@ static int open_beside(const char *path, char **temporary) {
 sm_writer *sm_writer_renew(sm_writer *w) {
     struct stat is, made;
     char *temporary = NULL;
-    int saved_errno = errno, fd = is_in_place(w, &is) ? open_beside(w->path, &temporary) : -1;
+    int saved_errno = errno, fd = is_in_place(w, &is) ? open_next_to(w->path, &temporary) : -1;
     plan(w, w->written); /* if it comes to nothing */
     sm_writer *fresh = fd >= 0 ? sm_writer_new(fd) : NULL;
     if (fresh == NULL) {

@@ -159,7 +159,7 @@ sm_filter *sm_filter_new(const void *program, size_t size, const char **error) {
         *error = load->error;
         if (load->error == NULL) {
             filter->root = count - 1;
-            filter->holders = 1;
+            filter->references = 1;
             sm_free(load);
             return filter;
         }
@@ -172,11 +172,11 @@ sm_filter *sm_filter_new(const void *program, size_t size, const char **error) {
 
 sm_filter *sm_filter_hold(sm_filter *filter) {
     if (filter != NULL)
-        filter->holders++;
+        filter->references++;
     return filter;
 }
 
 void sm_filter_release(sm_filter *filter) {
-    if (filter != NULL && --filter->holders == 0)
+    if (filter != NULL && --filter->references == 0)
         filter_free(filter);
 }

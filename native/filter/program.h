@@ -51,7 +51,7 @@ typedef struct {
 } sm_filter_node;
 
 struct sm_filter {
-    uint32_t holders;
+    uint32_t references;
     uint32_t kinds, facts; /* SM_EVENT_BIT()s that can pass; 1 << sm_fact of what there are terms about */
     uint32_t root;         /* the last of */
     sm_filter_node *nodes; /* owned, as are */

@@ -1,6 +1,6 @@
 /* What the hub and the interpreter's hooks are to each other. A *backend* receives events from one kind of hook (3.12
  * and later: backend_monitoring.c; 3.11: backend_slots.c), asks sm_hub_listeners() who wants them, and hands them to
- * sm_hub_tell(). The hub tells the backend what is wanted whenever that changes.
+ * sm_hub_dispatch(). The hub tells the backend what is wanted whenever that changes.
  *
  * Masks of tools have a bit for each tool's slot. All with the GIL. */
 #ifndef SM_HUB_BACKEND_H
@@ -18,13 +18,13 @@ typedef struct {
     /* What all tools want together has changed, or who is among them: sm_hub says it all. -1 with an exception: then
      * the hub takes the newest tool back and asks again. */
     int (*want)(void);
-    /* This code object's own kinds (SM_HOOK_BIT()s), instead of the last ones given for it; besides those that are
-     * wanted everywhere. NULL: the backend asks at each event, nothing is to be prepared. -1 with an exception. */
+    /* This code object's own kinds (SM_HOOK_BIT()s), instead of the last ones given for it; in addition to those that
+     * are wanted everywhere. NULL: the backend asks at each event, nothing is to be prepared. -1 with an exception. */
     int (*want_in)(PyCodeObject *code, uint32_t kinds);
     /* Places that were switched off shall report again. -1 with an exception. */
     int (*again)(void);
     bool (*holds)(void);                           /* is the hook still ours? */
-    bool (*foreign_tracer)(PyThreadState *tstate); /* does somebody else hold this thread's own trace slot? */
+    bool (*foreign_tracer)(PyThreadState *tstate); /* does another tracer hold this thread's own trace slot? */
     int (*tool_id)(void);                          /* of sys.monitoring; -1 */
 } sm_hook_backend;
 
@@ -73,14 +73,14 @@ typedef struct {
 } sm_hub_state;
 
 extern sm_hub_state sm_hub;
-extern sm_hook_thread sm_hook_nobody; /* stands for a thread without a record */
+extern sm_hook_thread sm_hook_no_thread; /* stands for a thread without a record */
 extern __thread sm_hook_thread *sm_hook_this __attribute__((tls_model("initial-exec")));
 
 /* The code object's record with every verdict given; NULL when out of memory (counted). No exception is left or lost.
  */
 sm_hook_code *sm_hub_decide(PyCodeObject *code, PyObject *globals);
 
-/* NULL: nobody has been asked yet. */
+/* NULL: no tool has been asked yet. */
 static inline sm_hook_code *sm_hub_known(const PyCodeObject *code) {
     const sm_code_entry *entry = sm_code_entry_of(code);
     return SM_LIKELY(entry != NULL) ? entry->of[SM_CODE_HOOKS] : NULL;
@@ -94,7 +94,7 @@ static inline sm_hook_code *sm_hub_code(PyCodeObject *code) {
 /* The running thread's record, made if it must; NULL: out of memory, or the thread is at its end. */
 static inline sm_hook_thread *sm_hub_event_thread(void) {
     sm_hook_thread *thread = sm_hook_this;
-    return SM_LIKELY(thread != &sm_hook_nobody) ? thread : sm_hub_thread();
+    return SM_LIKELY(thread != &sm_hook_no_thread) ? thread : sm_hub_thread();
 }
 
 /* The tools that want this kind of event in this code object, on whatever thread. */
@@ -125,7 +125,7 @@ static inline PyFrameObject *sm_hub_frame_of(const sm_hook_thread *thread) {
 }
 
 /* One tool receives the event. -1 with the exception that it raised. */
-static inline int sm_hub_tell_one(sm_hook_thread *thread, sm_tool *tool, const sm_hook_event *event) {
+static inline int sm_hub_dispatch_one(sm_hook_thread *thread, sm_tool *tool, const sm_hook_event *event) {
     sm_hook_visit visit = {tool, thread->visit};
     thread->visit = &visit;
     tool->inside++;
@@ -136,14 +136,14 @@ static inline int sm_hub_tell_one(sm_hook_thread *thread, sm_tool *tool, const s
     return result;
 }
 
-int sm_hub_tell_all(sm_hook_thread *thread, uint64_t listeners, const sm_hook_event *event);
+int sm_hub_dispatch_all(sm_hook_thread *thread, uint64_t listeners, const sm_hook_event *event);
 
 /* Hands the event to the listeners, who must be some, and among thread->tools. -1 with an exception: the first that a
  * tool raised; the others have received the event all the same. */
-SM_INLINE int sm_hub_tell(sm_hook_thread *thread, uint64_t listeners, const sm_hook_event *event) {
+SM_INLINE int sm_hub_dispatch(sm_hook_thread *thread, uint64_t listeners, const sm_hook_event *event) {
     if (SM_LIKELY((listeners & (listeners - 1)) == 0)) /* one: nobody can have come or gone in between */
-        return sm_hub_tell_one(thread, sm_hub.tools[__builtin_ctzll(listeners)], event);
-    return sm_hub_tell_all(thread, listeners, event);
+        return sm_hub_dispatch_one(thread, sm_hub.tools[__builtin_ctzll(listeners)], event);
+    return sm_hub_dispatch_all(thread, listeners, event);
 }
 
 #endif

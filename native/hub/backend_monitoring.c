@@ -45,7 +45,7 @@ SM_INLINE PyObject *tell(uint64_t listeners, sm_hook_kind kind, PyObject *const 
     if (SM_UNLIKELY(thread == NULL) || (listeners &= thread->tools) == 0)
         return Py_None;
     sm_hook_event event = {kind, (PyCodeObject *)args[0], arg, NULL, 0, offset_of(args[1]), args[1]};
-    return SM_LIKELY(sm_hub_tell(thread, listeners, &event) == 0) ? Py_None : NULL;
+    return SM_LIKELY(sm_hub_dispatch(thread, listeners, &event) == 0) ? Py_None : NULL;
 }
 
 /* The first event from a code object may be this one: START, RESUME, THROW. */
@@ -126,7 +126,7 @@ SM_INLINE PyObject *c_event(sm_hook_kind kind, PyObject *const *args) {
         return Py_None;
     sm_hook_event event = {kind, (PyCodeObject *)args[0], callable, unbound ? args[3] : NULL,
                            0,    offset_of(args[1]),      args[1]};
-    return SM_LIKELY(sm_hub_tell(thread, listeners, &event) == 0) ? Py_None : NULL;
+    return SM_LIKELY(sm_hub_dispatch(thread, listeners, &event) == 0) ? Py_None : NULL;
 }
 
 CALLBACK(on_call) {
@@ -144,7 +144,7 @@ static PyObject *line(uint64_t listeners, PyCodeObject *code, int number) {
     if (SM_UNLIKELY(thread == NULL) || (listeners &= thread->tools) == 0)
         return Py_None;
     sm_hook_event event = {SM_HOOK_LINE, code, NULL, NULL, number, -1, NULL};
-    return SM_LIKELY(sm_hub_tell(thread, listeners, &event) == 0) ? Py_None : NULL;
+    return SM_LIKELY(sm_hub_dispatch(thread, listeners, &event) == 0) ? Py_None : NULL;
 }
 
 CALLBACK(on_line) {
@@ -266,7 +266,7 @@ static int want(void) {
     if (set == events_set)
         return 0;
     if (!holds()) {
-        PyErr_SetString(PyExc_RuntimeError, "somebody has taken the tool id of seismo's hooks away");
+        PyErr_SetString(PyExc_RuntimeError, "another tool has taken over the sys.monitoring tool id of seismo's hooks");
         return -1;
     }
     if (sm_monitoring_set(tool_id, set) < 0)

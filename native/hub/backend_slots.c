@@ -4,11 +4,11 @@
  * every function in the thread pays. So the trace slot is only used as far as it must be:
  *
  * - A tool that wants the lines of all code: the slot is on in its threads, and tools of that kind receive calls by it,
- *   too. The profile slot is taken only if somebody wants C functions, or calls without lines.
+ *   too. The profile slot is taken only if a tool wants C functions, or calls without lines.
  * - Tools that choose code: the profile slot is on, and receives every call and return. The trace slot is switched on
- * when the function that runs next is one that somebody wants lines of, and off when it is not: it *sleeps*. What runs
+ * when the function that runs next is one that a tool wants lines of, and off when it is not: it *sleeps*. What runs
  * next is the callee at a call, and the caller at a return, which the interpreter's frame names. After a C function it
- * is looked at again, since that may have been greenlet's switch. Functions that nobody wants so cost what an empty
+ * is looked at again, since that may have been greenlet's switch. Functions that no tool wants so cost what an empty
  *   profile function costs.
  *
  * A slot reports less than the hub's tools are told. An entry into a generator, its going on and an exception thrown
@@ -109,7 +109,7 @@ static inline int tell(sm_hook_thread *thread, uint64_t tools, PyFrameObject *fr
         return 0;
     PyFrameObject *outer = thread->frame; /* sys.call_tracing: events within an event */
     thread->frame = frame;
-    int result = sm_hub_tell(thread, listeners, event);
+    int result = sm_hub_dispatch(thread, listeners, event);
     thread->frame = outer;
     return result;
 }
@@ -172,13 +172,13 @@ static struct {
     unsigned received; /* a bit for each PyTrace_... that leads anywhere */
 } profiled;
 
-/* Does no tool want anything in this code? False also when nobody has been asked yet. */
+/* Does no tool want anything in this code? False also when no tool has been asked yet. */
 static inline bool is_unwanted(const sm_frame *frame) {
     const sm_hook_code *known = sm_hub_known(sm_frame_code(frame));
     return known != NULL && known->decided == sm_hub.changes && known->given == 0;
 }
 
-/* The way of nearly all events when tools choose their code: nobody wants it, and the trace slot sleeps and is to. */
+/* The way of nearly all events when tools choose their code: none wants it, and the trace slot sleeps and is to. */
 static inline bool is_nothing(PyFrameObject *frame, int what) {
     const sm_frame *own = sm_frame_of(frame);
     if (!profiled.choosing || !is_unwanted(own))
@@ -239,7 +239,7 @@ static int on_profile(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what, 
         return hand_out(frame, what, arg);
     }
     sm_hook_thread *thread = sm_hook_this;
-    if (SM_UNLIKELY(thread == &sm_hook_nobody))
+    if (SM_UNLIKELY(thread == &sm_hook_no_thread))
         return hand_out(frame, what, arg);
     return thread->tools != 0 ? lone->direct(lone, thread, frame, what, arg) : 0;
 }

@@ -6,7 +6,7 @@
  *
  * What filtered tools say of a code object is kept in a record, found by its address (code/codes.h). A verdict is
  * given once; `changes` counts the tools that have come since, so that a record that is behind asks the new ones, and
- * only these. The records go with the last tool, once nobody has one in hand.
+ * only these. The records go with the last tool, once none is in use.
  *
  * A tool that leaves is out of all masks at once, and thereby receives nothing more; its memory is its maker's again
  * when none of its callbacks is on a stack. A slot may so be used anew while an event is being handed round whose mask
@@ -27,8 +27,8 @@
 #define BIT(tool) (1ull << (tool)->slot)
 
 sm_hub_state sm_hub;
-sm_hook_thread sm_hook_nobody;
-__thread sm_hook_thread *sm_hook_this __attribute__((tls_model("initial-exec"))) = &sm_hook_nobody;
+sm_hook_thread sm_hook_no_thread;
+__thread sm_hook_thread *sm_hook_this __attribute__((tls_model("initial-exec"))) = &sm_hook_no_thread;
 
 static PyThreadState gone; /* sm_tool.only of a thread that has ended */
 
@@ -86,7 +86,7 @@ static void thread_ended(PyObject *capsule) {
     else
         sm_hub.threads = thread->next;
     if (sm_hook_this == thread)
-        sm_hook_this = &sm_hook_nobody;
+        sm_hook_this = &sm_hook_no_thread;
     sm_free(thread);
     sm_exception_restore(kept);
 }
@@ -371,11 +371,11 @@ static int prepare(void) {
         return -1;
     }
     static const sm_fork_calls calls = {.child = child_forked};
-    if (!sm_forks_tell(SM_FORK_HUB, &calls)) {
+    if (!sm_forks_register(SM_FORK_HUB, &calls)) {
         PyErr_NoMemory();
         return -1;
     }
-    sm_codes_tell(SM_CODE_HOOKS, code_died);
+    sm_codes_on_death(SM_CODE_HOOKS, code_died);
     why_not = sm_hook_backend_here.objection();
     if (why_not != NULL)
         PyErr_SetString(PyExc_RuntimeError, why_not);
@@ -516,7 +516,7 @@ void sm_hub_finish(sm_tool *tool) {
     sm_exception_restore(kept);
 }
 
-int sm_hub_tell_all(sm_hook_thread *thread, uint64_t listeners, const sm_hook_event *event) {
+int sm_hub_dispatch_all(sm_hook_thread *thread, uint64_t listeners, const sm_hook_event *event) {
     sm_exception first = {0};
     uint64_t now = sm_hub.changes;
     int result = 0;
@@ -526,7 +526,7 @@ int sm_hub_tell_all(sm_hook_thread *thread, uint64_t listeners, const sm_hook_ev
         sm_tool *tool = sm_hub.tools[slot];
         if (SM_UNLIKELY((sm_hub.active >> slot & 1) == 0 || tool->since > now))
             continue; /* gone, or come, while the others received it */
-        if (SM_UNLIKELY(sm_hub_tell_one(thread, tool, event) < 0)) {
+        if (SM_UNLIKELY(sm_hub_dispatch_one(thread, tool, event) < 0)) {
             if (result == 0)
                 first = sm_exception_keep();
             else

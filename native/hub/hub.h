@@ -65,7 +65,7 @@ struct sm_tool {
     PyThreadState *only;
     /* The event. No exception is pending when it is called (one that was is put aside and back). 0, or -1 with an
      * exception set: it is raised in the program, at the place of the event, when the other tools have received it. No
-     * event of this thread reaches anybody until it returns. */
+     * event of this thread reaches any tool until it returns. */
     int (*call)(sm_tool *tool, sm_hook_thread *thread, const sm_hook_event *event);
     /* Which of `events` this code object's frames are wanted for; asked once for a code object, at its first event.
      * globals: its frame's, borrowed. Must neither run Python code nor leave an exception. */

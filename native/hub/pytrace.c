@@ -1,16 +1,16 @@
 /* Trace functions in Python, with their local trace functions.
  *
  * The interpreter has one tracer, and keeps its local functions in the frames: frame.f_trace, with f_trace_lines and
- * f_trace_opcodes beside it. Here there are several tracers, each with local functions of its own for the same frames,
+ * f_trace_opcodes next to it. Here there are several tracers, each with local functions of its own for the same frames,
  * and each is to find in frame.f_trace what it put there. So every tool has a table of its locals for each thread,
  * keyed by frame and checked against the code (an address is used again): while a tool's function runs, the frame shows
- * that tool's; afterwards the frame shows those of the thread's *home* tool, its first, which is how somebody who
+ * that tool's; afterwards the frame shows those of the thread's *home* tool, its first, which is how code that
  * writes f_trace from elsewhere, as debuggers do, reaches a tool: what is found there at the home tool's next event is
  * adopted.
  *
- * While somebody else holds the interpreter's own trace slot in this thread, f_trace is his, and no tool is at home. To
- * tell what he left behind from what was adopted, the table counts such times (`epoch`): a local that was last put into
- * its frame before the foreign tracer came is put there anew.
+ * While another tracer holds the interpreter's own trace slot in this thread, f_trace is its, and no tool is at home.
+ * To tell what it left behind from what was adopted, the table counts such times (`epoch`): a local that was last put
+ * into its frame before the foreign tracer came is put there anew.
  *
  * A frame's local lives from its first event to its end, over all suspensions. A frame that ends unseen (a generator,
  * before gh-140373 was mended) leaves its local behind until the address begins another frame, or the thread ends. */
@@ -183,7 +183,7 @@ int sm_pytrace_call(sm_tool *tool, sm_hook_thread *thread, const sm_hook_event *
     }
     Py_INCREF(frame);
     bool foreign = sm_hook_backend_here.foreign_tracer(thread->tstate);
-    if ((table->epoch & 1) == foreign) /* he came, or he went */
+    if ((table->epoch & 1) == foreign) /* it came, or it went */
         table->epoch++;
     uint64_t tracers = thread->tools & sm_pytrace_tools;
     bool home = !foreign && 1ull << tool->slot == (tracers & -tracers);

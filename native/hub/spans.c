@@ -9,12 +9,12 @@
  * what happened while it ran. A generator that goes on inside another span stays in the table: what it does there
  * belongs to that span, and its own end is noticed all the same.
  *
- * What can go wrong is that nobody tells. A generator that is closed where it waits is not reported by some versions
- * (gh-140373): its entry stays until a new call has the address, and the span ends then. A greenlet exchanges the
- * thread's stack without a word: the span of the thread then has its frame on a stack that is not there. That is seen
- * at the next event of a chosen function, since the interpreter keeps a stack in a chain of chunks, and the chunk that
- * was on top when the span began to run is in the chain for as long as that runs. The span is set aside among those
- * that wait, where its end finds it. Until that event, what the other greenlet does counts for it.
+ * What can go wrong is that an end is not reported. A generator that is closed where it waits is not reported by some
+ * versions (gh-140373): its entry stays until a new call has the address, and the span ends then. A greenlet exchanges
+ * the thread's stack without a word: the span of the thread then has its frame on a stack that is not there. That is
+ * seen at the next event of a chosen function, since the interpreter keeps a stack in a chain of chunks, and the chunk
+ * that was on top when the span began to run is in the chain for as long as that runs. The span is set aside among
+ * those that wait, where its end finds it. Until that event, what the other greenlet does counts for it.
  *
  * Why the hub and not a source of the engine: chosen functions are few, and the hub has the interpreter say nothing of
  * any others. */
@@ -140,7 +140,7 @@ static uint32_t wants(sm_tool *tool, PyCodeObject *code, PyObject *globals) {
     return (kinds & SM_HOOK_BIT(SM_HOOK_START)) != 0 ? SM_HOOK_CALLS : 0;
 }
 
-/* ---- life ---- */
+/* ---- start and end ---- */
 
 static void removed(sm_tool *tool) {
     sm_spans *spans = (sm_spans *)tool;

@@ -5,7 +5,7 @@
  * a stack for each thread; those of generators and coroutines that are suspended are kept aside until they go on.
  *
  * Times. The duration of a call is from its start to its end, with all that a generator or coroutine waited between:
- * what somebody who awaits it sees. Its own time is what it ran itself: without its callees and without the waiting.
+ * what code that awaits it sees. Its own time is what it ran itself: without its callees and without the waiting.
  * A filter that asks for own time must see all calls, and then every code object is wanted. */
 #ifndef SM_HUB_WATCH_H
 #define SM_HUB_WATCH_H
@@ -89,7 +89,7 @@ typedef struct sm_watch {
 } sm_watch;
 
 /* Called with a match when SM_SAFE_WATCHES is due (slots/safepoint.h): 0, or -1 with an exception that is the
- * program's. NULL: nobody keeps what watches count. */
+ * program's. NULL: what watches count is not kept. */
 extern int (*sm_watch_keep)(void);
 
 /* -1 with an exception. */

@@ -1,5 +1,5 @@
 /* The C API: what src/seismo/include/seismo.h declares, handed out as a capsule. A hook is a tool of the hub or of the
- * reference tracer around somebody's C function.
+ * reference tracer around an extension's C function.
  *
  * A hook is known to its maker by a number that is never used again, so that removing twice, from the callback, or what
  * has removed itself, is harmless: no pointer can dangle. With the GIL, as everything here. */

@@ -378,7 +378,7 @@ static PyObject *limit_waits(PyObject *Py_UNUSED(module), PyObject *wanted) {
 static PyObject *waits_told(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
     if (sm_engine_init() < 0)
         return NULL;
-    return PyUnicode_FromString(sm_waits_told());
+    return PyUnicode_FromString(sm_waits_known());
 }
 
 static PyMethodDef functions[] = {

@@ -239,14 +239,15 @@ static PyObject *hub_status(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(arg
 static PyMethodDef functions[] = {
     {"set_profile", KEYWORDS(set_profile),
      "set_profile(func, *, threads='current', where=None)\n--\n\n"
-     "Calls func(frame, event, arg) for calls and returns, as sys.setprofile would, beside whoever else does.\n\n"
+     "Calls func(frame, event, arg) for calls and returns, as sys.setprofile would, alongside whatever else does.\n\n"
      "threads: 'current' or 'all', which are those that run and those that will. where: an expression that says which\n"
      "events (docs/expressions.md). Returns a handle: remove() ends it, and so does leaving it as a `with` block.\n"
      "UsageError for a func that cannot be called, other threads, or a wrong expression; RuntimeError when this\n"
      "interpreter's hooks cannot be had."},
     {"set_trace", KEYWORDS(set_trace),
      "set_trace(func, *, threads='current', where=None)\n--\n\n"
-     "Calls func(frame, 'call', None) as functions begin, as sys.settrace would, beside whoever else does; what it\n"
+     "Calls func(frame, 'call', None) as functions begin, as sys.settrace would, alongside whatever else does; what "
+     "it\n"
      "returns is called for the lines, exceptions and the return of that frame.\n\n"
      "Arguments, result and errors as for set_profile()."},
     {"get_profile", get_profile, METH_NOARGS,

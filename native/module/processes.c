@@ -273,10 +273,10 @@ static void leave(method of) {
     methods[of].original = NULL;
 }
 
-static PyObject *hear_processes(PyObject *Py_UNUSED(module), PyObject *args) {
+static PyObject *set_process_receiver(PyObject *Py_UNUSED(module), PyObject *args) {
     PyObject *function, *before = receiver; /* borrowed; owned */
     int starts;
-    if (!PyArg_ParseTuple(args, "Op:hear_processes", &function, &starts))
+    if (!PyArg_ParseTuple(args, "Op:set_process_receiver", &function, &starts))
         return NULL;
     receiver = function != Py_None ? Py_NewRef(function) : NULL;
     for (int of = 0; of < METHODS; of++) {
@@ -290,8 +290,9 @@ static PyObject *hear_processes(PyObject *Py_UNUSED(module), PyObject *args) {
 }
 
 static PyMethodDef functions[] = {
-    {"hear_processes", hear_processes, METH_VARARGS,
-     "hear_processes(receiver, starts): it is called before a process ends at once (os._exit), becomes another program "
+    {"set_process_receiver", set_process_receiver, METH_VARARGS,
+     "set_process_receiver(receiver, starts): it is called before a process ends at once (os._exit), becomes another "
+     "program "
      "or, if "
      "starts, starts one, as receiver(name, values, names), and may return other values; after an exec that failed as "
      "receiver(name, None, ()). None: nobody is told, and the functions are as they were."},

@@ -14,7 +14,8 @@ static PyObject *slots_taken(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ar
 
 static PyMethodDef functions[] = {
     {"slots_taken", slots_taken, METH_NOARGS,
-     "{slot: whether somebody has it}: profile and trace of this thread, references (3.13 and later) of the process."},
+     "Return {slot: whether it is taken} for the profile and trace slots of this thread and the slot of the reference"
+     " tracer (3.13 and later), which is the process's."},
     {NULL, NULL, 0, NULL},
 };
 

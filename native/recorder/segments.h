@@ -94,7 +94,7 @@ void sm_segments_start(sm_thread *thread, sm_segments *segments, uint64_t seed);
 #define SM_SEED_STEP 0x9E3779B97F4A7C15u
 uint64_t sm_segments_seed(void);
 
-/* The clock ticks from which on a segment is long. There is no ticker beside a simulated clock. */
+/* The clock ticks from which on a segment is long. There is no ticker with a simulated clock. */
 static inline uint64_t sm_long_ticks(void) {
     if (sm_engine.clock.kind == SM_CLOCK_SIMULATED)
         return UINT64_MAX;

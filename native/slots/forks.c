@@ -69,7 +69,7 @@ static void child(void) {
     }
 }
 
-bool sm_forks_tell(sm_fork_user who, const sm_fork_calls *calls) {
+bool sm_forks_register(sm_fork_user who, const sm_fork_calls *calls) {
     if (!forks.ready)
         forks.ready = pthread_atfork(before, parent, child) == 0;
     if (forks.ready)

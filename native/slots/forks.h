@@ -25,6 +25,6 @@ typedef struct { /* any may be NULL */
 } sm_fork_calls;
 
 /* From now on, for good; with the GIL. calls is static. False: out of memory. */
-bool sm_forks_tell(sm_fork_user who, const sm_fork_calls *calls);
+bool sm_forks_register(sm_fork_user who, const sm_fork_calls *calls);
 
 #endif

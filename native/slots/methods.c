@@ -86,7 +86,7 @@ void sm_slots_watch_methods(bool on) {
         if (on && entry->ml_meth != methods[i].ours) {
             originals[i] = entry->ml_meth;
             entry->ml_meth = methods[i].ours;
-        } else if (!on && entry->ml_meth == methods[i].ours) { /* else somebody calls it who did the same to us */
+        } else if (!on && entry->ml_meth == methods[i].ours) { /* else another tool replaced ours and calls it */
             entry->ml_meth = originals[i];
         }
     }

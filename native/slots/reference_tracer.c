@@ -1,4 +1,4 @@
-/* One slot, many listeners, and a slot that anybody may overwrite without a word.
+/* One slot, many listeners, and a slot that any tool may overwrite unannounced.
  *
  * Taking it. When the first tool comes, the slot gets our function; with the last it is given back. Who was there
  * before is *chained*: our function calls theirs first, at every event, and the slot goes back to them at the end. That
@@ -6,13 +6,14 @@
  * so, and it may then give up the memory that its data points to. So on 3.15 we decline, unless it is tracemalloc,
  * which takes no notice and has no data.
  *
- * Losing it. tracemalloc.start() overwrites the slot, tracemalloc.stop() clears it, and up to 3.14 nobody is told. So
- * we look, at every safe point (twenty times a second while there are tools) and whenever a tool comes, goes or asks.
- * If the slot has another function, one question remains: does that one chain us? An object made on the spot tells:
- * either our function is told of it or not. If not, we are *blind*: each tool is told by SM_REFERENCE_REMOVED, as 3.15
- * does itself (there the message comes at the very moment), and the time counts as blind from the last look that found
- * us there. Whom we chained is forgotten, since they lost the slot as we did and may be gone. Then we wait until the
- * slot is free, or is tracemalloc's, and take it again; the blind time ends there. It is never taken from anybody else.
+ * Losing it. tracemalloc.start() overwrites the slot, tracemalloc.stop() clears it, and up to 3.14 its owner is not
+ * told. So we look, at every safe point (twenty times a second while there are tools) and whenever a tool comes, goes
+ * or asks. If the slot has another function, one question remains: does that one chain us? An object made on the spot
+ * tells: either our function is told of it or not. If not, we are *blind*: each tool is told by SM_REFERENCE_REMOVED,
+ * as 3.15 does itself (there the message comes at the very moment), and the time counts as blind from the last look
+ * that found us there. Whom we chained is forgotten, since they lost the slot as we did and may be gone. Then we wait
+ * until the slot is free, or is tracemalloc's, and take it again; the blind time ends there. It is never taken from any
+ * other tracer.
  *
  * An event. Objects are made and destroyed anywhere: in the middle of an allocation, with an exception pending, under
  * the runtime's own locks. Our function takes no lock and makes nothing; a thread-local mark keeps what a tool's
@@ -99,7 +100,7 @@ static void lost(int64_t since) {
     here.inside = was_inside;
 }
 
-static void hear_poke(void) {
+static void receive_poke(void) {
     __atomic_fetch_and(&sm_reference_direct.rare, ~(uint32_t)SM_REFERENCE_POKED, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; i < slot.end; i++) {
         if (slot.tools[i] != NULL && slot.tools[i]->active && slot.tools[i]->poked != NULL)
@@ -125,7 +126,7 @@ int sm_reference_shared(PyObject *object, PyRefTracerEvent event, void *Py_UNUSE
         return 0;
     here.inside = true;
     if (SM_UNLIKELY((__atomic_load_n(&sm_reference_direct.rare, __ATOMIC_RELAXED) & SM_REFERENCE_POKED) != 0))
-        hear_poke();
+        receive_poke();
     for (uint32_t i = 0; i < slot.end; i++) {
         sm_reference_tool *tool = slot.tools[i];
         if (tool != NULL && tool->active && (tool->only == NULL || tool->only_id == sm_tstate_id(tstate)))
@@ -212,13 +213,13 @@ static bool is_tracemalloc(const void *data) {
     return is;
 }
 
-/* Takes the slot if it may be taken from whom it is with. first: nobody was promised anything yet. */
+/* Takes the slot if it may be taken from whom it is with. first: no tool was promised events yet. */
 static bool take(bool first) {
     void *data;
     PyRefTracer tracer = PyRefTracer_GetTracer(&data);
     if (is_ours(tracer))
         tracer = NULL, data = NULL;
-    else if (tracer != NULL && !(first && !sm_reftracer_tells()) && !is_tracemalloc(data))
+    else if (tracer != NULL && !(first && !sm_reftracer_reports_removal()) && !is_tracemalloc(data))
         return false;
     slot.chained_data = data;
     slot.chained = tracer;
@@ -233,7 +234,7 @@ static void give_back(void) {
     if (is_ours(PyRefTracer_GetTracer(&data)))
         set(slot.chained, slot.chained_data);
     else if (receives())
-        return; /* somebody's chain leads here: then it goes on to whom we chain */
+        return; /* another tracer's chain leads here: then it goes on to whom we chain */
     slot.chained = NULL;
     slot.chained_data = NULL;
     slot.holding = false;
@@ -249,7 +250,7 @@ void sm_reference_poll(void) {
         lost(slot.seen_ns);
     bool was_blind = !slot.holding;
     if (receive)
-        slot.holding = true; /* if it was not: somebody put us back */
+        slot.holding = true; /* if it was not: another tool put ours back */
     else
         take(false);
     int64_t now = now_ns();

@@ -28,7 +28,7 @@ struct sm_reference_tool {
     PyThreadState *only; /* this thread's events; NULL: all threads' of the interpreter, running and future */
     /* CREATE and DESTROY come in the middle of anything, maybe with an exception pending: it may read the object's
      * type and address, and must make no Python object, run no Python code, take no lock. What happens inside is not
-     * reported to anybody. -1: the tool is removed; an exception that it set is told as unraisable, later. */
+     * reported to any tool. -1: the tool is removed; an exception that it set is told as unraisable, later. */
     int (*call)(sm_reference_tool *tool, PyObject *object, sm_reference_event event);
     /* What stands in the slot itself while this tool is the only one and nobody is chained; NULL: nothing does. It does
      * what `call` does, and begins with: if sm_reference_is_rare(), return sm_reference_shared(its arguments). */
@@ -63,9 +63,10 @@ void sm_reference_remove(sm_reference_tool *tool);
 
 /* ---- the direct path ---- */
 
-enum {                          /* sm_reference_direct.rare */
-       SM_REFERENCE_SHARED = 1, /* there are other tools, or none: the direct function was left in somebody's chain */
-       SM_REFERENCE_LISTENING = 2, /* somebody is asking whether events come */
+enum { /* sm_reference_direct.rare */
+       SM_REFERENCE_SHARED =
+           1, /* there are other tools, or none: the direct function was left in another tracer's chain */
+       SM_REFERENCE_LISTENING = 2, /* a check whether events come is under way */
        SM_REFERENCE_POKED = 4,
        SM_REFERENCE_QUIET = 8, /* the tool's own: some thread's events are not wanted */
 };

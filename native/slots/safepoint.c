@@ -106,7 +106,7 @@ void sm_safepoint_forked(void) {
 
 static int prepare(void) {
     static const sm_fork_calls calls = {before_fork, parent_forked, child_forked, sm_safepoint_forked};
-    if (sm_worker_init(&worker) && sm_forks_tell(SM_FORK_SAFEPOINT, &calls))
+    if (sm_worker_init(&worker) && sm_forks_register(SM_FORK_SAFEPOINT, &calls))
         return 0;
     PyErr_NoMemory();
     return -1;

@@ -47,11 +47,11 @@ typedef struct {
     sm_slot_user *users[USERS];
     bool asleep[USERS];
     unsigned count;
-    bool retired;          /* it has been taken out */
-    PyFrameObject *inside; /* borrowed: the event that dispatch() is handing out; */
-    int inside_what;       /* NULL: none */
-    const void *deaf;      /* borrowed: a frame in whose C call the foreign tool was set, see receives(); NULL: none */
-    bool deaf_met;         /* it has had an event since */
+    bool retired;           /* it has been taken out */
+    PyFrameObject *inside;  /* borrowed: the event that dispatch() is handing out; */
+    int inside_what;        /* NULL: none */
+    const void *unreported; /* borrowed: a frame in whose C call the foreign tool was set, see receives(); NULL: none */
+    bool unreported_met;    /* it has had an event since */
 } guard;
 
 sm_slots_facts sm_slots;
@@ -250,14 +250,14 @@ static int outcome(const event *event) {
  * will report its end: those that led to the tool's being set, in each frame on the stack, it does not. So in each of
  * these frames, once it is the innermost, the first event is kept from the tool if it is such an end. */
 static bool receives(guard *self, PyFrameObject *frame, int what) {
-    if (self->deaf == NULL || self->deaf != sm_frame_behind(frame))
+    if (self->unreported == NULL || self->unreported != sm_frame_behind(frame))
         return true;
-    bool met = self->deaf_met;
-    self->deaf_met = true;
+    bool met = self->unreported_met;
+    self->unreported_met = true;
     if (what == PyTrace_RETURN) {
         PyFrameObject *back = PyFrame_GetBack(frame);
-        self->deaf = back != NULL ? sm_frame_behind(back) : NULL;
-        self->deaf_met = false;
+        self->unreported = back != NULL ? sm_frame_behind(back) : NULL;
+        self->unreported_met = false;
         Py_XDECREF(back);
     }
     return met || (what != PyTrace_C_RETURN && what != PyTrace_C_EXCEPTION);
@@ -344,7 +344,7 @@ static int mend_all(void *Py_UNUSED(nothing)) {
     return 0;
 }
 
-/* Is anybody in a slot but the users that share this one's `alongside`, and the menders? */
+/* Is any function in a slot but those of the users that share this one's `alongside`, and the menders? */
 static bool is_alongside(const sm_slot_user *user) {
     for (const sm_slot_user *other = users; other != NULL; other = other->next) {
         if (other->alongside != user->alongside && other != &trace_mender && other != &profile_mender)
@@ -358,7 +358,7 @@ static bool is_alongside(const sm_slot_user *user) {
     return false;
 }
 
-/* Somebody has come, or (false) may have gone. */
+/* Another tool has come, or (false) may have gone. */
 static void tell_alongside(bool present) {
     for (const sm_slot_user *user = users; user != NULL; user = user->next) {
         if (user->alongside != NULL)
@@ -366,7 +366,7 @@ static void tell_alongside(bool present) {
     }
 }
 
-static bool anybody_wants(PyThreadState *tstate, sm_slot slot) {
+static bool any_user_wants(PyThreadState *tstate, sm_slot slot) {
     for (sm_slot_user *user = users; user != NULL; user = user->next) {
         if (user->slot == slot && (user->wants == NULL || user->wants(tstate)))
             return true;
@@ -379,7 +379,7 @@ static void guard_dealloc(PyObject *object) {
     PyThreadState *tstate = PyThreadState_Get();
     bool running = self->tstate == tstate && sm_tstate_frame(tstate) != NULL;
     if (!self->retired && user_count > 0 && !sm_is_finalizing()) {
-        if (running && anybody_wants(tstate, self->slot)) {
+        if (running && any_user_wants(tstate, self->slot)) {
             sm_slots.evicted[self->slot]++;
             for (int i = 0; i < TORN; i++) {
                 if (torn[self->slot][i] == NULL) {
@@ -518,8 +518,8 @@ PyObject *sm_slots_set(sm_slot slot, PyCFunction original, PyObject *module, PyO
         (void)arrange(tstate, slot);
     guard *now = guard_of(tstate, slot);
     if (now != NULL && slot == SM_SLOT_PROFILE && !had) {
-        now->deaf = now->foreign != NULL ? (const void *)sm_frame_running(tstate) : NULL;
-        now->deaf_met = false;
+        now->unreported = now->foreign != NULL ? (const void *)sm_frame_running(tstate) : NULL;
+        now->unreported_met = false;
     }
     Py_XDECREF(self);
     return result;

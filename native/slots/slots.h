@@ -29,7 +29,7 @@ typedef struct sm_slot_user {
     bool (*wants)(PyThreadState *tstate);
     /* It sleeps on each thread until it is woken there. */
     bool idle;
-    /* Told when somebody else is in one of the two slots of any thread, before his first event, and when nobody is any
+    /* Called when another tool is in one of the two slots of any thread, before its first event, and when none is any
      * more. It is called in the midst of what sets a slot: may not run Python code. NULL: does not care. */
     void (*alongside)(bool present);
     /* Our own. */
@@ -45,12 +45,12 @@ void sm_slots_leave(sm_slot_user *user);
 /* Ask `wants` anew: of one thread, or of all (NULL). */
 void sm_slots_review(PyThreadState *tstate);
 
-/* While it sleeps, a user is not called in this thread, and when nobody else is there, the slot costs nothing. Does
+/* While it sleeps, a user is not called in this thread, and when no other tool is there, the slot costs nothing. Does
  * nothing where the user is not in the slot. Cheap; sleep ends with sm_slots_wake. */
 void sm_slots_sleep(PyThreadState *tstate, const sm_slot_user *user);
 void sm_slots_wake(PyThreadState *tstate, const sm_slot_user *user);
 
-/* Looks after what nobody tells us: threads that C code made, slots that C code took. Returns how many threads it found
+/* Looks after what no hook reports: threads that C code made, slots that C code took. Returns how many threads it found
  * without us. */
 unsigned sm_slots_look(void);
 

@@ -63,7 +63,7 @@ int sm_monitoring_take(const char *name, const int order[6]) {
         Py_DECREF(holder);
         if (is_free && done(PyObject_CallMethod(monitoring, "use_tool_id", "is", order[i], name)) == 0)
             return order[i];
-        PyErr_Clear(); /* somebody was quicker */
+        PyErr_Clear(); /* another tool was quicker */
     }
     PyErr_SetString(PyExc_RuntimeError, "all six tool ids of sys.monitoring are taken; `seismo doctor` says by whom");
     return -1;

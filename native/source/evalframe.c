@@ -88,7 +88,7 @@ static int start(const sm_settings *settings) {
     (void)settings;
     PyInterpreterState *interpreter = PyInterpreterState_Get();
     _PyFrameEvalFunction there = _PyInterpreterState_GetEvalFrameFunc(interpreter);
-    if (there != sm_evalframe_in_use) /* else somebody put us back */
+    if (there != sm_evalframe_in_use) /* else another tool put ours back */
         sm_evalframe_below = there;
     escaped = false;
     sm_evalframe_on = true;
@@ -101,7 +101,8 @@ static void stop(void) {
     if (escaped)
         sm_source_profilefunc.stop();
     else if (_PyInterpreterState_GetEvalFrameFunc(interpreter) != sm_evalframe_in_use)
-        sm_engine.hook_lost += sm_engine.hook_lost == 0; /* somebody sits on top: ours stays below, and does nothing */
+        sm_engine.hook_lost +=
+            sm_engine.hook_lost == 0; /* another one stands above: ours stays below, and does nothing */
     else
         _PyInterpreterState_SetEvalFrameFunc(interpreter, sm_evalframe_below);
     escaped = sm_evalframe_on = false;

@@ -15,7 +15,7 @@
  * while the code's first instruction is instrumented (gh-155992). Without counts and contexts that is until the line
  * has been told.
  *
- * On 3.12 and 3.13, code with an async for gets INSTRUCTION besides: no other event tells how such a loop ends. All but
+ * On 3.12 and 3.13, code with an async for gets INSTRUCTION as well: no other event tells how such a loop ends. All but
  * its own two instructions are switched off at their first event.
  *
  * With counts, lines are counted as sys.settrace counts them: that is an event more for each jump back within the line
@@ -238,7 +238,7 @@ static const event_kind events[EVENTS] = {
     [UNWIND] = {"PY_UNWIND", on_unwind},
 };
 
-/* ---- its life ---- */
+/* ---- start and end ---- */
 
 /* With threads that are left out, events are asked whose they are, by callbacks of their own: others pay nothing. What
  * says nothing switches nothing off. */

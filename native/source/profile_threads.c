@@ -75,7 +75,7 @@ static PyObject *announce(PyObject *Py_UNUSED(self), PyObject *args) {
 
 static PyMethodDef announce_method = {"seismo_thread_begins", announce, METH_VARARGS, NULL};
 
-/* Puts our announcer into threading, if that is imported and nobody else's hook is there. */
+/* Puts our announcer into threading, if that is imported and no other hook is there. */
 static void watch_threading(void) {
     if (threading != NULL)
         return;

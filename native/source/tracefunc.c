@@ -69,7 +69,7 @@ static void put_evaluator(bool on) {
     if (on && there != eval) {
         sm_tracefunc_below = there;
         _PyInterpreterState_SetEvalFrameFunc(interpreter, eval);
-    } else if (!on && there == eval) { /* else somebody sits on top: ours stays below, and does nothing */
+    } else if (!on && there == eval) { /* else another one stands above: ours stays below, and does nothing */
         _PyInterpreterState_SetEvalFrameFunc(interpreter, sm_tracefunc_below);
     }
 }

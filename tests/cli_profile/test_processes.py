@@ -157,18 +157,18 @@ def hear(name, values, names):
     heard.append((name, values, names))
     if name == "execv": 1 / 0  # nobody's business
 for starts in (False, True, False):
-    _core.hear_processes(hear, starts)
+    _core.set_process_receiver(hear, starts)
     try: os.execv("/nonexistent", ["a"])
     except OSError: pass
     try: os.posix_spawn("/nonexistent", ["a"], {}, setsid=False)
     except OSError: pass
-    _core.hear_processes(None, False)
+    _core.set_process_receiver(None, False)
     try: os.execv("/nonexistent", ["a"])
     except OSError: pass
 print([name for name, values, names in heard], heard[0], heard[1])
 print([names for name, values, names in heard if name == "posix_spawn"])
 def replace(name, values, names): return (7,)
-_core.hear_processes(replace, False)
+_core.set_process_receiver(replace, False)
 os._exit(status=3)
 """
     ended = subprocess.run([sys.executable, "-u", "-c", program], capture_output=True, text=True, check=False)

@@ -37,8 +37,8 @@ typedef sm_call_track track;
 typedef sm_running_call call;
 
 struct sm_callstats {
-    tool *tool;  /* NULL: off */
-    int holders; /* the maker, and each tool that the hub is not done with */
+    tool *tool;     /* NULL: off */
+    int references; /* the maker, and each tool that the hub is not done with */
     bool subcalls, builtins, no_memory, complained, this_thread;
     PyObject *timer; /* owned, or NULL */
     double unit;
@@ -260,7 +260,7 @@ static int on_event(sm_tool *base, sm_hook_thread *thread, const sm_hook_event *
 
 /* ---- on and off ---- */
 
-/* Ends what runs in these lanes, which nobody else knows any more, and frees them. */
+/* Ends what runs in these lanes, which nothing else refers to any more, and frees them. */
 static void end_calls(sm_callstats *stats, lane *lanes) {
     uint64_t generation = ++stats->generation;
     bool valid = true;
@@ -310,7 +310,7 @@ static void forked(sm_tool *base) {
 }
 
 static void let_go(sm_callstats *stats) {
-    if (--stats->holders > 0)
+    if (--stats->references > 0)
         return;
     sm_free(stats->timing);
     sm_free(stats);
@@ -334,7 +334,7 @@ sm_callstats *sm_callstats_new(void) {
         PyErr_NoMemory();
         return NULL;
     }
-    stats->holders = 1;
+    stats->references = 1;
     stats->subcalls = stats->builtins = true;
     return stats;
 }
@@ -377,10 +377,10 @@ static int start(sm_callstats *stats) {
     t->stats = stats;
     stats->complained = false;
     stats->tool = t;
-    stats->holders++;
+    stats->references++;
     if (sm_hub_add(&t->base) < 0) {
         stats->tool = NULL;
-        stats->holders--;
+        stats->references--;
         sm_free(t);
         return -1;
     }

@@ -1,8 +1,8 @@
 /* The path of a stack that is found running: at a thread's first event, after a switch, after a repair.
  *
  * What can be walked are the frames of Python functions. C functions between them (exec, sorted, a decorator written in
- * C) have no frame, but belong to the path: a path made from frames alone would lie beside the one that the calls took.
- * So the path is found again rather than made:
+ * C) have no frame, but belong to the path: a path made from frames alone would be another than the one that the calls
+ * took. So the path is found again rather than made:
  *
  * - A stack that is switched away from is *parked*: the node that the thread was at, under the chunk that its frames
  * end in (engine/threads.c), which is the same when it comes back, since nothing of it can have moved. If the parked
@@ -117,7 +117,7 @@ static sm_node *below_c(sm_node *node, const void *code) {
     return found;
 }
 
-bool sm_tree_settle(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count) {
+bool sm_tree_resync(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count) {
     sm_tree_thread *tree = sm_tree_of(thread);
     const sm_chunk *left = thread->chunk, *here = sm_tstate_chunk(thread->tstate);
     sm_node *before = tree->fold_count > 0 ? tree->fold[0].bucket : tree->node; /* where the fold began */

@@ -138,7 +138,7 @@ void sm_tree_mark_running(sm_thread *thread, bool running);
 sm_node *sm_tree_seed(sm_thread *thread, sm_node *parent, PyCodeObject *code, PyObject *globals);
 
 /* stacks.c */
-bool sm_tree_settle(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count);
+bool sm_tree_resync(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count);
 void sm_tree_mark_parked(sm_thread *thread,
                          bool running); /* as sm_tree_mark_running, on the stacks switched away from */
 

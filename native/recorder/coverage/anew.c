@@ -8,7 +8,7 @@
  *  - end: the new file has been sent, and takes the old one's place; or it has not, and the old one goes on.
  *
  * What is read back takes some times the file's size in memory, for the moment. Where the old file does not give back
- * the contexts that it was given (somebody has cut it), it is not written anew: nothing is lost that is there. */
+ * the contexts that it was given (it was cut meanwhile), it is not written anew: nothing is lost that is there. */
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* Branches and the steps between lines that they lead to.
  *
- * The branches of a code object are a table that code/jumps.h makes of its bytes; what was taken hangs beside it,
+ * The branches of a code object are a table that code/jumps.h makes of its bytes; what was taken is kept apart from it,
  * by the same numbers, on the function: code of the same content has the same table. Each way leads to a *step* (an arc
  * in the file), from the branch's line to the line that the way comes to; several ways may lead to the same one.
  * On 3.11 there are no branch events and no tables, and the steps come from consecutive line events.
@@ -123,8 +123,8 @@ bool sm_cover_table(sm_cover_function *of, PyCodeObject *code) {
 }
 
 /* Has the event nothing more to say of this way, and of the other if it is the other's as well? */
-static inline bool has_said_all(const sm_cover_code *code, const sm_branch *branch, const sm_cover_jump *jump,
-                                int other) {
+static inline bool has_reported_all(const sm_cover_code *code, const sm_branch *branch, const sm_cover_jump *jump,
+                                    int other) {
     return !sm_cover.source->both_ways || branch->apart || jump->stamp[other] == sm_cover.stamp ||
            (code->tells && branch->tells[other] >= 0) || (branch->silent >> other & 1) != 0;
 }
@@ -149,7 +149,7 @@ static bool jump_news(sm_cover_code *code, uint32_t number, int way) {
     if (hit)
         jump->stamp[way] = sm_cover.stamp;
     sm_cover_unlock();
-    return hit && has_said_all(code, branch, jump, !way) && sm_cover_after_news(code);
+    return hit && has_reported_all(code, branch, jump, !way) && sm_cover_after_news(code);
 }
 
 bool sm_cover_branch(sm_cover_code *code, Py_ssize_t from, Py_ssize_t to) {
@@ -176,7 +176,7 @@ bool sm_cover_branch(sm_cover_code *code, Py_ssize_t from, Py_ssize_t to) {
     }
     if (SM_UNLIKELY(jump->stamp[way] != sm_cover.stamp))
         return jump_news(code, number, way);
-    return has_said_all(code, branch, jump, !way) && sm_cover_wasted(code);
+    return has_reported_all(code, branch, jump, !way) && sm_cover_wasted(code);
 }
 
 bool sm_cover_instruction(sm_cover_code *code, Py_ssize_t offset) {

@@ -298,7 +298,7 @@ bool sm_cover_line_news(sm_cover_code *code, int line) {
 
 void sm_cover_new_stamp(void) {
     sm_cover.stamp++;
-    if (sm_cover.stamp < SM_COVER_FIRST_STAMP) /* after four milliards of contexts */
+    if (sm_cover.stamp < SM_COVER_FIRST_STAMP) /* after four billion contexts */
         sm_cover.stamp = SM_COVER_FIRST_STAMP;
 }
 

@@ -1,4 +1,4 @@
-/* The coverage recorder's life. What it is and how it works is said in recorder/coverage/places.h. */
+/* Start and end of a recording of coverage. What it is and how it works is said in recorder/coverage/places.h. */
 #ifndef SM_RECORDER_COVERAGE_COVERAGE_H
 #define SM_RECORDER_COVERAGE_COVERAGE_H
 

@@ -10,7 +10,7 @@
  *
  * A flush takes at most 2 % of the time: the longer one takes, the longer the period.
  *
- * Locks, in this order. `life` is the worker's, and held from before a fork until after it. `disk` is held by who
+ * Locks, in this order. The worker's own is held from before a fork until after it. `disk` is held by who
  * writes the file. The third is that of the rows: events take it for a moment, so nobody writes with it. What is new
  * becomes bytes under it, and these are written without. */
 #include <pthread.h>
@@ -152,7 +152,7 @@ static void go_on(void) {
 
 bool sm_cover_flush_init(void) {
     static const sm_fork_calls calls = {before_fork, parent_forked, child_forked, go_on};
-    return sm_worker_init(&worker) && sm_forks_tell(SM_FORK_COVERAGE, &calls);
+    return sm_worker_init(&worker) && sm_forks_register(SM_FORK_COVERAGE, &calls);
 }
 
 void sm_cover_flush_begin(uint64_t period_ns, bool always, const sm_cover_steps *steps) {

@@ -1,14 +1,14 @@
 /* The coverage recorder, as its sources see it (recorder/coverage is the rest): which lines and branches ran, on
  * request how often, and in which context (who tests what).
  *
- * It is no recorder of the engine (engine/engine.h): it needs no thread, no stack and no clock, and must run beside
- * profiles, watches and hooks of the same process. So it has a life, a tool id and a file of its own, and shares with
- * the engine what both need: functions, filters, the writer.
+ * It is no recorder of the engine (engine/engine.h): it needs no thread, no stack and no clock, and must run alongside
+ * profiles, watches and hooks of the same process. So it starts and ends by itself, has a tool id and a file of its
+ * own, and shares with the engine what both need: functions, filters, the writer.
  *
  * What is kept hangs on *functions*, which are interned by content: code that is made again (exec, reload, templates)
  * goes on where its like stopped, and memory is bounded by the program's text. A function's lines are a dense array of
  * *places*, line minus first line; the ways of its branches lead to *arcs*, which are places as well. A place knows its
- * row in the file and the *stamp* of the last context that it was hit in; with counts, an array beside it has the
+ * row in the file and the *stamp* of the last context that it was hit in; with counts, an array next to it has the
  * numbers. Each code object leads to its function's arrays by one probe (code/codes.h).
  *
  * Nothing is told twice that need not be. Without counts a place has said all at its first hit, so the source switches

@@ -72,7 +72,7 @@ void sm_cover_release_codes(void); /* frees the records */
 void sm_cover_forget(void);        /* frees all functions; the records are gone already */
 bool sm_cover_check_branches(const sm_cover_function *of);
 
-/* What is wanted at all (life.c). */
+/* What is wanted at all (lifecycle.c). */
 bool sm_cover_is_hidden(const char *file);
 const struct sm_filter *sm_cover_where(void); /* NULL: all */
 

@@ -294,7 +294,7 @@ static void thread_end(sm_thread *thread) {
     if (state->segments.open_step != SM_SEGMENT_ALWAYS)
         state->segments.open = NULL;
     close_segment(thread);
-    sm_lines_tell_pending(state, own_clock(state));
+    sm_lines_add_pending(state, own_clock(state));
     sm_lines_free_thread(state); /* nothing of its own is kept: lines are all threads' */
 }
 
@@ -312,7 +312,7 @@ static size_t common(const sm_lines_thread *state, const sm_walked_frame *frames
     return same;
 }
 
-static bool settle(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count) {
+static bool resync(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count) {
     sm_lines_thread *state = sm_lines_of(thread);
     size_t keep = common(state, frames, count), place = 0;
     bool same = state->top == state->stack + keep;
@@ -391,7 +391,7 @@ const sm_recorder sm_linetimes = {
     .thread_start = thread_start,
     .thread_end = thread_end,
     .thread_again = thread_start,
-    .settle = settle,
+    .resync = resync,
     .code_died = code_died,
     .poke = poke,
     .pause = hold,

@@ -82,7 +82,7 @@ static void tell_pending(sm_thread *thread, uint64_t now) {
         now = thread->end_ticks;
     if (state->segments.pauses)
         now = state->segments.paused;
-    sm_lines_tell_pending(state, (now > state->segments.seen ? now : state->segments.seen) - state->lost);
+    sm_lines_add_pending(state, (now > state->segments.seen ? now : state->segments.seen) - state->lost);
 }
 
 void sm_linetimes_save(sm_output *output) {

@@ -165,7 +165,7 @@ void sm_lines_give_total(sm_lines_thread *state, sm_line_entry *left, const uint
     left->known = false;
 }
 
-void sm_lines_tell_pending(sm_lines_thread *state, uint64_t at) {
+void sm_lines_add_pending(sm_lines_thread *state, uint64_t at) {
     sm_line_known sum = {0};
     for (sm_line_entry *entry = state->top; entry > state->stack; entry--) {
         sm_line_known *known = known_of(state, entry), all = *known;

@@ -1,4 +1,4 @@
-/* The objects recorder's rare events, and its life.
+/* The objects recorder's rare events, its start and its end.
  *
  * Died by the collector. While the interpreter's own flag says that it collects, every event comes the long way. The
  * first of them is taken for one of the collecting thread: it begins the collection, and objects that were born before
@@ -281,7 +281,7 @@ void sm_objects_live_unknown(PyObject *object) {
         type_died(object);
 }
 
-/* ---- life ---- */
+/* ---- start and end ---- */
 
 static void forget(void) {
     passed.list = NULL;
@@ -318,7 +318,7 @@ static bool thread_start(sm_thread *Py_UNUSED(thread)) {
 
 static void ignore_thread(sm_thread *Py_UNUSED(thread)) {}
 
-static bool settle(sm_thread *Py_UNUSED(thread), const sm_walked_frame *Py_UNUSED(frames), size_t Py_UNUSED(below),
+static bool resync(sm_thread *Py_UNUSED(thread), const sm_walked_frame *Py_UNUSED(frames), size_t Py_UNUSED(below),
                    size_t Py_UNUSED(count)) {
     return true;
 }
@@ -379,7 +379,7 @@ const sm_recorder sm_objects_recorder = {.name = "lifetimes",
                                          .thread_start = thread_start,
                                          .thread_end = ignore_thread,
                                          .thread_again = thread_start,
-                                         .settle = settle,
+                                         .resync = resync,
                                          .code_died = code_died,
                                          .poke = sm_objects_poke,
                                          .pause = look_away,

@@ -262,7 +262,7 @@ uint64_t sm_objects_find_site(PyTypeObject *type, PyThreadState *tstate, const v
     return number;
 }
 
-/* ---- life ---- */
+/* ---- start and end ---- */
 
 void sm_objects_sites_forget_keys(void) {
     memset(sm_objects_hot.keys, 0, sizeof sm_objects_hot.keys);

@@ -2,7 +2,7 @@
  *
  * A live entry has 18 bits for the span that its object was born in, and a service may have more requests than that in
  * an hour. So entries hold the low part of a number that the process never gives out twice, and what is ambiguous is
- * settled by the entry's serial: a span's births come after its first one, and spans that have the same low part lie a
+ * decided by the entry's serial: a span's births come after its first one, and spans that have the same low part lie a
  * quarter of a million calls apart. Of the spans with an object's low part, it belongs to the latest that had begun
  * when it was born. That is wrong only for one that ran while 2^18 others began.
  *
@@ -98,7 +98,7 @@ static sm_objects_span_row *next_row(const sm_function *function) {
     return row;
 }
 
-/* ---- the life of one ---- */
+/* ---- from its start to its end ---- */
 
 uint64_t sm_objects_span_open(const sm_function *function) {
     if (open.free == NULL) {

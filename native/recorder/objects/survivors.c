@@ -1,7 +1,7 @@
 /* What is alive of what was born in spans: rows of object_spans and object_survivors.
  *
  * Counting. The live table is gone through once, and every object in it that was born in a span adds to three sums: of
- * its span's row, of its site, and of the pair of both. Pairs are few beside objects (what a request leaves behind is
+ * its span's row, of its site, and of the pair of both. Pairs are few compared with objects (what a request leaves behind is
  * of a handful of kinds); they are found in a hash table while they are counted and put into the order of their keys
  * then. Counting on the way of a death instead would cost every death a look at a row.
  *

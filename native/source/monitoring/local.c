@@ -3,7 +3,7 @@
  * A recording of everything asks for its events once, for the whole interpreter. One that where= narrows to a few
  * functions would pay for every line of the others once, at the least, so it asks only for what tells of code objects
  * that begin or go on; and when a wanted one does, for the others of it alone. The code objects whose events were
- * asked for are marked (code/codes.h) until they die, and given back at the end: until 3.14, nobody else would do it
+ * asked for are marked (code/codes.h) until they die, and given back at the end: until 3.14, nothing else would do it
  * (gh-111963).
  *
  * Frames that run when the recording starts may never begin anything: those of all threads are looked at then.

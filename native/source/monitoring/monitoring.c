@@ -124,7 +124,7 @@ static void begin_again(void) {
     }
 }
 
-/* Somebody may have freed our id by force, or taken it over. */
+/* Another tool may have freed our id by force, or taken it over. */
 static void poll(void) {
     if (tool_id >= 0 && !still_ours())
         sm_engine.hook_lost += sm_engine.hook_lost == 0;

@@ -24,7 +24,7 @@ void sm_monitoring_local_running(void); /* the frames that run already */
 /* Gives all code objects back that something was asked of, or switched off in, while the tool wants nothing. */
 void sm_monitoring_local_stop(int tool_id);
 bool sm_monitoring_remember(const void *code); /* until then, or its death. False: out of memory */
-/* A code object begins or goes on. False: nobody wants its events. */
+/* A code object begins or goes on. False: its events are not wanted. */
 bool sm_monitoring_meet(PyObject *code);
 /* Its first line is told only as long as PY_START is (gh-155992). offset: where PY_START was told. */
 bool sm_monitoring_needs_start(PyObject *code, int offset);

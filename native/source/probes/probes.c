@@ -1,4 +1,4 @@
-/* The probes source: the evaluator and the source's life.
+/* The probes source: the evaluator, and the source's start and end.
  *
  * Three ways to be told of lines on 3.11 were weighed.
  * - Tracing (what coverage.py does): the interpreter leaves its specialised instructions, makes a frame object and
@@ -20,8 +20,8 @@
  * - When the C stack is nearly used up (evalframe.c says why that can be), all probes go and the evaluator goes, for
  *   good, and the trace function takes over.
  * - A probe's RETURN_VALUE is reported as a return to whoever has a profile or trace function. When one comes, on any
- *   thread, by whatever way (slots/slots.h notices before his first event), all probes go, and the trace function takes
- *   over; when he has gone, it is over at the next frame.
+ *   thread, by whatever way (slots/slots.h notices before its first event), all probes go, and the trace function takes
+ *   over; when that tool has gone, it is over at the next frame.
  * - The bytes that Python code can see (co_code, and with it copies, pickles and dis) are the compiler's: the
  *   interpreter keeps them in the code object, and is made to do so before the first probe.
  * - Nothing but the loop reads the opcodes of code that runs, with one exception: RESUME, which never gets a probe.
@@ -218,7 +218,7 @@ static bool exchange(_PyFrameEvalFunction from, _PyFrameEvalFunction to) {
             break;
         }
         if (there == before)
-            return false; /* somebody else's */
+            return false; /* another tool's */
     }
     if (there != from)
         return false;
@@ -226,7 +226,7 @@ static bool exchange(_PyFrameEvalFunction from, _PyFrameEvalFunction to) {
     return true;
 }
 
-static bool take_evaluator_away(void) { /* else somebody sits on top: ours stays below, and does nothing */
+static bool take_evaluator_away(void) { /* else another one stands above: ours stays below, and does nothing */
     return exchange(eval, _PyEval_EvalFrameDefault);
 }
 
@@ -247,7 +247,7 @@ static __attribute__((noinline)) bool enter_slowly(PyThreadState *tstate, char *
     if (sm_probe.calm)
         end_tracing();
     else if (!sm_probe.tracing && sm_tstate_is_traced(tstate) && sm_probe_is_alongside(tstate))
-        trace_all(); /* a thread that C code made, so that nobody told us */
+        trace_all(); /* a thread that C code made, of which no hook was told */
     return false;
 }
 
@@ -325,21 +325,22 @@ static PyObject *eval(PyThreadState *tstate, sm_frame *frame, int throwing) {
     return run(tstate, frame, throwing);
 }
 
-/* ---- its life --------------------------------------------------------------------------------------------------- */
+/* ---- start and end
+ * --------------------------------------------------------------------------------------------------- */
 
 static bool has_greenlets(void) {
     PyObject *modules = PyImport_GetModuleDict();
     return modules != NULL && PyDict_GetItemString(modules, "greenlet._greenlet") != NULL;
 }
 
-/* Puts the evaluator directly above the interpreter's own. false: somebody else's is in between. */
+/* Puts the evaluator directly above the interpreter's own. false: another tool's is in between. */
 static bool put_evaluator(void) {
     return exchange(eval, eval) || exchange(_PyEval_EvalFrameDefault, eval);
 }
 
 int sm_probes_start(const sm_probe_receiver *receiver, const sm_probe_wish *wish) {
     static uintptr_t session = 0;
-    sm_codes_tell(SM_CODE_PROBES, release);
+    sm_codes_on_death(SM_CODE_PROBES, release);
     sm_codes_hold();
     sm_probe.receiver = receiver;
     sm_probe.steps = wish->steps;

@@ -22,7 +22,7 @@ typedef struct {
 } sm_probe_receiver;
 
 typedef struct {
-    bool steps; /* steps between lines, besides lines */
+    bool steps; /* steps between lines as well as lines */
     bool every; /* each line and step every time, not only the first */
 } sm_probe_wish;
 

@@ -27,7 +27,7 @@ typedef struct {
     bool on;
     bool tracing; /* everything is traced, and no probe stands */
     bool escaped; /* for good, and without the evaluator */
-    bool calm;    /* nobody shares the slots any more: tracing may end at the next frame */
+    bool calm;    /* no other tool uses the slots any more: tracing may end at the next frame */
     bool steps, counts;
     uint32_t stamp;
     const sm_probe_receiver *receiver;
@@ -60,7 +60,7 @@ void sm_probe_trace_leave(void);
 void sm_probe_trace_all(bool on);                         /* on every thread, or only where it is switched on */
 void sm_probe_trace_here(PyThreadState *tstate, bool on); /* what the running frame calls next */
 bool sm_probe_is_alongside(PyThreadState *tstate);
-void sm_probe_alongside(bool present); /* probes.c: somebody else uses the slots */
+void sm_probe_alongside(bool present); /* probes.c: another tool uses the slots */
 
 #endif
 #endif

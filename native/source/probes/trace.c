@@ -1,11 +1,11 @@
 /* What probes cannot do: the interpreter's trace function.
  *
  * It is told of frames in which no probe can stand (hits are counted, or code that ran already when we came), which the
- * evaluator switches on for such a frame alone; and of everything, while somebody else uses the profile or trace slot
- * of any thread: a probe would be reported to him as a return.
+ * evaluator switches on for such a frame alone; and of everything, while another tool uses the profile or trace slot
+ * of any thread: a probe would be reported to it as a return.
  *
  * A step needs the line that the frame was at before. It is kept in a table by frame, from its entry until it is left.
- * Frames that were entered unheard begin at their first line. */
+ * Frames that were entered before it received events begin at their first line. */
 #include "source/probes/state.h"
 
 #if SM_HAS_EVALFRAME
@@ -109,7 +109,7 @@ static int nothing(PyObject *Py_UNUSED(obj), PyFrameObject *Py_UNUSED(frame), in
 }
 
 static sm_slot_user tracer = {.slot = SM_SLOT_TRACE, .function = hook, .idle = true, .alongside = sm_probe_alongside};
-/* Never called: it is there for the guards, which tell when somebody takes the slot. */
+/* Never called: it is there for the guards, which tell when another tool takes the slot. */
 static sm_slot_user sentinel = {
     .slot = SM_SLOT_PROFILE, .function = nothing, .idle = true, .alongside = sm_probe_alongside};
 

@@ -74,7 +74,7 @@ def unhear(process: Hears) -> None:
 
 
 def _listen() -> None:
-    _core.hear_processes(_hear if _hearing else None, any(process.parts for process in _hearing))
+    _core.set_process_receiver(_hear if _hearing else None, any(process.parts for process in _hearing))
 
 
 def _hear(name: str, values: tuple[Any, ...] | None, names: tuple[str, ...]) -> tuple[Any, ...] | None:

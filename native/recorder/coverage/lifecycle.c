@@ -22,7 +22,7 @@ static struct {
     uint64_t flush_ns;
     uint32_t session;
     uint64_t interpreters_gone, interpreters; /* as the engine's */
-} life;
+} recording;
 
 static char *copy_of(const char *text) {
     size_t size = text != NULL ? strlen(text) + 1 : 0;
@@ -39,22 +39,22 @@ static void replace(char **target, const char *text) {
 }
 
 bool sm_cover_is_hidden(const char *file) {
-    return sm_text_lists(life.hide, file);
+    return sm_text_lists(recording.hide, file);
 }
 
 const struct sm_filter *sm_cover_where(void) {
-    return life.where;
+    return recording.where;
 }
 
 static sm_about about(void) {
-    return (sm_about){.meta = life.meta,
-                      .host = life.host,
-                      .argv = life.argv,
-                      .interpreter = life.interpreter,
+    return (sm_about){.meta = recording.meta,
+                      .host = recording.host,
+                      .argv = recording.argv,
+                      .interpreter = recording.interpreter,
                       .source = sm_cover.source->name,
-                      .exit = life.exit,
-                      .start_ns = life.start_ns,
-                      .end_ns = sm_cover.running ? 0 : life.end_ns};
+                      .exit = recording.exit,
+                      .start_ns = recording.start_ns,
+                      .end_ns = sm_cover.running ? 0 : recording.end_ns};
 }
 
 /* ---- writing; with the lock ---- */
@@ -67,8 +67,8 @@ static void write_rest(sm_output *output, bool last) {
     sm_output_loss(output, "hook-lost", sm_cover.hook_lost, -1,
                    "the program or another tool took the hook away; what came after is missing");
     if (sm_cover.running)
-        life.interpreters = sm_interpreters_made() - life.interpreters_gone;
-    sm_output_interpreters(output, life.interpreters);
+        recording.interpreters = sm_interpreters_made() - recording.interpreters_gone;
+    sm_output_interpreters(output, recording.interpreters);
     sm_output_loss(output, "out-of-memory", sm_cover.lost_memory + output->lost, -1,
                    "functions, rows or contexts dropped for want of memory");
     sm_output_loss(output, "odd-lines", sm_cover.odd_lines, -1,
@@ -76,7 +76,7 @@ static void write_rest(sm_output *output, bool last) {
     sm_output_loss(output, "odd-branches", sm_cover.odd_branches, -1,
                    "branch events at places where the code has no branch that is known");
     sm_output_write_failed(output);
-    sm_output_unended(output, last ? 0 : life.flush_ns == 0 ? INT64_MAX : sm_cover_flush_period());
+    sm_output_unended(output, last ? 0 : recording.flush_ns == 0 ? INT64_MAX : sm_cover_flush_period());
 }
 
 /* What a flush is about to send. */
@@ -154,7 +154,7 @@ static bool write_last_anew(void) {
     }
     if (!sm_cover_anew_gather())
         return false;
-    sm_output_sources(&store->fresh, life.folder);
+    sm_output_sources(&store->fresh, recording.folder);
     write_rest(&store->fresh, true);
     sm_writer_finish(store->fresh.writer);
     bool done = sm_cover_anew_end();
@@ -168,7 +168,7 @@ static void write_last(sm_output *output) {
     sm_cover_end_context();
     if (write_last_anew())
         return;
-    sm_output_sources(output, life.folder);
+    sm_output_sources(output, recording.folder);
     write_rest(output, true);
     sm_writer_finish(output->writer);
 }
@@ -180,7 +180,7 @@ static void end_by_signal(const char *name) {
     sm_output *output = &sm_cover_store.output;
     if (!sm_cover.running || sm_cover.forked || output->writer == NULL)
         return;
-    replace(&life.exit, name);
+    replace(&recording.exit, name);
     sm_cover_lock_file();
     write_last(output);
     sm_cover_unlock_file();
@@ -200,7 +200,7 @@ static int open_output(int fd) {
     }
     sm_ending_want(SM_ENDING_COVERAGE, fd >= 0 ? end_by_signal : NULL);
     sm_writer_hold(store->output.writer);
-    sm_cover_flush_begin(fd >= 0 ? life.flush_ns : 0, sm_cover.counts, &steps);
+    sm_cover_flush_begin(fd >= 0 ? recording.flush_ns : 0, sm_cover.counts, &steps);
     return 0;
 }
 
@@ -213,22 +213,22 @@ static void take_settings(const sm_cover_settings *settings) {
     sm_cover.stamp = SM_COVER_FIRST_STAMP;
     sm_cover.test = NULL;
     sm_cover.lost_memory = sm_cover.hook_lost = sm_cover.odd_lines = sm_cover.odd_branches = 0;
-    sm_cover.unwanted = (void *)((uintptr_t)++life.session << 1 | 1);
-    sm_filter *before = life.where;
-    life.where = sm_filter_hold(settings->where);
+    sm_cover.unwanted = (void *)((uintptr_t)++recording.session << 1 | 1);
+    sm_filter *before = recording.where;
+    recording.where = sm_filter_hold(settings->where);
     sm_filter_release(before);
-    replace(&life.hide, settings->hide);
-    replace(&life.meta, settings->about.meta);
-    replace(&life.host, settings->about.host);
-    replace(&life.argv, settings->about.argv);
-    replace(&life.interpreter, settings->about.interpreter);
-    replace(&life.exit, "");
+    replace(&recording.hide, settings->hide);
+    replace(&recording.meta, settings->about.meta);
+    replace(&recording.host, settings->about.host);
+    replace(&recording.argv, settings->about.argv);
+    replace(&recording.interpreter, settings->about.interpreter);
+    replace(&recording.exit, "");
     char folder[4096];
-    replace(&life.folder, getcwd(folder, sizeof folder));
-    life.start_ns = sm_unix_ns();
-    life.interpreters_gone = sm_interpreters_gone();
-    life.end_ns = 0;
-    life.flush_ns = settings->flush_ns;
+    replace(&recording.folder, getcwd(folder, sizeof folder));
+    recording.start_ns = sm_unix_ns();
+    recording.interpreters_gone = sm_interpreters_gone();
+    recording.end_ns = 0;
+    recording.flush_ns = settings->flush_ns;
     sm_free(sm_cover_store.context_name);
     sm_free(sm_cover_store.given_name);
     sm_cover_store.context_name = sm_cover_store.given_name = NULL;
@@ -248,7 +248,7 @@ int sm_cover_start(const sm_cover_source *source, const sm_cover_settings *setti
         PyErr_NoMemory();
         return -1;
     }
-    sm_codes_tell(SM_CODE_COVERAGE, sm_cover_code_died);
+    sm_codes_on_death(SM_CODE_COVERAGE, sm_cover_code_died);
     sm_cover_forget();
     sm_cover.source = source;
     sm_cover.forked = false;
@@ -286,11 +286,11 @@ void sm_cover_stop(const char *exit) {
     sm_ending_want(SM_ENDING_COVERAGE, NULL);
     sm_cover_flush_end();
     sm_cover.source->stop();
-    life.interpreters = sm_interpreters_made() - life.interpreters_gone;
+    recording.interpreters = sm_interpreters_made() - recording.interpreters_gone;
     sm_cover.running = false;
     sm_cover.test = NULL;
-    life.end_ns = sm_unix_ns();
-    replace(&life.exit, exit);
+    recording.end_ns = sm_unix_ns();
+    replace(&recording.exit, exit);
     sm_output *output = &sm_cover_store.output;
     if (!sm_cover.forked && output->writer != NULL) {
         sm_cover_lock_file();
@@ -313,7 +313,7 @@ void sm_cover_ahead(const char *exit) {
     if (!sm_cover.running || sm_cover.forked || output->writer == NULL)
         return;
     sm_cover_lock_file();
-    replace(&life.exit, exit);
+    replace(&recording.exit, exit);
     sm_cover_store.changed = true;
     if (*exit != '\0') {
         write_last(output);
@@ -347,7 +347,7 @@ PyObject *sm_cover_snapshot(void) {
             sm_cover_write_all(output);
     }
     if (output != NULL) {
-        sm_output_sources(output, life.folder);
+        sm_output_sources(output, recording.folder);
         write_rest(output, true);
         if (output == &copy)
             sm_output_loss(output, "contexts-dropped", store->context_rows, -1,
@@ -398,9 +398,9 @@ int sm_cover_after_fork(int fd, const char *meta) {
         sm_output_close(&store->output);
         return 0;
     }
-    replace(&life.meta, meta);
-    life.start_ns = sm_unix_ns();
-    life.interpreters_gone = sm_interpreters_gone();
+    replace(&recording.meta, meta);
+    recording.start_ns = sm_unix_ns();
+    recording.interpreters_gone = sm_interpreters_gone();
     sm_cover.lost_memory = sm_cover.hook_lost = sm_cover.odd_lines = sm_cover.odd_branches = 0;
     for (sm_cover_function *of = store->functions; of != NULL; of = of->next)
         forget_hits(of);
