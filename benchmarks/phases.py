@@ -6,7 +6,8 @@ that just compute. What a phase does is written by chance from a seed (how long 
 how deep calls go, how many functions take turns), so that nobody tunes to one program; the same seed writes the same
 program.
 
-A program's phases take turns, so that a machine that changes its speed changes it for all of them.
+A program's phases take turns, so that a machine that changes its speed changes it for all of them. Each is timed by
+two clocks: the wall's, and that of the time which its thread ran on a processor.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 from textwrap import indent
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -350,19 +351,28 @@ class Running:
         phase(repeats)
         return perf_counter() - start
 
-    def run(self) -> dict[str, float]:
-        """Runs the program once: {phase: seconds}."""
-        seconds = dict.fromkeys(self.phases, 0.0)
+    def _clocked(self, phase: Phase, repeats: int) -> tuple[float, float]:
+        """Seconds that the thread ran, and those of the wall."""
+        wall, ran = perf_counter(), thread_time()
+        phase(repeats)
+        return thread_time() - ran, perf_counter() - wall
+
+    def run(self) -> dict[str, dict[str, float]]:
+        """Runs the program once: {"cpu" or "wall": {phase: seconds}}."""
+        cpu, wall = dict.fromkeys(self.phases, 0.0), dict.fromkeys(self.phases, 0.0)
         for _ in range(self.turns):
             for name, phase in self.phases.items():
-                seconds[name] += (self._beside if self.in_threads else self._timed)(phase, self.repeats[name])
-        return seconds
+                clocked = self._beside if self.in_threads else self._clocked
+                ran, took = clocked(phase, self.repeats[name])
+                cpu[name] += ran
+                wall[name] += took
+        return {"cpu": cpu, "wall": wall}
 
-    def _beside(self, phase: Phase, repeats: int) -> float:
+    def _beside(self, phase: Phase, repeats: int) -> tuple[float, float]:
         from threading import Thread
 
-        took: list[float] = []
-        thread = Thread(target=lambda: took.append(self._timed(phase, repeats)))
+        took: list[tuple[float, float]] = []
+        thread = Thread(target=lambda: took.append(self._clocked(phase, repeats)))
         thread.start()
         thread.join()
         return took[0]

@@ -2,18 +2,22 @@
 
 The programs (phases.py) are of eight kinds: calls of functions of many sizes, deep recursion and many functions,
 generators and coroutines, C functions, exceptions, the standard library, threads. Every reading is a process of its
-own and runs one program, which a seed of its own varies: twice bare with perf_counter around each phase, once under the
+own and runs one program, which a seed of its own varies: twice bare with two clocks around each phase, once under the
 tool, then bare again. The truth of a reading is the median share of its bare runs; the tool's share of a phase is the
 total time that it gives the phase's function, over the sum of all phases. Tools take turns.
+
+Times are those that the thread ran, which is what seismo's reports rank by; the rows "by the wall" judge wall-clock
+times in the same way. cProfile has one time, which is held against both.
 
 error = share by the tool - share bare, in percentage points. Shown for each program: the median over the rounds of
 each phase's error, the worst phase of these medians (the tool's bias) with its name. Below: the worst of all programs;
 the worst phase of any single run (what one user may meet, the machine's unrest included); what 19 of 20 single runs
-keep to, less what the bare runs of the reading differ by; and how many of the stated errors hold the bare time, such
-differences apart. The same for bare runs against each other is what the machine alone does.
+keep to, less what the bare runs of the reading differ by; how many of the stated errors hold the bare time, such
+differences apart; and how wide the stated errors are. The same for bare runs against each other is what the machine
+alone does.
 
-The column "by the program's clock" is what the program's own perf_counter says while it is profiled by seismo (auto):
-the distortion that the probes cause and that the correction takes out again.
+The column "by the program's clock" is what the program's own clocks say while it is profiled by seismo (auto): the
+distortion that the probes cause and that the correction takes out again.
 """
 
 from __future__ import annotations
@@ -36,7 +40,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 Seconds = dict[str, float]  # by phase
-Reading = dict[str, Any]  # "bare": three times Seconds; "tool", "own", perhaps "error": Seconds
+Clocked = dict[str, Seconds]  # "cpu" and "wall"
+Reading = dict[str, Any]  # "bare": three times Clocked; "tool", "own", perhaps "error": Clocked
+CLOCKS = ("cpu", "wall")
 
 
 def shares(seconds: Seconds) -> Seconds:
@@ -49,11 +55,11 @@ def under_cprofile(program: phases.Running) -> Reading:
     """Of a thread's phases it sees the main thread's only."""
     profiler = cProfile.Profile()
     own = profiler.runcall(program.run)
-    totals = dict.fromkeys(own, 0.0)
+    totals = dict.fromkeys(own["cpu"], 0.0)
     for (_, _, name), (_, _, _, total, _) in pstats.Stats(profiler).stats.items():  # type: ignore[attr-defined]
         if name in totals:
             totals[name] = total
-    return {"tool": totals, "own": own}
+    return {"tool": dict.fromkeys(CLOCKS, totals), "own": own}
 
 
 def under_seismo(program: phases.Running, c_functions: str) -> Reading:
@@ -63,11 +69,15 @@ def under_seismo(program: phases.Running, c_functions: str) -> Reading:
     core.start(c_functions=c_functions)
     own = program.run()
     core.stop()
-    totals, errors = dict.fromkeys(own, 0.0), dict.fromkeys(own, 0.0)
-    for row in model.read(core.snapshot()).functions:
-        if row.qualname in totals and row.kind == 0:
-            totals[row.qualname] = row.total_ns / 1e9
-            errors[row.qualname] = row.total_error_ns / 1e9
+    recording = model.read(core.snapshot())
+    totals: Clocked = {}
+    errors: Clocked = {}
+    for clock in CLOCKS:
+        totals[clock], errors[clock] = dict.fromkeys(own[clock], 0.0), dict.fromkeys(own[clock], 0.0)
+        for row in recording.timed(clock).functions:
+            if row.qualname in own[clock] and row.kind == 0:
+                totals[clock][row.qualname] = row.total_ns / 1e9
+                errors[clock][row.qualname] = row.total_error_ns / 1e9
     return {"tool": totals, "own": own, "error": errors}
 
 
@@ -101,51 +111,60 @@ def reading(tool: str, program: str, seed: int, scale: float) -> Reading:
         return result
 
 
-def truth_of(taken: Reading) -> Seconds:
+def truth_of(taken: Reading, clock: str) -> Seconds:
     """The median bare share of each phase, of one reading."""
-    bare = [shares(run) for run in taken["bare"]]
+    bare = [shares(run[clock]) for run in taken["bare"]]
     return {name: median([run[name] for run in bare]) for name in bare[0]}
 
 
-def errors_of(taken: Reading, key: str) -> Seconds:
+def errors_of(taken: Reading, key: str, clock: str) -> Seconds:
     """{phase: error in points} of what `key` says, against the reading's own bare runs. "bare": of the last of them."""
-    truth, said = truth_of(taken), shares(taken["bare"][-1] if key == "bare" else taken[key])
+    truth, said = truth_of(taken, clock), shares((taken["bare"][-1] if key == "bare" else taken[key])[clock])
     return {name: said[name] - truth[name] for name in truth}
 
 
-def unrest(taken: Reading) -> Seconds:
+def unrest(taken: Reading, clock: str) -> Seconds:
     """{phase: how far a bare share lies from the truth at most}."""
-    truth, bare = truth_of(taken), [shares(run) for run in taken["bare"]]
+    truth, bare = truth_of(taken, clock), [shares(run[clock]) for run in taken["bare"]]
     return {name: max(abs(run[name] - truth[name]) for run in bare) for name in truth}
 
 
-def beyond(taken: Reading, key: str) -> float:
+def beyond(taken: Reading, key: str, clock: str) -> float:
     """The worst phase's error beyond what the bare runs of the reading differ by."""
-    machine, errors = unrest(taken), errors_of(taken, key)
+    machine, errors = unrest(taken, clock), errors_of(taken, key, clock)
     return max(0.0, *(abs(errors[name]) - machine[name] for name in errors))
 
 
-def holds(taken: Reading) -> list[bool]:
+def holds(taken: Reading, clock: str) -> list[bool]:
     """Whether each phase's stated error holds the median bare time, but for what bare runs differ by."""
     held = []
-    for name, error in taken["error"].items():
-        bare = [run[name] for run in taken["bare"]]
-        held.append(abs(taken["tool"][name] - median(bare)) <= error + max(abs(took - median(bare)) for took in bare))
+    for name, error in taken["error"][clock].items():
+        bare = [run[clock][name] for run in taken["bare"]]
+        unsure = max(abs(took - median(bare)) for took in bare)
+        held.append(abs(taken["tool"][clock][name] - median(bare)) <= error + unsure)
     return held
 
 
-def judge(readings: dict[str, list[Reading]], key: str) -> dict[str, Any]:
-    """What is shown of a tool. readings: by program."""
+def widths(taken: Reading, clock: str) -> list[float]:
+    """Each phase's stated error, in per cent of its time."""
+    tool = taken["tool"][clock]
+    return [100 * error / tool[name] for name, error in taken["error"][clock].items() if tool[name] > 0]
+
+
+def judge(readings: dict[str, list[Reading]], key: str, clock: str) -> dict[str, Any]:
+    """What is shown of a tool by one clock. readings: by program."""
     medians: dict[str, Seconds] = {}
     single: tuple[float, str] = (0.0, "")
-    excess, held = [], []
+    excess, held, wide = [], [], []
     for program, several in readings.items():
-        errors = [errors_of(taken, key) for taken in several]
+        errors = [errors_of(taken, key, clock) for taken in several]
         medians[program] = {name: median([one[name] for one in errors]) for name in errors[0]}
         worst = [(abs(error), f"{program}: {name}") for one in errors for name, error in one.items()]
         single = max(single, *worst)
-        excess += [beyond(taken, key) for taken in several]
-        held += [one for taken in several if key == "tool" and "error" in taken for one in holds(taken)]
+        excess += [beyond(taken, key, clock) for taken in several]
+        for taken in several if key == "tool" else ():
+            held += holds(taken, clock) if "error" in taken else []
+            wide += widths(taken, clock) if "error" in taken else []
     of_all = [(abs(error), f"{program}: {name}") for program, one in medians.items() for name, error in one.items()]
     return {
         "phases": medians,
@@ -155,7 +174,22 @@ def judge(readings: dict[str, list[Reading]], key: str) -> dict[str, Any]:
         "worst_single_phase": single[1],
         "nineteen": sorted(excess)[max(0, -(-19 * len(excess) // 20) - 1)],
         "held": 100 * sum(held) / len(held) if held else None,
+        "stated": median(wide) if wide else None,
     }
+
+
+def judged_by_both(readings: dict[str, list[Reading]], key: str) -> dict[str, Any]:
+    """By the time that threads ran; and under "wall" the same by the wall's clock."""
+    return {**judge(readings, key, "cpu"), "wall": judge(readings, key, "wall")}
+
+
+SUMMARY = {
+    "worst program": ("worst", 1),
+    "worst single run": ("worst_single", 1),
+    "19 of 20 runs, beyond bare": ("nineteen", 1),
+    "stated errors that hold, %": ("held", 0),
+    "stated error, median, %": ("stated", 0),
+}
 
 
 def render(judged: dict[str, dict[str, Any]], every: bool) -> str:
@@ -168,10 +202,10 @@ def render(judged: dict[str, dict[str, Any]], every: bool) -> str:
         rows.append([program, *(f"{one[1]:+.1f} {one[0][6:]}" if one else "–" for one in worst)])
         if every:
             rows += [[f" {name[6:]}", *(f"{of[name]:+.1f}" if of else "–" for of in phases_of)] for name in names]
-    rows.append(["worst program", *(number(entry["worst"], 1) for entry in judged.values())])
-    rows.append(["worst single run", *(number(entry["worst_single"], 1) for entry in judged.values())])
-    rows.append(["19 of 20 runs, beyond bare", *(number(entry["nineteen"], 1) for entry in judged.values())])
-    rows.append(["stated errors that hold, %", *(number(entry["held"], 0) for entry in judged.values())])
+    for text, (key, digits) in SUMMARY.items():
+        rows.append([text, *(number(entry[key], digits) for entry in judged.values())])
+    for text, (key, digits) in SUMMARY.items():
+        rows.append([f"by the wall: {text}", *(number(entry["wall"][key], digits) for entry in judged.values())])
     return table(["program", *judged], rows)
 
 
@@ -208,14 +242,14 @@ def main() -> None:
         child(options.child, options.programs[0], options.seed, options.scale, options.target)
         return
     readings = take([tool for tool in options.tools if tool == "cProfile" or load_core()], options.programs, options)
-    judged = {tool: judge(found, "tool") for tool, found in readings.items()}
+    judged = {tool: judged_by_both(found, "tool") for tool, found in readings.items()}
     if "seismo auto" in readings:
-        judged["by the program's clock"] = judge(readings["seismo auto"], "own")
+        judged["by the program's clock"] = judged_by_both(readings["seismo auto"], "own")
     together: dict[str, list[Reading]] = {}
     for found in readings.values():
         for program, several in found.items():
             together.setdefault(program, []).extend(several)
-    judged["bare again"] = judge(together, "bare")
+    judged["bare again"] = judged_by_both(together, "bare")
     method = (
         f"{rounds_of(options)} interleaved readings of a tool and a program, a process and a seed each, of scale "
         f"{options.scale}; errors in percentage points of the running time"
