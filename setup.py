@@ -22,6 +22,7 @@ compile_args = ["-std=c11", "-O2", "-Wall", "-Wextra", "-fvisibility=hidden", "-
 compile_args += ["-fno-plt"]  # the interpreter's functions are called at every event
 link_args = ["-pthread"]
 macros: list[tuple[str, str | None]] = [("_GNU_SOURCE", None)]
+macros.append(("LZ4LIB_VISIBILITY", ""))  # native/vendor/lz4 stays inside the core
 build_base = "build"
 if os.environ.get("SEISMO_WERROR"):
     compile_args.append("-Werror")

@@ -13,16 +13,18 @@ PACKAGE = ROOT / "src" / "seismo"
 # The native rooms, lowest first, and what each may include besides itself: rooms above it in this list, never below. A
 # source and a recorder never see each other, since module joins them; coverage alone has sources that are made for it.
 NATIVE_LAYERS = {
+    "vendor/lz4": set(),
     "base": set(),
     "compat": {"base"},
     "file": {"base"},
+    "journal": {"vendor/lz4", "base", "file"},
     "estimate": {"base"},
     "code": {"base", "compat"},
     "filter": {"base", "compat", "code"},
     "slots": {"base", "compat", "code"},
     "engine": {"base", "compat", "code", "slots", "file"},
     "recorder": {"base", "compat", "engine"},
-    "recorder/calls": {"base", "compat", "code", "engine", "recorder"},
+    "recorder/calls": {"vendor/lz4", "base", "compat", "journal", "code", "engine", "recorder"},
     "recorder/lines": {"base", "compat", "code", "engine", "recorder"},
     "recorder/objects": {"base", "compat", "code", "slots", "file", "engine", "recorder/calls"},
     "recorder/coverage": {"base", "compat", "code", "filter", "slots", "file", "engine"},
@@ -34,7 +36,7 @@ NATIVE_LAYERS = {
 }
 NATIVE_LAYERS["module"] = set(NATIVE_LAYERS)
 # These can be used, tested and fuzzed without an interpreter.
-WITHOUT_PYTHON = {"base", "file", "estimate"}
+WITHOUT_PYTHON = {"vendor/lz4", "base", "file", "journal", "estimate"}
 
 # What a part of the Python package may import besides itself.
 PYTHON_LAYERS = {

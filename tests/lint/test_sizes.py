@@ -23,7 +23,7 @@ C_FUNCTION = re.compile(
 
 def sources(*suffixes: str) -> list[Path]:
     found = [path for folder in FOLDERS for suffix in suffixes for path in (ROOT / folder).rglob(f"*{suffix}")]
-    return sorted(path for path in found if not {"build", "__pycache__"} & set(path.relative_to(ROOT).parts))
+    return sorted(path for path in found if not {"build", "vendor", "__pycache__"} & set(path.relative_to(ROOT).parts))
 
 
 def name_of(path: Path) -> str:
