@@ -7,7 +7,8 @@ import pytest
 from seismo.cli import main as command
 from seismo.cli.parsing import Parser
 from seismo.errors import did_you_mean
-from seismo.report.calls.orders import OF_PSTATS, ORDERS
+from seismo.report.calls.orders import ORDERS
+from seismo.report.kind import OF_PSTATS
 
 
 def options(verb):

@@ -72,7 +72,7 @@ def test_unknown_formats_list_the_known(ask):
 def test_calls_are_calls_whoever_recorded_them(recorder):
     recording = samples.fib_tree()
     recording.meta["recorder"] = recorder
-    assert formats.kind_of(recording) == "calltree"
+    assert formats.names(recorder) == formats.names("calltree")
     formats.write(recording, io.BytesIO(), "pstats")
     recording.meta["recorder"] = "linetimes"
     with pytest.raises(FormatError, match="a recording of times of lines"):

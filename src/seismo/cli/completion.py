@@ -102,7 +102,7 @@ def _values(name: str, metavar: str, choices: Iterable[object]) -> tuple[list[st
     from seismo import formats
     from seismo.cli.report import orders
     from seismo.report.calls.functions import COLUMNS
-    from seismo.report.calls.orders import OF_PSTATS
+    from seismo.report.kind import OF_PSTATS
 
     values = [str(choice) for choice in choices]
     known = {

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import os
 
-from seismo.cli.program import CHILDREN, COLOR, FLUSH, OUTPUT, QUIET, Option, Recording, Verb
+from seismo import kinds
+from seismo.cli.program import Option, Recording, RecordingVerb
 from seismo.errors import UsageError
 
 TYPE_CHECKING = False
@@ -41,74 +42,6 @@ def _percent(name: str, text: str) -> float:
 
 def _parts(_name: str, text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
-
-
-VERB = Verb(
-    "cover",
-    "seismo cover [options] SCRIPT|-m MODULE|-c CODE|- [ARGS...]",
-    __doc__ or "",
-    (
-        OUTPUT,
-        QUIET,
-        CHILDREN,
-        Option("--branch", "branch", "also record which branches were taken"),
-        Option("--counts", "counts", "count how often each line ran"),
-        Option(
-            "--source",
-            "source",
-            "measure only this package, or the files below this folder, and report files that never ran, too",
-            metavar="PKG|DIR",
-            read=_parts,
-            many=True,
-        ),
-        Option(
-            "--include",
-            "include",
-            "measure only matching files; has no effect together with --source",
-            metavar="GLOB",
-            read=_parts,
-            many=True,
-        ),
-        Option("--omit", "omit", "do not measure matching files", metavar="GLOB", read=_parts, many=True),
-        Option(
-            "--contexts", "contexts", "record who ran what; test: a context for each test function", choices=("test",)
-        ),
-        Option(
-            "--context",
-            "context",
-            "the name of the context in which everything in this run counts as executed",
-            metavar="NAME",
-        ),
-        Option(
-            "--fail-under",
-            "fail_under",
-            "exit with 1 if less than N percent were executed, unless the program itself failed",
-            metavar="N",
-            read=_percent,
-        ),
-        Option("--rcfile", "rcfile", "read this settings file instead of the project's", metavar="FILE"),
-        Option("--no-config", "no_config", "read no settings file"),
-        FLUSH,
-        COLOR,
-    ),
-)
-
-
-def main(words: list[str]) -> int:
-    """Runs the program. Returns only when there is none to run; raises what it raises, or SystemExit at its end."""
-    return VERB.main(words, _make)
-
-
-def _make(given: Given, program: Program) -> Recording:
-    from seismo.record import coverage
-
-    settings = wanted(given)
-    options = coverage.options(settings)
-    if "flush_ms" in given:
-        options["flush_ms"] = given["flush_ms"]
-    given["children"] = given.get("children") or settings.children
-    end = _End(settings)
-    return Recording(VERB, given, program, coverage.Life(), options, end.tell, settings.fail_under > 0)
 
 
 def wanted(given: dict[str, Any]) -> Settings:
@@ -153,3 +86,62 @@ class _End:
             with screen.open() as stream:
                 write_end(stream, recording, report, settings, screen.path, ROWS, screen.coloured)
         return int(too_little(report.totals, settings.fail_under, settings.precision)) if settings.fail_under else 0
+
+
+class _Cover(RecordingVerb):
+    """It measures by the project's settings, and its exit status may be a verdict."""
+
+    def make(self, given: Given, program: Program) -> Recording:
+        """The program, ready to run."""
+        from seismo.record import coverage
+
+        settings = wanted(given)
+        given["children"] = given.get("children") or settings.children
+        options = coverage.options(settings) | {name: given[name] for name in given if name == "flush_ms"}
+        return Recording(self, given, program, options, _End(settings).tell, settings.fail_under > 0)
+
+
+VERB = _Cover(
+    kinds.COVERAGE,
+    __doc__,
+    (
+        Option("--branch", "branch", "also record which branches were taken"),
+        Option("--counts", "counts", "count how often each line ran"),
+        Option(
+            "--source",
+            "source",
+            "measure only this package, or the files below this folder, and report files that never ran, too",
+            metavar="PKG|DIR",
+            read=_parts,
+            many=True,
+        ),
+        Option(
+            "--include",
+            "include",
+            "measure only matching files; has no effect together with --source",
+            metavar="GLOB",
+            read=_parts,
+            many=True,
+        ),
+        Option("--omit", "omit", "do not measure matching files", metavar="GLOB", read=_parts, many=True),
+        Option(
+            "--contexts", "contexts", "record who ran what; test: a context for each test function", choices=("test",)
+        ),
+        Option(
+            "--context",
+            "context",
+            "the name of the context in which everything in this run counts as executed",
+            metavar="NAME",
+        ),
+        Option(
+            "--fail-under",
+            "fail_under",
+            "exit with 1 if less than N percent were executed, unless the program itself failed",
+            metavar="N",
+            read=_percent,
+        ),
+        Option("--rcfile", "rcfile", "read this settings file instead of the project's", metavar="FILE"),
+        Option("--no-config", "no_config", "read no settings file"),
+    ),
+)
+main = VERB.run

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from seismo import kinds
 from seismo.errors import UsageError
 
 if TYPE_CHECKING:
@@ -58,19 +59,19 @@ def run(args: Namespace) -> int:
 
     args.file = or_newest(args.file)
     if not args.format and not args.output:
-        fitting = formats.names(formats.kind_of(open_recording(args.file)))
+        fitting = formats.names(open_recording(args.file).kind)
         raise UsageError("the format is missing", hint=f"give -f FORMAT, one of: {', '.join(fitting)}")
     entry = formats.by_name(args.format) if args.format else formats.for_path(args.output)
     rcfile = rcfile_of(args)
     recording = open_recording(args.file)
-    if rcfile is not None and formats.kind_of(recording) != "coverage":
+    if rcfile is not None and not kinds.entry(recording.kind).by_settings:
         option = "--rcfile" if args.rcfile else "--no-config"
         raise UsageError(f"{option} applies to recordings of coverage only", args.file, "see: seismo info FILE")
-    if entry.needs_sources and entry.holds(formats.kind_of(recording)):
+    if entry.needs_sources and entry.holds(recording.kind):
         use(recording, for_recording(recording, rcfile=rcfile))
     if args.output and args.output != "-":
         check_free(args.output, args.force, entry.mark)
-    if entry.holds(formats.kind_of(recording)):
+    if entry.holds(recording.kind):
         check_time(recording, args.time, args.file)
     formats.write(recording, args.output, entry.name, args.weight or "", args.time)
     if not entry.tells_losses:
@@ -111,7 +112,7 @@ def _list() -> int:
     for entry in entries:
         way = "read and written" if entry.reader else "written only"
         facts = [
-            *(["of coverage"] if entry.of == ("coverage",) else []),
+            *[f"of {kind.what}" for kind in map(kinds.entry, entry.of) if kind.by_settings],
             way,
             *([f"suffixes {' '.join(entry.suffixes)}"] if entry.suffixes else []),
         ]

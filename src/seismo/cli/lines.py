@@ -8,33 +8,30 @@ the program; everything after it belongs to the program.
 
 from __future__ import annotations
 
-from seismo.cli.program import (
-    CHILDREN,
-    COLOR,
-    FLUSH,
-    OUTPUT,
-    QUIET,
-    Option,
-    Recording,
-    Verb,
-    write_summary,
-)
+from seismo import kinds
+from seismo.cli.program import Option, RecordingVerb, clock, settings_of, source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from seismo.cli.program import Given, Screen
+    from seismo.cli.program import Given
     from seismo.record.run import Program
 
-_SETTINGS = ("source", "clock", "timing", "where", "opcodes", "flush_ms")
 
-VERB = Verb(
-    "lines",
-    "seismo lines [options] SCRIPT|-m MODULE|-c CODE|- [ARGS...]",
-    __doc__ or "",
+def _settings(given: Given, _program: Program) -> dict[str, object]:
+    from seismo.record.choice import chosen
+
+    settings = settings_of(given)
+    if "opcodes" in settings:
+        settings["opcodes"] = 1
+    if settings.pop("only", None) or "where" in settings:
+        settings["where"] = chosen(given.get("only", ()), given.get("where"))
+    return settings
+
+
+VERB = RecordingVerb(
+    kinds.LINES,
+    __doc__,
     (
-        OUTPUT,
-        QUIET,
-        CHILDREN,
         Option(
             "--only",
             "only",
@@ -50,45 +47,9 @@ VERB = Verb(
             metavar="EXPR",
         ),
         Option("--opcodes", "opcodes", "also count the instructions of each line"),
-        Option(
-            "--clock",
-            "clock",
-            "the clock to read; every: time every stretch of a line instead of a sample of the short ones",
-            choices=("auto", "tsc", "monotonic", "every"),
-        ),
-        Option(
-            "--source",
-            "source",
-            "the hook of the interpreter to use (default: see seismo doctor)",
-            choices=("monitoring", "tracefunc"),
-        ),
-        FLUSH,
-        COLOR,
+        clock("stretch of a line"),
+        source("monitoring", "tracefunc"),
     ),
+    _settings,
 )
-
-
-def main(words: list[str]) -> int:
-    """Runs the program. Returns only when there is none to run; raises what it raises, or SystemExit at its end."""
-    return VERB.main(words, _make)
-
-
-def _make(given: Given, program: Program) -> Recording:
-    from seismo.record import engine
-
-    if given.get("clock") == "every":
-        given["timing"] = given.pop("clock")
-    if given.get("opcodes"):
-        given["opcodes"] = 1
-    if "only" in given or "where" in given:
-        from seismo.record.choice import chosen
-
-        given["where"] = chosen(given.get("only", ()), given.get("where"))
-    settings = {name: given[name] for name in given if name in _SETTINGS}
-    return Recording(VERB, given, program, engine.Life("linetimes"), settings, _summary)
-
-
-def _summary(path: str | bytes, screen: Screen) -> None:
-    from seismo.report.lines.summary import write
-
-    write_summary(path, screen, write)
+main = VERB.run

@@ -14,8 +14,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from seismo import kinds
 from seismo.errors import UsageError
-from seismo.kinds import COVERAGE
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -57,7 +57,7 @@ def run(args: Namespace) -> int:
             "OUT comes first: seismo merge OUT FILE...; --force overwrites it",
         )
     openers = [_opener(path) for path in args.files]
-    if args.paths or openers[0]().kind == COVERAGE:
+    if args.paths or kinds.entry(openers[0]().kind).by_settings:
         openers = _mapped(openers, args)
     model.merge_into(openers, args.output)
     return 0

@@ -14,24 +14,13 @@ EXPR is an expression about functions (docs/expressions.md), or a function's nam
 
 from __future__ import annotations
 
-from seismo.cli.program import (
-    CHILDREN,
-    COLOR,
-    FLUSH,
-    OUTPUT,
-    QUIET,
-    Option,
-    Recording,
-    Verb,
-    number,
-    whole,
-    write_summary,
-)
+from seismo import kinds
+from seismo.cli.program import Option, RecordingVerb, number, whole
 from seismo.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from seismo.cli.program import Given, Screen
+    from seismo.cli.program import Given
     from seismo.record.run import Program
 
 HOLDERS, HOLDERS_OF_LEAKS = 3, 5
@@ -42,62 +31,10 @@ def _some(name: str, text: str) -> int:
     return 0 if text == "0" else whole(name, text)
 
 
-VERB = Verb(
-    "objects",
-    "seismo objects [options] SCRIPT|-m MODULE|-c CODE|- [ARGS...]",
-    __doc__ or "",
-    (
-        OUTPUT,
-        QUIET,
-        CHILDREN,
-        Option("--types", "types", "count by type only, which is cheaper, without lines, lifetimes and survivors"),
-        Option("--paths", "paths", "also record the call tree, and objects by call path"),
-        Option(
-            "--leaks",
-            "leaks",
-            "report what survives each call of these functions, and who holds it",
-            metavar="EXPR",
-        ),
-        Option(
-            "--span",
-            "span",
-            "report what calls of these functions make, and what of it dies inside or escapes",
-            metavar="EXPR",
-        ),
-        Option(
-            "--holders",
-            "holders",
-            "find at the end who holds the survivors of N types and lines; 0: do not look for holders "
-            f"(default: {HOLDERS}, with --leaks {HOLDERS_OF_LEAKS})",
-            metavar="N",
-            read=_some,
-        ),
-        Option(
-            "--max-live",
-            "max_live",
-            "follow only a random share of the living objects beyond this number (default: 16000000)",
-            metavar="N",
-            read=lambda name, text: int(number(name, text)),
-        ),
-        FLUSH,
-        COLOR,
-    ),
-)
-
-
-def main(words: list[str]) -> int:
-    """Runs the program. Returns only when there is none to run; raises what it raises, or SystemExit at its end."""
-    return VERB.main(words, _make)
-
-
-def _make(given: Given, program: Program) -> Recording:
+def _settings(given: Given, program: Program) -> dict[str, object]:
     from seismo.record.objects import life
 
     life.check_possible()
-    return Recording(VERB, given, program, life.Life(), _settings(given, program), _summary)
-
-
-def _settings(given: Given, program: Program) -> dict[str, object]:
     settings: dict[str, object] = {name: given[name] for name in ("max_live", "flush_ms") if name in given}
     if "leaks" in given and "span" in given:
         raise UsageError(
@@ -133,7 +70,40 @@ def _span(text: str, program: Program) -> str:
     return str(expression.with_main(name))
 
 
-def _summary(path: str | bytes, screen: Screen) -> None:
-    from seismo.report.objects.summary import write
-
-    write_summary(path, screen, write)
+VERB = RecordingVerb(
+    kinds.OBJECTS,
+    __doc__,
+    (
+        Option("--types", "types", "count by type only, which is cheaper, without lines, lifetimes and survivors"),
+        Option("--paths", "paths", "also record the call tree, and objects by call path"),
+        Option(
+            "--leaks",
+            "leaks",
+            "report what survives each call of these functions, and who holds it",
+            metavar="EXPR",
+        ),
+        Option(
+            "--span",
+            "span",
+            "report what calls of these functions make, and what of it dies inside or escapes",
+            metavar="EXPR",
+        ),
+        Option(
+            "--holders",
+            "holders",
+            "find at the end who holds the survivors of N types and lines; 0: do not look for holders "
+            f"(default: {HOLDERS}, with --leaks {HOLDERS_OF_LEAKS})",
+            metavar="N",
+            read=_some,
+        ),
+        Option(
+            "--max-live",
+            "max_live",
+            "follow only a random share of the living objects beyond this number (default: 16000000)",
+            metavar="N",
+            read=lambda name, text: int(number(name, text)),
+        ),
+    ),
+    _settings,
+)
+main = VERB.run

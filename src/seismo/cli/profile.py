@@ -7,25 +7,8 @@ of seismo come before the program; everything after it belongs to the program.
 
 from __future__ import annotations
 
-from seismo.cli.program import (
-    CHILDREN,
-    COLOR,
-    FLUSH,
-    OUTPUT,
-    QUIET,
-    Option,
-    Recording,
-    Verb,
-    number,
-    write_summary,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from seismo.cli.program import Given, Screen
-    from seismo.record.run import Program
-
-_SETTINGS = ("source", "c_functions", "clock", "timing", "where", "max_paths", "flush_ms")
+from seismo import kinds
+from seismo.cli.program import Option, RecordingVerb, clock, number, source
 
 
 def _where(_name: str, text: str) -> str:
@@ -34,14 +17,10 @@ def _where(_name: str, text: str) -> str:
     return str(narrowed(text))
 
 
-VERB = Verb(
-    "profile",
-    "seismo profile [options] SCRIPT|-m MODULE|-c CODE|- [ARGS...]",
-    __doc__ or "",
+VERB = RecordingVerb(
+    kinds.CALLS,
+    __doc__,
     (
-        OUTPUT,
-        QUIET,
-        CHILDREN,
         Option(
             "--c-functions",
             "c_functions",
@@ -49,18 +28,8 @@ VERB = Verb(
             "the default is none, because recording them makes every instruction slow there)",
             choices=("auto", "all", "none"),
         ),
-        Option(
-            "--clock",
-            "clock",
-            "the clock to read; every: time every call instead of a sample of the short ones",
-            choices=("auto", "tsc", "monotonic", "every"),
-        ),
-        Option(
-            "--source",
-            "source",
-            "the hook of the interpreter to use (default: see seismo doctor)",
-            choices=("monitoring", "profilefunc", "evalframe"),
-        ),
+        clock("call"),
+        source("monitoring", "profilefunc", "evalframe"),
         Option(
             "--where",
             "where",
@@ -76,27 +45,6 @@ VERB = Verb(
             metavar="N",
             read=lambda name, text: int(number(name, text)),
         ),
-        FLUSH,
-        COLOR,
     ),
 )
-
-
-def main(words: list[str]) -> int:
-    """Runs the program. Returns only when there is none to run; raises what it raises, or SystemExit at its end."""
-    return VERB.main(words, _make)
-
-
-def _make(given: Given, program: Program) -> Recording:
-    from seismo.record import engine
-
-    if given.get("clock") == "every":
-        given["timing"] = given.pop("clock")
-    settings = {name: given[name] for name in given if name in _SETTINGS}
-    return Recording(VERB, given, program, engine.Life(), settings, _summary)
-
-
-def _summary(path: str | bytes, screen: Screen) -> None:
-    from seismo.report.calls.summary import write
-
-    write_summary(path, screen, write)
+main = VERB.run

@@ -1,12 +1,10 @@
 """What the verbs that run a program share: their command line, the program's start, the recording's end.
 
-    VERB = Verb("profile", USAGE, __doc__, (Option("-q --quiet", "quiet", "print no messages of seismo"), ...))
+    def settings(given, program):                   {"quiet": True, ...}
+        return {"source": given["source"], ...}     what the recorder is started with
 
-    def main(words):
-        return VERB.main(words, make)
-
-    def make(given, program):                       {"quiet": True, ...}
-        return Recording(VERB, given, program, life, settings, summary)
+    VERB = RecordingVerb(kinds.CALLS, __doc__, (Option("--source", "source", "the hook to use"), ...), settings)
+    main = VERB.run
 
 A verb says its options as a table. The table is read by hand here, because argparse would take longer than all the
 rest of the start; only --help hands it to argparse.
@@ -17,6 +15,7 @@ from __future__ import annotations
 import os
 import sys
 
+from seismo import kinds
 from seismo.errors import RecordingError, SeismoError, UsageError, did_you_mean
 from seismo.escape import COLOURS, wants_colour
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, Protocol, TextIO
 
-    from seismo import model
     from seismo.record.children import Life
     from seismo.record.gather import Taken
     from seismo.record.output import Output
@@ -391,36 +389,83 @@ class Screen:
         return open(self.fd, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
 
 
-def write_summary(
-    file: str | bytes, screen: Screen, write: Callable[[model.Recording, TextIO, str, bool], None]
-) -> None:
-    """Has the summary of the recording, a path or bytes, written."""
+def _summed_up(file: str | bytes, screen: Screen) -> None:
+    """Writes the summary of the recording, a path or bytes."""
     from seismo.model import read
+    from seismo.report.kind import of
 
+    recording = read(file)
     with screen.open() as stream:
-        write(read(file), stream, screen.path, screen.coloured)
+        of(recording).summary(recording, stream, screen.path, screen.coloured)
 
 
 TOO_LARGE = 16 << 20  # bytes of a recording of many processes that the process does not read again to sum it up
 
 
+def clock(what: str) -> Option:
+    """The option that says how times are taken, of each `what`."""
+    text = f"the clock to read; every: time every {what} instead of a sample of the short ones"
+    return Option("--clock", "clock", text, choices=("auto", "tsc", "monotonic", "every"))
+
+
+def source(*names: str) -> Option:
+    """The option that names the hook."""
+    text = "the hook of the interpreter to use (default: see seismo doctor)"
+    return Option("--source", "source", text, choices=names)
+
+
+def settings_of(given: Given, _program: Program | None = None) -> dict[str, object]:
+    """What was given for the recorder. A clock that is read every time is a way of timing."""
+    settings = {name: value for name, value in given.items() if name not in ("output", "quiet", "children", "color")}
+    if settings.get("clock") == "every":
+        settings["timing"] = settings.pop("clock")
+    return settings
+
+
+class RecordingVerb(Verb):
+    """A verb that records: its name is the kind's, and it has the options that all of them have.
+
+    kind: the name in files. settings(given, program): what the recorder is started with, if that is not what was
+    given; raises SeismoError.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        text: str | None,
+        options: tuple[Option, ...],
+        settings: Callable[[Given, Program], dict[str, object]] = settings_of,
+    ) -> None:
+        name = kinds.KINDS[kind].verb
+        usage = f"seismo {name} [options] SCRIPT|-m MODULE|-c CODE|- [ARGS...]"
+        super().__init__(name, usage, text or "", (OUTPUT, QUIET, CHILDREN, *options, FLUSH, COLOR))
+        self.kind, self.settings = kind, settings
+
+    def run(self, words: list[str]) -> int:
+        """Runs the program. Returns only when there is none to run; raises what it raises, or SystemExit at its end."""
+        return self.main(words, self.make)
+
+    def make(self, given: Given, program: Program) -> Recording:
+        """The program, ready to run."""
+        return Recording(self, given, program, self.settings(given, program))
+
+
 class Recording:
     """A program that is recorded into a file: all that can be checked is checked before it runs.
 
-    given: what the options say; of it output, quiet and children are used here. life: the recorder's. settings: what it
-    is started with. summary(file, screen): writes about the recording, a path or bytes, when all has ended; it is
+    given: what the options say; of it output, quiet and children are used here. settings: what the recorder is started
+    with. summary(file, screen): writes about the recording, a path or bytes, when all has ended; it is
     called even when there is nowhere to write (screen.fd -1) if `always` is set. It may return an exit status, which
     the process has if the program itself ends with 0.
     """
 
     def __init__(
         self,
-        verb: Verb,
+        verb: RecordingVerb,
         given: Given,
         program: Program,
-        life: Life,
         settings: dict[str, object],
-        summary: Callable[[str | bytes, Screen], int | None],
+        summary: Callable[[str | bytes, Screen], int | None] = _summed_up,
         always: bool = False,
     ) -> None:
         """Raises SeismoError."""
@@ -428,7 +473,7 @@ class Recording:
         from seismo.record.output import SUFFIX, Output, out_of_the_way
 
         self.program, self.summary, self.always = program, summary, always
-        self.life = life
+        self.life: Life = kinds.life(verb.kind)
         self.folder = current_folder()
         self.coloured = wants_colour(given.get("color", "auto"), is_terminal(2))
         children.abandon()
@@ -440,7 +485,7 @@ class Recording:
             output.discard()
             raise
         quiet = bool(given.get("quiet"))
-        self.process = process = children.Process(output, settings, folder, quiet, life)
+        self.process = process = children.Process(output, settings, folder, quiet, self.life)
         self.stderr = -1
         if not quiet:
             try:

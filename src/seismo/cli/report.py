@@ -103,7 +103,7 @@ def orders() -> list[str]:
 
 
 def _order(word: str) -> str:
-    from seismo.report.calls.orders import OF_PSTATS
+    from seismo.report.kind import OF_PSTATS
 
     known = orders()
     if word.removeprefix("-") not in known and word not in OF_PSTATS:

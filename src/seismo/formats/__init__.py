@@ -30,7 +30,7 @@ from seismo.formats import (
     seismo,
     speedscope,
 )
-from seismo.formats.base import WEIGHTS, Format, kind_of
+from seismo.formats.base import WEIGHTS, Format
 
 if TYPE_CHECKING:
     from seismo.formats.base import ByteSink
@@ -45,7 +45,6 @@ __all__ = [
     "by_path",
     "by_start",
     "for_path",
-    "kind_of",
     "names",
     "read",
     "write",
@@ -115,9 +114,9 @@ def for_path(path: str) -> Format:
     return found
 
 
-def names(kind: str = "") -> list[str]:
-    """The names of the formats, in the order of FORMATS; with a kind (kind_of()), of those that hold it."""
-    return [format_.name for format_ in FORMATS if not kind or format_.holds(kind)]
+def names(kind: str | None = None) -> list[str]:
+    """The names of the formats, in the order of FORMATS; with a recording's kind, of those that hold it."""
+    return [format_.name for format_ in FORMATS if kind is None or format_.holds(kind)]
 
 
 def write(

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import os
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn, Protocol, Self
 
 from seismo import kinds
 from seismo.errors import FormatError, RecordingError, did_you_mean
-from seismo.kinds import CALLS, LINES, OBJECTS
+from seismo.kinds import CALLS, shown_as
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from seismo.model import Recording
 
@@ -66,8 +66,8 @@ class Format:
     `suffixes` are what file names end with, in lower case and with their dot; `prefixes` what they begin with, for
     tools that put a number at the end. `lost` says what of a recording the format cannot hold, `kept` what reading
     returns. `of` are the kinds of recordings that it is for; empty for one that holds all kinds. `needs_sources`:
-    writing reads the recorded program's sources as well. `stacks` writes the stacks of a recording of objects instead
-    of `writer`, weighted by one of WEIGHTS. `mark` is what the beginning of each file of ours has; empty: nothing.
+    writing reads the recorded program's sources as well. `weighed` are writers for kinds whose stacks can be weighted
+    by one of WEIGHTS, instead of `writer`. `mark` is what the beginning of each file of ours has; empty: nothing.
     `tells_losses`: what the recording lacks is in the file.
     `all_times`: it holds the times of the wall with what of them was waiting, not one of the two.
     """
@@ -83,14 +83,14 @@ class Format:
     prefixes: tuple[str, ...] = ()
     of: tuple[str, ...] = (CALLS,)
     needs_sources: bool = False
-    stacks: Callable[[Recording, ByteSink, str], None] | None = None
+    weighed: Mapping[str, Callable[[Recording, ByteSink, str], None]] = field(default_factory=dict)
     mark: bytes = b""
     tells_losses: bool = False
     all_times: bool = False
 
     def timed(self, recording: Recording, time: str | None) -> Recording:
         """The recording with the times to write. time: as formats.write() has it. FormatError: it does not apply."""
-        has_times = kind_of(recording) in (CALLS, LINES)
+        has_times = bool(kinds.entry(recording.kind).times)
         if time is None:
             if not has_times:
                 return recording  # itself, with the settings that it is to be written by
@@ -112,18 +112,18 @@ class Format:
         weight: one of WEIGHTS, for stacks of objects; the first if none is given. FormatError: the recording is of
         another kind, such as calls for a format of coverage, or there is nothing that could have such a weight.
         """
-        kind = kind_of(recording)
+        kind = shown_as(recording.kind)
         if not self.holds(kind):
             self._refuse(kind)
-        has_weights = kind == OBJECTS and self.stacks is not None
-        if weight and (not has_weights or weight not in WEIGHTS):
+        weighed = self.weighed.get(kind)
+        if weight and (weighed is None or weight not in WEIGHTS):
             raise FormatError(
                 f"a {self.name} file of this recording cannot be weighted by {weight}",
                 hint=did_you_mean(weight, WEIGHTS)
                 + f"stacks of a recording of objects can, by {', '.join(WEIGHTS)}: collapsed, speedscope",
             )
-        if has_weights and self.stacks is not None:
-            self.stacks(recording, file, weight or WEIGHTS[0])
+        if weighed is not None:
+            weighed(recording, file, weight or WEIGHTS[0])
         else:
             self.writer(recording, file)
 
@@ -139,8 +139,8 @@ class Format:
         )
 
     def holds(self, kind: str) -> bool:
-        """Whether recordings of this kind (kind_of()) can be written."""
-        return not self.of or kind in self.of
+        """Whether recordings of this kind can be written."""
+        return not self.of or shown_as(kind) in self.of
 
     def read(self, path: str) -> Recording:
         """Reads a file of this format. FormatError: it cannot be opened, is too large, or is not of this format.
@@ -156,14 +156,6 @@ class Format:
             raise RecordingError(error.what, path, error.hint) from None
         except (ValueError, RecursionError) as error:
             raise FormatError(f"this is not a {self.name} file that can be read: {error}", where=path) from error
-
-
-def kind_of(recording: Recording) -> str:
-    """What the recording is of, as formats tell it apart: "calltree", "coverage", "linetimes", "lifetimes".
-
-    What a watch recorded are calls too; and nothing at all may be written as calls.
-    """
-    return CALLS if recording.kind in ("", "watch") else recording.kind
 
 
 def read_bytes(path: str) -> bytes:

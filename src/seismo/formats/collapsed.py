@@ -242,7 +242,7 @@ FORMAT = Format(
     lost=f"calls, {_NO_PLACES} {_LOST}",
     kept=_SPLIT,
     of=(OF_CALLS, OBJECTS),
-    stacks=_write_objects,
+    weighed={OBJECTS: _write_objects},
 )
 
 LONG = Format(

@@ -15,7 +15,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from seismo.formats import coverage_json, speedscope
-from seismo.formats.base import Format, TextSink, kind_of
+from seismo.formats.base import Format, TextSink
 from seismo.formats.json_objects import Maps, read_objects, write_objects
 from seismo.formats.json_rows import Row, truth, write_table
 from seismo.formats.text import PYTHON, SYNTHETIC, C, json_text
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 VERSION = 1
 KINDS = {PYTHON: "python", C: "c", SYNTHETIC: "synthetic"}
+
+# What recordings of a kind have besides, and what writes it.
+_MORE = {OBJECTS: write_objects}
 
 _COUNTS = ("calls", "resumes", "exceptions")
 _TIMES = ("own_ns", "own_error_ns", "total_ns", "total_error_ns", "awaits", "await_ns")
@@ -46,8 +49,9 @@ def _write(recording: Recording, file: ByteSink) -> None:
         write_table(out, "threads", recording.threads, _THREADS, {"main": truth})
         write_table(out, "functions", recording.functions, _FUNCTIONS, {"kind": _kind, "lower_bound": truth})
         write_table(out, "tree", recording.tree, _TREE, {})
-        if kind_of(recording) == OBJECTS:
-            write_objects(out, recording)
+        more = _MORE.get(recording.kind)
+        if more is not None:
+            more(out, recording)
         write_table(out, "losses", recording.losses, _LOSSES, {}, last=True)
         out.write("}\n")
 

@@ -240,6 +240,6 @@ FORMAT = Format(
     lost="calls, resumes, exceptions, awaits, errors, lower bounds, losses, ids of processes and threads",
     kept="threads, functions, paths and own times",
     of=(CALLS, OBJECTS),
-    stacks=_write_objects,
+    weighed={OBJECTS: _write_objects},
     mark=b'"exporter":"seismo"',
 )

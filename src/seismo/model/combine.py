@@ -115,8 +115,8 @@ def merge(recordings: Iterable[Recording]) -> Recording:
 
 def _check_kinds(parts: Sequence[Recording]) -> None:
     """Refuses to make one of recordings that have nothing to do with each other."""
-    names = {part.kind for part in parts if part.kind in kinds.KINDS or part.kind == "watch"}
-    found = {kinds.entry(name).of for name in names}
+    names = {kinds.shown_as(part.kind) for part in parts if part.kind}
+    found = {kinds.KINDS[name].of for name in names if name in kinds.KINDS}
     if len(found) > 1:
         words = " and ".join(sorted(found))
         raise RecordingError(

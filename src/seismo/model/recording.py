@@ -10,9 +10,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seismo import _core
+from seismo import _core, kinds
 from seismo.errors import RecordingError
-from seismo.kinds import LINES
 from seismo.model.objects.rows import (
     HolderRow,
     LifetimeRow,
@@ -165,17 +164,18 @@ class Recording:
         named = self.meta.get("recorder")
         if isinstance(named, str) and named:
             return named
-        for table, kind in (("types", "lifetimes"), ("nodes", "calltree"), ("instructions", "linetimes")):
-            if len(self._raw[table]["id"]):
-                return kind
-        if any(self._raw["lines"]["segments"]):
-            return "linetimes"
-        return "coverage" if len(self._raw["lines"]["id"]) or len(self._raw["sources"]["id"]) else ""
+        return kinds.found(self._holds)
+
+    def _holds(self, table: str, column: str) -> bool:
+        """Whether the table has a row, or the column another number than 0."""
+        values = self._raw[table][column]
+        return bool(len(values)) if column == "id" else any(values)
 
     @property
     def timed_rows(self) -> Table[LineRow] | Table[FunctionRow]:
         """The rows that its times are of: lines, where lines were timed, else functions."""
-        return self.lines if self.kind == LINES else self.functions
+        rows: Table[LineRow] | Table[FunctionRow] = getattr(self, kinds.entry(self.kind).times or "functions")
+        return rows
 
     # ---- tables ----
 

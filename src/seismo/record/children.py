@@ -256,7 +256,7 @@ def follow(packed: str) -> None:
     if "from multiprocessing.resource_tracker import" in words:
         return  # multiprocessing's own housekeeping, not the program
     server = "from multiprocessing.forkserver import" in words  # forks the program's processes, runs nothing of it
-    life = _life(recorder)
+    life = kinds.life(recorder)
     process = Process(None if server else part(folder), settings, folder, life=life)
     _followed = process
     reach.hear(process)
@@ -270,13 +270,6 @@ def follow(packed: str) -> None:
         raise
     if "from multiprocessing.spawn import" in words:
         _watch_pools(process.life, load=True)
-
-
-def _life(name: str) -> Life:
-    """The recorder of that name."""
-    name = name or kinds.CALLS
-    life: Life = kinds.load(kinds.entry(name).life)(name)
-    return life
 
 
 def _fork_only(process: Process) -> None:

@@ -401,7 +401,7 @@ def meta(settings: dict[str, object]) -> str:
     config = settings.get("config")
     return engine.meta(
         {**how, "context": str(settings.get("context") or ""), **{name: tuple(of) for name, of in lists.items() if of}},
-        "coverage",
+        kinds.COVERAGE,
         branch=how["branch"],
         counts=how["counts"],
         folder=folder,

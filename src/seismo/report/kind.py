@@ -23,12 +23,26 @@ if TYPE_CHECKING:
     Sides = tuple[Sequence[Recording], Sequence[Recording]]
 
 
+# Words of --sort that pstats.Stats.sort_stats and `python -m cProfile -s` know, and ours.
+OF_PSTATS = {
+    "time": "own",
+    "tottime": "own",
+    "cumulative": "total",
+    "cumtime": "total",
+    "ncalls": "calls",
+    "pcalls": "primitive",
+    "nfl": "name",
+    "filename": "file",
+    "module": "file",
+    "stdname": "file",
+}
+
+
 class Kind:
     """How recordings of one kind are shown."""
 
     name = ""  # in files
     rows = ""  # what --sort sorts
-    times = False  # whether there are times of running and waiting to choose from
     others_are_in = ""  # whose time has what a filter left out
     also: tuple[str, ...] = ()  # options that other kinds declare and this one takes, too
     tables: tuple[tuple[str, tuple[str, ...]], ...] = ()  # that `seismo info` counts, too; one row, several
@@ -37,6 +51,11 @@ class Kind:
     def what(self) -> str:
         """What is recorded, in a word."""
         return kinds.KINDS[self.name].what
+
+    @property
+    def times(self) -> bool:
+        """Whether there are times of running and waiting to choose from."""
+        return bool(kinds.KINDS[self.name].times)
 
     # ---- what of it can be shown, and how ----
 
@@ -47,7 +66,6 @@ class Kind:
     def order(self, word: str, place: str = "") -> str:
         """The order that a word of ours, or one of cProfile's, stands for; "": the usual one. Raises UsageError."""
         from seismo.errors import UsageError, did_you_mean
-        from seismo.report.calls.orders import OF_PSTATS
 
         order, known = OF_PSTATS.get(word, word), list(self.orders())
         if order and order not in known:

@@ -5,6 +5,7 @@ The summary after a recording uses it: no import that it could not afford.
 
 from __future__ import annotations
 
+from seismo import kinds
 from seismo.report.words import Signs, duration, function_name, number_of
 
 TYPE_CHECKING = False
@@ -65,7 +66,7 @@ def sentence(recording: Recording, signs: Signs) -> str:
     missing = how.count(False)
     but = f"; unknown for {number_of(missing, 'process', 'processes')}" if missing else ""
     words = f"{duration(waited, signs)} of the threads' {duration(wall, signs)}{parts}{but}"
-    rank = "" if recording.kind == "lifetimes" else "; --time wait ranks by it"  # objects are not ranked by times
+    rank = "; --time wait ranks by it" if kinds.entry(recording.kind).times else ""
     return f"{words}{_most(recording, waited, signs)}{rank}"
 
 

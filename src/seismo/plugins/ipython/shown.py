@@ -7,6 +7,7 @@ import io
 import os
 from typing import TYPE_CHECKING, Any
 
+from seismo import kinds
 from seismo.errors import UsageError
 from seismo.escape import printable
 from seismo.report.html import WIDTH, HtmlPaper
@@ -98,9 +99,9 @@ class Profiled(Recorded):
     def begin(self) -> None:
         """A session of seismo.profile."""
         import seismo
-        from seismo.report.calls.orders import order_of
+        from seismo.report.kind import named
 
-        self.order = order_of(self.options.get("--sort", "own"))
+        self.order = named(kinds.CALLS).order(self.options.get("--sort", "own"), "--sort")
         settings = {key: self.options.get(f"--{key.replace('_', '-')}") for key in ("where", "c_functions")}
         self.session = seismo.profile(**settings)
 

@@ -22,7 +22,6 @@ class Calls(Kind):
 
     name = kinds.CALLS
     rows = "functions"
-    times = True
     others_are_in = "their callers' own time"
 
     def orders(self) -> Sequence[str]:

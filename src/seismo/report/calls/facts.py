@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from seismo import kinds
 from seismo.report.facts import calls, clock, doubt, is_watch, losses, sources, took, waited
 from seismo.report.words import number_of
 
@@ -49,7 +48,7 @@ def _exceptions(recording: Recording, signs: Signs) -> str:
 def without_c(recording: Recording) -> str:
     """How it is that no process recorded C functions, "default" or "asked"; empty: one did, or it is not known."""
     sources = {str(row.source) for row in recording.processes}
-    if recording.kind != kinds.CALLS or not sources:
+    if is_watch(recording) or not sources:
         return ""
     merged = recording.meta.get("merged")
     parts = [part for part in merged if isinstance(part, dict)] if isinstance(merged, list) else []

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from seismo.errors import UsageError, did_you_mean
 from seismo.report.words import rank
 
 TYPE_CHECKING = False
@@ -30,30 +29,6 @@ ORDERS: dict[str, tuple[tuple[str, ...], str]] = {
     "file": (("file", "line", "qualname"), "file"),
     "line": (("line", "file", "qualname"), "line"),
 }
-
-# What pstats.Stats.sort_stats and `python -m cProfile -s` call them.
-OF_PSTATS = {
-    "time": "own",
-    "tottime": "own",
-    "cumulative": "total",
-    "cumtime": "total",
-    "ncalls": "calls",
-    "pcalls": "primitive",
-    "nfl": "name",
-    "filename": "file",
-    "module": "file",
-    "stdname": "file",
-}
-
-
-def order_of(word: str, orders: Sequence[str] = tuple(ORDERS)) -> str:
-    """The order that a word of ours, or one of cProfile's, stands for. Raises UsageError for one that is none."""
-    order = OF_PSTATS.get(word, word)
-    if order not in orders:
-        hint = did_you_mean(word, [*orders, *OF_PSTATS]) + f"use one of {', '.join(orders)}"
-        raise UsageError(f"functions cannot be sorted by {word!a}", "--sort", hint)
-    return order
-
 
 # The errors of times, by column.
 ERRORS = {"own_ns": "own_error_ns", "total_ns": "total_error_ns"}

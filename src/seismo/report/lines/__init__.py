@@ -23,7 +23,6 @@ class Lines(Kind):
 
     name = kinds.LINES
     rows = "lines"
-    times = True
     others_are_in = "the lines that called them"
     also = ("limit", "min", "module", "exclude_module", "where", "only", "libraries")
 
