@@ -30,30 +30,23 @@ ROOT = Path(__file__).resolve().parents[1]
 ENVIRONMENTS = ".venvs-matrix"
 # What runs native code in earnest: all that a debug build, ten times slower, is asked to run.
 NATIVE_TESTS = [
-    "tests/native",
-    "tests/parity",
-    "tests/file",
-    "tests/hooks",
-    "tests/capi",
-    "tests/cprofile",
-    "tests/lines",
-    "tests/objects",
+    f"tests/{name}" for name in ("native", "parity", "hooks", "capi", "cprofile", "coverage/test_branches*.py")
 ]
-NATIVE_TESTS += [f"tests/cover/test_{name}*.py" for name in ("native", "trace", "branches", "line_bugs")]
 # With the sanitizers, and where a version is run twice, the processes that are recorded come on top; the rest is Python
 # over the same reader.
-RECORDING_TESTS = [*NATIVE_TESTS, "tests/expression", "tests/model", "tests/record", "tests/cli_profile", "tests/watch"]
+RECORDING_TESTS = [*NATIVE_TESTS, *(f"tests/{name}" for name in ("expression", "model", "record", "sessions", "watch"))]
 # Sources and the engine themselves: of each debug build.
-CORE_TESTS = ["tests/native", "tests/parity", "tests/file"]
+CORE_ROOMS = ["base", "code", "compat", "engine", "file", "recorder/calls", "slots"]
+CORE_TESTS = [*(f"tests/native/{room}" for room in CORE_ROOMS), "tests/parity"]
 # What makes of a recording what people read, and what holds the repository: no interpreter does that differently.
 READING_TESTS = [f"tests/{name}" for name in ("formats", "report", "docs", "lint")]
 # The first two start Python with an empty environment: nothing loads the sanitizers' libraries before the core. In
 # the others greenlet copies a piece of the C stack as it stands, with the marks around our evaluation function's frame.
 NOT_SANITIZED = [
-    "tests/cli_profile/test_children.py::test_the_environment_is_the_programs_own",
-    "tests/cli_profile/test_children.py::test_all_processes_in_one_file",
-    "tests/cli_profile/test_programs.py::test_program[greenlets-none]",
-    "tests/lines/test_stacks.py::test_greenlets[tracefunc]",
+    "tests/record/test_children.py::test_the_environment_is_the_programs_own",
+    "tests/record/test_children.py::test_all_processes_in_one_file",
+    "tests/record/test_programs.py::test_program[greenlets-none]",
+    "tests/native/recorder/lines/test_stacks.py::test_greenlets[tracefunc]",
 ]
 
 

@@ -39,8 +39,8 @@ static inline const void *sm_frame_behind(const PyFrameObject *frame) {
     return ((const sm_frame_object *)frame)->frame;
 }
 
-/* The head of _PyInterpreterFrame, the same from 3.12 to 3.15 (not asked on 3.11). tests/lines holds it against f_back,
- * tests/refs against the lines of objects. */
+/* The head of _PyInterpreterFrame, the same from 3.12 to 3.15 (not asked on 3.11). tests/native/recorder/lines holds it
+ * against f_back, tests/native/recorder/objects against the lines of objects. */
 typedef struct sm_frame_head {
     uintptr_t executable; /* with tag bits since 3.14 */
     const struct sm_frame_head *previous;

@@ -14,8 +14,8 @@
  * if k = sum(w)^2 / sum(w^2) had been drawn evenly, of a spread in which those that stand for many count most. Its
  * error is not the textbook's t * N * sd / sqrt(k) * sqrt(1 - k / N), for that holds the truth in only 60 to 85 % of
  * the cases that matter here: times are skewed, and where a sample happens to miss the long segments, mean and sd are
- * both too small. Five things mend it, each found necessary by simulation (tests/model/test_estimate.py; lognormal,
- * bimodal, periodic and drifting segments):
+ * both too small. Five things mend it, each found necessary by simulation (tests/native/estimate; lognormal, bimodal,
+ * periodic and drifting segments):
  *  - a weak prior: PRIOR more observations that deviate as much as the first, exact segments did, or by the mean itself
  *    where that is not known. Without it, five equal samples would claim no error.
  *  - what the sample of the largest deviation stands for is added (`sampled_most`), for one like it may have been

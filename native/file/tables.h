@@ -3,7 +3,7 @@
  * Each entry is X(TABLE, COLUMN, "name", TYPE). The position in its list is the column's number in the file: append
  * only, never reorder, never reuse. Types: INT    int64 COUNT  int64, never negative (a reader takes a negative one for
  * damage and makes it 0) STR    int64 index into the string table REAL   float64, finite FORMAT-VERSION: docs/format.md
- * names the same columns; tests/file holds the two together. */
+ * names the same columns; tests/native/file holds the two together. */
 #ifndef SM_FILE_TABLES_H
 #define SM_FILE_TABLES_H
 

@@ -8,10 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from paths import EXAMPLES
 
 import seismo
-
-EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def run(*command, folder):

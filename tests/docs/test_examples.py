@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 # Languages that are shown, never run. What a reader would type belongs into a console block.
 SHOWN = {"", "text", "c", "json", "toml", "diff", "yaml", "sql"}

@@ -2,11 +2,9 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).parents[2]
+from paths import ROOT
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="argparse words its help differently from version to version")

@@ -4,11 +4,10 @@ import json
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "performance.md"
 TABLES = sorted((ROOT / "docs" / "performance").glob("*.md"))
 ALL = [PAGE, *TABLES]

@@ -3,18 +3,18 @@
 import io
 import json
 import tracemalloc
-from pathlib import Path
 
 import format_samples as samples
 import jsonschema
 import pytest
 from hypothesis import given, settings
+from paths import DOCS
 
 from seismo import formats
 from seismo.errors import FormatError
 
 FORMAT = formats.by_name("json")
-SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "json-schema.json").read_text())
+SCHEMA = json.loads((DOCS / "json-schema.json").read_text())
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 

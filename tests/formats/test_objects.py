@@ -12,6 +12,7 @@ import gprof2dot
 import jsonschema
 import pytest
 from objects_made import META, drawn, told
+from paths import DOCS
 
 from seismo import formats
 from seismo.errors import FormatError
@@ -21,7 +22,6 @@ from seismo.model import Builder
 from seismo.model.objects.groups import by_path, by_type
 from seismo.model.objects.leaks import leaks
 
-DOCS = Path(__file__).parents[2] / "docs"
 JSON = jsonschema.Draft202012Validator(json.loads((DOCS / "json-schema.json").read_text()))
 SPEEDSCOPE = jsonschema.Draft7Validator(
     json.loads((Path(__file__).parent / "data" / "speedscope-schema.json").read_text())

@@ -5,7 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from paths import ROOT
+
 PACKAGE = ROOT / "src" / "seismo"
 
 # Imports each module named on the command line in a child of its own: one that leans on what another one

@@ -5,11 +5,11 @@ import re
 from pathlib import Path
 
 import pytest
+from paths import ROOT
 
 from seismo import kinds
 from seismo.kinds import KINDS, load
 
-ROOT = Path(__file__).parents[2]
 NATIVE = ROOT / "native"
 PACKAGE = ROOT / "src" / "seismo"
 

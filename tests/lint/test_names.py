@@ -2,11 +2,9 @@
 
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).parents[2]
+from paths import ROOT
 
 # Each letter class keeps this file from matching itself.
 PRIVATE = re.compile(

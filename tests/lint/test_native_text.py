@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
+from paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 VENDOR = ROOT / "native" / "vendor"  # other people's code, kept as they wrote it
 FILES = sorted(
     path for path in [*(ROOT / "native").rglob("*.c"), *(ROOT / "native").rglob("*.h")] if VENDOR not in path.parents

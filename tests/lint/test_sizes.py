@@ -5,8 +5,8 @@ import re
 from pathlib import Path
 
 import pytest
+from paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 FILE_LINES = 600
 FUNCTION_LINES = 80
 

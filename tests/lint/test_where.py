@@ -1,11 +1,10 @@
 """The table of CONTRIBUTING.md that says where things are, held against the tree."""
 
 import re
-from pathlib import Path
 
 import pytest
+from paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 ROWS = re.findall(
     r"^\| (.+\?) \| `(\S+)` \| `(\S+)`: `(\w+)` \|$", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE
 )

@@ -6,18 +6,18 @@ import os
 import subprocess
 import sys
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from paths import COMMON, SOURCE
 from recorded import Image
 
-import seismo
 from seismo import _core
 from seismo.expression import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 WHY_NOT = _core.ref_objection()
 needs_tracer = pytest.mark.skipif(WHY_NOT is not None, reason=WHY_NOT or "")
@@ -111,7 +111,7 @@ def image():
 
 
 def environment(**more: str) -> dict[str, str]:
-    paths = [str(Path(seismo.__file__).parents[1]), str(Path(__file__).parents[1]), str(Path(__file__).parent)]
+    paths = [str(SOURCE), str(COMMON)]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONFAULTHANDLER": "1", **more}
 
 

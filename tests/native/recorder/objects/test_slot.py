@@ -9,10 +9,10 @@ import sysconfig
 import threading
 import time
 import tracemalloc
-from pathlib import Path
 
 import pytest
 from births import WHY_NOT, needs_tracer, recorded, run
+from paths import TESTS
 
 from seismo import _core
 from seismo.hooks.references import set_ref_tracer
@@ -240,7 +240,7 @@ time.sleep(0.1)
 @pytest.fixture(scope="module")
 def foreign(tmp_path_factory):
     library = tmp_path_factory.mktemp("foreign") / "foreign.so"
-    source = Path(__file__).parents[1] / "hooks" / "foreign_tracer.c"
+    source = TESTS / "hooks" / "foreign_tracer.c"
     include = sysconfig.get_path("include")
     compiler = os.environ.get("CC", "gcc")
     subprocess.run([compiler, "-shared", "-fPIC", "-O1", f"-I{include}", "-o", library, source], check=True)

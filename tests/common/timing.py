@@ -6,16 +6,16 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from paths import COMMON, SOURCE, TESTS
 from recorded import Image, image
 
-import seismo
 from seismo import _core
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 
 def _sources() -> list[str]:
@@ -31,7 +31,7 @@ def _sources() -> list[str]:
 
 
 SOURCES = _sources()
-FOLDER = str(Path(__file__).parent)
+FOLDER = str(TESTS / "native" / "recorder" / "lines")
 tick = _core._advance_clock
 
 
@@ -113,12 +113,12 @@ def hits(lines: Image, file: str) -> Counter[tuple[str, int]]:
     return seen
 
 
-HOME = str(Path(seismo.__file__).parents[1])
+HOME = str(SOURCE)
 
 
 def run(program: str, *arguments: str, status: int = 0, folder: Path | None = None) -> str:
     """Runs a program in a process of its own; returns its output. It must say nothing on stderr when it ends well."""
-    paths = os.pathsep.join([HOME, str(Path(__file__).parent), str(Path(__file__).parents[1])])
+    paths = os.pathsep.join([HOME, str(COMMON)])
     ended = subprocess.run(
         [sys.executable, "-c", program, *arguments],
         env={**os.environ, "PYTHONPATH": paths, "PYTHONFAULTHANDLER": "1"},

@@ -8,14 +8,14 @@ import signal
 import subprocess
 import sys
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pytest
+from paths import SOURCE
 
 import seismo
 
-HOME = str(Path(seismo.__file__).parents[1])
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Lab:
         self.recording = folder / "r.seismo"
         self.environment = {
             **os.environ,
-            "PYTHONPATH": HOME,
+            "PYTHONPATH": str(SOURCE),
             "PYTHONUNBUFFERED": "",
             "PYTHONHASHSEED": "0",
             "COLUMNS": "80",
@@ -86,11 +86,6 @@ class Lab:
             if row.kind == 0:
                 counts[row.qualname] = counts.get(row.qualname, 0) + row.calls
         return counts
-
-
-@pytest.fixture
-def lab(tmp_path: Path) -> Lab:
-    return Lab(tmp_path)
 
 
 SIGINT, SIGTERM, SIGKILL, SIGSEGV = signal.SIGINT, signal.SIGTERM, signal.SIGKILL, signal.SIGSEGV

@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-
-import seismo
+from paths import SOURCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
-HOME = str(Path(seismo.__file__).parents[1])
 
 PREFACE = """
 import os, sys, threading, time
@@ -41,7 +39,7 @@ def run(tmp_path: Path) -> Callable[..., str]:
         ended = subprocess.run(
             [sys.executable, "-W", "error", *flags, str(path)],
             cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": HOME},
+            env={**os.environ, "PYTHONPATH": str(SOURCE)},
             capture_output=True,
             text=True,
             timeout=120,

@@ -13,9 +13,9 @@ import sys
 import textwrap
 import threading
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from paths import COMMON, SOURCE
 from recorded import Image
 from waiting import Bounded, ended
 
@@ -137,7 +137,7 @@ def file(name):
 
 def popen(program: str, *arguments: str, **options: Any) -> subprocess.Popen[str]:
     """A process that runs the program, a text whose own lines are in no file that counts."""
-    paths = [str(Path(_core.__file__).parents[1]), str(Path(__file__).parents[1]), str(Path(__file__).parent)]
+    paths = [str(SOURCE), str(COMMON)]
     return Bounded(
         [sys.executable, "-c", PRELUDE + textwrap.dedent(program), *arguments],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONFAULTHANDLER": "1"},

@@ -1,14 +1,14 @@
 """docs/format.md, the C tables, and the second decoder say the same."""
 
 import re
-from pathlib import Path
 
 import pytest
+from paths import DOCS
 
 from seismo import _core
 from seismo.model import read
 
-DOCUMENT = (Path(__file__).parents[2] / "docs" / "format.md").read_text()
+DOCUMENT = (DOCS / "format.md").read_text()
 TYPES = {"int": "q", "count": "q", "str": "s", "real": "d"}
 
 

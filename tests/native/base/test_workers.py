@@ -11,8 +11,8 @@ import sysconfig
 from pathlib import Path
 
 import pytest
+from paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 COMPILER = shutil.which("cc") or shutil.which("gcc")
 FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-O1", "-g", "-fsanitize=thread", "-fno-pie", "-no-pie", "-pthread"]
 RACE = 66  # the exit status that ThreadSanitizer is told to end with

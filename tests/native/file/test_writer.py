@@ -11,10 +11,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from paths import ROOT
 
 from seismo.model import read
 
-ROOT = Path(__file__).parents[2]
 COMPILER = shutil.which("cc") or shutil.which("gcc")
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="needs a C compiler")

@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from paths import COMMON, SOURCE
 from recorded import Image, sources
 from waiting import ended
 
-import seismo
 from seismo import _core
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SOURCES = sources()  # those that see Python functions
 WITH_C = sources("all")  # those that see C functions, too
@@ -41,7 +43,7 @@ def start(source: str | None = None, **options: Any) -> None:
 
 
 def environment(**more: str) -> dict[str, str]:
-    paths = [str(Path(seismo.__file__).parents[1]), str(Path(__file__).parents[1])]
+    paths = [str(SOURCE), str(COMMON)]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONFAULTHANDLER": "1", **more}
 
 

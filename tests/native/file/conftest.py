@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture(scope="session")
 def decoder():
-    """tests/file/decoder.py as a module."""
+    """tests/native/file/decoder.py as a module."""
     spec = importlib.util.spec_from_file_location("seismo_decoder", Path(__file__).with_name("decoder.py"))
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

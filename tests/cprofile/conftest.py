@@ -1,6 +1,0 @@
-"""`counted` can be imported by the tests beside it."""
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))

@@ -1,6 +1,0 @@
-"""Recordings for the format tests, made by hand; `format_samples` can be imported by the tests beside it."""
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))  # the tests are imported by path, so their folder is on no path

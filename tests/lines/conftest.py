@@ -1,6 +1,0 @@
-"""`timing` and `recorded` can be imported by the tests beside it."""
-
-import sys
-from pathlib import Path
-
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
