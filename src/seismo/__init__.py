@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from seismo.sessions.lines import lines
     from seismo.sessions.objects import objects
     from seismo.sessions.profile import profile, start, stop
-    from seismo.watching.watch import watch
+    from seismo.sessions.watch import watch
 
 # A public name, the module it lives in, and its name there.
 _HOMES = {
@@ -75,7 +75,7 @@ _HOMES = {
     "objects": ("seismo.sessions.objects", "objects"),
     "start": ("seismo.sessions.profile", "start"),
     "stop": ("seismo.sessions.profile", "stop"),
-    "watch": ("seismo.watching.watch", "watch"),
+    "watch": ("seismo.sessions.watch", "watch"),
 }
 
 

@@ -54,7 +54,18 @@ PYTHON_LAYERS = {
     "hooks": {"errors", "expression", "_core"},
     "cprofile": {"errors", "hooks", "_core"},
     "watching": {"errors", "escape", "expression", "hooks", "model", "record", "_core"},
-    "sessions": {"errors", "escape", "expression", "model", "coverage", "formats", "report", "record", "_core"},
+    "sessions": {
+        "errors",
+        "escape",
+        "expression",
+        "model",
+        "coverage",
+        "formats",
+        "report",
+        "record",
+        "watching",
+        "_core",
+    },
     "plugins": {
         "errors",
         "escape",
@@ -68,7 +79,7 @@ PYTHON_LAYERS = {
         "_core",
         "__init__",
     },
-    "__init__": {"errors", "model", "sessions", "watching", "plugins"},
+    "__init__": {"errors", "model", "sessions", "plugins"},
     "cli": {
         "errors",
         "escape",

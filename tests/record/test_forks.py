@@ -145,3 +145,30 @@ def use():
     assert _core.cover_status()["running"] and _core.cover_snapshot()
 assert child(use) == 0
 """)
+
+
+def test_the_interpreter_calls_one_function_of_ours(run):
+    """All that seismo does in a forked child has one order, whatever was used first."""
+    run(f"""import os
+registered = []
+os.register_at_fork = lambda **functions: registered.append(functions)
+{PREFACE}
+with seismo.profile(), seismo.cover(), seismo.watch("call", "keep"): f()
+with seismo.lines(): f()
+ours = [functions for functions in registered if "seismo" in str([f.__module__ for f in functions.values()])]
+assert [list(functions) for functions in ours] == [["after_in_child"]], ours
+""")
+
+
+def test_what_fails_in_a_forked_child_keeps_nothing_from_the_others(run):
+    run(f"""{PREFACE}
+from seismo.record import forks
+told = []
+def fails(): raise LookupError("no")
+forks.tell(fails, forks.USERS)
+forks.tell(lambda: told.append(1), forks.LAST)
+sys.unraisablehook = lambda failure: told.append(failure.exc_type)
+def use():
+    assert told == [1, LookupError], told
+assert child(use) == 0
+""")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from typing import Any, TextIO
 
     from seismo.record.run import Program
-    from seismo.watching.watch import Watch
+    from seismo.sessions.watch import Watch
 
 # What of the given is not the watch's own settings.
 _NOT_SETTINGS = ("before", "output", "call", "quiet", "force")
@@ -91,8 +91,8 @@ class _Run:
 
     def __init__(self, given: dict[str, Any], program: Program) -> None:
         """Checks all that can be checked before the program runs, and loads all that is needed. Raises SeismoError."""
+        from seismo.sessions.watch import Watch
         from seismo.watching import hints, source
-        from seismo.watching.watch import Watch
 
         self.hints = hints  # now: the program may have modules of the same names
         self.program, self.quiet, self.call = program, bool(given.get("quiet")), str(given.get("call", ""))

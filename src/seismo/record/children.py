@@ -21,7 +21,7 @@ import sys
 from seismo import kinds
 from seismo.originals import Restored
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.record import engine, reach
+from seismo.record import engine, forks, reach
 from seismo.record.output import SUFFIX, Output, child_output, say
 
 TYPE_CHECKING = False
@@ -287,7 +287,7 @@ def _fork_only(process: Process) -> None:
             mark(process.parts, error)
 
     _watch_pools(process.life, load=True)
-    os.register_at_fork(after_in_child=child)
+    forks.tell(child, forks.LAST)
 
 
 def abandon() -> None:

@@ -20,8 +20,7 @@ from seismo import kinds
 from seismo.coverage.globs import absolute, globs
 from seismo.errors import RecordingError, UsageError
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.record import engine
-from seismo.record.forks import new_lock
+from seismo.record import engine, forks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,13 +37,12 @@ _BETWEEN = "\x1f"
 LISTS = ("source_dirs", "source_pkgs", "include", "omit")
 _HOW = ("branch", "counts", "tests")
 
-lock = new_lock()  # held while users come and go
+lock = forks.new_lock()  # held while users come and go
 forked_hook: Callable[[], None] | None = None  # as engine's
 _users: list[object] = []  # as engine's
 _settings: dict[str, object] = {}
 _context = ""
 _fd = -1  # what is recorded into
-_watching = False
 _changing = False  # as engine's
 
 
@@ -230,15 +228,12 @@ def start(settings: dict[str, object], fd: int = -1, user: object = None) -> boo
     settings: see `options`. user: the session that asks. Raises UsageError for a conflict with the running one,
     RecordingError when there is none to be had.
     """
-    global _settings, _watching, _fd, _changing
+    global _settings, _fd, _changing
     with lock:
         if _users:
             _agree(settings)
             _users.append(user)
             return False
-        if not _watching:
-            os.register_at_fork(after_in_child=_after_fork)  # cannot be taken back: it looks itself
-            _watching = True
         from seismo.expression import parse
 
         _changing = True
@@ -353,8 +348,6 @@ def so_far() -> bytes:
 def _after_fork() -> None:
     global _changing
     ours, _changing = bool(_users) or _changing, False
-    for hook in in_child:
-        hook()
     if _users and forked_hook is not None:
         forked_hook()
     elif _users:
@@ -363,13 +356,15 @@ def _after_fork() -> None:
         after_fork(-2)  # who uses, starts or stops it is a thread that is not here
 
 
-in_child: list[Callable[[], None]] = []  # called in a forked child before that
+forks.tell(_after_fork, forks.RECORDERS)
 
 
 def gone(user: object) -> None:
     """As the engine's."""
+    global _changing
     if user in _users:
         _users.remove(user)
+        _changing = True
 
 
 def after_fork(fd: int, about: str = "{}") -> None:

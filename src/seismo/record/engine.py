@@ -15,7 +15,7 @@ from _json import encode_basestring_ascii as quote  # json itself would import r
 from seismo import __version__, kinds
 from seismo.errors import RecordingError, UsageError
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.record.forks import new_lock
+from seismo.record import forks
 from seismo.record.secrets import masked
 
 TYPE_CHECKING = False
@@ -83,15 +83,14 @@ _SPAN_WHY = (
     "can say which"
 )
 
-lock = new_lock()  # held while users come and go; re-entrant because a signal handler may open a session in the middle
+# Held while users come and go; re-entrant because a signal handler may open a session in the middle.
+lock = forks.new_lock()
 _users: list[object] = []  # who uses the engine: a session, or None for who records the whole process
 _settings: dict[str, object] = {}
 
 # Called in a forked child while the engine is in use: must end in after_fork().
 forked_hook: Callable[[], None] | None = None
-in_child: list[Callable[[], None]] = []  # called in a forked child before that
-_watching = False
-_changing = False  # a thread is about to start or to stop the engine
+_changing = False  # a thread is about to start or to stop the engine, or was when this child was forked
 
 
 def start(
@@ -216,10 +215,6 @@ def _agree(wanted: dict[str, object]) -> None:
 
 
 def _start(settings: dict[str, object], fd: int, meta: str, frames: bool) -> None:
-    global _watching
-    if not _watching:
-        os.register_at_fork(after_in_child=_after_fork)  # cannot be taken back: it looks itself whether it is needed
-        _watching = True
     options: dict[str, object] = dict(settings)
     if not frames:
         options["running"] = False
@@ -247,12 +242,13 @@ def about_process() -> dict[str, str]:
 def _after_fork() -> None:
     global _changing
     ours, _changing = bool(_users) or _changing, False
-    for hook in in_child:
-        hook()
     if _users and forked_hook is not None:
         forked_hook()
     elif ours:
         after_fork(-1 if _users else -2)  # nobody any more: who uses, starts or stops it is a thread that is not here
+
+
+forks.tell(_after_fork, forks.RECORDERS)
 
 
 def after_fork(fd: int, meta: str = "{}") -> None:
@@ -263,9 +259,11 @@ def after_fork(fd: int, meta: str = "{}") -> None:
 
 
 def gone(user: object) -> None:
-    """In a forked child: a session leaves that only threads used which are not there."""
+    """In a forked child, before the engine knows: a session leaves that only threads used which are not there."""
+    global _changing
     if user in _users:
         _users.remove(user)
+        _changing = True  # if it was the last, the engine is to be stopped
 
 
 class Life:

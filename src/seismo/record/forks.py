@@ -1,4 +1,8 @@
-"""What goes with the threads that a forked child lacks: locks that they hold, blocks that they are inside of."""
+"""What happens in a forked child, which lacks the threads that held locks and were inside of blocks.
+
+The interpreter calls one Python function of ours there: the one of this file. It frees the locks, and then calls what
+asked for that, in the order of USERS, RECORDERS, LAST.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,21 @@ from _weakref import ref
 
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _locks: list[ref[RLock]] = []
+
+# Sessions come first: those that nobody is inside of any more leave their recorders. Then the recorders decide whether
+# to go on, and last comes what begins a recording in the child.
+USERS, RECORDERS, LAST = range(3)
+_told: tuple[list[Callable[[], None]], ...] = ([], [], [])
+
+
+def tell(hook: Callable[[], None], when: int) -> None:
+    """From now on, calls the hook in each forked child."""
+    _told[when].append(hook)
 
 
 def new_lock() -> RLock:
@@ -27,9 +45,17 @@ def _after_fork() -> None:
         lock = known()
         if lock is not None and not lock._is_owned():  # type: ignore[attr-defined]
             lock._at_fork_reinit()  # type: ignore[attr-defined]
+    failure: BaseException | None = None
+    for hook in [hook for hooks in _told for hook in hooks]:
+        try:
+            hook()
+        except BaseException as error:  # noqa: BLE001  the others have to know, too; the interpreter reports it
+            failure = failure or error
+    if failure is not None:
+        raise failure
 
 
-os.register_at_fork(after_in_child=_after_fork)  # when imported, so before all others of ours
+os.register_at_fork(after_in_child=_after_fork)  # cannot be taken back: what is told looks itself whether it is needed
 
 
 class Inside:

@@ -1,6 +1,6 @@
 """Coverage from inside: `with seismo.cover(source="app") as c: ...`, `@seismo.cover`, `c.recording`, `c.report()`.
 
-The sessions are those of seismo.sessions.session on the recorder of coverage, which runs beside a profile and any
+The sessions are those of seismo.sessions.recorded on the recorder of coverage, which runs beside a profile and any
 number of watches. There is one in a process: the first session starts it, and one that begins while it runs (under
 `seismo cover`, or inside of another) is a part of it. A line tells only once that it ran, so a part is no difference of
 two states; it is a context: what runs while the part is open belongs to it. Of a part, hits say only that a line ran.
@@ -12,11 +12,10 @@ import os
 from itertools import count
 
 from seismo import kinds
-from seismo.errors import RecordingError, UsageError
+from seismo.errors import UsageError
 from seismo.record import coverage, engine
-from seismo.record.output import Output
+from seismo.sessions.recorded import Recorded
 from seismo.sessions.results import checked
-from seismo.sessions.session import Session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 _numbers = count(1)
 
 
-class Cover(Session):
+class Cover(Recorded):
     """A session that records which lines and branches are executed."""
 
     name = "cover"
@@ -43,54 +42,25 @@ class Cover(Session):
     def __init__(self, output: str | os.PathLike[str] | None, settings: Settings) -> None:
         super().__init__(output, coverage.options(settings))
         self.settings = settings
-        self._life = coverage.Life()
         self._part = 0  # its number as a part of a running recording; 0: it is the recording
 
-    def _begin(self) -> None:
-        file = None
-        if self.output is not None:
-            self._sum, self._stretches = None, []
-            file = Output(self.output)
-        _active[id(self)] = self  # before it uses the recorder: a fork on another thread may come at any time
-        if _after_fork not in coverage.in_child:
-            coverage.in_child.append(_after_fork)
-        try:
-            settings = {**self._settings, "apart": int(self._apart)}
-            started = coverage.start(settings, -1 if file is None else file.fd, self)
-        except BaseException:
-            _active.pop(id(self), None)
-            if file is not None:
-                file.discard()
-            raise
-        self._file = file if started else None
-        if self._file is not None:
-            self._file.belongs_to(self._life)
-        if file is not None and not started:
-            file.close()
+    def _start(self, settings: dict[str, object], fd: int) -> bool:
+        started = coverage.start(settings, fd, self)
         self._part = 0 if started else next(_numbers)
         if self._part:
             coverage.begin_part(self._part)
+        return started
 
-    def _end(self) -> None:
+    def _stop(self) -> bool:
         if self._part:
             coverage.end_part(self._part)
         last = coverage.stop(user=self)
-        _active.pop(id(self), None)
         now = engine.quietly(self._now)
         self._sum = now if self._sum is None else engine.quietly(_added, self._sum, now)
-        file, self._file = self._file, None
         self._part = 0
-        if file is not None and last:
-            trouble = file.finish(self._life)
-            if trouble:
-                raise RecordingError(trouble)
-        elif self.output is not None:
-            if file is not None:
-                file.close()
-            engine.quietly(self._write)
+        return last
 
     def _gone(self) -> None:
-        _active.pop(id(self), None)
         coverage.gone(self)
         if self._part:
             coverage.end_part(self._part)
@@ -108,7 +78,7 @@ class Cover(Session):
     def _recording(self) -> Recording:
         if not self._depth:
             if self._sum is None:
-                raise RecordingError("nothing is recorded yet", hint="use it first: with seismo.cover() as c: ...")
+                raise self._nothing()
             return self._sum
         return self._now() if self._sum is None else _added(self._sum, self._now())
 
@@ -167,14 +137,6 @@ class Cover(Session):
         paper = paper_for(file or sys.stdout, checked(color)).asked_by("limit=N")
         paper.line((total_text(self.analysis().totals), "strong"))
         self._show(paper, "", None)
-
-
-_active: dict[int, Cover] = {}
-
-
-def _after_fork() -> None:
-    for session in list(_active.values()):
-        session._forked()
 
 
 def _added(before: Recording, now: Recording) -> Recording:

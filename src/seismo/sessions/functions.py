@@ -1,6 +1,6 @@
-"""Functions that are recorded whenever they run: plain ones, coroutines, generators of both kinds.
+"""Functions that are in a session whenever they run: plain ones, coroutines, generators of both kinds.
 
-A generator is recorded while it runs, not while it waits at a yield; a coroutine from its beginning to its end.
+A generator is in it while it runs, not while it waits at a yield; a coroutine from its beginning to its end.
 """
 
 from __future__ import annotations
@@ -19,11 +19,13 @@ _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200  # inspect's CO_ fl
 
 
 def decorated(session: Session, function: Callable[..., Any]) -> Any:
-    """The function, recorded by the session whenever it runs. Raises UsageError for what is no function."""
+    """The function, in the session whenever it runs. Raises UsageError for what is no function."""
     from functools import wraps
 
     if not callable(function):
-        raise UsageError(f"seismo.{session.name} cannot record a {type(function).__name__}", hint="it takes a function")
+        raise UsageError(
+            f"seismo.{session.name} cannot decorate a {type(function).__name__}", hint="it takes a function"
+        )
     flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
     if flags & _ASYNC_GENERATOR:
         make = _async_generator

@@ -1,6 +1,6 @@
 """Timing lines from inside: `with seismo.lines(only="app.core.*")`, `@seismo.lines`.
 
-The sessions are those of seismo.sessions.session, on another recorder. There is one engine in a process, so calls and
+The sessions are those of seismo.sessions.recorded, on another recorder. There is one engine in a process, so calls and
 lines are not recorded at the same time.
 """
 
@@ -10,8 +10,8 @@ from seismo import kinds
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.record import engine
 from seismo.record.choice import chosen
+from seismo.sessions.recorded import Recorded
 from seismo.sessions.results import Paged
-from seismo.sessions.session import Session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     R = TypeVar("R")
 
 
-class Lines(Paged, Session):
+class Lines(Paged, Recorded):
     """A session that times lines."""
 
     name = "lines"

@@ -1,6 +1,6 @@
 """Recording births and deaths of objects from inside: `with seismo.objects() as r`, `@seismo.objects`.
 
-The sessions are those of seismo.sessions.session, on another recorder. What a session makes itself is in no recording:
+The sessions are those of seismo.sessions.recorded, on another recorder. What a session makes itself is in no recording:
 its first step and its last are to be quiet, so that an empty block counts no birth, and a block that makes known
 objects counts exactly those. All threads are counted.
 
@@ -20,8 +20,8 @@ from seismo.errors import UsageError
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.record import engine
 from seismo.record.objects import life
+from seismo.sessions.recorded import Recorded
 from seismo.sessions.results import Paged
-from seismo.sessions.session import Session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ else:
 _WORST = 8  # rows of a failed budget's message
 
 
-class Objects(Paged, Session):
+class Objects(Paged, Recorded):
     """A session that records births and deaths. It may be used again; its counts then add up.
 
     born: objects made in it; alive: those of them that live, at its end if it has ended; died: the others. Exact, and

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
     from seismo import _core
     from seismo.watching.actions import Row
-    from seismo.watching.watch import Watch
+    from seismo.watching.watched import Watched
 else:
     from seismo import _core
 
 _MOST = 2**63 - 1
 _EVERY = 1_000_000_000  # ns from one writing to the next: at least so many, and 50 times what one takes
-_open: dict[int, tuple[File, Watch]] = {}  # those that are written now and then
+_open: dict[int, tuple[File, Watched]] = {}  # those that are written now and then
 
 
 class File:
@@ -50,7 +50,7 @@ class File:
         self._refused = ""
         Output(path, option=option).discard()
 
-    def begin(self, watch: Watch) -> None:
+    def begin(self, watch: Watched) -> None:
         """From now on the file is written; what prevents it, the end tells. A forked child leaves it to the parent."""
         if os.getpid() != self.pid:
             return
@@ -67,7 +67,7 @@ class File:
         except (OSError, RuntimeError):  # no thread to be had, a full disk: the end tells
             return
 
-    def write(self, watch: Watch, exit_: str = "", last: bool = False) -> None:
+    def write(self, watch: Watched, exit_: str = "", last: bool = False) -> None:
         """Writes it, whole or not at all. exit_: how the process ends. Raises OSError."""
         with self._lock:
             if self._output is None or os.getpid() != self.pid:
@@ -82,7 +82,7 @@ class File:
                 self._output.put(self._ended, True)
             self._every = max(_EVERY, 50 * (monotonic_ns() - began))
 
-    def end(self, watch: Watch, go_on: bool = False) -> str:
+    def end(self, watch: Watched, go_on: bool = False) -> str:
         """Writes it with its end. Returns what went wrong, or ''. go_on: the watch may, and then there is more."""
         if os.getpid() != self.pid or self._output is None:
             return f"the recording was not written: {self._refused}: {self.path}" if self._refused else ""
@@ -139,7 +139,7 @@ def _is_ours(error: Exception) -> bool:
     return place is not None and place.tb_frame.f_code.co_filename.startswith(engine.HIDE)
 
 
-def image(watch: Watch, exit_: str = "", cut_short: int = 0) -> bytes:
+def image(watch: Watched, exit_: str = "", cut_short: int = 0) -> bytes:
     """What the watch has counted so far as the content of a .seismo file.
 
     exit_: how the process ended. cut_short: 0, or how many ns at most may be missing if nothing follows.
@@ -197,7 +197,7 @@ def _node(number: int, row: Row) -> dict[str, int]:
     return {"id": number, "parent": -1, "function": number, "calls": row.matches, "timed": row.matches, "timed_ns": own}
 
 
-def _losses(watch: Watch, rows: list[Row]) -> list[dict[str, Any]]:
+def _losses(watch: Watched, rows: list[Row]) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     if watch.only_calls:
         unended = sum(row.matches - row.timed for row in rows)

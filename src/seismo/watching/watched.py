@@ -1,4 +1,4 @@
-"""A watch: the expression, what it is to show, and where; and what comes of it.
+"""What a watch looks for, what it shows of that and where, and what comes of it. When it is on, its session says.
 
 The native core decides what matches and calls `_report` for it, inside the program, with tracing suppressed: what runs
 here is not watched. Nothing that fails here may reach the program, Ctrl-C apart: an action that raises is told once,
@@ -15,7 +15,8 @@ from seismo.errors import SeismoError, UsageError
 from seismo.escape import COLOURS, wants_colour
 from seismo.expression import KINDS, parse
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.record.forks import Inside, new_lock
+from seismo.record.engine import HIDE
+from seismo.record.forks import new_lock
 from seismo.record.secrets import MASK
 from seismo.watching import actions as _actions
 from seismo.watching import match as _match
@@ -27,15 +28,13 @@ from seismo.watching.values import Shower, class_name, shorten
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from types import CodeType, FrameType, TracebackType
-    from typing import Any, ParamSpec, Self, TypeVar
+    from types import CodeType, FrameType
+    from typing import Any
 
     from seismo import _core
     from seismo.model import Recording
     from seismo.watching.recording import File
 
-    P = ParamSpec("P")
-    R = TypeVar("R")
     Action = str | Callable[[_match.Match], object]
 else:
     from seismo import _core
@@ -47,12 +46,10 @@ _SELF = 100  # characters; a `self` that would take more is shown without its fi
 _CALLS_KEPT = 1000  # calls whose variables are remembered
 _C_KINDS = {"c_call", "c_return", "c_raise"}
 _MACHINERY = ("<frozen importlib", "<frozen runpy")  # as in native/hub/watch.c
-_HERE = __file__[: -len("watching/watch.py")]
-_running: dict[int, Watch] = {}
 
 
-class Watch:
-    """A context manager and a decorator. It may be used again, and adds up.
+class Watched:
+    """What seismo.sessions.watch.Watch is, but for its being a session.
 
     count: matches so far. matches: the first of them, as Match objects, unless nothing but counting was asked for.
     functions: what was seen of each function that could match. failed: why the watch was taken out, or "".
@@ -110,10 +107,9 @@ class Watch:
         self.limit, self._output, self._json = limit, output, json
         self._color, self._this_thread = color, threads == "current"
         self._shower = Shower(secrets=show_secrets, own_repr=repr)
-        self._lock = new_lock()
-        self._inside = Inside()
+        self._writing = new_lock()
         self._native: _core.Watch | None = None
-        self._others, self._gone = 0, 0  # other interpreters before; how many had gone when it began
+        self._others, self._interpreters = 0, 0  # other interpreters before; how many had gone when it began
         self._before: tuple[int, int, dict[tuple[str, str, str, int], _actions.Row]] = (0, 0, {})
         self._stream: Any = None
         self._opened = False
@@ -132,20 +128,8 @@ class Watch:
 
     # ---- on and off ----
 
-    def __enter__(self) -> Self:
-        with self._lock:
-            if not self._inside:
-                self._begin()
-            self._inside.enter()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        with self._lock:
-            if self._inside.leave():
-                self.stop()
-                self._end()
-
-    def _begin(self) -> None:
+    def _turn_on(self) -> None:
+        """From now on, what matches is told. Raises SeismoError if this program cannot be watched."""
         self._open()
         if "pdb" in self._names:
             self._debug = _actions.debugger(self.stop)
@@ -160,7 +144,7 @@ class Watch:
             tracks=follows,
             all=self._vars,
             times=bool(self._names & {"histogram", "record"}),
-            hide=_HERE,
+            hide=HIDE,
             this_thread=self._this_thread,
             machinery=self._machinery,
             below=self.below,
@@ -177,17 +161,11 @@ class Watch:
                 self.file.close()
             raise SeismoError("this program cannot be watched", str(reason), "see: seismo doctor") from None
         self._native = native
-        self._gone = _core.interpreters()[0]
-        _running[id(self)] = self
-        _after_forks()
+        self._interpreters = _core.interpreters()[0]
 
-    def stop(self) -> None:
-        """Takes the watch out: from now on nothing matches. Idempotent, from any thread, and from actions."""
-        if self._native is not None:
-            self._native.stop()
-
-    def _end(self) -> None:
-        _running.pop(id(self), None)
+    def _turn_off(self) -> None:
+        """Nothing is told any more; what was counted stays."""
+        self.stop()
         self._others = self.interpreters
         native, self._native = self._native, None
         if native is not None:
@@ -196,9 +174,20 @@ class Watch:
         self.span = (self.span[0], time_ns())
         if self.file is not None:
             self.unwritten = self.file.end(self)
-        if self._opened:
-            self._stream.close()
-            self._opened, self._stream = False, None
+        with self._writing:
+            if self._opened:
+                self._stream.close()
+                self._opened, self._stream = False, None
+
+    def _drop(self) -> None:
+        """In a forked child: nobody is inside of it here, and what was counted is the parent's to tell."""
+        self.stop()
+        self._native = None
+
+    def stop(self) -> None:
+        """Takes the watch out: from now on nothing matches. Idempotent, from any thread, and from actions."""
+        if self._native is not None:
+            self._native.stop()
 
     # ---- what came of it ----
 
@@ -215,7 +204,7 @@ class Watch:
     @property
     def interpreters(self) -> int:
         """How many interpreters ran besides the main one, in which nothing is watched."""
-        return self._others + (_core.interpreters()[1] - self._gone if self._native is not None else 0)
+        return self._others + (_core.interpreters()[1] - self._interpreters if self._native is not None else 0)
 
     @property
     def functions(self) -> list[_actions.Row]:
@@ -257,35 +246,6 @@ class Watch:
         if not any(row.matches for row in rows):
             return "histogram: empty, because nothing matched"
         return "histogram: empty, because no matched call has ended"
-
-    def __repr__(self) -> str:
-        state = "running" if self._native is not None else "ended"
-        return f"<seismo watch {str(self.expression)!r}: {state}, {self.count} matches>"
-
-    def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
-        """The function, with the watch on while it runs; `function.watch` is this watch."""
-        from functools import wraps
-
-        flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
-        if flags & 0x220:
-            raise UsageError("a generator cannot be decorated with a watch", hint="use `with seismo.watch(...)` in it")
-        if flags & 0x80:
-
-            async def coroutine(*args: Any, **kwargs: Any) -> Any:
-                with self:
-                    return await function(*args, **kwargs)  # type: ignore[misc]
-
-            wrapper: Any = wraps(function)(coroutine)
-        else:
-
-            def plain(*args: Any, **kwargs: Any) -> Any:
-                with self:
-                    return function(*args, **kwargs)
-
-            wrapper = wraps(function)(plain)
-        wrapper.watch = self
-        result: Callable[P, R] = wrapper
-        return result
 
     # ---- inside the program ----
 
@@ -430,7 +390,7 @@ class Watch:
             code = frame.f_code
             if code.co_filename == _actions.RUN:
                 break
-            if not code.co_filename.startswith((_HERE, *(() if self._machinery else _MACHINERY))):
+            if not code.co_filename.startswith((HIDE, *(() if self._machinery else _MACHINERY))):
                 line = frame.f_lineno or code.co_firstlineno
                 frames.append((code.co_filename, line, code.co_qualname, source.line_of(code.co_filename, line)))
             frame = frame.f_back
@@ -454,10 +414,10 @@ class Watch:
         self._writer = text.Writer(_coloured(output, self._color), _needs_ascii(output))
 
     def _write(self, match: _match.Match) -> None:
-        stream = self._stream
-        if stream is None:
-            return
-        with self._lock:  # who speaks is remembered from one match to the next
+        with self._writing:  # who speaks is remembered from one match to the next
+            stream = self._stream
+            if stream is None:
+                return
             if self._json:
                 stream.write(json_line(match))
             else:
@@ -465,13 +425,6 @@ class Watch:
             flush = getattr(stream, "flush", None)
             if flush is not None:
                 flush()
-
-    def _forked(self) -> None:
-        """In a forked child: it is taken out if only threads that are not there were inside of it."""
-        if self._inside.forked():
-            self.stop()
-            _running.pop(id(self), None)
-            self._native = None
 
 
 def _parameters(code: CodeType) -> list[tuple[str, str]]:
@@ -561,39 +514,3 @@ def _coloured(stream: Any, color: str) -> bool:
 def _needs_ascii(stream: Any) -> bool:
     encoding = getattr(stream, "encoding", None)
     return type(encoding) is str and not encoding.lower().replace("-", "").startswith("utf")
-
-
-def _forked_child() -> None:
-    for one in list(_running.values()):
-        if one.file is not None:
-            one.file.forked()
-        one._forked()
-
-
-_registered = False
-
-
-def _after_forks() -> None:
-    global _registered
-    if not _registered:
-        os.register_at_fork(after_in_child=_forked_child)
-        _registered = True
-
-
-def watch(expression: str, action: Action | Iterable[Action] | None = None, **options: Any) -> Watch:
-    """Shows, counts or handles what matches the expression, while the `with` block or the decorated function runs.
-
-        with seismo.watch('call("app.*.save")', args=True, returns=True) as w: ...     w.count, w.matches
-        with seismo.watch('raise and exception("KeyError")', lambda match: ...): ...
-        @seismo.watch('call and duration > 50ms', "histogram")
-
-    expression: docs/expressions.md. action: a function that is called with each Match while the program waits; "print"
-    (the default), "keep" (only into `matches`), "count", "histogram", "stack", "pdb"; or several of these. args,
-    returns, vars, stack: what is shown. limit: matches after which the watch takes itself out. output: a path or text
-    file instead of sys.stderr; json: JSON lines instead of text. record: the path of a recording to write at the end;
-    `w.recording` is its content. color: "auto", "always" or "never". repr: show objects
-    by the program's own __repr__. show_secrets: show values whose names look secret, too. threads: "all" or "current".
-
-    Raises UsageError for an expression or option that is none, SeismoError when this program cannot be watched.
-    """
-    return Watch(expression, action, **options)

@@ -1,0 +1,68 @@
+"""Watching from inside: `with seismo.watch('call("app.*.save")') as w: ...`, `@seismo.watch(...)`, `w.count`.
+
+The native core decides what matches and tells seismo.watching.watched of it, inside the program. A watch runs beside
+all that records, and any number of watches beside each other.
+"""
+
+from __future__ import annotations
+
+from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.sessions.session import Session
+from seismo.watching.watched import Watched
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from seismo.watching.watched import Action
+
+
+class Watch(Session, Watched):
+    """A session that shows, counts or hands on what matches. When it is used again, its counts add up.
+
+    count, matches, functions, failed, and how it is made: see seismo.watching.watched.Watched. stop() ends it early.
+    """
+
+    name = "watch"
+
+    def __init__(self, expression: str, action: Action | Iterable[Action] | None = None, **options: Any) -> None:
+        Session.__init__(self)
+        Watched.__init__(self, expression, action, **options)
+
+    def _begin(self) -> None:
+        self._turn_on()
+
+    def _end(self) -> None:
+        self._turn_off()
+
+    def _forked(self) -> None:
+        if self.file is not None:
+            self.file.forked()
+        super()._forked()
+
+    def _gone(self) -> None:
+        self._drop()
+
+    def __repr__(self) -> str:
+        state = "running" if self._native is not None else "ended"
+        return f"<seismo watch {str(self.expression)!r}: {state}, {self.count} matches>"
+
+
+def watch(expression: str, action: Action | Iterable[Action] | None = None, **options: Any) -> Watch:
+    """Shows, counts or handles what matches the expression, while the `with` block or the decorated function runs.
+
+        with seismo.watch('call("app.*.save")', args=True, returns=True) as w: ...     w.count, w.matches
+        with seismo.watch('raise and exception("KeyError")', lambda match: ...): ...
+        @seismo.watch('call and duration > 50ms', "histogram")
+
+    expression: docs/expressions.md. action: a function that is called with each Match while the program waits; "print"
+    (the default), "keep" (only into `matches`), "count", "histogram", "stack", "pdb"; or several of these. args,
+    returns, vars, stack: what is shown. limit: matches after which the watch takes itself out. output: a path or text
+    file instead of sys.stderr; json: JSON lines instead of text. record: the path of a recording to write at the end;
+    `w.recording` is its content. color: "auto", "always" or "never". repr: show objects
+    by the program's own __repr__. show_secrets: show values whose names look secret, too. threads: "all" or "current".
+
+    Raises UsageError for an expression or option that is none, SeismoError when this program cannot be watched.
+    """
+    return Watch(expression, action, **options)
