@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import tokenize
 import zipfile
 import zlib
@@ -11,40 +10,44 @@ from pathlib import Path
 
 from seismo.coverage.errors import SourceError
 
+MOST_BYTES = 64 << 20  # of a source file
+
 
 def read(path: str) -> bytes:
     """The bytes of a source file, which may lie in a zip archive. SourceError: there is none, or it cannot be read."""
-    if not path or path.startswith("<"):
-        raise SourceError("the code was generated: it has no source file", path)
+    if path.startswith("<frozen "):
+        raise SourceError("this is a part of the interpreter, whose source is not installed", path)
+    if path.startswith("<"):
+        raise SourceError("the code was made while the program ran: it has no source file", path)
+    if not path:
+        raise SourceError("the source file could not be found when the recording ended", path)
     try:
-        return Path(path).read_bytes()
-    except FileNotFoundError:
-        pass
+        with Path(path).open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         inside = _from_archive(path)
-        if inside is not None:
-            return inside
-        reason = getattr(error, "strerror", None) or error
-        raise SourceError(f"the source cannot be read: {reason}", path) from None
-    inside = _from_archive(path)
-    if inside is None:
-        raise SourceError("there is no such source file", path, "was it deleted, or recorded on another machine?")
-    return inside
+        if inside is None and isinstance(error, FileNotFoundError):
+            hint = "was it deleted, or recorded on another machine?"
+            raise SourceError("there is no such source file", path, hint) from None
+        if inside is None:
+            reason = getattr(error, "strerror", None) or error
+            raise SourceError(f"the source cannot be read: {reason}", path) from None
+        data = inside
+    if len(data) > MOST_BYTES:
+        raise SourceError("the file is too large to be a source", path)
+    return data
 
 
 def _from_archive(path: str) -> bytes | None:
     """A file in a zip archive, by a path that goes through the archive; None: there is none."""
-    archive = path
-    while len(archive) > 1:
-        archive, _, name = archive.rpartition(os.sep)
-        if os.path.isfile(archive):
+    for archive in Path(path).parents:
+        if archive.is_file():
+            name = Path(path).relative_to(archive).as_posix()
             try:
-                with zipfile.ZipFile(archive) as opened:
-                    return opened.read(path[len(archive) + 1 :].replace(os.sep, "/"))
+                with zipfile.ZipFile(archive) as opened, opened.open(name) as file:
+                    return file.read(MOST_BYTES + 1)
             except (OSError, KeyError, zipfile.BadZipFile, RuntimeError, NotImplementedError, ValueError, zlib.error):
                 return None
-        if not name:
-            break
     return None
 
 
@@ -54,10 +57,15 @@ def decode(data: bytes, path: str) -> str:
     Bytes that are not of the encoding become U+FFFD. Only \n parts lines: str.splitlines would part them at form feeds
     and other characters too. SourceError: the encoding is unknown.
     """
-    data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    data = lines_of(data)
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         text = data.decode(encoding, "replace")
     except (SyntaxError, LookupError, UnicodeError) as error:
         raise SourceError(f"the source cannot be decoded: {error}", path) from None
     return text if not text or text.endswith("\n") else text + "\n"
+
+
+def lines_of(data: bytes) -> bytes:
+    r"""Source code whose lines all end with \n."""
+    return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")

@@ -102,7 +102,7 @@ def test_a_source_that_changed_or_is_gone(path):
     assert "the file has changed since" in shown(what)
     path.unlink()
     text = shown(what)
-    assert "the file cannot be read: No such file" in text
+    assert "there is no such source file" in text
     assert "app.py:5" in text
 
 

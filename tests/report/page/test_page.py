@@ -383,7 +383,7 @@ def test_lines_are_shown_hottest_function_first(tmp_path):
     assert "↳ &lt;lambda&gt;" in page.source
     assert "LOAD_CONST" in "".join(page.texts["li"])
     assert "the file has changed since" in page.source
-    assert "it has no file" in page.source
+    assert "it has no source file" in page.source
 
 
 def test_lines_that_ran_nowhere_are_left_out(tmp_path):

@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING
 from seismo.coverage.result import common_folder
 from seismo.errors import FormatError
 from seismo.report.page.document import (
-    SCROLLS,
+    STEPS,
     bar,
     breakable,
     count,
     document,
     filter_box,
-    footer,
+    heads,
     plural,
     save,
+    table,
     text,
 )
 from seismo.report.page.highlight import highlighted
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 INDEX = "index.html"
 _BLOCK = 200  # lines that a browser lays out together when they come into sight
+_CHANGED = "The source has changed since it was recorded"
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST = 100  # characters of the name of a page
 
@@ -93,37 +95,21 @@ def index_page(report: CoverageReport, files: Sequence[FileCoverage], title: str
     totals = report.totals
     branches = report.branch
     below = common_folder(files)
-    rows = "\n".join(_row(file, below, branches, precision) for file in files)
-    all_below = f'<p class="facts">below <code>{text(below)}</code></p>\n' if below else ""
+    rows = [_row(file, below, branches, precision) for file in files]
+    all_below = f'<p class="facts">All files are below <code>{text(below)}</code>.</p>\n' if below else ""
     skipped = len(report.files) - len(files)
     left_out = f"; {count(skipped)} not shown" if skipped else ""
-    body = f"""<header>
-<h1>{text(title)}: <b class="{_grade(totals)}">{totals.percent_text(precision)}%</b></h1>
+    top = f"""<h1>{text(title)}: <b class="{_grade(totals)}">{totals.percent_text(precision)}%</b></h1>
 <p class="facts">{_facts(totals, branches)}, in {plural(len(report.files), "file")}{left_out}</p>
-{_coverage_bar(totals)}
-</header>
-<main>
-{_problems(report)}
-<p class="tools">{filter_box("part of a path, or *.py")}
-<label><input id="hide" type="checkbox"> only files with something missing</label>
-<span id="shown" role="status"></span></p>
-{all_below}{SCROLLS}<table id="files" class="sortable">
-<thead><tr>{_heads(branches)}</tr></thead>
-<tbody>
-{rows}
-</tbody>
-<tfoot><tr><th scope="row">Total</th>{_cells(totals, branches, precision)}</tr></tfoot>
-</table></div>
-</main>
-{footer("<kbd>/</kbd> filter, click on a title to sort")}"""
-    return document(title, "index", body)
-
-
-def _heads(branches: bool) -> str:
-    names = ["Statements", "Missing", *(["Partial", "Branches"] if branches else []), "Excluded"]
-    heads = "".join(f'<th scope="col"><button type="button">{name}</button></th>' for name in names)
-    file, covered = (f'<button type="button">{name}</button>' for name in ("File", "Covered"))
-    return f'<th scope="col">{file}</th><th scope="col">{covered}</th><th class="bars"></th>{heads}'
+{_coverage_bar(totals)}"""
+    hide = '<label><input id="hide" type="checkbox"> only files with something missing</label>\n'
+    foot = f'<tfoot><tr><th scope="row">Total</th>{_cells(totals, branches, precision)}</tr></tfoot>\n'
+    of_branches = ["Partial", "Branches"] if branches else []
+    titles = heads("File", "Covered", "", "Statements", "Missing", *of_branches, "Excluded")
+    main = f"""{_problems(report)}
+{filter_box("part of a path, or *.py", hide)}
+{all_below}{table("files", titles, rows, foot)}"""
+    return document(title, "index", top, main, "<kbd>/</kbd> filter; click a column's title to sort by it")
 
 
 def _row(file: FileCoverage, below: str, branches: bool, precision: int) -> str:
@@ -131,9 +117,7 @@ def _row(file: FileCoverage, below: str, branches: bool, precision: int) -> str:
     shown = f'<span class="folder">{breakable(folder + slash)}</span>{breakable(name)}'
     link = f'<a href="{page_name(file.path, below)}">{shown}</a>'
     whole = ' class="whole"' if _is_whole(file) else ""
-    changed = (
-        ' <span class="tag warn" title="the source has changed since it ran">changed</span>' if file.changed else ""
-    )
+    changed = f' <span class="tag warn" title="{_CHANGED}">changed</span>' if file.changed else ""
     return f'<tr{whole}><th scope="row">{link}{changed}</th>{_cells(file.numbers, branches, precision)}</tr>'
 
 
@@ -191,28 +175,22 @@ def file_page(file: FileCoverage, title: str, precision: int, neighbours: tuple[
     sets = _ContextSets(file)
     links = [f'<a href="{INDEX}" id="up">{text(title)}</a>']
     before, after = neighbours
-    links += [f'<a href="{before}" rel="prev">← before</a>'] if before else []
+    links += [f'<a href="{before}" rel="prev">← previous</a>'] if before else []
     links += [f'<a href="{after}" rel="next">next →</a>'] if after else []
     source = _source(file, sets)
-    changed = (
-        '<p class="warn">The source has changed since it ran: lines may be marked wrongly.</p>' if file.changed else ""
-    )
-    body = f"""<header class="stuck">
-<nav>{" ".join(links)}</nav>
+    changed = f'<p class="warn">{_CHANGED}, so lines may be marked wrongly.</p>' if file.changed else ""
+    top = f"""<nav>{" ".join(links)}</nav>
 <h1><span class="folder">{text(folder + slash)}</span>{text(name)}:
 <b class="{_grade(numbers)}">{numbers.percent_text(precision)}%</b></h1>
 <p class="facts">{_facts(numbers, file.has_branches)}</p>
-<p class="tools">{_switches(file)} <span class="step"><button type="button" id="back" title="previous (p)">↑</button>
-<button type="button" id="forth" title="next (n)">↓</button> <span id="place" role="status"></span></span></p>
-{changed}</header>
-<main>
-<div class="source">
+<p class="tools">{_switches(file)} {STEPS}</p>
+{changed}"""
+    main = f"""<div class="source">
 {source}
 </div>
-{sets.markup()}
-</main>
-{footer("<kbd>n</kbd> <kbd>p</kbd> next and previous missing or partial line, <kbd>u</kbd> all files")}"""
-    return document(f"{file.path}: {numbers.percent_text(precision)}%", "file", body)
+{sets.markup()}"""
+    keys = "<kbd>n</kbd> <kbd>p</kbd> next and previous missing or partial line, <kbd>u</kbd> all files"
+    return document(f"{file.path}: {numbers.percent_text(precision)}%", "file", top, main, keys, stuck=True)
 
 
 def _switches(file: FileCoverage) -> str:
@@ -300,7 +278,7 @@ class _ContextSets:
         if known is None:
             return ""
         size = self._sizes[known]
-        return f'<button type="button" class="ctx" data-set="{known}" title="contexts it ran in">{count(size)}</button>'
+        return f'<button type="button" class="ctx" data-set="{known}" title="its contexts">{count(size)}</button>'
 
     def markup(self) -> str:
         """The names and the sets, hidden, for the script to show."""

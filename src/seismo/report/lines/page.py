@@ -15,15 +15,16 @@ from seismo.report import facts
 from seismo.report.libraries import library_words
 from seismo.report.lines.timed_source import PYTHON, timed_program
 from seismo.report.page.document import (
-    SCROLLS,
+    STEPS,
     breakable,
     count,
     document,
     filter_box,
-    footer,
+    heads,
     plural,
     save,
     share_bar,
+    table,
     text,
 )
 from seismo.report.page.highlight import highlighted
@@ -64,33 +65,24 @@ def lines_page(recording: Recording, title: str = "", times: str = "cpu") -> str
     libraries = any(library for library, _, _ in functions)
     title = title or facts.command_line(recording) or "Lines"
     largest_ns = max((function.whole_ns for _, function, _ in functions), default=0.0)
-    rows = "\n".join(
+    rows = [
         _row(number, function, largest_ns, program.whole_ns, waits) for number, (_, function, _) in enumerate(functions)
-    )
+    ]
     waiting = ["Waiting"] if waits else []
     parts = _Sections(program, waits)
     sections = "".join(parts.section(number, *one[1:]) for number, one in enumerate(functions[:_SHOWN]))
     left = len(functions) - _SHOWN
-    more = f'<p class="quiet">{plural(left, "colder function")} without source here.</p>' if left > 0 else ""
-    body = f"""<header>
-<h1>{text(title)}: <b>{text(duration(program.whole_ns, _SIGNS))}</b></h1>
-<p class="facts">{_facts(recording, program, len(functions), libraries)}</p>
-</header>
-<main>
-<p class="tools">{filter_box("part of a name")}
-<span id="shown" role="status"></span>
-<span class="step"><button type="button" id="back" title="previous (p)">↑</button>
-<button type="button" id="forth" title="next (n)">↓</button> <span id="place" role="status"></span></span></p>
-{SCROLLS}<table id="functions" class="sortable">
-<thead><tr>{_heads("Function", "Own", "", "±", *waiting, "Inner", "Lines run", "Place")}</tr></thead>
-<tbody>
-{rows}
-</tbody>
-</table></div>
-{sections}{more}
-</main>
-{footer("<kbd>n</kbd> <kbd>p</kbd> next and previous hot line, <kbd>/</kbd> filter")}"""
-    return document(title, "lines", body)
+    more = (
+        f'<p class="quiet">The source of {plural(left, "function")} with less time is not shown.</p>'
+        if left > 0
+        else ""
+    )
+    top = f"""<h1>{text(title)}: <b>{text(duration(program.whole_ns, _SIGNS))}</b></h1>
+<p class="facts">{_facts(recording, program, len(functions), libraries)}</p>"""
+    titles = heads("Function", "Own", "", "±", *waiting, "Inner", "Lines run", "Place")
+    main = f"{filter_box('part of a name', after=STEPS)}\n{table('functions', titles, rows)}\n{sections}{more}"
+    keys = "<kbd>n</kbd> <kbd>p</kbd> next and previous hot line, <kbd>/</kbd> filter"
+    return document(title, "lines", top, main, keys)
 
 
 def _place(one: tuple[bool, TimedFunction, Source]) -> tuple[bool, float, str, int, str]:
@@ -100,27 +92,20 @@ def _place(one: tuple[bool, TimedFunction, Source]) -> tuple[bool, float, str, i
 
 
 def _facts(recording: Recording, program: TimedProgram, functions: int, libraries: bool) -> str:
-    said = f"own time of {plural(len(program.lines), 'line')} in {plural(functions, 'function')}"
+    said = f"Own time of {plural(len(program.lines), 'line')} in {plural(functions, 'function')}."
     if program.elsewhere_ns > 0:
-        said += f"; {text(duration(program.elsewhere_ns, _SIGNS))} belong to no line"
+        said += f" Another {text(duration(program.elsewhere_ns, _SIGNS))} could be assigned to no line."
     lost = sum(loss.kind not in facts.NOTES for loss in recording.losses) + len(recording.problems)
     if lost:
-        said += f'; <span class="warn">{plural(lost, "loss", "losses")} (see seismo info)</span>'
+        said += f' <span class="warn">{plural(lost, "loss", "losses")} (<code>seismo info</code> lists them).</span>'
     waited = waiting_sentence(recording, _SIGNS)
     if waited:
-        said += f"; waiting: {text(waited)}"
-    said += ". <i>Inner</i> is the time of the Python functions that a line called."
+        said += f" Waiting: {text(waited)}."
+    said += " <i>Inner</i> is the time of the Python functions that a line called."
     if libraries:
         hidden = text(library_words(program.library_times(), program.whole_ns, _SIGNS))
         said += f" The program's own functions come first, then those of libraries: {hidden}."
     return said
-
-
-def _heads(*titles: str) -> str:
-    return "".join(
-        f'<th scope="col"><button type="button">{title}</button></th>' if title else '<th class="bars"></th>'
-        for title in titles
-    )
 
 
 def _time(ns: float, error_ns: float) -> str:

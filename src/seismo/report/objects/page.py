@@ -19,16 +19,16 @@ from seismo.report.objects.holders import Holders
 from seismo.report.objects.libraries import others_in_words
 from seismo.report.objects.verdicts import each, told
 from seismo.report.page.document import (
-    SCROLLS,
     breakable,
     code,
     count,
     document,
     filter_box,
-    footer,
+    heads,
     plural,
     save,
     share_bar,
+    table,
     text,
 )
 from seismo.report.words import Signs, percent, shorten, size
@@ -71,18 +71,11 @@ def objects_page(recording: Recording, title: str = "") -> str:
         _cycles(words, lines),
         _holders(words, lines),
     ]
-    body = f"""<header>
-<h1>{text(title)}: <b>{plural(totals.born, "object")}</b></h1>
-{_facts(recording, totals)}
-</header>
-<main>
-{_problems(recording)}
-<p class="tools">{filter_box("part of a type, a file or a line")}
-<span id="shown" role="status"></span></p>
-{"".join(section for section in sections if section)}
-</main>
-{footer("<kbd>/</kbd> filter, click on a title to sort")}"""
-    return document(title, "objects", body)
+    top = f"<h1>{text(title)}: <b>{plural(totals.born, 'object')}</b></h1>\n{_facts(recording, totals)}"
+    main = f"""{_problems(recording)}
+{filter_box("part of a type, a file or a line")}
+{"".join(section for section in sections if section)}"""
+    return document(title, "objects", top, main, "<kbd>/</kbd> filter; click a column's title to sort by it")
 
 
 def _facts(recording: Recording, totals: ObjectTotals) -> str:
@@ -111,9 +104,13 @@ def _bounds(recording: Recording) -> tuple[str, str]:
 
 def _problems(recording: Recording) -> str:
     lost = facts.losses(recording, _SIGNS)
-    said = [*lost, *facts.notes(recording, _SIGNS), f"not told by the interpreter: {object_facts.UNTOLD}"]
+    said = [*lost, *facts.notes(recording, _SIGNS), f"The interpreter does not report: {object_facts.UNTOLD}"]
     items = "".join(f"<li>{text(sentence)}</li>" for sentence in said)
-    title = f"{plural(len(lost), 'loss', 'losses')}, and what to know" if lost else "Nothing was lost; what to know"
+    title = (
+        f"{plural(len(lost), 'loss', 'losses')} and notes on this recording"
+        if lost
+        else "Nothing was lost. Notes on this recording"
+    )
     kind = "problems" if lost else "problems known"
     return f'<details class="{kind}"{" open" if lost else ""}><summary>{title}</summary><ul>{items}</ul></details>'
 
@@ -157,17 +154,9 @@ def _name(words: ObjectWords, group: ObjectGroup) -> str:
     return f'<th scope="row">{breakable(group.type)} <span class="quiet">{breakable(place)}</span>{shown}</th>'
 
 
-def _table(anchor: str, heads: Sequence[str], rows: Sequence[str], more: int) -> str:
-    titles = "".join(
-        f'<th scope="col"{_LEFT.get(head, "")}><button type="button">{head}</button></th>' if head else "<th></th>"
-        for head in heads
-    )
-    body = "\n".join(rows)
-    left = f'<p class="quiet">{plural(more, "more row")} with less.</p>' if more > 0 else ""
-    return (
-        f'{SCROLLS}<table id="{anchor}-table" class="sortable">\n<thead><tr>{titles}</tr></thead>\n'
-        f"<tbody>\n{body}\n</tbody>\n</table></div>{left}"
-    )
+def _table(anchor: str, titles: Sequence[str], rows: Sequence[str], more: int) -> str:
+    left = f'<p class="quiet">{plural(more, "row")} with less not shown.</p>' if more > 0 else ""
+    return table(f"{anchor}-table", heads(*titles, classes=_LEFT), rows) + left
 
 
 def _limited(groups: Sequence[ObjectGroup], row: Callable[[ObjectGroup], str]) -> tuple[list[str], int]:
@@ -204,9 +193,9 @@ def _types(words: ObjectWords, groups: Sequence[ObjectGroup], totals: ObjectTota
         )
 
     rows, more = _limited(groups, row)
-    heads = ("Type", "Born", "", "Died", "By gc", "Live", "Peak", "Bytes", "Live bytes", "Life")
-    remark = "<i>Life</i> is the median age at death: objects born meanwhile / time"
-    return _section("types", "Types", remark, _table("types", heads, rows, more))
+    titles = ("Type", "Born", "", "Died", "By gc", "Live", "Peak", "Bytes", "Live bytes", "Life")
+    remark = "<i>Life</i> is the median age at death: in objects born meanwhile, and in time"
+    return _section("types", "Types", remark, _table("types", titles, rows, more))
 
 
 def _lifetimes(groups: Sequence[ObjectGroup]) -> str:
@@ -222,7 +211,7 @@ def _lifetimes(groups: Sequence[ObjectGroup]) -> str:
         for group in shown
     )
     remark = (
-        "deaths by age, above in time, below in objects born meanwhile; apart from them "
+        "deaths by age: above in time, below in objects born meanwhile; the last bar is what is "
         '<span class="key on">alive at the end</span>'
     )
     return _section("lifetimes", "How long they lived", remark, f'<div class="cards">{cards}</div>')
@@ -248,11 +237,11 @@ def _lines(words: ObjectWords, groups: Sequence[ObjectGroup], totals: ObjectTota
 
     rows, more = _limited(groups, row)
     own = ("Own time",) if whole_ns > 0 else ()
-    heads = ("Type and line", "Born", "", "Short-lived", *own, "Live", "Bytes", "Live bytes", "Life")
+    titles = ("Type and line", "Born", "", "Short-lived", *own, "Live", "Bytes", "Live bytes", "Life")
     others = others_in_words(words.libraries.others(groups, lambda group: group.born))
-    remark = "the program's own, then those of libraries;" if others else "who made them;"
-    remark += " <i>short-lived</i>: died before 256 others were born, or within a millisecond"
-    return _section("lines", "Lines", remark, _table("lines", heads, rows, more))
+    remark = "those of the program come first, then those of libraries;" if others else "where objects were made;"
+    remark += " <i>short-lived</i> objects died before 256 others were born, or within a millisecond"
+    return _section("lines", "Lines", remark, _table("lines", titles, rows, more))
 
 
 def _paths(words: ObjectWords) -> str:
@@ -272,8 +261,8 @@ def _paths(words: ObjectWords) -> str:
         )
 
     rows, more = _limited(grouped.by_path(words.recording), row)
-    heads = ("Type, line and call path", "Born", "Short-lived", "Live", "Bytes", "Life")
-    return _section("paths", "Call paths", "the last functions of each", _table("paths", heads, rows, more))
+    titles = ("Type, line and call path", "Born", "Short-lived", "Live", "Bytes", "Life")
+    return _section("paths", "Call paths", "the innermost functions of each path", _table("paths", titles, rows, more))
 
 
 def _cycles(words: ObjectWords, groups: Sequence[ObjectGroup]) -> str:
@@ -289,9 +278,9 @@ def _cycles(words: ObjectWords, groups: Sequence[ObjectGroup]) -> str:
         )
 
     rows, more = _limited(found, row)
-    remark = "objects in reference cycles: only the cycle collector could free them"
-    heads = ("Type and line", "By gc", "Of those died", "Born", "Life")
-    return _section("cycles", "Cycles", remark, _table("cycles", heads, rows, more))
+    remark = "objects in reference cycles, which only the cycle collector could free"
+    titles = ("Type and line", "By gc", "Of those died", "Born", "Life")
+    return _section("cycles", "Cycles", remark, _table("cycles", titles, rows, more))
 
 
 def _leaks(words: ObjectWords) -> str:
@@ -308,15 +297,15 @@ def _leaks(words: ObjectWords) -> str:
     remark = f"{named}: {count(born)} born inside, {count(died)} died inside, {count(live)} alive at the end"
     rows = [_leak(words, leak) for leak in found[:_ROWS]]
     rows += [
-        f"<tr>{_name(words, group)}<td class='verdict' data-v='-99'>nothing is left</td><td></td>"
+        f"<tr>{_name(words, group)}<td class='verdict' data-v='-99'>nothing is left</td><td class='bars'></td>"
         f"<td data-v='0'><s>0</s></td><td data-v='0'></td><td data-v='0'></td>{_number(group.span_born)}"
         f"{_number(group.span_born - group.span_died)}<td data-v='{group.span_born / max(1, calls):.6f}'>"
         f"{text(each(group.span_born, calls, False, _SIGNS))}</td></tr>"
         for group in rest[:_REST]
     ]
     more = len(found) - _ROWS if len(found) > _ROWS else len(rest) - _REST
-    heads = ("Type and line", "Verdict", "", "Alive", "A call", "In calls", "Born inside", "Escaped", "Born a call")
-    return _section("calls", "What the calls left", remark, _table("calls", heads, rows, more))
+    titles = ("Type and line", "Verdict", "", "Alive", "A call", "In calls", "Born inside", "Escaped", "Born a call")
+    return _section("calls", "What the calls left behind", remark, _table("calls", titles, rows, more))
 
 
 def _leak(words: ObjectWords, leak: Leak) -> str:
@@ -327,7 +316,7 @@ def _leak(words: ObjectWords, leak: Leak) -> str:
     born_each = each(group.span_born, leak.calls, False, _SIGNS)
     return (
         f'<tr>{_name(words, group)}<td class="{style} verdict" data-v="{-rank}">{text(verdict)}</td>'
-        f'<td class="spark">{_spark(leak.parts)}</td>{_number(leak.alive, about)}'
+        f'<td class="spark bars">{_spark(leak.parts)}</td>{_number(leak.alive, about)}'
         f'<td data-v="{leak.per_call:.6f}">{text(each(leak.alive, leak.calls, bool(about), _SIGNS))}</td>'
         f"{_number(leak.calls_with, _SIGNS.at_most if leak.at_most else '')}{_number(group.span_born)}"
         f"{_number(group.span_born - group.span_died, about)}"
@@ -359,7 +348,9 @@ def _holders(words: ObjectWords, groups: Sequence[ObjectGroup]) -> str:
             trees.append((group.type, words.place(group), group.live, held))
     drawn = drawing.holders_graph(trees[:_GRAPH])
     asked = sum(held.asked for *_, held in trees)
-    remark = f"{plural(asked, 'survivor')} asked; on the left what is alive, on the right for whom"
+    remark = (
+        f"{plural(asked, 'survivor')} asked for their holders; these are on the left, and what holds them to the right"
+    )
     left = len(trees) - _GRAPH
-    more = f'<p class="quiet">{plural(left, "kind")} of survivors not drawn.</p>' if left > 0 else ""
+    more = f'<p class="quiet">{plural(left, "more kind")} of survivors not drawn.</p>' if left > 0 else ""
     return _section("holders", "Who holds them", remark, drawn + more)

@@ -14,10 +14,14 @@ import html
 import os
 import re
 from importlib import resources
+from typing import TYPE_CHECKING
 
 from seismo.errors import FormatError
 from seismo.escape import printable
 from seismo.report.words import percent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 _TAB = 8
 SCROLLS = '<div class="scroll" tabindex="0">'  # what is wider than the window scrolls in it, by the keyboard too
@@ -83,6 +87,7 @@ def _hash(content: str) -> str:
     return base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
 
 
+_STUCK = ' class="stuck"'
 MARK = '<meta name="generator" content="seismo">'  # by which a page of ours is known again
 
 
@@ -103,25 +108,53 @@ def _head() -> str:
     )
 
 
-def document(title: str, kind: str, body: str) -> str:
-    """A whole page. title: plain text, escaped here. body: markup. kind: the class of the body, for the style."""
+def document(title: str, kind: str, top: str, main: str, keys: str, *, stuck: bool = False) -> str:
+    """A whole page. title: plain text, escaped here. kind: the class of the body, for the style. The rest is markup.
+
+    top, main: the header and what follows. keys: which keys do what, for the foot. stuck: the header stays in sight.
+    """
+    from seismo import __version__
+
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f"{_head()}<title>{text(title)}</title>\n</head>\n"
-        f'<body class="{kind}">\n{body}\n<script>{_asset("script.js")}</script>\n</body>\n</html>\n'
+        f'<body class="{kind}">\n<header{_STUCK if stuck else ""}>\n{top}\n</header>\n'
+        f"<main>\n{main}\n</main>\n<footer><p>{keys}</p><p>seismo {text(__version__)}</p></footer>\n"
+        f"<script>{_asset('script.js')}</script>\n</body>\n</html>\n"
     )
 
 
-def filter_box(hint: str) -> str:
-    """The field whose words filter the rows of the page's table."""
-    return f'<label>Filter <input id="filter" type="search" placeholder="{text(hint)}" autocomplete="off"></label>'
+def filter_box(hint: str, more: str = "", after: str = "") -> str:
+    """The field whose words filter the rows of the page's tables, more, how many rows are left, and what is after."""
+    field = f'<input id="filter" type="search" placeholder="{text(hint)}" autocomplete="off">'
+    return f'<p class="tools"><label>Filter {field}</label>\n{more}<span id="shown" role="status"></span>{after}</p>'
 
 
-def footer(keys: str) -> str:
-    """The foot of a page. keys: markup that says which keys do what."""
-    from seismo import __version__
+# What goes from one marked line to the next.
+STEPS = (
+    '<span class="step"><button type="button" id="back" title="previous (p)">↑</button>\n'
+    '<button type="button" id="forth" title="next (n)">↓</button> <span id="place" role="status"></span></span>'
+)
 
-    return f"<footer><p>{keys}</p><p>seismo {text(__version__)}</p></footer>"
+
+def heads(*titles: str, classes: Mapping[str, str] | None = None) -> str:
+    """The heads of a table's columns, by which it can be sorted; "": that of a column of bars."""
+    of = classes or {}
+    return "".join(
+        f'<th scope="col"{of.get(title, "")}><button type="button">{title}</button></th>'
+        if title
+        else '<th class="bars"></th>'
+        for title in titles
+    )
+
+
+def table(anchor: str, titles: str, rows: Sequence[str], foot: str = "") -> str:
+    """A table that can be sorted and filtered. titles: heads()."""
+    body = "\n".join(rows)
+    return (
+        f'{SCROLLS}<table id="{anchor}" class="sortable">\n<thead><tr>{titles}</tr></thead>\n'
+        f"<tbody>\n{body}\n</tbody>\n{foot}</table></div>"
+    )
 
 
 def save(path: str, content: str) -> None:
