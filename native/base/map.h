@@ -6,11 +6,15 @@
  * home to its place none is free. Entries move when others come or go. A map belongs to whoever holds the lock of what
  * it is a part of, mostly the GIL; all zero is an empty one. Without memory nothing is entered, and nothing is lost.
  *
+ * What is found by its content stands here under a hash of it (base/interned.h).
+ *
  * Tables of their own have, for the sake of the way of an event: code objects (code/codes.h), whose lookup is one probe
- * in line; the children of nodes; the live objects, in shards of packed entries. And, since they are found by content:
- * functions, types and sites, strings, source files, steps and contexts of coverage; the links of call statistics, by
- * two keys; the places that monitoring has switched off, which forget the dead when they are full; the calls that a
- * watch has put aside, several by one key. */
+ * in line; the children of nodes (recorder/calls/store.c), by 8 bytes each; the live objects (recorder/objects/live.c),
+ * in shards of packed entries; the links of call statistics (hub/callstats/store.c), by two addresses in one probe. For
+ * the sake of memory, since they hold numbers of 4 bytes: the sites of objects (recorder/objects/sites.c) and the steps
+ * of each function that is covered (recorder/coverage/branches.c). The stacks of a thread's calls (hub/callstats/
+ * running.c), which are taken over when they are idle; groups of threads (engine/threads_fold.c), which need no memory;
+ * and in the estimate (combine.c, estimate.c), tables that are made for a known number of rows. */
 #ifndef SM_BASE_MAP_H
 #define SM_BASE_MAP_H
 
@@ -32,7 +36,7 @@ static inline uint64_t *sm_map_at(const sm_map *table, uint32_t place, size_t wi
 }
 
 static inline uint32_t sm_map_home(const sm_map *table, uint64_t key) {
-    return (uint32_t)((key >> 4 ^ key << 28) * 0x9E3779B97F4A7C15u >> 32) & (table->size - 1);
+    return (uint32_t)((key ^ key >> 32) * 0x9E3779B97F4A7C15u >> 32) & (table->size - 1);
 }
 
 /* The entry of this key, or the free place where it would be. The size is not 0. */

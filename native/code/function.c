@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
+#include "base/interned.h"
 #include "base/looks.h"
-#include "base/map.h"
 #include "code/cfunction.h"
 #include "code/text.h"
 #include "compat/compat.h"
@@ -24,12 +25,9 @@ static struct {
     char *hide;
     bool (*wants)(const sm_function *function); /* NULL: everything is wanted */
     bool narrowed;                              /* not everything was before */
-    sm_function **by_id;
-    uint32_t count, by_id_size;
-    sm_function **buckets; /* size buckets_size, a power of two */
-    uint32_t buckets_size;
-    sm_map c_functions;    /* c_entry */
-    PyObject *dunder_name; /* owned: "__name__" */
+    sm_interned all;                            /* sm_function, by id */
+    sm_map c_functions;                         /* c_entry */
+    PyObject *dunder_name;                      /* owned: "__name__" */
 } functions;
 
 static PyObject *name_of_module; /* owned: "__name__", made before the first code object is met, maybe inside a hook */
@@ -68,17 +66,20 @@ void sm_functions_hide(const char *files) {
     bool same = hide != NULL && functions.hide != NULL && strcmp(hide, functions.hide) == 0;
     sm_free(functions.hide);
     functions.hide = hide;
-    for (uint32_t i = 0; !same && i < functions.count; i++) {
-        functions.by_id[i]->hidden = is_hidden(functions.by_id[i]);
-        functions.by_id[i]->left_out = is_left_out(functions.by_id[i]);
+    for (uint32_t i = 0; !same && i < functions.all.count; i++) {
+        sm_function *function = functions.all.records[i];
+        function->hidden = is_hidden(function);
+        function->left_out = is_left_out(function);
     }
 }
 
 void sm_functions_want(bool (*wants)(const sm_function *function)) {
     functions.narrowed = functions.wants != NULL;
     functions.wants = wants;
-    for (uint32_t i = 0; (wants != NULL || functions.narrowed) && i < functions.count; i++)
-        functions.by_id[i]->left_out = is_left_out(functions.by_id[i]);
+    for (uint32_t i = 0; (wants != NULL || functions.narrowed) && i < functions.all.count; i++) {
+        sm_function *function = functions.all.records[i];
+        function->left_out = is_left_out(function);
+    }
 }
 
 bool sm_functions_narrowed(void) {
@@ -93,32 +94,6 @@ static PyObject *module_of(PyObject *globals) {
     return module != NULL && PyUnicode_Check(module) ? module : NULL;
 }
 
-static bool grow_tables(void) {
-    if (functions.count == functions.by_id_size) {
-        uint32_t size = functions.by_id_size ? functions.by_id_size * 2 : 1024;
-        sm_function **by_id = sm_realloc(functions.by_id, size * sizeof *by_id);
-        if (by_id == NULL)
-            return false;
-        functions.by_id = by_id;
-        functions.by_id_size = size;
-    }
-    if (functions.count < functions.buckets_size)
-        return true;
-    uint32_t size = functions.buckets_size ? functions.buckets_size * 2 : 1024;
-    sm_function **buckets = sm_calloc(size, sizeof *buckets);
-    if (buckets == NULL)
-        return false;
-    for (uint32_t i = 0; i < functions.count; i++) {
-        sm_function *function = functions.by_id[i];
-        function->next = buckets[function->hash & (size - 1)];
-        buckets[function->hash & (size - 1)] = function;
-    }
-    sm_free(functions.buckets);
-    functions.buckets = buckets;
-    functions.buckets_size = size;
-    return true;
-}
-
 /* What was first seen where its globals are not known. Takes the name over. */
 static void name_module(sm_function *function, char *module) {
     sm_free(function->module);
@@ -126,24 +101,32 @@ static void name_module(sm_function *function, char *module) {
     function->left_out = is_left_out(function);
 }
 
+static bool same_content(const void *record, const void *content) {
+    const sm_function *function = record, *wanted = content;
+    SM_LOOK();
+    return function->kind == wanted->kind && function->line == wanted->line && function->extra == wanted->extra &&
+           strcmp(function->qualname, wanted->qualname) == 0 && strcmp(function->file, wanted->file) == 0 &&
+           (wanted->kind == SM_PYTHON || strcmp(function->module, wanted->module) == 0);
+}
+
 /* Finds or makes the function of this content. Takes module, qualname and file over (each may be NULL: out of memory).
  */
 static sm_function *intern(sm_function_kind kind, char *module, char *qualname, char *file, int line, uint64_t extra) {
     sm_function *function = NULL;
-    if (module == NULL || qualname == NULL || file == NULL || !grow_tables())
+    if (module == NULL || qualname == NULL || file == NULL || !sm_interned_grow(&functions.all, 1024))
         goto done;
-    uint64_t hash = sm_hash_bytes(0xcbf29ce484222325u ^ extra ^ (uint64_t)line, qualname, strlen(qualname));
-    hash = sm_hash_bytes(hash ^ (uint64_t)kind, file, strlen(file));
+    uint64_t hash = sm_hash_text(SM_HASH_START ^ extra ^ (uint64_t)line, qualname);
+    hash = sm_hash_text(hash ^ (uint64_t)kind, file);
     if (kind != SM_PYTHON) /* a Python function's module may be unknown at first */
-        hash = sm_hash_bytes(hash, module, strlen(module));
-    hash ^= hash >> 29;
-    sm_function **bucket = &functions.buckets[hash & (functions.buckets_size - 1)];
-    for (function = *bucket; function != NULL; function = function->next) {
-        SM_LOOK();
-        if (function->hash == hash && function->kind == kind && function->line == line &&
-            strcmp(function->qualname, qualname) == 0 && strcmp(function->file, file) == 0)
-            break;
-    }
+        hash = sm_hash_text(hash, module);
+    sm_function content = {.id = functions.all.count,
+                           .kind = (uint8_t)kind,
+                           .line = line,
+                           .extra = extra,
+                           .module = module,
+                           .qualname = qualname,
+                           .file = file};
+    function = sm_interned_find(&functions.all, &hash, same_content, &content);
     if (function != NULL) {
         if (*function->module == '\0' && *module != '\0') {
             name_module(function, module);
@@ -151,21 +134,13 @@ static sm_function *intern(sm_function_kind kind, char *module, char *qualname, 
         }
         goto done;
     }
-    function = sm_calloc(1, sizeof *function);
+    function = sm_malloc(sizeof *function);
     if (function == NULL)
         goto done;
-    *function = (sm_function){.id = functions.count,
-                              .kind = (uint8_t)kind,
-                              .line = line,
-                              .module = module,
-                              .qualname = qualname,
-                              .file = file,
-                              .hash = hash,
-                              .next = *bucket};
+    *function = content;
     function->hidden = is_hidden(function);
     function->left_out = is_left_out(function);
-    *bucket = function;
-    functions.by_id[functions.count++] = function;
+    sm_interned_add(&functions.all, hash, function);
     return function;
 done:
     sm_free(module);
@@ -259,9 +234,9 @@ sm_function *sm_function_synthetic(const char *name) {
 }
 
 uint32_t sm_functions_count(void) {
-    return functions.count;
+    return functions.all.count;
 }
 
 sm_function *sm_function_by_id(uint32_t id) {
-    return id < functions.count ? functions.by_id[id] : NULL;
+    return id < functions.all.count ? functions.all.records[id] : NULL;
 }

@@ -34,8 +34,7 @@ typedef struct sm_function {
     uint32_t flags;
     int line;
     char *module, *qualname, *file; /* owned; UTF-8 (surrogatepass); "" when unknown */
-    uint64_t hash;
-    struct sm_function *next; /* in its bucket */
+    uint64_t extra;                 /* what tells it from others of this place: a hash of its line table and the like */
 } sm_function;
 
 /* Once per process. -1 with an exception on failure. */

@@ -4,15 +4,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "compat/compat.h"
 
 enum { MARK_SIZE = 64 };
-
-uint64_t sm_hash_bytes(uint64_t hash, const char *data, size_t size) { /* FNV-1a, with the length mixed in */
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ (unsigned char)data[i]) * 0x100000001b3u;
-    return (hash ^ size) * 0x9E3779B97F4A7C15u;
-}
 
 static char *put_character(char *at, Py_UCS4 character) {
     if (character < 0x80) {
@@ -35,7 +30,7 @@ static char *put_character(char *at, Py_UCS4 character) {
 
 /* What stands for the rest of a text that is too long. The checksum keeps texts apart that begin alike. */
 static char *put_mark(char *at, const void *data, size_t bytes, size_t left_out) {
-    uint64_t hash = sm_hash_bytes(0xcbf29ce484222325u, data, bytes);
+    uint64_t hash = sm_hash_bytes(SM_HASH_START, data, bytes);
     return at + snprintf(at, MARK_SIZE, "\xE2\x80\xA6[+%zu characters, %08x]", left_out, (unsigned)(hash >> 32));
 }
 

@@ -19,6 +19,4 @@ char *sm_copy_chars(const char *text); /* NULL: no memory */
 /* Is the file on the list? A line of that is a path: what ends with a slash is the beginning of paths. */
 bool sm_text_lists(const char *list, const char *file);
 
-uint64_t sm_hash_bytes(uint64_t hash, const char *data, size_t size); /* goes on from a hash */
-
 #endif

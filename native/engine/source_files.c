@@ -5,8 +5,7 @@
  * file is when the recording ends, -1 where it cannot be read. That is when the interpreter has long read it, but a
  * file that is edited while its program runs is rare, and one that is edited afterwards is what readers have to expect.
  *
- * Files are found by the text of their names, in a table of their own that lives as long as the call: a program's
- * functions are many and its files few. */
+ * Names are interned for as long as the call lasts: a program's functions are many and its files few. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,49 +15,24 @@
 
 #include "base/alloc.h"
 #include "base/crc32.h"
+#include "base/hash.h"
+#include "base/interned.h"
 #include "engine/output.h"
 
 enum { READ_SIZE = 1 << 16, LONGEST_PATH = 4096 };
 
-typedef struct {
-    const char **names; /* borrowed from functions; open addressing, size a power of two */
-    uint32_t count, size;
-} file_set;
-
-static uint64_t hash_text(const char *text) { /* FNV-1a */
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (; *text != '\0'; text++)
-        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-    return hash ^ hash >> 32;
-}
-
-static const char **slot_of(const file_set *set, const char *name) {
-    for (uint64_t i = hash_text(name);; i++) {
-        const char **slot = &set->names[i & (set->size - 1)];
-        if (*slot == NULL || strcmp(*slot, name) == 0)
-            return slot;
-    }
+static bool same_name(const void *record, const void *name) {
+    return strcmp(record, name) == 0;
 }
 
 /* 1: new; 0: was there; -1: out of memory. */
-static int add_name(file_set *set, const char *name) {
-    if (set->count * 2 >= set->size) {
-        file_set grown = {.count = set->count, .size = set->size ? set->size * 2 : 256};
-        grown.names = sm_calloc(grown.size, sizeof *grown.names);
-        if (grown.names == NULL)
-            return -1;
-        for (uint32_t i = 0; i < set->size; i++) {
-            if (set->names[i] != NULL)
-                *slot_of(&grown, set->names[i]) = set->names[i];
-        }
-        sm_free(set->names);
-        *set = grown;
-    }
-    const char **slot = slot_of(set, name);
-    if (*slot != NULL)
+static int add_name(sm_interned *names, char *name) {
+    uint64_t key = sm_hash_text(SM_HASH_START, name);
+    if (sm_interned_find(names, &key, same_name, name) != NULL)
         return 0;
-    *slot = name;
-    set->count++;
+    if (!sm_interned_grow(names, 128))
+        return -1;
+    sm_interned_add(names, key, name);
     return 1;
 }
 
@@ -106,7 +80,7 @@ static void write_file(sm_output *output, uint32_t id, const char *name, const c
 
 void sm_output_sources(sm_output *output, const char *folder) {
     int saved_errno = errno;
-    file_set set = {0};
+    sm_interned names = {.records = NULL}; /* borrowed from functions */
     sm_crc32 *tables = sm_malloc(sizeof *tables);
     uint8_t *block = sm_malloc(READ_SIZE);
     if (tables == NULL || block == NULL) {
@@ -118,14 +92,14 @@ void sm_output_sources(sm_output *output, const char *folder) {
         const sm_function *function = output->functions[id].number != 0 ? sm_function_by_id(id) : NULL;
         if (function == NULL || function->kind != SM_PYTHON)
             continue;
-        int added = add_name(&set, function->file);
+        int added = add_name(&names, function->file);
         if (added < 0)
             output->lost++;
         else if (added > 0)
-            write_file(output, set.count - 1, function->file, folder, tables, block);
+            write_file(output, names.count - 1, function->file, folder, tables, block);
     }
 done:
-    sm_free(set.names);
+    sm_interned_free(&names);
     sm_free(tables);
     sm_free(block);
     errno = saved_errno;

@@ -14,13 +14,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "engine/threads.h"
 
 #define MOST_GROUPS 256
 #define PLACES 2048
 
 static struct {
-    sm_thread *places[PLACES]; /* open addressing */
+    sm_thread *places[PLACES]; /* by name and entry; no map of base/map.h, since it never grows and needs no memory */
     uint32_t count;
 } groups;
 
@@ -29,12 +30,7 @@ bool sm_thread_folds(void) {
 }
 
 static sm_thread **place_of(const char *pattern, const char *entry) {
-    uint32_t hash = 2166136261u;
-    for (const char *at = pattern; *at != '\0'; at++)
-        hash = (hash ^ (unsigned char)*at) * 16777619u;
-    for (const char *at = entry; *at != '\0'; at++)
-        hash = (hash ^ (unsigned char)*at) * 16777619u;
-    for (uint32_t i = hash;; i++) {
+    for (uint64_t i = sm_hash_text(sm_hash_text(SM_HASH_START, pattern), entry) >> 32;; i++) {
         sm_thread **place = &groups.places[i % PLACES];
         if (*place == NULL || (strcmp((*place)->name, pattern) == 0 && strcmp((*place)->entry, entry) == 0))
             return place;

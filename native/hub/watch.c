@@ -1,11 +1,11 @@
 /* How a call is known when it ends.
  *
  * A call that matched at its start, or may match at its end, is kept as a *call*: on the stack of its thread while it
- * runs, in a table of the watch's while it is suspended. Both are searched by the address of the interpreter's frame,
+ * runs, in a map of the watch's while it is suspended. Both are searched by the address of the interpreter's frame,
  * which a generator or coroutine keeps for its life and an ordinary frame for as long as it runs. The search of the
  * stack starts at its top, where the call nearly always is: only greenlets, which exchange stacks without telling,
- * make it look deeper. A call whose end nobody reports (gh-140373: a generator closed where it waits) stays in the
- * table until the address is used again; then the newcomer replaces it.
+ * make it look deeper. A call whose end is not reported (gh-140373: a generator closed where it waits) stays in the
+ * map until the address is used again; then the newcomer replaces it.
  *
  * Own time: each call adds up its callees' time in `nested`, as they end or are suspended. It is right when all calls
  * are kept, and asked for only then. What is always known is how long a call ran itself or in calls that did not match:
@@ -21,9 +21,9 @@
 #include "hub/facts.h"
 #include "slots/safepoint.h"
 
-struct sm_watch_call {
-    sm_watch_call *next; /* below it on the stack; in its chain of the table; in the list of free ones */
-    const void *frame;   /* an address, never followed */
+typedef struct sm_watch_call {
+    struct sm_watch_call *next; /* below it on the stack */
+    const void *frame;          /* an address, never followed */
     sm_watched *of;
     uint64_t number;
     uint64_t begun, resumed, nested,
@@ -33,7 +33,12 @@ struct sm_watch_call {
     bool handed;      /* its start was handed over */
     bool undecided;   /* its end decides */
     PyObject *raised; /* owned: class of the last exception in its frame, where UNWIND may not tell; else NULL */
-};
+} sm_watch_call;
+
+typedef struct {
+    uint64_t frame;
+    sm_watch_call *call; /* owned */
+} suspended_call;
 
 typedef struct {
     sm_watch_call *top; /* owned, as all below */
@@ -125,11 +130,6 @@ static uint64_t own_of(const sm_watch_call *call, uint64_t now) {
     return call->active + (stretch > call->nested ? stretch - call->nested : 0);
 }
 
-static sm_watch_call **chain_of(sm_watch *watch, const void *frame) {
-    uint64_t hash = (uint64_t)(uintptr_t)frame * 0x9E3779B97F4A7C15u;
-    return &watch->suspended[(hash >> 32) & (watch->suspended_size - 1)];
-}
-
 static void forget(sm_watch *watch, sm_watch_call *call) {
     if (call->handed)
         watch->open--;
@@ -137,40 +137,14 @@ static void forget(sm_watch *watch, sm_watch_call *call) {
     sm_free(call);
 }
 
-/* Takes the suspended call of this frame out of the table. NULL: there is none. */
+/* Takes the suspended call of this frame out of the map. NULL: there is none. */
 static sm_watch_call *take_suspended(sm_watch *watch, const void *frame) {
-    if (watch->suspended_count == 0)
+    suspended_call *found = sm_map_find(&watch->suspended, (uintptr_t)frame, sizeof *found);
+    if (found == NULL)
         return NULL;
-    for (sm_watch_call **link = chain_of(watch, frame); *link != NULL; link = &(*link)->next) {
-        sm_watch_call *call = *link;
-        if (call->frame == frame) {
-            *link = call->next;
-            watch->suspended_count--;
-            return call;
-        }
-    }
-    return NULL;
-}
-
-static bool make_room(sm_watch *watch) {
-    if (watch->suspended_count < watch->suspended_size)
-        return true;
-    uint32_t old_size = watch->suspended_size, size = old_size ? old_size * 2 : 64;
-    sm_watch_call **old = watch->suspended, **table = sm_calloc(size, sizeof *table);
-    if (table == NULL)
-        return false;
-    watch->suspended = table;
-    watch->suspended_size = size;
-    for (uint32_t i = 0; i < old_size; i++) {
-        for (sm_watch_call *call = old[i], *next; call != NULL; call = next) {
-            next = call->next;
-            sm_watch_call **chain = chain_of(watch, call->frame);
-            call->next = *chain;
-            *chain = call;
-        }
-    }
-    sm_free(old);
-    return true;
+    sm_watch_call *call = found->call;
+    sm_map_remove(&watch->suspended, found, sizeof *found);
+    return call;
 }
 
 static void push(thread_calls *thread, sm_watch_call *call) {
@@ -204,15 +178,13 @@ static void suspend(sm_watch *watch, thread_calls *thread, const void *frame) {
         return;
     call->active = own_of(call, now);
     call->begun += thread->spent; /* it may go on on another thread */
-    if (!make_room(watch)) {
-        watch->lost++;
-        forget(watch, call);
-        return;
-    }
-    sm_watch_call **chain = chain_of(watch, frame);
-    call->next = *chain;
-    *chain = call;
-    watch->suspended_count++;
+    suspended_call *made = sm_map_make(&watch->suspended, (uintptr_t)frame, sizeof *made, 128);
+    watch->lost += made == NULL;
+    sm_watch_call *gone = made != NULL ? made->call : call;
+    if (made != NULL)
+        made->call = call;
+    if (gone != NULL)
+        forget(watch, gone);
 }
 
 static void resume(sm_watch *watch, thread_calls *thread, const void *frame) {
@@ -565,13 +537,9 @@ void sm_watch_stop(sm_watch *watch) {
 }
 
 void sm_watch_release(sm_watch *watch) {
-    for (uint32_t i = 0; i < watch->suspended_size; i++) {
-        for (sm_watch_call *call = watch->suspended[i], *next; call != NULL; call = next) {
-            next = call->next;
-            forget(watch, call);
-        }
-    }
-    sm_free(watch->suspended);
+    for (suspended_call *at = NULL; (at = sm_map_next(&watch->suspended, at, sizeof *at)) != NULL;)
+        forget(watch, at->call);
+    sm_map_free(&watch->suspended);
     for (uint32_t i = 0; i < watch->functions_size; i++) {
         if (watch->functions[i] != NULL)
             sm_free(watch->functions[i]->buckets);
@@ -580,8 +548,7 @@ void sm_watch_release(sm_watch *watch) {
     sm_free(watch->functions);
     sm_filter_release(watch->filter);
     Py_CLEAR(watch->raised);
-    watch->suspended = NULL;
     watch->functions = NULL;
     watch->filter = NULL;
-    watch->suspended_size = watch->functions_size = 0;
+    watch->functions_size = 0;
 }

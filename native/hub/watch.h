@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/map.h"
 #include "filter/filter.h"
 #include "hub/hub.h"
 
@@ -52,8 +53,6 @@ typedef struct {
     uint32_t *buckets; /* owned; SM_WATCH_BUCKETS of them, NULL until one is needed */
 } sm_watched;
 
-typedef struct sm_watch_call sm_watch_call;
-
 typedef struct sm_watch {
     sm_tool tool;
     /* Set by the maker before sm_watch_start, fixed from then on. */
@@ -82,10 +81,9 @@ typedef struct sm_watch {
     bool all_calls;        /* the filter asks for own time */
     PyObject *raised;      /* owned: a class that `python` wants raised in the program; NULL: none */
     uint64_t matched, lost;
-    uint64_t open;             /* calls under way whose start was handed over */
-    uint64_t numbers;          /* of calls kept so far */
-    sm_watch_call **suspended; /* hash table of chains by frame; owned */
-    uint32_t suspended_count, suspended_size;
+    uint64_t open;    /* calls under way whose start was handed over */
+    uint64_t numbers; /* of calls kept so far */
+    sm_map suspended; /* calls, by frame */
 } sm_watch;
 
 /* Called with a match when SM_SAFE_WATCHES is due (slots/safepoint.h): 0, or -1 with an exception that is the

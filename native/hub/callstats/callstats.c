@@ -462,7 +462,7 @@ int sm_callstats_visit(sm_callstats *stats, sm_callstats_visitor visit, void *da
     double factor = default_clock.ns_per_tick * 1e-9;
     if (stats->timer != NULL)
         factor = stats->unit > 0.0 ? stats->unit : 1e-9;
-    size_t entries = stats->store.entry_count, rows = 0;
+    size_t entries = stats->store.by_key.count, rows = 0;
     sm_callstats_row *all = sm_malloc((entries + stats->store.link_count) * sizeof *all);
     size_t *ends = all ? sm_malloc(entries * sizeof *ends) : NULL;
     if (ends == NULL) {
@@ -470,15 +470,15 @@ int sm_callstats_visit(sm_callstats *stats, sm_callstats_visitor visit, void *da
         PyErr_NoMemory();
         return -1;
     }
-    for (size_t i = 0; i < entries; i++) {
-        const sm_call_entry *entry = stats->store.order[i];
+    size_t *end = ends;
+    for (const sm_call_entry *entry = stats->store.first; entry != NULL; entry = entry->next) {
         if (entry->sums.calls > 0)
             all[rows++] = row_of(entry, &entry->sums, factor);
         for (sm_call_link *l = entry->sums.calls > 0 ? entry->links : NULL; l != NULL; l = l->next) {
             if (l->sums.calls > 0)
                 all[rows++] = row_of(l->callee, &l->sums, factor);
         }
-        ends[i] = rows;
+        *end++ = rows;
     }
     int status = 0;
     for (size_t i = 0, begin = 0; i < entries && status == 0; begin = ends[i++]) {

@@ -2,7 +2,8 @@
  *
  * A *lane* is a thread; a *track* is one stack of calls of it: one for the thread itself, and one for each greenlet
  * that runs on it, told apart by the outermost chunk of the interpreter's data stack, which greenlets exchange when
- * they switch. A track has the calls that are running on it, the outermost first.
+ * they switch. A track has the calls that are running on it, the outermost first. Tracks are found in lists by a hash
+ * of that chunk, where a new one takes over one that is idle, so that there are few more than were ever in use at once.
  *
  * Recursion. cProfile counts how often a function is on the stack, one number for it whoever runs it, and with two
  * threads in a function takes one for the other's recursion. Here the number belongs to a track: `level` counts the

@@ -5,18 +5,16 @@
 #include "base/alloc.h"
 #include "hub/callstats/callstats.h"
 
+/* Links are in no map of base/map.h: they are found by two addresses in one probe, which is on the way of an event. */
 static inline size_t hash_of(const void *a, const void *b) {
     uint64_t mixed = ((uintptr_t)a >> 4) * 0x9E3779B97F4A7C15u ^ ((uintptr_t)b >> 4) * 0xC2B2AE3D27D4EB4Fu;
     return (size_t)(mixed >> 29);
 }
 
-static sm_call_entry **entry_slot(sm_call_entry **table, size_t size, const void *key) {
-    for (size_t i = hash_of(key, NULL);; i++) {
-        sm_call_entry **slot = &table[i & (size - 1)];
-        if (*slot == NULL || (*slot)->key == key)
-            return slot;
-    }
-}
+typedef struct {
+    uint64_t key; /* the function's address */
+    sm_call_entry *entry;
+} found_entry;
 
 static sm_call_link **link_slot(sm_call_link **table, size_t size, const sm_call_entry *caller, const void *key) {
     for (size_t i = hash_of(key, caller);; i++) {
@@ -24,25 +22,6 @@ static sm_call_link **link_slot(sm_call_link **table, size_t size, const sm_call
         if (*slot == NULL || ((*slot)->key == key && (*slot)->caller == caller))
             return slot;
     }
-}
-
-static bool grow_entries(sm_call_store *store) {
-    if (store->entry_count * 2 < store->entry_size)
-        return true;
-    size_t size = store->entry_size ? store->entry_size * 2 : 256;
-    sm_call_entry **table = sm_calloc(size, sizeof *table);
-    sm_call_entry **order = table ? sm_realloc(store->order, size * sizeof *order) : NULL;
-    if (order == NULL) {
-        sm_free(table);
-        return false;
-    }
-    for (size_t i = 0; i < store->entry_count; i++)
-        *entry_slot(table, size, order[i]->key) = order[i];
-    sm_free(store->entries);
-    store->entries = table;
-    store->order = order;
-    store->entry_size = size;
-    return true;
 }
 
 static bool grow_links(sm_call_store *store) {
@@ -64,21 +43,20 @@ static bool grow_links(sm_call_store *store) {
 }
 
 sm_call_entry *sm_call_store_entry(sm_call_store *store, const void *key, PyObject *named) {
-    if (!grow_entries(store))
-        return NULL;
-    sm_call_entry *found = *entry_slot(store->entries, store->entry_size, key);
-    if (found != NULL)
-        return found;
+    found_entry *known = sm_map_find(&store->by_key, (uintptr_t)key, sizeof *known);
+    if (known != NULL)
+        return known->entry;
     PyObject *code = PyCode_Check(named) ? Py_NewRef(named) : sm_callstats_name(named);
-    found = code && grow_entries(store) ? sm_calloc(1, sizeof *found) : NULL;
-    if (found == NULL) {
+    sm_call_entry *made = code != NULL ? sm_calloc(1, sizeof *made) : NULL;
+    known = made != NULL ? sm_map_make(&store->by_key, (uintptr_t)key, sizeof *known, 256) : NULL;
+    if (known == NULL) {
+        sm_free(made);
         Py_XDECREF(code);
         return NULL;
     }
-    *found = (sm_call_entry){.key = key, .code = code};
-    store->order[store->entry_count++] = found;
-    *entry_slot(store->entries, store->entry_size, key) = found;
-    return found;
+    *made = (sm_call_entry){.key = key, .code = code};
+    *(store->newest != NULL ? &store->newest->next : &store->first) = made;
+    return store->newest = known->entry = made;
 }
 
 sm_call_link *sm_call_store_link(sm_call_store *store, sm_call_entry *caller, const void *key, PyObject *named) {
@@ -99,18 +77,16 @@ sm_call_link *sm_call_store_link(sm_call_store *store, sm_call_entry *caller, co
 }
 
 void sm_call_store_forget(sm_call_store *store) {
-    sm_call_entry **order = store->order;
-    size_t count = store->entry_count;
+    sm_call_entry *entry = store->first;
     for (size_t i = 0; i < store->link_size; i++)
         sm_free(store->links[i]);
     sm_free(store->links);
-    sm_free(store->entries);
-    store->entries = store->order = NULL;
-    store->links = NULL;
-    store->entry_count = store->entry_size = store->link_count = store->link_size = 0;
-    for (size_t i = 0; i < count; i++) { /* letting go may run code: nothing leads here any more */
-        Py_DECREF(order[i]->code);
-        sm_free(order[i]);
+    sm_map_free(&store->by_key);
+    *store = (sm_call_store){.first = NULL};
+    while (entry != NULL) { /* letting go may run code: nothing leads here any more */
+        sm_call_entry *next = entry->next;
+        Py_DECREF(entry->code);
+        sm_free(entry);
+        entry = next;
     }
-    sm_free(order);
 }

@@ -6,6 +6,8 @@
 #include <Python.h>
 #include <stdint.h>
 
+#include "base/map.h"
+
 typedef struct {
     int64_t calls, recursive;
     int64_t total, own; /* ticks of the clock, units of a timer */
@@ -15,12 +17,13 @@ typedef struct {
 
 typedef struct sm_call_link sm_call_link;
 
-typedef struct {
+typedef struct sm_call_entry {
     const void *key; /* the code object or PyMethodDef */
     PyObject *code;  /* owned: the code object or a str */
     sm_call_sums sums;
     sm_call_link *newest; /* of its links as a caller, the one used last */
     sm_call_link *links;  /* all of them */
+    struct sm_call_entry *next;
 } sm_call_entry;
 
 struct sm_call_link {
@@ -31,10 +34,9 @@ struct sm_call_link {
 };
 
 typedef struct {
-    sm_call_entry **entries; /* open addressing, a power of two */
-    sm_call_entry **order;   /* the same in the order of their first call */
-    size_t entry_count, entry_size;
-    sm_call_link **links; /* open addressing, by (caller, key) */
+    sm_map by_key;                 /* of entries */
+    sm_call_entry *first, *newest; /* in the order of their first call */
+    sm_call_link **links;          /* open addressing, by (caller, key) */
     size_t link_count, link_size;
 } sm_call_store;
 

@@ -15,6 +15,7 @@
 
 /* ---- steps ---- */
 
+/* The table of a function's steps has 4 bytes for each: most functions have a handful, and there are many functions. */
 static uint32_t *slot_of(const sm_cover_function *of, int from, int to) {
     uint64_t hash = ((uint64_t)(uint32_t)from << 32 | (uint32_t)to) * 0x9E3779B97F4A7C15u;
     for (uint64_t i = hash >> 32;; i++) {

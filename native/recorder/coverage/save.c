@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
+#include "base/map.h"
 #include "recorder/coverage/store.h"
 
 enum { FLAG_NOT_COUNTED = 1, FLAG_SILENT = 2 };
@@ -138,51 +140,13 @@ void sm_cover_write_counts(void) {
  * teardown; a coroutine that is resumed) is the same one. Where memory runs out it gets another row of its name. */
 typedef struct {
     uint64_t hash;
-    uint32_t number; /* from 1; 0: free */
-} context_place;
+    uint32_t number; /* from 1 */
+} known_context;
 
-static struct {
-    context_place *places; /* owned; open addressing */
-    uint32_t size, count;  /* a power of two */
-} known;
-
-static uint64_t hash_name(const char *name) { /* FNV-1a, stirred */
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (; *name != '\0'; name++)
-        hash = (hash ^ (unsigned char)*name) * 0x100000001b3u;
-    return (hash ^ hash >> 29) * 0x9E3779B97F4A7C15u;
-}
-
-/* Its own place, or a free one. There must be some. */
-static context_place *place_of(uint64_t hash) {
-    for (uint32_t i = (uint32_t)(hash >> 32);; i++) {
-        context_place *place = &known.places[i & (known.size - 1)];
-        if (place->number == 0 || place->hash == hash)
-            return place;
-    }
-}
-
-static bool make_room_for_contexts(void) {
-    uint32_t before = known.size;
-    context_place *places = known.places;
-    if (2 * (known.count + 1) < before)
-        return true;
-    context_place *grown = sm_calloc(before ? 2 * (size_t)before : 64, sizeof *grown);
-    if (grown == NULL)
-        return known.count + 1 < before;
-    known.places = grown;
-    known.size = before ? 2 * before : 64;
-    for (uint32_t i = 0; i < before; i++) {
-        if (places[i].number != 0)
-            *place_of(places[i].hash) = places[i];
-    }
-    sm_free(places);
-    return true;
-}
+static sm_map known; /* known_context */
 
 void sm_cover_forget_contexts(void) {
-    sm_free(known.places);
-    memset(&known, 0, sizeof known);
+    sm_map_free(&known);
     sm_cover_store.context = 0;
     for (int kind = 0; kind < SM_COVER_KINDS; kind++) {
         sm_cover_hits *hits = &sm_cover_store.hits[kind];
@@ -212,10 +176,10 @@ bool sm_cover_put_hit(sm_output *output, uint32_t id, int64_t context, int kind,
 static bool number_context(void) {
     sm_cover_store_state *store = &sm_cover_store;
     const char *name = store->context_name;
-    uint64_t hash = hash_name(name);
-    context_place *place = make_room_for_contexts() ? place_of(hash) : NULL;
-    if (place != NULL && place->number != 0) {
-        store->context = place->number;
+    uint64_t hash = sm_hash_text(SM_HASH_START, name) | 1;
+    known_context *context = sm_map_find(&known, hash, sizeof *context);
+    if (context != NULL) {
+        store->context = context->number;
         return true;
     }
     if (!sm_cover_put_context(&store->output, store->context_rows, name, strlen(name)))
@@ -223,10 +187,9 @@ static bool number_context(void) {
     if (store->fresh.writer != NULL)
         sm_cover_put_context(&store->fresh, store->context_rows, name, strlen(name));
     store->context = ++store->context_rows;
-    if (place != NULL) {
-        *place = (context_place){hash, store->context};
-        known.count++;
-    }
+    context = sm_map_make(&known, hash, sizeof *context, 64);
+    if (context != NULL)
+        context->number = store->context;
     return true;
 }
 

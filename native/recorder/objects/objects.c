@@ -359,9 +359,10 @@ static bool check_sums(void) {
         if (site->born != site->died + sm_objects.rests[i].unseen + site->live || site->died_by_gc > site->died)
             return false;
     }
-    for (uint32_t i = 0; i < sm_objects.types_count; i++) {
-        born -= sm_objects.types[i]->born;
-        gone -= sm_objects.types[i]->gone;
+    for (uint32_t i = 0; i < sm_objects.types.count; i++) {
+        const sm_objects_type *type = sm_objects.types.records[i];
+        born -= type->born;
+        gone -= type->gone;
     }
     return born == 0 && gone == 0;
 }

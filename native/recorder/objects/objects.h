@@ -16,6 +16,7 @@
 #ifndef SM_RECORDER_OBJECTS_OBJECTS_H
 #define SM_RECORDER_OBJECTS_OBJECTS_H
 
+#include "base/interned.h"
 #include "engine/engine.h"
 
 #define SM_OBJECTS_SPAN_BITS 18   /* of a span's number in a live entry */
@@ -52,9 +53,8 @@ typedef struct sm_objects_type { /* never moves, lives as long as the recording;
     uint32_t collection;      /* by type only: the last in which one was born */
     uint64_t collection_born; /* how many of those there may still be */
     char *module, *name;      /* owned; UTF-8 (surrogatepass) */
-    uint64_t hash;
-    struct sm_objects_type *next; /* in its bucket */
-    uint64_t saved;               /* for the save: what it was at the last */
+    Py_ssize_t basic_size;    /* as the type object says */
+    uint64_t saved;           /* for the save: what it was at the last */
 } __attribute__((aligned(64))) sm_objects_type;
 
 typedef struct { /* one cache line: what an event touches. Site 0 is unattributed: births that are not recorded */
@@ -97,8 +97,7 @@ typedef struct {
     sm_objects_site *sites; /* by id; they move when there are more */
     sm_objects_rest *rests; /* by id; they move too */
     uint32_t sites_count;
-    sm_objects_type **types; /* by id */
-    uint32_t types_count;
+    sm_interned types; /* sm_objects_type, by id */
 
     sm_objects_time *times; /* ascending; the first is the beginning */
     uint32_t times_count;

@@ -62,7 +62,7 @@ static uint64_t *names_of(const sm_output *output, uint32_t id) {
     if (output->whole)
         return NULL;
     if (id >= saved.names_size) {
-        uint32_t size = sm_objects.types_count + 64;
+        uint32_t size = sm_objects.types.count + 64;
         uint64_t (*names)[2] = sm_realloc(saved.names, size * sizeof *names);
         if (names == NULL)
             return NULL;
@@ -101,8 +101,8 @@ static void write_type(sm_output *output, const sm_objects_type *type) {
 }
 
 static void write_types(sm_output *output) {
-    for (uint32_t i = 0; i < sm_objects.types_count; i++) {
-        sm_objects_type *type = sm_objects.types[i];
+    for (uint32_t i = 0; i < sm_objects.types.count; i++) {
+        sm_objects_type *type = sm_objects.types.records[i];
         uint64_t sum = 1 + type->flags;
         sum = sm_objects_mix(sm_objects_mix(sm_objects_mix(sum, type->born), type->gone), type->peak);
         sum = sm_objects_mix(sm_objects_mix(sm_objects_mix(sum, type->before), type->died_by_gc), type->item_bytes);

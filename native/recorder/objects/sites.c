@@ -46,6 +46,9 @@ static struct {
 
 /* ---- by content ---- */
 
+/* Both tables here are chains of numbers of 4 bytes: with call paths there are as many sites as nodes of the tree, and
+ * a map of base/map.h would take 32 to 64 bytes for each. */
+
 static uint64_t mix(uint64_t hash, uint64_t value) {
     hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
     return hash ^ hash >> 29;

@@ -1,9 +1,9 @@
 /* What is alive of what was born in spans: rows of object_spans and object_survivors.
  *
  * Counting. The live table is gone through once, and every object in it that was born in a span adds to three sums: of
- * its span's row, of its site, and of the pair of both. Pairs are few compared with objects (what a request leaves behind is
- * of a handful of kinds); they are found in a hash table while they are counted and put into the order of their keys
- * then. Counting on the way of a death instead would cost every death a look at a row.
+ * its span's row, of its site, and of the pair of both. Pairs are few compared with objects (what a request leaves
+ * behind is of a handful of kinds); they are in a map while they are counted and put into the order of
+ * their keys then. Counting on the way of a death instead would cost every death a look at a row.
  *
  * When. In snapshots, at the end, and at each flush, because a process may be killed at any time and a pool's workers
  * always are. A flush may take 2 % of the time (engine/engine.c), and with it the counting. But it is a pause in the
@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/map.h"
 #include "recorder/objects/rows.h"
 #include "recorder/objects/span_births.h"
 
@@ -31,17 +32,21 @@ enum {
 };
 
 typedef struct {
-    uint64_t key; /* row of spans << 32 | site; sites are never 0, so 0 is a hole */
+    uint64_t key; /* row of spans << 32 | site; sites are never 0 */
     uint64_t count;
     uint64_t written; /* the count that the file has */
     uint32_t row;     /* in the file; NO_ROW: none yet */
 } pair;
 
 typedef struct {
-    pair *pairs; /* owned; open addressing, size a power of two; in the end the first `count`, in the order of keys */
-    uint32_t count, size;
-    uint64_t lost;
+    pair *pairs; /* owned; in the order of keys */
+    uint32_t count;
 } pair_set;
+
+typedef struct {
+    sm_map pairs;  /* pair */
+    uint64_t lost; /* objects that there was no memory for */
+} counting;
 
 static struct {
     pair_set pairs; /* as counted last */
@@ -53,42 +58,18 @@ static struct {
 
 enum { UNUSED, OLD, NEW }; /* a row of no pair; of one that was counted the last time; of one that is there now */
 
-static pair *place_of(const pair_set *set, uint64_t key) {
-    uint64_t at = (key * 0x9E3779B97F4A7C15u) >> 32;
-    while (set->pairs[at & (set->size - 1)].key != 0 && set->pairs[at & (set->size - 1)].key != key)
-        at++;
-    return &set->pairs[at & (set->size - 1)];
-}
-
-static bool grow(pair_set *set) {
-    pair_set grown = {.size = set->size != 0 ? set->size * 2 : 1024, .count = set->count, .lost = set->lost};
-    grown.pairs = sm_calloc(grown.size, sizeof *grown.pairs);
-    if (grown.pairs == NULL)
-        return false;
-    for (uint32_t i = 0; i < set->size; i++) {
-        if (set->pairs[i].key != 0)
-            *place_of(&grown, set->pairs[i].key) = set->pairs[i];
-    }
-    sm_free(set->pairs);
-    *set = grown;
-    return true;
-}
-
 static void count_object(const sm_object *object, void *context) {
-    pair_set *set = context;
+    counting *so_far = context;
     uint32_t row = object->span != 0 ? sm_objects_span_row_of(object->span, object->serial) : UINT32_MAX;
     if (row == UINT32_MAX)
         return;
     sm_objects_spans.rows[row].live += sm_objects.weight;
     sm_objects.rests[object->site].span_live += sm_objects.weight;
-    if (set->count * 4 >= set->size * 3 && !grow(set) && set->count + 1 >= set->size) {
-        set->lost += sm_objects.weight;
+    pair *at = sm_map_make(&so_far->pairs, (uint64_t)row << 32 | object->site, sizeof *at, 1024);
+    if (at == NULL) {
+        so_far->lost += sm_objects.weight;
         return;
     }
-    uint64_t key = (uint64_t)row << 32 | object->site;
-    pair *at = place_of(set, key);
-    set->count += at->key == 0;
-    at->key = key;
     at->row = NO_ROW;
     at->count += sm_objects.weight;
 }
@@ -98,15 +79,16 @@ static int by_key(const void *a, const void *b) {
     return left < right ? -1 : left > right;
 }
 
-/* Leaves the pairs alone, in the order of their keys. */
-static void put_in_order(pair_set *set) {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < set->size; i++) {
-        if (set->pairs[i].key != 0)
-            set->pairs[count++] = set->pairs[i];
+/* Takes the memory of what was counted over. */
+static pair_set in_order(counting *counted) {
+    pair_set set = {(pair *)(void *)counted->pairs.places, 0};
+    for (uint32_t i = 0; i < counted->pairs.size; i++) {
+        if (set.pairs[i].key != 0)
+            set.pairs[set.count++] = set.pairs[i];
     }
-    if (count > 0)
-        qsort(set->pairs, count, sizeof *set->pairs, by_key);
+    if (set.count > 0)
+        qsort(set.pairs, set.count, sizeof *set.pairs, by_key);
+    return set;
 }
 
 static void write_pair(sm_output *output, uint32_t id, uint64_t key, uint64_t count) {
@@ -224,10 +206,10 @@ uint64_t sm_objects_count_survivors(sm_output *output) {
         sm_objects_spans.rows[i].live = 0;
     for (uint32_t i = 0; i < sm_objects.sites_count; i++)
         sm_objects.rests[i].span_live = 0;
-    pair_set set = {0};
-    sm_objects_each_live(count_object, &set);
-    put_in_order(&set);
-    output->lost += set.lost != 0;
+    counting counted = {.lost = 0};
+    sm_objects_each_live(count_object, &counted);
+    pair_set set = in_order(&counted);
+    output->lost += counted.lost != 0;
     if (output->whole) {
         for (uint32_t i = 0; i < set.count; i++)
             write_pair(output, i, set.pairs[i].key, set.pairs[i].count);

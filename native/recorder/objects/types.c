@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "base/map.h"
 #include "code/text.h"
 #include "compat/sizes.h"
@@ -20,11 +21,8 @@
 #define MOST_TYPES 65536
 
 static struct {
-    sm_map keys;               /* sm_objects_type_key, by address */
-    sm_objects_type **buckets; /* owned; by content */
-    uint32_t buckets_size;
-    uint32_t types_size;
-    sm_objects_type *others; /* what is beyond MOST_TYPES; in no bucket */
+    sm_map keys;             /* sm_objects_type_key, by address */
+    sm_objects_type *others; /* what is beyond MOST_TYPES; not to be found by content */
 } types;
 
 /* Made once, with no recording running. */
@@ -64,6 +62,7 @@ static void find_facts(sm_objects_type *type, PyTypeObject *object) {
     bool heap = PyType_HasFeature(object, Py_TPFLAGS_HEAPTYPE);
     bool finalizer = object->tp_finalize != NULL || object->tp_del != NULL;
     type->size = sm_type_bytes(object);
+    type->basic_size = object->tp_basicsize;
     type->flags = heap ? SM_TYPE_FLAG_HEAP : 0;
     type->flags |= PyType_IS_GC(object) ? SM_TYPE_FLAG_GC : 0;
     type->flags |= finalizer ? SM_TYPE_FLAG_FINALIZER : 0;
@@ -102,48 +101,26 @@ static void find_names(PyTypeObject *object, char **module, char **name) {
 
 /* ---- by content ---- */
 
-static bool grow_types(void) {
-    if (sm_objects.types_count == types.types_size) {
-        uint32_t size = types.types_size ? types.types_size * 2 : 256;
-        sm_objects_type **grown = sm_realloc(sm_objects.types, size * sizeof *grown);
-        if (grown == NULL)
-            return false;
-        sm_objects.types = grown;
-        types.types_size = size;
-    }
-    if (sm_objects.types_count < types.buckets_size)
-        return true;
-    uint32_t size = types.buckets_size ? types.buckets_size * 2 : 256;
-    sm_objects_type **buckets = sm_calloc(size, sizeof *buckets);
-    if (buckets == NULL)
-        return false;
-    for (uint32_t i = 0; i < sm_objects.types_count; i++) {
-        sm_objects_type *type = sm_objects.types[i];
-        if (type == types.others)
-            continue;
-        type->next = buckets[type->hash & (size - 1)];
-        buckets[type->hash & (size - 1)] = type;
-    }
-    sm_free(types.buckets);
-    types.buckets = buckets;
-    types.buckets_size = size;
-    return true;
+static bool same_content(const void *record, const void *content) {
+    const sm_objects_type *type = record, *wanted = content;
+    return type->flags == wanted->flags && type->special == wanted->special && type->basic_size == wanted->basic_size &&
+           strcmp(type->name, wanted->name) == 0 && strcmp(type->module, wanted->module) == 0;
 }
 
-/* Takes the names over. */
-static sm_objects_type *new_type(const sm_objects_type *facts) {
+/* Takes the names over. key: as sm_interned_add is given it. */
+static sm_objects_type *new_type(const sm_objects_type *facts, uint64_t key) {
     sm_objects_type *type = sm_aligned(64, sizeof *type);
     if (type == NULL)
         return NULL;
     *type = *facts;
-    type->id = sm_objects.types_count;
-    sm_objects.types[sm_objects.types_count++] = type;
+    type->id = sm_objects.types.count;
+    sm_interned_add(&sm_objects.types, key, type);
     sm_objects.keys_bytes += sizeof *type + strlen(type->name) + strlen(type->module);
     return type;
 }
 
 static sm_objects_type *intern(PyTypeObject *object) {
-    if (!grow_types())
+    if (!sm_interned_grow(&sm_objects.types, 256))
         return NULL;
     sm_objects_type facts = {0};
     sm_objects_type *type = NULL;
@@ -151,18 +128,12 @@ static sm_objects_type *intern(PyTypeObject *object) {
     find_names(object, &facts.module, &facts.name);
     if (facts.module == NULL || facts.name == NULL)
         goto done;
-    facts.hash = sm_hash_bytes((uint64_t)object->tp_basicsize << 8 ^ facts.flags, facts.name, strlen(facts.name));
-    facts.hash = sm_hash_bytes(facts.hash, facts.module, strlen(facts.module));
-    facts.hash ^= facts.hash >> 29;
-    sm_objects_type **bucket = &types.buckets[facts.hash & (types.buckets_size - 1)];
-    for (type = *bucket; type != NULL; type = type->next) {
-        if (type->hash == facts.hash && type->flags == facts.flags && type->special == facts.special &&
-            strcmp(type->name, facts.name) == 0 && strcmp(type->module, facts.module) == 0)
-            break;
-    }
+    uint64_t key = sm_hash_text((uint64_t)object->tp_basicsize << 8 ^ facts.flags, facts.name);
+    key = sm_hash_text(key, facts.module);
+    type = sm_interned_find(&sm_objects.types, &key, same_content, &facts);
     if (type != NULL || (type = types.others) != NULL)
         goto done;
-    bool too_many = sm_objects.types_count >= MOST_TYPES;
+    bool too_many = sm_objects.types.count >= MOST_TYPES;
     if (too_many) {
         sm_free(facts.name);
         sm_free(facts.module);
@@ -170,15 +141,11 @@ static sm_objects_type *intern(PyTypeObject *object) {
         if (facts.module == NULL || facts.name == NULL)
             goto done;
     }
-    type = new_type(&facts);
+    type = new_type(&facts, too_many ? 0 : key);
     if (type == NULL)
         goto done;
-    if (too_many) {
+    if (too_many)
         types.others = type;
-    } else {
-        type->next = *bucket;
-        *bucket = type;
-    }
     return type;
 done:
     sm_free(facts.module);
@@ -223,14 +190,14 @@ bool sm_objects_types_check(void) {
 }
 
 void sm_objects_types_free(void) {
-    for (uint32_t i = 0; i < sm_objects.types_count; i++) {
-        sm_free(sm_objects.types[i]->module);
-        sm_free(sm_objects.types[i]->name);
-        free(sm_objects.types[i]);
+    for (uint32_t i = 0; i < sm_objects.types.count; i++) {
+        sm_objects_type *type = sm_objects.types.records[i];
+        sm_free(type->module);
+        sm_free(type->name);
+        free(type);
     }
-    sm_free(sm_objects.types);
+    sm_interned_free(&sm_objects.types);
     sm_map_free(&types.keys);
-    sm_free(types.buckets);
     memset(&types, 0, sizeof types);
     memset(sm_objects_hot.types, 0, sizeof sm_objects_hot.types);
 }

@@ -14,10 +14,10 @@
  * each is made to want something else and then nothing, while the tool wants nothing: that takes all of its events off,
  * those that were switched off included, and the next recording sets all of them.
  *
- * The table of places is keyed by code object, by the serial number of what is known of it, and offset: what has been
+ * The map of places is keyed by the serial number of what is known of the code object, and offset: what has been
  * learned of a code object that died is not taken for that of another with its address. The dead are forgotten when the
- * table is full, which so is as large as the places of the code that lives. */
-#include "base/alloc.h"
+ * map is full, which so is as large as the places of the code that lives. */
+#include "base/map.h"
 #include "source/monitoring/monitoring.h"
 #include "source/sources.h"
 
@@ -29,67 +29,54 @@
 #endif
 
 typedef struct {
-    const PyCodeObject *code; /* NULL: free. An address, never followed */
+    uint64_t key;             /* serial number << 32 | offset; no serial number is 0 */
+    const PyCodeObject *code; /* an address, never followed */
     const void *callee;
-    uint32_t serial, offset;
     uint32_t looks; /* in a row at the same callee; UINT32_MAX: it has called different things, leave it on */
 } site;
 
 static struct {
-    site *slots;
-    uint32_t size, count;
-    uint32_t wait; /* places that are met in vain before the full table is looked through again */
+    sm_map places; /* site */
+    uint32_t wait; /* places that are met in vain before the full map is looked through again */
     uint64_t random;
 } sites;
 
-static site *find(uint32_t serial, uint32_t offset) {
-    uint64_t hash = (serial * UINT64_C(0x632BE5AB) + offset) * 0x9E3779B97F4A7C15u;
-    for (uint32_t i = (uint32_t)(hash >> 32);; i++) {
-        site *found = &sites.slots[i & (sites.size - 1)];
-        if (found->code == NULL || (found->serial == serial && found->offset == offset))
-            return found;
-    }
-}
-
 static bool lives(const site *at) {
-    const sm_code_entry *entry = at->code != NULL ? sm_code_entry_of(at->code) : NULL;
-    return entry != NULL && entry->serial == at->serial;
+    const sm_code_entry *entry = sm_code_entry_of(at->code);
+    return entry != NULL && entry->serial == (uint32_t)(at->key >> 32);
 }
 
 /* Makes room for one more, by forgetting the dead or by growing. */
 static bool make_room(void) {
-    if (sites.count * 2 < sites.size)
+    sm_map *before = &sites.places;
+    if (before->count * 2 < before->size)
         return true;
     if (sites.wait > 0) {
         sites.wait--;
         return false;
     }
     uint32_t living = 0;
-    for (uint32_t i = 0; i < sites.size; i++)
-        living += lives(&sites.slots[i]);
-    uint32_t size = sites.size == 0 ? 1024 : living * 4 > sites.size ? sites.size * 2 : sites.size;
+    for (const site *at = NULL; (at = sm_map_next(before, at, sizeof *at)) != NULL;)
+        living += lives(at);
+    uint32_t size = before->size == 0 ? 1024 : living * 4 > before->size ? before->size * 2 : before->size;
     if (size > SM_MAX_SITES)
         size = SM_MAX_SITES;
-    site *slots = living * 2 < size ? sm_calloc(size, sizeof *slots) : NULL;
-    if (slots == NULL) {
-        sites.wait = sites.size;
+    sm_map after = {NULL, 0, 0};
+    if (living * 2 >= size || !sm_map_grow(&after, sizeof(site), size)) {
+        sites.wait = before->size;
         return false;
     }
-    site *old = sites.slots;
-    uint32_t old_size = sites.size;
-    sites.slots = slots;
-    sites.size = size;
-    sites.count = living;
-    for (uint32_t i = 0; i < old_size; i++) {
-        if (lives(&old[i]))
-            *find(old[i].serial, old[i].offset) = old[i];
+    for (const site *at = NULL; (at = sm_map_next(before, at, sizeof *at)) != NULL;) {
+        if (lives(at))
+            *(site *)sm_map_make(&after, at->key, sizeof *at, size) = *at;
     }
-    sm_free(old);
+    sm_map_free(before);
+    sites.places = after;
     return true;
 }
 
 uint32_t sm_sites_room(void) {
-    return sites.size;
+    return sites.places.size;
 }
 
 uint32_t sm_sites_gap(void) {
@@ -98,9 +85,8 @@ uint32_t sm_sites_gap(void) {
 }
 
 void sm_sites_start(bool on) {
-    sm_free(sites.slots);
-    sites.slots = NULL;
-    sites.size = sites.count = sites.wait = 0;
+    sm_map_free(&sites.places);
+    sites.wait = 0;
     sm_sites_on = on;
 }
 
@@ -108,11 +94,10 @@ bool sm_site_is_done(PyObject *code, PyObject *offset, const void *callee) {
     sm_code_entry *entry = PyCode_Check(code) ? sm_code_entry_make((PyCodeObject *)code) : NULL;
     if (entry == NULL || !make_room())
         return false;
-    uint32_t place = (uint32_t)PyLong_AsLong(offset);
-    site *seen = find(entry->serial, place);
+    uint64_t key = (uint64_t)entry->serial << 32 | (uint32_t)PyLong_AsLong(offset);
+    site *seen = sm_map_make(&sites.places, key, sizeof *seen, 0);
     if (seen->code == NULL) {
-        *seen = (site){(PyCodeObject *)code, callee, entry->serial, place, 1};
-        sites.count++;
+        *seen = (site){key, (PyCodeObject *)code, callee, 1};
         return false;
     }
     if (seen->looks == UINT32_MAX)

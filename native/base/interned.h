@@ -1,0 +1,59 @@
+/* Records that are found by their content: a list in the order in which they were made, and a map (base/map.h) from the
+ * hash of the content to the record. Of contents with equal hashes, the later one stands under the next free number, so
+ * nothing is ever taken out. The records are the owner's, as is the lock; all zero is an empty list. */
+#ifndef SM_BASE_INTERNED_H
+#define SM_BASE_INTERNED_H
+
+#include "base/map.h"
+
+typedef struct {
+    void **records; /* owned; the first `count` */
+    uint32_t count, size;
+    sm_map by_hash; /* sm_interned_entry */
+} sm_interned;
+
+typedef struct {
+    uint64_t key;
+    void *record;
+} sm_interned_entry;
+
+/* The record that is the same as this content; NULL: there is none. *key: the hash of the content; afterwards what
+ * sm_interned_add is to be given. */
+static inline void *sm_interned_find(const sm_interned *all, uint64_t *key,
+                                     bool (*same)(const void *record, const void *content), const void *content) {
+    for (;; ++*key) {
+        *key += *key == 0;
+        const sm_interned_entry *entry = sm_map_find(&all->by_hash, *key, sizeof *entry);
+        if (entry == NULL || same(entry->record, content))
+            return entry != NULL ? entry->record : NULL;
+    }
+}
+
+/* Room for one more; smallest: to begin with. False: out of memory. */
+static inline bool sm_interned_grow(sm_interned *all, uint32_t smallest) {
+    if (all->count == all->size) {
+        uint32_t size = all->size != 0 ? all->size * 2 : smallest;
+        void **records = sm_realloc(all->records, size * sizeof *records);
+        if (records == NULL)
+            return false;
+        all->records = records;
+        all->size = size;
+    }
+    return sm_map_grow(&all->by_hash, sizeof(sm_interned_entry), smallest);
+}
+
+/* There is room, and none like it. key 0: it is not to be found by content. */
+static inline void sm_interned_add(sm_interned *all, uint64_t key, void *record) {
+    all->records[all->count++] = record;
+    if (key != 0)
+        ((sm_interned_entry *)sm_map_make(&all->by_hash, key, sizeof(sm_interned_entry), 0))->record = record;
+}
+
+/* Forgets the records, without freeing them. */
+static inline void sm_interned_free(sm_interned *all) {
+    sm_free(all->records);
+    sm_map_free(&all->by_hash);
+    *all = (sm_interned){.records = NULL};
+}
+
+#endif
