@@ -4,6 +4,7 @@ import asyncio
 import gc
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -133,7 +134,7 @@ def test_budgets():
         r.assert_objects(max_born=11, max_alive=1, of=Thing)
     text = str(error.value)
     assert "12 objects were born, and 11 may be:" in text
-    assert f"10 × {HERE}.Thing  test_session.py:{make.__code__.co_firstlineno + 2} in make" in text
+    assert f"10 × {HERE}.Thing  {Path(__file__).name}:{make.__code__.co_firstlineno + 2} in make" in text
     assert "2 objects are alive, and 1 may be:" in text
     for of in ("Thing", f"{HERE}.Thing", f"{HERE}.T*", ["nosuch", Thing]):
         with pytest.raises(AssertionError):
