@@ -91,6 +91,11 @@ typedef struct { /* a frame that was found running */
     int offset;        /* of the instruction it is at, in bytes; -1: before the first */
 } sm_walked_frame;
 
+/* What holds for a recording that says nothing else of it; Python has them as seismo._core.DEFAULTS. */
+#define SM_FLUSH_MS 1000u     /* from one writing of a file to the next */
+#define SM_MAX_PATHS 1000000u /* of a call tree; calls on more paths are counted flat */
+#define SM_MAX_LIVE 16000000u /* objects that are kept track of at once; of more, a sample */
+
 #define SM_RECORDER_ROOM 320 /* bytes of a thread that every recorder's state fits into: one may follow another */
 
 /* What a recorder is to the engine. None of these is on the way of an event; all are called with the GIL. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "compat/runtime.h"
+#include "engine/engine.h"
 #include "filter/filter.h"
 #include "module/filter.h"
 #include "module/module.h"
@@ -18,7 +19,7 @@ static PyObject *cover_start(PyObject *Py_UNUSED(module), PyObject *args, PyObje
     static char *names[] = {"branch", "counts",      "tests", "where", "fd",    "flush_ms", "hide",
                             "meta",   "interpreter", "host",  "argv",  "apart", NULL};
     int branch = 0, counts = 0, tests = 0, apart = 0, fd = -1;
-    unsigned long flush_ms = 1000;
+    unsigned long flush_ms = SM_FLUSH_MS;
     PyObject *where = Py_None;
     sm_cover_settings settings = {.hide = "", .about.meta = "{}"};
     sm_about *about = &settings.about;

@@ -139,9 +139,9 @@ static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObj
                            .timing = "frugal",
                            .recorder = "calltree",
                            .objects = "lines",
-                           .flush_ms = 1000,
-                           .max_paths = 1000000,
-                           .max_live = 16000000,
+                           .flush_ms = SM_FLUSH_MS,
+                           .max_paths = SM_MAX_PATHS,
+                           .max_live = SM_MAX_LIVE,
                            .where = Py_None,
                            .span = Py_None};
     const char *hide = "";
@@ -411,5 +411,9 @@ static PyMethodDef functions[] = {
 };
 
 int sm_module_add_engine(PyObject *module) {
-    return PyModule_AddFunctions(module, functions);
+    PyObject *defaults =
+        Py_BuildValue("{sIsIsI}", "flush_ms", SM_FLUSH_MS, "max_paths", SM_MAX_PATHS, "max_live", SM_MAX_LIVE);
+    int status = defaults ? PyModule_AddObjectRef(module, "DEFAULTS", defaults) : -1;
+    Py_XDECREF(defaults);
+    return status < 0 ? -1 : PyModule_AddFunctions(module, functions);
 }

@@ -8,11 +8,12 @@
  * raises is the program's, and is raised there. */
 #include "compat/exception.h"
 #include "engine/ending.h"
+#include "engine/engine.h"
 #include "hub/watch.h"
 #include "module/module.h"
 #include "slots/safepoint.h"
 
-#define SM_KEEP_NS 1000000000
+#define SM_KEEP_NS (SM_FLUSH_MS * 1000000ull)
 
 static PyObject *function; /* owned; NULL: there is nothing to keep */
 static bool inside;

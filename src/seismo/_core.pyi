@@ -16,8 +16,8 @@ def start(
     clock: str = "auto",
     timing: str = "frugal",
     fd: int = -1,
-    flush_ms: int = 1000,
-    max_paths: int = 1_000_000,
+    flush_ms: int = ...,
+    max_paths: int = ...,
     hide: str = "",
     meta: str = "{}",
     calibrate: bool = True,
@@ -30,10 +30,13 @@ def start(
     opcodes: bool = False,
     objects: str = "lines",
     paths: bool = False,
-    max_live: int = 16_000_000,
+    max_live: int = ...,
     span: Filter | None = None,
     apart: bool = False,
 ) -> None: ...
+
+DEFAULTS: dict[str, int]  # flush_ms, max_paths, max_live
+
 def stop(exit: str = "") -> None: ...  # noqa: A002  # the C function's keyword
 def snapshot() -> bytes: ...
 def file() -> tuple[int, int]: ...
@@ -97,7 +100,7 @@ def cover_start(
     tests: bool = False,
     where: Filter | None = None,
     fd: int = -1,
-    flush_ms: int = 1000,
+    flush_ms: int = ...,
     hide: str = "",
     meta: str = "{}",
     interpreter: str | None = None,

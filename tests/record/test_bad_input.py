@@ -40,7 +40,7 @@ def test_no_such_script(lab):
         (["--nosuch", "x.py"], "no option --nosuch"),
         (["--clock", "sundial", "x.py"], "--clock cannot be 'sundial'"),
         (["--c-functions=some", "x.py"], "use one of auto, all, none"),
-        (["--max-paths", "-3", "x.py"], "a number above 0"),
+        (["--max-paths", "-3", "x.py"], "a whole number above 0"),
         (["--flush", "nan", "x.py"], "a number above 0"),
         (["--source", "tea-leaves", "x.py"], "use one of"),
     ],

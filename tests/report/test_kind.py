@@ -7,6 +7,7 @@ import pytest
 
 from seismo import kinds
 from seismo.cli.main import VERBS, main
+from seismo.cli.parsing import Parser
 from seismo.model import Builder
 from seismo.report.kind import Kind, every, named, of
 
@@ -67,9 +68,7 @@ def test_an_option_of_another_kind_is_refused(files, capsys, words, whose):
 
 @pytest.mark.parametrize("kind", every(), ids=lambda kind: kind.what)
 def test_what_a_kind_takes_of_others_is_an_option(kind):
-    import argparse
-
-    parser = argparse.ArgumentParser()
+    parser = Parser()
     for one in every():
         one.add_options(parser)
     assert set(kind.also) <= {action.dest for action in parser._actions}

@@ -1,9 +1,5 @@
 """Runs a program and records which of its lines and branches were executed.
 
-The program runs as it does under python, with its own sys.argv, sys.path, __main__, stdin, output, exit status and
-tracebacks. seismo writes the recording to NAME-PID.seismo in the current directory and a table to stderr. Options
-of seismo come before the program; everything after it belongs to the program.
-
 By default, seismo measures the program's own code, without the standard library and installed packages; --source
 and --include choose other code. GLOB is a pattern of files as in coverage.py: * matches any name, ** any folders.
 PKG is the dotted name of a package. The settings of the project apply (.coveragerc, .coveragerc.toml, setup.cfg,
@@ -16,6 +12,7 @@ from __future__ import annotations
 import os
 
 from seismo import kinds
+from seismo.cli.options import of_a_program, parts, percent
 from seismo.cli.program import Option, Recording, RecordingVerb
 from seismo.errors import UsageError
 
@@ -28,20 +25,6 @@ if TYPE_CHECKING:
     from seismo.record.run import Program
 
 ROWS = 40  # of the table at the end
-
-
-def _percent(name: str, text: str) -> float:
-    try:
-        value = float(text.rstrip("%"))
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 100:
-        raise UsageError(f"{name} cannot be {text!a}", hint="give a percentage from 0 to 100")
-    return value
-
-
-def _parts(_name: str, text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def wanted(given: dict[str, Any]) -> Settings:
@@ -103,7 +86,7 @@ class _Cover(RecordingVerb):
 
 VERB = _Cover(
     kinds.COVERAGE,
-    __doc__,
+    of_a_program(__doc__, "a table"),
     (
         Option("--branch", "branch", "also record which branches were taken"),
         Option("--counts", "counts", "count how often each line ran"),
@@ -112,7 +95,7 @@ VERB = _Cover(
             "source",
             "measure only this package, or the files below this folder, and report files that never ran, too",
             metavar="PKG|DIR",
-            read=_parts,
+            read=parts,
             many=True,
         ),
         Option(
@@ -120,10 +103,10 @@ VERB = _Cover(
             "include",
             "measure only matching files; has no effect together with --source",
             metavar="GLOB",
-            read=_parts,
+            read=parts,
             many=True,
         ),
-        Option("--omit", "omit", "do not measure matching files", metavar="GLOB", read=_parts, many=True),
+        Option("--omit", "omit", "do not measure matching files", metavar="GLOB", read=parts, many=True),
         Option(
             "--contexts", "contexts", "record who ran what; test: a context for each test function", choices=("test",)
         ),
@@ -138,7 +121,7 @@ VERB = _Cover(
             "fail_under",
             "exit with 1 if less than N percent were executed, unless the program itself failed",
             metavar="N",
-            read=_percent,
+            read=percent,
         ),
         Option("--rcfile", "rcfile", "read this settings file instead of the project's", metavar="FILE"),
         Option("--no-config", "no_config", "read no settings file"),

@@ -46,7 +46,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     several = "recordings of one side, instead of {}; more recordings show smaller changes"
     parser.add_argument("--old", dest="olds", metavar="FILE", nargs="*", help=several.format("OLD"))
     parser.add_argument("--new", dest="news", metavar="FILE", nargs="*", help=several.format("NEW"))
-    parser.add_argument("--limit", metavar="N", type=int, default=15, help="rows of each table (default: 15; 0: all)")
+    limit = "rows of each table (default: 15; 0: all)"
+    parser.add_argument("--limit", metavar="N", type="count", default=15, help=limit)
     parser.add_argument("--json", action="store_true", help="print everything as one JSON object, for programs")
     add_time(parser)
     add_color(parser)

@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from seismo import kinds
+from seismo.cli.options import FORCE
 from seismo.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,9 +27,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_file(parser)
     parser.add_argument("-f", "--format", metavar="FORMAT", help="the name of the format (see --list)")
     parser.add_argument("-o", "--output", metavar="OUT", help="the file to write (default: standard output)")
-    parser.add_argument(
-        "--force", action="store_true", help="overwrite OUT even if it does not look like a file of seismo"
-    )
+    parser.add_argument("--force", action="store_true", help=FORCE.format("OUT"))
     parser.add_argument(
         "--weight",
         metavar="WHAT",

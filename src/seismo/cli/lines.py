@@ -1,14 +1,12 @@
 """Runs a program and times its lines: how often each line ran, and how long it and the functions it called took.
 
-The program runs as it does under python, with its own sys.argv, sys.path, __main__, stdin, output, exit status and
-tracebacks. seismo writes the recording to NAME-PID.seismo in the current directory and a summary to stderr; seismo
-report shows the times next to the source. Without --only, all functions are timed. Options of seismo come before
-the program; everything after it belongs to the program.
+seismo report shows the times next to the source. Without --only or --where, the lines of all functions are timed.
 """
 
 from __future__ import annotations
 
 from seismo import kinds
+from seismo.cli.options import of_a_program
 from seismo.cli.program import Option, RecordingVerb, clock, settings_of, source
 
 TYPE_CHECKING = False
@@ -30,7 +28,7 @@ def _settings(given: Given, _program: Program) -> dict[str, object]:
 
 VERB = RecordingVerb(
     kinds.LINES,
-    __doc__,
+    of_a_program(__doc__),
     (
         Option(
             "--only",

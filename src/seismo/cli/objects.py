@@ -1,9 +1,6 @@
 """Runs a program and records the birth and death of every object it makes.
 
-The program runs as it does under python, with its own sys.argv, sys.path, __main__, stdin, output, exit status and
-tracebacks. seismo writes the recording to NAME-PID.seismo in the current directory and a summary to stderr; seismo
-report shows which lines make objects of which types, how long these live, and who holds those that stay alive.
-Options of seismo come before the program; everything after it belongs to the program.
+seismo report shows which lines make objects of which types, how long these live, and who holds those that stay alive.
 
     seismo objects app.py
     seismo objects --leaks app.handle app.py              show what each call of handle leaves behind
@@ -15,7 +12,8 @@ EXPR is an expression about functions (docs/expressions.md), or a function's nam
 from __future__ import annotations
 
 from seismo import kinds
-from seismo.cli.program import Option, RecordingVerb, number, whole
+from seismo.cli.options import count, of_a_program, whole
+from seismo.cli.program import Option, RecordingVerb
 from seismo.errors import UsageError
 
 TYPE_CHECKING = False
@@ -24,11 +22,6 @@ if TYPE_CHECKING:
     from seismo.record.run import Program
 
 HOLDERS, HOLDERS_OF_LEAKS = 3, 5
-
-
-def _some(name: str, text: str) -> int:
-    """The value of an option that is a whole number, 0 too."""
-    return 0 if text == "0" else whole(name, text)
 
 
 def _settings(given: Given, program: Program) -> dict[str, object]:
@@ -72,7 +65,7 @@ def _span(text: str, program: Program) -> str:
 
 VERB = RecordingVerb(
     kinds.OBJECTS,
-    __doc__,
+    of_a_program(__doc__),
     (
         Option("--types", "types", "count by type only, which is cheaper, without lines, lifetimes and survivors"),
         Option("--paths", "paths", "also record the call tree, and objects by call path"),
@@ -94,14 +87,14 @@ VERB = RecordingVerb(
             "find at the end who holds the survivors of N types and lines; 0: do not look for holders "
             f"(default: {HOLDERS}, with --leaks {HOLDERS_OF_LEAKS})",
             metavar="N",
-            read=_some,
+            read=count,
         ),
         Option(
             "--max-live",
             "max_live",
-            "follow only a random share of the living objects beyond this number (default: 16000000)",
+            "follow only a random share of the living objects beyond this number (default: {max_live})",
             metavar="N",
-            read=lambda name, text: int(number(name, text)),
+            read=whole,
         ),
     ),
     _settings,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from seismo.cli.options import COLOR, READERS, one_of
 from seismo.errors import UsageError, did_you_mean
 from seismo.escape import COLOURS
 
@@ -15,7 +16,12 @@ ONE_LINE = 150  # characters of a usage that helps in an error; a longer one bur
 
 
 class Parser(argparse.ArgumentParser):
-    """Raises UsageError for what cannot be read."""
+    """Raises UsageError for what cannot be read. `type` of an argument may be a name of READERS."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name in READERS:
+            self.register("type", name, str)
 
     def read(self, words: Sequence[str]) -> argparse.Namespace:
         """The arguments. Raises UsageError; --help ends with SystemExit."""
@@ -40,12 +46,14 @@ class Parser(argparse.ArgumentParser):
         hint = did_you_mean(name, [option for option in known if option.startswith("--")])
         raise UsageError(f"{self.prog} has no option {name}", hint=hint + f"see: {self.prog} --help")
 
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        if isinstance(action.type, str):
+            return READERS[action.type](_name(action), arg_string)
+        return super()._get_value(action, arg_string)
+
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        if action.choices is not None and value not in action.choices:
-            name = action.option_strings[-1] if action.option_strings else action.metavar or action.dest
-            known = [str(choice) for choice in action.choices]
-            hint = did_you_mean(str(value), known) + f"use one of {', '.join(known)}"
-            raise UsageError(f"{name} cannot be {value!a}", hint=hint)
+        if action.choices is not None:
+            one_of(_name(action), value, map(str, action.choices))
 
     def error(self, message: str) -> NoReturn:
         """What argparse calls for its own findings."""
@@ -57,6 +65,11 @@ class Parser(argparse.ArgumentParser):
         return usage if len(usage) <= ONE_LINE else f"see: {self.prog} --help"
 
 
+def _name(action: argparse.Action) -> str:
+    """What messages call it."""
+    return action.option_strings[-1] if action.option_strings else str(action.metavar or action.dest)
+
+
 def add_time(parser: argparse.ArgumentParser | argparse._ArgumentGroup, what: str = "show") -> None:
     """The option about times: args.time is one of seismo.model.recording.TIMES, or None if it is not given."""
     text = f"{what} running time (cpu, the default), wall-clock time (wall), or waiting time (wait)"
@@ -65,8 +78,7 @@ def add_time(parser: argparse.ArgumentParser | argparse._ArgumentGroup, what: st
 
 def add_color(parser: argparse.ArgumentParser) -> None:
     """The options about colours: args.color is one of COLOURS."""
-    text = "when to print colours: auto (default; on a terminal, unless NO_COLOR or FORCE_COLOR is set), always, never"
-    parser.add_argument("--color", choices=COLOURS, default="auto", metavar="WHEN", help=text)
+    parser.add_argument("--color", choices=COLOURS, default="auto", metavar="WHEN", help=COLOR)
     parser.add_argument(
         "--no-color", dest="color", action="store_const", const="never", help="the same as --color never"
     )

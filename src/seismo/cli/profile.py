@@ -1,14 +1,10 @@
-"""Runs a program and records every call it makes.
-
-The program runs as it does under python, with its own sys.argv, sys.path, __main__, stdin, output, exit status and
-tracebacks. seismo writes the recording to NAME-PID.seismo in the current directory and a summary to stderr. Options
-of seismo come before the program; everything after it belongs to the program.
-"""
+"""Runs a program and records every call it makes."""
 
 from __future__ import annotations
 
 from seismo import kinds
-from seismo.cli.program import Option, RecordingVerb, clock, number, source
+from seismo.cli.options import of_a_program, whole
+from seismo.cli.program import Option, RecordingVerb, clock, source
 
 
 def _where(_name: str, text: str) -> str:
@@ -19,7 +15,7 @@ def _where(_name: str, text: str) -> str:
 
 VERB = RecordingVerb(
     kinds.CALLS,
-    __doc__,
+    of_a_program(__doc__),
     (
         Option(
             "--c-functions",
@@ -41,9 +37,9 @@ VERB = RecordingVerb(
         Option(
             "--max-paths",
             "max_paths",
-            "fold call paths beyond that many (default: 1000000)",
+            "fold call paths beyond that many (default: {max_paths})",
             metavar="N",
-            read=lambda name, text: int(number(name, text)),
+            read=whole,
         ),
     ),
 )

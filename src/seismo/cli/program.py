@@ -16,6 +16,7 @@ import os
 import sys
 
 from seismo import kinds
+from seismo.cli import options
 from seismo.errors import RecordingError, SeismoError, UsageError, did_you_mean
 from seismo.escape import COLOURS, wants_colour
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
@@ -58,10 +59,10 @@ class Option:
     """One option. names: its spellings, with blanks between. key: what it is called in what was given.
 
     Without metavar and choices it is a flag. read(name, text): the value of the text, by default the text itself.
-    many: it may be given several times, and its value is the list.
+    many: it may be given several times, and its value is the list. help: {NAME} in it is the default of that key.
     """
 
-    __slots__ = ("choices", "help", "key", "many", "metavar", "names", "read")
+    __slots__ = ("_help", "choices", "key", "many", "metavar", "names", "read")
 
     def __init__(
         self,
@@ -76,11 +77,16 @@ class Option:
     ) -> None:
         self.names = names.split(" ")
         self.key = key
-        self.help = help
+        self._help = help
         self.metavar = metavar
         self.choices = choices
         self.read = read
         self.many = many
+
+    @property
+    def help(self) -> str:
+        """What help says of it."""
+        return self._help.format_map(options.defaults()) if "{" in self._help else self._help
 
     @property
     def is_flag(self) -> bool:
@@ -94,46 +100,17 @@ OUTPUT = Option(
     "the recording; those of forked children go next to it (default: NAME-PID.seismo)",
     metavar="FILE",
 )
-COLOR = Option(
-    "--color",
-    "color",
-    "when seismo prints colours: auto (default; on a terminal, unless NO_COLOR or FORCE_COLOR is set), always, never",
-    metavar="WHEN",
-    choices=COLOURS,
-)
+COLOR = Option("--color", "color", options.COLOR, metavar="WHEN", choices=COLOURS)
 QUIET = Option("-q --quiet", "quiet", "print no messages of seismo")
 CHILDREN = Option("--children", "children", "also record the processes that the program starts, all in one file")
-
-
-def number(name: str, text: str) -> float:
-    """The value of an option that is a number above 0."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < 1e12:
-        raise UsageError(f"{name} cannot be {text!a}", hint="give a number above 0")
-    return value
-
-
-def whole(name: str, text: str) -> int:
-    """The value of an option that is a whole number above 0."""
-    if not (text.isdecimal() and 0 < len(text) < 19 and int(text) > 0):
-        raise UsageError(f"{name} cannot be {text!a}", hint="give a whole number above 0")
-    return int(text)
-
-
-def milliseconds(name: str, text: str) -> int:
-    """The value of an option in seconds, as milliseconds."""
-    return max(1, round(number(name, text) * 1000))
 
 
 FLUSH = Option(
     "--flush",
     "flush_ms",
-    "how often to update the file (default: 1)",
+    "how often to update the file (default: {flush})",
     metavar="SECONDS",
-    read=milliseconds,
+    read=options.milliseconds,
 )
 
 
@@ -224,9 +201,8 @@ class Verb:
                 name, value = short, word[2:]
             else:
                 continue
-            if option.choices and value not in option.choices:
-                hint = did_you_mean(value, option.choices) + f"use one of {', '.join(option.choices)}"
-                raise UsageError(f"{name} cannot be {value!a}", hint=hint)
+            if option.choices:
+                options.one_of(name, value, option.choices)
             known: object = value if option.read is None else option.read(name, value)
             if option.many:
                 given.setdefault(option.key, []).append(known)

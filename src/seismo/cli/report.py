@@ -34,7 +34,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
-from seismo.errors import UsageError, did_you_mean
+from seismo.cli.options import FORCE, one_of
+from seismo.errors import UsageError
 
 if TYPE_CHECKING:
     import argparse
@@ -79,9 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     pages = "write HTML pages instead: a folder for coverage, a file for lines or objects"
     parser.add_argument("--html", metavar="OUT", help=pages)
-    parser.add_argument(
-        "--force", action="store_true", help="overwrite OUT even if it does not look like a file of seismo"
-    )
+    parser.add_argument("--force", action="store_true", help=FORCE.format("OUT"))
     add_color(parser)
     add_time(parser, "for calls and lines: show and rank by")
     parser.set_defaults(of_kinds=[(kind, _declared(kind, parser)) for kind in every()])
@@ -106,9 +105,8 @@ def _order(word: str) -> str:
     from seismo.report.kind import OF_PSTATS
 
     known = orders()
-    if word.removeprefix("-") not in known and word not in OF_PSTATS:
-        hint = did_you_mean(word, [*known, *OF_PSTATS]) + f"use one of {', '.join(known)}"
-        raise UsageError(f"--sort cannot be {word!a}", hint=hint)
+    if word.removeprefix("-") not in known:
+        one_of("--sort", word, known, OF_PSTATS)
     return OF_PSTATS.get(word, word)
 
 

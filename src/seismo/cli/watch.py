@@ -15,7 +15,8 @@ from __future__ import annotations
 import os
 import sys
 
-from seismo.cli.program import COLOR, Option, Verb, current_folder, is_terminal, run, shown_path, stderr_is_open, whole
+from seismo.cli.options import FORCE, whole
+from seismo.cli.program import COLOR, Option, Verb, current_folder, is_terminal, run, shown_path, stderr_is_open
 from seismo.errors import SeismoError, UsageError
 from seismo.escape import printable, wants_colour
 from seismo.originals import Restored
@@ -59,7 +60,7 @@ VERB = Verb(
             read=_function_name,
         ),
         Option("--limit", "limit", "stop watching after N matches", metavar="N", read=whole),
-        Option("--force", "force", "overwrite the file of -o or --json even if it does not look like a file of seismo"),
+        Option("--force", "force", FORCE.format("the file of -o or --json")),
         Option("--json", "json", "write JSON lines to FILE (-: stdout) instead of text to stderr", metavar="FILE"),
         Option("-o --output", "output", "write to FILE instead of stderr", metavar="FILE"),
         Option(

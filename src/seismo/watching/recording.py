@@ -30,7 +30,8 @@ else:
     from seismo import _core
 
 _MOST = 2**63 - 1
-_EVERY = 1_000_000_000  # ns from one writing to the next: at least so many, and 50 times what one takes
+# ns from one writing to the next: at least so many, and 50 times what one takes
+_EVERY = _core.DEFAULTS["flush_ms"] * 1_000_000
 _open: dict[int, tuple[File, Watched]] = {}  # those that are written now and then
 
 

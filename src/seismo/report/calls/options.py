@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import argparse
 
     from seismo.report.calls.text import View
 
@@ -37,15 +36,15 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     how = parser.add_argument_group("calls: how much to show")
     how.add_argument(
-        "--limit", metavar="N", type=_number(1), help="rows of a table (default: 20) and of the tree (default: 40)"
+        "--limit", metavar="N", type="whole", help="rows of a table (default: 20) and of the tree (default: 40)"
     )
     how.add_argument(
-        "--depth", metavar="N", type=_number(1), help="levels of the call tree (default: as many as are relevant)"
+        "--depth", metavar="N", type="whole", help="levels of the call tree (default: as many as are relevant)"
     )
     how.add_argument(
         "--min",
         metavar="PERCENT",
-        type=_percent,
+        type="percent",
         help="the smallest share of time that a row of the call tree has (default: 1)",
     )
     _add_what(parser.add_argument_group("calls: which functions to show"))
@@ -89,23 +88,6 @@ def _add_what(only: argparse._ArgumentGroup) -> None:
         "call tree folds it, and tables of lines and objects leave it out, unless functions were chosen (--only, "
         "--module, --where, --all), here or when recording",
     )
-
-
-def _number(least: int) -> Callable[[str], int]:
-    def number(word: str) -> int:
-        value = int(word)
-        if value < least:
-            raise argparse.ArgumentTypeError(f"{word} is too small: give {least} or more")
-        return value
-
-    return number
-
-
-def _percent(word: str) -> float:
-    value = float(word.rstrip("%"))
-    if not 0 <= value <= 100:
-        raise argparse.ArgumentTypeError(f"{word} is not between 0 and 100")
-    return value
 
 
 def check(args: argparse.Namespace) -> None:

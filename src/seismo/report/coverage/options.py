@@ -39,8 +39,8 @@ def add(parser: ArgumentParser) -> None:
     declare(
         "--changed-since", metavar="REV", help="show which lines that changed since this git revision were not executed"
     )
-    declare("--fail-under", metavar="N", type=float, help="exit with 1 if less than N percent were executed")
-    declare("--precision", metavar="N", type=int, help="decimals of percentages (default: 0)")
+    declare("--fail-under", metavar="N", type="percent", help="exit with 1 if less than N percent were executed")
+    declare("--precision", metavar="N", type="count", help="decimals of percentages (default: 0)")
     add_settings(declare)
 
 

@@ -1,0 +1,117 @@
+"""What several verbs take, in one place: how values are read and which can be, and what help says of them.
+
+The verbs that run a program read their words by hand (seismo.cli.program), the others by argparse (seismo.cli.parsing);
+both read values here, and say the same of a wrong one. Nothing is imported that the start of a program would have to
+wait for.
+"""
+
+from __future__ import annotations
+
+from seismo.errors import UsageError, did_you_mean
+from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import NoReturn
+
+# ---- what help says ----
+
+COLOR = "when to print colours: auto (default; on a terminal, unless NO_COLOR or FORCE_COLOR is set), always, never"
+FORCE = "overwrite {} even if it does not look like a file of seismo"
+JSON = "print one JSON object, for programs"
+SEVERAL = "; may be given several times"
+
+_RUNS = """\
+The program runs as it does under python, with its own sys.argv, sys.path, __main__, stdin, output, exit status and
+tracebacks. seismo writes the recording to NAME-PID.seismo in the current directory and {} to stderr. Options
+of seismo come before the program; everything after it belongs to the program.
+"""
+
+
+def of_a_program(text: str | None, shown: str = "a summary") -> str:
+    """The help of a verb that records a program: what it is, how the program runs, and what else there is to say.
+
+    text: the first and the last of these; None under -OO. shown: what is written when the program has ended.
+    """
+    first, _, rest = (text or "").partition("\n\n")
+    return "\n\n".join(part for part in (first, _RUNS.format(shown), rest) if part).replace("\n\n\n", "\n\n")
+
+
+def defaults() -> dict[str, object]:
+    """What holds if an option is not given, by the option's key; --flush in seconds, as it is given."""
+    from seismo import _core
+
+    return {**_core.DEFAULTS, "flush": f"{_core.DEFAULTS['flush_ms'] / 1000:g}"}
+
+
+# ---- values ----
+
+
+def one_of(name: str, text: str, known: Iterable[str], more: Iterable[str] = ()) -> str:
+    """One of the known words, or of some more that the message of UsageError does not list."""
+    words, others = list(known), list(more)
+    if text in words or text in others:
+        return text
+    hint = did_you_mean(text, [*words, *others]) + f"use one of {', '.join(words)}"
+    raise UsageError(f"{name} cannot be {text!a}", hint=hint)
+
+
+def number(name: str, text: str) -> float:
+    """A number above 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1e12:
+        _refuse(name, text, "give a number above 0")
+    return value
+
+
+def whole(name: str, text: str) -> int:
+    """A whole number above 0."""
+    value = _digits(text)
+    if value <= 0:
+        _refuse(name, text, "give a whole number above 0")
+    return value
+
+
+def count(name: str, text: str) -> int:
+    """A whole number, 0 too."""
+    value = _digits(text)
+    if value < 0:
+        _refuse(name, text, "give a whole number, 0 or more")
+    return value
+
+
+def _digits(text: str) -> int:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else -1
+
+
+def percent(name: str, text: str) -> float:
+    """A percentage; the sign may stand behind it."""
+    try:
+        value = float(text.removesuffix("%"))
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 100:
+        _refuse(name, text, "give a percentage from 0 to 100")
+    return value
+
+
+def milliseconds(name: str, text: str) -> int:
+    """Seconds, as milliseconds."""
+    return max(1, round(number(name, text) * 1000))
+
+
+def parts(_name: str, text: str) -> list[str]:
+    """Words with commas between them."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _refuse(name: str, text: str, hint: str) -> NoReturn:
+    raise UsageError(f"{name} cannot be {text!a}", hint=hint)
+
+
+# What `type=` of an argparse option can name: an option that is declared where seismo.cli cannot be imported does so.
+READERS: dict[str, Callable[[str, str], object]] = {"whole": whole, "count": count, "percent": percent}
