@@ -4,7 +4,9 @@
  * function that has proved trivial, and those that call Python functions or types, of which the event has nothing to
  * tell. Without that, its cost would stay in their callers' time, since nobody counts what is not recorded. A place may
  * call something else another time, so it must first have called the same thing eight times that we looked, at random
- * one CALL in eight: some 64 calls. (At random, since programs that take turns among eight functions are common.) The
+ * one CALL in eight: some 64 calls. (At random, since programs that take turns among eight functions are common.) A C
+ * function that has not proved trivial counts among what a place has called, so that a place that goes on to call a
+ * Python function is left on: it may call the C function again, and no mark would say that such calls are missing. The
  * recorder is told of each place of the first kind, and marks what can be missing from then on. Python functions are
  * counted exactly whatever happens here.
  *
@@ -90,7 +92,7 @@ void sm_sites_start(bool on) {
     sm_sites_on = on;
 }
 
-bool sm_site_is_done(PyObject *code, PyObject *offset, const void *callee) {
+bool sm_site_is_done(PyObject *code, PyObject *offset, const void *callee, bool needless) {
     sm_code_entry *entry = PyCode_Check(code) ? sm_code_entry_make((PyCodeObject *)code) : NULL;
     if (entry == NULL || !make_room())
         return false;
@@ -106,7 +108,8 @@ bool sm_site_is_done(PyObject *code, PyObject *offset, const void *callee) {
         seen->looks = UINT32_MAX;
         return false;
     }
-    if (++seen->looks < LOOKS)
+    seen->looks += seen->looks < LOOKS;
+    if (seen->looks < LOOKS || !needless)
         return false;
     sm_function *function = sm_function_of_code((PyCodeObject *)code, NULL);
     if (function == NULL || !sm_monitoring_remember(code))
@@ -125,8 +128,8 @@ uint32_t sm_sites_gap(void) {
     return SM_SITES_EVERY;
 }
 
-bool sm_site_is_done(PyObject *code, PyObject *offset, const void *callee) {
-    (void)code, (void)offset, (void)callee;
+bool sm_site_is_done(PyObject *code, PyObject *offset, const void *callee, bool needless) {
+    (void)code, (void)offset, (void)callee, (void)needless;
     return false;
 }
 

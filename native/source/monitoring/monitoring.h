@@ -34,8 +34,9 @@ static inline PyObject *sm_answer(bool wanted) {
     return SM_LIKELY(wanted) ? Py_None : sm_monitoring_disable;
 }
 
-/* Should this place stop reporting its calls? Asked of one in eight of them, at random; see call_sites.c. */
-bool sm_site_is_done(PyObject *code, PyObject *offset, const void *callee);
+/* Should this place stop reporting its calls? Told of one in eight of them, at random; see call_sites.c. needless: this
+ * call need not have been reported. */
+bool sm_site_is_done(PyObject *code, PyObject *offset, const void *callee, bool needless);
 #define SM_SITES_EVERY 8
 extern bool sm_sites_on;        /* c_functions="auto" */
 extern uint32_t sm_sites_to_go; /* calls to the next look */
@@ -100,7 +101,7 @@ SM_INLINE PyObject *sm_monitoring_call(const sm_calls_receiver *to, PyObject *co
     const void *method = sm_c_function(callable, callable != args[2] || args[3] != sm_monitoring_missing);
     sm_thread *thread;
     if (method == NULL) { /* not ours: but does this place ever call a C function? */
-        if (sm_sites_look() && sm_sites_needless(callable) && sm_site_is_done(args[0], args[1], NULL)) {
+        if (sm_sites_look() && sm_sites_needless(callable) && sm_site_is_done(args[0], args[1], NULL, true)) {
             sm_engine.sites_off++;
             return sm_monitoring_disable;
         }
@@ -108,7 +109,7 @@ SM_INLINE PyObject *sm_monitoring_call(const sm_calls_receiver *to, PyObject *co
     }
     if (SM_UNLIKELY((thread = sm_event_thread(false)) == NULL))
         return Py_None;
-    if (sm_sites_look() && to->may_disable(thread, method, callable) && sm_site_is_done(args[0], args[1], method)) {
+    if (sm_sites_look() && sm_site_is_done(args[0], args[1], method, to->may_disable(thread, method, callable))) {
         to->site_off(thread, args[0], method, callable);
         return sm_monitoring_disable;
     }

@@ -1,7 +1,7 @@
 """Past max_paths no path is made any more; every call is still counted, and the recording says what happened."""
 
 import pytest
-from lab import SOURCES, start
+from lab import SOURCES, run, start
 from recorded import FOLDED, image
 
 from seismo import _core
@@ -47,16 +47,32 @@ def test_every_call_is_counted(source):
 
 
 def test_known_paths_go_on(source):
-    """What was known before the limit is still counted on its own path afterwards."""
-    start(source, max_paths=3)
-    grow("", 0)
-    for _ in range(3):
-        grow("", 4)
-    grow("", 0)
-    _core.stop()
-    (root,) = (root for root in image().forests()["MainThread"] if root.name == "grow")
-    assert root.calls == 5
-    assert {child.name: child.calls for child in root.children if not child.flags & FOLDED}["leaf"] == 5
+    """What was known before the limit is still counted on its own path afterwards.
+
+    In a process of its own: a thread of pytest-xdist's that takes an order meanwhile would take one of the three paths.
+    """
+    out = run(
+        """
+from recorded import FOLDED, image
+def grow(depth):
+    leaf()
+    if depth:
+        a(depth - 1)
+        b(depth - 1)
+def a(depth):
+    grow(depth)
+def b(depth):
+    grow(depth)
+start(source=sys.argv[1], max_paths=3)
+for depth in (0, 4, 4, 4, 0):
+    grow(depth)
+_core.stop()
+(root,) = (root for root in image().forests()["MainThread"] if root.name == "grow")
+print(root.calls, {child.name: child.calls for child in root.children if not child.flags & FOLDED}["leaf"])
+""",
+        source,
+    )
+    assert out == "5 5\n"
 
 
 def test_exceptions_leave_the_fold(source):

@@ -274,3 +274,23 @@ print(recorded.losses.get("sites-off", 0) < 10, recorded.calls()["f"]) # those o
     first, second = out.splitlines()
     assert first.endswith("True")
     assert second == "True 176000"
+
+
+def test_a_place_that_long_called_a_slow_c_function_tells_of_it_again():
+    """What it calls in between has nothing to tell: that the C function's calls can be missing would not be marked."""
+    out = run(
+        SITES
+        + """
+def python(times, key):
+    return times
+def take_turns():
+    for call in [max] * 700 + [python] * 700 + [max] * 20:
+        call((10_000,), key=_core._advance_clock)
+auto()
+take_turns()
+_core.stop()
+recorded = image()
+print(recorded.calls()["python"], recorded.calls(C)["max"], bounds(recorded, "max"))
+"""
+    )
+    assert out == "700 720 [('take_turns', False)]\n"

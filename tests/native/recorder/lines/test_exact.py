@@ -274,7 +274,9 @@ def test_threads(source):
     lines = recorded(source, program)
     assert lines.of("work") == {1: 4, 2: 4}
     assert lines.of("part") == {1: 4}
-    assert len(lines.image.tables["threads"]) == 5
+    threads = [row["name"] for row in lines.image.tables["threads"]]  # pytest-xdist may have one of its own among them
+    assert [name.endswith("(work)") for name in threads].count(True) == 4
+    assert "MainThread" in threads
 
 
 def test_snapshots_take_no_time_and_tell_what_still_runs(source):
