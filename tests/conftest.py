@@ -26,12 +26,17 @@ sys.path[:0] = [str(TESTS / folder) for folder in ["common", *BESIDE]]
 from recording_itself import run  # noqa: E402, F401
 from same import Lab  # noqa: E402
 
-# A shell starts what it runs in the background with Ctrl-C ignored, and children inherit that: programs would not stop.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
 # The folders of tests that record their own process.
 RECORDING = {"capi", "coverage", "cprofile", "hooks", "native", "parity", "record", "sessions", "watch"}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _signals_reach_children():
+    """Children inherit which signals are ignored: Ctrl-C, where a shell runs the tests in the background, and the
+    hang-up under nohup. A handler of ours is not inherited."""
+    for number, handler in {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: lambda *_: None}.items():
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 @pytest.fixture(autouse=True)
