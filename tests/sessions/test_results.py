@@ -186,6 +186,23 @@ def test_report_and_save_take_the_times_that_are_asked_for(kind, tmp_path):
         assert sums["cpu"] + sums["wait"] == pytest.approx(sums["wall"], rel=1e-3, abs=1e-5)
 
 
+def test_coverage_is_shown_by_the_session_s_own_settings(tmp_path, monkeypatch):
+    one = session("cover")
+    out = io.StringIO()
+    percent = one.report(out, sort="-missing", limit=1, color="never")
+    assert percent == one.analysis().totals.percent
+    assert "test_results.py" in out.getvalue()
+    (tmp_path / ".coveragerc").write_text("[report]\nomit = *\n")  # the session was made without any settings
+    monkeypatch.chdir(tmp_path)
+    one.print(printed := io.StringIO())
+    assert "test_results.py" in printed.getvalue()
+    assert one.html(tmp_path / "pages") == str(tmp_path / "pages" / "index.html")
+    with pytest.raises(UsageError, match="files cannot be sorted by 'hits'"):
+        one.report(out, sort="hits")
+    with pytest.raises(UsageError, match="limit cannot be 0"):
+        one.report(out, limit=0)
+
+
 @births
 def test_objects_have_no_choice_of_times():
     with pytest.raises(UsageError, match="no choice of times"):

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from seismo.coverage.settings import Settings
     from seismo.record.run import Program
 
-ROWS = 40  # of the table at the end
-
 
 def wanted(given: dict[str, Any]) -> Settings:
     """The project's settings, and what the options say over them. Raises UsageError."""
@@ -57,17 +55,16 @@ class _End:
 
     def tell(self, path: str | bytes, screen: Screen) -> int:
         """Writes the table. Returns the exit status."""
-        from seismo.coverage.analysis import analyze
         from seismo.coverage.numbers import too_little
         from seismo.model import read
-        from seismo.report.coverage.text import write_end
+        from seismo.report.coverage import KIND
 
+        kind = KIND.by(self.settings)
         recording = read(path)
-        settings = self.settings.of_recording(recording)
-        report = analyze(recording, settings)
         if screen.fd >= 0:
             with screen.open() as stream:
-                write_end(stream, recording, report, settings, screen.path, ROWS, screen.coloured)
+                kind.summary(recording, stream, screen.path, screen.coloured)
+        report, settings = kind.analysis(recording)
         return int(too_little(report.totals, settings.fail_under, settings.precision)) if settings.fail_under else 0
 
 

@@ -15,7 +15,6 @@ from seismo import kinds
 from seismo.errors import UsageError
 from seismo.record import coverage, engine
 from seismo.sessions.recorded import Recorded
-from seismo.sessions.results import checked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from seismo.coverage.result import CoverageReport
     from seismo.coverage.settings import Settings
     from seismo.model import Recording
-    from seismo.report.paper import Paper
+    from seismo.report.coverage import Coverage
 
     P = ParamSpec("P")
     R = TypeVar("R")
@@ -84,59 +83,44 @@ class Cover(Recorded):
 
     def analysis(self) -> CoverageReport:
         """The recording held against the source: files, their lines and branches, totals."""
-        from seismo.coverage.analysis import analyze
-
         recording = self.recording
-        return engine.quietly(analyze, recording, self.settings.of_recording(recording))
+        return engine.hushed(self._kind().analysis, recording)[0]
 
-    def report(self, file: TextIO | None = None, *, show_missing: bool | None = None) -> float:
-        """Writes the table of files to the stream (stdout). Returns how many percent were executed, 0 to 100."""
-        return engine.quietly(self._report, file, show_missing)
+    def report(
+        self,
+        file: TextIO | None = None,
+        *,
+        show_missing: bool | None = None,
+        sort: str | None = None,
+        limit: int | None = None,
+        color: str = "auto",
+    ) -> float:
+        """Writes the table of files. Returns how many percent were executed, 0 to 100. file: by default stdout.
 
-    def _report(self, file: TextIO | None, show_missing: bool | None) -> float:
-        import shutil
-        import sys
+        show_missing: all missing lines, on as many rows as they need. sort: as --sort: "name", "missing", "-percent"
+        ... limit: rows of the table, those with the most to do. color: "auto", "always" or "never". UsageError for what
+        is none of these; RecordingError if nothing is recorded.
+        """
+        return engine.hushed(self._percent, file, show_missing, sort or "", limit, color)
 
-        from seismo.report.coverage.text import View, write_problems, write_table
-        from seismo.report.paper import Paper
-
-        report = self.analysis()
-        view = View.of(self.settings)
-        if show_missing is not None:
-            view.show_missing = show_missing
-        paper = Paper(file or sys.stdout, shutil.get_terminal_size((80, 24)).columns)
-        write_table(paper, report, view)
-        write_problems(paper, report)
-        return report.totals.percent
+    def _percent(
+        self, file: TextIO | None, show_missing: bool | None, sort: str, limit: int | None, color: str
+    ) -> float:
+        kind = self._kind(show_missing)
+        recording = self.recording
+        self._write_report(kind, recording, file, sort, limit, "", color)
+        return kind.analysis(recording)[0].totals.percent
 
     def html(self, folder: str | os.PathLike[str]) -> str:
         """Writes HTML pages into the folder. Returns the path of the first. FormatError: they cannot be written."""
-        return engine.quietly(self._html, folder)
+        engine.hushed(self._write_page, folder)
+        return self._kind().page_at(os.fspath(folder))
 
-    def _html(self, folder: str | os.PathLike[str]) -> str:
-        from seismo.report.coverage.page import write_coverage
+    def _kind(self, show_missing: bool | None = None) -> Coverage:
+        from seismo.report.coverage import KIND
 
-        return write_coverage(self.analysis(), os.fspath(folder), title=self.settings.html_title)
-
-    def _show(self, paper: Paper, sort: str, limit: int | None, time: str = "") -> None:  # noqa: ARG002
-        from seismo.report.coverage.text import View, write_problems, write_table
-
-        report = self.analysis()
-        view = View.of(self.settings)
-        view.sort = sort or view.sort
-        view.rows = limit
-        write_table(paper, report, view)
-        write_problems(paper, report)
-
-    def _print(self, file: TextIO | None, color: str) -> None:
-        import sys
-
-        from seismo.report.coverage.text import total_text
-        from seismo.report.paper import paper_for
-
-        paper = paper_for(file or sys.stdout, checked(color)).asked_by("limit=N")
-        paper.line((total_text(self.analysis().totals), "strong"))
-        self._show(paper, "", None)
+        settings = self.settings
+        return KIND.by(settings if show_missing is None else settings.replace(show_missing=show_missing))
 
 
 def _added(before: Recording, now: Recording) -> Recording:

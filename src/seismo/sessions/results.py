@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from seismo.model import Recording
-    from seismo.report.paper import Paper
+    from seismo.report.kind import Kind
 
 IN_NOTEBOOK = 20  # rows of a table there
 
@@ -40,11 +40,10 @@ class Results:
         import sys
 
         from seismo.escape import wants_colour
-        from seismo.report.kind import of
 
         stream = file or sys.stdout
-        recording = self.recording
-        of(recording).summary(recording, stream, coloured=wants_colour(checked(color), _is_terminal(stream)))
+        coloured = wants_colour(checked(color), _is_terminal(stream))
+        self._kind().summary(self.recording, stream, coloured=coloured)
 
     def save(
         self,
@@ -75,15 +74,30 @@ class Results:
         from seismo.report.html import HtmlPaper
 
         paper = HtmlPaper().asked_by("report(limit=N)")
-        self._show(paper, "", IN_NOTEBOOK)
+        self._kind().show(paper, self.recording, "", IN_NOTEBOOK, "")
         return paper.html
 
-    def _show(self, paper: Paper, sort: str, limit: int | None, time: str = "") -> None:
-        """Writes the report on a paper. time: which times of calls and lines, "" for the usual ones."""
+    def _kind(self) -> Kind:
+        """How it is shown."""
         from seismo.report.kind import named
 
-        kind = named(self.recorder)
-        kind.show(paper, self.recording, kind.order(sort), limit, time)
+        return named(self.recorder)
+
+    def _write_report(
+        self, kind: Kind, recording: Recording, file: TextIO | None, sort: str, limit: int | None, time: str, color: str
+    ) -> None:
+        """Writes the report. sort: "" for the usual order; time: which times of calls and lines, "" for the usual."""
+        import sys
+
+        from seismo.report.paper import paper_for
+
+        if limit is not None and not (type(limit) is int and limit > 0):
+            raise UsageError(f"limit cannot be {limit!r}", hint="give a whole number above 0")
+        paper = paper_for(file or sys.stdout, checked(color)).asked_by("limit=N")
+        kind.show(paper, recording, kind.order(sort), limit, time and checked_time(time))
+
+    def _write_page(self, path: str | os.PathLike[str]) -> None:
+        self._kind().page(self.recording, path)
 
 
 class Reported(Results):
@@ -107,14 +121,7 @@ class Reported(Results):
         engine.hushed(self._report, file, sort or "", limit, time or "", color)
 
     def _report(self, file: TextIO | None, sort: str, limit: int | None, time: str, color: str) -> None:
-        import sys
-
-        from seismo.report.paper import paper_for
-
-        if limit is not None and not (type(limit) is int and limit > 0):
-            raise UsageError(f"limit cannot be {limit!r}", hint="give a whole number above 0")
-        paper = paper_for(file or sys.stdout, checked(color)).asked_by("limit=N")
-        self._show(paper, sort, limit, time and checked_time(time))
+        self._write_report(self._kind(), self.recording, file, sort, limit, time, color)
 
 
 class Paged(Reported):
@@ -122,12 +129,7 @@ class Paged(Reported):
 
     def html(self, path: str | os.PathLike[str]) -> None:
         """Writes what was recorded as an HTML page. FormatError: it cannot be written."""
-        engine.hushed(self._html, path)
-
-    def _html(self, path: str | os.PathLike[str]) -> None:
-        from seismo.report.kind import named
-
-        named(self.recorder).page(self.recording, path)
+        engine.hushed(self._write_page, path)
 
 
 def checked_time(time: str) -> str:

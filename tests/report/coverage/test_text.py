@@ -150,7 +150,7 @@ def test_the_end_of_a_program_of_which_nothing_is_left():
 
     stream = io.StringIO()
     settings = Settings(folder="/", fail_under=50, notes=("x: not taken over: y",))
-    write_end(stream, Builder().build({"recorder": "coverage"}), report(), settings, "r.seismo", 40)
+    write_end(stream, Builder().build({"recorder": "coverage"}), report(), settings, "r.seismo")
     said = stream.getvalue()
     assert said.startswith("seismo: no line of any file that was to be recorded ran\n")
     assert "note: x: not taken over: y" in said

@@ -123,11 +123,10 @@ def write(result: Result, reports: Sequence[Wanted], terminal: TerminalReporter)
             if report.kind.startswith("term"):
                 _table(paper, result, report)
             elif report.kind == "html":
-                from seismo.report.coverage.page import write_coverage
+                from seismo.report.coverage.page import write_by_settings
 
                 folder = report.destination or result.settings.html_directory
-                title, precision = result.settings.html_title, result.settings.precision
-                write_coverage(result.report, folder, title=title, precision=precision)
+                write_by_settings(result.report, result.settings, folder)
                 paper.line(f"Coverage HTML written to dir {folder}")
             else:
                 from seismo import formats

@@ -10,7 +10,10 @@ if TYPE_CHECKING:
     import os
     from argparse import ArgumentParser, Namespace
     from collections.abc import Sequence
+    from typing import TextIO
 
+    from seismo.coverage.result import CoverageReport
+    from seismo.coverage.settings import Settings
     from seismo.model import Recording
     from seismo.report.kind import Facts, Sides
     from seismo.report.paper import Paper
@@ -23,10 +26,35 @@ class Coverage(Kind):
     name = kinds.COVERAGE
     rows = "files"
 
+    def __init__(self, settings: Settings | None = None) -> None:
+        """settings: by which recordings are read; None: those that they carry, or the project's."""
+        self.settings = settings
+        self._known: tuple[Recording, CoverageReport, Settings] | None = None
+
+    def by(self, settings: Settings) -> Coverage:
+        """The kind for one who has settings of his own: a session, a run that has just ended."""
+        return Coverage(settings)
+
+    def analysis(self, recording: Recording) -> tuple[CoverageReport, Settings]:
+        """The recording held against the source, and the settings by which that was done."""
+        from seismo.coverage.analysis import analyze
+        from seismo.coverage.carried import for_recording
+
+        if self._known is None or self._known[0] is not recording:
+            mine = self.settings
+            settings = for_recording(recording) if mine is None else mine.of_recording(recording)
+            self._known = recording, analyze(recording, settings), settings
+        return self._known[1:]
+
     def orders(self) -> Sequence[str]:
         from seismo.report.coverage.text import ORDERS
 
         return list(ORDERS)
+
+    def order(self, word: str, place: str = "") -> str:
+        """As for all kinds; "-" before it puts the largest first."""
+        sign = "-" * word.startswith("-")
+        return sign + super().order(word.removeprefix("-"), place)
 
     def add_options(self, parser: ArgumentParser) -> None:
         from seismo.report.coverage.options import add
@@ -38,14 +66,35 @@ class Coverage(Kind):
 
         return write(paper, recording, args)
 
+    def show(self, paper: Paper, recording: Recording, order: str, limit: int | None, times: str) -> None:
+        from seismo.errors import UsageError
+        from seismo.report.coverage.text import View, write_problems, write_table
+
+        if times:
+            raise UsageError("there is no choice of times in a recording of coverage", "time")
+        report, settings = self.analysis(recording)
+        view = View.of(settings)
+        view.sort, view.rows = order or view.sort, limit
+        write_table(paper, report, view)
+        write_problems(paper, report)
+
+    def summary(self, recording: Recording, stream: TextIO, path: str = "", coloured: bool = False) -> None:
+        from seismo.report.coverage.text import write_end
+
+        report, settings = self.analysis(recording)
+        write_end(stream, recording, report, settings, path, coloured)
+
     def page_at(self, path: str) -> str:
         return f"{path.rstrip('/')}/index.html"
 
     def page(self, recording: Recording, path: str | os.PathLike[str], args: Namespace | None = None) -> int:
         from seismo.report.coverage.options import write_pages
+        from seismo.report.coverage.page import write_by_settings
 
-        assert args is not None, "a session writes its pages by its own settings"
-        return write_pages(recording, path, args)
+        if args is not None:
+            return write_pages(recording, path, args)
+        write_by_settings(*self.analysis(recording), path)
+        return 0
 
     def changes(self, paper: Paper | None, sides: Sides, files: tuple[list[str], list[str]], limit: int | None) -> str:
         from seismo.report.coverage.changes import as_json, write_changes

@@ -134,12 +134,13 @@ def write(paper: Paper, recording: Recording, args: Namespace) -> int:
 def write_pages(recording: Recording, folder: str | os.PathLike[str], args: Namespace) -> int:
     """Writes the pages into the folder, and the path of the first on stdout. Returns 1 when a check says no."""
     from seismo.coverage.analysis import analyze
+    from seismo.report.coverage.page import write_by_settings
     from seismo.report.paper import paper_for
 
     settings = _checked(recording, args)
     report = analyze(recording, settings)
     say_settings(settings)
-    _pages(os.fspath(folder), report, settings)
+    print(printable(write_by_settings(report, settings, folder)))
     return _verdict(paper_for(sys.stdout, args.color), report, settings)
 
 
@@ -166,23 +167,6 @@ def _conditions(paper: Paper, report: CoverageReport, everything: bool) -> None:
 
     files = [(file.path, file.conditions) for file in report.files]
     write(files, paper.stream, paper.width, paper.signs, everything)
-
-
-def _pages(folder: str, report: CoverageReport, settings: Settings) -> None:
-    from seismo.report.coverage.page import write_coverage
-
-    def either(html: bool | None, otherwise: bool) -> bool:
-        return otherwise if html is None else html
-
-    index = write_coverage(
-        report,
-        folder,
-        title=settings.html_title,
-        precision=settings.precision,
-        skip_covered=either(settings.html_skip_covered, settings.skip_covered),
-        skip_empty=either(settings.html_skip_empty, settings.skip_empty),
-    )
-    print(printable(index))
 
 
 def _changes(paper: Paper, recording: Recording, settings: Settings, args: Namespace) -> int:

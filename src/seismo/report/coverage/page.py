@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from seismo.coverage.numbers import Numbers
     from seismo.coverage.result import CoverageReport, FileCoverage
+    from seismo.coverage.settings import Settings
 
 INDEX = "index.html"
 _BLOCK = 200  # lines that a browser lays out together when they come into sight
@@ -76,6 +77,22 @@ def write_coverage(
     if not os.path.exists(ignore):
         save(ignore, "# Made by seismo.\n*\n")
     return index
+
+
+def write_by_settings(report: CoverageReport, settings: Settings, folder: str | os.PathLike[str]) -> str:
+    """As write_coverage, as the settings want it: those of pages, or else those of all reports."""
+
+    def either(html: bool | None, otherwise: bool) -> bool:
+        return otherwise if html is None else html
+
+    return write_coverage(
+        report,
+        folder,
+        title=settings.html_title,
+        precision=settings.precision,
+        skip_covered=either(settings.html_skip_covered, settings.skip_covered),
+        skip_empty=either(settings.html_skip_empty, settings.skip_empty),
+    )
 
 
 def page_name(path: str, below: str = "") -> str:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from seismo.report.words import Signs
 
 BAR = 10  # columns
+ROWS_AT_END = 40  # of the table after a program
 PROBLEMS = 12  # shown of one kind
 LEAST_MISSING = 12  # columns for the missing lines; with less they are left out, or get lines of their own
 GOOD_MISSING = 22  # the bar is left out rather than to have less
@@ -112,8 +113,7 @@ def write_end(
     recording: Recording,
     report: CoverageReport,
     settings: Settings,
-    path: str,
-    rows: int,
+    path: str = "",
     coloured: bool = False,
 ) -> None:
     """Writes what is said after the program ended. It runs in the process that was recorded. path: for a shell."""
@@ -121,7 +121,7 @@ def write_end(
 
     paper = (ColourPaper if coloured else Paper)(stream, min(120, shutil.get_terminal_size((80, 24)).columns))
     view = View.of(settings)
-    view.rows = rows
+    view.rows = ROWS_AT_END
     totals = report.totals
     what = total_text(totals, view.precision) if report.files else _nothing(report)
     paper.line((f"seismo: {what}", "strong"))
@@ -134,7 +134,8 @@ def write_end(
         _write_wrapped(paper, f"lost: {loss}", "warning")
     if settings.fail_under:
         write_verdict(paper, totals, settings)
-    paper.line(f"seismo report {printable(path)}   shows the rest")
+    if path:
+        paper.line(f"seismo report {printable(path)}   shows the rest")
     paper.flush()
 
 
