@@ -17,6 +17,10 @@ import traceback
 import zlib
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "common"))
+
+import journal_made
+
 from seismo.coverage.analysis import analyze
 from seismo.coverage.settings import Settings
 from seismo.errors import RecordingError
@@ -94,6 +98,9 @@ def corpus(folder: Path | None) -> list[bytes]:
             b.node(i - 2 if i > 3 else -1, threads[i % 2], functions[i % 9], calls=i * i, own_ns=i * 100, flags=i % 16)
         b.loss("repaired", size, "somewhere")
         seeds.append(b.build({"n": size}).to_bytes())
+    for seed in range(6):
+        tree, played = journal_made.play(seed, events=40 * (seed + 1))
+        seeds.append(journal_made.recording(tree, played, 6, threads=2).to_bytes())
     if folder is not None:
         seeds += [path.read_bytes() for path in sorted(folder.rglob("*.seismo"))]
     return seeds
@@ -166,7 +173,7 @@ def mutate(rnd: random.Random, seeds: list[bytes]) -> bytes:
             case 3:
                 chunks += chunks_of(rnd.choice(seeds))
             case 4:
-                chunks[i] = (rnd.choice((b"TABL", b"STRS", b"META", b"END ", b"ELSE")), chunks[i][1])
+                chunks[i] = (rnd.choice((b"TABL", b"STRS", b"META", b"JRNL", b"END ", b"ELSE")), chunks[i][1])
             case _:
                 mutate_bytes(rnd, chunks[i][1])
     result = joined(chunks)
@@ -194,6 +201,13 @@ def use(data: bytes) -> None:
     assert len(set(born)) == 1
     assert sum(group.born for group in by_type(recording)) == totals(recording).born
     leaks(recording), spans(recording), diff_objects(recording, recording, "line")
+    window = recording.calls.window(limit=100_000)
+    rows = list(window.calls)
+    for row in rows:
+        assert row.start_ns <= row.end_ns, row
+        assert row.parent < 0 or rows[row.parent].depth == row.depth - 1, row
+    recording.calls.window(1000, 2000, limit=1000)
+    assert recording.calls.sums.steps >= len(rows)
     list(recording.context_rows())
     list(recording.combined().functions)
     analyze(recording, Settings()).totals  # noqa: B018

@@ -60,6 +60,7 @@ void sm_read_free(sm_read_data *data) {
     sm_free(data->offsets);
     sm_buffer_free(&data->data);
     sm_buffer_free(&data->meta);
+    sm_buffer_free(&data->journal);
     for (int t = 0; t < SM_TABLES; t++) {
         for (int c = 0; c < SM_MAX_COLUMNS; c++) {
             sm_free(data->table[t].column[c]);
@@ -326,6 +327,26 @@ static result read_table(reader *r, const uint8_t *at, const uint8_t *end, uint6
 
 /* ---- chunks ---- */
 
+static bool is_known_kind(uint32_t kind) {
+    return kind == SM_CHUNK_META || kind == SM_CHUNK_STRS || kind == SM_CHUNK_TABL || kind == SM_CHUNK_END ||
+           kind == SM_CHUNK_JRNL;
+}
+
+/* Whether a piece of a journal stands at `offset`, by its frame and the one after it alone: nearly all of a trace is
+ * pieces, of which a reader may want few. Who reads one computes its checksum. */
+static bool is_piece(const reader *r, size_t offset) {
+    if (r->size - offset < SM_CHUNK_HEADER || sm_get_u32(r->bytes + offset + 4) != SM_CHUNK_JRNL) {
+        return false;
+    }
+    size_t length = sm_get_u32(r->bytes + offset), rest = r->size - offset - SM_CHUNK_HEADER;
+    if (length > rest) {
+        return false;
+    }
+    const uint8_t *next = r->bytes + offset + SM_CHUNK_HEADER + length;
+    return length == rest || (rest - length >= SM_CHUNK_HEADER && is_known_kind(sm_get_u32(next + 4)) &&
+                              sm_get_u32(next) <= rest - length - SM_CHUNK_HEADER);
+}
+
 /* Whether a whole chunk with the right checksum stands at `offset`. */
 static bool is_chunk(const reader *r, size_t offset) {
     if (r->size - offset < SM_CHUNK_HEADER) {
@@ -338,10 +359,6 @@ static bool is_chunk(const reader *r, size_t offset) {
     }
     uint32_t crc = sm_crc32_update(&r->crc, 0, header + 4, 4);
     return sm_crc32_update(&r->crc, crc, header + SM_CHUNK_HEADER, length) == sm_get_u32(header + 8);
-}
-
-static bool is_known_kind(uint32_t kind) {
-    return kind == SM_CHUNK_META || kind == SM_CHUNK_STRS || kind == SM_CHUNK_TABL || kind == SM_CHUNK_END;
 }
 
 /* The next chunk after a damaged place, or the end of the file. */
@@ -375,6 +392,11 @@ static result read_chunk(reader *r, size_t offset, uint32_t kind, const uint8_t 
     case SM_CHUNK_TABL:
         got = read_table(r, payload, end, offset);
         break;
+    case SM_CHUNK_JRNL: {
+        int64_t place[2] = {(int64_t)(payload - r->bytes), end - payload};
+        got = sm_buffer_append(&r->data->journal, place, sizeof place) < 0 ? NO_MEMORY : GOOD;
+        break;
+    }
     default: /* END, and kinds of a later version */
         break;
     }
@@ -387,7 +409,7 @@ static result read_chunk(reader *r, size_t offset, uint32_t kind, const uint8_t 
 static bool read_chunks(reader *r) {
     size_t offset = SM_FILE_HEADER;
     while (offset < r->size) {
-        if (!is_chunk(r, offset)) {
+        if (!is_piece(r, offset) && !is_chunk(r, offset)) {
             size_t next = search(r, offset + 1);
             r->data->finished = 0;
             if (next < r->size) {

@@ -36,7 +36,9 @@ typedef struct {
     sm_buffer data;      /* the strings' bytes */
     sm_buffer meta;      /* JSON texts, each with its uvarint length in front */
     sm_read_table table[SM_TABLES];
-    sm_problem *problem;  /* owned */
+    size_t sound[SM_TABLES]; /* ids below are the written ones: no row before was missing or dropped */
+    sm_buffer journal;       /* offset in the file and length of each payload of the kind JRNL, as pairs of int64 */
+    sm_problem *problem;     /* owned */
     size_t problems;      /* at most SM_MAX_PROBLEMS */
     size_t more_problems; /* that found no room */
 } sm_read_data;

@@ -447,6 +447,11 @@ int sm_read_check(sm_read_data *data, uint64_t size) {
     check_parents(&check);
     check_objects(&check);
     for (int t = 0; t < SM_TABLES; t++) {
+        const sm_read_table *table = &data->table[t];
+        size_t *sound = &data->sound[t];
+        while (*sound < table->ids && table->row_of[*sound] == *sound + 1) {
+            ++*sound;
+        }
         sm_free(data->table[t].row_of);
         data->table[t].row_of = NULL;
     }

@@ -451,6 +451,14 @@ void sm_writer_flush(sm_writer *w) {
     w->stuck = !flush_all(w);
 }
 
+int sm_writer_append(sm_writer *w, uint32_t kind, const uint8_t *payload, size_t size) {
+    assert(w != NULL);
+    bool taken = send_out(w) && chunk_begin(w) && chunk_end(w, kind, sm_buffer_append(&w->out, payload, size) == 0);
+    if (taken)
+        w->stuck = !send_out(w);
+    return taken ? 0 : -1;
+}
+
 void sm_writer_finish(sm_writer *w) {
     assert(w != NULL);
     sm_writer_flush(w);

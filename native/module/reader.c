@@ -78,6 +78,20 @@ static PyObject *tables_dict(PyObject *module, sm_read_data *data) {
     return dict;
 }
 
+/* Where the pieces of a journal are: offset, length, offset ... of payloads. */
+static PyObject *journal_column(PyObject *module, sm_read_data *data) {
+    int64_t *places = (int64_t *)(void *)data->journal.bytes;
+    Py_ssize_t numbers = (Py_ssize_t)(data->journal.size / sizeof *places);
+    data->journal = (sm_buffer){0};
+    return sm_column_new(module, places ? places : sm_malloc(0), numbers, 'q');
+}
+
+/* {table: how many of its first rows have the ids that they were written with} */
+static PyObject *sound_dict(const sm_read_data *data) {
+    return Py_BuildValue("{sn sn}", "nodes", (Py_ssize_t)data->sound[SM_NODES], "threads",
+                         (Py_ssize_t)data->sound[SM_THREADS]);
+}
+
 static PyObject *result_dict(PyObject *module, sm_read_data *data) {
     PyObject *dict = PyDict_New(); /* owned, returned */
     int64_t *offsets = data->offsets;
@@ -92,7 +106,8 @@ static PyObject *result_dict(PyObject *module, sm_read_data *data) {
         put(dict, "version", PyLong_FromUnsignedLong(data->version)) < 0 ||
         put(dict, "finished", PyBool_FromLong(data->finished)) < 0 ||
         put(dict, "behind", PyBool_FromLong(data->behind)) < 0 || put(dict, "meta", meta_list(data)) < 0 ||
-        put(dict, "problems", problem_list(data)) < 0 || put(dict, "tables", tables_dict(module, data)) < 0) {
+        put(dict, "problems", problem_list(data)) < 0 || put(dict, "journal", journal_column(module, data)) < 0 ||
+        put(dict, "sound", sound_dict(data)) < 0 || put(dict, "tables", tables_dict(module, data)) < 0) {
         Py_CLEAR(dict);
     }
     return dict;

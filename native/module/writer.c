@@ -153,6 +153,21 @@ end:
     Py_RETURN_NONE;
 }
 
+/* A piece of a journal, as another recording has it. */
+static PyObject *writer_piece(PyObject *self, PyObject *payload) {
+    sm_writer *w = open_writer(self);
+    Py_buffer view;
+    if (w == NULL || PyObject_GetBuffer(payload, &view, PyBUF_SIMPLE) < 0) {
+        return NULL;
+    }
+    sm_writer_append(w, SM_CHUNK_JRNL, view.buf, (size_t)view.len);
+    PyBuffer_Release(&view);
+    if (check(w) < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
 static PyObject *writer_finish(PyObject *self, PyObject *unused) {
     (void)unused;
     sm_writer *w = open_writer(self);
@@ -176,6 +191,7 @@ static PyMethodDef writer_methods[] = {
     {"meta", writer_meta, METH_O, "meta(json)\n\nAdds a JSON object; its keys override earlier ones."},
     {"table", writer_table, METH_VARARGS,
      "table(name, columns)\n\nAdds rows: all columns of the table, each a buffer of int64 ('q') or float64 ('d')."},
+    {"piece", writer_piece, METH_O, "piece(payload)\n\nAdds a piece of a journal."},
     {"finish", writer_finish, METH_NOARGS,
      "finish() -> bytes | None\n\nWrites the rest and the index; the bytes of a Writer into memory. OSError: not all "
      "could be written."},

@@ -12,6 +12,7 @@ from seismo.model.joining import merge_files, merge_into
 from seismo.model.kinds import (
     BranchFlags,
     BranchKind,
+    CallFlags,
     FunctionFlags,
     FunctionKind,
     HolderFlags,
@@ -38,6 +39,7 @@ __all__ = [
     "BranchFlags",
     "BranchKind",
     "Builder",
+    "CallFlags",
     "DiffRow",
     "FunctionFlags",
     "FunctionKey",

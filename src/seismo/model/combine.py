@@ -11,7 +11,7 @@ from __future__ import annotations
 import array
 import json
 import zlib
-from itertools import accumulate, compress, pairwise
+from itertools import accumulate, chain, compress, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ from seismo.model.table import Strings
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from seismo.model.timeline.pieces import Pieces
 
 _LARGEST = 2**63 - 1  # damaged files have such counts
 
@@ -110,7 +111,21 @@ def merge(recordings: Iterable[Recording]) -> Recording:
     maps = map(object_tables.Maps, function_maps, node_maps, process_maps)
     tables |= object_tables.merged(parts, list(maps), texts)
     ordered = {kind: tables[kind] for kind in SCHEMA}
-    return Recording(ordered, Strings.of(list(texts.index)), _merge_meta([part.meta for part in parts]))
+    meta = _merge_meta([part.meta for part in parts])
+    return Recording(ordered, Strings.of(list(texts.index)), meta, journal=_merge_journals(parts, thread_maps, ordered))
+
+
+def _merge_journals(parts: Sequence[Recording], thread_maps: list[dict[int, int]], tables: Tables) -> Pieces | None:
+    """The pieces of all, under their threads' new numbers."""
+    given = [
+        (part._journal, threads) for part, threads in zip(parts, thread_maps, strict=True) if part._journal is not None
+    ]
+    if not given:
+        return None
+    from seismo.model.timeline.pieces import joined, renamed
+
+    payloads = chain.from_iterable(renamed(journal, threads) for journal, threads in given)
+    return joined(payloads, len(tables["nodes"]["id"]), len(tables["threads"]["id"]))
 
 
 def _check_kinds(parts: Sequence[Recording]) -> None:
@@ -146,7 +161,8 @@ def with_files(
             names.get(text, text) for text in (recording._strings[i] for i in recording._raw[kind][column].tolist())
         ]
         tables[kind][column] = ints(map(texts.add, values))
-    return merge([Recording(tables, Strings.of(list(texts.index)), meta, recording.problems)])
+    strings = Strings.of(list(texts.index))
+    return merge([Recording(tables, strings, meta, recording.problems, journal=recording._journal)])
 
 
 class MergedFunctions:
@@ -312,7 +328,21 @@ def problem_losses(recording: Recording) -> Recording:
     for problem in recording.problems:
         kind = "truncated" if "cut off" in problem else "chunk-bad"
         rows.append({"kind": kind, "count": 1, "thread": -1, "detail": problem})
+    journal = recording._journal
+    if journal is not None and not journal.fits(recording._raw):
+        rows.append(journal_loss(journal, "rows of its tree are missing, by which it names calls"))
+        recording = without_journal(recording)
     return with_losses(recording, rows) if rows else recording
+
+
+def journal_loss(journal: Pieces, why: str) -> dict[str, Any]:
+    """The loss that says that a trace's journal was not kept."""
+    return {"kind": "journal-left-out", "count": len(journal.places) // 2, "thread": -1, "detail": why}
+
+
+def without_journal(recording: Recording) -> Recording:
+    """The recording without its calls in time."""
+    return Recording(recording._raw, recording._strings, recording.meta, recording.problems, recording.times)
 
 
 def with_losses(recording: Recording, more: Sequence[dict[str, Any]]) -> Recording:
@@ -328,7 +358,7 @@ def with_losses(recording: Recording, more: Sequence[dict[str, Any]]) -> Recordi
         for kind, table in recording._raw.items()
     }
     tables["losses"] = _table("losses", [*_rows(recording, "losses"), *more], texts)
-    return Recording(tables, Strings.of(list(texts.index)), recording.meta)
+    return Recording(tables, Strings.of(list(texts.index)), recording.meta, journal=recording._journal)
 
 
 # ---- subtract ----
@@ -375,7 +405,10 @@ def subtract(later: Recording, earlier: Recording) -> Recording:
     tables["threads"] = _subtract_times(later._raw["threads"], earlier._raw["threads"])
     strings = [later._strings[i] for i in range(len(later._strings))]
     tables["losses"] = _subtract_losses(later, earlier)
-    return Recording(tables, Strings.of(strings), later.meta, later.problems)
+    result = Recording(tables, Strings.of(strings), later.meta, later.problems)
+    if later._journal is None:
+        return result
+    return with_losses(result, [journal_loss(later._journal, "what was subtracted is in it, too")])
 
 
 def _continues(later: Recording, earlier: Recording) -> bool:

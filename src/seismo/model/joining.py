@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import array
 import json
-from itertools import groupby
+from itertools import compress, groupby
 from typing import TYPE_CHECKING, Any
 
 from seismo import _core
@@ -25,6 +25,7 @@ from seismo.model.lines.tables import ints
 from seismo.model.recording import SCHEMA, Columns, Recording, read
 from seismo.model.save import save, write_file
 from seismo.model.table import Strings
+from seismo.model.timeline.pieces import renamed
 
 if TYPE_CHECKING:
     import os
@@ -91,11 +92,13 @@ class _Plan:
         self._numbers: list[array.array[int]] = []
         self._marks: list[list[int]] = []
         self._sizes: list[int] = []
+        self._traces: list[bool] = []  # of each: whether it has a journal
 
     def add(self, part: Recording) -> None:
         self._numbers.append(self._functions.add(part))
         self._marks.append(combine._tree_marks(part, len(part._raw["processes"]["id"])))
         self._sizes.append(len(part._raw["nodes"]["id"]))
+        self._traces.append(part._journal is not None)
         texts = combine._Texts()
         tables = {kind: combine._table(kind, [], texts) for kind in SCHEMA}
         for kind in ("threads", "processes", "losses"):
@@ -132,6 +135,10 @@ class _Plan:
                                 index[i] = writer.string(strings[i])
                         columns[name] = array.array("q", map(index.__getitem__, used))
                 writer.table(kind, columns)
+        for part in compress(range(len(openers)), self._traces):
+            journal = openers[part]()._journal
+            for payload in renamed(journal, maps[part]) if journal is not None else ():
+                writer.piece(payload)
         return writer.finish()
 
     def _write_nodes(

@@ -97,10 +97,26 @@ class HolderFlags(IntFlag, boundary=KEEP):
     NOBODY = 8  # nobody was found
 
 
+class CallFlags(IntFlag, boundary=KEEP):
+    """What else is known of a call in time. One that returned, and whose beginning was seen, has no flag."""
+
+    BEFORE = 1  # it began before what was read: its start is where reading began
+    AFTER = 2  # it ended after what was read: its end is where reading ended
+    BEGAN_UNSEEN = 4
+    ENDED_UNSEEN = 8
+    YIELDED = 16  # a step of a generator or coroutine that ended by a pause
+    UNWOUND = 32  # an exception left it
+    OPEN = 64  # it still ran when its thread, or the recording, ended
+    RESUMED = 128  # a step that goes on with a call that had paused
+    UNSURE = 256  # several calls were paused here; it is taken for the one that did so last
+    GAP = 512  # events are missing inside: it may be several calls
+
+
 # The enums of rows, by the row's type and the column.
 OF_ROWS: dict[str, dict[str, type[IntEnum | IntFlag]]] = {
     "FunctionRow": {"kind": FunctionKind, "flags": FunctionFlags},
     "NodeRow": {"flags": NodeFlags},
+    "CallRow": {"flags": CallFlags},
     "LineRow": {"flags": LineFlags},
     "ArcRow": {"flags": LineFlags},
     "BranchRow": {"kind": BranchKind, "flags": BranchFlags},

@@ -41,11 +41,16 @@ from seismo.model.table import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import BinaryIO
+
+    from seismo.model.timeline.calls import Calls
+    from seismo.model.timeline.pieces import Pieces
 
 Columns = dict[str, memoryview]
 Tables = dict[str, Columns]
 
 SCHEMA: dict[str, list[tuple[str, str]]] = _core.schema()
+MAPPED = 16 << 20  # bytes
 MAGIC = b"\x8fseismo\n"
 NODE_LOWER_BOUND = 1
 TIMES = ("cpu", "wall", "wait")
@@ -61,15 +66,13 @@ def read(source: str | os.PathLike[str] | bytes | bytearray | memoryview, *, run
     be opened, is no recording, or is one of a later version.
     """
     if isinstance(source, (bytes, bytearray, memoryview)):
-        data: bytes | bytearray | memoryview = source
+        data: Any = source
         where = "the given bytes"
     else:
         where = os.fspath(source)
         try:
             with Path(source).open("rb") as stream:
-                data = stream.read(16)  # the header: what is foreign need not be read, and a device may have no end
-                if data.startswith(MAGIC):
-                    data += stream.read()
+                data = _contents(stream)
         except OSError as error:
             raise RecordingError(
                 f"the recording cannot be opened: {error.strerror or error}",
@@ -80,7 +83,7 @@ def read(source: str | os.PathLike[str] | bytes | bytearray | memoryview, *, run
             raise RecordingError(
                 "the recording does not fit into memory", where, "read it on a larger machine"
             ) from None
-    if len(data) == 0:
+    if not len(data):
         raise RecordingError(
             "the file is empty", where, "was the program killed before its first flush? record it again"
         )
@@ -96,12 +99,27 @@ def read(source: str | os.PathLike[str] | bytes | bytearray | memoryview, *, run
         raise RecordingError(str(error), where, hint) from None
     except MemoryError:
         raise RecordingError("the recording does not fit into memory", where, "read it on a larger machine") from None
-    recording = _from_core(raw)
+    recording = _from_core(raw, data)
     if running:
         recording._take_back(UNENDED)
     else:
         recording.problems += _unended(recording, raw["finished"], raw["behind"])
     return recording
+
+
+def _contents(stream: BinaryIO) -> Any:
+    """What the file holds. A large one is mapped: most of it is a journal then, of which little may be asked for."""
+    data = stream.read(16)  # the header: what is foreign need not be read, and a device may have no end
+    if not data.startswith(MAGIC):
+        return data
+    if os.fstat(stream.fileno()).st_size >= MAPPED:
+        try:
+            import mmap
+
+            return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+        except (ImportError, OSError, ValueError):
+            pass  # what cannot be mapped can be read
+    return data + stream.read()
 
 
 def _unended(recording: Recording, finished: bool, behind: bool) -> list[str]:
@@ -115,7 +133,7 @@ def _unended(recording: Recording, finished: bool, behind: bool) -> list[str]:
     return ["cut off after its last write: what wrote it was killed, could not write, or still runs"]
 
 
-def _from_core(raw: dict[str, Any]) -> Recording:
+def _from_core(raw: dict[str, Any], data: Any) -> Recording:
     problems = [f"byte {offset}: {text}" for offset, text in raw["problems"]]
     meta: dict[str, Any] = {}
     for text in raw["meta"]:
@@ -130,7 +148,16 @@ def _from_core(raw: dict[str, Any]) -> Recording:
     tables: Tables = {
         name: {column: memoryview(table[column]) for column, _ in SCHEMA[name]} for name, table in raw["tables"].items()
     }
-    return Recording(tables, Strings(raw["string_data"], memoryview(raw["string_offsets"])), meta, problems)
+    strings = Strings(raw["string_data"], memoryview(raw["string_offsets"]))
+    return Recording(tables, strings, meta, problems, journal=_journal(raw, data))
+
+
+def _journal(raw: dict[str, Any], data: Any) -> Pieces | None:
+    if not len(raw["journal"]):
+        return None
+    from seismo.model.timeline.pieces import Pieces
+
+    return Pieces(data, memoryview(raw["journal"]), raw["sound"]["nodes"], raw["sound"]["threads"])
 
 
 class Recording:
@@ -146,6 +173,7 @@ class Recording:
         meta: dict[str, Any],
         problems: Iterable[str] = (),
         times: str = "wall",
+        journal: Pieces | None = None,
     ) -> None:
         """For the model's own use: raw tables as `_core.read` gives them, sound (ids dense, references in range)."""
         self._raw = tables
@@ -153,6 +181,7 @@ class Recording:
         self.meta = meta
         self.problems = list(problems)
         self.times = times
+        self._journal = journal
 
     def __repr__(self) -> str:
         raw = self._raw
@@ -248,6 +277,13 @@ class Recording:
         """What was dropped, capped, missed or repaired while recording."""
         raw = self._table("losses")
         return Table(LossRow, _pick(LossRow, raw, {}), len(raw["id"]))
+
+    @functools.cached_property
+    def calls(self) -> Calls:
+        """Every call in time, of a trace; of other recordings nothing."""
+        from seismo.model.timeline.calls import Calls
+
+        return Calls(self)
 
     # ---- tables about lines: what coverage and line times record ----
 
@@ -393,7 +429,7 @@ class Recording:
             raise ValueError(f"times are one of {', '.join(TIMES)}, not {by!r}")
         if by == self.times:
             return self
-        return Recording(self._raw, self._strings, self.meta, self.problems, by)
+        return Recording(self._raw, self._strings, self.meta, self.problems, by, self._journal)
 
     def combined(self, threads: Iterable[int] | None = None) -> Recording:
         """The chosen threads (ids; all by default) as one: their trees laid on one another, equal paths summed."""

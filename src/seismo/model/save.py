@@ -37,6 +37,9 @@ def _write(recording: Recording, fd: int | None) -> bytes | None:
                         index[i] = writer.string(with_losses._strings[i])
                 columns[name] = array.array("q", map(index.__getitem__, used))
         writer.table(kind, columns)
+    if with_losses._journal is not None:
+        for payload in with_losses._journal.payloads():
+            writer.piece(payload)
     return writer.finish()
 
 

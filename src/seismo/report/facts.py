@@ -65,6 +65,7 @@ LOSSES = {
     "time belongs to "
     "their callers",
     "truncated": "the file is cut short: it has only what was flushed before its end{detail}",
+    "journal-left-out": "{n} piece{s} of the trace's journal left out{detail}",
     "chunk-bad": "{n} damaged piece{s} of the file left out{detail}",
     "out-of-memory": "memory ran out {n} time{s}: some calls are missing",
     "lines-outside": "{n} hit{s} of lines that are not in their functions' own line tables: counted on other lines",

@@ -1,0 +1,148 @@
+#include "journal/collect.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+
+/* ---- a window ---- */
+
+static int window_call(void *receiver, const sm_stream *stream, const sm_call *call) {
+    sm_window *w = receiver;
+    if (call->end < w->from || call->start >= w->to) {
+        return 0;
+    }
+    if (w->calls.size / sizeof(sm_window_call) >= w->limit) {
+        w->more = 1;
+        return 1;
+    }
+    sm_window_call row = {.call = *call, .stream = (uint64_t)(stream - w->index->stream)};
+    w->no_memory |= sm_buffer_append(&w->calls, &row, sizeof row) < 0;
+    return w->no_memory;
+}
+
+static int window_instant(void *receiver, const sm_stream *stream, const sm_instant *instant) {
+    sm_window *w = receiver;
+    if (instant->time < w->from || instant->time >= w->to) {
+        return 0;
+    }
+    if (w->instants.size / sizeof(sm_window_instant) >= w->limit) {
+        w->more = 1;
+        return 1;
+    }
+    sm_window_instant row = {.time = instant->time,
+                             .bound = instant->bound,
+                             .stream = (uint64_t)(stream - w->index->stream),
+                             .kind = instant->kind,
+                             .in = instant->in,
+                             .at = w->texts.size,
+                             .length = instant->length};
+    w->no_memory |= (instant->length && sm_buffer_append(&w->texts, instant->bytes, instant->length) < 0) ||
+                    sm_buffer_append(&w->instants, &row, sizeof row) < 0;
+    return w->no_memory;
+}
+
+static int window_gap(void *receiver, const sm_stream *stream, int64_t from, int64_t to) {
+    sm_window *w = receiver;
+    if (to < w->from || from >= w->to) {
+        return 0;
+    }
+    sm_window_gap row = {.from = from, .to = to, .stream = (uint64_t)(stream - w->index->stream)};
+    w->no_memory |= sm_buffer_append(&w->gaps, &row, sizeof row) < 0;
+    return w->no_memory;
+}
+
+static int by_beginning(const void *left, const void *right) {
+    const sm_window_call *a = left, *b = right;
+    if (a->stream != b->stream) {
+        return a->stream < b->stream ? -1 : 1;
+    }
+    return a->call.number < b->call.number ? -1 : a->call.number > b->call.number;
+}
+
+int sm_window_fill(sm_window *w, const sm_journal *journal, int64_t from, int64_t to, int64_t thread, size_t limit) {
+    *w = (sm_window){.limit = limit, .index = journal->index, .from = from, .to = to};
+    sm_sink sink = {.receiver = w, .call = window_call, .instant = window_instant, .gap = window_gap};
+    for (size_t s = 0; s < journal->index->streams && !w->more; s++) {
+        const sm_stream *stream = &journal->index->stream[s];
+        if (thread >= 0 && stream->thread != (uint64_t)thread) {
+            continue;
+        }
+        if (sm_decode(journal, stream, from, to, &sink, &w->wrong) == SM_DECODE_NO_MEMORY || w->no_memory) {
+            return -1;
+        }
+    }
+    if (w->calls.size) {
+        qsort(w->calls.bytes, w->calls.size / sizeof(sm_window_call), sizeof(sm_window_call), by_beginning);
+    }
+    return 0;
+}
+
+int64_t sm_window_row(const sm_window *w, uint64_t stream, uint64_t number) {
+    sm_window_call wanted = {.call = {.number = number}, .stream = stream}, *found = NULL;
+    if (number != SM_CALL_NONE && w->calls.size) {
+        found = bsearch(&wanted, w->calls.bytes, w->calls.size / sizeof wanted, sizeof wanted, by_beginning);
+    }
+    return found ? found - (sm_window_call *)w->calls.bytes : -1;
+}
+
+void sm_window_free(sm_window *w) {
+    sm_buffer_free(&w->calls);
+    sm_buffer_free(&w->instants);
+    sm_buffer_free(&w->gaps);
+    sm_buffer_free(&w->texts);
+}
+
+/* ---- sums ---- */
+
+static int sums_call(void *receiver, const sm_stream *stream, const sm_call *call) {
+    sm_sums *s = receiver;
+    sm_window_call *longest = &s->longest[s->function[call->node]];
+    if (longest->call.depth == UINT32_MAX || call->end - call->start > longest->call.end - longest->call.start) {
+        *longest = (sm_window_call){.call = *call, .stream = (uint64_t)(stream - s->index->stream)};
+    }
+    s->steps++;
+    return 0;
+}
+
+static int sums_gap(void *receiver, const sm_stream *stream, int64_t from, int64_t to) {
+    sm_sums *s = receiver;
+    sm_window_gap row = {.from = from, .to = to, .stream = (uint64_t)(stream - s->index->stream)};
+    s->no_memory |= sm_buffer_append(&s->gaps, &row, sizeof row) < 0;
+    return s->no_memory;
+}
+
+int sm_sums_fill(sm_sums *s, const sm_journal *journal, const int64_t *function, size_t functions) {
+    size_t nodes = journal->dictionary->nodes;
+    *s = (sm_sums){.index = journal->index, .function = function};
+    s->calls = sm_calloc(nodes, sizeof *s->calls);
+    s->resumes = sm_calloc(nodes, sizeof *s->resumes);
+    s->exceptions = sm_calloc(nodes, sizeof *s->exceptions);
+    s->longest = sm_calloc(functions, sizeof *s->longest);
+    if (s->calls == NULL || s->resumes == NULL || s->exceptions == NULL || s->longest == NULL) {
+        return -1;
+    }
+    for (size_t f = 0; f < functions; f++) {
+        s->longest[f].call.depth = UINT32_MAX;
+    }
+    sm_sink sink = {.receiver = s,
+                    .call = sums_call,
+                    .gap = sums_gap,
+                    .calls = s->calls,
+                    .resumes = s->resumes,
+                    .exceptions = s->exceptions};
+    for (size_t i = 0; i < journal->index->streams; i++) {
+        const sm_stream *stream = &journal->index->stream[i];
+        if (sm_decode(journal, stream, INT64_MIN, INT64_MAX, &sink, &s->wrong) == SM_DECODE_NO_MEMORY || s->no_memory) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+void sm_sums_free(sm_sums *s) {
+    sm_free(s->calls);
+    sm_free(s->resumes);
+    sm_free(s->exceptions);
+    sm_free(s->longest);
+    sm_buffer_free(&s->gaps);
+}

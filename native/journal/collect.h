@@ -1,0 +1,58 @@
+/* What is asked of a journal: the calls, instants and gaps of a window; sums over all of it. No Python.h. */
+#ifndef SM_JOURNAL_COLLECT_H
+#define SM_JOURNAL_COLLECT_H
+
+#include "base/buffer.h"
+#include "journal/decode.h"
+
+typedef struct {
+    sm_call call;
+    uint64_t stream; /* in the index */
+} sm_window_call;
+
+typedef struct {
+    int64_t time, bound;
+    uint64_t stream, kind, in; /* in: number of a call */
+    size_t at, length;         /* in texts */
+} sm_window_instant;
+
+typedef struct {
+    int64_t from, to;
+    uint64_t stream;
+} sm_window_gap;
+
+typedef struct {
+    sm_buffer calls, instants, gaps; /* arrays of the above; calls in the order of streams and beginnings */
+    sm_buffer texts;
+    size_t limit; /* calls and instants at most */
+    int more;     /* there were more */
+    sm_wrong wrong;
+    /* its own, while it is filled */
+    const sm_index *index;
+    int64_t from, to;
+    int no_memory;
+} sm_window;
+
+/* Fills the window with what has its time, or a part of it, in [from, to), of one thread or (-1) of all. 0, or -1 when
+ * out of memory; sm_window_free whatever comes of it. */
+int sm_window_fill(sm_window *window, const sm_journal *journal, int64_t from, int64_t to, int64_t thread,
+                   size_t limit);
+void sm_window_free(sm_window *window);
+/* The row of the call with this number in the stream, or -1: it is not in the window. */
+int64_t sm_window_row(const sm_window *window, uint64_t stream, uint64_t number);
+
+typedef struct {
+    int64_t *calls, *resumes, *exceptions; /* owned; by node */
+    sm_window_call *longest;               /* owned; by function; depth UINT32_MAX: none */
+    const int64_t *function;               /* borrowed; by node */
+    uint64_t steps;                        /* calls and resumes in all */
+    sm_buffer gaps;                        /* of sm_window_gap */
+    sm_wrong wrong;
+    const sm_index *index;
+    int no_memory;
+} sm_sums;
+
+int sm_sums_fill(sm_sums *sums, const sm_journal *journal, const int64_t *function, size_t functions);
+void sm_sums_free(sm_sums *sums);
+
+#endif

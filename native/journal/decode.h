@@ -1,0 +1,79 @@
+/* From a stream's tokens to calls in time. No Python.h.
+ *
+ * Times are ns since the start of the recording's first process. The order of events is the file's; a time that was not
+ * read from the clock is interpolated between the two readings around it, and its bound says how far off it may be. */
+#ifndef SM_JOURNAL_DECODE_H
+#define SM_JOURNAL_DECODE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "journal/dictionary.h"
+#include "journal/pieces.h"
+
+/* What is known of a call beside its times. Without a flag that says how, it ended by a return. */
+enum {
+    SM_CALL_BEFORE = 1,       /* began before what was read: start is where reading began */
+    SM_CALL_AFTER = 2,        /* ends after what was read: end is where reading ended */
+    SM_CALL_BEGAN_UNSEEN = 4, /* somewhere between start and the event before it */
+    SM_CALL_ENDED_UNSEEN = 8,
+    SM_CALL_YIELDED = 16,  /* paused: a generator's or coroutine's step */
+    SM_CALL_UNWOUND = 32,  /* an exception left it */
+    SM_CALL_OPEN = 64,     /* still ran when its stream ended */
+    SM_CALL_RESUMED = 128, /* a step that is not its call's first */
+    SM_CALL_UNSURE = 256,  /* several were paused on this node: which of them went on is a guess */
+    SM_CALL_GAP = 512,     /* events are missing inside: it may be several calls */
+};
+
+#define SM_CALL_NONE UINT64_MAX
+
+typedef struct {
+    int64_t start, end;             /* ns */
+    int64_t start_bound, end_bound; /* ns that these may be off by; -1: not known */
+    uint64_t number;                /* in its stream, in the order of beginnings, from what was read on */
+    uint64_t parent;                /* number of the call below on the stack; SM_CALL_NONE */
+    uint64_t call;                  /* number of the first step of the same call; SM_CALL_NONE: not known */
+    uint32_t node, depth, flags;
+} sm_call;
+
+typedef struct {
+    int64_t time, bound;
+    uint64_t kind, in; /* in: number of the innermost open call; SM_CALL_NONE */
+    const uint8_t *bytes;
+    size_t length;
+} sm_instant;
+
+/* What went by. Either of the first two may be NULL; they return nonzero to stop. The counts, by node, may be NULL. */
+typedef struct {
+    void *receiver;
+    int (*call)(void *receiver, const sm_stream *stream, const sm_call *call);
+    int (*instant)(void *receiver, const sm_stream *stream, const sm_instant *instant);
+    int (*gap)(void *receiver, const sm_stream *stream, int64_t from, int64_t to);
+    int64_t *calls, *resumes, *exceptions;
+} sm_sink;
+
+/* What was wrong, in numbers of places. */
+typedef struct {
+    uint64_t damaged;  /* blocks that a missing or damaged piece ends */
+    uint64_t unknown;  /* ... a node that the file does not hold */
+    uint64_t reserved; /* ... a token that makes no sense */
+    uint64_t deep;     /* ... more open calls than can be */
+    uint64_t below;    /* ends of calls that nobody had begun */
+} sm_wrong;
+
+typedef struct {
+    const sm_index *index;
+    const sm_dictionary *dictionary;
+    const double *weight;  /* by node: ns that a segment of it takes; NULL: all are alike */
+    const int64_t *origin; /* by thread: when its process started */
+    const int64_t *end;    /* by thread: when it ended; -1: not known */
+} sm_journal;
+
+typedef enum { SM_DECODE_DONE, SM_DECODE_STOPPED, SM_DECODE_NO_MEMORY } sm_decode_status;
+
+/* Hands the calls of a stream to the sink, in the order of their ends, of those blocks that have events in [from, to).
+ */
+sm_decode_status sm_decode(const sm_journal *journal, const sm_stream *stream, int64_t from, int64_t to,
+                           const sm_sink *sink, sm_wrong *wrong);
+
+#endif

@@ -1,0 +1,410 @@
+/* seismo._core.Journal: the calls of a trace in time, from the pieces in its file. */
+#include "base/alloc.h"
+#include "journal/collect.h"
+#include "module/column.h"
+#include "module/module.h"
+
+enum { DATA, PLACES, PARENT, THREAD, FUNCTION, OWN, CALLS, RESUMES, ORIGIN, END, VIEWS };
+
+typedef struct {
+    PyObject_HEAD Py_buffer view[VIEWS]; /* held: the journal reads them */
+    sm_index index;
+    sm_dictionary dictionary;
+    double *weight; /* owned */
+    sm_journal journal;
+    Py_ssize_t functions;
+} timeline;
+
+static PyObject *no_memory(void) {
+    return PyErr_NoMemory();
+}
+
+/* ---- made ---- */
+
+static const char *const NAMES[VIEWS] = {"data",   "places", "parent",  "thread", "function",
+                                         "own_ns", "calls",  "resumes", "origin", "end"};
+
+static int take_views(timeline *self, PyObject *given) {
+    for (int v = DATA; v < VIEWS; v++) {
+        if (v == DATA) {
+            PyObject *data = PyMapping_GetItemString(given, NAMES[v]); /* owned */
+            int done = data ? PyObject_GetBuffer(data, &self->view[v], PyBUF_SIMPLE) : -1;
+            Py_XDECREF(data);
+            if (done < 0) {
+                return -1;
+            }
+            continue;
+        }
+        int of_nodes = v > PARENT && v < ORIGIN;
+        Py_ssize_t rows = of_nodes ? self->view[PARENT].shape[0] : v == END ? self->view[ORIGIN].shape[0] : -1;
+        if (sm_column_take(given, "journal", NAMES[v], v == OWN ? 'd' : 'q', rows, &self->view[v]) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int check_nodes(const timeline *self) {
+    const int64_t *parent = self->view[PARENT].buf, *thread = self->view[THREAD].buf;
+    const int64_t *function = self->view[FUNCTION].buf;
+    Py_ssize_t nodes = self->view[PARENT].shape[0], threads = self->view[ORIGIN].shape[0];
+    for (Py_ssize_t n = 0; n < nodes; n++) {
+        if (parent[n] < -1 || parent[n] >= n || thread[n] < 0 || thread[n] >= threads || function[n] < 0 ||
+            function[n] >= self->functions || (parent[n] >= 0 && thread[parent[n]] != thread[n])) {
+            PyErr_Format(PyExc_ValueError, "journal: node %zd is not sound", n);
+            return -1;
+        }
+    }
+    for (Py_ssize_t t = 0; t < threads; t++) {
+        if (((const int64_t *)self->view[ORIGIN].buf)[t] < 0 ||
+            ((const int64_t *)self->view[ORIGIN].buf)[t] > (int64_t)1 << 61) {
+            PyErr_Format(PyExc_ValueError, "journal: thread %zd is not sound", t);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* ns that a segment of a node takes on average: it has one for each time that it was entered, and one more for each
+ * time that a child was. */
+static int make_weights(timeline *self) {
+    size_t nodes = (size_t)self->view[PARENT].shape[0];
+    const int64_t *parent = self->view[PARENT].buf, *calls = self->view[CALLS].buf;
+    const int64_t *resumes = self->view[RESUMES].buf;
+    const double *own = self->view[OWN].buf;
+    double *segments = sm_calloc(nodes, sizeof *segments);
+    self->weight = sm_calloc(nodes, sizeof *self->weight);
+    if (segments == NULL || self->weight == NULL) {
+        sm_free(segments);
+        no_memory();
+        return -1;
+    }
+    for (size_t n = 0; n < nodes; n++) {
+        double entered = (double)calls[n] + (double)resumes[n];
+        segments[n] += entered;
+        if (parent[n] >= 0) {
+            segments[parent[n]] += entered;
+        }
+    }
+    for (size_t n = 0; n < nodes; n++) {
+        double mean = own[n] / (segments[n] >= 1 ? segments[n] : 1);
+        self->weight[n] = mean >= 0 && mean < 1e15 ? mean : 0; /* NaN, too */
+    }
+    sm_free(segments);
+    return 0;
+}
+
+static PyObject *timeline_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
+    static char *names[] = {"columns", "functions", "sound_nodes", "sound_threads", NULL};
+    PyObject *given; /* borrowed */
+    Py_ssize_t functions, sound_nodes, sound_threads;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "Onnn:Journal", names, &given, &functions, &sound_nodes,
+                                     &sound_threads)) {
+        return NULL;
+    }
+    timeline *self = (timeline *)type->tp_alloc(type, 0);
+    if (self == NULL) {
+        return NULL;
+    }
+    self->functions = functions;
+    if (take_views(self, given) < 0 || check_nodes(self) < 0 || make_weights(self) < 0) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    Py_ssize_t nodes = self->view[PARENT].shape[0], threads = self->view[ORIGIN].shape[0];
+    self->dictionary = (sm_dictionary){
+        .nodes = (size_t)nodes,
+        .threads = (size_t)threads,
+        .sound_nodes = (size_t)(sound_nodes < 0       ? 0
+                                : sound_nodes < nodes ? sound_nodes
+                                                      : nodes),
+        .sound_threads = (size_t)(sound_threads < 0         ? 0
+                                  : sound_threads < threads ? sound_threads
+                                                            : threads),
+        .parent = self->view[PARENT].buf,
+        .thread = self->view[THREAD].buf,
+    };
+    int done = sm_dictionary_make(&self->dictionary);
+    if (done == 0) {
+        done = sm_index_make(&self->index, self->view[DATA].buf, (size_t)self->view[DATA].len, self->view[PLACES].buf,
+                             (size_t)self->view[PLACES].shape[0] / 2, self->dictionary.sound_threads);
+    }
+    if (done < 0) {
+        Py_DECREF(self);
+        return no_memory();
+    }
+    self->journal = (sm_journal){.index = &self->index,
+                                 .dictionary = &self->dictionary,
+                                 .weight = self->weight,
+                                 .origin = self->view[ORIGIN].buf,
+                                 .end = self->view[END].buf};
+    return (PyObject *)self;
+}
+
+static void timeline_dealloc(PyObject *object) {
+    timeline *self = (timeline *)object;
+    PyTypeObject *type = Py_TYPE(object);
+    sm_index_free(&self->index);
+    sm_dictionary_free(&self->dictionary);
+    sm_free(self->weight);
+    for (int v = 0; v < VIEWS; v++) {
+        PyBuffer_Release(&self->view[v]);
+    }
+    type->tp_free(object);
+    Py_DECREF(type);
+}
+
+/* ---- read ---- */
+
+static int put(PyObject *dict, const char *name, PyObject *value) {
+    int done = value ? PyDict_SetItemString(dict, name, value) : -1;
+    Py_XDECREF(value);
+    return done;
+}
+
+static PyObject *wrong_dict(const sm_wrong *wrong, const sm_index *index) {
+    return Py_BuildValue("{sK sK sK sK sK sn}", "damaged", wrong->damaged, "unknown", wrong->unknown, "reserved",
+                         wrong->reserved, "deep", wrong->deep, "below", wrong->below, "dropped",
+                         (Py_ssize_t)index->dropped);
+}
+
+enum {
+    C_START,
+    C_END,
+    C_START_BOUND,
+    C_END_BOUND,
+    C_THREAD,
+    C_STREAM,
+    C_FUNCTION,
+    C_NODE,
+    C_PARENT,
+    C_CALL,
+    C_DEPTH,
+    C_FLAGS,
+    C_COLUMNS
+};
+static const char *const CALL_COLUMNS[C_COLUMNS] = {"start_ns", "end_ns", "start_bound_ns", "end_bound_ns",
+                                                    "thread",   "stream", "function",       "node",
+                                                    "parent",   "call",   "depth",          "flags"};
+
+static void fill_row(const timeline *self, const sm_window *window, const sm_window_call *row, int64_t *to[],
+                     size_t i) {
+    const sm_stream *stream = &self->index.stream[row->stream];
+    const sm_call *call = &row->call;
+    to[C_START][i] = call->start;
+    to[C_END][i] = call->end;
+    to[C_START_BOUND][i] = call->start_bound;
+    to[C_END_BOUND][i] = call->end_bound;
+    to[C_THREAD][i] = stream->thread;
+    to[C_STREAM][i] = (int64_t)stream->number;
+    to[C_FUNCTION][i] = ((const int64_t *)self->view[FUNCTION].buf)[call->node];
+    to[C_NODE][i] = call->node;
+    to[C_PARENT][i] = window ? sm_window_row(window, row->stream, call->parent) : -1;
+    to[C_CALL][i] = window ? sm_window_row(window, row->stream, call->call) : -1;
+    to[C_DEPTH][i] = call->depth;
+    to[C_FLAGS][i] = call->flags;
+}
+
+/* Rows as columns; window NULL: rows stand alone. */
+static PyObject *call_columns(PyObject *module, const timeline *self, const sm_window *window,
+                              const sm_window_call *rows, size_t count) {
+    int64_t *memory[C_COLUMNS] = {NULL}; /* owned, until a Column has it */
+    PyObject *dict = PyDict_New();       /* owned, returned */
+    int missing = dict == NULL;
+    for (int c = 0; c < C_COLUMNS; c++) {
+        memory[c] = sm_malloc(count * sizeof **memory);
+        missing |= memory[c] == NULL;
+    }
+    for (size_t i = 0; !missing && i < count; i++) {
+        fill_row(self, window, &rows[i], memory, i);
+    }
+    for (int c = 0; c < C_COLUMNS; c++) {
+        if (missing) {
+            sm_free(memory[c]);
+        } else if (put(dict, CALL_COLUMNS[c], sm_column_new(module, memory[c], (Py_ssize_t)count, 'q')) < 0) {
+            missing = 1;
+        }
+    }
+    if (missing) {
+        Py_XDECREF(dict);
+        return PyErr_Occurred() ? NULL : no_memory();
+    }
+    return dict;
+}
+
+static PyObject *gap_list(const timeline *self, const sm_buffer *gaps) {
+    PyObject *list = PyList_New(0); /* owned, returned */
+    const sm_window_gap *gap = (const sm_window_gap *)gaps->bytes;
+    for (size_t i = 0; list && i < gaps->size / sizeof *gap; i++) {
+        const sm_stream *stream = &self->index.stream[gap[i].stream];
+        PyObject *item = Py_BuildValue("LLIK", (long long)gap[i].from, (long long)gap[i].to, stream->thread,
+                                       (unsigned long long)stream->number);
+        if (item == NULL || PyList_Append(list, item) < 0) {
+            Py_CLEAR(list);
+        }
+        Py_XDECREF(item);
+    }
+    return list;
+}
+
+static PyObject *instant_list(const timeline *self, const sm_window *window) {
+    PyObject *list = PyList_New(0); /* owned, returned */
+    const sm_window_instant *row = (const sm_window_instant *)window->instants.bytes;
+    for (size_t i = 0; list && i < window->instants.size / sizeof *row; i++) {
+        const sm_stream *stream = &self->index.stream[row[i].stream];
+        const char *text = row[i].length ? (const char *)window->texts.bytes + row[i].at : "";
+        PyObject *item = Py_BuildValue("LLIKKLN", (long long)row[i].time, (long long)row[i].bound, stream->thread,
+                                       (unsigned long long)stream->number, (unsigned long long)row[i].kind,
+                                       (long long)sm_window_row(window, row[i].stream, row[i].in),
+                                       PyBytes_FromStringAndSize(text, (Py_ssize_t)row[i].length));
+        if (item == NULL || PyList_Append(list, item) < 0) {
+            Py_CLEAR(list);
+        }
+        Py_XDECREF(item);
+    }
+    return list;
+}
+
+static PyObject *timeline_read(PyObject *object, PyTypeObject *defining, PyObject *const *arguments, Py_ssize_t count,
+                               PyObject *keywords) {
+    (void)keywords;
+    timeline *self = (timeline *)object;
+    PyObject *module = PyType_GetModule(defining); /* borrowed */
+    long long number[4] = {0};
+    if (module == NULL || count != 4) {
+        return module ? PyErr_Format(PyExc_TypeError, "read(start, end, thread, limit)") : NULL;
+    }
+    for (int i = 0; i < 4; i++) {
+        number[i] = PyLong_AsLongLong(arguments[i]);
+        if (number[i] == -1 && PyErr_Occurred()) {
+            return NULL;
+        }
+    }
+    sm_window window;
+    int done;
+    Py_BEGIN_ALLOW_THREADS done =
+        sm_window_fill(&window, &self->journal, number[0], number[1], number[2], number[3] < 0 ? 0 : (size_t)number[3]);
+    Py_END_ALLOW_THREADS PyObject *result = NULL; /* owned, returned */
+    if (done < 0) {
+        no_memory();
+    } else if ((result = PyDict_New()) != NULL &&
+               (put(result, "calls",
+                    call_columns(module, self, &window, (const sm_window_call *)window.calls.bytes,
+                                 window.calls.size / sizeof(sm_window_call))) < 0 ||
+                put(result, "instants", instant_list(self, &window)) < 0 ||
+                put(result, "gaps", gap_list(self, &window.gaps)) < 0 ||
+                put(result, "wrong", wrong_dict(&window.wrong, &self->index)) < 0 ||
+                put(result, "more", PyBool_FromLong(window.more)) < 0)) {
+        Py_CLEAR(result);
+    }
+    sm_window_free(&window);
+    return result;
+}
+
+/* A column that takes *memory over. */
+static PyObject *moved(PyObject *module, int64_t **memory, Py_ssize_t rows) {
+    int64_t *taken = *memory;
+    *memory = NULL;
+    return sm_column_new(module, taken, rows, 'q');
+}
+
+static PyObject *longest_columns(PyObject *module, const timeline *self, sm_sums *sums) {
+    size_t kept = 0;
+    for (Py_ssize_t f = 0; f < self->functions; f++) {
+        if (sums->longest[f].call.depth != UINT32_MAX) {
+            sums->longest[kept++] = sums->longest[f];
+        }
+    }
+    return call_columns(module, self, NULL, sums->longest, kept);
+}
+
+static PyObject *timeline_sums(PyObject *object, PyTypeObject *defining, PyObject *const *arguments, Py_ssize_t count,
+                               PyObject *keywords) {
+    (void)arguments, (void)count, (void)keywords;
+    timeline *self = (timeline *)object;
+    PyObject *module = PyType_GetModule(defining); /* borrowed */
+    if (module == NULL) {
+        return NULL;
+    }
+    Py_ssize_t nodes = (Py_ssize_t)self->dictionary.nodes;
+    sm_sums sums;
+    int done;
+    Py_BEGIN_ALLOW_THREADS done =
+        sm_sums_fill(&sums, &self->journal, self->view[FUNCTION].buf, (size_t)self->functions);
+    Py_END_ALLOW_THREADS PyObject *result = NULL; /* owned, returned */
+    if (done < 0) {
+        no_memory();
+    } else if ((result = PyDict_New()) != NULL &&
+               (put(result, "calls", moved(module, &sums.calls, nodes)) < 0 ||
+                put(result, "resumes", moved(module, &sums.resumes, nodes)) < 0 ||
+                put(result, "exceptions", moved(module, &sums.exceptions, nodes)) < 0 ||
+                put(result, "steps", PyLong_FromUnsignedLongLong(sums.steps)) < 0 ||
+                put(result, "longest", longest_columns(module, self, &sums)) < 0 ||
+                put(result, "gaps", gap_list(self, &sums.gaps)) < 0 ||
+                put(result, "wrong", wrong_dict(&sums.wrong, &self->index)) < 0)) {
+        Py_CLEAR(result);
+    }
+    sm_sums_free(&sums);
+    return result;
+}
+
+static PyObject *timeline_blocks(PyObject *object, PyObject *unused) {
+    (void)unused;
+    const timeline *self = (const timeline *)object;
+    PyObject *list = PyList_New(0); /* owned, returned */
+    for (size_t s = 0; list && s < self->index.streams; s++) {
+        const sm_stream *stream = &self->index.stream[s];
+        for (size_t b = 0; list && b < stream->blocks; b++) {
+            const sm_block *block = &self->index.block[stream->first + b];
+            const sm_piece *head = &self->index.piece[block->first];
+            size_t size = 0;
+            for (size_t i = 0; i < block->pieces; i++) {
+                size += head[i].raw;
+            }
+            int64_t time = head->time + self->journal.origin[stream->thread];
+            PyObject *item = Py_BuildValue("IKLnO", stream->thread, (unsigned long long)stream->number, (long long)time,
+                                           (Py_ssize_t)size, head->flags & SM_BLOCK_AFTER_GAP ? Py_True : Py_False);
+            if (item == NULL || PyList_Append(list, item) < 0) {
+                Py_CLEAR(list);
+            }
+            Py_XDECREF(item);
+        }
+    }
+    return list;
+}
+
+static PyMethodDef timeline_methods[] = {
+    {"read", (PyCFunction)(void (*)(void))timeline_read, METH_METHOD | METH_FASTCALL | METH_KEYWORDS,
+     "read(start, end, thread, limit) -> dict\n\nThe calls, instants and gaps with times in [start, end), in ns, of "
+     "one "
+     "thread or (-1) all; no more than `limit` calls."},
+    {"sums", (PyCFunction)(void (*)(void))timeline_sums, METH_METHOD | METH_FASTCALL | METH_KEYWORDS,
+     "sums() -> dict\n\nCounts by node, the longest call of each function, and gaps, of all of it."},
+    {"blocks", timeline_blocks, METH_NOARGS,
+     "blocks() -> list\n\nA tuple for each block: thread, stream, time, bytes, whether events before it are missing."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot timeline_slots[] = {
+    {Py_tp_new, timeline_new},
+    {Py_tp_dealloc, timeline_dealloc},
+    {Py_tp_methods, timeline_methods},
+    {Py_tp_doc,
+     "Journal(columns, functions, sound_nodes, sound_threads)\n\nReads a trace's journal. columns: data (the "
+     "file), places, those of the nodes, and origin and end of threads."},
+    {0, NULL},
+};
+
+static PyType_Spec timeline_spec = {
+    .name = "seismo._core.Journal",
+    .basicsize = sizeof(timeline),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = timeline_slots,
+};
+
+int sm_module_add_timeline(PyObject *module) {
+    PyObject *type = PyType_FromModuleAndSpec(module, &timeline_spec, NULL); /* owned */
+    int added = type ? PyModule_AddObjectRef(module, "Journal", type) : -1;
+    Py_XDECREF(type);
+    return added;
+}

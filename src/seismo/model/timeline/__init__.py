@@ -1,0 +1,1 @@
+"""A trace's journal: every call in time, read by windows."""

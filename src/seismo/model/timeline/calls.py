@@ -1,0 +1,244 @@
+"""The calls of a trace in time."""
+
+from __future__ import annotations
+
+import array
+import json
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from seismo import _core
+from seismo.model.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from seismo.model.kinds import CallFlags
+    from seismo.model.recording import Recording
+
+FOREVER = 2**63 - 1
+MOST = 5_000_000
+"""Rows that a window gives by default: half a gigabyte."""
+
+
+class CallRow(NamedTuple):
+    """A call, or a step of a generator or coroutine.
+
+    Times are ns since the start of the recording's first process, and each may be off by its bound; -1: by an unknown
+    time. `parent`: the row that it was called from, -1: none in the table. `call`: the row of its call's first step
+    (its own, for what is no later step), -1: not in the table.
+    """
+
+    start_ns: int
+    end_ns: int
+    start_bound_ns: int
+    end_bound_ns: int
+    thread: int
+    stream: int
+    function: int
+    node: int
+    parent: int
+    call: int
+    depth: int
+    flags: CallFlags
+
+
+class InstantRow(NamedTuple):
+    """Something that the program said: `kind` is "mark", "counter", "begin" or "end" (of a span), or a number."""
+
+    time_ns: int
+    bound_ns: int
+    thread: int
+    stream: int
+    kind: str
+    span: int
+    name: str
+    data: Any
+    call: int
+
+
+class GapRow(NamedTuple):
+    """A stretch of a thread of which events are missing."""
+
+    start_ns: int
+    end_ns: int
+    thread: int
+    stream: int
+
+
+class BlockRow(NamedTuple):
+    """A stretch of a thread's journal that can be read alone, with its first time and the bytes of its events."""
+
+    thread: int
+    stream: int
+    time_ns: int
+    size: int
+    after_gap: bool
+
+
+class Window(NamedTuple):
+    """What happened in some time. more: it was not all, for there was more than what was asked for."""
+
+    calls: Table[CallRow]
+    instants: list[InstantRow]
+    gaps: list[GapRow]
+    problems: list[str]
+    more: bool
+
+
+class Sums(NamedTuple):
+    """What all of a journal says. By node: `calls`, `resumes`, `exceptions`; `longest`: one call of each function."""
+
+    calls: memoryview
+    resumes: memoryview
+    exceptions: memoryview
+    steps: int
+    longest: Table[CallRow]
+    gaps: list[GapRow]
+    problems: list[str]
+
+
+_KINDS = {1: "mark", 2: "counter", 3: "begin", 4: "end"}
+
+
+class Calls:
+    """The calls of a recording in time, read as they are asked for. False where the recording has no journal."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self._pieces = recording._journal
+
+    def __bool__(self) -> bool:
+        return self._pieces is not None
+
+    def __repr__(self) -> str:
+        return f"<Calls in {len(self.blocks)} blocks>" if self else "<Calls: none>"
+
+    @cached_property
+    def start_ns(self) -> int:
+        """Unix time that all times here count from."""
+        return min(self._recording._raw["processes"]["start_ns"].tolist(), default=0)
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        ends = self._recording._raw["threads"]["end_ns"].tolist()
+        return [end - self.start_ns if end >= self.start_ns else -1 for end in ends]
+
+    @cached_property
+    def _journal(self) -> _core.Journal | None:
+        if self._pieces is None:
+            return None
+        recording = self._recording
+        raw = recording._raw
+        nodes, starts = raw["nodes"], raw["processes"]["start_ns"].tolist()
+        origin = [
+            min(max(starts[process] - self.start_ns, 0), 1 << 61) if starts else 0
+            for process in raw["threads"]["process"].tolist()
+        ]
+        columns = {
+            "data": self._pieces.data,
+            "places": self._pieces.places,
+            "parent": nodes["parent"],
+            "thread": nodes["thread"],
+            "function": nodes["function"],
+            "own_ns": recording.tree["own_ns"],
+            "calls": nodes["calls"],
+            "resumes": nodes["resumes"],
+            "origin": memoryview(array.array("q", origin)),
+            "end": memoryview(array.array("q", self._ends)),
+        }
+        functions = len(raw["functions"]["id"])
+        return _core.Journal(columns, functions, self._pieces.nodes, self._pieces.threads)
+
+    @cached_property
+    def blocks(self) -> list[BlockRow]:
+        """What the journal is made of: by its headers, without reading it."""
+        return [BlockRow(*block) for block in self._journal.blocks()] if self._journal else []
+
+    @property
+    def end_ns(self) -> int:
+        """When the last thread ended, or the last block began."""
+        return max([block.time_ns for block in self.blocks] + self._ends, default=0)
+
+    def window(
+        self, start_ns: int = 0, end_ns: int = FOREVER, *, thread: int | None = None, limit: int = MOST
+    ) -> Window:
+        """What happened from one time to another, on one thread or all: also what began before or ended after.
+
+        Calls are in the order of threads, and there of their beginnings, so that parents come first. No more than
+        `limit` of them are read.
+        """
+        if self._journal is None:
+            return Window(_calls({name: memoryview(array.array("q")) for name in CallRow._fields}), [], [], [], False)
+        first, last = (max(-FOREVER, min(when, FOREVER)) for when in (start_ns, end_ns))
+        found = self._journal.read(first, last, -1 if thread is None else thread, limit)
+        instants = [row for row in map(_instant, found["instants"]) if row is not None]
+        gaps = [GapRow(*gap) for gap in found["gaps"]]
+        return Window(_calls(found["calls"]), instants, gaps, _problems(found["wrong"]), found["more"])
+
+    def __iter__(self) -> Iterator[CallRow]:
+        return iter(self.window().calls)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """All calls as an Arrow stream of one batch; `window(...).calls` is one of some time."""
+        return self.window(limit=FOREVER).calls.__arrow_c_stream__(requested_schema)
+
+    @cached_property
+    def sums(self) -> Sums:
+        """What all of it says, in one pass and in memory that does not grow with it."""
+        if self._journal is None:
+            nothing = memoryview(array.array("q"))
+            return Sums(nothing, nothing, nothing, 0, self.window().calls, [], [])
+        found = self._journal.sums()
+        calls, resumes, exceptions = (memoryview(found[name]) for name in ("calls", "resumes", "exceptions"))
+        gaps = [GapRow(*gap) for gap in found["gaps"]]
+        problems = _problems(found["wrong"])
+        return Sums(calls, resumes, exceptions, found["steps"], _calls(found["longest"]), gaps, problems)
+
+
+def _calls(columns: dict[str, Any]) -> Table[CallRow]:
+    table = {name: memoryview(columns[name]) for name in CallRow._fields}
+    return Table(CallRow, table, len(table["start_ns"]))  # type: ignore[arg-type]
+
+
+def _problems(wrong: dict[str, int]) -> list[str]:
+    words = {
+        "dropped": "{} pieces of the journal make no sense, or their beginning is missing; they are left out",
+        "damaged": "{} blocks of the journal end early: pieces are missing or damaged",
+        "unknown": "{} blocks of the journal end early: they name paths that the file does not hold",
+        "reserved": "{} blocks of the journal end early: their bytes make no sense",
+        "deep": "{} blocks of the journal end early: more calls than can be are open in them",
+        "below": "{} calls ended that had not begun",
+    }
+    return [text.format(f"{wrong[name]:,}") for name, text in words.items() if wrong[name]]
+
+
+def _take(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80 or shift > 63:
+            return value, at
+
+
+def _instant(raw: tuple[Any, ...]) -> InstantRow | None:
+    """An instant in words; None: it makes no sense, or is of a later version."""
+    time, bound, thread, stream, kind, row, data = raw
+    name = _KINDS.get(kind)
+    if name is None:
+        return None
+    span = at = 0
+    try:
+        if kind >= 3:
+            span, at = _take(data, at)
+        length, at = _take(data, at)
+        if at + length > len(data):
+            return None
+        rest = data[at + length :]
+        value = json.loads(rest) if rest else None
+    except (IndexError, ValueError, RecursionError):
+        return None
+    said = data[at : at + length].decode("utf-8", "backslashreplace")
+    return InstantRow(time, bound, thread, stream, name, span, said, value, row)

@@ -1,0 +1,300 @@
+"""Traces made by hand: a program that is played, and the journal and the tree that its recorder would have written.
+
+What is played is what happened: `Played.truth` has each call with its true times, to hold readers against.
+"""
+
+import json
+import random
+import struct
+
+from seismo.model import Builder
+from seismo.model.timeline.pieces import joined
+
+RETURN, YIELD, UNWIND, MARK, CALL, RESUME, GOTO, INSTANT, CHILD = range(9)
+END, RESUME_CHILD = 128, 136
+
+
+def uvarint(value):
+    out = bytearray()
+    while value >= 0x80:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def lz4(data):
+    """An LZ4 block of the data: greedy, of matches of four bytes and more."""
+    out, seen, begin, at = bytearray(), {}, 0, 0
+
+    def sequence(literals, distance=0, length=0):
+        first, second = min(len(literals), 15), min(length - 4, 15) if length else 0
+        out.append(first << 4 | second)
+        for over in (len(literals) - 15,):
+            while first == 15 and over >= 255:
+                out.append(255)
+                over -= 255
+            if first == 15:
+                out.append(over)
+        out.extend(literals)
+        if length:
+            out.extend(struct.pack("<H", distance))
+            over = length - 4 - 15
+            while second == 15 and over >= 255:
+                out.append(255)
+                over -= 255
+            if second == 15:
+                out.append(over)
+
+    while at + 12 < len(data):
+        known = seen.get(data[at : at + 4])
+        seen[data[at : at + 4]] = at
+        if known is None or at - known > 65535:
+            at += 1
+            continue
+        length = 4
+        while at + length < len(data) - 5 and data[known + length] == data[at + length]:
+            length += 1
+        sequence(data[begin:at], at - known, length)
+        at += length
+        begin = at
+    sequence(data[begin:])
+    return bytes(out)
+
+
+def piece(thread, stream, block, offset, data, head=None, packed=False):
+    """The payload of a JRNL chunk. head: flags, rank, time and unit of a block's first one."""
+    out = uvarint(thread) + uvarint(stream) + uvarint(block) + uvarint(offset)
+    if offset == 0:
+        flags, rank, time, unit = head
+        out += uvarint(flags) + uvarint(rank) + uvarint(time) + struct.pack("<d", unit)
+    return out + bytes([packed]) + uvarint(len(data)) + (lz4(data) if packed else data)
+
+
+class Tree:
+    """The paths of all threads, in the order in which they came up."""
+
+    def __init__(self):
+        self.parent, self.thread, self.function = [], [], []
+        self.calls, self.resumes, self.exceptions = [], [], []
+        self.children = {}  # (thread, node or -1) -> nodes
+        self.ranks = {}  # thread -> nodes
+
+    def child(self, thread, node, function):
+        """The child of a node (-1: the root) that is this function."""
+        siblings = self.children.setdefault((thread, node), [])
+        for other in siblings:
+            if self.function[other] == function:
+                return other
+        new = len(self.parent)
+        self.parent.append(node)
+        self.thread.append(thread)
+        self.function.append(function)
+        for counts in (self.calls, self.resumes, self.exceptions):
+            counts.append(0)
+        siblings.append(new)
+        self.ranks.setdefault(thread, []).append(new)
+        return new
+
+    def rank(self, node, thread):
+        return self.ranks[thread].index(node) + 1 if node >= 0 else 0
+
+
+class Played:
+    """A thread's journal while it is played. `ns` is the true time, since the process began."""
+
+    def __init__(self, tree, thread, stream, start_ns, unit=8.0, packed=False, piece_bytes=10**9, block_bytes=60000):
+        self.tree, self.thread, self.stream, self.unit = tree, thread, stream, unit
+        self.packed, self.piece_bytes, self.block_bytes = packed, piece_bytes, block_bytes
+        self.ns = self.event_ns = start_ns
+        self.pieces = []
+        self.stack = []  # rows of truth
+        self.truth = []  # node, parent row, start, end, how; end None: open
+        self.paused = {}  # node -> rows
+        self.number = -1
+        self.gap = False
+        self.begin_block()
+
+    @property
+    def node(self):
+        return self.truth[self.stack[-1]]["node"] if self.stack else -1
+
+    def begin_block(self):
+        self.number += 1
+        self.marked = int(self.ns // self.unit)
+        self.head = (int(self.gap), self.tree.rank(self.node, self.thread), int(self.marked * self.unit), self.unit)
+        self.gap = False
+        self.offset, self.bytes = 0, bytearray()
+
+    def cut_piece(self):
+        if self.bytes:
+            given = (self.thread, self.stream, self.number, self.offset, bytes(self.bytes), self.head, self.packed)
+            self.pieces.append(piece(*given))
+            self.offset += len(self.bytes)
+            self.bytes = bytearray()
+
+    def put(self, token):
+        """Writes an event, after which the stack is what it is."""
+        if len(self.bytes) >= self.piece_bytes:
+            self.cut_piece()
+        self.bytes += token
+        self.event_ns = self.ns
+        if self.offset + len(self.bytes) > self.block_bytes:
+            self.cut_piece()
+            self.begin_block()
+
+    def pass_time(self, ns):
+        self.ns += ns
+
+    def mark(self):
+        """The clock, when the last event was."""
+        units = int(self.event_ns // self.unit)
+        if units >= self.marked:
+            self.bytes += bytes([MARK]) + uvarint(units - self.marked)
+            self.marked = units
+
+    def enter(self, node, resumed=False, far=False):
+        tree = self.tree
+        number = tree.children[self.thread, self.node].index(node) if tree.parent[node] == self.node else 999
+        if far or number >= 120:
+            token = bytes([RESUME if resumed else CALL]) + uvarint(tree.rank(node, self.thread))
+        else:
+            token = bytes([number + (RESUME_CHILD if resumed else CHILD)])
+        (tree.resumes if resumed else tree.calls)[node] += 1
+        first = None
+        if resumed:
+            first = self.paused[node].pop() if self.paused.get(node) else None
+        self.truth.append(
+            {
+                "node": node,
+                "parent": self.stack[-1] if self.stack else -1,
+                "start": self.ns,
+                "end": None,
+                "how": "open",
+                "first": len(self.truth) if not resumed else first,
+                "resumed": resumed,
+            }
+        )
+        self.stack.append(len(self.truth) - 1)
+        self.put(token)
+
+    def call(self, function, far=False):
+        self.enter(self.tree.child(self.thread, self.node, function), far=far)
+
+    def leave(self, token):
+        row = self.truth[self.stack.pop()]
+        row["end"], row["how"] = self.ns, {RETURN: "return", YIELD: "yield", UNWIND: "unwind"}[token]
+        if token == UNWIND:
+            self.tree.exceptions[row["node"]] += 1
+        if token == YIELD:
+            self.paused.setdefault(row["node"], []).append(row["first"])
+        self.put(bytes([token]))
+
+    def go_to(self, node):
+        """Exchanges the stack for a node's path."""
+        path = []
+        at = node
+        while at >= 0:
+            path.insert(0, at)
+            at = self.tree.parent[at]
+        here = [self.truth[row]["node"] for row in self.stack]
+        common = 0
+        while common < min(len(path), len(here)) and path[common] == here[common]:
+            common += 1
+        while len(self.stack) > common:
+            row = self.truth[self.stack.pop()]
+            row["end"], row["how"] = self.ns, "unseen"
+        for new in path[common:]:
+            parent = self.stack[-1] if self.stack else -1
+            row = {"node": new, "parent": parent, "start": self.ns, "end": None, "how": "open"}
+            self.truth.append({**row, "first": len(self.truth), "resumed": False, "began": "unseen"})
+            self.stack.append(len(self.truth) - 1)
+        self.put(bytes([GOTO]) + uvarint(self.tree.rank(node, self.thread)))
+
+    def instant(self, kind, name, data=None, span=1):
+        text = (uvarint(span) if kind in (3, 4) else b"") + uvarint(len(name.encode())) + name.encode()
+        text += b"" if data is None else json.dumps(data).encode()
+        self.put(bytes([INSTANT]) + uvarint(kind) + uvarint(len(text)) + text)
+
+    def end(self, in_order=True):
+        for row in self.stack:
+            self.truth[row]["end"] = self.ns
+        self.stack = []
+        if in_order:
+            self.put(bytes([END]))
+            self.mark()
+        self.cut_piece()
+
+
+def recording(tree, played, functions, threads=1, process_start=10**18, end_ns=None, names=None):
+    """The recording of what was played. functions: how many; every third is a generator."""
+    b = Builder()
+    last = max((p.ns for p in played), default=0)
+    end_ns = last if end_ns is None else end_ns
+    b.process(pid=7, start_ns=process_start, end_ns=process_start + end_ns, argv=["made.py"])
+    for thread in range(threads):
+        b.thread(
+            0,
+            f"thread {thread}",
+            start_ns=process_start,
+            end_ns=process_start + end_ns,
+            wall_ns=end_ns,
+            main=thread == 0,
+        )
+    for number in range(functions):
+        name = names[number] if names else f"f{number}"
+        b.function("made", name, "made.py", number + 1, flags=number % 3 == 2)
+    for node in range(len(tree.parent)):
+        b.node(
+            tree.parent[node],
+            tree.thread[node],
+            tree.function[node],
+            calls=tree.calls[node],
+            resumes=tree.resumes[node],
+            exceptions=tree.exceptions[node],
+            own_ns=100 * (tree.calls[node] + tree.resumes[node]),
+        )
+    made = b.build({"recorder": "calltree"})
+    payloads = [payload for p in played for payload in p.pieces]
+    made._journal = joined(payloads, len(tree.parent), threads)
+    return made
+
+
+def play(seed, events=300, threads=2, functions=6, wild=True):
+    """(tree, what was played): a random program on each thread."""
+    rnd = random.Random(seed)
+    tree, all_played = Tree(), []
+    for thread in range(threads):
+        for stream in range(rnd.choice([1, 1, 2])):
+            sizes = {
+                "piece_bytes": rnd.choice([1, 7, 10**9]),
+                "block_bytes": rnd.choice([40, 200, 60000]),
+                "packed": rnd.random() < 0.5,
+                "unit": rnd.choice([1.0, 8.0, 10.5]),
+            }
+            p = Played(tree, thread, stream, rnd.randrange(1000), **sizes)
+            for _ in range(rnd.randrange(events)):
+                step(rnd, p, functions, wild)
+            p.end(rnd.random() < 0.7)
+            all_played.append(p)
+    return tree, all_played
+
+
+def step(rnd, p, functions, wild):
+    """One event, some time, perhaps a mark."""
+    p.pass_time(rnd.choice([20, 50, 300, 20000]))
+    ready = [node for node, rows in p.paused.items() if rows and p.tree.parent[node] == p.node]
+    what = rnd.random()
+    if ready and what < 0.3:
+        p.enter(rnd.choice(ready), resumed=True, far=rnd.random() < 0.2)
+    elif what < 0.5 or not p.stack:
+        p.call(rnd.randrange(functions), far=rnd.random() < 0.1)
+    elif what < 0.9:
+        is_generator = p.tree.function[p.node] % 3 == 2
+        p.leave(rnd.choice([RETURN, RETURN, UNWIND, *([YIELD] * 4 if is_generator else [])]))
+    elif what < 0.93 and wild:
+        p.go_to(rnd.choice([-1, *p.tree.ranks[p.thread]]))
+    elif what < 0.97:
+        p.instant(rnd.choice([1, 2, 3, 4, 99]), rnd.choice(["x", "é" * 3, ""]), rnd.choice([None, {"n": 1}]))
+    if rnd.random() < 0.4:
+        p.mark()

@@ -1,0 +1,315 @@
+"""The calls of a trace: the native reader against the second one in Python and against what was played."""
+
+import importlib.util
+import random
+import struct
+import zlib
+from pathlib import Path
+
+import journal_made
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from seismo.model import merge, read
+from seismo.model.kinds import CallFlags
+
+SEEDS = st.integers(0, 2**32)
+HOW = {
+    0: "return",
+    CallFlags.YIELDED: "yield",
+    CallFlags.UNWOUND: "unwind",
+    CallFlags.ENDED_UNSEEN: "unseen",
+    CallFlags.OPEN: "end",
+}
+ENDS = CallFlags.YIELDED | CallFlags.UNWOUND | CallFlags.ENDED_UNSEEN | CallFlags.OPEN | CallFlags.AFTER
+
+
+def second():
+    """tests/native/file/journal_decoder.py as a module."""
+    path = Path(__file__).with_name("journal_decoder.py")
+    spec = importlib.util.spec_from_file_location("seismo_journal_decoder", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+DECODER = second()
+
+
+def payloads_of(decoder, data):
+    return [payload for _, kind, payload in decoder.chunks(data) if kind == "JRNL"]
+
+
+def by_stream(calls):
+    """{(thread, stream): [(row number, row)]}"""
+    found = {}
+    for number, row in enumerate(calls):
+        found.setdefault((row.thread, row.stream), []).append((number, row))
+    return found
+
+
+def made(seed, **settings):
+    tree, played = journal_made.play(seed, **settings)
+    return tree, played, journal_made.recording(tree, played, 6, threads=2)
+
+
+@settings(max_examples=150, deadline=None)
+@given(SEEDS)
+def test_both_readers_see_the_same_calls(decoder, seed):
+    tree, _, recording = made(seed)
+    data = recording.to_bytes()
+    window = read(data).calls.window()
+    assert window.problems == []
+    assert not window.more
+    streams = DECODER.read(payloads_of(decoder, data), list(zip(tree.parent, tree.thread, strict=True)))
+    found = by_stream(window.calls)
+    assert {key for key, stream in streams.items() if stream.calls} == set(found)
+    for key, rows in found.items():
+        numbers = {row: position for position, (row, _) in enumerate(rows)}
+        for (_, row), call in zip(rows, streams[key].calls, strict=True):
+            assert (row.node, row.depth) == (call["node"], call["depth"])
+            assert row.parent == -1 if call["parent"] < 0 else numbers[row.parent] == call["parent"]
+            assert HOW[row.flags & ENDS] == (call["how"] or "end")
+            assert bool(row.flags & CallFlags.RESUMED) == call["resumed"]
+            began = "before" if row.flags & CallFlags.BEFORE else "unseen"
+            assert (began if row.flags & (CallFlags.BEFORE | CallFlags.BEGAN_UNSEEN) else "seen") == call["began"]
+            check_time(row.start_ns, row.start_bound_ns, call["start"], call["began"] == "before")
+            if call["how"]:
+                check_time(row.end_ns, row.end_bound_ns, call["end"])
+    for instant in window.instants:
+        assert instant.kind in ("mark", "counter", "begin", "end")
+    known = [i for stream in streams.values() for i in stream.instants if 1 <= i["kind"] <= 4]
+    assert len(window.instants) == len(known)
+
+
+def check_time(time, bound, around, unknown=False):
+    """A time is between the readings of the clock around it, and its bound reaches both."""
+    low, high = around
+    if high is None:
+        assert time >= low
+        return
+    assert low <= time <= max(low, high)
+    if not unknown:
+        assert time - bound <= low
+        assert time + bound >= high
+
+
+@settings(max_examples=100, deadline=None)
+@given(SEEDS)
+def test_calls_are_what_was_played(seed):
+    _tree, played, recording = made(seed)
+    rows = by_stream(recording.calls.window().calls)
+    for p in played:
+        found = rows.get((p.thread, p.stream), [])
+        assert [row.node for _, row in found] == [call["node"] for call in p.truth]
+        for (_, row), call in zip(found, p.truth, strict=True):
+            if row.start_bound_ns >= 0:
+                assert abs(row.start_ns - call["start"]) <= row.start_bound_ns + p.unit + 1
+            if row.end_bound_ns >= 0 and call["how"] != "open":
+                assert abs(row.end_ns - call["end"]) <= row.end_bound_ns + p.unit + 1
+            assert row.start_ns <= row.end_ns
+        starts = [row.start_ns for _, row in found]
+        assert starts == sorted(starts)
+
+
+@settings(max_examples=50, deadline=None)
+@given(SEEDS)
+def test_a_journal_tells_the_counts_of_its_tree(seed):
+    tree, _, recording = made(seed)
+    sums = recording.calls.sums
+    assert (sums.calls.tolist(), sums.resumes.tolist()) == (tree.calls, tree.resumes)
+    assert sums.exceptions.tolist() == tree.exceptions
+    assert sums.steps == len(recording.calls.window().calls)
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS)
+def test_a_window_is_a_part_of_the_whole(seed):
+    """What a window shows is what the whole shows of that time, though it reads the blocks of that time alone."""
+    _, played, recording = made(seed)
+    rnd = random.Random(seed)
+    end = int(max(p.ns for p in played))
+    first, last = sorted(rnd.randrange(end + 1) for _ in range(2))
+    whole = [row for row in recording.calls.window().calls if row.end_ns >= first and row.start_ns < last]
+    part = list(recording.calls.window(first, last).calls)
+    unknown = CallFlags.BEFORE | CallFlags.AFTER
+    sure = [row for row in part if not row.flags & (unknown | CallFlags.OPEN)]
+    for row in sure:
+        assert any(
+            (row.start_ns, row.end_ns, row.node, row.depth) == (other.start_ns, other.end_ns, other.node, other.depth)
+            for other in whole
+        )
+    assert len(part) >= len([row for row in whole if row.start_ns >= first and row.end_ns < last])
+    for row in part:
+        assert row.parent < 0 or part[row.parent].depth == row.depth - 1
+
+
+def test_steps_of_a_generator_are_joined_to_its_call():
+    """Two generators on one node are told apart by nothing: the second resume is a guess, and says so."""
+    tree = journal_made.Tree()
+    p = journal_made.Played(tree, 0, 0, 0)
+    p.call(0)
+    for _ in range(2):
+        p.call(2)
+        p.leave(journal_made.YIELD)
+    generator = p.tree.child(0, p.node, 2)
+    p.enter(generator, resumed=True)
+    p.leave(journal_made.RETURN)
+    p.enter(generator, resumed=True)
+    p.leave(journal_made.YIELD)
+    p.enter(generator, resumed=True)
+    p.leave(journal_made.UNWIND)
+    p.mark()
+    p.end()
+    rows = list(journal_made.recording(tree, [p], 3).calls.window().calls)
+    steps = [(row.call, CallFlags.UNSURE in row.flags) for row in rows[1:]]
+    assert steps == [(1, False), (2, False), (2, True), (-1, False), (-1, False)]
+
+
+def test_a_single_generator_is_joined_for_sure():
+    tree = journal_made.Tree()
+    p = journal_made.Played(tree, 0, 0, 0)
+    p.call(2)
+    for _ in range(3):
+        p.leave(journal_made.YIELD)
+        p.enter(p.tree.child(0, -1, 2), resumed=True)
+    p.end()
+    rows = list(journal_made.recording(tree, [p], 3).calls.window().calls)
+    assert [row.call for row in rows] == [0, 0, 0, 0]
+    assert not any(row.flags & CallFlags.UNSURE for row in rows)
+
+
+def test_missing_blocks_are_gaps():
+    """What ran before a gap and after it may be one call or two, and the gap is told."""
+    tree = journal_made.Tree()
+    p = journal_made.Played(tree, 0, 0, 0)
+    p.call(0)
+    p.mark()
+    p.pass_time(10_000)
+    p.cut_piece()
+    p.gap = True
+    p.begin_block()
+    p.call(1)
+    p.mark()
+    p.end()
+    window = journal_made.recording(tree, [p], 3).calls.window()
+    assert [(gap.start_ns, gap.end_ns, gap.thread) for gap in window.gaps] == [(0, 10_000, 0)]
+    assert [CallFlags.GAP in row.flags for row in window.calls] == [True, False]
+
+
+def test_merging_keeps_the_calls_of_each():
+    parts = [made(seed)[2] for seed in (1, 2)]
+    merged = read(merge(parts).to_bytes())
+    for part in parts:
+        whole = list(part.calls.window().calls)
+        assert whole
+        mine = [[r.start_ns, r.end_ns, r.depth, r.flags] for r in whole if r.thread == 0]
+        threads = range(len(merged.threads))
+        theirs = [
+            [[r.start_ns, r.end_ns, r.depth, r.flags] for r in merged.calls.window(thread=t).calls] for t in threads
+        ]
+        assert mine in theirs
+
+
+def test_a_recording_without_rows_of_its_tree_does_not_carry_its_journal_on():
+    """A journal names calls by their places in the tree: with rows missing, others would be named."""
+    _, _, recording = made(3)
+    journal = recording._journal
+    recording._journal = journal._replace(nodes=journal.nodes - 1)
+    saved = read(recording.to_bytes())
+    assert not saved.calls
+    assert "journal-left-out" in saved.losses["kind"]
+
+
+def test_subtracting_leaves_the_journal_out():
+    _, _, recording = made(4)
+    rest = recording.subtract(recording)
+    assert not rest.calls
+    assert "journal-left-out" in rest.losses["kind"]
+
+
+def test_calls_are_an_arrow_stream():
+    pyarrow = pytest.importorskip("pyarrow")
+    _, _, recording = made(5)
+    table = pyarrow.table(recording.calls)
+    assert table.num_rows == len(recording.calls.window().calls) > 0
+    assert table.column_names[:2] == ["start_ns", "end_ns"]
+
+
+def test_a_large_file_is_mapped_and_read_by_windows(tmp_path, monkeypatch):
+    monkeypatch.setattr("seismo.model.recording.MAPPED", 1)
+    _, _, recording = made(6)
+    recording.save(tmp_path / "large.seismo")
+    mapped = read(tmp_path / "large.seismo")
+    assert type(mapped._journal.data).__name__ == "mmap"
+    assert list(mapped.calls.window().calls) == list(recording.calls.window().calls)
+
+
+def frames(data):
+    """(start, end, kind) of a file's chunks."""
+    at, found = 16, []
+    while at < len(data):
+        length, kind = struct.unpack_from("<I4s", data, at)
+        found.append((at, at + 12 + length, kind))
+        at += 12 + length
+    return found
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_damaged_files_are_read_as_far_as_they_go(seed):
+    """A bent byte costs a block at most, with a word; no file can make the reader fail, or show what was not there."""
+    rnd = random.Random(seed)
+    tree, _, recording = made(seed, events=150)
+    data = recording.to_bytes()
+    places = [place for start, end, kind in frames(data) if kind == b"JRNL" for place in range(start, end)]
+    for _ in range(60):
+        bent = bytearray(data)
+        bent[rnd.choice(places)] ^= 1 << rnd.randrange(8)
+        if rnd.random() < 0.3:
+            del bent[rnd.choice(places) :]
+        again = read(bytes(bent))
+        window = again.calls.window()
+        again.calls.sums  # noqa: B018  it must not fail
+        assert all(0 <= row.node < len(tree.parent) and row.start_ns <= row.end_ns for row in window.calls)
+        assert again.problems or window.problems or window.gaps
+
+
+def test_hostile_pieces_are_refused():
+    """Right checksums over wrong contents: lengths beyond the block, tokens of nobody, times that overflow."""
+    rnd = random.Random(7)
+    tree, played, recording = made(8, events=80)
+    good = [payload for p in played for payload in p.pieces]
+    for _ in range(600):
+        payloads = [bytearray(payload) for payload in good]
+        for _ in range(rnd.randrange(1, 4)):
+            victim = rnd.choice(payloads)
+            victim[rnd.randrange(len(victim))] = rnd.choice([0, 1, 3, 6, 127, 128, 130, 255])
+        recording._journal = journal_made.joined([bytes(p) for p in payloads], len(tree.parent), 2)
+        recording.__dict__.pop("calls", None)
+        for row in recording.calls.window(limit=100_000).calls:
+            assert 0 <= row.node < len(tree.parent)
+
+
+def test_a_stack_without_end_is_cut():
+    """Every byte a call of the same node: the reader stops at a depth, instead of taking all memory."""
+    tree = journal_made.Tree()
+    node = tree.child(0, -1, 0)
+    calls = (bytes([journal_made.CALL]) + journal_made.uvarint(tree.rank(node, 0))) * 30000
+    payloads = [
+        journal_made.piece(0, 0, block, 0, calls, (0, 0 if block == 0 else 1, 0, 1.0), True) for block in range(40)
+    ]
+    recording = journal_made.recording(tree, [], 1)
+    recording._journal = journal_made.joined(payloads, 1, 1)
+    window = recording.calls.window(limit=1000)
+    assert window.more
+    assert len(window.calls) == 1000
+
+
+def test_lz4_of_the_tests_is_lz4():
+    """What the tests pack has matches in it, or they would say nothing of the reader's decompression."""
+    data = b"abcdefgh" * 100 + bytes(range(256))
+    packed = journal_made.lz4(data)
+    assert len(packed) < len(data) / 2
+    assert DECODER.unpack_lz4(packed, len(data)) == data
+    assert zlib.crc32(data)
