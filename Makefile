@@ -83,9 +83,9 @@ matrix: dist  ## the tests on every interpreter at hand; make matrix PYTHONS="py
 sanitize: dist  ## the tests with a core that checks addresses and undefined behaviour, and with failing allocations
 	@echo "sanitize $(PYTHON)" | $(PYTHON) tools/matrix.py --jobs $(JOBS) --sanitize dist/*.tar.gz
 
-fuzz: dist  ## damaged files into the readers and damaged filters into the core, under the sanitizers; make fuzz FOR=600 goes on for ten minutes each
+fuzz: dist  ## damaged files into the readers and damaged filters into the core, under the sanitizers, and random programs against coverage.py; make fuzz FOR=600 goes on for ten minutes each
 	@echo "fuzz $(PYTHON)" | $(PYTHON) tools/matrix.py --sanitize dist/*.tar.gz \
-	   $(foreach part,reader formats filter,--script "fuzz/fuzz_$(part).py --seconds $(FOR)")
+	   $(foreach part,reader formats filter cover,--script "fuzz/fuzz_$(part).py --seconds $(FOR)")
 
 docs: $(VENV)/.ready  ## bring the generated pages up to date and run every example
 	$(BIN)/python tools/document.py

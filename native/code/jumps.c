@@ -56,6 +56,7 @@ typedef struct {
     uint8_t entries;  /* saturates at 2 */
     bool not_taken;   /* is a NOT_TAKEN */
     bool decides;     /* makes a value to decide by */
+    bool awaits;      /* an async for has its next value here, and what comes is its branch */
     uint32_t next;    /* unit of the next instruction */
     uint32_t target;  /* of a jump; NOWHERE */
     uint32_t handler; /* where an exception raised here leads; NOWHERE */
@@ -194,7 +195,8 @@ static int32_t leads_to(code_map *map, const sm_branch *branch, sm_way way) {
         bool raises = here->does == SM_OP_RAISE || here->does == SM_OP_RERAISE;
         if (here->does == SM_OP_RETURN || (raises && here->handler == NOWHERE))
             return map->first_line > 0 ? -map->first_line : 0;
-        if (is_conditional(here->does) || here->does == SM_OP_ASYNC_END)
+        bool own = here->does == SM_OP_IF_NOT_NONE && line <= 0; /* does except* leave something to be raised? */
+        if ((is_conditional(here->does) && !own) || here->does == SM_OP_ASYNC_END || here->awaits)
             return 0;
         if (here->does == SM_OP_BACKWARD)
             fell_on = false;
@@ -373,8 +375,13 @@ static void note_also(sm_branches *table, uint32_t number) {
 static sm_branches *collect(code_map *map) {
     uint32_t count = 0;
     sm_branch branch;
-    for (uint32_t at = 0; at < map->units; at = map->unit[at].next)
-        count += place(map, at, &branch);
+    for (uint32_t at = 0; at < map->units; at = map->unit[at].next) {
+        if (!place(map, at, &branch))
+            continue;
+        count++;
+        if (map->unit[at].does == SM_OP_ASYNC_END)
+            map->unit[branch.offset / 2].awaits = true;
+    }
     sm_branches *table = allocate(count, count != 0 ? map->units : 0);
     if (table == NULL || count == 0)
         return table;

@@ -13,7 +13,8 @@
  *            jump, which the probe then has to find out (probe_way.c).
  *            Where the path leads through instructions without a line, they are skipped up to the next one with a line.
  *   exits    RETURN_VALUE at a line is a step out of the code from it, whatever came before. RAISE_VARARGS is one to
- *            the first line of its handler; without a handler it is an exit, which the evaluator sees itself. A frame
+ *            the first line of its handler, and so is RERAISE at the end of a `finally`, which has the line of what is
+ *            last there; without a handler it is an exit, which the evaluator sees itself. A frame
  *            that is left by an exception is at the instruction that raised first, although `with` statements may have
  *            run their __exit__ since: then the exit is from the line of the outermost of these.
  *
@@ -250,7 +251,8 @@ static uint32_t arrival(const graph *graph, uint32_t at, bool *out) {
             return at;
         if (here->opcode == RETURN_VALUE)
             *out = true;
-        if (here->conditional || here->opcode == SEND || here->opcode == YIELD_VALUE)
+        bool own = here->opcode == POP_JUMP_FORWARD_IF_NOT_NONE; /* does except* leave something to be raised? */
+        if ((here->conditional && !own) || here->opcode == SEND || here->opcode == YIELD_VALUE)
             return NOWHERE;
         at = here->opcode == RERAISE ? handling_instruction(graph, here->unit)
              : here->on != NOWHERE   ? here->on
@@ -346,7 +348,8 @@ static void find_steps(graph *graph, uint32_t number) {
     if (here->opcode == RETURN_VALUE)
         add_step(point_of(graph, number), here->line, -first);
     bool out;
-    uint32_t handler = here->opcode == RAISE_VARARGS ? handling_instruction(graph, here->unit) : NOWHERE;
+    bool raises = here->opcode == RAISE_VARARGS || here->opcode == RERAISE;
+    uint32_t handler = raises ? handling_instruction(graph, here->unit) : NOWHERE;
     uint32_t handled = handler != NOWHERE ? arrival(graph, handler, &out) : NOWHERE;
     if (handled != NOWHERE)
         add_step(point_of(graph, number), here->line, graph->instructions[handled].line);

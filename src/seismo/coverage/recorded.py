@@ -35,11 +35,11 @@ class Recorded:
         self.modules: set[str] = set()
 
     def lines(self) -> set[int]:
-        """All lines that were executed; the ends of steps are."""
-        found = set(self.hits)
-        for arc in self.arcs:
-            found.update(line for line in arc if line > 0)
-        return found
+        """All lines that were executed. A recording without lines, as coverage.py's of branches, has the ends of steps.
+
+        Elsewhere these need not have been: where a jump leads to, a `with` statement may keep from running as it ends.
+        """
+        return set(self.hits) or {line for arc in self.arcs for line in arc if line > 0}
 
 
 class Recordings:
