@@ -40,7 +40,7 @@ def test_there_is_none(seismo, tmp_path, words):
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         "seismo: no recording is given, and this folder has none\n"
-        "        name one, or make one: seismo profile SCRIPT\n"
+        "        name a recording, or make one: seismo profile SCRIPT\n"
     )
     assert list(tmp_path.iterdir()) == []
 
@@ -66,4 +66,4 @@ def test_diff_of_one_with_the_newest_other(seismo, recording, slower):
         done = seismo("diff", *words)
         assert done.returncode == 2
         needed = f"seismo: two recordings are needed, and this folder has {few}\n"
-        assert done.stderr == f"{needed}        seismo diff OLD NEW\n"
+        assert done.stderr == f"{needed}        name both: seismo diff OLD NEW\n"

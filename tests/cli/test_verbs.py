@@ -172,7 +172,11 @@ def test_diff_of_several_runs_a_side(seismo, recording, slower, tmp_path):
     [
         (["--old", "R"], "one side has no recording", "--new"),
         (["--old", "--new", "R"], "one side has no recording", "--old"),
-        (["R", "--old", "S", "--new", "L"], "'app-4312.seismo' is on neither side", "--old and --new name all files"),
+        (
+            ["R", "--old", "S", "--new", "L"],
+            "'app-4312.seismo' is on neither side",
+            "--old and --new must name all files",
+        ),
         (["R", "./R"], "this recording is given twice", "./R"),
         (["--old", "R", "S", "--new", "S"], "this recording is given twice", "S"),
         (["--old", "R", "--new", "S", "L"], "a recording of lines cannot be compared with one of calls", "L and R"),

@@ -133,7 +133,7 @@ def test_the_debugger_opens_at_the_match_and_can_step(folder):
         (('call("a"', "main.py"), "^"),
         (("call", "--bogus", "main.py"), "no option --bogus"),
         (("call", "--limit", "x", "main.py"), "--limit cannot be 'x'"),
-        (("call", "--call", "nothing:here", "main.py"), "cannot load the action"),
+        (("call", "--call", "nothing:here", "main.py"), "the function cannot be loaded"),
         (("call", "--call", "nothing", "main.py"), "give MODULE:FUNCTION"),
         (("call", "missing.py"), "cannot open the script"),
     ],

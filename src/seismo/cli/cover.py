@@ -1,10 +1,10 @@
 """Runs a program and records which of its lines and branches were executed.
 
 By default, seismo measures the program's own code, without the standard library and installed packages; --source
-and --include choose other code. GLOB is a pattern of files as in coverage.py: * matches any name, ** any folders.
-PKG is the dotted name of a package. The settings of the project apply (.coveragerc, .coveragerc.toml, setup.cfg,
-tox.ini, pyproject.toml; [tool.seismo.cover] overrides [tool.coverage]). Options of the command override the
-settings.
+and --include choose other code. GLOB is a pattern of files as in coverage.py: * matches any name, ** any number of
+folders. PKG is the dotted name of a package. The settings of the project apply (.coveragerc, .coveragerc.toml,
+setup.cfg, tox.ini, pyproject.toml; [tool.seismo.cover] overrides [tool.coverage]). Options of the command override
+the settings.
 """
 
 from __future__ import annotations
@@ -86,11 +86,12 @@ VERB = _Cover(
     of_a_program(__doc__, "a table"),
     (
         Option("--branch", "branch", "also record which branches were taken"),
-        Option("--counts", "counts", "count how often each line ran"),
+        Option("--counts", "counts", "count how often each line was executed"),
         Option(
             "--source",
             "source",
-            "measure only this package, or the files below this folder, and report files that never ran, too",
+            "measure only this package, or the files below this folder; files that were never executed "
+            "are reported, too",
             metavar="PKG|DIR",
             read=parts,
             many=True,
@@ -98,30 +99,33 @@ VERB = _Cover(
         Option(
             "--include",
             "include",
-            "measure only matching files; has no effect together with --source",
+            "measure only files that match; ignored if --source is given",
             metavar="GLOB",
             read=parts,
             many=True,
         ),
-        Option("--omit", "omit", "do not measure matching files", metavar="GLOB", read=parts, many=True),
+        Option("--omit", "omit", "do not measure files that match", metavar="GLOB", read=parts, many=True),
         Option(
-            "--contexts", "contexts", "record who ran what; test: a context for each test function", choices=("test",)
+            "--contexts",
+            "contexts",
+            "record in which context each line was executed; test: every test function is a context",
+            choices=("test",),
         ),
         Option(
             "--context",
             "context",
-            "the name of the context in which everything in this run counts as executed",
+            "record that everything in this run was executed in the context of this name",
             metavar="NAME",
         ),
         Option(
             "--fail-under",
             "fail_under",
-            "exit with 1 if less than N percent were executed, unless the program itself failed",
+            "exit with status 1 if less than N percent were executed, unless the program itself failed",
             metavar="N",
             read=percent,
         ),
         Option("--rcfile", "rcfile", "read this settings file instead of the project's", metavar="FILE"),
-        Option("--no-config", "no_config", "read no settings file"),
+        Option("--no-config", "no_config", "do not read any settings file"),
     ),
 )
 main = VERB.run

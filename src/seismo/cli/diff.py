@@ -3,9 +3,11 @@
 For calls: times with the error of the change, where a change within its error
 does not count as one; numbers of calls, which are exact; and functions that
 were added or removed. A function is the same if its module, its name and the
-name of its file are the same; it may move to other lines. For lines the same,
-line by line; for coverage, the lines that ran on one side only; for objects,
-births, living objects and bytes, by type and by line.
+name of its file are the same; it may move to other lines.
+
+For lines: the same, line by line. For coverage: the lines that were executed
+on one side only. For objects: births, living objects and bytes, by type and by
+line.
 
 Runs of one program differ by more than the error of measuring them. With
 several runs a side, the comparison takes these differences into account:
@@ -25,6 +27,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from seismo.cli.options import JSON
 from seismo.errors import UsageError
 
 if TYPE_CHECKING:
@@ -43,12 +46,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 
     add_file(parser, "old", "the newest but one")
     add_file(parser, "new")
-    several = "recordings of one side, instead of {}; more recordings show smaller changes"
+    several = "all recordings of this side, instead of {}; the more there are, the smaller the changes that show"
     parser.add_argument("--old", dest="olds", metavar="FILE", nargs="*", help=several.format("OLD"))
     parser.add_argument("--new", dest="news", metavar="FILE", nargs="*", help=several.format("NEW"))
-    limit = "rows of each table (default: 15; 0: all)"
+    limit = "show at most N rows of each table (default: 15; 0: all rows)"
     parser.add_argument("--limit", metavar="N", type="count", default=15, help=limit)
-    parser.add_argument("--json", action="store_true", help="print everything as one JSON object, for programs")
+    parser.add_argument("--json", action="store_true", help=JSON)
     add_time(parser)
     add_color(parser)
 
@@ -84,7 +87,7 @@ def _sides(args: Namespace) -> tuple[list[str], list[str]]:
         old, new = [args.old], [args.new]
     else:
         if args.old is not None:
-            raise UsageError(f"{args.old!a} is on neither side", "--old and --new name all files", SEVERAL)
+            raise UsageError(f"{args.old!a} is on neither side", "--old and --new must name all files", SEVERAL)
         for name, files in (("--old", args.olds), ("--new", args.news)):
             if not files:
                 raise UsageError("one side has no recording", name, SEVERAL)

@@ -2,7 +2,7 @@
 
 It shows the kind of interpreter, the sources of events and why each of them can or cannot be used, which tools hold
 the interpreter's hooks, the clock and its cost, the known bugs of this version that affect a recording, and the
-time that it takes to start one.
+time that it takes to start a recording.
 """
 
 from __future__ import annotations

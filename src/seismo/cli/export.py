@@ -1,6 +1,6 @@
 """Writes a recording in another tool's format, to a file or to standard output.
 
-The format follows from -f, or from the suffix of the output.
+-f names the format; without it, the suffix of the output file decides.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="what to count in the stacks of a recording of objects: births (the default), bytes or survivors",
     )
     add_time(parser, "in formats with a single time, write")
-    parser.add_argument("--list", action="store_true", help="list the formats, their suffixes, and what they leave out")
+    parser.add_argument(
+        "--list", action="store_true", help="list the formats, their suffixes, and what each of them leaves out"
+    )
     add_settings(parser.add_argument_group("coverage").add_argument)
     parser.epilog = (
         "examples:\n"
@@ -59,7 +61,7 @@ def run(args: Namespace) -> int:
     args.file = or_newest(args.file)
     if not args.format and not args.output:
         fitting = formats.names(open_recording(args.file).kind)
-        raise UsageError("the format is missing", hint=f"give -f FORMAT, one of: {', '.join(fitting)}")
+        raise UsageError("no format is given", hint=f"give -f FORMAT, one of {', '.join(fitting)}")
     entry = formats.by_name(args.format) if args.format else formats.for_path(args.output)
     rcfile = rcfile_of(args)
     recording = open_recording(args.file)

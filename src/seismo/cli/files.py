@@ -31,7 +31,7 @@ def or_newest(path: str | None) -> str:
         return path
     found = newest(os.curdir)
     if not found:
-        raise UsageError("no recording is given, and this folder has none", hint=f"name one, or {MAKE_ONE}")
+        raise UsageError("no recording is given, and this folder has none", hint=f"name a recording, or {MAKE_ONE}")
     _say(f"{found[0]}, the newest recording in this folder")
     return found[0]
 
@@ -45,7 +45,7 @@ def or_newest_two(old: str | None, new: str | None) -> tuple[str, str]:
         found = [path for path in found if not _same(path, old)]
     if len(found) < (1 if old is not None else 2):
         few = "no other recording" if old is not None else "fewer than two recordings"
-        raise UsageError(f"two recordings are needed, and this folder has {few}", hint="seismo diff OLD NEW")
+        raise UsageError(f"two recordings are needed, and this folder has {few}", hint="name both: seismo diff OLD NEW")
     new, old = found[0], found[1] if old is None else old
     _say(f"comparing {old} with {new}, the newest recording in this folder")
     return old, new
@@ -115,7 +115,7 @@ def check_time(recording: Recording, time: str | None, path: str) -> None:
     from seismo.report.waiting import told
 
     if time == "wait" and not told(recording):
-        hint = "it has wall-clock times only; record it again with this version of seismo, on Linux"
+        hint = "it has wall-clock times only; to tell them apart, record the program again with this version, on Linux"
         raise UsageError("the recording does not separate waiting from running", path, hint)
 
 

@@ -33,8 +33,8 @@ VERB = RecordingVerb(
         Option(
             "--only",
             "only",
-            "time only functions of this module, name or file: a glob, or a name that stands for everything inside; "
-            "may be given several times",
+            "time only functions whose module, name or file matches; a name without wildcards also stands for all that "
+            "is inside; may be given several times",
             metavar="GLOB",
             many=True,
         ),
@@ -44,7 +44,7 @@ VERB = RecordingVerb(
             "time only functions for which the expression is true, such as 'file(\"app/*\")' (see docs/expressions.md)",
             metavar="EXPR",
         ),
-        Option("--opcodes", "opcodes", "also count the instructions of each line"),
+        Option("--opcodes", "opcodes", "also count the instructions that each line executes"),
         clock("stretch of a line"),
         source("monitoring", "tracefunc"),
     ),

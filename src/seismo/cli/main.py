@@ -85,7 +85,7 @@ def _run(verb: str, words: list[str]) -> int:
     except FORESEEN as error:
         return failed(error)
     except OverflowError:  # the verbs add up what files say; no program calls a function 2**62 times
-        hint = "a file is damaged, or was made to look like a recording"
+        hint = "the file is damaged, or was made to look like a recording"
         return failed(SeismoError("the numbers are too large to be true", hint=hint))
 
 
@@ -101,7 +101,7 @@ class _NoOutput:
         pass
 
     def write(self, _text: str) -> int:
-        raise SeismoError("there is no standard output", hint="it was closed when the command began")
+        raise SeismoError("there is no standard output", hint="it was closed already when the command began")
 
 
 def _parser(verb: str, module: ModuleType) -> Parser:

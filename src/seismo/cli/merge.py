@@ -1,12 +1,13 @@
 """Combines several recordings into one: processes of one program, or many runs.
 
-Processes and threads remain separate in it; a report adds them up.
+Processes and threads remain separate in the merged recording; a report adds
+them up.
 
 For coverage, a line or branch counts as executed if any of the recordings
 executed it. If the same source has different paths in them, use --paths, or
 the settings of the project ([paths] of coverage.py, [tool.seismo.cover.paths]):
-the first path is the one on this machine; the others are its names elsewhere,
-and may have wildcards.
+the first path is the one on this machine; the others are what it is called
+elsewhere, and may contain wildcards.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="CANONICAL=ALIAS",
         action="append",
         default=[],
-        help="a path of sources on this machine, and its name elsewhere, such as src=/ci/*/src",
+        help="a folder of sources on this machine and what it is called elsewhere, such as "
+        "src=/ci/*/src; may be given several "
+        "times",
     )
     add_settings(parser.add_argument)
     parser.add_argument("--force", action="store_true", help="overwrite OUT if it exists")

@@ -6,7 +6,8 @@ seismo report shows which lines make objects of which types, how long these live
     seismo objects --leaks app.handle app.py              show what each call of handle leaves behind
     seismo objects --span 'call("app.parse")' app.py      show what is made, dies inside, and escapes
 
-EXPR is an expression about functions (docs/expressions.md), or a function's name. Needs CPython 3.13.3 or newer.
+EXPR is an expression about functions (docs/expressions.md), or the name of a function. Recording objects needs
+CPython 3.13.3 or newer.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ def _settings(given: Given, program: Program) -> dict[str, object]:
     settings: dict[str, object] = {name: given[name] for name in ("max_live", "flush_ms") if name in given}
     if "leaks" in given and "span" in given:
         raise UsageError(
-            "--leaks and --span cannot be used together", hint="--leaks reports what --span reports, and who holds it"
+            "--leaks and --span cannot be used together",
+            hint="use --leaks alone: it reports all that --span reports, and who holds the survivors",
         )
     text = given.get("leaks", given.get("span"))
     if given.get("types"):
@@ -67,24 +69,29 @@ VERB = RecordingVerb(
     kinds.OBJECTS,
     of_a_program(__doc__),
     (
-        Option("--types", "types", "count by type only, which is cheaper, without lines, lifetimes and survivors"),
-        Option("--paths", "paths", "also record the call tree, and objects by call path"),
+        Option(
+            "--types",
+            "types",
+            "count objects by type only: this is cheaper, but tells nothing of lines, lifetimes and survivors",
+        ),
+        Option("--paths", "paths", "also record the call tree, and count objects by call path"),
         Option(
             "--leaks",
             "leaks",
-            "report what survives each call of these functions, and who holds it",
+            "report which objects survive each call of these functions, and who holds them",
             metavar="EXPR",
         ),
         Option(
             "--span",
             "span",
-            "report what calls of these functions make, and what of it dies inside or escapes",
+            "report which objects calls of these functions make, which of them die inside the call, and "
+            "which escape it",
             metavar="EXPR",
         ),
         Option(
             "--holders",
             "holders",
-            "find at the end who holds the survivors of N types and lines; 0: do not look for holders "
+            "find out at the end who holds the survivors of the N types and lines with most of them; 0: do not look "
             f"(default: {HOLDERS}, with --leaks {HOLDERS_OF_LEAKS})",
             metavar="N",
             read=count,
@@ -92,7 +99,7 @@ VERB = RecordingVerb(
         Option(
             "--max-live",
             "max_live",
-            "follow only a random share of the living objects beyond this number (default: {max_live})",
+            "follow at most N living objects one by one, and of more a random sample (default: {max_live})",
             metavar="N",
             read=whole,
         ),

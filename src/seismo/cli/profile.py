@@ -20,8 +20,8 @@ VERB = RecordingVerb(
         Option(
             "--c-functions",
             "c_functions",
-            "which C functions to record; auto: all, except at call sites where they prove trivial (default; on 3.11 "
-            "the default is none, because recording them makes every instruction slow there)",
+            "which C functions to record; auto: all of them, except at call sites where they prove to be trivial. The "
+            "default is auto; on Python 3.11 it is none, because recording them slows down every instruction there",
             choices=("auto", "all", "none"),
         ),
         clock("call"),
@@ -30,14 +30,14 @@ VERB = RecordingVerb(
             "--where",
             "where",
             "record only functions for which the expression is true, such as 'module(\"app.*\")' "
-            "(see docs/expressions.md); the time of the others belongs to their callers",
+            "(see docs/expressions.md); the time of all other functions counts as time of their callers",
             metavar="EXPR",
             read=_where,
         ),
         Option(
             "--max-paths",
             "max_paths",
-            "fold call paths beyond that many (default: {max_paths})",
+            "record at most N call paths; calls on further paths are counted by function only (default: {max_paths})",
             metavar="N",
             read=whole,
         ),

@@ -97,18 +97,18 @@ class Option:
 OUTPUT = Option(
     "-o --output",
     "output",
-    "the recording; those of forked children go next to it (default: NAME-PID.seismo)",
+    "write the recording to FILE; recordings of forked children are written next to it (default: NAME-PID.seismo)",
     metavar="FILE",
 )
 COLOR = Option("--color", "color", options.COLOR, metavar="WHEN", choices=COLOURS)
-QUIET = Option("-q --quiet", "quiet", "print no messages of seismo")
-CHILDREN = Option("--children", "children", "also record the processes that the program starts, all in one file")
+QUIET = Option("-q --quiet", "quiet", "do not print messages of seismo")
+CHILDREN = Option("--children", "children", "also record the processes that the program starts, into the same file")
 
 
 FLUSH = Option(
     "--flush",
     "flush_ms",
-    "how often to update the file (default: {flush})",
+    "update the file at this interval while the program runs (default: {flush})",
     metavar="SECONDS",
     read=options.milliseconds,
 )
@@ -175,7 +175,7 @@ class Verb:
             else:
                 program = Program("script", rest.pop(0) if word == "--" else word, rest)
             if self.before and "before" not in given:
-                raise UsageError(f"{self.before} is missing: it comes before the program", hint=self._usage)
+                raise UsageError(f"{self.before} is missing: it must stand before the program", hint=self._usage)
             return given, program
         what = f"{self.before} and the program are" if self.before and "before" not in given else "the program is"
         missing = f"{what} missing"
@@ -212,7 +212,7 @@ class Verb:
         known = [name for option in self.options for name in option.names if name.startswith("--")]
         hint = (
             did_you_mean(name, [*known, "--help"])
-            + f"options of the program come after it; see: seismo {self.name} --help"
+            + f"options of the program must stand after the program; see: seismo {self.name} --help"
         )
         raise UsageError(f"seismo {self.name} has no option {name}", hint=hint)
 
@@ -263,7 +263,7 @@ class Verb:
         except OSError as error:
             hint = self.hint
             if not hint and all(part.isidentifier() for part in program.what.split(".")):
-                hint = f"for a module: seismo {self.name} -m MODULE"
+                hint = f"to run a module: seismo {self.name} -m MODULE"
             reason = error.strerror or str(error)
             raise UsageError(f"cannot open the script: {reason[0].lower()}{reason[1:]}", program.what, hint) from None
 
@@ -380,13 +380,13 @@ TOO_LARGE = 16 << 20  # bytes of a recording of many processes that the process 
 
 def clock(what: str) -> Option:
     """The option that says how times are taken, of each `what`."""
-    text = f"the clock to read; every: time every {what} instead of a sample of the short ones"
+    text = f"the clock to read (default: auto); every: time every {what} instead of a random sample of the short ones"
     return Option("--clock", "clock", text, choices=("auto", "tsc", "monotonic", "every"))
 
 
 def source(*names: str) -> Option:
     """The option that names the hook."""
-    text = "the hook of the interpreter to use (default: see seismo doctor)"
+    text = "which of the interpreter's hooks to use (default: seismo doctor shows it)"
     return Option("--source", "source", text, choices=names)
 
 
@@ -531,7 +531,7 @@ class Recording:
         stderr = self.stderr if self.stderr >= 0 and stderr_is_open() else -1
         try:
             if self.process.parts and not os.path.isdir(self.process.parts):
-                reason = "the recordings of children cannot be reached; to merge them"
+                reason = "the recordings of child processes cannot be reached from here; to merge them, run"
                 told.append(f"{reason}: seismo merge OUT {self.process.parts}/*")
             elif self.process.parts:
                 from seismo.record import gather
@@ -544,7 +544,10 @@ class Recording:
             screen = Screen(stderr, shown_path(output.path, self.folder), self.coloured)
             there = os.path.exists(output.path)  # else the program has changed its root
             if self.process.parts and there and os.path.getsize(output.path) > TOO_LARGE and not self.always:
-                say(f"the recording has many processes; seismo report {screen.path}   shows them", stderr)
+                say(
+                    f"the recording has too many processes for a summary; seismo report {screen.path}   shows them",
+                    stderr,
+                )
             elif stderr >= 0 or self.always:
                 return self.summary(output.path if there else self.life.snapshot(), screen) or 0
         except Exception as error:  # noqa: BLE001  the program has ended well: so do we
@@ -562,7 +565,9 @@ def _folder(output: Output) -> str:
 
     folder = f"{output.path}.parts"
     if not os.path.isfile(output.path):
-        raise RecordingError("--children needs a recording that is a regular file", output.path, "name one with -o")
+        raise RecordingError(
+            "--children can only write the recording to a regular file", output.path, "name another file with -o"
+        )
     try:
         if os.path.isdir(folder):
             for name in os.listdir(folder):
@@ -570,5 +575,7 @@ def _folder(output: Output) -> str:
                     os.unlink(os.path.join(folder, name))
         make_folder(folder)
     except OSError as error:
-        raise RecordingError(f"cannot make the folder of the children: {error.strerror}", folder) from None
+        raise RecordingError(
+            f"cannot create the folder for the recordings of child processes: {error.strerror}", folder
+        ) from None
     return folder

@@ -10,13 +10,16 @@ For calls: the functions by own time, and the call tree.
            cases; not shown below 1 %
   < 6 ms   a time of which only this upper bound is known
   ≥        a lower bound: some calls were not counted, and the report says why
-  ▸        the hot path: from the root always to the largest child
+  ▸        the hot path, which leads from the root always to the largest child
 
 For coverage: a table of files with their statements and branches, how many of
 them were missed, and which lines these are. 12-15 are lines that never ran;
 20->25 is a branch that was never taken. The exit status is 1 if coverage is
 less than --fail-under, or if a line that changed since --changed-since was not
 executed.
+
+For lines: the source of the functions that took most time, and of each of its
+lines how often it was executed, and how long it took.
 
 For objects: what was born, what died young, what is still alive and who holds
 it, by type and by the line that made it.
@@ -70,7 +73,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--sort",
         metavar="ORDER",
         type=_order,
-        help="the order of rows. Calls: own (default), total, calls, primitive, awaiting, name, file, line, or a word "
+        help="the order of the rows. Calls: own (default), total, calls, primitive, awaiting, name, "
+        "file, line, or a word "
         "of cProfile (cumulative, tottime, ncalls ...). Lines: own (default), inner, total, hits, awaiting. Coverage: "
         "name (default), statements, missing, branches, partial, percent; --sort=-missing puts the largest first. "
         "Objects: born (default), died, gc, live, peak, bytes, live-bytes, short",
@@ -78,11 +82,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--all", action="store_true", help="show everything: all functions, the whole tree, all contexts"
     )
-    pages = "write HTML pages instead: a folder for coverage, a file for lines or objects"
+    pages = "write HTML pages to OUT instead: a folder for coverage, a file for lines or objects"
     parser.add_argument("--html", metavar="OUT", help=pages)
     parser.add_argument("--force", action="store_true", help=FORCE.format("OUT"))
     add_color(parser)
-    add_time(parser, "for calls and lines: show and rank by")
+    add_time(parser, "calls and lines: show and rank by")
     parser.set_defaults(of_kinds=[(kind, _declared(kind, parser)) for kind in every()])
     parser.epilog = _EXAMPLES
 

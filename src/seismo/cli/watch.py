@@ -5,6 +5,8 @@
     seismo watch 'call("app.*.save")' --args --returns app.py
     seismo watch 'line("app/pay.py", 120)' --vars app.py
 
+EXPRESSION says which events to show; docs/expressions.md describes the language.
+
 The program runs as it does under python, and its threads, generators and asyncio tasks are watched, too. Options of
 seismo come between the expression and the program; everything after the program belongs to the program. Matches go
 to stderr, and a summary at the end says how many there were.
@@ -47,11 +49,11 @@ VERB = Verb(
     (
         Option("--args", "args", "show the arguments of calls"),
         Option("--returns", "returns", "show what calls return or raise, and how long they take"),
-        Option("--vars", "vars", "show local variables: at a line, and line by line in matched calls"),
+        Option("--vars", "vars", "show local variables: those at a matched line, or line by line in matched calls"),
         Option("--stack", "stack", "show the stack of callers"),
         Option("--count", "count", "count matches by function, and show the table at the end"),
         Option("--histogram", "histogram", "show at the end how the durations of matched calls are distributed"),
-        Option("--pdb", "pdb", "open the debugger at each match; quit ends the watch"),
+        Option("--pdb", "pdb", "open the debugger at each match; its command quit ends the watch"),
         Option(
             "--call",
             "call",
@@ -61,21 +63,26 @@ VERB = Verb(
         ),
         Option("--limit", "limit", "stop watching after N matches", metavar="N", read=whole),
         Option("--force", "force", FORCE.format("the file of -o or --json")),
-        Option("--json", "json", "write JSON lines to FILE (-: stdout) instead of text to stderr", metavar="FILE"),
-        Option("-o --output", "output", "write to FILE instead of stderr", metavar="FILE"),
+        Option(
+            "--json",
+            "json",
+            "write the matches to FILE as JSON lines, instead of as text to stderr; - writes to stdout",
+            metavar="FILE",
+        ),
+        Option("-o --output", "output", "write the matches to FILE instead of stderr", metavar="FILE"),
         Option(
             "--record",
             "record",
-            "write a recording of the matches, for seismo report, export and diff",
+            "write a recording of the matches to FILE, for seismo report, export and diff",
             metavar="FILE",
         ),
-        Option("--repr", "repr", "show objects with the program's own __repr__, which runs its code"),
-        Option("--show-secrets", "show_secrets", "show values whose names look secret (password, token ...)"),
+        Option("--repr", "repr", "show objects by their own __repr__, which runs code of the program"),
+        Option("--show-secrets", "show_secrets", "also show values whose names look secret (password, token, ...)"),
         COLOR,
         Option("-q --quiet", "quiet", "print no summary at the end"),
     ),
     before="the expression",
-    hint="the expression comes first, then the options, then the program",
+    hint="the expression must come first, then the options, then the program",
 )
 
 
@@ -218,12 +225,12 @@ class _Late:
             for part in path.split("."):
                 found = getattr(found, part)
         except Exception as error:  # noqa: BLE001  whatever an import of the user's runs into
-            hint = "MODULE is looked for where the program's own modules are"
+            hint = "the module is searched for where the program's own modules are"
             raise UsageError(
-                f"cannot load the action: {type(error).__name__}: {error}", f"--call {name}", hint
+                f"the function cannot be loaded: {type(error).__name__}: {error}", f"--call {name}", hint
             ) from None
         if not callable(found):
-            raise UsageError(f"the action is a {type(found).__name__}: it cannot be called", f"--call {name}")
+            raise UsageError(f"this is a {type(found).__name__}, which cannot be called", f"--call {name}")
         self.function = found
 
     def __call__(self, match: object) -> None:
@@ -257,5 +264,5 @@ def _open(name: str, json: bool, force: bool) -> TextIO | None:
     try:
         fd = open_text(name, "--json" if json else "-o", is_ours)
     except OSError as error:
-        raise SeismoError(f"cannot write the output: {error.strerror or error}", name) from None
+        raise SeismoError(f"the output cannot be written: {error.strerror or error}", name) from None
     return open(fd, "w", encoding="utf-8", errors="backslashreplace", closefd=False)

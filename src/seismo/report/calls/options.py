@@ -31,21 +31,27 @@ def add(parser: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--columns",
         metavar="LIST",
-        help="the columns of the table of functions, separated by commas: own,error,percent,total,total-percent,each,"
-        "calls,resumes,exceptions,awaiting,awaits,waiting,for",
+        help="the columns of the table of functions, separated by commas; there are own, error, percent, total, "
+        "total-percent, each, calls, resumes, exceptions, awaiting, awaits, waiting and for",
     )
     how = parser.add_argument_group("calls: how much to show")
     how.add_argument(
-        "--limit", metavar="N", type="whole", help="rows of a table (default: 20) and of the tree (default: 40)"
+        "--limit",
+        metavar="N",
+        type="whole",
+        help="show at most N rows of a table (default: 20), or of the tree (default: 40)",
     )
     how.add_argument(
-        "--depth", metavar="N", type="whole", help="levels of the call tree (default: as many as are relevant)"
+        "--depth",
+        metavar="N",
+        type="whole",
+        help="show at most N levels of the call tree (default: as many as are relevant)",
     )
     how.add_argument(
         "--min",
         metavar="PERCENT",
         type="percent",
-        help="the smallest share of time that a row of the call tree has (default: 1)",
+        help="leave out rows of the call tree that have less of the time (default: 1)",
     )
     _add_what(parser.add_argument_group("calls: which functions to show"))
 
@@ -56,17 +62,17 @@ def _add_what(only: argparse._ArgumentGroup) -> None:
         metavar="GLOB",
         action="append",
         default=[],
-        help="show only matching modules, such as 'app.*'",
+        help="show only modules that match, such as 'app.*'",
     )
     only.add_argument(
-        "--exclude-module", metavar="GLOB", action="append", default=[], help="leave out matching modules"
+        "--exclude-module", metavar="GLOB", action="append", default=[], help="leave out modules that match"
     )
     only.add_argument(
         "--thread",
         metavar="NAME|ID",
         action="append",
         default=[],
-        help="show only this thread (see seismo info)",
+        help="show only this thread (seismo info lists the threads)",
     )
     only.add_argument(
         "--where",
@@ -79,7 +85,7 @@ def _add_what(only: argparse._ArgumentGroup) -> None:
         metavar="GLOB",
         action="append",
         default=[],
-        help="show only functions of this module, name or file, as in seismo lines --only",
+        help="show only functions whose module, name or file matches, as in seismo lines --only",
     )
     only.add_argument(
         "--libraries",

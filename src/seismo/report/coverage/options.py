@@ -25,28 +25,38 @@ def add(parser: ArgumentParser) -> None:
     declare("--show-missing", action="store_true", help="show all missing lines, on as many rows as they need")
     declare("--skip-covered", action="store_true", help="leave out files that are covered completely")
     declare("--skip-empty", action="store_true", help="leave out files without statements")
-    declare("--include", metavar="GLOB", action="append", default=[], help="show only matching files, such as 'app/*'")
-    declare("--omit", metavar="GLOB", action="append", default=[], help="leave out matching files")
-    declare("--contexts", metavar="GLOB", action="append", default=[], help="show only what ran in matching contexts")
     declare(
-        "--line", metavar="FILE:N", help="show one line: whether it ran, in which contexts, and where its branches went"
+        "--include", metavar="GLOB", action="append", default=[], help="show only files that match, such as 'app/*'"
+    )
+    declare("--omit", metavar="GLOB", action="append", default=[], help="leave out files that match")
+    declare(
+        "--contexts",
+        metavar="GLOB",
+        action="append",
+        default=[],
+        help="show only what was executed in contexts that match",
+    )
+    declare(
+        "--line",
+        metavar="FILE:N",
+        help="show one line: whether it was executed, in which contexts, and where its branches went",
     )
     declare(
         "--conditions",
         action="store_true",
-        help="show operands of and, or, not that were not seen both true and false (3.12 and later)",
+        help="show the operands of and, or and not that were never true or never false (Python 3.12 and later)",
     )
     declare(
         "--changed-since", metavar="REV", help="show which lines that changed since this git revision were not executed"
     )
-    declare("--fail-under", metavar="N", type="percent", help="exit with 1 if less than N percent were executed")
-    declare("--precision", metavar="N", type="count", help="decimals of percentages (default: 0)")
+    declare("--fail-under", metavar="N", type="percent", help="exit with status 1 if less than N percent were executed")
+    declare("--precision", metavar="N", type="count", help="show percentages with N decimals (default: 0)")
     add_settings(declare)
 
 
 def add_settings(add: Callable[..., object]) -> None:
     """Declares the options for the settings of a recording of coverage. add: a parser's, or a group's, add_argument."""
-    said = "read this settings file instead of the settings with which the recording was made"
+    said = "read this settings file instead of using the settings with which the recording was made"
     add("--rcfile", metavar="FILE", help=said)
     add(
         "--no-config",
