@@ -8,6 +8,12 @@ ptrdiff_t sm_offcpu_place = 0;
 uint64_t sm_offcpu_sentinel = 0;
 static sm_offcpu_kind told_here = SM_OFFCPU_UNTOLD;
 
+/* Takes our pointer away from this thread. */
+static void leave(void) {
+    if (sm_offcpu != SM_OFFCPU_UNTOLD && *sm_offcpu_word() == sm_offcpu_sentinel)
+        *sm_offcpu_word() = 0;
+}
+
 #if (defined(__x86_64__) || defined(__aarch64__)) && defined(__linux__)
 
 /* The C library's, where it has them. */
@@ -64,13 +70,13 @@ void sm_offcpu_probe(void) {
     sm_offcpu = SM_OFFCPU_PREEMPTION;
     sm_offcpu_watch();
     if (sm_offcpu_ask() == SM_OFFCPU_UNKNOWN) { /* not even of this thread */
-        sm_offcpu_leave();
+        leave();
         sm_offcpu = SM_OFFCPU_UNTOLD;
         return;
     }
     if (blocks_are_told())
         sm_offcpu = SM_OFFCPU_TOLD;
-    sm_offcpu_leave();
+    leave();
     told_here = sm_offcpu;
 }
 
@@ -82,11 +88,6 @@ void sm_offcpu_probe(void) {}
 
 sm_offcpu_kind sm_offcpu_limit(sm_offcpu_kind most) {
     sm_offcpu_probe();
-    sm_offcpu_leave();
+    leave();
     return sm_offcpu = most < told_here ? most : told_here;
-}
-
-void sm_offcpu_leave(void) {
-    if (sm_offcpu != SM_OFFCPU_UNTOLD && *sm_offcpu_word() == sm_offcpu_sentinel)
-        *sm_offcpu_word() = 0;
 }

@@ -73,7 +73,4 @@ static inline sm_offcpu_answer sm_offcpu_ask(void) {
 /* For tests: less than is told here, from 0 (nothing) to 2. Returns what is told from now on. */
 sm_offcpu_kind sm_offcpu_limit(sm_offcpu_kind most);
 
-/* Takes our pointer away from this thread. */
-void sm_offcpu_leave(void);
-
 #endif

@@ -9,7 +9,7 @@
 
 enum { MARK_SIZE = 64 };
 
-static char *put_character(char *at, Py_UCS4 character) {
+char *sm_put_character(char *at, Py_UCS4 character) {
     if (character < 0x80) {
         *at++ = (char)character;
     } else if (character < 0x800) {
@@ -53,7 +53,7 @@ char *sm_copy_text(PyObject *text) {
         at += kept;
     } else {
         for (size_t i = 0; i < kept; i++)
-            at = put_character(at, PyUnicode_READ(kind, data, (Py_ssize_t)i));
+            at = sm_put_character(at, PyUnicode_READ(kind, data, (Py_ssize_t)i));
     }
     if (kept < length)
         at = put_mark(at, data, length * (size_t)kind, length - kept);

@@ -14,6 +14,9 @@ enum { SM_LONGEST_TEXT = 4096 }; /* characters: no path is longer, and a name is
  * it is called inside hooks that report every object. */
 char *sm_copy_text(PyObject *text);
 
+/* As UTF-8, four bytes at most; the place behind it. */
+char *sm_put_character(char *at, Py_UCS4 character);
+
 char *sm_copy_chars(const char *text); /* NULL: no memory */
 
 /* Is the file on the list? A line of that is a path: what ends with a slash is the beginning of paths. */

@@ -17,8 +17,6 @@
 #include "engine/waits.h"
 #include "slots/forks.h"
 
-sm_engine_state sm_engine;
-
 /* How many reads of the clock a segment must be worth to be timed always: two are needed, so that costs 2 % of its time
  * at most. With a score, programs whose functions all take a few hundred nanoseconds paid more for the clock than for
  * the events. */

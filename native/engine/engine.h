@@ -178,7 +178,7 @@ typedef struct {
 } sm_engine_state;
 
 extern sm_engine_state sm_engine;
-extern PyThreadState sm_no_tstate;
+extern PyThreadState sm_no_tstate; /* stands in for one that is gone */
 extern __thread sm_thread *sm_this_thread __attribute__((tls_model("initial-exec")));
 
 /* The thread of the event at hand, or NULL: ignore the event. entering: the running frame is not on the path yet. */

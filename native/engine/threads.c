@@ -20,14 +20,7 @@
 #include "compat/frame.h"
 #include "engine/threads.h"
 
-#define NO_CHUNK ((sm_chunk *)1) /* equals no chunk: the next event looks */
 #define CAPSULE "seismo.thread"
-
-PyThreadState sm_no_tstate; /* stands in for one that is gone: its chunk is NULL, never NO_CHUNK */
-
-static sm_thread no_thread = {.tstate = &sm_no_tstate, .chunk = NO_CHUNK};
-
-__thread sm_thread *sm_this_thread __attribute__((tls_model("initial-exec"))) = &no_thread;
 
 int64_t sm_thread_cpu_ns(const sm_thread *thread) {
     return thread->ended ? -1 : sm_time_ns(thread->cpu_clock);
@@ -161,7 +154,7 @@ static void thread_gone(PyObject *capsule) {
     end_thread(thread);
     thread->cleared = true;
     thread->tstate = &sm_no_tstate;
-    thread->chunk = NO_CHUNK;
+    thread->chunk = SM_NO_CHUNK;
     if (thread->attached == 0)
         retire(thread);
 }
@@ -297,7 +290,7 @@ static sm_thread *new_thread(PyThreadState *tstate) {
     thread->tstate_id = sm_tstate_id(tstate);
     thread->interpreter = sm_tstate_interpreter(tstate);
     thread->home = thread;
-    thread->chunk = NO_CHUNK;
+    thread->chunk = SM_NO_CHUNK;
     thread->pthread = pthread_self();
     thread->native_id = (uint64_t)syscall(SYS_gettid);
     thread->main = thread->native_id == (uint64_t)getpid();
@@ -331,7 +324,7 @@ static sm_thread *late_thread(sm_thread *thread, const PyThreadState *tstate, bo
     }
     thread->late = true;
     thread->chunk_before = chunk;
-    thread->chunk = NO_CHUNK;
+    thread->chunk = SM_NO_CHUNK;
     note_end(thread);
     if (thread->home != thread)
         sm_thread_add_to_group(thread);
@@ -420,7 +413,7 @@ void sm_threads_forget(void) {
     free_list = NULL;
     for (sm_thread **link = &sm_engine.threads; *link != NULL;) {
         sm_thread *thread = *link;
-        thread->chunk = NO_CHUNK;
+        thread->chunk = SM_NO_CHUNK;
         if (thread->unreachable) {
             *link = thread->next;
             sm_free(thread->below_frames);

@@ -4,7 +4,8 @@
 
 #include "engine/engine.h"
 
-#define SM_THREADS_APART 1000 /* that have ended and keep a row and a tree of their own: see threads_fold.c */
+#define SM_NO_CHUNK ((sm_chunk *)1) /* equals no chunk: the next event looks */
+#define SM_THREADS_APART 1000       /* that have ended and keep a row and a tree of their own: see threads_fold.c */
 
 /* threads.c */
 int sm_threads_init(void);                         /* once per process; -1 with an exception */

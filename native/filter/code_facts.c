@@ -1,6 +1,8 @@
 /* What the interpreter's own objects say to a term: a code object's lines and variables, an exception's classes. Read
  * as they are stored: no attribute is looked up, nothing is made, nothing is raised. */
+#include "base/varint.h"
 #include "code/linewalk.h"
+#include "code/text.h"
 #include "filter/program.h"
 
 #include <string.h>
@@ -35,8 +37,7 @@ static bool is_ascii(PyObject *str, const uint8_t *text, uint32_t size) {
 }
 
 bool sm_filter_has_variable(const sm_filter_node *node, PyCodeObject *code) {
-    uint32_t size = (uint32_t)node->data[0] | (uint32_t)node->data[1] << 8 | (uint32_t)node->data[2] << 16 |
-                    (uint32_t)node->data[3] << 24;
+    uint32_t size = sm_get_u32(node->data);
     const uint8_t *name = node->data + 4;
     PyObject *names = code->co_localsplusnames;
     Py_ssize_t count = PyTuple_GET_SIZE(names);
@@ -68,24 +69,8 @@ static size_t append(char *to, size_t at, PyObject *str) {
         return at;
     int kind = PyUnicode_KIND(str);
     const void *data = PyUnicode_DATA(str);
-    for (Py_ssize_t i = 0, n = PyUnicode_GET_LENGTH(str); i < n && at + 5 < NAME_SIZE; i++) {
-        Py_UCS4 c = PyUnicode_READ(kind, data, i);
-        if (c < 0x80) {
-            to[at++] = (char)c;
-        } else if (c < 0x800) {
-            to[at++] = (char)(0xC0 | c >> 6);
-            to[at++] = (char)(0x80 | (c & 0x3F));
-        } else if (c < 0x10000) {
-            to[at++] = (char)(0xE0 | c >> 12);
-            to[at++] = (char)(0x80 | (c >> 6 & 0x3F));
-            to[at++] = (char)(0x80 | (c & 0x3F));
-        } else {
-            to[at++] = (char)(0xF0 | c >> 18);
-            to[at++] = (char)(0x80 | (c >> 12 & 0x3F));
-            to[at++] = (char)(0x80 | (c >> 6 & 0x3F));
-            to[at++] = (char)(0x80 | (c & 0x3F));
-        }
-    }
+    for (Py_ssize_t i = 0, n = PyUnicode_GET_LENGTH(str); i < n && at + 5 < NAME_SIZE; i++)
+        at = (size_t)(sm_put_character(to + at, PyUnicode_READ(kind, data, i)) - to);
     return at;
 }
 

@@ -21,7 +21,7 @@
      SM_EVENT_BIT(SM_EVENT_OPCODE))
 
 /* src/seismo/expression/terms.py has the same. The call's are those of the whole call, at its end. */
-uint32_t sm_fact_available(sm_fact fact) {
+static uint32_t available(sm_fact fact) {
     switch (fact) {
     case SM_FACT_CALLEE:
         return C_EVENTS;
@@ -35,23 +35,6 @@ uint32_t sm_fact_available(sm_fact fact) {
     default:
         return SM_EVENT_ALL;
     }
-}
-
-static uint32_t get_u32(const uint8_t *at) {
-    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-}
-
-bool sm_filter_any(const sm_filter_node *node, const char *const *texts, int count) {
-    const uint8_t *at = node->data;
-    for (uint32_t i = 0; i < node->count; i++) {
-        uint32_t size = get_u32(at);
-        for (int t = 0; t < count; t++) {
-            if (texts[t] != NULL && sm_glob((const char *)at + 4, size, texts[t], strlen(texts[t])))
-                return true;
-        }
-        at += 4 + (size_t)size;
-    }
-    return false;
 }
 
 /* Does a pattern match "module.qualname", or "module:qualname" as reports have it? Without a copy where that fits the
@@ -74,7 +57,8 @@ static bool any_full(const sm_filter_node *node, const char *module, const char 
     return sm_filter_any(node, &text, 1);
 }
 
-bool sm_filter_text_of(const sm_filter_node *node, const sm_function *function) {
+/* Does any pattern of the term match what the function has for a fact up to SM_FACT_CALLEE? */
+static bool text_matches(const sm_filter_node *node, const sm_function *function) {
     const char *dot = strrchr(function->qualname, '.'), *last = dot ? dot + 1 : function->qualname;
     switch ((sm_fact)node->fact) {
     case SM_FACT_MODULE:
@@ -90,17 +74,6 @@ bool sm_filter_text_of(const sm_filter_node *node, const sm_function *function) 
         return sm_filter_any(node, texts, 2) || any_full(node, function->module, function->qualname);
     }
     }
-}
-
-bool sm_filter_inside(const sm_filter_node *node, int64_t value) {
-    const uint8_t *at = node->data;
-    for (uint32_t i = 0; i < node->count; i++, at += 16) {
-        int64_t low = (int64_t)((uint64_t)get_u32(at) | (uint64_t)get_u32(at + 4) << 32);
-        int64_t high = (int64_t)((uint64_t)get_u32(at + 8) | (uint64_t)get_u32(at + 12) << 32);
-        if (low <= value && value <= high)
-            return true;
-    }
-    return false;
 }
 
 /* ---- a code object ---- */
@@ -130,7 +103,7 @@ static kinds lines_of_code(question *asked, const sm_filter_node *node) {
 
 static kinds term_of_code(question *asked, const sm_filter_node *node) {
     const sm_function *function = asked->function;
-    kinds undecided = {0, sm_fact_available((sm_fact)node->fact)};
+    kinds undecided = {0, available((sm_fact)node->fact)};
     if (node->operation == SM_FILTER_KIND)
         return (kinds){node->number, node->number};
     if (function == NULL)
@@ -139,7 +112,7 @@ static kinds term_of_code(question *asked, const sm_filter_node *node) {
     if (node->operation == SM_FILTER_PYTHON)
         is = function->kind == SM_PYTHON && (asked->code == NULL || sm_filter_has_variable(node, asked->code));
     else if (node->fact <= SM_FACT_FILE || (node->fact == SM_FACT_CALLEE && function->kind == SM_C))
-        is = sm_filter_text_of(node, function);
+        is = text_matches(node, function);
     else
         return node->fact == SM_FACT_LINE ? lines_of_code(asked, node) : undecided;
     if (is && node->bit >= 0)
@@ -192,7 +165,7 @@ static sm_verdict text_of_event(const sm_filter_node *node, const sm_filter_code
     const char *text;
     switch ((sm_fact)node->fact) {
     case SM_FACT_CALLEE:
-        return facts->callee == NULL ? SM_UNKNOWN : verdict(sm_filter_text_of(node, facts->callee));
+        return facts->callee == NULL ? SM_UNKNOWN : verdict(text_matches(node, facts->callee));
     case SM_FACT_THREAD:
     case SM_FACT_TASK:
         text = facts->text != NULL ? facts->text(facts->context, (sm_fact)node->fact) : NULL;
@@ -204,7 +177,7 @@ static sm_verdict text_of_event(const sm_filter_node *node, const sm_filter_code
     default:
         if (node->bit >= 0)
             return verdict((of->terms >> node->bit & 1) != 0);
-        return facts->function == NULL ? SM_UNKNOWN : verdict(sm_filter_text_of(node, facts->function));
+        return facts->function == NULL ? SM_UNKNOWN : verdict(text_matches(node, facts->function));
     }
 }
 
@@ -234,7 +207,7 @@ static sm_verdict term_of_event(const sm_filter_node *node, const sm_filter_code
     default:
         break;
     }
-    if ((sm_fact_available((sm_fact)node->fact) & bit) == 0)
+    if ((available((sm_fact)node->fact) & bit) == 0)
         return SM_NO;
     return node->operation == SM_FILTER_TEXT ? text_of_event(node, of, facts) : number_of_event(node, facts);
 }

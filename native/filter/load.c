@@ -4,13 +4,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/varint.h"
 
 #define HEADER 16
 #define INSTRUCTION 8
-
-static uint32_t get_u32(const uint8_t *at) {
-    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-}
 
 typedef struct {
     sm_filter *filter;
@@ -38,9 +35,9 @@ static bool data_fits(const loading *load, const sm_filter_node *node, uint32_t 
         return (uint64_t)node->count * 16 <= left;
     const uint8_t *data = load->filter->data + at;
     for (uint32_t i = 0; i < node->count; i++) {
-        if (left < 4 || get_u32(data) > left - 4)
+        if (left < 4 || sm_get_u32(data) > left - 4)
             return false;
-        uint32_t size = get_u32(data);
+        uint32_t size = sm_get_u32(data);
         data += 4 + (size_t)size;
         left -= 4 + (uint64_t)size;
     }
@@ -110,7 +107,7 @@ static const char *load_all(loading *load, const uint8_t *program, uint32_t coun
         if (node->operation >= SM_FILTER_OPERATIONS)
             return "the program has an unknown operation";
         const char *error =
-            node->operation < SM_FILTER_NOT ? load_term(load, node, get_u32(at + 4)) : load_operator(load, node);
+            node->operation < SM_FILTER_NOT ? load_term(load, node, sm_get_u32(at + 4)) : load_operator(load, node);
         if (error != NULL)
             return error;
         if (node->operation < SM_FILTER_NOT)
@@ -139,11 +136,11 @@ static void filter_free(sm_filter *filter) {
 
 sm_filter *sm_filter_new(const void *program, size_t size, const char **error) {
     const uint8_t *bytes = program;
-    if (size < HEADER || memcmp(bytes, "smfl", 4) != 0 || get_u32(bytes + 4) != SM_FILTER_VERSION) {
+    if (size < HEADER || memcmp(bytes, "smfl", 4) != 0 || sm_get_u32(bytes + 4) != SM_FILTER_VERSION) {
         *error = "this is no program of a filter, or one of another version";
         return NULL;
     }
-    uint32_t count = get_u32(bytes + 8), data_size = get_u32(bytes + 12);
+    uint32_t count = sm_get_u32(bytes + 8), data_size = sm_get_u32(bytes + 12);
     if (count < 1 || count > SM_FILTER_NODES || size != HEADER + (uint64_t)count * INSTRUCTION + data_size) {
         *error = "the program is not as long as it says, or too long";
         return NULL;

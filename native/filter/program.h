@@ -59,13 +59,8 @@ struct sm_filter {
     uint8_t *data;
 };
 
-/* The kinds of events that can have a fact. */
-uint32_t sm_fact_available(sm_fact fact);
-
 /* Does any pattern of the term match any of these texts? NULL ones are passed over. */
 bool sm_filter_any(const sm_filter_node *node, const char *const *texts, int count);
-/* The same, of what the function has for a fact up to SM_FACT_CALLEE. */
-bool sm_filter_text_of(const sm_filter_node *node, const sm_function *function);
 bool sm_filter_exception(const sm_filter_node *node, PyObject *exception);
 bool sm_filter_inside(const sm_filter_node *node, int64_t value);
 

@@ -62,7 +62,7 @@ typedef struct {
     uint64_t tracing;                   /* those of them that want LINE, RAISE, STOP_ITERATION or OPCODE */
     uint64_t everywhere[SM_HOOK_KINDS]; /* that want the kind in all code */
     uint64_t somewhere[SM_HOOK_KINDS];  /* that want it in some code: see sm_hook_code.wanted */
-    uint64_t changes;                   /* a count of tools that came, and of reconsiderations */
+    uint64_t changes;                   /* a count of tools that came */
     bool switched_off;                  /* the backend has switched a place off since `again` */
     sm_tool *tools[SM_HUB_TOOLS];       /* by slot; those that are leaving, too */
     sm_hook_thread *threads;
@@ -109,9 +109,6 @@ static inline uint64_t sm_hub_listeners(sm_hook_kind kind, PyCodeObject *code) {
 
 /* NULL: it has none. */
 sm_hook_thread *sm_hub_find_thread(PyThreadState *tstate);
-
-/* The kinds that any tool may want on this thread: for a backend whose hook is set thread by thread. */
-uint32_t sm_hub_kinds(PyThreadState *tstate);
 
 void sm_hub_finish(sm_tool *tool);    /* one that is leaving, and is inside no callback any more */
 PyFrameObject *sm_hub_no_frame(void); /* NULL with an exception */

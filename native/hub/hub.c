@@ -44,13 +44,6 @@ static uint64_t tools_of(PyThreadState *tstate) {
     return tools;
 }
 
-uint32_t sm_hub_kinds(PyThreadState *tstate) {
-    uint32_t kinds = 0;
-    for (uint64_t tools = tools_of(tstate); tools != 0; tools &= tools - 1)
-        kinds |= sm_hub.tools[__builtin_ctzll(tools)]->events;
-    return kinds;
-}
-
 static void drop_data(sm_hook_thread *thread, sm_tool *tool) {
     void *data = thread->data[tool->slot];
     thread->data[tool->slot] = NULL;
@@ -140,10 +133,6 @@ sm_hook_thread *sm_hub_thread(void) {
         }
     }
     return sm_hook_this = thread;
-}
-
-PyThreadState *sm_hub_thread_state(const sm_hook_thread *thread) {
-    return thread->tstate;
 }
 
 void *sm_hub_thread_data(sm_hook_thread *thread, sm_tool *tool, size_t size) {
@@ -492,22 +481,6 @@ void sm_hub_opcodes_again(PyCodeObject *code) {
         sm_hook_backend_here.want_in(code, known->given) < 0)
         PyErr_Clear();
     end_work();
-}
-
-void sm_hub_reconsider(sm_tool *tool) {
-    if (!tool->active)
-        return;
-    sm_exception kept = sm_exception_keep();
-    tool->since = ++sm_hub.changes;
-    if (sm_hub.switched_off) {
-        sm_hub.switched_off = false;
-        (void)sm_hook_backend_here.again();
-        PyErr_Clear();
-    }
-    if (sm_hook_backend_here.want_in != NULL)
-        decide_running();
-    PyErr_Clear();
-    sm_exception_restore(kept);
 }
 
 void sm_hub_finish(sm_tool *tool) {

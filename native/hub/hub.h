@@ -87,7 +87,7 @@ struct sm_tool {
     uint32_t slot; /* below SM_HUB_TOOLS */
     bool active, leaving;
     uint32_t inside; /* its callbacks on any stack */
-    uint64_t since;  /* sm_hub.changes when it came, or was last reconsidered */
+    uint64_t since;  /* sm_hub.changes when it came */
 };
 
 #define SM_HUB_TOOLS 64
@@ -103,7 +103,6 @@ void sm_hub_remove(sm_tool *tool);
 
 /* The running thread's record, made at its first event. */
 sm_hook_thread *sm_hub_thread(void);
-PyThreadState *sm_hub_thread_state(const sm_hook_thread *thread);
 /* The tool's own memory of this thread: zeroed at first, found again until thread_gone. NULL: out of memory. */
 void *sm_hub_thread_data(sm_hook_thread *thread, sm_tool *tool, size_t size);
 
@@ -123,9 +122,6 @@ int sm_hub_opcodes(sm_tool *tool, PyCodeObject *code, bool on);
 /* Another tool of the interpreter has begun to receive the instructions of this code object, whereby the first one
  * loses them (gh-157900). */
 void sm_hub_opcodes_again(PyCodeObject *code);
-
-/* Ask for verdicts anew: what `wants` would say has changed. */
-void sm_hub_reconsider(sm_tool *tool);
 
 /* What the hub holds now, for doctor: a new dict {tool_id, tools, events, lost}. */
 PyObject *sm_hub_status(void);

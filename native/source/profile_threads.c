@@ -13,6 +13,8 @@
 
 #include <string.h>
 
+Py_tracefunc sm_profilefunc_in_use = NULL;
+
 #if SM_SHARES_SLOTS
 
 static sm_slot_user user = {.slot = SM_SLOT_PROFILE};
@@ -54,6 +56,7 @@ static void find_starters(void) {
     PyErr_Clear();
 }
 
+static bool started = false;
 static PyObject *threading = NULL; /* owned, while our hook is in it */
 static PyObject *announcer = NULL; /* owned: what threading calls in a new thread */
 
@@ -62,7 +65,7 @@ static PyObject *announce(PyObject *Py_UNUSED(self), PyObject *args) {
     PyObject *frame, *event, *arg;
     if (!PyArg_ParseTuple(args, "OOO", &frame, &event, &arg))
         return NULL;
-    if (!sm_engine.running || sm_engine.source != &sm_source_profilefunc) {
+    if (!sm_engine.running || !started) {
         (void)sm_set_profile(PyThreadState_Get(), NULL);
         Py_RETURN_NONE;
     }
@@ -119,6 +122,7 @@ static unsigned each_thread(bool on) {
 }
 
 int sm_profile_threads_start(void) {
+    started = true;
     find_starters();
     watch_threading();
     (void)each_thread(true);
@@ -126,6 +130,7 @@ int sm_profile_threads_start(void) {
 }
 
 void sm_profile_threads_stop(void) {
+    started = false;
     unwatch_threading();
     if (PyThreadState_Get()->c_profilefunc != sm_profilefunc_in_use)
         sm_engine.hook_lost += sm_engine.hook_lost == 0;

@@ -6,7 +6,6 @@
 
 #include "compat/exception.h"
 
-Py_tracefunc sm_profilefunc_in_use = NULL;
 bool sm_profilefunc_c_functions = false;
 
 bool sm_frame_is_fresh(PyFrameObject *frame, PyCodeObject *code) {

@@ -143,7 +143,7 @@ def test_native_includes_go_down(path):
 
 
 # A name may stand in several rooms where it is the same part of each, or what it is called in Python.
-SAME_PART = {"save.c", "store.c", "store.h", "calibrate.c"}
+SAME_PART = {"save.c", "state.c", "store.c", "store.h", "calibrate.c"}
 
 
 def test_native_file_names_mean_one_thing():
@@ -198,6 +198,55 @@ def test_native_files_stand_in_no_other_circle():
     for path in native_files():
         edges.setdefault(unit_of(path), set()).update({unit_of(target) for target in included(path)} - {unit_of(path)})
     assert circles(edges) == set(CIRCLES)
+
+
+# The same for the functions and data that a file has of another, whatever it includes: the header of a room's own files
+# declares what is in any of them.
+SYMBOL_CIRCLES = {
+    frozenset({"code/cfunction", "code/function"}): "a C function is a function, and is named as none other",
+    frozenset({"engine/calibrate", "engine/engine"}): "the engine is measured by running it",
+    frozenset({"engine/threads", "engine/threads_fold"}): "a group of threads is a thread's record",
+    frozenset({"file/reader", "file/reader_check"}): "what the reader checks may be a problem of the reader's",
+    frozenset({"file/writer", "file/writer_renew"}): "the new file has a writer, which takes the old one's place",
+    frozenset({"hub/backend_monitoring", "hub/backend_slots", "hub/hub"}): "the hub starts its one backend of the two",
+    frozenset({"hub/pyhook", "hub/pytrace"}): "a local trace function is called as any other, and gives the next one",
+    frozenset({"recorder/lines/instructions", "recorder/lines/store"}): "a line table owns its instructions",
+    frozenset({"slots/methods", "slots/slots"}): "the slots exchange the methods that set them, which ask the slots",
+    frozenset({"source/probes/probes", "source/probes/trace"}): "the trace function takes the probes' place",
+}
+# Names of a definition at the margin that is not static: a function, a pointer to one, data.
+DEFINED = re.compile(
+    r"^(?!static\b|extern\b|typedef\b|SM_INLINE\b|#|\s)"
+    r"(?:[^\n;={}()]*?\b(?P<function>sm_\w+)\([^;{}]*\)\s*\{"
+    r"|[^\n;={}()]*\(\*(?P<pointer>sm_\w+)\)\([^;{}]*\)\s*[=;]"
+    r"|[^\n;={}()]*?\b(?P<data>sm_\w+)(?:\[[^\]\n]*\])?\s*(?:__attribute__\(\(.*\)\)\s*)?[=;])",
+    re.MULTILINE,
+)
+COMMENT_OR_TEXT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+
+
+def definitions(code: str) -> set[str]:
+    return {name for found in DEFINED.finditer(code) for name in found.groupdict().values() if name}
+
+
+def test_native_files_use_each_other_in_no_other_circle():
+    codes = {unit_of(path): COMMENT_OR_TEXT.sub(" ", path.read_text()) for path in sorted(NATIVE.rglob("*.c"))}
+    home: dict[str, set[str]] = {}
+    for unit, code in codes.items():
+        for name in definitions(code):
+            home.setdefault(name, set()).add(unit)
+    assert {"sm_engine", "sm_this_thread", "sm_watch_keep", "sm_tree_resync", "sm_tables"} <= set(home)
+    edges = {
+        unit: set().union(*(home[name] for name in re.findall(r"\bsm_\w+", code) if name in home)) - {unit}
+        for unit, code in codes.items()
+    }
+    assert circles(edges) == set(SYMBOL_CIRCLES)
+
+
+def test_definitions_are_found():
+    code = """sm_a *sm_one(int a) {\n}\nint (*sm_two)(void);\n__thread sm_b *sm_three __attribute__((x("y"))) = &z;
+static int sm_four;\nvoid sm_five(void);\nextern int sm_six;\nconst sm_t sm_seven[2] = {sm_eight()};\n"""
+    assert definitions(code) == {"sm_one", "sm_two", "sm_three", "sm_seven"}
 
 
 def test_circles_are_found():

@@ -404,9 +404,14 @@ void sm_tree_awaited(sm_thread *thread, sm_node *node) {
 
 /* ---- the recorder's interface ---- */
 
+static void forget(void) {
+    sm_tree_free();
+    sm_tree_bounds_free();
+}
+
 static void start(const sm_settings *settings) {
     (void)settings;
-    sm_tree_free();
+    forget();
     for (uint32_t i = 0; i < sm_functions_count(); i++)
         sm_function_by_id(i)->flags &= ~(uint32_t)SM_FUNCTION_SITES_OFF;
     sm_tree.gaps = sm_segments_seed();
@@ -451,7 +456,8 @@ static bool thread_again(sm_thread *thread) {
     return true;
 }
 
-sm_node *sm_tree_seed(sm_thread *thread, sm_node *parent, PyCodeObject *code, PyObject *globals) {
+/* A child for a frame that runs already: parent itself if it is left out; NULL: no memory, or too many paths. */
+static sm_node *seed(sm_thread *thread, sm_node *parent, PyCodeObject *code, PyObject *globals) {
     sm_tree_function *function = function_of(code, SM_PYTHON, (PyObject *)code, globals);
     if (function == NULL)
         return parent;
@@ -461,6 +467,10 @@ sm_node *sm_tree_seed(sm_thread *thread, sm_node *parent, PyCodeObject *code, Py
     if (child != NULL)
         sm_rest(child)->flags |= SM_NODE_SEEDED;
     return child;
+}
+
+static bool resync(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count) {
+    return sm_tree_resync(thread, frames, below, count, seed);
 }
 
 static void code_died(sm_code_entry *entry) {
@@ -509,20 +519,35 @@ static bool check(void) {
 
 _Static_assert(sizeof(sm_tree_thread) <= SM_RECORDER_ROOM, "raise SM_RECORDER_ROOM");
 
+uint64_t sm_calltree_bytes(void) {
+    if (sm_engine.recorder != &sm_calltree)
+        return 0; /* what hangs on the threads is another recorder's */
+    uint64_t bytes = sm_tree.tables_count * sizeof *sm_tree.tables + sm_tree.young_count * sizeof *sm_tree.young;
+    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
+        for (sm_tree_chunk *chunk = sm_tree_of(thread)->chunks; chunk != NULL; chunk = chunk->next)
+            bytes += SM_TREE_CHUNK;
+    }
+    for (uint32_t i = 1; i <= sm_tree.tables_count; i++) {
+        const sm_children *more = sm_tree.tables[i];
+        bytes += sizeof *more + (more->mask + 1) * sizeof more->slots[0];
+    }
+    return bytes;
+}
+
 const sm_recorder sm_calltree = {
     .name = "calltree",
     .start = start,
     .thread_start = thread_start,
     .thread_end = thread_end,
     .thread_again = thread_again,
-    .resync = sm_tree_resync,
+    .resync = resync,
     .code_died = code_died,
     .poke = poke,
     .pause = hold,
     .go_on = go_on,
     .save = sm_calltree_save,
     .stop = stop,
-    .forget = sm_tree_free,
+    .forget = forget,
     .timed = timed,
     .check = check,
 };

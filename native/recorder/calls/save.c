@@ -68,24 +68,6 @@ static uint32_t changes(const sm_node *node, const sm_node_rest *rest) {
            seldom + young + ((rest->flags & ~(uint32_t)SM_NODE_OPEN) << 24) + 1;
 }
 
-void sm_tree_mark(sm_node *node, bool running) {
-    for (; node->parent != NULL; node = node->parent) {
-        if (running)
-            sm_rest(node)->flags |= SM_NODE_RUNNING;
-        else
-            sm_rest(node)->flags &= ~(uint32_t)SM_NODE_RUNNING;
-    }
-}
-
-void sm_tree_mark_running(sm_thread *thread, bool running) {
-    const sm_tree_thread *tree = sm_tree_of(thread);
-    if (thread->ended)
-        return;
-    sm_tree_mark(tree->node, running);
-    if (tree->fold_count > 0)
-        sm_tree_mark(tree->fold[0].bucket, running); /* where the fold began */
-}
-
 /* The node whose segment is being timed gets what that has so far, or gives it back. Threads may share nodes. */
 static void credit_open(sm_thread *thread, uint64_t now, bool on) {
     sm_tree_thread *tree = sm_tree_of(thread);

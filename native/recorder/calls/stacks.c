@@ -117,7 +117,25 @@ static sm_node *below_c(sm_node *node, const void *code) {
     return found;
 }
 
-bool sm_tree_resync(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count) {
+void sm_tree_mark(sm_node *node, bool running) {
+    for (; node->parent != NULL; node = node->parent) {
+        if (running)
+            sm_rest(node)->flags |= SM_NODE_RUNNING;
+        else
+            sm_rest(node)->flags &= ~(uint32_t)SM_NODE_RUNNING;
+    }
+}
+
+void sm_tree_mark_running(sm_thread *thread, bool running) {
+    const sm_tree_thread *tree = sm_tree_of(thread);
+    if (thread->ended)
+        return;
+    sm_tree_mark(tree->node, running);
+    if (tree->fold_count > 0)
+        sm_tree_mark(tree->fold[0].bucket, running); /* where the fold began */
+}
+
+bool sm_tree_resync(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count, sm_tree_seed seed) {
     sm_tree_thread *tree = sm_tree_of(thread);
     const sm_chunk *left = thread->chunk, *here = sm_tstate_chunk(thread->tstate);
     sm_node *before = tree->fold_count > 0 ? tree->fold[0].bucket : tree->node; /* where the fold began */
@@ -138,7 +156,7 @@ bool sm_tree_resync(sm_thread *thread, const sm_walked_frame *frames, size_t bel
         if (child == NULL)
             child = below_c(node, frames[i].code);
         if (child == NULL)
-            child = sm_tree_seed(thread, node, frames[i].code, frames[i].globals);
+            child = seed(thread, node, frames[i].code, frames[i].globals);
         if (child == NULL)
             break;
         node = child;

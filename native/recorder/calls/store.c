@@ -448,26 +448,10 @@ void sm_tree_free(void) {
     sm_free(sm_tree.tables);
     sm_free(sm_tree.young);
     sm_node_forget_lists();
-    sm_tree_bounds_free();
     sm_free(sm_tree.more);
     memset(&sm_tree, 0, sizeof sm_tree);
 }
 
 uint64_t sm_calltree_paths(void) {
     return sm_tree.nodes;
-}
-
-uint64_t sm_calltree_bytes(void) {
-    if (sm_engine.recorder != &sm_calltree)
-        return 0; /* what hangs on the threads is another recorder's */
-    uint64_t bytes = sm_tree.tables_count * sizeof *sm_tree.tables + sm_tree.young_count * sizeof *sm_tree.young;
-    for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
-        for (sm_tree_chunk *chunk = sm_tree_of(thread)->chunks; chunk != NULL; chunk = chunk->next)
-            bytes += SM_TREE_CHUNK;
-    }
-    for (uint32_t i = 1; i <= sm_tree.tables_count; i++) {
-        const sm_children *more = sm_tree.tables[i];
-        bytes += sizeof *more + (more->mask + 1) * sizeof more->slots[0];
-    }
-    return bytes;
 }

@@ -134,11 +134,10 @@ void sm_calltree_save(sm_output *output);
 void sm_tree_mark(sm_node *node, bool running);
 void sm_tree_mark_running(sm_thread *thread, bool running);
 
-/* A child for a frame that runs already: parent itself if it is left out; NULL: no memory, or too many paths. */
-sm_node *sm_tree_seed(sm_thread *thread, sm_node *parent, PyCodeObject *code, PyObject *globals);
-
 /* stacks.c */
-bool sm_tree_resync(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count);
+/* Makes the child for a frame that runs already; see calltree.c. */
+typedef sm_node *(*sm_tree_seed)(sm_thread *thread, sm_node *parent, PyCodeObject *code, PyObject *globals);
+bool sm_tree_resync(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count, sm_tree_seed seed);
 void sm_tree_mark_parked(sm_thread *thread,
                          bool running); /* as sm_tree_mark_running, on the stacks switched away from */
 

@@ -40,7 +40,7 @@ static void forget_old(void) {
     memset(&old, 0, sizeof old);
 }
 
-void sm_cover_anew_give_up(void) {
+static void give_up(void) {
     forget_old();
     sm_output_close(&sm_cover_store.fresh);
 }
@@ -132,7 +132,7 @@ bool sm_cover_anew_gather(void) {
     sm_cover_store_state *store = &sm_cover_store;
     const sm_read_table *contexts = &old.data.table[SM_CONTEXTS];
     if (store->context_rows > 0 && !old.sound) {
-        sm_cover_anew_give_up();
+        give_up();
         return false;
     }
     for (size_t i = 0; i < contexts->rows; i++) {

@@ -5,11 +5,9 @@
 
 #include "base/alloc.h"
 #include "code/linewalk.h"
+#include "code/text.h"
 #include "filter/filter.h"
 #include "recorder/coverage/store.h"
-
-sm_cover_state sm_cover = {.stamp = SM_COVER_FIRST_STAMP};
-sm_cover_store_state sm_cover_store;
 
 static sm_cover_code the_unwanted;
 sm_cover_code *const sm_cover_unwanted = &the_unwanted;
@@ -134,9 +132,9 @@ static bool is_test(PyCodeObject *code) { /* as coverage.py's dynamic_context = 
 }
 
 static bool is_wanted(const sm_function *function, PyCodeObject *code) {
-    if (function->hidden || sm_cover_is_hidden(function->file))
+    if (function->hidden || sm_text_lists(sm_cover_store.hide, function->file))
         return false;
-    const sm_filter *where = sm_cover_where();
+    const sm_filter *where = sm_cover_store.where;
     return where == NULL || (sm_filter_of_code(where, function, code).yes & SM_EVENT_BIT(SM_EVENT_CALL)) != 0;
 }
 
@@ -148,28 +146,8 @@ static void link_code(sm_cover_code *record) {
     sm_cover.codes = record;
 }
 
-static void switched_on(sm_cover_code *record) {
-    if (!record->off)
-        return;
-    record->off = false;
-    *record->link_off = record->next_off;
-    if (record->next_off != NULL)
-        record->next_off->link_off = record->link_off;
-}
-
-static void switched_off(sm_cover_code *record) {
-    if (record->off)
-        return;
-    record->off = true;
-    record->next_off = sm_cover.off;
-    record->link_off = &sm_cover.off;
-    if (record->next_off != NULL)
-        record->next_off->link_off = &record->next_off;
-    sm_cover.off = record;
-}
-
 static void unlink_code(sm_cover_code *record) {
-    switched_on(record);
+    sm_cover_switched_on(record);
     *record->link = record->next;
     if (record->next != NULL)
         record->next->link = record->link;
@@ -235,42 +213,7 @@ void sm_cover_release_codes(void) {
     }
 }
 
-void sm_cover_rearm(void) {
-    if (sm_cover.source->switched != NULL)
-        sm_cover.source->switched();
-    while (sm_cover.off != NULL) {
-        sm_cover_code *record = sm_cover.off;
-        switched_on(record);
-        sm_cover_store.rearmed++;
-        if (sm_cover.source->rearm != NULL)
-            sm_cover.source->rearm(record);
-    }
-}
-
 /* ---- news ---- */
-
-/* After news: a place that has said all there is to say until rearm() may be switched off. */
-bool sm_cover_after_news(sm_cover_code *code) {
-    if (sm_cover.counts || (sm_cover.in_contexts && !code->off))
-        return false;
-    switched_off(code);
-    return true;
-}
-
-bool sm_cover_wasted(sm_cover_code *code) {
-    if (sm_cover.counts || sm_cover.forked)
-        return false;
-    if (sm_cover.in_contexts && !code->off) {
-        if (code->wasted_stamp != sm_cover.stamp) {
-            code->wasted_stamp = sm_cover.stamp;
-            code->wasted = 0;
-        }
-        if (++code->wasted <= SM_COVER_PATIENCE)
-            return false;
-    }
-    switched_off(code);
-    return true;
-}
 
 bool sm_cover_line_news(sm_cover_code *code, int line) {
     assert(code != NULL && code != sm_cover_unwanted);
@@ -295,12 +238,6 @@ bool sm_cover_line_news(sm_cover_code *code, int line) {
 }
 
 /* ---- contexts ---- */
-
-void sm_cover_new_stamp(void) {
-    sm_cover.stamp++;
-    if (sm_cover.stamp < SM_COVER_FIRST_STAMP) /* after four billion contexts */
-        sm_cover.stamp = SM_COVER_FIRST_STAMP;
-}
 
 static char *copied(const char *name) { /* NULL: of an empty name, or out of memory */
     size_t size = strlen(name) + 1;

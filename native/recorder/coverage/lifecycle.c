@@ -14,9 +14,7 @@
 #include "recorder/coverage/store.h"
 
 static struct {
-    sm_filter *where;                              /* held */
-    char *hide;                                    /* owned, as the rest */
-    char *meta, *host, *argv, *interpreter, *exit; /* */
+    char *meta, *host, *argv, *interpreter, *exit; /* owned, as is */
     char *folder;                                  /* that the recording began in */
     int64_t start_ns, end_ns;
     uint64_t flush_ns;
@@ -36,14 +34,6 @@ static void replace(char **target, const char *text) {
     char *copy = copy_of(text);
     sm_free(*target);
     *target = copy;
-}
-
-bool sm_cover_is_hidden(const char *file) {
-    return sm_text_lists(recording.hide, file);
-}
-
-const struct sm_filter *sm_cover_where(void) {
-    return recording.where;
 }
 
 static sm_about about(void) {
@@ -214,10 +204,10 @@ static void take_settings(const sm_cover_settings *settings) {
     sm_cover.test = NULL;
     sm_cover.lost_memory = sm_cover.hook_lost = sm_cover.odd_lines = sm_cover.odd_branches = 0;
     sm_cover.unwanted = (void *)((uintptr_t)++recording.session << 1 | 1);
-    sm_filter *before = recording.where;
-    recording.where = sm_filter_hold(settings->where);
+    sm_filter *before = sm_cover_store.where;
+    sm_cover_store.where = sm_filter_hold(settings->where);
     sm_filter_release(before);
-    replace(&recording.hide, settings->hide);
+    replace(&sm_cover_store.hide, settings->hide);
     replace(&recording.meta, settings->about.meta);
     replace(&recording.host, settings->about.host);
     replace(&recording.argv, settings->about.argv);

@@ -26,7 +26,9 @@ typedef struct {
     char *context_name;
     char *given_name; /* what the context was called from outside; a test's own name follows it. NULL: nothing */
     sm_cover_hits hits[SM_COVER_KINDS];
-    bool changed; /* since the last flush */
+    bool changed;            /* since the last flush */
+    struct sm_filter *where; /* held: what is wanted at all; NULL: all. With the GIL, as is */
+    char *hide;              /* owned: files that are not, a list as sm_text_lists takes it */
     uint64_t rearmed;
 } sm_cover_store_state;
 
@@ -61,20 +63,16 @@ void sm_cover_anew_read(uint32_t contexts); /* contexts: so many are in the old 
 bool sm_cover_anew_gather(void);            /* `fresh` has all; false: it is given up */
 /* after it has been sent: whether it is the recording's file now. */
 bool sm_cover_anew_end(void);
-void sm_cover_anew_give_up(void);
 
 bool sm_cover_table(sm_cover_function *of, PyCodeObject *code); /* takes the lock; makes the branches */
 bool sm_cover_after_news(sm_cover_code *code);
 void sm_cover_new_stamp(void);
 void sm_cover_rearm(void); /* after it is another, or all is forgotten */
+void sm_cover_switched_on(sm_cover_code *code);
 void sm_cover_code_died(sm_code_entry *entry);
 void sm_cover_release_codes(void); /* frees the records */
 void sm_cover_forget(void);        /* frees all functions; the records are gone already */
 bool sm_cover_check_branches(const sm_cover_function *of);
-
-/* What is wanted at all (lifecycle.c). */
-bool sm_cover_is_hidden(const char *file);
-const struct sm_filter *sm_cover_where(void); /* NULL: all */
 
 /* The flush and its thread (flush.c). */
 bool sm_cover_flush_init(void); /* once per process; false: out of memory */

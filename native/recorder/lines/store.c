@@ -11,9 +11,6 @@
 
 #define MOST_OUTSIDE 1000 /* lines of a function that are out of its range */
 
-sm_lines_state sm_lines;
-sm_line_table sm_lines_unattributed;
-
 /* ---- the range of lines ---- */
 
 static void find_range(PyCodeObject *code, int64_t *first, int64_t *last) {

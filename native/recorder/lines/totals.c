@@ -33,6 +33,9 @@
 
 #include "recorder/lines/store.h"
 
+sm_lines_state sm_lines;
+sm_line_table sm_lines_unattributed;
+
 static sm_line_known *known_of(sm_lines_thread *state, sm_line_entry *entry) {
     sm_line_known *known = &state->known[entry - state->stack];
     if (!entry->known) {

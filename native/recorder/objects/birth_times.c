@@ -109,7 +109,8 @@ static uint64_t between(const moment *before, const moment *after, uint64_t seri
     return before->ticks + (uint64_t)(share * (double)(after->ticks - before->ticks));
 }
 
-uint64_t sm_objects_ticks_of(uint64_t serial) {
+/* When a birth was, interpolated between times that are known. */
+static uint64_t ticks_of(uint64_t serial) {
     if (serial > known.last.serial) {
         double ns = (double)(serial - known.last.serial) * (double)sm_objects_hot.rate / 65536.0;
         return known.last.ticks + (uint64_t)(ns / sm_engine.clock.ns_per_tick);
@@ -136,7 +137,7 @@ uint64_t sm_objects_ticks_of(uint64_t serial) {
 }
 
 void sm_objects_old(sm_objects_rest *rest, uint64_t what, uint64_t weight) {
-    uint64_t born = sm_objects_ticks_of(sm_objects_whole_serial(what)), now = sm_clock_read(&sm_engine.clock);
+    uint64_t born = ticks_of(sm_objects_whole_serial(what)), now = sm_clock_read(&sm_engine.clock);
     double ns = now > born ? sm_clock_ns(&sm_engine.clock, (double)(now - born)) : 0.0;
     uint32_t bucket = sm_objects_bucket((uint64_t)ns >> (2 * SM_OBJECTS_NS_BUCKET));
     rest->ns[bucket < SM_OBJECTS_BUCKETS ? bucket : SM_OBJECTS_BUCKETS - 1] += weight;
@@ -152,4 +153,9 @@ void sm_objects_times_start(void) {
 
 void sm_objects_times_free(void) {
     sm_free(sm_objects.times);
+}
+
+int64_t sm_objects_unix_ns(uint64_t ticks) {
+    double since = (double)ticks - (double)sm_engine.start_ticks;
+    return sm_engine.start_ns + (int64_t)(since * sm_engine.clock.ns_per_tick);
 }

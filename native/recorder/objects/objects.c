@@ -26,22 +26,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "compat/opcodes.h"
 #include "compat/sizes.h"
 #include "file/tables.h"
 #include "recorder/objects/rows.h"
 #include "recorder/objects/store.h"
-
-sm_objects_state sm_objects;
-sm_objects_hot_state sm_objects_hot;
-
-__thread sm_objects_thread sm_objects_here __attribute__((tls_model("initial-exec")));
-
-static struct {
-    bool busy;            /* in the middle of something of ours: no event is the program's */
-    uint32_t quiet;       /* depth, of all threads */
-    const PyObject *list; /* that instruments: neither its birth nor its death counts; NULL: none. By type only */
-} passed;
 
 static struct {
     const PyThreadState *thread; /* that collects, as far as is known */
@@ -52,24 +40,6 @@ static struct {
 } collection;
 
 /* ---- quiet ---- */
-
-static void tell_quiet(void) {
-    sm_reference_set_quiet(passed.busy || passed.quiet > 0 || passed.list != NULL || !sm_objects.on ||
-                           sm_engine.apart.last != 0);
-}
-
-void sm_objects_set_busy(bool on) {
-    passed.busy = on;
-    tell_quiet();
-}
-
-void sm_objects_quiet(bool on) {
-    if (!on && sm_objects_here.quiet == 0)
-        return;
-    sm_objects_here.quiet += on ? 1 : (uint32_t)-1;
-    passed.quiet += on ? 1 : (uint32_t)-1;
-    tell_quiet();
-}
 
 static void quiet_birth(PyObject *object) {
     if (!sm_objects.lines)
@@ -110,28 +80,6 @@ void sm_objects_unborn(const PyObject *object) {
         sm_objects.unborn++;
     entry->where &= ~(uint64_t)((1 << (SM_OBJECTS_SPAN_BITS + 1)) - 1);
     entry->what = sm_objects_what(0, sm_objects.births);
-}
-
-/* ---- lists that instrument ---- */
-
-bool sm_objects_instruments(PyThreadState *tstate) {
-#if SM_INSTRUMENTING_MAKES_LISTS
-    const sm_frame_head *frame = sm_tstate_frame(tstate);
-    const PyCodeObject *code = frame != NULL ? sm_frame_code_of(frame) : NULL;
-    if (code == NULL || code->_co_instrumentation_version == sm_tstate_events_version(tstate))
-        return false;
-    /* the first RESUME may be covered by the opcode of an INSTRUCTION event */
-    ptrdiff_t unit = (frame->instruction - sm_code_instructions(code)) / 2;
-    return sm_op_resumes(*frame->instruction) || unit == code->_co_firsttraceable;
-#else
-    (void)tstate;
-    return false;
-#endif
-}
-
-void sm_objects_pass_over(const PyObject *object) {
-    passed.list = object;
-    tell_quiet();
 }
 
 /* ---- collections ---- */
@@ -183,10 +131,10 @@ static void collecting_by_type(PyObject *object, bool born) {
 
 void sm_objects_rare(PyObject *object, sm_reference_event event, PyThreadState *tstate, const void *node) {
     assert(object != NULL);
-    if (passed.busy || !sm_objects.on)
+    if (sm_objects_passed.busy || !sm_objects.on)
         return;
     bool born = event == SM_REFERENCE_CREATE, collectors = is_collectors(tstate);
-    if (object == passed.list) { /* born: then nobody told of its death */
+    if (object == sm_objects_passed.list) { /* born: then nobody told of its death */
         sm_objects_pass_over(NULL);
         if (!born)
             return;
@@ -284,7 +232,7 @@ void sm_objects_live_unknown(PyObject *object) {
 /* ---- start and end ---- */
 
 static void forget(void) {
-    passed.list = NULL;
+    sm_objects_passed.list = NULL;
     sm_objects_live_free();
     sm_objects_sites_free();
     sm_objects_types_free();
@@ -308,7 +256,7 @@ static void start(const sm_settings *settings) {
         PyErr_Clear();
         sm_engine.lost_memory++;
     }
-    tell_quiet();
+    sm_objects_set_rare();
     sm_objects_rows_start();
 }
 

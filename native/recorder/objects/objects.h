@@ -153,8 +153,7 @@ uint64_t sm_objects_live_count(void); /* entries in the live table now */
  * thread: no Python object may be made. */
 void sm_objects_each_live(void (*visit)(const sm_object *object, void *context), void *context);
 
-/* When a birth was, in ticks, interpolated between times that are known. */
-uint64_t sm_objects_ticks_of(uint64_t serial);
+int64_t sm_objects_unix_ns(uint64_t ticks); /* of sm_engine.clock */
 
 /* Notes the time now, for sm_objects.times. From outside events. */
 void sm_objects_note_time(void);

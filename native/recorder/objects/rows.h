@@ -13,8 +13,6 @@ void sm_objects_rows_forget(void);
 /* How the interpreter's slot fared since the recording began. */
 sm_reference_facts sm_objects_slot_facts(void);
 
-int64_t sm_objects_unix_ns(uint64_t ticks);
-
 /* Finds span_live of the sites and live of the spans, and writes the pairs of both. Returns 0, or how many ticks old
  * what was found is, where it is too dear to count again. */
 uint64_t sm_objects_count_survivors(sm_output *output);

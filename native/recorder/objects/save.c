@@ -46,11 +46,6 @@ sm_reference_facts sm_objects_slot_facts(void) {
     return now;
 }
 
-int64_t sm_objects_unix_ns(uint64_t ticks) {
-    double since = (double)ticks - (double)sm_engine.start_ticks;
-    return sm_engine.start_ns + (int64_t)(since * sm_engine.clock.ns_per_tick);
-}
-
 static uint64_t put_text(const sm_output *output, const char *text) {
     return sm_writer_string(output->writer, text, strlen(text));
 }

@@ -31,7 +31,14 @@ void sm_objects_times_start(void);
 void sm_objects_times_free(void);
 void sm_objects_poke(sm_thread *thread); /* of sm_recorder */
 
-/* objects.c: events of our own doing are passed over while busy. */
+/* state.c: what is passed over. */
+typedef struct {
+    bool busy;            /* in the middle of something of ours: no event is the program's */
+    uint32_t quiet;       /* depth, of all threads */
+    const PyObject *list; /* that instruments: neither its birth nor its death counts; NULL: none. By type only */
+} sm_objects_passed_state;
+extern sm_objects_passed_state sm_objects_passed;
 void sm_objects_set_busy(bool on);
+void sm_objects_set_rare(void); /* after any of that has changed: whether events come the long way */
 
 #endif

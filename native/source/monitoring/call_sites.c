@@ -23,6 +23,9 @@
 #include "source/monitoring/monitoring.h"
 #include "source/sources.h"
 
+bool sm_sites_on = false;
+uint32_t sm_sites_to_go = SM_SITES_EVERY;
+
 #if SM_HAS_MONITORING
 
 #define LOOKS 8

@@ -11,6 +11,8 @@
  * So are the code objects in which places were switched off (call_sites.c). */
 #include "source/monitoring/monitoring.h"
 
+const sm_monitoring_callbacks *sm_monitoring_callbacks_in_use = NULL;
+
 #if SM_HAS_MONITORING
 
 #include "code/linewalk.h"

@@ -6,10 +6,6 @@
 #include "compat/exception.h"
 #include "slots/tool_id.h"
 
-const sm_monitoring_callbacks *sm_monitoring_callbacks_in_use = NULL;
-bool sm_sites_on = false;
-uint32_t sm_sites_to_go = SM_SITES_EVERY;
-
 #if SM_HAS_MONITORING
 
 #define TOOL_NAME "seismo"

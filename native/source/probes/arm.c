@@ -22,6 +22,8 @@
 /* Between two looks at what waits for the interpreter (signals, other threads), jumps backwards that are done here. */
 #define BREATH 64
 
+sm_probe_state sm_probe;
+
 /* ---- what is new ------------------------------------------------------------------------------------------------ */
 
 static bool step_is_new(const sm_probed *probed, sm_probe_step step) {

@@ -40,8 +40,6 @@
 
 #define STATIC_REFERENCES (1 << 28) /* more than these: the object is static */
 
-sm_probe_state sm_probe;
-
 /* ---- code objects ----------------------------------------------------------------------------------------------- */
 
 static void release(sm_code_entry *entry) { /* the code object goes away, or the session ends */

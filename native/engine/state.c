@@ -1,0 +1,10 @@
+/* What all files of the engine share. */
+#include "engine/threads.h"
+
+sm_engine_state sm_engine;
+
+PyThreadState sm_no_tstate; /* its chunk is NULL, never SM_NO_CHUNK */
+
+static sm_thread no_thread = {.tstate = &sm_no_tstate, .chunk = SM_NO_CHUNK};
+
+__thread sm_thread *sm_this_thread __attribute__((tls_model("initial-exec"))) = &no_thread;
