@@ -39,7 +39,7 @@ static const char *tsc_objection(void) {
         best = cost < best ? cost : best;
     }
     if (best > QUICK_CLOCK_NS)
-        return "the kernel's clock source is not known, and its clock is slow";
+        return "the kernel's clock source is unknown, and reading its clock is slow";
     return NULL;
 #else
     return "this processor has no TSC";

@@ -148,7 +148,7 @@ const char *sm_interpreter_objection(void) {
         return unknown;
     }
     if (is_elsewhere() || pretends("moved"))
-        return "this Python keeps its structures elsewhere than the one that seismo was built for: build seismo again "
-               "with it (pip install --no-binary seismo --force-reinstall seismo), or use a release of Python";
+        return "the structures of this Python differ from those of the one that seismo was built for: build seismo "
+               "again with it (pip install --no-binary seismo --force-reinstall seismo), or use a release of Python";
     return NULL;
 }

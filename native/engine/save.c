@@ -123,9 +123,9 @@ void sm_engine_save(sm_output *output, bool last) {
     if (sm_engine.alongside.recorder != NULL)
         sm_engine.alongside.recorder->save(output); /* after: its rows refer to those of the main recorder */
     sm_output_loss(output, "repaired", sm_engine.repaired, -1,
-                   "times that a path did not match the interpreter's frames and was set right");
+                   "times that a path did not match the interpreter's frames and was corrected");
     sm_output_loss(output, "late-thread", sm_engine.late_threads, -1,
-                   "threads found only after they had begun; their first events are missing");
+                   "threads that were found only after they had begun; their first events are missing");
     char detail[160];
     snprintf(detail, sizeof detail, "threads that began after %d had ended, counted together by name and entry",
              SM_THREADS_APART);

@@ -51,6 +51,22 @@
     X(FUNCTIONS, LINE, "line", INT)                                                                                    \
     X(FUNCTIONS, FLAGS, "flags", COUNT) /* 1 generator, 2 coroutine, 4 async generator, 8 C call sites switched off */
 
+/* What nodes and lines alike have of their times: what was off the CPU, in addition to all of the others, and what is
+ * known of samples apart from their sums. A sample of weight w stands for w segments. */
+#define SM_COLUMNS_OF_SAMPLES(X, TABLE)                                                                                \
+    X(TABLE, WAIT_NS, "wait_ns", COUNT)          /* off the CPU, in addition to all of these times */                  \
+    X(TABLE, WAIT_SQ, "wait_sq", REAL)           /* ns squared: of the parts of wait_ns that may be another node's */  \
+    X(TABLE, READY_NS, "ready_ns", COUNT)        /* of wait_ns: could have run, and had no processor */                \
+    X(TABLE, LOCK_NS, "lock_ns", COUNT)          /* of wait_ns: waited for the interpreter's lock */                   \
+    X(TABLE, TICKED_VAR, "ticked_var", REAL)     /* variance of ticked_ns, ns squared; 0: not known */                 \
+    X(TABLE, SAMPLED_MOST, "sampled_most", REAL) /* the largest w * (w - 1) * ns squared of a sample */                \
+    X(TABLE, YOUNG, "young", COUNT)              /* samples of weights w of their own, of what was young */            \
+    X(TABLE, YOUNG_WEIGHT, "young_weight", REAL) /* sum of the weights w */                                            \
+    X(TABLE, YOUNG_NS, "young_ns", REAL)         /* of w * ns */                                                       \
+    X(TABLE, YOUNG_VAR, "young_var", REAL)       /* of w * (w - 1) */                                                  \
+    X(TABLE, YOUNG_VAR_NS, "young_var_ns", REAL) /* of w * (w - 1) * ns */                                             \
+    X(TABLE, YOUNG_VAR_SQ, "young_var_sq", REAL) /* of w * (w - 1) * ns squared */
+
 #define SM_COLUMNS_NODES(X)                                                                                            \
     X(NODES, ID, "id", COUNT)                                                                                          \
     X(NODES, PARENT, "parent", INT) /* -1: a root of its thread */                                                     \
@@ -70,20 +86,9 @@
     X(NODES, TICKED_NS, "ticked_ns", COUNT) /* their length */                                                         \
     X(NODES, FLAGS, "flags", COUNT)      /* 1 lower bound, 2 folded, 4 ran before the start, 8 still ran at the end */ \
     X(NODES, TIMED_SQ, "timed_sq", REAL) /* ns squared; 0: not known */                                                \
-    X(NODES, WAIT_NS, "wait_ns", COUNT)  /* off the CPU, in addition to all of these times */                          \
-    X(NODES, WAIT_SQ, "wait_sq", REAL)   /* ns squared: of the parts of wait_ns that may be another node's */          \
-    X(NODES, READY_NS, "ready_ns", COUNT)        /* of wait_ns: could have run, and had no processor */                \
-    X(NODES, LOCK_NS, "lock_ns", COUNT)          /* of wait_ns: waited for the interpreter's lock */                   \
-    X(NODES, TICKED_VAR, "ticked_var", REAL)     /* variance of ticked_ns, ns squared; 0: not known */                 \
-    X(NODES, SAMPLED_MOST, "sampled_most", REAL) /* the largest w * (w - 1) * ns squared of a sample */                \
-    X(NODES, YOUNG, "young", COUNT)              /* samples of weights w of their own, of what was young */            \
-    X(NODES, YOUNG_WEIGHT, "young_weight", REAL) /* sum of the weights w */                                            \
-    X(NODES, YOUNG_NS, "young_ns", REAL)         /* of w * ns */                                                       \
-    X(NODES, YOUNG_VAR, "young_var", REAL)       /* of w * (w - 1) */                                                  \
-    X(NODES, YOUNG_VAR_NS, "young_var_ns", REAL) /* of w * (w - 1) * ns */                                             \
-    X(NODES, YOUNG_VAR_SQ, "young_var_sq", REAL) /* of w * (w - 1) * ns squared */                                     \
-    X(NODES, STRETCHES, "stretches", COUNT)      /* from one look at the clock to the next, in and below this node */  \
-    X(NODES, STRETCH_NS, "stretch_ns", COUNT)    /* their sum: a part of the thread's rest_ns */
+    SM_COLUMNS_OF_SAMPLES(X, NODES)                                                                                    \
+    X(NODES, STRETCHES, "stretches", COUNT)   /* from one look at the clock to the next, in and below this node */     \
+    X(NODES, STRETCH_NS, "stretch_ns", COUNT) /* their sum: a part of the thread's rest_ns */
 
 #define SM_COLUMNS_LOSSES(X)                                                                                           \
     X(LOSSES, ID, "id", COUNT)                                                                                         \
@@ -112,19 +117,8 @@
     X(LINES, INNER_VAR, "inner_var", REAL) /* the estimate's variance, ns squared */                                   \
     X(LINES, AWAITS, "awaits", COUNT)                                                                                  \
     X(LINES, AWAIT_NS, "await_ns", COUNT)                                                                              \
-    X(LINES, WAIT_NS, "wait_ns", COUNT)          /* off the CPU, in addition to all of its own times */                \
-    X(LINES, WAIT_SQ, "wait_sq", REAL)           /* as in nodes */                                                     \
-    X(LINES, READY_NS, "ready_ns", COUNT)        /* of wait_ns: could have run, and had no processor */                \
-    X(LINES, LOCK_NS, "lock_ns", COUNT)          /* of wait_ns: waited for the interpreter's lock */                   \
-    X(LINES, TICKED_VAR, "ticked_var", REAL)     /* variance of ticked_ns, ns squared; 0: not known */                 \
-    X(LINES, SAMPLED_MOST, "sampled_most", REAL) /* the largest w * (w - 1) * ns squared of a sample */                \
-    X(LINES, YOUNG, "young", COUNT)              /* samples of weights w of their own, of what was young */            \
-    X(LINES, YOUNG_WEIGHT, "young_weight", REAL) /* sum of the weights w */                                            \
-    X(LINES, YOUNG_NS, "young_ns", REAL)         /* of w * ns */                                                       \
-    X(LINES, YOUNG_VAR, "young_var", REAL)       /* of w * (w - 1) */                                                  \
-    X(LINES, YOUNG_VAR_NS, "young_var_ns", REAL) /* of w * (w - 1) * ns */                                             \
-    X(LINES, YOUNG_VAR_SQ, "young_var_sq", REAL) /* of w * (w - 1) * ns squared */                                     \
-    X(LINES, INNER_COST, "inner_cost_ns", REAL)  /* of the probes, taken out of inner_ns; 0: not known */
+    SM_COLUMNS_OF_SAMPLES(X, LINES)                                                                                    \
+    X(LINES, INNER_COST, "inner_cost_ns", REAL) /* of the probes, taken out of inner_ns; 0: not known */
 
 /* A step from one line to another: of branches, those that were taken. -N: into or out of the code that begins at line
  * N. */

@@ -61,7 +61,7 @@ static const char *load_term(loading *load, sm_filter_node *node, uint32_t at) {
         return NULL;
     }
     if (!fact_fits(node))
-        return "a term of the program is about something that it cannot be about";
+        return "a term of the program asks for a fact that this kind of term does not have";
     if (!data_fits(load, node, at))
         return "a term of the program points outside of its data";
     node->data = load->filter->data + at;
@@ -78,7 +78,7 @@ static const char *load_term(loading *load, sm_filter_node *node, uint32_t at) {
 static const char *load_operator(loading *load, sm_filter_node *node) {
     sm_filter *filter = load->filter;
     if (node->count < 1 || node->count > load->depth || (node->operation == SM_FILTER_NOT && node->count != 1))
-        return "an operator of the program has not as many operands as it says";
+        return "an operator of the program has fewer operands than it states";
     load->depth -= node->count;
     node->first = load->children;
     load->children += node->count;
@@ -114,7 +114,7 @@ static const char *load_all(loading *load, const uint8_t *program, uint32_t coun
             node->cost = cost_of(node);
         load->stack[load->depth++] = i;
     }
-    return load->depth == 1 ? NULL : "the program has not exactly one result";
+    return load->depth == 1 ? NULL : "the program does not have exactly one result";
 }
 
 static bool make_room(sm_filter *filter, const uint8_t *data, uint32_t count, uint32_t size) {
@@ -137,12 +137,12 @@ static void filter_free(sm_filter *filter) {
 sm_filter *sm_filter_new(const void *program, size_t size, const char **error) {
     const uint8_t *bytes = program;
     if (size < HEADER || memcmp(bytes, "smfl", 4) != 0 || sm_get_u32(bytes + 4) != SM_FILTER_VERSION) {
-        *error = "this is no program of a filter, or one of another version";
+        *error = "these bytes are not a filter's program, or are one of another version";
         return NULL;
     }
     uint32_t count = sm_get_u32(bytes + 8), data_size = sm_get_u32(bytes + 12);
     if (count < 1 || count > SM_FILTER_NODES || size != HEADER + (uint64_t)count * INSTRUCTION + data_size) {
-        *error = "the program is not as long as it says, or too long";
+        *error = "the program is shorter or longer than it states, or too long";
         return NULL;
     }
     *error = "";

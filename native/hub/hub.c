@@ -144,7 +144,7 @@ void *sm_hub_thread_data(sm_hook_thread *thread, sm_tool *tool, size_t size) {
 
 PyFrameObject *sm_hub_no_frame(void) {
     if (!PyErr_Occurred())
-        PyErr_SetString(PyExc_SystemError, "an event without a frame");
+        PyErr_SetString(PyExc_SystemError, "this event has no frame");
     return NULL;
 }
 
@@ -382,7 +382,8 @@ static int free_slot(void) {
         if (sm_hub.tools[slot] == NULL)
             return slot;
     }
-    PyErr_Format(PyExc_RuntimeError, "there are %d tools already, which is the limit", SM_HUB_TOOLS);
+    PyErr_Format(PyExc_RuntimeError, "%d tools use seismo's hooks already, which is the limit: remove one first",
+                 SM_HUB_TOOLS);
     return -1;
 }
 

@@ -150,7 +150,7 @@ static void removed(sm_tool *tool) {
 
 const char *sm_spans_objection(const sm_filter *filter) {
     if ((sm_filter_kinds(filter) & SM_EVENT_BIT(SM_EVENT_CALL)) == 0)
-        return "spans are calls, and this expression is never true of one";
+        return "spans are calls, and this expression is true of no call";
     if (sm_filter_needs(filter, SM_FACT_DURATION) || sm_filter_needs(filter, SM_FACT_OWN) ||
         sm_filter_needs(filter, SM_FACT_EXCEPTION))
         return "a span is chosen when the call begins, and this expression asks for what is known at its end";

@@ -48,7 +48,7 @@ static const void *keep(keeper *k, PyObject *source, const char *name, char form
     char is = view->format[0];
     int fits = format == 'B' ? view->itemsize == 1 : is == format || (format == 'q' && is == 'l');
     if (!fits || view->ndim != 1 || view->itemsize != (format == 'B' ? 1 : 8)) {
-        PyErr_Format(PyExc_TypeError, "column '%s': a buffer of '%c' is needed", name, format);
+        PyErr_Format(PyExc_TypeError, "column '%s' must be a buffer of '%c'", name, format);
         return NULL;
     }
     *length = view->shape[0];
@@ -82,12 +82,12 @@ static int fill_column(keeper *k, PyObject *item, sm_arrow_column *column, Py_ss
         column->values = keep(k, values, column->name, 'B', &text);
         column->offsets = column->values ? keep(k, offsets, column->name, 'q', &length) : NULL;
         if (column->offsets && !good_offsets(column->offsets, length, text)) {
-            PyErr_Format(PyExc_ValueError, "column '%s': bad offsets", column->name);
+            PyErr_Format(PyExc_ValueError, "the offsets of column '%s' are wrong", column->name);
             return -1;
         }
         length--;
     } else {
-        PyErr_Format(PyExc_ValueError, "column '%s': no format '%s'", column->name, format);
+        PyErr_Format(PyExc_ValueError, "column '%s': there is no format '%s'", column->name, format);
         return -1;
     }
     if (column->values == NULL || (column->format == 'U' && column->offsets == NULL)) {
@@ -143,9 +143,8 @@ end:
 
 static PyMethodDef arrow_functions[] = {
     {"arrow_stream", core_arrow_stream, METH_O,
-     "arrow_stream([(name, format, values[, offsets])]) -> capsule\n\nA stream of one record batch over the columns' "
-     "own "
-     "memory. Formats: 'l' int64, 'g' float64, 'u' UTF-8 text with int64 offsets."},
+     "arrow_stream([(name, format, values[, offsets])]) -> capsule\n\nReturn a stream of one record batch over the "
+     "columns' own memory. Formats: 'l' int64, 'g' float64, 'u' UTF-8 text with int64 offsets."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -12,7 +12,7 @@ typedef struct {
 static PyTypeObject *entry_type, *subentry_type; /* owned by the module, which is made once */
 
 static PyStructSequence_Field entry_fields[] = {
-    {"code", "code object, or a description of a built-in function"},
+    {"code", "the code object, or a description of a built-in function"},
     {"callcount", "how many calls have ended"},
     {"reccallcount", "how many of them were made while another was running"},
     {"totaltime", "seconds from call to return, those of recursive calls once"},
@@ -21,7 +21,7 @@ static PyStructSequence_Field entry_fields[] = {
     {NULL, NULL},
 };
 static PyStructSequence_Field subentry_fields[] = {
-    {"code", "code object called, or a description of a built-in function"},
+    {"code", "the code object that was called, or a description of a built-in function"},
     {"callcount", "how many calls from here have ended"},
     {"reccallcount", "how many of them were made while another from here was running"},
     {"totaltime", "seconds from call to return, those of recursive calls once"},
@@ -86,7 +86,7 @@ static void profiler_dealloc(PyObject *self) {
 static sm_callstats *stats_of(PyObject *self) {
     sm_callstats *stats = ((profiler *)self)->stats;
     if (stats == NULL)
-        PyErr_SetString(PyExc_ReferenceError, "this profiler has been collected");
+        PyErr_SetString(PyExc_ReferenceError, "this profiler has been garbage-collected");
     return stats;
 }
 
@@ -160,23 +160,24 @@ static PyObject *profiler_getstats(PyObject *self, PyObject *Py_UNUSED(none)) {
 
 static PyMethodDef profiler_methods[] = {
     {"enable", (PyCFunction)(void (*)(void))profiler_enable, METH_VARARGS | METH_KEYWORDS,
-     "enable(subcalls=True, builtins=True)\n\nStart counting, or go on. subcalls: keep the numbers for each caller, "
-     "too. builtins: count\nC functions, too. What is not given stays as it was."},
+     "enable(subcalls=True, builtins=True)\n\nStart counting, or continue. subcalls: keep the numbers for each caller, "
+     "too. builtins: count C functions, too.\nAn argument that is not given stays as it was."},
     {"disable", profiler_disable, METH_NOARGS,
-     "disable()\n\nStop counting. Calls that are running, on any thread, end here."},
-    {"clear", profiler_clear, METH_NOARGS, "clear()\n\nForget what was counted, calls that are running included."},
+     "disable()\n\nStop counting. Calls that are running on any thread are ended here."},
+    {"clear", profiler_clear, METH_NOARGS,
+     "clear()\n\nDiscard what was counted, including the calls that are running."},
     {"getstats", profiler_getstats, METH_NOARGS,
-     "getstats() -> list of profiler_entry\n\nWhat was counted: for each function its code object (or a str that "
-     "describes a C function),\ncallcount, reccallcount, totaltime and inlinetime in seconds, and calls, a list of "
-     "the same for\nwhat it called, or None."},
+     "getstats() -> list of profiler_entry\n\nReturn what was counted: for each function its code object (or a str "
+     "that describes a C function), callcount,\nreccallcount, totaltime and inlinetime in seconds, and calls, a list "
+     "of the same for what it called, or None."},
     {NULL, NULL, 0, NULL},
 };
 
 static PyType_Slot profiler_slots[] = {
-    {Py_tp_doc, "Profiler(timer=None, timeunit=0.0, subcalls=True, builtins=True, *, threads='all')\n\n"
-                "Counts calls and sums their times, as _lsprof.Profiler does. timer: a function that gives the time, "
-                "in\nseconds or, with a timeunit, in integers of that many seconds. threads: 'all', or 'current' for "
-                "the one\nthat enables it."},
+    {Py_tp_doc,
+     "Profiler(timer=None, timeunit=0.0, subcalls=True, builtins=True, *, threads='all')\n\nCounts calls and sums "
+     "their times, as _lsprof.Profiler does. timer: a function that returns the time, in seconds or,\nwith a timeunit, "
+     "as an integer in that unit. threads: 'all', or 'current' for the thread that enables it."},
     {Py_tp_new, profiler_new},
     {Py_tp_init, profiler_init},
     {Py_tp_dealloc, profiler_dealloc},

@@ -195,7 +195,7 @@ static uint64_t set_trace(Py_tracefunc func, PyObject *obj, PyThreadState *tstat
 static int trace_opcodes(uint64_t id, PyCodeObject *code, int on) {
     hook *self = find(id);
     if (self == NULL || self->kind != SEISMO_TRACE) {
-        PyErr_SetString(PyExc_ValueError, "this is no trace hook, or it was removed");
+        PyErr_SetString(PyExc_ValueError, "this is not a trace hook, or it has been removed");
         return -1;
     }
     return sm_hub_opcodes(&self->tool, code, on != 0);

@@ -45,7 +45,7 @@ static int column_getbuffer(PyObject *self, Py_buffer *view, int flags) {
 
 static PyType_Slot column_slots[] = {
     {Py_tp_dealloc, column_dealloc},
-    {Py_tp_doc, "An array of int64 ('q') or float64 ('d') values; take it with memoryview()."},
+    {Py_tp_doc, "An array of int64 ('q') or float64 ('d') values, to be read through memoryview()."},
     {Py_sq_length, column_length},
     {Py_bf_getbuffer, column_getbuffer},
     {0, NULL},

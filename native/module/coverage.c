@@ -86,7 +86,7 @@ static PyObject *cover_after_fork(PyObject *Py_UNUSED(module), PyObject *args) {
 /* A test's name may have lone surrogates in it (parametrized with them): these are passed, as everywhere in a file. */
 static PyObject *cover_context(PyObject *Py_UNUSED(module), PyObject *name) {
     if (!PyUnicode_Check(name))
-        return PyErr_Format(PyExc_TypeError, "a context's name is a str, not %.100s", Py_TYPE(name)->tp_name);
+        return PyErr_Format(PyExc_TypeError, "the name of a context must be a str, not %.100s", Py_TYPE(name)->tp_name);
     const char *text = PyUnicode_AsUTF8(name);
     PyObject *bytes = NULL;
     if (text == NULL) {
@@ -120,19 +120,22 @@ static PyObject *cover_check(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ar
 
 static PyMethodDef functions[] = {
     {"cover_start", (PyCFunction)(void (*)(void))cover_start, METH_VARARGS | METH_KEYWORDS,
-     "Start recording coverage. RuntimeError says in a plain sentence why that cannot be."},
+     "Start recording coverage. Raises RuntimeError, with a sentence that says why, where that is impossible."},
     {"cover_stop", (PyCFunction)(void (*)(void))cover_stop, METH_VARARGS | METH_KEYWORDS,
-     "Take the hook away and write the rest. No effect when nothing runs."},
-    {"cover_snapshot", cover_snapshot, METH_NOARGS, "The coverage so far, as the bytes of a .seismo file."},
-    {"cover_flush", cover_flush, METH_NOARGS, "Write what has changed to the file, if there is one."},
+     "Remove the hook and write the rest. Does nothing when no coverage is being recorded."},
+    {"cover_snapshot", cover_snapshot, METH_NOARGS, "Return the coverage so far, as the bytes of a .seismo file."},
+    {"cover_flush", cover_flush, METH_NOARGS,
+     "Write to the file, if there is one, what has changed since the last write."},
     {"cover_ahead", cover_ahead, METH_O,
-     "cover_ahead(exit): write all and the file's end, as if the process ended now in this way; '' takes it back."},
+     "cover_ahead(exit): write everything and the end of the file, as if the process ended now in this way. '' revokes "
+     "it."},
     {"cover_after_fork", cover_after_fork, METH_VARARGS,
-     "In a forked child: forget what the parent has seen and go on into fd (-1: memory; -2: stop recording)."},
+     "In a forked child: discard what the parent recorded and continue into fd (-1: in memory; -2: stop recording)."},
     {"cover_context", cover_context, METH_O,
-     "cover_context(name): what runs from now on, in all threads, belongs to this context; '': to none."},
-    {"cover_status", cover_status, METH_NOARGS, "Facts about the recording that runs, or ran last."},
-    {"cover_check", cover_check, METH_NOARGS, "Whether the recorder's structures are consistent (for tests)."},
+     "cover_context(name): what runs from now on, in all threads, belongs to the context of this name ('': to none)."},
+    {"cover_status", cover_status, METH_NOARGS,
+     "Return facts about the current recording of coverage, or about the last one."},
+    {"cover_check", cover_check, METH_NOARGS, "Return whether the recorder's structures are consistent (for tests)."},
     {NULL, NULL, 0, NULL},
 };
 

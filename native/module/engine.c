@@ -56,7 +56,7 @@ static const sm_source *choose_source(const sm_recorder *recorder, const char *n
     if (why_not == NULL && name != NULL)
         PyErr_Format(PyExc_ValueError, "there is no source '%s'", name);
     else
-        PyErr_SetString(PyExc_RuntimeError, why_not ? why_not : "no source can be used; `seismo doctor` says why");
+        PyErr_SetString(PyExc_RuntimeError, why_not ? why_not : "no source can be used here; `seismo doctor` says why");
     return NULL;
 }
 
@@ -97,8 +97,7 @@ static int check_options(const start_options *given, sm_settings *settings) {
     settings->apart = given->apart != 0;
     settings->opcodes = given->opcodes != 0 && strcmp(given->recorder, sm_linetimes.name) == 0;
     if ((given->paths || given->span != Py_None) && !settings->lines) {
-        PyErr_SetString(PyExc_ValueError,
-                        "call paths and spans of objects are recorded with their lines, not with types only");
+        PyErr_SetString(PyExc_ValueError, "call paths and spans of objects can be recorded by line only, not by type");
         return -1;
     }
     return 0;
@@ -223,7 +222,7 @@ static PyObject *engine_ahead(PyObject *Py_UNUSED(module), PyObject *exit) {
 /* Runs something of ours, or for us, that must not be seen: no event of this thread reaches any tool meanwhile. */
 static PyObject *engine_quietly(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
     if (count < 1) {
-        PyErr_SetString(PyExc_TypeError, "quietly() takes a function and its arguments");
+        PyErr_SetString(PyExc_TypeError, "quietly() takes a function and the arguments to call it with");
         return NULL;
     }
     PyThreadState *tstate = PyThreadState_Get();
@@ -307,7 +306,9 @@ static PyObject *engine_sources(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED
         const char *objection = sm_interpreter_objection();
         if (objection == NULL)
             objection = (*source)->objection(&settings);
-        const char *reason = objection ? objection : chosen ? "works, but a better one is there" : "the best one here";
+        const char *reason = objection ? objection
+                             : chosen  ? "works, but a better source is available"
+                                       : "the best source here";
         PyObject *fact =
             Py_BuildValue("{sssOsOss}", "name", (*source)->name, "available", objection ? Py_False : Py_True, "chosen",
                           !objection && !chosen ? Py_True : Py_False, "reason", reason);
@@ -383,30 +384,35 @@ static PyObject *waits_told(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(arg
 
 static PyMethodDef functions[] = {
     {"start", (PyCFunction)(void (*)(void))engine_start, METH_VARARGS | METH_KEYWORDS,
-     "Start recording. RuntimeError says in a plain sentence why that cannot be."},
+     "Start recording. Raises RuntimeError, with a sentence that says why, where that is impossible."},
     {"stop", (PyCFunction)(void (*)(void))engine_stop, METH_VARARGS | METH_KEYWORDS,
-     "Take the hooks away and write the rest. No effect when nothing runs."},
-    {"snapshot", engine_snapshot, METH_NOARGS, "The recording so far, as the bytes of a .seismo file."},
-    {"flush", engine_flush, METH_NOARGS, "Write what has changed to the file, if there is one."},
+     "Remove the hooks and write the rest. Does nothing when nothing is being recorded."},
+    {"snapshot", engine_snapshot, METH_NOARGS, "Return the recording so far, as the bytes of a .seismo file."},
+    {"flush", engine_flush, METH_NOARGS, "Write to the file, if there is one, what has changed since the last write."},
     {"quietly", (PyCFunction)(void (*)(void))engine_quietly, METH_FASTCALL,
-     "quietly(function, *args): call it without recording what it does or how long it takes."},
+     "quietly(function, *args): call the function without recording what it does or how long it takes."},
     {"ahead", engine_ahead, METH_O,
-     "ahead(exit): write all and the file's end, as if the process ended now in this way; '' takes it back."},
+     "ahead(exit): write everything and the end of the file, as if the process ended now in this way. '' revokes it."},
     {"after_fork", engine_after_fork, METH_VARARGS,
-     "In a forked child: forget the parent's counts and go on into fd (-1: memory; -2: stop recording)."},
-    {"status", engine_status, METH_NOARGS, "Facts about the recording that runs, or ran last."},
-    {"sources", engine_sources, METH_NOARGS, "The sources with whether and why each can be used."},
-    {"file", engine_file, METH_NOARGS, "Device and inode of the file that is recorded into; 0 and 0: none."},
-    {"cover_file", cover_file, METH_NOARGS, "The same of the coverage recorder's file."},
-    {"clock_info", engine_clock_info, METH_NOARGS, "The clock that would be taken."},
-    {"check", engine_check, METH_NOARGS, "Whether the recorder's structures are consistent (for tests)."},
+     "In a forked child: discard the parent's counts and continue into fd (-1: in memory; -2: stop recording)."},
+    {"status", engine_status, METH_NOARGS, "Return facts about the current recording, or about the last one."},
+    {"sources", engine_sources, METH_NOARGS, "Return, for each source, whether it can be used here and why."},
+    {"file", engine_file, METH_NOARGS,
+     "Return device and inode of the file that is recorded into, or 0 and 0 where there is none."},
+    {"cover_file", cover_file, METH_NOARGS,
+     "Return device and inode of the file that coverage is recorded into, or 0 and 0 where there is none."},
+    {"clock_info", engine_clock_info, METH_NOARGS, "Return the clock that a recording would use."},
+    {"check", engine_check, METH_NOARGS, "Return whether the recorder's structures are consistent (for tests)."},
     {"_limit_offcpu", limit_offcpu, METH_O,
-     "Tell less of waiting than the kernel does, from 0 to 2, and return what is told now (for tests)."},
+     "Use less of what the kernel says of waiting, from 0 (nothing) to 2, and return what is used from now on (for "
+     "tests)."},
     {"_limit_waits", limit_waits, METH_O,
-     "Leave waits undivided, as where /proc is closed (false), or divide them (for tests)."},
-    {"waits_told", waits_told, METH_NOARGS, "What is told here of waiting: see the column `waits` of docs/format.md."},
+     "Leave waits undivided, as where /proc cannot be read (false), or divide them (for tests)."},
+    {"waits_told", waits_told, METH_NOARGS,
+     "Return what can be measured of waiting: see the column `waits` in docs/format.md."},
     {"_advance_clock", advance_clock, METH_O, "Move the simulated clock (for tests)."},
-    {"_learn_clock", learn_clock, METH_VARARGS, "What anchors teach a clock (for tests): its scale, its drifts."},
+    {"_learn_clock", learn_clock, METH_VARARGS,
+     "Return what a clock learns from anchors (for tests): its scale and its drifts."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -227,7 +227,7 @@ static PyObject *core_aggregate(PyObject *module, PyObject *arguments) {
     in.total_square = take(&v, estimated, "estimated", "total_square", 'd', &rows);
     in.total_distortion = take(&v, estimated, "estimated", "total_distortion", 'd', &rows);
     if (!v.failed && functions < 0) {
-        PyErr_SetString(PyExc_ValueError, "aggregate(): a negative number of functions");
+        PyErr_SetString(PyExc_ValueError, "aggregate(): the number of functions is negative");
         v.failed = 1;
     }
     if (!v.failed && parents_first(&v, in.parent, rows) &&
@@ -272,7 +272,7 @@ static PyObject *core_combine(PyObject *module, PyObject *arguments) {
     if (!v.failed && parents_first(&v, parent, rows) && in_range(&v, "nodes.thread", thread, rows, 0, threads)) {
         for (Py_ssize_t n = 0; !v.failed && n < rows; n++) {
             if (parent[n] >= 0 && chosen[thread[n]] && !chosen[thread[parent[n]]]) {
-                PyErr_SetString(PyExc_ValueError, "a node's parent is on another thread");
+                PyErr_SetString(PyExc_ValueError, "the parent of a node is on another thread");
                 v.failed = 1;
             }
         }
@@ -323,7 +323,9 @@ static PyObject *core_sum_by(PyObject *module, PyObject *arguments) {
         return NULL;
     }
     if ((format != 'q' && format != 'd') || rows < 0 || (is_or && format == 'd')) {
-        PyErr_SetString(PyExc_ValueError, "sum_by(): 'q' or 'd' of no less than no rows; only 'q' by or");
+        PyErr_SetString(
+            PyExc_ValueError,
+            "sum_by(): the format must be 'q' or 'd' ('q' for is_or), and the number of rows must not be negative");
         return NULL;
     }
     views v = {0};
@@ -353,7 +355,7 @@ static PyObject *core_take(PyObject *module, PyObject *arguments) {
         return NULL;
     }
     if (format != 'q' && format != 'd') {
-        return PyErr_Format(PyExc_ValueError, "take(): 'q' or 'd'");
+        return PyErr_Format(PyExc_ValueError, "take(): the format must be 'q' or 'd'");
     }
     views v = {0};
     Py_ssize_t count = -1, rows = -1;

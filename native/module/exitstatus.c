@@ -22,9 +22,9 @@ static PyObject *exit_with(PyObject *Py_UNUSED(module), PyObject *value) {
     if (wanted == -1 && PyErr_Occurred())
         return NULL;
     if (wanted < 0 || wanted > 255)
-        return PyErr_Format(PyExc_ValueError, "no exit status: %ld", wanted);
+        return PyErr_Format(PyExc_ValueError, "%ld is not an exit status", wanted);
     if (!registered && Py_AtExit(leave) < 0) {
-        PyErr_SetString(PyExc_RuntimeError, "the interpreter has no room for another exit function");
+        PyErr_SetString(PyExc_RuntimeError, "the interpreter has no room for another function to call at exit");
         return NULL;
     }
     registered = true;
@@ -47,10 +47,11 @@ static PyObject *restore_depth(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(
 
 static PyMethodDef functions[] = {
     {"forget_depth", forget_depth, METH_O,
-     "What this thread is in the middle of counts no more towards its recursion limit. True: what follows is called by "
-     "exec, else by the caller itself."},
-    {"restore_depth", restore_depth, METH_NOARGS, "It counts again."},
-    {"exit_with", exit_with, METH_O, "The process ends with this status (0: its own) when the interpreter is through."},
+     "Calls that this thread is in the middle of no longer count towards its recursion limit. True: what follows is "
+     "called by exec, otherwise by the caller itself."},
+    {"restore_depth", restore_depth, METH_NOARGS, "These calls count towards the recursion limit again."},
+    {"exit_with", exit_with, METH_O,
+     "Let the process end with this status (0: its own) when the interpreter has finished."},
     {NULL, NULL, 0, NULL},
 };
 

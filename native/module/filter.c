@@ -16,7 +16,7 @@ static PyTypeObject *filter_type = NULL; /* owned: the module is loaded once in 
 sm_filter *sm_filter_from(PyObject *filter) {
     if (filter_type != NULL && Py_IS_TYPE(filter, filter_type))
         return ((filter_object *)filter)->filter;
-    PyErr_Format(PyExc_TypeError, "a Filter is needed, not %.100s", Py_TYPE(filter)->tp_name);
+    PyErr_Format(PyExc_TypeError, "expected a Filter, not %.100s", Py_TYPE(filter)->tp_name);
     return NULL;
 }
 
@@ -130,7 +130,7 @@ static PyObject *filter_of_event(PyObject *self, PyObject *arguments) {
     if (!PyArg_ParseTuple(arguments, "iO!:of_event", &kind, &PyDict_Type, &from.facts))
         return NULL;
     if (kind < 0 || kind >= SM_EVENT_KINDS)
-        return PyErr_Format(PyExc_ValueError, "there is no kind %d", kind);
+        return PyErr_Format(PyExc_ValueError, "there is no kind of event with the number %d", kind);
     sm_function function, callee;
     bool known = function_from(from.facts, "module", "qualname", &function);
     bool callee_known = function_from(from.facts, "callee_module", "callee_qualname", &callee);
@@ -165,16 +165,16 @@ static PyObject *filter_kinds(PyObject *self, void *closure) {
 
 static PyMethodDef filter_methods[] = {
     {"of_code", filter_of_code, METH_VARARGS,
-     "of_code(code, globals=None) -> (yes, maybe)\n\nThe kinds of events that the code object's are wanted of, and may "
-     "be: bits."},
+     "of_code(code, globals=None) -> (yes, maybe)\n\nReturn the kinds of events that are certainly wanted of this code "
+     "object, and those that may be, as bits."},
     {"of_event", filter_of_event, METH_VARARGS,
-     "of_event(kind, facts) -> bool | None\n\nWhether an event of this kind (a number) with the facts of the dict is "
-     "wanted; None: that depends on what is not known."},
+     "of_event(kind, facts) -> bool | None\n\nReturn whether an event of this kind (a number) with the facts of the "
+     "dict is wanted. None: that depends on facts that are not known."},
     {NULL, NULL, 0, NULL},
 };
 
 static PyGetSetDef filter_attributes[] = {
-    {"kinds", filter_kinds, NULL, "The kinds of events that can be wanted at all: bits.", NULL},
+    {"kinds", filter_kinds, NULL, "The kinds of events that can be wanted at all, as bits.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -183,7 +183,8 @@ static PyType_Slot filter_slots[] = {
     {Py_tp_dealloc, filter_dealloc},
     {Py_tp_methods, filter_methods},
     {Py_tp_getset, filter_attributes},
-    {Py_tp_doc, "Filter(program)\n--\n\nAn expression in the core; program: seismo.expression.Expression.program."},
+    {Py_tp_doc,
+     "Filter(program)\n--\n\nA compiled expression. program: the bytes of seismo.expression.Expression.program."},
     {0, NULL},
 };
 
@@ -205,7 +206,7 @@ static PyObject *core_glob(PyObject *module, PyObject *arguments) {
 
 static PyMethodDef filter_functions[] = {
     {"_glob", core_glob, METH_VARARGS,
-     "_glob(pattern, text) -> bool\n\nWhether the pattern matches the text; both UTF-8. For tests."},
+     "_glob(pattern, text) -> bool\n\nReturn whether the pattern matches the text, both as UTF-8 (for tests)."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -86,20 +86,22 @@ static PyObject *hook_repr(PyObject *self) {
 }
 
 static PyMethodDef hook_methods[] = {
-    {"remove", hook_remove, METH_NOARGS, "remove()\n--\n\nThe function is not called any more. Does nothing again."},
+    {"remove", hook_remove, METH_NOARGS,
+     "remove()\n--\n\nStop calling the function. Does nothing when that has been done already."},
     {"__enter__", hook_enter, METH_NOARGS, NULL},
     {"__exit__", (PyCFunction)(void (*)(void))hook_exit, METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };
 
 static PyGetSetDef hook_members[] = {
-    {"active", hook_active, NULL, "Is the function still called?", NULL},
-    {"function", hook_function, NULL, "The function; None when it is not called any more.", NULL},
+    {"active", hook_active, NULL, "Whether the function is still called.", NULL},
+    {"function", hook_function, NULL, "The function, or None when it is no longer called.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
 static PyType_Slot hook_slots[] = {
-    {Py_tp_doc, "What set_profile() and set_trace() return: remove() ends it, and so does leaving its `with` block."},
+    {Py_tp_doc, "The handle that set_profile() and set_trace() return. remove() stops the calls, and so does leaving "
+                "its `with` block."},
     {Py_tp_traverse, hook_traverse},
     {Py_tp_clear, hook_clear},
     {Py_tp_dealloc, hook_dealloc},
@@ -137,15 +139,14 @@ static PyObject *set_hook(PyObject *args, PyObject *keywords, bool trace) {
                                      &threads, &where))
         return NULL;
     if (!PyCallable_Check(function))
-        return bad_usage(trace ? "set_trace() needs a function that can be called"
-                               : "set_profile() needs a function that can be called",
-                         "a handle's remove() takes a function off again");
+        return bad_usage(trace ? "set_trace() needs a callable" : "set_profile() needs a callable",
+                         "call the handle's remove() to take a function away");
     const char *scope = threads == NULL ? "current" : PyUnicode_Check(threads) ? PyUnicode_AsUTF8(threads) : "";
     if (scope == NULL)
         PyErr_Clear();
     bool all = scope != NULL && strcmp(scope, "all") == 0;
     if (scope == NULL || (!all && strcmp(scope, "current") != 0))
-        return bad_usage("threads can be \"current\" or \"all\"", "");
+        return bad_usage("threads must be 'current' or 'all'", "");
     PyObject *held = NULL;
     sm_filter *filter = NULL;
     if (where != Py_None &&
@@ -238,30 +239,31 @@ static PyObject *hub_status(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(arg
 
 static PyMethodDef functions[] = {
     {"set_profile", KEYWORDS(set_profile),
-     "set_profile(func, *, threads='current', where=None)\n--\n\n"
-     "Calls func(frame, event, arg) for calls and returns, as sys.setprofile would, alongside whatever else does.\n\n"
-     "threads: 'current' or 'all', which are those that run and those that will. where: an expression that says which\n"
-     "events (docs/expressions.md). Returns a handle: remove() ends it, and so does leaving it as a `with` block.\n"
-     "UsageError for a func that cannot be called, other threads, or a wrong expression; RuntimeError when this\n"
-     "interpreter's hooks cannot be had."},
+     "set_profile(func, *, threads='current', where=None)\n--\n\nCall func(frame, event, arg) for calls and returns, "
+     "as sys.setprofile would, alongside whatever else does.\n\nthreads: 'current', or 'all' for the threads that run "
+     "now and those that will. where: an expression that selects events\n(docs/expressions.md). Returns a handle: its "
+     "remove() stops the calls, and so does leaving it as a `with` block.\nRaises UsageError if func is not callable, "
+     "threads is another value or the expression is wrong; RuntimeError if this\ninterpreter's hooks are not "
+     "available."},
     {"set_trace", KEYWORDS(set_trace),
-     "set_trace(func, *, threads='current', where=None)\n--\n\n"
-     "Calls func(frame, 'call', None) as functions begin, as sys.settrace would, alongside whatever else does; what "
-     "it\n"
-     "returns is called for the lines, exceptions and the return of that frame.\n\n"
-     "Arguments, result and errors as for set_profile()."},
+     "set_trace(func, *, threads='current', where=None)\n--\n\nCall func(frame, 'call', None) when a function begins, "
+     "as sys.settrace would, alongside whatever else does. What it\nreturns is called for the lines, the exceptions "
+     "and the return of that frame.\n\nArguments, result and errors are those of set_profile()."},
     {"get_profile", get_profile, METH_NOARGS,
-     "get_profile()\n--\n\nThe function of this thread's newest set_profile(), or None."},
+     "get_profile()\n--\n\nReturn the function of this thread's newest set_profile(), or None."},
     {"get_trace", get_trace, METH_NOARGS,
-     "get_trace()\n--\n\nThe function of this thread's newest set_trace(), or None."},
-    {"setprofile", setprofile, METH_O, "setprofile(function, /)\n--\n\nsys.setprofile, through seismo's hooks."},
-    {"settrace", settrace, METH_O, "settrace(function, /)\n--\n\nsys.settrace, through seismo's hooks."},
-    {"getprofile", getprofile, METH_NOARGS, "getprofile()\n--\n\nWhat setprofile() set in this thread, or None."},
-    {"gettrace", gettrace, METH_NOARGS, "gettrace()\n--\n\nWhat settrace() set in this thread, or None."},
+     "get_trace()\n--\n\nReturn the function of this thread's newest set_trace(), or None."},
+    {"setprofile", setprofile, METH_O,
+     "setprofile(function, /)\n--\n\nDo what sys.setprofile does, through seismo's hooks."},
+    {"settrace", settrace, METH_O, "settrace(function, /)\n--\n\nDo what sys.settrace does, through seismo's hooks."},
+    {"getprofile", getprofile, METH_NOARGS,
+     "getprofile()\n--\n\nReturn what setprofile() set in this thread, or None."},
+    {"gettrace", gettrace, METH_NOARGS, "gettrace()\n--\n\nReturn what settrace() set in this thread, or None."},
     {"_setprofile_everywhere", setprofile_everywhere, METH_O, NULL},
     {"_settrace_everywhere", settrace_everywhere, METH_O, NULL},
     {"hub_status", hub_status, METH_NOARGS,
-     "hub_status()\n--\n\nWhat seismo's hooks hold now: hook, tool_id (-1: none), tools, events, lost, held."},
+     "hub_status()\n--\n\nReturn what seismo's hooks hold now, as a dict of hook, tool_id (-1: none), tools, events, "
+     "lost and held."},
     {NULL, NULL, 0, NULL},
 };
 

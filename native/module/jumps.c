@@ -25,7 +25,7 @@ static PyObject *rows_of(const sm_branches *table) {
     for (uint32_t i = 0; rows != NULL && i < table->tells_count; i++) {
         const sm_tell *tell = sm_branches_tell(table, table->tells[i].offset);
         if (tell == NULL || table->branches[tell->branch].tells[tell->way] != tell->offset) {
-            PyErr_SetString(PyExc_SystemError, "a tell cannot be found by its offset");
+            PyErr_SetString(PyExc_SystemError, "a line that tells of a branch cannot be found by its offset");
             Py_CLEAR(rows);
         }
     }
@@ -45,8 +45,8 @@ static PyObject *code_branches(PyObject *Py_UNUSED(module), PyObject *code) {
 
 static PyMethodDef functions[] = {
     {"code_branches", code_branches, METH_O,
-     "The conditional jumps of a code object, by offset, as sys.monitoring's events report them; see "
-     "native/code/jumps.h. Pairs are (not jumped, jumped). 3.11 has no such events and no rows."},
+     "Return the conditional jumps of a code object by offset, as sys.monitoring's events report them "
+     "(native/code/jumps.h). Pairs are (not jumped, jumped). 3.11 has no such events and no rows."},
     {NULL, NULL, 0, NULL},
 };
 

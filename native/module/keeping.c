@@ -93,8 +93,8 @@ static PyObject *keep(PyObject *Py_UNUSED(module), PyObject *wanted) {
 
 static PyMethodDef functions[] = {
     {"keep", keep, METH_O,
-     "From now on, and until None is given, this function is called now and then, with \"\", and with a signal's name "
-     "before the process dies of it. It returns after how many ns it is to be called again."},
+     "Call this function now and then, with \"\", and with a signal's name before the process dies of that signal, "
+     "until None is given instead. It returns the time in ns after which it is to be called again."},
     {NULL, NULL, 0, NULL},
 };
 

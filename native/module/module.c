@@ -34,7 +34,7 @@ static PyModuleDef_Slot module_slots[] = {
 static struct PyModuleDef module_def = {
     PyModuleDef_HEAD_INIT,
     .m_name = "seismo._core",
-    .m_doc = "seismo's native core: the interpreter's events, recorders, recordings.",
+    .m_doc = "The native core of seismo: the interpreter's events, the recorders and their recordings.",
     .m_slots = module_slots,
 };
 

@@ -63,7 +63,7 @@ static PyObject *refs_mark(PyObject *Py_UNUSED(module), PyObject *name) {
     sm_objects_quiet(true);
     const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
     if (text == NULL && !PyErr_Occurred())
-        PyErr_SetString(PyExc_TypeError, "the name of a mark is a str");
+        PyErr_SetString(PyExc_TypeError, "the name of a mark must be a str");
     bool done = text != NULL && sm_objects_add_mark(text);
     PyObject *result = done ? PyLong_FromUnsignedLongLong(births) : NULL;
     if (text != NULL && !done)
@@ -194,7 +194,7 @@ static PyObject *refs_site(PyObject *Py_UNUSED(module), PyObject *number) {
     if (PyErr_Occurred())
         return NULL;
     if (id + 1 >= sm_objects.sites_count) {
-        PyErr_SetString(PyExc_IndexError, "there is no such site");
+        PyErr_SetString(PyExc_IndexError, "there is no site of this number");
         return NULL;
     }
     sm_objects_quiet(true);
@@ -220,11 +220,12 @@ static bool holder_from(PyObject *row, Py_ssize_t rows, uint32_t first, sm_objec
     if (!PyTuple_Check(row) ||
         !PyArg_ParseTuple(row, "ILIKKss", &object, &parent, &flags, &count, &asked, &holder->holder, &holder->by)) {
         if (!PyErr_Occurred())
-            PyErr_SetString(PyExc_TypeError, "a holder is a tuple (object, parent, flags, count, asked, holder, by)");
+            PyErr_SetString(PyExc_TypeError,
+                            "a row of holders must be a tuple (object, parent, flags, count, asked, holder, by)");
         return false;
     }
     if (parent < -1 || parent >= rows || object + 1 >= sm_objects.sites_count) {
-        PyErr_SetString(PyExc_IndexError, "a holder's parent or object is none");
+        PyErr_SetString(PyExc_IndexError, "the parent or the object of a holder does not exist");
         return false;
     }
     holder->object = object;
@@ -287,23 +288,24 @@ int sm_module_objects_status(PyObject *status) {
 }
 
 static PyMethodDef functions[] = {
-    {"refs_quiet", refs_quiet, METH_O,
-     "refs_quiet(on): births on this thread are not recorded from here on, or are again. Nests."},
-    {"refs_mark", refs_mark, METH_O, "refs_mark(name): a row of marks; the number of births so far."},
+    {"refs_quiet", refs_quiet, METH_O, "refs_quiet(on): stop recording births on this thread, or resume. Calls nest."},
+    {"refs_mark", refs_mark, METH_O, "refs_mark(name): add a row to the marks and return the number of births so far."},
     {"refs_end", refs_end, METH_NOARGS,
-     "refs_end(): the program is over, what follows is seismo's: the timeline ends here unless something is born."},
+     "refs_end(): the program has ended and what follows is seismo's own: the timeline ends here unless another birth "
+     "follows."},
     {"refs_alive", (PyCFunction)(void (*)(void))refs_alive, METH_VARARGS | METH_KEYWORDS,
-     "refs_alive(first=0, last=-1): {site: objects of it born in (first, last] that are alive}."},
+     "refs_alive(first=0, last=-1): return {site: number of its objects that were born in (first, last] and are "
+     "alive}."},
     {"refs_addresses", (PyCFunction)(void (*)(void))refs_addresses, METH_VARARGS | METH_KEYWORDS,
-     "refs_addresses(first=0, last=-1, limit=100, spans=False): (site, address, number of the birth) of live objects, "
-     "at "
-     "most limit of a site and 100,000 in all; spans: of those born in a span. Nothing may be done with an address but "
-     "compare it."},
+     "refs_addresses(first=0, last=-1, limit=100, spans=False): return (site, address, number of the birth) of live "
+     "objects, at most limit of a site and 100,000 in all; with spans, of those born in a span. Addresses may only be "
+     "compared."},
     {"refs_site", refs_site, METH_O,
-     "refs_site(id): (module and name of the type, module, qualified name, file of the function, line, node)."},
+     "refs_site(id): return (module and name of the type, module, qualified name and file of the function, line, "
+     "node)."},
     {"refs_add_holders", refs_add_holders, METH_O,
-     "refs_add_holders(rows): rows of holders for the recording; parent: an index into these rows, or -1. What earlier "
-     "calls said of the same objects is replaced."},
+     "refs_add_holders(rows): add rows of holders to the recording, in place of earlier ones of the same objects. "
+     "parent is an index into these rows, or -1."},
     {NULL, NULL, 0, NULL},
 };
 

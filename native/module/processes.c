@@ -291,11 +291,9 @@ static PyObject *set_process_receiver(PyObject *Py_UNUSED(module), PyObject *arg
 
 static PyMethodDef functions[] = {
     {"set_process_receiver", set_process_receiver, METH_VARARGS,
-     "set_process_receiver(receiver, starts): it is called before a process ends at once (os._exit), becomes another "
-     "program "
-     "or, if "
-     "starts, starts one, as receiver(name, values, names), and may return other values; after an exec that failed as "
-     "receiver(name, None, ()). None: nobody is told, and the functions are as they were."},
+     "set_process_receiver(receiver, starts): call receiver(name, values, names) before the process ends at once "
+     "(os._exit), becomes another program or, if starts, starts another process; it may return other values. After an "
+     "exec that failed, receiver(name, None, ()) is called. None: call nothing and restore the functions."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -128,11 +128,11 @@ static PyObject *core_read(PyObject *module, PyObject *source) {
         result = result_dict(module, &data);
         break;
     case SM_READ_FOREIGN:
-        PyErr_SetString(PyExc_ValueError, "no seismo recording: it does not begin as one");
+        PyErr_SetString(PyExc_ValueError, "this is not a seismo recording: it does not begin like one");
         break;
     case SM_READ_FUTURE:
-        PyErr_Format(PyExc_ValueError, "a recording of format version %u; this seismo reads version %d", data.version,
-                     SM_FILE_VERSION);
+        PyErr_Format(PyExc_ValueError, "this recording has format version %u, and this seismo reads version %d",
+                     data.version, SM_FILE_VERSION);
         break;
     case SM_READ_NO_MEMORY:
         PyErr_NoMemory();
@@ -185,15 +185,15 @@ static PyObject *core_looks(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(arg
 
 static PyMethodDef reader_functions[] = {
     {"read", core_read, METH_O,
-     "read(data) -> dict\n\nA recording's bytes as columns. ValueError: no recording, or one of a later version."},
+     "read(data) -> dict\n\nRead the bytes of a recording into columns. Raises ValueError if they are not a recording, "
+     "or one of a later version."},
     {"schema", core_schema, METH_NOARGS,
-     "schema() -> dict\n\nThe tables and columns of a recording, with their formats."},
+     "schema() -> dict\n\nReturn the tables and columns of a recording, with their formats."},
 #ifdef SM_TESTING
     {"_fail_allocation", core_fail_allocation, METH_VARARGS,
-     "_fail_allocation(n, forever=False) -> int\n\nMakes the n-th of our next allocations fail (0: none). Returns how "
-     "many "
-     "there were since the last call."},
-    {"_looks", core_looks, METH_NOARGS, "How many places of tables have been looked at."},
+     "_fail_allocation(n, forever=False) -> int\n\nMake the n-th of the core's next allocations fail (0: none). "
+     "Returns how many there were since the last call."},
+    {"_looks", core_looks, METH_NOARGS, "Return how many places of tables have been looked at."},
 #endif
     {NULL, NULL, 0, NULL},
 };

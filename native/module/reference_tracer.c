@@ -235,25 +235,27 @@ static PyObject *tracer_active(PyObject *self, void *Py_UNUSED(closure)) {
 
 static PyMethodDef tracer_methods[] = {
     {"flush", tracer_flush, METH_NOARGS,
-     "flush()\n\nGives the callback now what there is. Its exception removes it and comes out here."},
+     "flush()\n\nGive the callback now what has been collected. An exception that it raises removes it and is raised "
+     "here."},
     {"remove", tracer_remove, METH_NOARGS,
-     "remove()\n\nTells the callback nothing more, after a last batch of what happened until now. Idempotent."},
+     "remove()\n\nStop calling the callback, after a last batch of what happened until now. Does nothing when that has "
+     "been done already."},
     {"status", tracer_status, METH_NOARGS,
-     "status() -> dict\n\nactive; batches: delivered; taken: times that another tool took the hook; blind_ns: how long "
-     "nothing was received for that, of all tracers; holding: whether events come now; chained: whether another tool's "
-     "tracer is called as well; tools: listening; failed."},
+     "status() -> dict\n\nReturn active; batches: how many were delivered; taken: how often another tool took the "
+     "hook; blind_ns: for how long no tracer received anything because of that; holding: whether events arrive now; "
+     "chained: whether another tool's tracer is called as well; tools: how many receive events; failed."},
     {"__enter__", tracer_enter, METH_NOARGS, NULL},
     {"__exit__", tracer_exit, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 
 static PyMemberDef tracer_members[] = {
-    {"callback", T_OBJECT, offsetof(tracer, callback), READONLY, "What is called with each batch."},
+    {"callback", T_OBJECT, offsetof(tracer, callback), READONLY, "The function that is called with each batch."},
     {NULL, 0, 0, 0, NULL},
 };
 
 static PyGetSetDef tracer_getset[] = {
-    {"active", tracer_active, NULL, "Whether it still listens.", NULL},
+    {"active", tracer_active, NULL, "Whether it still receives events.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -265,8 +267,8 @@ static PyType_Slot tracer_slots[] = {
     {Py_tp_methods, tracer_methods},
     {Py_tp_members, tracer_members},
     {Py_tp_getset, tracer_getset},
-    {Py_tp_doc, "RefTracer(callback, current=False, size=32768)\n\nListens to objects made and destroyed; see "
-                "seismo.hooks.set_ref_tracer."},
+    {Py_tp_doc, "RefTracer(callback, current=False, size=32768)\n\nReceives the creation and destruction of objects; "
+                "see seismo.hooks.set_ref_tracer."},
     {0, NULL},
 };
 
@@ -288,8 +290,8 @@ static PyObject *ref_objection(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(
 }
 
 static PyMethodDef functions[] = {
-    {"get_ref_tracer", get_ref_tracer, METH_NOARGS, "The callback of the newest active RefTracer, or None."},
-    {"ref_objection", ref_objection, METH_NOARGS, "Why references cannot be traced here, or None."},
+    {"get_ref_tracer", get_ref_tracer, METH_NOARGS, "Return the callback of the newest active RefTracer, or None."},
+    {"ref_objection", ref_objection, METH_NOARGS, "Return why references cannot be traced here, or None."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -284,8 +284,8 @@ static PyObject *interpreters(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(n
 
 static PyMethodDef functions[] = {
     {"interpreters", interpreters, METH_NOARGS,
-     "How many interpreters there have been that are gone (but for others that still live, the main one too), and "
-     "all."},
+     "Return how many interpreters have come and gone (less those that still live, the main one included), and how "
+     "many there have been in all."},
     {"frame_locals", frame_locals, METH_O, NULL},
     {"instance_dict", instance_dict, METH_O, NULL},
     {"where_am_i", where_am_i, METH_NOARGS, NULL},

@@ -45,7 +45,7 @@ static void writer_dealloc(PyObject *self) {
 static sm_writer *open_writer(PyObject *self) {
     sm_writer *w = ((writer *)self)->writer;
     if (w == NULL) {
-        PyErr_SetString(PyExc_ValueError, "this Writer is finished");
+        PyErr_SetString(PyExc_ValueError, "this Writer has been finished");
     }
     return w;
 }
@@ -187,14 +187,16 @@ static PyObject *writer_finish(PyObject *self, PyObject *unused) {
 }
 
 static PyMethodDef writer_methods[] = {
-    {"string", writer_string, METH_O, "string(text) -> int\n\nAdds a string; its index. Not deduplicated; '' is 0."},
-    {"meta", writer_meta, METH_O, "meta(json)\n\nAdds a JSON object; its keys override earlier ones."},
+    {"string", writer_string, METH_O,
+     "string(text) -> int\n\nAdd a string and return its index. Equal strings are not merged; '' is 0."},
+    {"meta", writer_meta, METH_O, "meta(json)\n\nAdd a JSON object, whose keys override those of earlier ones."},
     {"table", writer_table, METH_VARARGS,
-     "table(name, columns)\n\nAdds rows: all columns of the table, each a buffer of int64 ('q') or float64 ('d')."},
-    {"piece", writer_piece, METH_O, "piece(payload)\n\nAdds a piece of a journal."},
+     "table(name, columns)\n\nAdd rows, given as all columns of the table, each a buffer of int64 ('q') or float64 "
+     "('d')."},
+    {"piece", writer_piece, METH_O, "piece(payload)\n\nAdd a piece of a journal."},
     {"finish", writer_finish, METH_NOARGS,
-     "finish() -> bytes | None\n\nWrites the rest and the index; the bytes of a Writer into memory. OSError: not all "
-     "could be written."},
+     "finish() -> bytes | None\n\nWrite the rest and the index. Returns the bytes of a Writer into memory. Raises "
+     "OSError if not everything could be written."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -202,7 +204,7 @@ static PyType_Slot writer_slots[] = {
     {Py_tp_new, writer_new},
     {Py_tp_dealloc, writer_dealloc},
     {Py_tp_methods, writer_methods},
-    {Py_tp_doc, "Writer(fd=None)\n\nWrites a recording to a descriptor (which stays the caller's) or into memory."},
+    {Py_tp_doc, "Writer(fd=None)\n\nWrites a recording to a file descriptor, which the caller closes, or into memory."},
     {0, NULL},
 };
 

@@ -329,7 +329,7 @@ int sm_reference_add(sm_reference_tool *tool) {
     while (i < SM_REFERENCE_TOOLS && slot.tools[i] != NULL)
         i++;
     if (i == SM_REFERENCE_TOOLS)
-        return refuse("too many tools trace references at once: 32 is the limit");
+        return refuse("32 tools trace references already, which is the limit: remove one first");
     if (sm_safepoint_start(SM_SAFE_REFERENCES, safe_point) < 0)
         return -1;
     slot.interpreter = sm_reference_direct.main = PyInterpreterState_Get();
@@ -339,8 +339,8 @@ int sm_reference_add(sm_reference_tool *tool) {
         sm_reference_poll();
     } else if (!receives() && !take(true)) { /* received with no tool: an old chain leads here still */
         sm_safepoint_stop(SM_SAFE_REFERENCES);
-        return refuse("another tool holds the interpreter's reference tracer, which has one slot, and would take harm "
-                      "from sharing it on this version: stop that tool first");
+        return refuse("another tool holds the interpreter's only slot for a reference tracer, and would fail if it "
+                      "were shared on this version of Python: stop that tool first");
     } else {
         slot.holding = true;
     }

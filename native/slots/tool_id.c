@@ -30,7 +30,7 @@ int sm_monitoring_find(void) {
     PyObject *found = PySys_GetObject("monitoring"); /* borrowed */
     if (found == NULL || PyType_Ready(&callback_type) < 0) {
         if (!PyErr_Occurred())
-            PyErr_SetString(PyExc_RuntimeError, "sys.monitoring is not there");
+            PyErr_SetString(PyExc_RuntimeError, "sys.monitoring is not available");
         return -1;
     }
     Py_XSETREF(sm_monitoring_disable, PyObject_GetAttrString(found, "DISABLE"));

@@ -80,7 +80,7 @@ bool sm_evalframe_fresh(const sm_frame *frame) {
 static const char *objection(const sm_settings *settings) {
     bool wanted = strcmp(settings->c_functions, "all") == 0;
     if (wanted || (settings->only_c && strcmp(settings->c_functions, "auto") == 0))
-        return "frame evaluation does not see C functions";
+        return "frame evaluation reports no calls of C functions";
     return NULL;
 }
 

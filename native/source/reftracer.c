@@ -24,7 +24,7 @@ static int start(const sm_settings *Py_UNUSED(settings)) {
     if (tool.active)
         return 0;
     if (tool.leaving) { /* stopped inside an event, and `removed` is still to come */
-        PyErr_SetString(PyExc_RuntimeError, "the last recording is not over yet");
+        PyErr_SetString(PyExc_RuntimeError, "the last recording has not ended yet");
         return -1;
     }
     tool = (sm_reference_tool){.call = sm_reftracer_in_use->call,

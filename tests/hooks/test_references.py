@@ -343,7 +343,7 @@ def test_a_tracer_that_was_there_is_called_and_put_back(foreign):
 @pytest.mark.skipif(not TELLS, reason="only where a tracer hears of its removal")
 def test_a_tracer_that_would_take_harm_is_left_alone(foreign):
     foreign.foreign_install(0)
-    with pytest.raises(UsageError, match="another tool holds the interpreter's reference tracer"):
+    with pytest.raises(UsageError, match="another tool holds the interpreter's only slot for a reference tracer"):
         set_ref_tracer(Log())
     assert foreign.foreign_holds()
     assert foreign.foreign_count(2) == 0

@@ -135,6 +135,6 @@ void sm_calltree_save(sm_output *output) {
              (unsigned long long)sm_engine.settings.max_paths);
     sm_output_loss(output, "paths-folded", sm_tree.folded, -1, detail);
     sm_output_loss(output, "sites-off", sm_engine.sites_off, -1,
-                   "call sites that had called the same function for long and no longer report C functions; counts "
+                   "call sites that had called the same function many times and no longer report C functions; counts "
                    "marked >= are lower bounds");
 }

@@ -141,7 +141,7 @@ int sm_monitoring_tool_id(void) {
 
 static const char *objection(const sm_settings *settings) {
     (void)settings;
-    return "sys.monitoring came with Python 3.12";
+    return "sys.monitoring was added in Python 3.12";
 }
 
 static int start(const sm_settings *settings) {

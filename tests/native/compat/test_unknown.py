@@ -12,7 +12,7 @@ pytestmark = pytest.mark.skipif(not hasattr(_core, "_looks"), reason="needs a bu
 
 SENTENCES = {
     "newer": "this is Python 3.16, which this seismo does not know",
-    "moved": "this Python keeps its structures elsewhere than the one that seismo was built for",
+    "moved": "the structures of this Python differ from those of the one that seismo was built for",
     "free-threaded": "this is a free-threaded build of Python",
 }
 RECORDS = [["profile"], ["cover"], ["lines"], ["watch", 'call and function("f")']]
