@@ -78,7 +78,7 @@ static const char *load_term(loading *load, sm_filter_node *node, uint32_t at) {
 static const char *load_operator(loading *load, sm_filter_node *node) {
     sm_filter *filter = load->filter;
     if (node->count < 1 || node->count > load->depth || (node->operation == SM_FILTER_NOT && node->count != 1))
-        return "an operator of the program has fewer operands than it states";
+        return "an operator of the program does not have as many operands as it states";
     load->depth -= node->count;
     node->first = load->children;
     load->children += node->count;

@@ -112,7 +112,7 @@ def test_opcodes_where_asked_for(probe):
     probe.remove(hook)
     assert {row[1] for row in log[:heard] if row[0] == OPCODE} == {"leaf"}
     assert not [row for row in log[heard:] if row[0] == OPCODE]
-    with pytest.raises(ValueError, match="no trace hook"):
+    with pytest.raises(ValueError, match="not a trace hook"):
         probe.opcodes(hook, leaf.__code__, 1)
 
 

@@ -134,8 +134,8 @@ def test_a_failed_save_leaves_the_old_file_and_no_litter(make, tmp_path):
     ("data", "words"),
     [
         (b"", "empty"),
-        (b"x", "no seismo recording"),
-        (b"\x89PNG\r\n\x1a\n" + bytes(100), "no seismo recording"),
+        (b"x", "not a seismo recording"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(100), "not a seismo recording"),
         (b"\x8fseismo\n\x02\0" + bytes(6), "format version 2"),
     ],
 )

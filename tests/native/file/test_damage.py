@@ -117,7 +117,7 @@ def test_a_file_cut_at_any_byte_gives_what_is_before():
     before = -1
     for size in range(1, len(data)):
         if size < 8:
-            with pytest.raises(RecordingError, match="no seismo recording"):
+            with pytest.raises(RecordingError, match="not a seismo recording"):
                 read(data[:size])
             continue
         recording = read(data[:size])

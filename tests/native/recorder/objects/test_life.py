@@ -48,8 +48,8 @@ def test_refused_where_the_hook_cannot_be_trusted():
     ("options", "why"),
     [
         ({"objects": "all"}, "objects cannot be 'all'"),
-        ({"objects": "types", "paths": True}, "not with types only"),
-        ({"objects": "types", "span": calls_of("f")}, "not with types only"),
+        ({"objects": "types", "paths": True}, "by line only, not by type"),
+        ({"objects": "types", "span": calls_of("f")}, "by line only, not by type"),
     ],
 )
 def test_wrong_settings(options, why):

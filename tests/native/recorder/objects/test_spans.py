@@ -491,7 +491,7 @@ print("parent", births.problems, spans, births.survivors("Thing"), flush=True)
     [
         ("call and duration > 5ms", "known at its end"),
         ('call and arg("x") == 1', "asks for something else"),
-        ("line", "never true of one"),
+        ("line", "true of no call"),
     ],
 )
 def test_refused_expressions(expression, why):
