@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import subprocess
@@ -41,7 +42,13 @@ def run(pytester, monkeypatch):
         lines = [f"{name} = {value}" for name, value in ini.items()]
         (pytester.path / "pytest.ini").write_text("\n".join(["[pytest]", *lines, ""]))
         (pytester.path / "test_it.py").write_text(HEAD + source)
-        return pytester.runpytest_inprocess("-rA", "--strict-markers", *OPTIONS, *options)
+        # What this process has already is no part of the inner one: each of its many collections would go through it.
+        gc.collect()
+        gc.freeze()
+        try:
+            return pytester.runpytest_inprocess("-rA", "--strict-markers", *OPTIONS, *options)
+        finally:
+            gc.unfreeze()
 
     return run
 

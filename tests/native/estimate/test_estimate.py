@@ -20,6 +20,10 @@ PERIOD = 128
 WORTH = 2000.0  # ns: what is longer on average is timed always
 
 
+# By the step, the chance that a segment is timed: a countdown of PERIOD on average meets it.
+CHANCES = {1 << i: 1 - (1 - 1 / PERIOD) ** (1 << i) for i in range(9)}
+
+
 class Rule:
     """Which segments of a function are timed, as native/recorder/young.c has it; step 0: all."""
 
@@ -72,29 +76,33 @@ class Simulation:
         """A function whose `count` segments fall on `spread_over` nodes, on the first ones most."""
         nodes = [dict.fromkeys(SUMS, 0) | {"function": len(self.functions)} for _ in range(spread_over)]
         truth = [0] * spread_over
+        calls = [0] * spread_over
         rule = Rule(self.young)
+        spread, draw = self.random.expovariate, self.random.random
+        step, n = rule.step(), 0
         for ns in shape(self.random, count):
-            n = min(int(self.random.expovariate(0.7)), spread_over - 1) if spread_over > 1 else 0
-            nodes[n]["calls"] += 1
+            if spread_over > 1:
+                n = min(int(spread(0.7)), spread_over - 1)
+            calls[n] += 1
             truth[n] += ns
-            self.one(nodes[n], rule, ns)
+            if step == 0 or draw() < CHANCES[step]:
+                self.one(nodes[n], rule, ns, step)
+                step = rule.step()
+        for node, number in zip(nodes, calls, strict=True):
+            node["calls"] = number
         self.nodes += nodes
         self.truth += truth
         self.functions.append(sum(truth))
 
-    def one(self, node, rule, ns):
-        """A segment of a node."""
-        step = rule.step()
+    def one(self, node, rule, ns, step):
+        """A segment of a node that is timed, always or by chance."""
         if step == 0:
             node["timed"] += 1
             node["timed_ns"] += ns
             node["timed_sq"] += float(ns * ns) if self.squares else 0.0
             rule.learn(ns, 1)
             return
-        chance = 1 - (1 - 1 / PERIOD) ** step
-        if self.random.random() >= chance:
-            return
-        weight = 1 / chance
+        weight = 1 / CHANCES[step]
         rule.learn(ns, weight)
         node["sampled_most"] = max(node["sampled_most"], weight * (weight - 1) * ns * ns)
         if step == 1:
