@@ -21,7 +21,7 @@ INTERPRETERS := ../shared/tools/pythons
 export SEISMO_TESTING ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench matrix sanitize fuzz docs dist format clean
+.PHONY: help demo test lint bench matrix sanitize sanitizefuzz fuzz docs dist format clean
 .DELETE_ON_ERROR:
 
 help:  ## this list
@@ -80,12 +80,16 @@ matrix: dist  ## the tests on every interpreter at hand; make matrix PYTHONS="py
 	   else for v in 3.11 3.12 3.13 3.14 3.15; do ! command -v python$$v >/dev/null || echo "$$v python$$v"; done; fi; \
 	 } | SEISMO_TESTING= $(PYTHON) tools/matrix.py --jobs $$(($(JOBS) + 1)) dist/*.tar.gz
 
+FUZZ = $(foreach part,reader formats filter cover,--script "fuzz/fuzz_$(part).py --seconds $(FOR)")
+
 sanitize: dist  ## the tests with a core that checks addresses and undefined behaviour, and with failing allocations
-	@echo "sanitize $(PYTHON)" | $(PYTHON) tools/matrix.py --jobs $(JOBS) --sanitize dist/*.tar.gz
+	@echo "sanitize $(PYTHON)" | $(PYTHON) tools/matrix.py --jobs $(JOBS) --sanitize $(SANITIZE) dist/*.tar.gz
 
 fuzz: dist  ## damaged files into the readers and damaged filters into the core, under the sanitizers, and random programs against coverage.py; make fuzz FOR=600 goes on for ten minutes each
-	@echo "fuzz $(PYTHON)" | $(PYTHON) tools/matrix.py --sanitize dist/*.tar.gz \
-	   $(foreach part,reader formats filter cover,--script "fuzz/fuzz_$(part).py --seconds $(FOR)")
+	@echo "fuzz $(PYTHON)" | $(PYTHON) tools/matrix.py --sanitize $(FUZZ) dist/*.tar.gz
+
+sanitizefuzz: SANITIZE = --tests $(FUZZ)
+sanitizefuzz: sanitize  ## both with one build
 
 docs: $(VENV)/.ready  ## bring the generated pages up to date and run every example
 	$(BIN)/python tools/document.py

@@ -4,14 +4,14 @@ Standard input has a line for each: a label, then the command that runs the inte
 "debug" stands for a debug build, which runs the tests of the native core only: it is slow, and its asserts are
 there; where there are several, the last runs all of these. The others run all, but for the reading side, plain Python
 over finished recordings, and for the repository itself: these the last of them runs for all (and `make test` on the
-machine's own). A version that is run in full anyway, by `make test` or in a later
-release, is run once more where releases and builds differ: the native core and the processes that are recorded. Each
-interpreter gets a virtual environment of its own under .venvs-matrix; whole output goes to LABEL.log there.
+machine's own). A version that is run in full anyway, by `make test` or in a later release, is run once more where
+releases and builds differ: the native core and the processes that are recorded. Each interpreter gets a virtual
+environment of its own under .venvs-matrix; whole output goes to LABEL.log there.
 
 With --sanitize the core is built with AddressSanitizer and UndefinedBehaviorSanitizer, whose libraries are loaded
 before the interpreter starts; Python's own allocators are switched off so that every object counts. Leaks are not
-looked for: an interpreter keeps thousands of blocks until it ends. With --script something else than the tests is run,
-one after the other where there are several, until one fails.
+looked for: an interpreter keeps thousands of blocks until it ends. With --script something else than the tests is run
+(with --tests: after them, by the same build), one after the other where there are several, until one fails.
 """
 
 import argparse
@@ -32,14 +32,16 @@ ENVIRONMENTS = ".venvs-matrix"
 NATIVE_TESTS = [
     f"tests/{name}" for name in ("native", "parity", "hooks", "capi", "cprofile", "coverage/test_branches*.py")
 ]
-# With the sanitizers, and where a version is run twice, the processes that are recorded come on top; the rest is Python
-# over the same reader.
-RECORDING_TESTS = [*NATIVE_TESTS, *(f"tests/{name}" for name in ("expression", "model", "record", "sessions", "watch"))]
+# Where a version is run twice, the processes that are recorded come on top; with the sanitizers, what else is native.
+RECORDING_TESTS = [*NATIVE_TESTS, *(f"tests/{name}" for name in ("record", "sessions", "watch"))]
+SANITIZED_TESTS = [*RECORDING_TESTS, "tests/expression", "tests/model"]
 # Sources and the engine themselves: of each debug build.
 CORE_ROOMS = ["base", "code", "compat", "engine", "file", "recorder/calls", "slots"]
 CORE_TESTS = [*(f"tests/native/{room}" for room in CORE_ROOMS), "tests/parity"]
 # What makes of a recording what people read, and what holds the repository: no interpreter does that differently.
-READING_TESTS = [f"tests/{name}" for name in ("formats", "report", "docs", "lint")]
+READING_TESTS = [f"tests/{name}" for name in ("formats", "report", "docs", "lint", "typing", "native/estimate")]
+READING_VERBS = ("color", "completion", "mistakes", "newest", "options", "overwriting", "verbs")
+READING_TESTS += [f"tests/cli/test_{name}.py" for name in READING_VERBS]
 # The first two start Python with an empty environment: nothing loads the sanitizers' libraries before the core. In
 # the others greenlet copies a piece of the C stack as it stands, with the marks around our evaluation function's frame.
 NOT_SANITIZED = [
@@ -142,16 +144,17 @@ def runs(lines: list[str], options: argparse.Namespace) -> list[Run]:
     for line in lines:
         label, *command = line.split()
         work = suite("tests")
-        if label not in complete:
-            work += [f"--ignore={folder}" for folder in READING_TESTS]
         if version(label) == "{}.{}".format(*sys.version_info) or newest.get(version(label), label) != label:
             work = suite(*RECORDING_TESTS)
         if label.endswith("debug"):
             work = suite(*(NATIVE_TESTS if label in complete else CORE_TESTS))
+        if label not in releases[-1:]:
+            work += [f"--ignore={path}" for path in READING_TESTS]
         if options.sanitize:
-            work = suite(*RECORDING_TESTS, workers=options.jobs)
+            work = suite(*SANITIZED_TESTS, workers=options.jobs)
             work += [f"--deselect={test}" for test in NOT_SANITIZED]
-        run = Run(label, command, [script.split() for script in options.script] or [work])
+        scripts = [script.split() for script in options.script]
+        run = Run(label, command, [work, *scripts] if options.tests or not scripts else scripts)
         if options.sanitize:
             run.build = {"SEISMO_SANITIZE": "1", "SEISMO_TESTING": "1"}
             run.environment = {
@@ -177,6 +180,7 @@ def main() -> int:
         default=[],
         help="what to run instead of the tests: a file and its arguments; may be given several times",
     )
+    parser.add_argument("--tests", action="store_true", help="run the tests as well, before the scripts")
     options = parser.parse_args()
     wanted = runs(sys.stdin.read().splitlines(), options)
     if not wanted:
