@@ -7,6 +7,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
+import children
 import pytest
 
 import seismo
@@ -53,12 +54,11 @@ def probe(_probe):
 @pytest.fixture
 def run(probe_folder):
     """run(program, status=0): what it prints; capi_probe can be imported."""
-    paths = [str(Path(seismo.__file__).parents[1]), str(probe_folder)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    environment = children.environment(probe_folder)
 
     def run(program, status=0):
         command = [sys.executable, "-X", "faulthandler", "-W", "error", "-c", program]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+        done = children.run(command, env=environment)
         assert done.returncode == status, done.stdout + done.stderr
         assert status != 0 or done.stderr == ""
         return done.stdout

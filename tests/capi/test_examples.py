@@ -1,26 +1,21 @@
 """The examples are built and run, as their pages say, by what is there to build them with."""
 
 import importlib.util
-import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import children
 import pytest
 from paths import EXAMPLES
 
-import seismo
-
 
 def run(*command, folder):
-    paths = [str(Path(seismo.__file__).parents[1]), str(folder)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    environment = children.environment(folder)
     if command[0] != sys.executable:
         environment.pop("LD_PRELOAD", None)  # the sanitizers' library is for Python: rustc crashes with it
-    done = subprocess.run(
-        [str(word) for word in command], cwd=folder, env=environment, capture_output=True, text=True, timeout=120
-    )
+    done = children.run([str(word) for word in command], cwd=folder, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

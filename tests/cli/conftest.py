@@ -1,12 +1,10 @@
 """The command in a process of its own, and recordings to run it on."""
 
-import os
-import subprocess
 import sys
 
+import children
 import pytest
 
-import seismo as package
 from seismo.model import Builder
 
 
@@ -15,21 +13,9 @@ def seismo(tmp_path):
     """Runs `seismo WORDS` in an empty folder; gives the finished process with its output as text."""
 
     def run(*words, env=None, **options):
-        environment = {"PYTHONPATH": os.path.dirname(os.path.dirname(package.__file__))}
-        environment |= {
-            name: value for name, value in os.environ.items() if name not in ("FORCE_COLOR", "COLUMNS", "PYTHONPATH")
-        }
-        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL, **options}
+        environment = children.environment(**(env or {}))
         command = [sys.executable, "-m", "seismo", *map(str, words)]
-        return subprocess.run(
-            command,
-            cwd=tmp_path,
-            env={**environment, **(env or {})},
-            encoding="utf-8",
-            timeout=60,
-            check=False,
-            **options,
-        )
+        return children.run(command, cwd=tmp_path, env=environment, encoding="utf-8", **options)
 
     return run
 

@@ -3,9 +3,9 @@
 import os
 import pty
 import re
-import subprocess
 import sys
 
+import children
 import pytest
 
 import seismo as package
@@ -70,7 +70,7 @@ def test_a_summary_on_a_terminal(program, term):
     environment = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
     environment |= {"TERM": term, "PYTHONPATH": os.path.dirname(os.path.dirname(package.__file__))}
     command = [sys.executable, "-m", "seismo", "profile", "-o", program.parent / "r.seismo", program]
-    subprocess.run(command, stderr=follower, env=environment, check=True, timeout=60)
+    children.run(command, stderr=follower, env=environment, check=True)
     os.close(follower)
     said = b""
     while True:

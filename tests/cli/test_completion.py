@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 
+import children
 import pytest
 
 import seismo as package
@@ -48,9 +49,9 @@ def script(tmp_path_factory):
 
     def made(shell):
         command = [sys.executable, "-m", "seismo", "completion", shell]
-        done = subprocess.run(command, env={**os.environ, "PYTHONPATH": HOME}, capture_output=True, check=True)
+        done = children.run(command, check=True)
         path = tmp_path_factory.mktemp("completion") / f"seismo.{shell}"
-        path.write_bytes(done.stdout)
+        path.write_text(done.stdout)
         return path
 
     return made
@@ -142,7 +143,7 @@ def typed(command, lines, folder, wanted):
     """Types lines into a shell on a terminal until it shows what is wanted; gives all it showed."""
     leader, follower = pty.openpty()
     environment = {**os.environ, "TERM": "dumb", "PS1": "$ ", "HOME": str(folder), "ZDOTDIR": str(folder)}
-    shell = subprocess.Popen(command, stdin=follower, stdout=follower, stderr=follower, cwd=folder, env=environment)
+    shell = children.popen(command, stdin=follower, stdout=follower, stderr=follower, cwd=folder, env=environment)
     os.close(follower)
     shown = ""
     try:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import children
 import pytest
 
 import seismo
@@ -45,9 +46,7 @@ class Lab:
     def run(self, *words, **more):
         command = [sys.executable, "-m", "seismo", *map(str, words)]
         environment = {**self.environment, **more}
-        return subprocess.run(
-            command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=120, check=False
-        )
+        return children.run(command, cwd=self.folder, env=environment)
 
     def cover(self, *words, status=0):
         done = self.run("cover", "-o", "r.seismo", *words)

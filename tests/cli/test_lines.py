@@ -1,11 +1,10 @@
 """seismo lines, and seismo report of what it made."""
 
-import os
-import subprocess
 import sys
 
+import children
 import pytest
-from timing import HOME, SOURCES
+from timing import SOURCES
 
 import seismo
 
@@ -29,13 +28,10 @@ if __name__ == "__main__":
 
 
 def seismo_run(folder, *words, status=0):
-    ended = subprocess.run(
+    ended = children.run(
         [sys.executable, "-m", "seismo", *words],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": HOME, "COLUMNS": "100", "PYTHONIOENCODING": "utf-8"},
-        capture_output=True,
-        text=True,
-        timeout=120,
+        env=children.environment(COLUMNS="100", PYTHONIOENCODING="utf-8"),
     )
     assert ended.returncode == status, ended.stderr
     return ended

@@ -2,10 +2,9 @@
 
 import os
 import signal
-import subprocess
 import sys
-from pathlib import Path
 
+import children
 import pytest
 
 import seismo as package
@@ -143,7 +142,7 @@ def test_a_verb_of_its_own_parsing_gets_the_words(monkeypatch):
 def test_control_c_is_130(tmp_path):
     fifo = tmp_path / "fifo.seismo"
     os.mkfifo(fifo)
-    child = subprocess.Popen([sys.executable, "-m", "seismo", "report", fifo], stderr=subprocess.PIPE, text=True)
+    child = children.popen([sys.executable, "-m", "seismo", "report", fifo])
     writer = os.open(fifo, os.O_WRONLY)  # returns once the child is reading
     child.send_signal(signal.SIGINT)
     _, said = child.communicate(timeout=60)
@@ -165,7 +164,7 @@ def test_the_command_itself_imports_nothing_heavy():
     code = "import sys, seismo.cli.main; print(*(name for name in sys.argv[1:] if name in sys.modules))"
     heavy = ["argparse", "rich", "typing", "re", "contextlib", "seismo.model", "seismo._core", "seismo.report"]
     # Without site-packages, whose own start-up may import anything; so the package's folder has to be named.
-    home = {**os.environ, "PYTHONPATH": str(Path(package.__file__).parents[1])}
+    home = children.environment()
     bare = [sys.executable, "-S", "-c", code, *heavy]
-    done = subprocess.run(bare, env=home, capture_output=True, text=True, check=True)
+    done = children.run(bare, env=home, check=True)
     assert done.stdout.split() == []

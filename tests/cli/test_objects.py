@@ -1,9 +1,9 @@
 """seismo objects: a program in a process of its own."""
 
 import os
-import subprocess
 import sys
 
+import children
 import pytest
 
 import seismo
@@ -33,13 +33,10 @@ if __name__ == "__main__":
 
 
 def run(folder, *words, status=0):
-    ended = subprocess.run(
+    ended = children.run(
         [sys.executable, "-m", "seismo", *words],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": HOME, "COLUMNS": "100", "PYTHONIOENCODING": "utf-8"},
-        capture_output=True,
-        text=True,
-        timeout=120,
+        env=children.environment(COLUMNS="100", PYTHONIOENCODING="utf-8"),
     )
     assert ended.returncode == status, ended.stderr
     return ended

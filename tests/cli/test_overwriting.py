@@ -1,8 +1,8 @@
 """What a verb is told to write never takes the place of a file that may be somebody's, unless it is told so."""
 
-import subprocess
 import sys
 
+import children
 import pytest
 
 
@@ -17,7 +17,7 @@ def recorded(tmp_path_factory):
 
 
 def seismo(folder, *words):
-    return subprocess.run([sys.executable, "-m", "seismo", *words], cwd=folder, capture_output=True, text=True)
+    return children.run([sys.executable, "-m", "seismo", *words], cwd=folder)
 
 
 WAYS = [
@@ -77,7 +77,7 @@ def test_what_a_watch_writes(recorded, words):
 def test_two_watches_do_not_write_into_one_file(recorded):
     (recorded / "waits.py").write_text("def f(): print('READY', flush=True)\nf()\ninput()")
     command = [sys.executable, "-m", "seismo", *WATCH, "-o", "two.txt", "waits.py"]
-    with subprocess.Popen(command, cwd=recorded, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as first:
+    with children.popen(command, cwd=recorded) as first:
         assert first.stdout.readline() == "READY\n"
         second = seismo(recorded, *WATCH, "-o", "two.txt", "app.py")
         assert second.returncode == 2

@@ -1,10 +1,9 @@
 """`seismo watch` as a command."""
 
 import json
-import os
-import subprocess
 import sys
 
+import children
 import pytest
 
 PROGRAM = """\
@@ -52,10 +51,8 @@ def folder(tmp_path_factory):
 
 def run(folder, *words, stdin=""):
     command = [sys.executable, "-m", "seismo", "watch", *words]
-    environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
-    return subprocess.run(
-        command, cwd=folder, env=environment, input=stdin, capture_output=True, encoding="utf-8", timeout=120
-    )
+    environment = children.environment(PYTHONIOENCODING="utf-8")
+    return children.run(command, cwd=folder, env=environment, input=stdin, encoding="utf-8")
 
 
 def test_it_shows_what_matches_and_the_program_runs_as_bare(folder):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import children
 import pytest
-from paths import COMMON, SOURCE
+from paths import COMMON
 from recorded import Image
 
 from seismo import _core
@@ -111,20 +110,12 @@ def image():
 
 
 def environment(**more: str) -> dict[str, str]:
-    paths = [str(SOURCE), str(COMMON)]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONFAULTHANDLER": "1", **more}
+    return children.environment(COMMON, **more)
 
 
 def run(program: str, *arguments: str, status: int = 0) -> str:
     """What a program prints. It must end with this status, and must say nothing on stderr when that is 0."""
-    child = subprocess.run(
-        [sys.executable, "-c", PRELUDE + program, *arguments],
-        env=environment(),
-        text=True,
-        capture_output=True,
-        timeout=120,
-        check=False,
-    )
+    child = children.run([sys.executable, "-c", PRELUDE + program, *arguments], env=environment())
     assert child.returncode == status, f"ended with {child.returncode}\n{child.stdout}\n{child.stderr}"
     assert status != 0 or child.stderr == ""
     return child.stdout

@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import itertools
 import linecache
-import os
-import subprocess
 import sys
 import textwrap
 import threading
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from paths import COMMON, SOURCE
+import children
+from paths import COMMON
 from recorded import Image
-from waiting import Bounded, ended
 
 from seismo import _core
 
@@ -135,25 +133,16 @@ def file(name):
 """
 
 
-def popen(program: str, *arguments: str, **options: Any) -> subprocess.Popen[str]:
+def popen(program: str, *arguments: str, **options: Any) -> children.Child:
     """A process that runs the program, a text whose own lines are in no file that counts."""
-    paths = [str(SOURCE), str(COMMON)]
-    return Bounded(
-        [sys.executable, "-c", PRELUDE + textwrap.dedent(program), *arguments],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONFAULTHANDLER": "1"},
-        text=True,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-        **options,
-    )
+    command = [sys.executable, "-c", PRELUDE + textwrap.dedent(program), *arguments]
+    return children.popen(command, env=children.environment(COMMON), **options)
 
 
 def run(program: str, *arguments: str, status: int = 0, **options: Any) -> str:
     """What a program prints. It must end with this status, and must say nothing on stderr when that is 0."""
     with popen(program, *arguments, **options) as child:
-        out, err = ended(child)
+        out, err = children.ended(child)
     assert child.returncode == status, f"ended with {child.returncode}\n{out}\n{err}"
     assert status != 0 or err == ""
     return out

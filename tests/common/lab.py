@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
+import children
 import pytest
-from paths import COMMON, SOURCE
+from paths import COMMON
 from recorded import Image, sources
-from waiting import ended
 
 from seismo import _core
 
@@ -43,26 +41,17 @@ def start(source: str | None = None, **options: Any) -> None:
 
 
 def environment(**more: str) -> dict[str, str]:
-    paths = [str(SOURCE), str(COMMON)]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONFAULTHANDLER": "1", **more}
+    return children.environment(COMMON, **more)
 
 
-def popen(program: str, *arguments: str, **options: Any) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", PRELUDE + program, *arguments],
-        env=environment(),
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-        **options,
-    )
+def popen(program: str, *arguments: str, **options: Any) -> children.Child:
+    return children.popen([sys.executable, "-c", PRELUDE + program, *arguments], env=environment(), **options)
 
 
 def run(program: str, *arguments: str, status: int = 0, **options: Any) -> str:
     """What a program prints. It must end with this status, and must say nothing on stderr when that is 0."""
-    child = popen(program, *arguments, **options)
-    out, err = ended(child)
+    with popen(program, *arguments, **options) as child:
+        out, err = children.ended(child)
     assert child.returncode == status, f"ended with {child.returncode}\n{out}\n{err}"
     assert status != 0 or err == ""
     return out

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import children
 import pytest
-from paths import SOURCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,14 +34,7 @@ def run(tmp_path: Path) -> Callable[..., str]:
     def run(program: str, *flags: str) -> str:
         path = tmp_path / "program.py"
         path.write_text(PREFACE + program)
-        ended = subprocess.run(
-            [sys.executable, "-W", "error", *flags, str(path)],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(SOURCE)},
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
+        ended = children.run([sys.executable, "-W", "error", *flags, str(path)], cwd=tmp_path)
         assert ended.returncode == 0, ended.stderr
         assert ended.stderr == ""
         return ended.stdout

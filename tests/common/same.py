@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
-import subprocess
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from paths import SOURCE
+import children
 
 import seismo
 
@@ -32,8 +30,8 @@ class Lab:
         self.folder = folder
         self.recording = folder / "r.seismo"
         self.environment = {
-            **os.environ,
-            "PYTHONPATH": str(SOURCE),
+            **children.environment(),
+            "PYTHONFAULTHANDLER": "",  # which would name the frames that lead to the program
             "PYTHONUNBUFFERED": "",
             "PYTHONHASHSEED": "0",
             "COLUMNS": "80",
@@ -46,14 +44,11 @@ class Lab:
         return path
 
     def run(self, words: list[str], flags: tuple[str, ...] = (), stdin: str = "", **options: Any) -> Ended:
-        ended = subprocess.run(
+        ended = children.run(
             [sys.executable, *flags, *words],
             cwd=options.pop("cwd", self.folder),
             env={**self.environment, **options.pop("env", {})},
             input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=120,
             errors="surrogateescape",
             **options,
         )

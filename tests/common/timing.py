@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+import children
 from paths import COMMON, SOURCE, TESTS
 from recorded import Image, image
 
@@ -118,15 +117,8 @@ HOME = str(SOURCE)
 
 def run(program: str, *arguments: str, status: int = 0, folder: Path | None = None) -> str:
     """Runs a program in a process of its own; returns its output. It must say nothing on stderr when it ends well."""
-    paths = os.pathsep.join([HOME, str(COMMON)])
-    ended = subprocess.run(
-        [sys.executable, "-c", program, *arguments],
-        env={**os.environ, "PYTHONPATH": paths, "PYTHONFAULTHANDLER": "1"},
-        cwd=folder,
-        text=True,
-        capture_output=True,
-        timeout=120,
-    )
+    command = [sys.executable, "-c", program, *arguments]
+    ended = children.run(command, env=children.environment(COMMON), cwd=folder)
     assert ended.returncode == status, f"ended with {ended.returncode}\n{ended.stdout}\n{ended.stderr}"
     assert status != 0 or ended.stderr == ""
     return ended.stdout

@@ -1,11 +1,10 @@
 """Whole runs: seismo's recorder and coverage.py come to the same lines, branches and percentages."""
 
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 
+import children
 import differences
 import pytest
 
@@ -32,12 +31,10 @@ PROGRAMS = {
 
 def measured(tool, program):
     words = [sys.executable, "-W", "ignore", HERE / "measure.py", tool, HERE / "covered" / f"{program}.py"]
-    environment = {**os.environ, "PYTHONPATH": str(PACKAGE)}
+    environment = children.environment()
     if program in differences.C_TRACER_ONLY:
         environment["COVERAGE_CORE"] = "ctrace"
-    done = subprocess.run(
-        [*words, *PROGRAMS[program]], env=environment, capture_output=True, text=True, timeout=120, check=False
-    )
+    done = children.run([*words, *PROGRAMS[program]], env=environment)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from types import SimpleNamespace
 
+import children
 import pytest
 
 import seismo
@@ -45,7 +45,7 @@ def project(tmp_path):
 
     def run(*words, folder=".", status=0):
         command = [sys.executable, "-m", "seismo", *words]
-        done = subprocess.run(command, cwd=tmp_path / folder, capture_output=True, text=True, timeout=120, check=False)
+        done = children.run(command, cwd=tmp_path / folder)
         assert done.returncode == status, done.stderr
         return done
 

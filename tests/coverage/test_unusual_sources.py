@@ -1,10 +1,9 @@
 """Sources that are no plain files: in an archive, gone when the program has ended, or templates."""
 
-import os
-import subprocess
 import sys
 import zipfile
 
+import children
 import pytest
 
 MODULE = "def f(x):\n    if x:\n        return 1\n    return 2\n\n\nf(0)\n"
@@ -14,15 +13,7 @@ MODULE = "def f(x):\n    if x:\n        return 1\n    return 2\n\n\nf(0)\n"
 def run(tmp_path):
     def run(*words):
         command = [sys.executable, "-m", "seismo", *words]
-        done = subprocess.run(
-            command,
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-            env={**os.environ, "COLUMNS": "100"},
-        )
+        done = children.run(command, cwd=tmp_path, env=children.environment(COLUMNS="100"))
         assert done.returncode == 0, done.stderr
         return done
 

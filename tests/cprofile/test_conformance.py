@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import NamedTuple
 
+import children
 import pytest
 from paths import DOCS
-
-import seismo
 
 HERE = Path(__file__).parent
 OWN = "test_profiling.test_tracing_profiler" if sys.version_info >= (3, 15) else "test_cprofile"
@@ -61,12 +58,8 @@ EXCUSES = [
 
 def outcomes(file: str, mode: str) -> dict[str, tuple[str, str]]:
     """What became of each test of this file's own module, by class and method."""
-    child = subprocess.run(
+    child = children.run(
         [sys.executable, str(HERE / "child.py"), file, mode],
-        env={**os.environ, "PYTHONPATH": str(Path(seismo.__file__).parents[1]), "PYTHONFAULTHANDLER": "1"},
-        text=True,
-        capture_output=True,
-        timeout=300,
     )
     assert child.returncode == 0, f"ended with {child.returncode}: {child.stderr[-4000:]}"
     answer = json.loads(child.stdout.splitlines()[-1])

@@ -5,18 +5,15 @@ from __future__ import annotations
 import cProfile
 import io
 import json
-import os
 import pstats
 import re
-import subprocess
 import sys
 import textwrap
-from pathlib import Path
 
+import children
 import pytest
 from counted import callees, counts, profiled
 
-import seismo
 from seismo.cprofile import Profile
 
 
@@ -204,13 +201,9 @@ if sys.argv[1:] == ["fail"]: raise KeyError("x")
 
 
 def command(module, *words, folder):
-    done = subprocess.run(
+    done = children.run(
         [sys.executable, "-m", module, *words],
-        env={**os.environ, "PYTHONPATH": str(Path(seismo.__file__).parents[1])},
         cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=60,
     )
     out = re.sub(r"in \d+\.\d+ seconds|\d+\.\d{3}", "TIME", done.stdout).replace("seismo.cprofile", module)
     return done.returncode, out, done.stderr

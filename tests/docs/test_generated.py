@@ -1,15 +1,15 @@
 """Pages that are written by the program are what the program would write now."""
 
-import subprocess
 import sys
 
+import children
 import pytest
 from paths import ROOT
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="argparse words its help differently from version to version")
 def test_command_page_is_up_to_date():
-    done = subprocess.run([sys.executable, ROOT / "tools" / "document.py", "--check"], check=False)
+    done = children.run([sys.executable, ROOT / "tools" / "document.py", "--check"])
     assert done.returncode == 0, "docs/cli.md is stale: run `make docs`"
 
 

@@ -2,9 +2,9 @@
 
 import json
 import re
-import subprocess
 import sys
 
+import children
 import pytest
 from paths import ROOT
 
@@ -46,7 +46,7 @@ def write(folder):
     The benchmarks' modules have names like those of packages, so a process of their own imports them.
     """
     command = [sys.executable, "-c", REDIRECTED, folder]
-    done = subprocess.run(command, cwd=ROOT / "benchmarks", capture_output=True, text=True, check=False)
+    done = children.run(command, cwd=ROOT / "benchmarks")
     assert not done.returncode, done.stderr
     return json.loads(done.stdout)
 

@@ -8,11 +8,11 @@ import json
 import marshal
 import resource
 import struct
-import subprocess
 import sys
 import zlib
 from pathlib import Path
 
+import children
 import pytest
 
 import seismo
@@ -40,15 +40,7 @@ def limited(program, *words, megabytes):
         resource.setrlimit(resource.RLIMIT_AS, ((megabytes + 300) << 20,) * 2)
 
     environment = {"PYTHONPATH": str(PACKAGE), "PATH": "/usr/bin:/bin"}
-    done = subprocess.run(
-        [sys.executable, "-c", program, *map(str, words)],
-        env=environment,
-        preexec_fn=limit,
-        capture_output=True,
-        text=True,
-        timeout=280,
-        check=False,
-    )
+    done = children.run([sys.executable, "-c", program, *map(str, words)], env=environment, preexec_fn=limit)
     assert done.returncode == 0, done.stderr
     return done.stdout.split()
 

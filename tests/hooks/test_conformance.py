@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
+import children
 import pytest
 from exceptions import EXCEPTIONS
 from paths import DOCS
 from recorded import sources
-
-import seismo
 
 HERE = Path(__file__).parent
 FILES = ("test_sys_setprofile", "test_sys_settrace", "test_threading")
@@ -29,14 +26,7 @@ VERSION = sys.version_info[:3]
 
 def outcomes(file: str, mode: str) -> dict[str, tuple[str, str]]:
     """What became of each test, by its name without "test."."""
-    paths = [str(Path(seismo.__file__).parents[1])]
-    child = subprocess.run(
-        [sys.executable, str(HERE / "child.py"), file, mode],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONFAULTHANDLER": "1"},
-        text=True,
-        capture_output=True,
-        timeout=300,
-    )
+    child = children.run([sys.executable, str(HERE / "child.py"), file, mode])
     assert child.returncode == 0, f"ended with {child.returncode}: {child.stderr[-4000:]}"
     answer = json.loads(child.stdout.splitlines()[-1])
     if "missing" in answer:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import bdb
 import gc
 import os
-import subprocess
 import sys
 import threading
 import weakref
 from pathlib import Path
 
+import children
 import pytest
 from hooked import Notes, generator, leaf, work
 
@@ -406,14 +406,8 @@ def test_the_interpreter_exits_with_functions_set():
         late = Late()
         print(len(heard) > 0)
     """
-    source = str(Path(seismo.__file__).parents[1])
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": source},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    str(Path(seismo.__file__).parents[1])
+    done = children.run([sys.executable, "-c", code])
     assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")
 
 

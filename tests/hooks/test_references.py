@@ -13,9 +13,9 @@ import tracemalloc
 import weakref
 from pathlib import Path
 
+import children
 import pytest
 
-import seismo
 from seismo import _core
 from seismo.errors import UsageError
 from seismo.hooks.references import get_ref_tracer, set_ref_tracer
@@ -64,14 +64,8 @@ def nothing_stays():
 
 def run(program, *, status=0):
     """What a program prints; it must end with this status, and say nothing on stderr when that is 0."""
-    environment = {**os.environ, "PYTHONPATH": str(Path(seismo.__file__).parents[1])}
-    done = subprocess.run(
-        [sys.executable, "-X", "faulthandler", "-W", "error", "-c", program],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    environment = children.environment()
+    done = children.run([sys.executable, "-X", "faulthandler", "-W", "error", "-c", program], env=environment)
     assert done.returncode == status, done.stdout + done.stderr
     assert status != 0 or done.stderr == ""
     return done.stdout

@@ -1,10 +1,10 @@
 """Imports at run time: every module stands alone, and a recorded process loads nothing but the standard library."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
+import children
 from paths import ROOT
 
 PACKAGE = ROOT / "src" / "seismo"
@@ -38,9 +38,7 @@ def module_names() -> list[str]:
 
 
 def run(*arguments: object, folder: Path) -> str:
-    done = subprocess.run(
-        [sys.executable, *map(str, arguments)], cwd=folder, capture_output=True, text=True, timeout=120, check=False
-    )
+    done = children.run([sys.executable, *map(str, arguments)], cwd=folder)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

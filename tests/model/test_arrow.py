@@ -8,6 +8,7 @@ import math
 import sys
 import weakref
 
+import children
 import pytest
 from objects_made import told
 
@@ -292,7 +293,6 @@ def test_no_reference_is_lost(make):
 def test_importing_the_model_imports_no_consumer():
     importlib.import_module("seismo.model")
     code = "import sys, seismo.model; print([m for m in ('pyarrow', 'polars', 'duckdb', 'numpy') if m in sys.modules])"
-    import subprocess
 
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = children.run([sys.executable, "-c", code], check=True)
     assert done.stdout.strip() == "[]"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-import subprocess
 import sys
 
+import children
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -62,7 +62,7 @@ def test_recordings_of_other_tables_are_folded(tmp_path):
     for number in range(5):
         paths.append(tmp_path / f"{number}.seismo")
         command = [sys.executable, "-m", "seismo", "cover", "-q", "--counts", "--branch", "-o", paths[-1], program]
-        subprocess.run([*command, str(number)], check=True, stdout=subprocess.DEVNULL)
+        children.run([*command, str(number)], check=True)
     merge_files(paths, tmp_path / "out")
     assert (tmp_path / "out").read_bytes() == merge(map(read, paths)).to_bytes()
 
@@ -93,7 +93,7 @@ def test_memory_does_not_grow_with_the_number_of_recordings(tmp_path):
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
     )
     few, many = (
-        int(subprocess.check_output([sys.executable, "-c", program, str(tmp_path / "one"), str(count)]))
+        int(children.run([sys.executable, "-c", program, str(tmp_path / "one"), str(count)], check=True).stdout)
         for count in (8, 43)
     )
     assert len(read(tmp_path / "oneout")._raw["nodes"]["id"]) == 43 * 20000
@@ -118,7 +118,11 @@ def test_memory_of_a_merge_of_coverage_does_not_grow_with_the_number_of_recordin
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
     )
     few, many = (
-        int(subprocess.check_output([sys.executable, "-c", program, str(tmp_path / "one"), str(count), *options]))
+        int(
+            children.run(
+                [sys.executable, "-c", program, str(tmp_path / "one"), str(count), *options], check=True
+            ).stdout
+        )
         for count in (8, 32)
     )
     merged = read(tmp_path / "oneout")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import children
 import pytest
 
 import seismo
@@ -271,9 +270,9 @@ shell = InteractiveShell()
 shell.run_line_magic("load_ext", "seismo")
 shell.run_cell("%seismo profile -q 1")
 """
-    home = str(Path(seismo.__file__).parents[1])
-    environment = {**os.environ, "PYTHONPATH": home, "IPYTHONDIR": str(tmp_path / "ipython"), "TMPDIR": str(tmp_path)}
-    subprocess.run([sys.executable, "-c", program], env=environment, check=True, timeout=60)
+    str(Path(seismo.__file__).parents[1])
+    environment = children.environment(IPYTHONDIR=str(tmp_path / "ipython"), TMPDIR=str(tmp_path))
+    children.run([sys.executable, "-c", program], env=environment, check=True)
     assert [path.name for path in tmp_path.iterdir()] == ["ipython"]
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from seismo.model import Recording
 
 sys.path.insert(0, str(Path(__file__).parent))
+import children
 from covered_suites import lines_by_context, lines_of, write
 
 pytest_plugins = ["pytester"]
@@ -73,17 +74,12 @@ class Project:
 
     def run_apart(self, *options: str, said: str = "") -> tuple[int, str]:
         """In a process of its own. Its exit status, and what it said on stdout and stderr."""
-        path = [str(self.folder), HOME, *filter(None, [os.environ.get("PYTHONPATH")])]
-        done = subprocess.run(
+        done = children.run(
             [sys.executable, "-m", "pytest", "-q", *self.options, *options],
             cwd=self.folder,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
+            env=children.environment(self.folder),
             input=said,
-            stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            text=True,
-            timeout=120,
-            check=False,
         )
         return done.returncode, done.stdout
 
@@ -139,8 +135,7 @@ def test_importing_the_plugin_is_cheap():
     program = (
         f"import sys, pytest; before = set(sys.modules); import {PLUGIN}; print(sorted(set(sys.modules) - before))"
     )
-    environment = {**os.environ, "PYTHONPATH": HOME}
-    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    done = children.run([sys.executable, "-c", program], check=True)
     assert done.stdout.strip() == str(sorted(["seismo", "seismo.plugins", PLUGIN]))
 
 
@@ -349,7 +344,7 @@ def test_nothing_stays_behind(project):
     assert project.run("--seismo-cover=app", "--seismo-cover-children").ret == 0
     assert replaceable() == before
     program = "import os; print(os.environ.get('SEISMO_CHILDREN'), 'record/hook' in os.environ.get('PYTHONPATH', ''))"
-    assert subprocess.check_output([sys.executable, "-c", program], text=True).split() == ["None", "False"]
+    assert children.run([sys.executable, "-c", program], check=True).stdout.split() == ["None", "False"]
     if sys.version_info >= (3, 12):
         assert "seismo cover" not in [sys.monitoring.get_tool(number) for number in range(6)]
 

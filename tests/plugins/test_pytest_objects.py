@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import gc
-import os
 import re
-import subprocess
 import sys
 import sysconfig
 from pathlib import Path
 
+import children
 import pytest
 
 import seismo
@@ -430,15 +429,10 @@ def test_leaks(number):
         kept.append(Session())
 """
     )
-    path = os.pathsep.join([HOME, *filter(None, [os.environ.get("PYTHONPATH")])])
-    done = subprocess.run(
+    done = children.run(
         [sys.executable, "-m", "pytest", "-q", *OPTIONS[:4], "-p", "xdist", "-n2", "--seismo-cover="],
         cwd=pytester.path,
-        env={**os.environ, "PYTHONPATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
+        env=children.environment(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1"),
     )
     assert "2 failed, 2 passed" in done.stdout, done.stdout + done.stderr
     assert done.stdout.count("test_it.Session") >= 2

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import resource
 import signal
-import subprocess
 import sys
 
+import children
 import pytest
 from waiting import wait_until
 
@@ -138,9 +138,7 @@ def test_the_closing_hint_can_be_pasted_into_the_shell(lab, tmp_path, name):
         ended = lab.run(["-m", "seismo", "profile", "-o", path, str(work)])
         hint = ended.err.splitlines()[-1].removesuffix("   shows the rest")
         command = hint.replace("seismo", f"'{sys.executable}' -m seismo", 1)
-        shown = subprocess.run(
-            ["bash", "-c", command], cwd=lab.folder, env=lab.environment, capture_output=True, text=True, check=False
-        )
+        shown = children.run(["bash", "-c", command], cwd=lab.folder, env=lab.environment)
         assert (shown.returncode, shown.stderr) == (0, "")
         assert "__main__:f" in shown.stdout
 
@@ -218,7 +216,7 @@ def test_threads_and_atexit_handlers_are_recorded(lab):
 def test_killed(lab):
     lab.write("x.py", WORK + "import time\nprint('ready', flush=True)\nwhile True:\n    f(0); time.sleep(0.001)\n")
     for number in (signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM):
-        process = subprocess.Popen(
+        process = children.popen(
             [sys.executable, "-m", "seismo", "profile", "-q", "--flush", "0.05", "-o", str(lab.recording), "x.py"],
             cwd=lab.folder,
             env=lab.environment,

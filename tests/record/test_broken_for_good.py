@@ -1,8 +1,8 @@
 """A program that replaces built-in names and never puts them back is recorded to its end, and told of, all the same."""
 
-import subprocess
 import sys
 
+import children
 import pytest
 
 from seismo.model import read
@@ -31,7 +31,7 @@ work()
 def run(tmp_path, verb, name, child, *words):
     (tmp_path / "app.py").write_text(f"NAME, CHILD = {name!r}, {child}\n{PROGRAM}")
     command = [sys.executable, "-m", "seismo", verb, "-o", "a.seismo", *words, "app.py"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100)
+    done = children.run(command, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "END\n")
     assert "failed" not in done.stderr
     assert "no summary" not in done.stderr
@@ -59,7 +59,7 @@ def test_with_children(tmp_path, verb):
 def test_a_watch(tmp_path):
     (tmp_path / "app.py").write_text(f"NAME, CHILD = 'all but raising', False\n{PROGRAM}")
     command = [sys.executable, "-m", "seismo", "watch", 'call("work")', "--count", "--record", "w.seismo", "app.py"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100)
+    done = children.run(command, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "END\n")
     assert "4 matches" in done.stderr
     assert {row.qualname: row.calls for row in read(tmp_path / "w.seismo").functions} == {"work": 4}

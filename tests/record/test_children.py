@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 
+import children
 import pytest
 
 import seismo
@@ -220,14 +221,11 @@ def test_a_child_that_outlives_the_parent(lab):
         "import subprocess, sys\nchild = [sys.executable, '-c', 'import sys; print(1, flush=True); sys.stdin.read()']\n"
         "process = subprocess.Popen(child, stdout=subprocess.PIPE)\nprocess.stdout.readline()\nprint('end')\n",
     )
-    process = subprocess.Popen(
+    process = children.popen(
         [sys.executable, "-m", "seismo", "profile", "--children", "-o", str(lab.recording), "x.py"],
         cwd=lab.folder,
         env=lab.environment,
-        stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
     )
     process.wait(60)  # the child ends with its input, which is closed only now
     _, err = process.communicate()

@@ -5,9 +5,9 @@ import os
 import re
 import signal
 import stat
-import subprocess
 import sys
 
+import children
 import pytest
 
 from seismo.errors import RecordingError
@@ -17,7 +17,7 @@ from seismo.record.secrets import MASK, masked
 
 
 def seismo(*words, cwd, **options):
-    return subprocess.run([sys.executable, "-m", "seismo", *words], cwd=cwd, capture_output=True, text=True, **options)
+    return children.run([sys.executable, "-m", "seismo", *words], cwd=cwd, **options)
 
 
 # ---- whose it is ----
@@ -79,18 +79,16 @@ def test_a_header_and_an_option_without_a_value():
 
 
 def test_a_second_run_into_it_is_refused(tmp_path):
-    first = subprocess.Popen(
+    first = children.popen(
         [sys.executable, "-m", "seismo", "profile", "-q", "-o", "a.seismo", "-c", "print(1, flush=True); input()"],
         cwd=tmp_path,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
     )
     with first:
         first.stdout.readline()
         second = seismo("profile", "-o", "a.seismo", "-c", "pass", cwd=tmp_path)
         assert second.returncode == 2
         assert "another run is writing into this file" in second.stderr
-        first.communicate(b"\n")
+        first.communicate("\n")
     assert read(tmp_path / "a.seismo").problems == []
     assert seismo("profile", "-q", "-o", "a.seismo", "-c", "pass", cwd=tmp_path).returncode == 0
 
@@ -208,11 +206,8 @@ def test_the_end_needs_nothing_that_is_out_of_reach(tmp_path, verb, how):
 def test_a_killed_program_says_so_wherever_it_is_read(tmp_path, verb):
     (tmp_path / "app.py").write_text(f"{WORK}print(1, flush=True)\ninput()\n")
     path = tmp_path / "a.seismo"
-    child = subprocess.Popen(
-        [sys.executable, "-m", "seismo", verb, "-q", "-o", "a.seismo", "--flush", "0.25", "app.py"],
-        cwd=tmp_path,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
+    child = children.popen(
+        [sys.executable, "-m", "seismo", verb, "-q", "-o", "a.seismo", "--flush", "0.25", "app.py"], cwd=tmp_path
     )
     with child:
         child.stdout.readline()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 
+import children
 import pytest
 
 import seismo
@@ -171,7 +171,7 @@ def replace(name, values, names): return (7,)
 _core.set_process_receiver(replace, False)
 os._exit(status=3)
 """
-    ended = subprocess.run([sys.executable, "-u", "-c", program], capture_output=True, text=True, check=False)
+    ended = children.run([sys.executable, "-u", "-c", program])
     assert (ended.stderr, ended.returncode) == ("", 7)
     first, second = ended.stdout.splitlines()
     assert first.startswith(str(["execv"] * 4 + ["posix_spawn"] + ["execv"] * 2))
@@ -220,11 +220,9 @@ def test_a_child_that_cannot_be_recorded_leaves_a_mark(lab):
     hook = f"{os.path.dirname(seismo.__file__)}/record/hook"
     code = "import os, subprocess, sys; print(sorted(set(os.environ) & {'SEISMO_CHILDREN', 'PYTHONPATH'}))"
     packed = f"no settings\n{folder}"
-    ended = subprocess.run(
+    ended = children.run(
         [sys.executable, "-c", f"{code}\nsubprocess.run([sys.executable, '-c', {code!r}])"],
         env=os.environ | {"PYTHONPATH": hook, "SEISMO_CHILDREN": packed, "PYTHONUNBUFFERED": "1"},
-        capture_output=True,
-        text=True,
     )
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "[]\n[]\n", "")
     (mark,) = folder.iterdir()
@@ -282,9 +280,7 @@ def test_a_child_that_still_runs_is_said_in_the_recording(lab):
         "import subprocess, sys\nchild = [sys.executable, '-c', 'import sys; print(1, flush=True); sys.stdin.read()']\n"
         "child = subprocess.Popen(child, stdout=subprocess.PIPE)\nchild.stdout.readline()\n",
     )
-    process = subprocess.Popen(
-        command, cwd=lab.folder, env=lab.environment, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    process = children.popen(command, cwd=lab.folder, env=lab.environment)
     process.wait(60)  # the child ends with its input, which is closed only now
     _, err = process.communicate()
     assert "still ran" in err

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import zipfile
 
+import children
 import pytest
 
 SEEN = """
@@ -144,12 +146,7 @@ def test_no_such_module(lab):
 def test_a_stop_in_the_middle(lab):
     lab.write("wait.py", "import time\nprint('ready', flush=True)\ntime.sleep(60)")
     for words in (["wait.py"], ["-m", "seismo", "profile", "-q", "-o", str(lab.recording), "wait.py"]):
-        import signal
-        import subprocess
-
-        process = subprocess.Popen(
-            [sys.executable, *words], cwd=lab.folder, env=lab.environment, stdout=-1, stderr=-1, text=True
-        )
+        process = children.popen([sys.executable, *words], cwd=lab.folder, env=lab.environment)
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         process.send_signal(signal.SIGINT)
@@ -166,18 +163,11 @@ def test_module_interrupted(lab):
 
 
 def test_a_broken_pipe(lab):
-    import subprocess
-
     lab.write("many.py", "import sys\nfor i in range(100000): print(i)")
     results = []
     for words in (["many.py"], ["-m", "seismo", "profile", "-q", "-o", str(lab.recording), "many.py"]):
-        process = subprocess.Popen(
-            [sys.executable, *words], cwd=lab.folder, env=lab.environment, stdout=-1, stderr=-1, text=True
-        )
-        assert process.stdout is not None
-        process.stdout.readline()
-        process.stdout.close()
-        assert process.stderr is not None
-        results.append((process.stderr.read(), process.wait(60)))
-        process.stderr.close()
+        with children.popen([sys.executable, *words], cwd=lab.folder, env=lab.environment) as process:
+            process.stdout.readline()
+            process.stdout.close()
+            results.append((process.stderr.read(), process.wait(60)))
     assert results[0] == results[1]

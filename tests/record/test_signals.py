@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 
+import children
 import pytest
 
 from seismo.model import read
@@ -27,14 +28,7 @@ PLACES = {
 def popen(tmp_path, program, *words, verb="profile", number=signal.SIGTERM):
     (tmp_path / "app.py").write_text(WORK + program.replace("NUMBER", str(int(number))))
     options = [verb, "-q", "-o", "a.seismo", "--flush", "1000", *words, "app.py"]
-    return subprocess.Popen(
-        [sys.executable, "-m", "seismo", *options],
-        cwd=tmp_path,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    return children.popen([sys.executable, "-m", "seismo", *options], cwd=tmp_path)
 
 
 def ended(recording, name="SIGTERM"):
@@ -170,7 +164,7 @@ with seismo.profile(output=sys.argv[1]):
     signal.raise_signal(signal.SIGTERM)
 """
     path = tmp_path / "a.seismo"
-    assert subprocess.run([sys.executable, "-c", program, path]).returncode == -signal.SIGTERM
+    assert children.run([sys.executable, "-c", program, path]).returncode == -signal.SIGTERM
     ended(read(path))
 
 
@@ -184,6 +178,6 @@ def test_process_1_ignores_it(tmp_path):
     program = "assert os.getpid() == 1\nos.kill(1, signal.SIGTERM)\nwork()\nprint('ALIVE')"
     (tmp_path / "app.py").write_text(WORK + program)
     words = ["unshare", "--pid", "--fork", sys.executable, "-m", "seismo", "profile", "-q", "-o", "a.seismo", "app.py"]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+    done = children.run(words, cwd=tmp_path)
     assert (done.stdout, done.returncode) == ("ALIVE\n", 0), done.stderr
     ended(read(tmp_path / "a.seismo"), "0")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
+import children
 import pytest
 
 import seismo
@@ -98,14 +98,8 @@ def test_what_is_counted_of_a_program_on_standard_input(lab):
         0,
         1,
     )
-    closed = subprocess.run(
-        f"{sys.executable} -m seismo profile - <&-",
-        shell=True,
-        cwd=lab.folder,
-        env=lab.environment,
-        capture_output=True,
-        text=True,
-    )
+    command = ["sh", "-c", f"{sys.executable} -m seismo profile - <&-"]
+    closed = children.run(command, cwd=lab.folder, env=lab.environment)
     assert (closed.returncode, closed.stdout) == (2, "")
     assert "cannot read the program from standard input" in closed.stderr
 

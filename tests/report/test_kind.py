@@ -1,8 +1,8 @@
 """The table of kinds (seismo.kinds): what each entry names is there, and each option belongs to who takes it."""
 
-import subprocess
 import sys
 
+import children
 import pytest
 
 from seismo import kinds
@@ -26,7 +26,7 @@ def test_an_entry_names_what_there_is(name):
 
 def test_the_table_imports_nothing():
     program = "import sys; before = set(sys.modules); import seismo.kinds; print(*sorted(set(sys.modules) - before))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = children.run([sys.executable, "-c", program], check=True)
     assert {name for name in done.stdout.split() if name.startswith("seismo")} == {"seismo", "seismo.kinds"}
 
 

@@ -1,12 +1,10 @@
 """The lines on stderr after a recording."""
 
 import io
-import os
-import subprocess
 import sys
-from pathlib import Path
 
-import seismo
+import children
+
 from seismo.model import Builder
 from seismo.report.calls import summary
 
@@ -63,7 +61,7 @@ def test_it_imports_little():
     code = "import sys, seismo.report.calls.summary; print(*(name for name in sys.modules if name in sys.argv))"
     heavy = ["rich", "argparse", "typing", "dataclasses", "inspect", "re", "datetime"]
     # Without site-packages, whose own start-up may import anything; so the package's folder has to be named.
-    home = {**os.environ, "PYTHONPATH": str(Path(seismo.__file__).parents[1])}
+    home = children.environment()
     bare = [sys.executable, "-S", "-c", code, *heavy]
-    done = subprocess.run(bare, env=home, capture_output=True, text=True, check=True)
+    done = children.run(bare, env=home, check=True)
     assert done.stdout.split() == []

@@ -3,12 +3,11 @@
 import gzip
 import io
 import json
-import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
+import children
 import pytest
 
 from seismo import formats
@@ -321,12 +320,11 @@ pool.shutdown()
 def test_an_asyncio_server_with_worker_threads_reads_as_its_own_code(tmp_path):
     (tmp_path / "serve.py").write_text(SERVER)
     words = [sys.executable, "-m", "seismo"]
-    subprocess.run([*words, "profile", "-q", "-o", "serve.seismo", "serve.py"], cwd=tmp_path, check=True)
+    children.run([*words, "profile", "-q", "-o", "serve.seismo", "serve.py"], cwd=tmp_path, check=True)
     recording = read(tmp_path / "serve.seismo")
-    shown = subprocess.run(
-        [*words, "report", "serve.seismo"], cwd=tmp_path, check=True, capture_output=True, text=True,
-        env={**os.environ, "COLUMNS": "120"},
-    ).stdout.splitlines()  # fmt: skip
+    environment = children.environment(COLUMNS="120")
+    done = children.run([*words, "report", "serve.seismo"], cwd=tmp_path, check=True, env=environment)
+    shown = done.stdout.splitlines()
     assert any(line.startswith("waiting ") for line in shown)
     if not told(recording):  # then that is what this line says
         assert "does not tell" in "\n".join(shown)

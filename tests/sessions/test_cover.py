@@ -1,11 +1,10 @@
 """seismo.cover(): with blocks, functions, parts of a running recording, files, forks, and a profile beside it."""
 
 import io
-import os
-import subprocess
 import sys
 import textwrap
 
+import children
 import pytest
 
 import seismo
@@ -163,7 +162,6 @@ def test_a_forked_child_has_its_own(tmp_path):
         print(sorted(row.line for row in session.recording.lines), flush=True)
         """)
     )
-    environment = {**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(seismo.__file__))}
-    done = subprocess.run([sys.executable, "main.py"], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    done = children.run([sys.executable, "main.py"], cwd=tmp_path)
     assert done.stderr == ""
     assert done.stdout.splitlines() == ["[2, 3]", "[2, 4]"]

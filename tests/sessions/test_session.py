@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 
+import children
 import pytest
 from waiting import wait_until
 
@@ -314,10 +314,8 @@ def test_output_survives_a_kill(tmp_path, run):
         "    while True: f()\n"
     )
     path = tmp_path / "k.seismo"
-    home = os.path.dirname(os.path.dirname(seismo.__file__))
-    process = subprocess.Popen(
-        [sys.executable, str(program)], cwd=tmp_path, stdout=-1, env={**os.environ, "PYTHONPATH": home}
-    )
+    os.path.dirname(os.path.dirname(seismo.__file__))
+    process = children.popen([sys.executable, str(program)], cwd=tmp_path)
     assert process.stdout is not None
     process.stdout.readline()
     wait_until(lambda: calls_of(path, "f") >= 500)

@@ -1,11 +1,9 @@
 """Recordings of some functions only: what is kept is right, and the others' time is their callers'."""
 
 import json
-import os
-import subprocess
 import sys
-from pathlib import Path
 
+import children
 import pytest
 from recorded import sources
 
@@ -196,11 +194,8 @@ def test_bad_expressions_and_conflicts():
 
 
 def seismo_command(*words, folder, status=0):
-    environment = {**os.environ, "PYTHONPATH": str(Path(seismo.__file__).parents[1]), "COLUMNS": "120"}
-    done = subprocess.run(
-        [sys.executable, "-m", "seismo", *words],
-        cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+    environment = children.environment(COLUMNS="120")
+    done = children.run([sys.executable, "-m", "seismo", *words], cwd=folder, env=environment)
     assert done.returncode == status, done.stderr
     return done.stdout + done.stderr
 

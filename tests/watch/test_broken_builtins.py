@@ -1,9 +1,8 @@
 """A program that replaces what is built in behaves as it does bare, and is watched all the same."""
 
-import os
-import subprocess
 import sys
 
+import children
 import pytest
 
 PROGRAM = """\
@@ -63,10 +62,8 @@ del modules["_datetime"]
 def run(tmp_path, *words, before="", after=""):
     (tmp_path / "main.py").write_text(PROGRAM % (before, after))
     command = [sys.executable, "-m", "seismo", "watch", *words, "main.py"]
-    environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
-    done = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, encoding="utf-8", timeout=120, check=False
-    )
+    environment = children.environment(PYTHONIOENCODING="utf-8")
+    done = children.run(command, cwd=tmp_path, env=environment, encoding="utf-8")
     assert (done.stdout, done.returncode) == ("fine\n", 0), done.stderr
     assert "Traceback" not in done.stderr
     assert "taken out" not in done.stderr
@@ -155,7 +152,5 @@ assert w.count == 1
 
 def test_from_inside(tmp_path):
     (tmp_path / "main.py").write_text(API)
-    done = subprocess.run(
-        [sys.executable, "main.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
-    )
+    done = children.run([sys.executable, "main.py"], cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr

@@ -2,10 +2,10 @@
 
 import os
 import signal
-import subprocess
 import sys
 import time
 
+import children
 import pytest
 
 import seismo
@@ -38,7 +38,7 @@ threading.Thread(target=go_on).start()
 def start(tmp_path, body, *words, watching='call("work", "more")'):
     (tmp_path / "app.py").write_text(PROGRAM + body)
     command = [sys.executable, "-m", "seismo", "watch", watching, "--count", "--record", "w.seismo", *words, "app.py"]
-    child = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    child = children.popen(command, cwd=tmp_path)
     assert child.stdout.readline() == "READY\n"
     return child
 
@@ -119,7 +119,7 @@ print(raised == caught >= 300, w.unwritten)
 
 def test_what_a_handler_of_the_programs_own_raises_is_the_programs(tmp_path):
     (tmp_path / "app.py").write_text(HANDLER)
-    done = subprocess.run([sys.executable, "app.py"], cwd=tmp_path, capture_output=True, text=True, timeout=100)
+    done = children.run([sys.executable, "app.py"], cwd=tmp_path)
     assert (done.stdout, done.stderr) == ("True \n", "")
     recording = read(tmp_path / "w.seismo")
     assert recording.problems == []
@@ -167,7 +167,7 @@ def test_one_that_never_ends(tmp_path):
         "import seismo\ndef work(): pass\nw = seismo.watch('call(\"work\")', 'count', record='w.seismo')\n"
         "w.__enter__()\nwork()\n"
     )
-    subprocess.run([sys.executable, "app.py"], cwd=tmp_path, check=True, timeout=60)
+    children.run([sys.executable, "app.py"], cwd=tmp_path, check=True)
     recording = read(tmp_path / "w.seismo")
     assert calls(recording) == {"work": 1}
     assert list(recording.losses["kind"]) == ["cut-short"]

@@ -1,9 +1,8 @@
 """Which function and which file an expression means: as reports print it, the program's own, the current folder's."""
 
-import os
-import subprocess
 import sys
 
+import children
 import pytest
 
 from seismo.expression import parse
@@ -37,10 +36,8 @@ def folder(tmp_path):
 
 def watch(folder, *words):
     command = [sys.executable, "-m", "seismo", "watch", *words]
-    environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
-    done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, encoding="utf-8", timeout=120, check=False
-    )
+    environment = children.environment(PYTHONIOENCODING="utf-8")
+    done = children.run(command, cwd=folder, env=environment, encoding="utf-8")
     assert done.returncode == 0, done.stderr
     return done.stderr
 

@@ -4,9 +4,9 @@ import io
 import json
 import os
 import pstats
-import subprocess
 import sys
 
+import children
 import pytest
 
 import seismo
@@ -187,15 +187,15 @@ print(sorted({"json", "re", "typing", "seismo.model"} & set(sys.modules)))
 
 
 def seismo_command(folder, *words):
-    environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
+    environment = children.environment(PYTHONIOENCODING="utf-8")
     command = [sys.executable, "-m", "seismo", *words]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, encoding="utf-8", timeout=120)
+    return children.run(command, cwd=folder, env=environment, encoding="utf-8")
 
 
 def test_the_command(tmp_path):
     (tmp_path / "main.py").write_text(PROGRAM)
     done = seismo_command(tmp_path, "watch", 'raise and exception("ValueError")', "--record", "w.seismo", "main.py")
-    bare = subprocess.run([sys.executable, "main.py"], cwd=tmp_path, capture_output=True, encoding="utf-8", check=True)
+    bare = children.run([sys.executable, "main.py"], cwd=tmp_path, encoding="utf-8", check=True)
     assert done.stdout == bare.stdout  # nothing is loaded into the program that it would not load itself
     first, where, last = done.stderr.splitlines()
     assert first == 'seismo: 4 matches in 2 functions: raise and exception("ValueError")'

@@ -7,11 +7,11 @@ import sys
 import sysconfig
 from pathlib import Path
 
+import children
 import pytest
 from lab import WITH_C, start
 from recorded import C, image
 
-import seismo
 from seismo import _core
 
 pytestmark = pytest.mark.parametrize("source", WITH_C)
@@ -118,14 +118,12 @@ def test_a_module_that_cython_made(source, tmp_path):
         "setuptools.setup(name='shop', ext_modules=cythonize(['shop.pyx'], quiet=True),"
         " script_args=['-q', 'build_ext', '--inplace'])"
     )
-    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True)
+    children.run([sys.executable, "-c", script], cwd=tmp_path, check=True)
     program = (
         "import seismo, shop\n"
         f"with seismo.profile(c_functions='all', source={source!r}) as p: shop.price(1); shop.price(2)\n"
         "rows = {(row.module, row.qualname): row.calls for row in p.recording.functions}\n"
         "print(rows.get(('shop', 'price')), 'cython-unseen' in list(p.recording.losses['kind']))\n"
     )
-    paths = os.pathsep.join([str(Path(seismo.__file__).parents[1]), str(tmp_path)])
-    environment = {**os.environ, "PYTHONPATH": paths}
-    out = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    out = children.run([sys.executable, "-c", program], env=children.environment(tmp_path), check=True)
     assert out.stdout == ("2 False\n" if source == "monitoring" else "None True\n")

@@ -2,16 +2,20 @@
 goes on as without us."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import children
 import pytest
 from lab import SOURCES, environment, load, run, start
 from recorded import image
 
 from seismo import _core
 from seismo.model import read
+
+if TYPE_CHECKING:
+    import subprocess
 
 WATCH = ["watch", 'call and function("*f")']
 RECORDERS = [["profile"], ["profile", "--c-functions", "none"], ["cover", "--branch"], ["lines"], WATCH]
@@ -68,9 +72,7 @@ def recorded(recorder: list[str], program: str, folder: Path) -> "subprocess.Com
     (folder / "program.py").write_text(program)
     kept = ["--record" if recorder[0] == "watch" else "-o", "kept.seismo"]
     command = [sys.executable, "-m", "seismo", recorder[0], *kept, *recorder[1:], "program.py"]
-    done = subprocess.run(
-        command, cwd=folder, env=environment(), capture_output=True, text=True, timeout=240, check=False
-    )
+    done = children.run(command, cwd=folder, env=environment())
     assert done.returncode == 0, f"{done.returncode}\n{done.stdout}\n{done.stderr}"
     return done
 
@@ -94,7 +96,7 @@ def test_other_interpreters_are_told_of(recorder, tmp_path):
     recorded(recorder, INTERPRETERS, tmp_path)
     assert load(tmp_path / "kept.seismo").losses["other-interpreters"] == 3
     told = [sys.executable, "-m", "seismo", "info", "kept.seismo"]
-    text = subprocess.run(told, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=True).stdout
+    text = children.run(told, cwd=tmp_path, env=environment(), check=True).stdout
     assert "3 interpreters other than the main one" in " ".join(text.split())
 
 

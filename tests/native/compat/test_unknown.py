@@ -1,8 +1,8 @@
 """Interpreters that nobody has looked at yet: nothing is recorded there, and recordings can be read."""
 
-import subprocess
 import sys
 
+import children
 import pytest
 from lab import environment
 
@@ -24,9 +24,7 @@ READS = [["report"], ["info"], ["export", "--format", "json"]]
 def seismo(*arguments, folder, pretends=""):
     command = [sys.executable, "-m", "seismo", *arguments]
     more = {"SEISMO_PRETEND": pretends} if pretends else {}
-    return subprocess.run(
-        command, cwd=folder, env=environment(**more), capture_output=True, text=True, timeout=240, check=False
-    )
+    return children.run(command, cwd=folder, env=environment(**more))
 
 
 @pytest.mark.parametrize("unknown", SENTENCES)
@@ -49,13 +47,8 @@ def test_recordings_are_read(unknown, tmp_path):
         done = seismo(*verb, "kept.seismo", *more, folder=tmp_path, pretends=unknown)
         assert done.returncode == 0, done.stderr
     program = "import seismo; print(sorted(row.qualname for row in seismo.open('kept.seismo').functions)[-1])"
-    read = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=tmp_path,
-        env=environment(SEISMO_PRETEND=unknown),
-        capture_output=True,
-        text=True,
-        check=True,
+    read = children.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=environment(SEISMO_PRETEND=unknown), check=True
     )
     assert read.stdout == "f\n"
 
@@ -66,11 +59,5 @@ def test_a_program_is_told(call, unknown):
     program = (
         f"import seismo, seismo.hooks\ntry: {call}\nexcept (seismo.SeismoError, RuntimeError) as error: print(error)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env=environment(SEISMO_PRETEND=unknown),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = children.run([sys.executable, "-c", program], env=environment(SEISMO_PRETEND=unknown), check=True)
     assert SENTENCES[unknown] in " ".join(done.stdout.split())

@@ -2,10 +2,10 @@
 
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 
+import children
 import pytest
 
 from seismo.model import Builder
@@ -266,13 +266,13 @@ server.server_close()
 '''
 
 
-def test_a_web_request_reads_in_fifteen_lines(tmp_path, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "120")
+def test_a_web_request_reads_in_fifteen_lines(tmp_path):
+    environment = children.environment(COLUMNS="120")
     Path(tmp_path, "serve.py").write_text(SERVER)
     seismo = [sys.executable, "-m", "seismo"]
 
     def run(*words):
-        return subprocess.run([*seismo, *words], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+        return children.run([*seismo, *words], cwd=tmp_path, check=True, env=environment).stdout
 
     run("profile", "-q", "-o", "serve.seismo", "serve.py")
     lines = run("report", "serve.seismo", "--tree").splitlines()

@@ -7,9 +7,9 @@ import time
 import zlib
 
 import pytest
+from children import ended
 from covered import Covered, compiled, cover, popen, run
 from recorded import Image
-from waiting import ended
 
 from seismo import _core
 

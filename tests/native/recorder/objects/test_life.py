@@ -5,11 +5,11 @@ from __future__ import annotations
 import gc
 import os
 import signal
-import subprocess
 import sys
 import threading
 import tracemalloc
 
+import children
 import pytest
 from births import PRELUDE, WHY_NOT, Births, calls_of, environment, load, needs_tracer, recorded, run, start
 
@@ -445,7 +445,7 @@ def test_what_was_flushed_is_in_the_file(tmp_path, end, status):
 @needs
 def test_it_is_flushed_now_and_then_by_itself(tmp_path):
     path = tmp_path / "r.seismo"
-    child = subprocess.Popen(
+    child = children.popen(
         [
             sys.executable,
             "-c",
@@ -454,8 +454,6 @@ def test_it_is_flushed_now_and_then_by_itself(tmp_path):
             str(path),
         ],
         env=environment(),
-        stdout=subprocess.PIPE,
-        text=True,
     )
     assert child.stdout is not None
     child.stdout.readline()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import random
 import signal
-import subprocess
 import sys
 import time
 
+import children
 import pytest
 from births import Births, calls_of, environment, load, needs_tracer, run, start
 
@@ -173,15 +173,7 @@ def test_the_workers_of_a_pool(tmp_path, method):
     """They are terminated when they have worked, and none comes to an end of its own."""
     (tmp_path / "app.py").write_text(POOL)
     words = ["objects", "-q", "--children", "--leaks", "work", "-o", "r.seismo", "app.py", method]
-    ended = subprocess.run(
-        [sys.executable, "-m", "seismo", *words],
-        cwd=tmp_path,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    ended = children.run([sys.executable, "-m", "seismo", *words], cwd=tmp_path, env=environment())
     assert (ended.returncode, ended.stdout) == (0, "780\n"), ended.stderr
     recording = read(os.fspath(tmp_path / "r.seismo"))
     [type_] = [row.id for row in recording.types if row.name == "Thing"]

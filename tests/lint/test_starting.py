@@ -1,0 +1,29 @@
+"""Tests start Python in one way, tests/common/children.py: in one environment, and never waiting without end."""
+
+import ast
+
+import pytest
+from paths import TESTS
+
+FILES = sorted(path for path in TESTS.rglob("*.py") if path.name != "children.py" and "covered" not in path.parts)
+STARTS = {"run", "Popen", "call", "check_call", "check_output"}
+
+
+def started(path):
+    """The lines that start an interpreter with subprocess itself."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in STARTS:
+            module = node.func.value
+            if isinstance(module, ast.Name) and module.id == "subprocess" and "sys.executable" in ast.unparse(node):
+                yield node.lineno
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(TESTS).as_posix())
+def test_no_test_starts_python_by_itself(path):
+    assert list(started(path)) == []
+
+
+def test_a_start_is_found(tmp_path):
+    path = tmp_path / "x.py"
+    path.write_text("import subprocess, sys\n\nsubprocess.run([sys.executable])\n")
+    assert list(started(path)) == [3]
