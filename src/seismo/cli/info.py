@@ -20,6 +20,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 
     add_file(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object, for programs")
+    parser.add_argument(
+        "--verify",
+        action="store_true",
+        help="of a trace: count the calls of each path again from its journal, and say whether they are those of its "
+        "call tree; the exit status is 1 if not",
+    )
     add_color(parser)
 
 
@@ -31,6 +37,10 @@ def run(args: Namespace) -> int:
 
     args.file = or_newest(args.file)
     recording = open_recording(args.file)
+    if args.verify:
+        from seismo.report.calls.verify import write_verified
+
+        return write_verified(paper_for(sys.stdout, args.color), recording, args.file)
     if args.json:
         sys.stdout.write(as_json(recording, args.file) + "\n")
     else:

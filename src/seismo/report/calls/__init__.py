@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from seismo import kinds
 from seismo.report.kind import Kind
 
@@ -41,9 +43,20 @@ class Calls(Kind):
 
     def report(self, paper: Paper, recording: Recording, args: Namespace) -> int:
         from seismo.report.calls.options import view
-        from seismo.report.calls.text import write_report
+        from seismo.report.calls.text import chosen_threads, write_report
+        from seismo.report.calls.trace import write_trace
 
+        if args.around:
+            from seismo.report.calls.window import write_window
+
+            threads = chosen_threads(recording, args.thread) if args.thread else None
+            limit = sys.maxsize if args.all else args.limit
+            how = {"limit": limit, "depth": args.depth, "threads": threads}
+            write_window(paper, recording, args.around, args.window, **how)
+            return 0
         write_report(paper, recording, view(args, self.order(args.sort or "own", "--sort")))
+        if not (args.tree or args.callers or args.callees):
+            write_trace(paper, recording)
         return 0
 
     def show(self, paper: Paper, recording: Recording, order: str, limit: int | None, times: str) -> None:

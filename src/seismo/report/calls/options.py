@@ -34,6 +34,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="the columns of the table of functions, separated by commas; there are own, error, percent, total, "
         "total-percent, each, calls, resumes, exceptions, awaiting, awaits, waiting and for",
     )
+    what.add_argument(
+        "--around",
+        metavar="TIME",
+        help="of a trace: show what each thread was doing then (1.2s, 300ms; from the start of the process), or `end`: "
+        "its last calls",
+    )
+    what.add_argument("--window", metavar="SPAN", help="how much time --around shows (default: 10ms)")
     how = parser.add_argument_group("calls: how much to show")
     how.add_argument(
         "--limit",
@@ -102,6 +109,16 @@ def check(args: argparse.Namespace) -> None:
         from seismo.report.calls.functions import chosen_columns
 
         chosen_columns(args.columns)
+    if args.around or args.window:
+        from seismo.errors import UsageError
+        from seismo.report.calls.window import END, nanoseconds
+
+        if not args.around:
+            raise UsageError("--window needs --around", hint="--around 1.2s --window 10ms")
+        if args.around != END:
+            nanoseconds(args.around, "--around")
+        if args.window:
+            nanoseconds(args.window, "--window")
     if args.where:
         from seismo.report.where import about_functions
 

@@ -1,0 +1,54 @@
+"""What a report says of a trace beside the tables of its tree: the longest calls, the gaps, and how it ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from seismo.report import words as text
+from seismo.report.calls.window import END, _thread, write_window
+from seismo.report.facts import unended
+
+if TYPE_CHECKING:
+    from seismo.model import Recording
+    from seismo.report.paper import Paper
+
+LONGEST = 10
+MOST_BYTES = 64 << 20  # of a journal that is read to the end for a report: some seconds
+
+
+def write_trace(paper: Paper, recording: Recording) -> None:
+    """Writes the sections of a trace; of other recordings nothing."""
+    calls = recording.calls
+    if not calls:
+        return
+    if sum(block.size for block in calls.blocks) <= MOST_BYTES:
+        _write_longest(paper, recording)
+    else:
+        paper.line()
+        paper.line(("the trace is too long to look for its longest calls here", "quiet"))
+    if unended(paper.signs, ("", recording)):
+        paper.line()
+        write_window(paper, recording, END)
+
+
+def _write_longest(paper: Paper, recording: Recording) -> None:
+    sums = recording.calls.sums
+    rows = sorted(sums.longest, key=lambda row: row.start_ns - row.end_ns)[:LONGEST]
+    functions = recording.functions
+    if rows:
+        paper.line()
+        paper.line(("longest calls", "strong"), ("  of each function the longest", "quiet"))
+    for row in rows:
+        function = functions[row.function]
+        took = text.aligned(text.duration(row.end_ns - row.start_ns, paper.signs))
+        lead = f"{took:>10}  at {row.start_ns / 1e9:,.6f} s  "
+        name = text.function_name(function.kind, function.module, function.qualname)
+        paper.line((lead, "quiet"), (text.shorten(name, max(12, paper.width - text.cells(lead)), paper.signs), "name"))
+    for gap in sums.gaps[:LONGEST]:
+        missing = text.duration(gap.end_ns - gap.start_ns, paper.signs)
+        where = _thread(recording, gap.thread)
+        paper.line((f"gap: from {gap.start_ns / 1e9:,.6f} s, {missing} of {where} are missing", "warning"))
+    if len(sums.gaps) > LONGEST:
+        paper.line((f"and {len(sums.gaps) - LONGEST:,} more gaps", "warning"))
+    for problem in sums.problems:
+        paper.line((problem, "warning"))

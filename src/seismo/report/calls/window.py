@@ -1,0 +1,255 @@
+"""The text of a window of a trace: what each thread was doing then, as an indented list with times.
+
+Loops are folded: calls that follow one another and are equal, down to what they called, are one line with their number.
+Equal are two calls of a function whose own calls, folded, are equal; so two rounds of a loop are, even if an inner loop
+turned more often in one of them. Where a loop's body makes several calls, the run of them is what repeats.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from seismo.errors import UsageError
+from seismo.escape import printable
+from seismo.model.kinds import CallFlags
+from seismo.report import words as text
+
+if TYPE_CHECKING:
+    from seismo.model import Recording
+    from seismo.model.timeline.calls import CallRow, Window
+    from seismo.report.paper import Paper
+
+LAST = 50  # calls of each thread, for who asks for the end
+SPAN_NS = 10_000_000
+LINES = 60  # of a thread
+MOST = 300_000  # calls that are read
+LONGEST_BODY = 4  # calls of a loop's round that are found to repeat
+END = "end"
+
+_UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "": 10**9, "m": 60 * 10**9, "min": 60 * 10**9}
+_TIME = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(ns|us|µs|ms|s|min|m|)")
+_LEFT = {
+    CallFlags.UNWOUND: "left by an exception",
+    CallFlags.YIELDED: "paused",
+    CallFlags.OPEN: "still running",
+    CallFlags.ENDED_UNSEEN: "end unseen",
+    CallFlags.GAP: "events missing",
+}
+
+
+def nanoseconds(word: str, option: str) -> int:
+    """`1.2s`, `300ms`, `5` (seconds) in ns. Raises UsageError."""
+    found = _TIME.fullmatch(word.strip())
+    ns = float(found[1]) * _UNITS[found[2]] if found and len(word) < 40 else math.inf
+    if ns > 2**62:
+        raise UsageError(f"{word!a} is no time", option, "give one such as 1.2s, 300ms or 45us")
+    return int(ns)
+
+
+@dataclass
+class _Line:
+    """A call, or equal ones that follow each other, with what they called. number: of rounds; rows: of the first."""
+
+    row: CallRow
+    number: int = 1
+    busy_ns: int = 0
+    below: list[list[_Line]] = field(default_factory=list)
+    shape: int = 0
+
+
+@dataclass
+class _Shapes:
+    """Numbers for calls that are equal."""
+
+    known: dict[Any, int] = field(default_factory=dict)
+
+    def of(self, key: Any) -> int:
+        return self.known.setdefault(key, len(self.known))
+
+
+def _folded(lines: list[_Line]) -> list[list[_Line]]:
+    """Lines as runs: each a round of a loop, whose lines have the number of rounds."""
+    runs: list[list[_Line]] = []
+    at = 0
+    while at < len(lines):
+        body, rounds = 1, 1
+        for length in range(1, LONGEST_BODY + 1):
+            first = [line.shape for line in lines[at : at + length]]
+            times = 1
+            while [line.shape for line in lines[at + times * length : at + (times + 1) * length]] == first:
+                times += 1
+            if times > 1 and times * length > body * rounds:
+                body, rounds = length, times
+        run = lines[at : at + body]
+        for offset, line in enumerate(run):
+            line.number = rounds
+            line.busy_ns = sum(other.busy_ns for other in lines[at + offset : at + body * rounds : body])
+        runs.append(run)
+        at += body * rounds
+    return runs
+
+
+def _lines(rows: dict[int, CallRow]) -> list[list[_Line]]:
+    """The calls of one stream, by their row numbers, as folded lines of those that nobody called."""
+    below: dict[int, list[_Line]] = {}
+    shapes = _Shapes()
+    for number in sorted(rows, reverse=True):  # what a call made comes after it
+        row = rows[number]
+        runs = _folded(below.pop(number, [])[::-1])
+        called = tuple((tuple(line.shape for line in run), run[0].number > 1) for run in runs)
+        shape = shapes.of((row.function, int(row.flags) & ~int(CallFlags.UNSURE), called))
+        line = _Line(row, busy_ns=row.end_ns - row.start_ns, below=runs, shape=shape)
+        below.setdefault(row.parent if row.parent in rows else -1, []).append(line)
+    return _folded(below.pop(-1, [])[::-1])
+
+
+def _in_order(runs: list[list[_Line]], indent: int) -> list[tuple[_Line, int, str]]:
+    """The lines of runs, the first one last, each with what to say of its place in a round."""
+    found = [
+        (line, indent, "" if len(run) == 1 else f"{place} of {len(run)} a round")
+        for run in runs
+        for place, line in enumerate(run, 1)
+    ]
+    return found[::-1]
+
+
+class _Writer:
+    """Writes the lines of one thread until there are too many."""
+
+    def __init__(self, paper: Paper, recording: Recording, limit: int | None, depth: int | None) -> None:
+        self.paper, self.limit, self.depth = paper, limit, depth
+        self.left_out = 0
+        self.functions = recording.functions
+
+    def write(self, runs: list[list[_Line]]) -> None:
+        """Writes the runs and what is below them."""
+        waiting = _in_order(runs, 0)
+        while waiting:
+            line, indent, place = waiting.pop()
+            if self.limit is not None and self.limit <= 0:
+                self.left_out += 1
+            else:
+                self._line(line, indent, place)
+            if self.depth is None or indent + 1 < self.depth:
+                waiting += _in_order(line.below, indent + 1)
+
+    def _name(self, number: int) -> str:
+        functions = self.functions
+        kind, module = functions.numbers("kind")[number], functions.strings("module")[number]
+        return text.function_name(kind, module, functions.strings("qualname")[number])
+
+    def _line(self, line: _Line, indent: int, place: str) -> None:
+        row, signs = line.row, self.paper.signs
+        if self.limit is not None:
+            self.limit -= 1
+        before, after = CallFlags.BEFORE in row.flags, CallFlags.AFTER in row.flags
+        start = f"{row.start_ns / 1e9:,.6f} s"
+        start = f"{signs.at_most} {start}" if before else start
+        took = text.duration(line.busy_ns, signs)
+        took = f"{signs.at_least} {took}" if before or after or CallFlags.OPEN in row.flags else took
+        bounds = [bound for bound in (row.start_bound_ns, row.end_bound_ns) if bound > 0]
+        bound = f"{signs.error}{text.duration(max(bounds), signs)}" if bounds else ""
+        said = [word for flag, word in _LEFT.items() if flag in row.flags]
+        if CallFlags.RESUMED in row.flags:
+            said.insert(0, "resumed")
+        if line.number > 1:
+            said.insert(0, f"{signs.times} {line.number:,}")
+        if place:
+            said.append(place)
+        more = f"  {', '.join(said)}" if said else ""
+        lead = f"{start:>16}  {text.aligned(took):>12}  {bound:>9}  "
+        room = max(12, self.paper.width - text.cells(lead) - text.cells(more))
+        inset = "  " * min(indent, room // 4)
+        name = text.shorten(self._name(row.function), max(8, room - len(inset)), signs)
+        self.paper.line((lead, "quiet"), inset, (name, "name"), (more, "quiet"))
+
+
+def _last(recording: Recording) -> Window:
+    """The end of each stream: its last two blocks."""
+    calls = recording.calls
+    by_stream: dict[tuple[int, int], list[int]] = {}
+    for block in calls.blocks:
+        by_stream.setdefault((block.thread, block.stream), []).append(block.time_ns)
+    start = min((times[-2:][0] for times in by_stream.values()), default=0)
+    return calls.window(start, limit=MOST)
+
+
+def _kept(rows: dict[int, CallRow], number: int) -> dict[int, CallRow]:
+    """The rows that began last, with those that they were called from."""
+    kept = set(sorted(rows)[-number:])
+    for row in sorted(kept, reverse=True):
+        parent = rows[row].parent
+        while parent in rows and parent not in kept:
+            kept.add(parent)
+            parent = rows[parent].parent
+    return {row: rows[row] for row in kept}
+
+
+def write_window(paper: Paper, recording: Recording, around: str, span: str | None = None, **how: Any) -> None:
+    """Writes what each thread did around a time (`1.2s`), or last ("end"). span: of the window, 10ms by default.
+
+    how: `limit` (lines of a thread), `depth`, `threads` (ids). Raises UsageError: no trace, no time, nothing there.
+    """
+    calls = recording.calls
+    if not calls:
+        raise UsageError(
+            "this recording does not say what happened when", "--around", "seismo trace makes one that does"
+        )
+    if around == END:
+        window = _last(recording)
+        title = f"the last {LAST} calls of each thread"
+    else:
+        middle, width = nanoseconds(around, "--around"), nanoseconds(span, "--window") if span else SPAN_NS
+        first, last = max(0, middle - width // 2), middle + max(1, width // 2)
+        if first > calls.end_ns:
+            took = text.duration(calls.end_ns, paper.signs)
+            raise UsageError("the recording had ended by then", "--around", f"it took {took}")
+        window = calls.window(first, last, limit=MOST)
+        title = f"from {first / 1e9:,.6f} s to {last / 1e9:,.6f} s"
+    paper.line(title, (", times from the start of the process", "quiet"))
+    streams: dict[tuple[int, int], dict[int, CallRow]] = {}
+    for number, row in enumerate(window.calls):
+        streams.setdefault((row.thread, row.stream), {})[number] = row
+    for (thread, _), rows in streams.items():
+        if how.get("threads") and thread not in how["threads"]:
+            continue
+        shown = _kept(rows, LAST) if around == END else rows
+        paper.line()
+        paper.line((_thread(recording, thread), "strong"), (f"  {text.number_of(len(shown), 'call')}", "quiet"))
+        limit = how.get("limit") or (None if around == END else LINES)
+        writer = _Writer(paper, recording, limit, how.get("depth"))
+        writer.write(_lines(shown))
+        if writer.left_out:
+            paper.line((f"and {text.number_of(writer.left_out, 'line')} more ({paper.more})", "quiet"))
+    _write_rest(paper, recording, window)
+
+
+def _write_rest(paper: Paper, recording: Recording, window: Window) -> None:
+    """What the program said meanwhile, what is missing, and what could not be read."""
+    if window.instants:
+        paper.line()
+    for said in window.instants[:LINES]:
+        data = "" if said.data is None else f" {said.data}"
+        paper.line(f"{said.time_ns / 1e9:>14,.6f} s  {said.kind} {printable(said.name)}{printable(data)}")
+    for gap in window.gaps:
+        missing = text.duration(gap.end_ns - gap.start_ns, paper.signs)
+        paper.line(
+            (f"from {gap.start_ns / 1e9:,.6f} s, {missing} of {_thread(recording, gap.thread)} are missing", "warning")
+        )
+    if window.more:
+        paper.line((f"only the first {MOST:,} calls were read: choose a shorter --window", "warning"))
+    for problem in window.problems:
+        paper.line((problem, "warning"))
+    if not window.calls:
+        paper.line("nothing ran then")
+
+
+def _thread(recording: Recording, thread: int) -> str:
+    row = recording.threads[thread]
+    name = printable(str(row.name)) or f"thread {thread}"
+    if len(recording.processes) > 1:
+        return f"{name} of process {recording.processes[row.process].pid}"
+    return name

@@ -1,0 +1,141 @@
+"""What a trace says in text: a window of time, the end of a program that died, the longest calls; and its check."""
+
+import io
+
+import journal_made
+import pytest
+
+from seismo.cli.main import main
+from seismo.errors import UsageError
+from seismo.model import read
+from seismo.report.calls.verify import write_verified
+from seismo.report.calls.window import nanoseconds, write_window
+from seismo.report.paper import Paper
+
+
+def played():
+    """main calls f1 500 times, which calls f3 three or four times; then f1 and f4 in turn; then a generator."""
+    tree = journal_made.Tree()
+    p = journal_made.Played(tree, 0, 0, 1000)
+    p.call(0)
+    for turn in range(500):
+        p.pass_time(200)
+        p.call(1)
+        for _ in range(3 + turn % 2):
+            p.call(3)
+            p.pass_time(500)
+            p.leave(journal_made.RETURN)
+        p.leave(journal_made.RETURN)
+        p.mark()
+    for _ in range(20):
+        p.call(1)
+        p.leave(journal_made.RETURN)
+        p.call(4)
+        p.pass_time(700)
+        p.leave(journal_made.UNWIND)
+        p.mark()
+    p.call(2)
+    p.leave(journal_made.YIELD)
+    p.enter(tree.child(0, p.node, 2), resumed=True)
+    p.instant(1, "here\x1b[31m", {"n": 3})
+    p.mark()
+    p.end(in_order=False)
+    names = ["main", "f1", "steps", "f3", "f4"]
+    return journal_made.recording(tree, [p], 5, names=names)
+
+
+def shown(recording, around, span=None, **how):
+    out = io.StringIO()
+    write_window(Paper(out, 100), recording, around, span, **how)
+    return out.getvalue()
+
+
+def test_loops_are_one_line():
+    """Five hundred rounds of a loop are a line, though inner loops turn three and four times."""
+    text = shown(played(), "0.001s", "2s")
+    lines = text.splitlines()
+    assert sum("made:f1" in line for line in lines) == 2
+    assert any("made:f1" in line and "× 500" in line for line in lines)
+    assert any("made:f4" in line and "× 20, left by an exception, 2 of 2 a round" in line for line in lines)
+    assert any("made:steps" in line and "resumed" in line for line in lines)
+
+
+def test_a_window_shows_its_time_only():
+    recording = played()
+    early = shown(recording, "10us", "4us")
+    assert "made:main" in early
+    assert "made:f4" not in early
+    assert "from 0.000008 s to 0.000012 s" in early
+
+
+def test_the_end_is_the_last_calls_with_those_that_made_them():
+    text = shown(played(), "end")
+    assert "52 calls" in text or "51 calls" in text
+    assert "made:main" in text
+    assert "still running" in text
+
+
+def test_what_the_program_said_is_harmless_to_show():
+    text = shown(played(), "end")
+    assert "mark here" in text
+    assert "\x1b" not in text
+
+
+def test_rows_are_limited_and_the_rest_is_told():
+    text = shown(played(), "0.001s", "2s", limit=2)
+    assert "more (--limit N)" in text
+
+
+@pytest.mark.parametrize(
+    ("word", "ns"),
+    [("1.2s", 1_200_000_000), ("300ms", 300_000_000), ("45us", 45_000), ("5", 5 * 10**9), (".5 s", 5 * 10**8)],
+)
+def test_times_are_read(word, ns):
+    assert nanoseconds(word, "--around") == ns
+
+
+@pytest.mark.parametrize("word", ["", "soon", "1.2.3s", "-1s", "9" * 30])
+def test_what_is_no_time_is_refused(word):
+    with pytest.raises(UsageError, match="is no time"):
+        nanoseconds(word, "--around")
+
+
+def test_a_time_after_the_end_is_refused():
+    with pytest.raises(UsageError, match="had ended by then"):
+        shown(played(), "5s")
+
+
+def test_the_command_shows_a_window_and_verifies(tmp_path, capsys):
+    path = tmp_path / "made.seismo"
+    recording = played()
+    recording.save(path)
+    assert main(["report", str(path), "--around", "end"]) == 0
+    assert "made:main" in capsys.readouterr().out
+    assert main(["report", str(path)]) == 0
+    assert "longest calls" in capsys.readouterr().out
+    assert main(["info", "--verify", str(path)]) == 0
+    assert "the journal agrees with the tree: 2,292 calls, 1 resume" in capsys.readouterr().out
+    assert main(["report", str(path), "--window", "1ms"]) == 2
+    assert "--window needs --around" in capsys.readouterr().err
+
+
+def test_verifying_tells_where_journal_and_tree_differ():
+    recording = played()
+    raw = recording._raw["nodes"]
+    calls = raw["calls"].tolist()
+    calls[1] += 1
+    raw["calls"] = memoryview(bytearray(8 * len(calls))).cast("q")
+    for row, number in enumerate(calls):
+        raw["calls"][row] = number
+    out = io.StringIO()
+    assert write_verified(Paper(out, 100), read(recording.to_bytes()), "made.seismo") == 1
+    assert "node 1, made:f1: calls 520, in the tree 521" in out.getvalue()
+
+
+def test_a_profile_has_nothing_to_show_around_a_time(tmp_path, capsys):
+    recording = played()
+    recording._journal = None
+    recording.save(tmp_path / "profile.seismo")
+    assert main(["report", str(tmp_path / "profile.seismo"), "--around", "1s"]) == 2
+    assert "does not say what happened when" in capsys.readouterr().err
+    assert main(["info", "--verify", str(tmp_path / "profile.seismo")]) == 2
