@@ -11,7 +11,7 @@ import pytest
 from seismo import formats, model
 from seismo.errors import SeismoError
 
-CALLS = [format_ for format_ in formats.FORMATS if format_.holds("calltree")]
+CALLS = [format_ for format_ in formats.FORMATS if format_.holds("calltree") and not format_.of_traces]
 EVERY = pytest.mark.parametrize("format_", CALLS, ids=lambda format_: format_.name)
 FOREIGN = pytest.mark.parametrize(
     "format_", [format_ for format_ in CALLS if format_.name != "seismo"], ids=lambda format_: format_.name

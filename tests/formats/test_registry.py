@@ -13,7 +13,7 @@ from objects_made import told
 from seismo import formats
 from seismo.errors import FormatError, SeismoError
 
-CALLS = [format_ for format_ in formats.FORMATS if format_.holds("calltree")]
+CALLS = [format_ for format_ in formats.FORMATS if format_.holds("calltree") and not format_.of_traces]
 
 
 @pytest.mark.parametrize(

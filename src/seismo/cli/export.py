@@ -60,7 +60,8 @@ def run(args: Namespace) -> int:
 
     args.file = or_newest(args.file)
     if not args.format and not args.output:
-        fitting = formats.names(open_recording(args.file).kind)
+        given = open_recording(args.file)
+        fitting = formats.names(given.kind, bool(given.calls))
         raise UsageError("no format is given", hint=f"give -f FORMAT, one of {', '.join(fitting)}")
     entry = formats.by_name(args.format) if args.format else formats.for_path(args.output)
     rcfile = rcfile_of(args)
@@ -75,6 +76,13 @@ def run(args: Namespace) -> int:
     if entry.holds(recording.kind):
         check_time(recording, args.time, args.file)
     formats.write(recording, args.output, entry.name, args.weight or "", args.time)
+    cut = entry.cut_ns(recording)
+    if cut is not None:
+        print(
+            f"seismo: only the first {cut / 1e9:,.3f} s are in the file: the trace has more than the "
+            f"{entry.most_calls:,} calls that a viewer of {entry.name} files takes",
+            file=sys.stderr,
+        )
     if not entry.tells_losses:
         _say_unended(recording, args.file)
     if entry.needs_sources:

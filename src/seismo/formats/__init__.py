@@ -18,6 +18,7 @@ from seismo.errors import FormatError, did_you_mean
 from seismo.formats import (
     annotate,
     callgrind,
+    chrome,
     cobertura,
     collapsed,
     coverage_data,
@@ -25,6 +26,7 @@ from seismo.formats import (
     json,
     lcov,
     output,
+    perfetto,
     pprof,
     pstats,
     seismo,
@@ -58,6 +60,8 @@ FORMATS: tuple[Format, ...] = (
     collapsed.MICROSECONDS,
     collapsed.CALLS,
     speedscope.FORMAT,
+    chrome.FORMAT,
+    perfetto.FORMAT,
     pprof.FORMAT,
     json.FORMAT,
     coverage_data.FORMAT,
@@ -114,9 +118,16 @@ def for_path(path: str) -> Format:
     return found
 
 
-def names(kind: str | None = None) -> list[str]:
-    """The names of the formats, in the order of FORMATS; with a recording's kind, of those that hold it."""
-    return [format_.name for format_ in FORMATS if kind is None or format_.holds(kind)]
+def names(kind: str | None = None, trace: bool = False) -> list[str]:
+    """The names of the formats, in the order of FORMATS; with a recording's kind, of those that hold it.
+
+    trace: the recording of that kind is a trace.
+    """
+    return [
+        format_.name
+        for format_ in FORMATS
+        if kind is None or (format_.holds(kind) and (trace or not format_.of_traces))
+    ]
 
 
 def write(

@@ -69,6 +69,8 @@ class Format:
     writing reads the recorded program's sources as well. `weighed` are writers for kinds whose stacks can be weighted
     by one of WEIGHTS, instead of `writer`. `mark` is what the beginning of each file of ours has; empty: nothing.
     `tells_losses`: what the recording lacks is in the file.
+    `of_traces`: it holds what happened when, which only a trace says. `most_calls`: of a trace, so many are written at
+    most, and the beginning of a longer one; 0: it does not hold calls in time.
     `all_times`: it holds the times of the wall with what of them was waiting, not one of the two.
     """
 
@@ -87,6 +89,8 @@ class Format:
     mark: bytes = b""
     tells_losses: bool = False
     all_times: bool = False
+    of_traces: bool = False
+    most_calls: int = 0
 
     def timed(self, recording: Recording, time: str | None) -> Recording:
         """The recording with the times to write. time: as formats.write() has it. FormatError: it does not apply."""
@@ -115,6 +119,11 @@ class Format:
         kind = shown_as(recording.kind)
         if not self.holds(kind):
             self._refuse(kind)
+        if self.of_traces and not recording.calls:
+            raise FormatError(
+                f"{self.name} files hold what happened when, and this recording does not say",
+                hint=f"seismo trace records it; formats for this recording: {', '.join(_names(kind))}",
+            )
         weighed = self.weighed.get(kind)
         if weight and (weighed is None or weight not in WEIGHTS):
             raise FormatError(
@@ -129,14 +138,20 @@ class Format:
 
     def _refuse(self, kind: str) -> NoReturn:
         """Says which formats there are instead."""
-        from seismo.formats import names
-
         wanted = kinds.KINDS[self.of[0]]
         what = kinds.KINDS[kind].of if kind in kinds.KINDS else kind
         raise FormatError(
             f"{self.name} files hold {wanted.of}, and this is a recording of {what}",
-            hint=f"seismo {wanted.verb} records {wanted.of}; formats for this recording: {', '.join(names(kind))}",
+            hint=f"seismo {wanted.verb} records {wanted.of}; formats for this recording: {', '.join(_names(kind))}",
         )
+
+    def cut_ns(self, recording: Recording) -> int | None:
+        """Where a trace is cut that has more calls than are written, in ns from its start; None: nowhere."""
+        if not self.most_calls or not recording.calls:
+            return None
+        from seismo.formats.timeline import cut_ns
+
+        return cut_ns(recording, self.most_calls)
 
     def holds(self, kind: str) -> bool:
         """Whether recordings of this kind can be written."""
@@ -156,6 +171,12 @@ class Format:
             raise RecordingError(error.what, path, error.hint) from None
         except (ValueError, RecursionError) as error:
             raise FormatError(f"this is not a {self.name} file that can be read: {error}", where=path) from error
+
+
+def _names(kind: str) -> list[str]:
+    from seismo.formats import names
+
+    return names(kind)
 
 
 def read_bytes(path: str) -> bytes:

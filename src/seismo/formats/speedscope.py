@@ -2,8 +2,8 @@
 
 The profiles are evented: a node is opened, its children follow one another, then its own time passes, then it is
 closed. That takes two events a node however deep the tree is (stacks would take the square of the depth). The times
-say how long things took, not when: a recording keeps no order of events, so "Left Heavy" is the view to look at, and
-"Time Order" shows the tree's order.
+say how long things took, not when: a profile keeps no order of events, so "Left Heavy" is the view to look at, and
+"Time Order" shows the tree's order. A trace does: its calls are opened and closed when they were.
 
 Of a recording of objects it is one profile that is sampled: the stacks of object_stacks.py, whose last frame is a
 type, with what was asked for as their weights.
@@ -22,6 +22,7 @@ from seismo.formats.forest import Forest, frames, program, thread_names
 from seismo.formats.object_stacks import stacks
 from seismo.formats.paths import ROOT, Paths
 from seismo.formats.text import Frame, json_text, name, parse
+from seismo.formats.timeline import steps, timeline
 from seismo.kinds import CALLS, OBJECTS
 
 if TYPE_CHECKING:
@@ -35,7 +36,14 @@ SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 _UNITS = {"nanoseconds": 1, "microseconds": 1_000, "milliseconds": 1_000_000, "seconds": 1_000_000_000}
 
 
+MOST = 300_000
+"""Calls of a trace: what speedscope still draws."""
+
+
 def _write(recording: Recording, file: ByteSink) -> None:
+    if recording.calls:
+        _write_trace(recording, file)
+        return
     forest = Forest(recording)
     own = recording.tree["own_ns"]
     names = thread_names(recording)
@@ -51,6 +59,29 @@ def _write(recording: Recording, file: ByteSink) -> None:
             _head(out, names[thread], durations[thread])
             _events(out, forest, thread)
         if not threads:  # the viewer wants one profile at least
+            _head(out, "nothing was recorded", 0)
+            out.write("]}")
+        out.write("]}\n")
+
+
+def _write_trace(recording: Recording, file: ByteSink) -> None:
+    found = timeline(recording, MOST)
+    calls = found.calls
+    functions = calls.numbers("function")
+    longest = max(range(len(found.tracks)), key=lambda at: found.tracks[at].last - found.tracks[at].first, default=0)
+    with TextSink(file) as out:
+        _begin(out, recording, longest, frames(recording))
+        for place, track in enumerate(found.tracks):
+            out.write(",\n" if place else "\n")
+            last = max((calls.numbers("end_ns")[row] for row in range(track.first, track.last)), default=0)
+            _head(out, track.name, last)
+            comma = ""
+            for now, step in steps(calls, track):
+                kind, row = ("O", step) if step >= 0 else ("C", ~step)
+                out.write(f'{comma}\n{{"type":"{kind}","at":{now},"frame":{functions[row]}}}')
+                comma = ","
+            out.write("]}")
+        if not found.tracks:
             _head(out, "nothing was recorded", 0)
             out.write("]}")
         out.write("]}\n")
@@ -240,6 +271,7 @@ FORMAT = Format(
     lost="calls, resumes, exceptions, awaits, errors, lower bounds, losses, ids of processes and threads",
     kept="threads, functions, paths and own times",
     of=(CALLS, OBJECTS),
+    most_calls=MOST,
     weighed={OBJECTS: _write_objects},
     mark=b'"exporter":"seismo"',
 )

@@ -1,0 +1,117 @@
+"""The JSON of Chrome's about:tracing, which Perfetto's page and VizTracer's vizviewer open as well.
+
+Each call is a complete event ("X") with its beginning and length in µs, exact to the ns. What the program said is an
+instant, a counter or an asynchronous span.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from seismo.formats.base import Format, TextSink
+from seismo.formats.forest import frames, program
+from seismo.formats.text import json_text, name
+from seismo.formats.timeline import Timeline, timeline, told, value_of
+
+if TYPE_CHECKING:
+    from seismo.formats.base import ByteSink
+    from seismo.model import Recording
+
+MOST = 1_000_000
+"""Calls: about 130 MB, which is what the pages in a browser still take."""
+
+
+def _us(ns: int) -> str:
+    return f"{ns // 1000}.{ns % 1000:03}"
+
+
+def _write(recording: Recording, file: ByteSink) -> None:
+    found = timeline(recording, MOST)
+    with TextSink(file) as out:
+        about: dict[str, Any] = {"exporter": "seismo", "program": program(recording)}
+        about["start_ns"] = recording.calls.start_ns
+        if found.cut_ns is not None:
+            about["cut"] = f"only the first {found.cut_ns / 1e9:.6f} s: more calls than a viewer takes"
+        out.write(f'{{"otherData":{json_text(about)},\n"displayTimeUnit":"ns","traceEvents":[\n')
+        comma = _write_names(out, found)
+        comma = _write_calls(out, recording, found, comma)
+        _write_said(out, found, comma)
+        out.write("\n]}\n")
+
+
+def _write_names(out: TextSink, found: Timeline) -> str:
+    comma = ""
+    for track in found.tracks:
+        place = f'"pid":{track.pid},"tid":{track.tid}'
+        for what, value in (("process_name", f"process {track.pid}"), ("thread_name", track.name)):
+            arguments = json_text({"name": name("", value)})
+            out.write(f'{comma}{{"ph":"M",{place},"name":"{what}","args":{arguments}}}')
+            comma = ",\n"
+    return comma
+
+
+def _write_calls(out: TextSink, recording: Recording, found: Timeline, comma: str) -> str:
+    kinds = ["python", "c", "synthetic"]
+    names = []
+    for frame in frames(recording):
+        kind = kinds[frame.kind] if frame.kind < len(kinds) else "python"
+        names.append(f'"cat":"{kind}","name":{json_text(name(frame.module, frame.qualname))}')
+    columns = ("start_ns", "end_ns", "start_bound_ns", "end_bound_ns", "function", "flags")
+    starts, ends, before, after, functions, flags = (found.calls.numbers(column) for column in columns)
+    for track in found.tracks:
+        place = f'"pid":{track.pid},"tid":{track.tid}'
+        for row in range(track.first, track.last):
+            start = starts[row]
+            arguments: dict[str, Any] = {}
+            bound = max(before[row], after[row])
+            if bound > 0:
+                arguments["bound_ns"] = bound
+            if flags[row]:
+                arguments["note"] = told(flags[row])
+            more = f',"args":{json_text(arguments)}' if arguments else ""
+            length = _us(max(0, ends[row] - start))
+            out.write(f'{comma}{{"ph":"X",{place},"ts":{_us(start)},"dur":{length},{names[functions[row]]}{more}}}')
+            comma = ",\n"
+    return comma
+
+
+def _write_said(out: TextSink, found: Timeline, comma: str) -> None:
+    tracks = {(track.thread, track.stream): track for track in found.tracks}
+    for said in found.instants:
+        track = tracks.get((said.thread, said.stream))
+        if track is None:
+            continue
+        event: dict[str, Any] = {"pid": track.pid, "tid": track.tid, "name": name("", said.name), "cat": "program"}
+        value = value_of(said.data)
+        if said.kind == "counter" and value is not None:
+            event |= {"ph": "C", "args": {"value": value}}
+        elif said.kind in ("begin", "end"):
+            event |= {"ph": "b" if said.kind == "begin" else "e", "id": said.span}
+        else:
+            event |= {"ph": "i", "s": "t"}
+        if said.data is not None and "args" not in event:
+            event["args"] = {"data": name("", str(said.data))}
+        text = json_text(event)
+        out.write(f'{comma}{{"ts":{_us(said.time_ns)},{text[1:]}')
+        comma = ",\n"
+    for gap in found.gaps:
+        track = tracks.get((gap.thread, gap.stream))
+        if track is not None:
+            place = f'"pid":{track.pid},"tid":{track.tid},"ts":{_us(gap.start_ns)}'
+            length = _us(gap.end_ns - gap.start_ns)
+            out.write(f'{comma}{{"ph":"i","s":"t",{place},"cat":"seismo","name":"events missing for {length} us"}}')
+            comma = ",\n"
+
+
+FORMAT = Format(
+    name="chrome",
+    description="Chrome's trace events in JSON, of a trace: for Perfetto's page, about:tracing, vizviewer",
+    suffixes=(".chrome.json", ".trace.json"),
+    binary=False,
+    writer=_write,
+    reader=None,
+    lost="what a viewer does not take: calls beyond a million; the call tree's counts and times, losses",
+    of_traces=True,
+    most_calls=MOST,
+    mark=b'"exporter":"seismo"',
+)

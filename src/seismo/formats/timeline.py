@@ -1,0 +1,116 @@
+"""A trace's calls as the writers of timelines need them: a track a stream, begun and ended in order.
+
+Viewers keep all of a file in memory, so a file has no more calls than its viewer takes: of a longer trace, the
+beginning. `cut_ns` says where, by the sizes of the journal's blocks: a call takes two bytes at least.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from seismo.formats.forest import pids, thread_names
+from seismo.model.kinds import CallFlags
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from seismo.model import Recording, Table
+    from seismo.model.timeline.calls import CallRow, GapRow, InstantRow
+
+FOREVER = 2**63 - 1
+_MANY = 10_000_000  # thread numbers of the threads that share a row, which has one for all
+
+_TOLD = {
+    CallFlags.UNWOUND: "left by an exception",
+    CallFlags.YIELDED: "paused",
+    CallFlags.RESUMED: "resumed",
+    CallFlags.OPEN: "still running",
+    CallFlags.BEFORE: "began before",
+    CallFlags.BEGAN_UNSEEN: "beginning unseen",
+    CallFlags.ENDED_UNSEEN: "end unseen",
+    CallFlags.GAP: "events missing",
+}
+
+
+class Track(NamedTuple):
+    """One stream: its calls are rows first to last (not included) of the table; times are ns from the trace's start."""
+
+    thread: int
+    stream: int
+    name: str
+    pid: int
+    tid: int
+    first: int
+    last: int
+
+
+class Timeline(NamedTuple):
+    """What is written. cut_ns: where the trace was cut, None: nowhere."""
+
+    calls: Table[CallRow]
+    tracks: list[Track]
+    instants: list[InstantRow]
+    gaps: list[GapRow]
+    cut_ns: int | None
+
+
+def cut_ns(recording: Recording, most: int) -> int | None:
+    """The time up to which a trace has no more calls than that, None: it has no more in all."""
+    size = 0
+    for block in sorted(recording.calls.blocks, key=lambda block: block.time_ns):
+        size += block.size
+        if size > 2 * most:
+            return max(block.time_ns, 1)
+    return None
+
+
+def timeline(recording: Recording, most: int) -> Timeline:
+    """The trace's beginning, of about so many calls at most."""
+    cut = cut_ns(recording, most)
+    window = recording.calls.window(0, FOREVER if cut is None else cut, limit=2 * most + 1_000_000)
+    names, processes = thread_names(recording), pids(recording)
+    natives = recording.threads.numbers("native_id").tolist()
+    threads, streams = window.calls.numbers("thread").tolist(), window.calls.numbers("stream").tolist()
+    tracks: list[Track] = []
+    first = 0
+    for row in range(1, len(threads) + 1):
+        if row < len(threads) and (threads[row], streams[row]) == (threads[first], streams[first]):
+            continue
+        thread, stream = threads[first], streams[first]
+        name = names[thread] if not stream else f"{names[thread]} ({stream + 1})"
+        tid = (natives[thread] or thread + 1) if not stream else _MANY + len(tracks)
+        tracks.append(Track(thread, stream, name, processes[thread], tid, first, row))
+        first = row
+    return Timeline(window.calls, tracks, window.instants, window.gaps, cut)
+
+
+def steps(calls: Table[CallRow], track: Track) -> Iterator[tuple[int, int]]:
+    """(time, row) where a call begins, (time, ~row) where it ends, nested and never going back."""
+    starts, ends, depths = (calls.numbers(name) for name in ("start_ns", "end_ns", "depth"))
+    stack: list[int] = []
+    now = 0
+    base = depths[track.first] if track.first < track.last else 0
+    for row in range(track.first, track.last):
+        while stack and len(stack) > depths[row] - base:
+            done = stack.pop()
+            now = max(now, ends[done])
+            yield now, ~done
+        now = max(now, starts[row])
+        yield now, row
+        stack.append(row)
+    while stack:
+        done = stack.pop()
+        now = max(now, ends[done])
+        yield now, ~done
+
+
+def told(flags: int) -> str:
+    """What is to be said of a call besides its name and its times."""
+    return ", ".join(text for flag, text in _TOLD.items() if flags & flag)
+
+
+def value_of(data: Any) -> float | None:
+    """The number of a counter: `{"value": 3}`, or the only number that there is."""
+    if isinstance(data, dict):
+        data = data.get("value", next(iter(data.values()), None))
+    return data if isinstance(data, int | float) and not isinstance(data, bool) and abs(data) < 1e18 else None

@@ -1,0 +1,250 @@
+"""Calls in time in the formats of their viewers: what was played is what a viewer's own parser reads."""
+
+import io
+import json
+import os
+
+import journal_made
+import pytest
+
+from seismo import formats
+from seismo.cli.main import main
+from seismo.errors import FormatError
+from seismo.formats import chrome, perfetto, speedscope
+from seismo.model.kinds import CallFlags
+
+google = pytest.importorskip("google.protobuf")
+
+OPTIONAL, REPEATED = 1, 3
+INT, BOOL, DOUBLE, TEXT, MESSAGE = 4, 8, 1, 9, 11  # uint64 ... of descriptor.proto
+# The part of perfetto's protos that is written: message -> field -> (number, type or message, repeated)
+PUBLIC = {
+    "Trace": {"packet": (1, "TracePacket", True)},
+    "TracePacket": {
+        "timestamp": (8, INT, False),
+        "trusted_packet_sequence_id": (10, INT, False),
+        "track_event": (11, "TrackEvent", False),
+        "interned_data": (12, "InternedData", False),
+        "sequence_flags": (13, INT, False),
+        "track_descriptor": (60, "TrackDescriptor", False),
+        "first_packet_on_sequence": (87, BOOL, False),
+    },
+    "TrackEvent": {
+        "debug_annotations": (4, "DebugAnnotation", True),
+        "type": (9, INT, False),
+        "name_iid": (10, INT, False),
+        "track_uuid": (11, INT, False),
+        "name": (23, TEXT, False),
+        "source_location_iid": (34, INT, False),
+        "double_counter_value": (44, DOUBLE, False),
+    },
+    "DebugAnnotation": {"name_iid": (1, INT, False), "uint_value": (3, INT, False), "string_value": (6, TEXT, False)},
+    "InternedData": {
+        "event_names": (2, "Name", True),
+        "debug_annotation_names": (3, "Name", True),
+        "source_locations": (4, "Place", True),
+    },
+    "Name": {"iid": (1, INT, False), "name": (2, TEXT, False)},
+    "Place": {"iid": (1, INT, False), "file_name": (2, TEXT, False), "line_number": (4, INT, False)},
+    "TrackDescriptor": {
+        "uuid": (1, INT, False),
+        "name": (2, TEXT, False),
+        "process": (3, "Process", False),
+        "thread": (4, "Thread", False),
+        "parent_uuid": (5, INT, False),
+        "counter": (8, "Counter", False),
+    },
+    "Process": {"pid": (1, INT, False), "process_name": (6, TEXT, False)},
+    "Thread": {"pid": (1, INT, False), "tid": (2, INT, False), "thread_name": (5, TEXT, False)},
+    "Counter": {},
+}
+
+
+def trace_class():
+    """perfetto's own message where its package is there, else one of the public numbers above."""
+    try:
+        from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
+    except ImportError:
+        pass
+    else:
+        return Trace
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+    file = descriptor_pb2.FileDescriptorProto(name="seismo_test_trace.proto", package="t", syntax="proto2")
+    for message, fields in PUBLIC.items():
+        made = file.message_type.add(name=message)
+        for field, (number, of, repeated) in fields.items():
+            one = made.field.add(name=field, number=number, label=REPEATED if repeated else OPTIONAL)
+            one.type = MESSAGE if isinstance(of, str) else of
+            if isinstance(of, str):
+                one.type_name = f".t.{of}"
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName("t.Trace"))
+
+
+def recording(seed=3, **settings):
+    tree, played = journal_made.play(seed, events=200, **settings)
+    return journal_made.recording(tree, played, 6, threads=2)
+
+
+def written(entry, made):
+    out = io.BytesIO()
+    entry.write(made, out)
+    return out.getvalue()
+
+
+def slices(packets):
+    """[(track, name iid, start, end, depth)] of track events, in the order of beginnings. All are nested."""
+    found, open_slices = [], {}
+    for packet in packets:
+        event = packet.track_event
+        stack = open_slices.setdefault(event.track_uuid, [])
+        if event.type == 1 and event.name_iid:
+            row = [event.track_uuid, event.name_iid, packet.timestamp, None, len(stack)]
+            stack.append(row)
+            found.append(row)
+        elif event.type == 2 and event.track_uuid < 1 << 40:
+            stack.pop()[3] = packet.timestamp
+    assert not any(open_slices[track] for track in open_slices if track < 1 << 40)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_perfetto_holds_every_call_as_it_nested(seed):
+    made = recording(seed)
+    trace = trace_class()()
+    trace.ParseFromString(written(perfetto.FORMAT, made))
+    assert {packet.trusted_packet_sequence_id for packet in trace.packet} <= {1}
+    names = {n.iid: n.name for packet in trace.packet for n in packet.interned_data.event_names}
+    found = slices([packet for packet in trace.packet if packet.HasField("track_event")])
+    rows = list(made.calls.window().calls)
+    first = {}
+    for row in rows:
+        first.setdefault((row.thread, row.stream), row.depth)
+    assert [(names[f[1]], f[2], f[3]) for f in found] == [
+        (f"made:{made.functions['qualname'][row.function]}", row.start_ns, row.end_ns) for row in rows
+    ]
+    assert [f[4] for f in found] == [row.depth - first[row.thread, row.stream] for row in rows]
+    threads = [p.track_descriptor for p in trace.packet if p.track_descriptor.HasField("thread")]
+    assert len({thread.uuid for thread in threads}) == len(threads) == len(first)
+
+
+def test_perfetto_has_what_the_program_said():
+    tree = journal_made.Tree()
+    p = journal_made.Played(tree, 0, 0, 0)
+    p.call(0)
+    p.instant(1, "here", {"n": 3})
+    p.instant(2, "queue", {"value": 2.5})
+    p.instant(3, "load", {"rows": 7}, span=9)
+    p.mark()
+    p.instant(4, "load", span=9)
+    p.mark()
+    p.end()
+    made = journal_made.recording(tree, [p], 1)
+    trace = trace_class()()
+    trace.ParseFromString(written(perfetto.FORMAT, made))
+    events = [packet.track_event for packet in trace.packet if packet.HasField("track_event")]
+    assert [event.name for event in events if event.type == 3] == ["here"]
+    assert [event.double_counter_value for event in events if event.type == 4] == [2.5]
+    begun = [event for event in events if event.type == 1 and event.name == "load"]
+    ended = [event for event in events if event.type == 2 and event.track_uuid >= 1 << 42]
+    assert begun[0].track_uuid == ended[0].track_uuid
+    told = json.loads(written(chrome.FORMAT, made))["traceEvents"]
+    assert [event["ph"] for event in told if event.get("cat") == "program"] == ["i", "C", "b", "e"]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_chrome_holds_every_call(seed):
+    made = recording(seed)
+    document = json.loads(written(chrome.FORMAT, made))
+    rows = list(made.calls.window().calls)
+    calls = [event for event in document["traceEvents"] if event["ph"] == "X"]
+    assert [(round(e["ts"] * 1000), round(e["dur"] * 1000)) for e in calls] == [
+        (row.start_ns, row.end_ns - row.start_ns) for row in rows
+    ]
+    assert ["left by an exception" in e.get("args", {}).get("note", "") for e in calls] == [
+        bool(row.flags & CallFlags.UNWOUND) for row in rows
+    ]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_speedscope_opens_and_closes_every_call_in_time(seed):
+    made = recording(seed)
+    document = json.loads(written(speedscope.FORMAT, made))
+    frames = [frame["name"] for frame in document["shared"]["frames"]]
+    rows = list(made.calls.window().calls)
+    opened = []
+    for profile in document["profiles"]:
+        stack, now = [], 0
+        for event in profile["events"]:
+            assert event["at"] >= now
+            now = event["at"]
+            if event["type"] == "O":
+                stack.append(event["frame"])
+                opened.append((frames[event["frame"]], now))
+            else:
+                assert stack.pop() == event["frame"]
+        assert not stack
+        assert now <= profile["endValue"]
+    assert opened == [(f"made:{made.functions['qualname'][row.function]}", row.start_ns) for row in rows]
+
+
+def long_trace():
+    tree = journal_made.Tree()
+    p = journal_made.Played(tree, 0, 0, 0, block_bytes=200)
+    for _ in range(3000):
+        p.call(0)
+        p.pass_time(500)
+        p.leave(journal_made.RETURN)
+        p.mark()
+    p.end()
+    return journal_made.recording(tree, [p], 1)
+
+
+@pytest.mark.parametrize("module", [chrome, perfetto, speedscope], ids=["chrome", "perfetto", "speedscope"])
+def test_what_a_viewer_does_not_take_is_cut(module, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(module, "MOST", 500)
+    made = long_trace()
+    whole = len(made.calls.window().calls)
+    cut = formats.timeline.timeline(made, 500)
+    assert 0 < len(cut.calls) <= 1000 < whole
+    made.save(tmp_path / "long.seismo")
+    entry = module.FORMAT
+    monkeypatch.setattr(formats, "by_name", lambda name: __import__("dataclasses").replace(entry, most_calls=500))
+    assert main(["export", str(tmp_path / "long.seismo"), "-f", entry.name, "-o", str(tmp_path / "out")]) == 0
+    assert "only the first" in capsys.readouterr().err
+    assert (tmp_path / "out").stat().st_size < 400_000
+
+
+@pytest.mark.parametrize("name", ["chrome", "perfetto"])
+def test_a_profile_is_refused(name):
+    made = recording()
+    made._journal = None
+    with pytest.raises(FormatError, match="does not say") as error:
+        formats.write(made, io.BytesIO(), name)
+    assert "seismo trace" in error.value.hint
+    assert name not in formats.names("calltree")
+    assert name in formats.names("calltree", trace=True)
+
+
+@pytest.mark.parametrize("name", ["chrome", "perfetto"])
+def test_hostile_names_do_no_harm(name):
+    """Names that would forge events, end a script or move a terminal's cursor are escaped; long ones are cut."""
+    tree = journal_made.Tree()
+    p = journal_made.Played(tree, 0, 0, 0)
+    hostile = ['"},{"ph":"X"', "</script>\x1b[31m", "\ud800", "x" * 100_000, "\u202e"]
+    for number in range(len(hostile)):
+        p.call(number)
+        p.instant(1, "a\x1b]0;b\x07</script>")
+        p.leave(journal_made.RETURN)
+    p.mark()
+    p.end()
+    made = journal_made.recording(tree, [p], len(hostile), names=hostile)
+    data = written(formats.by_name(name), made)
+    assert len(data) < 60_000
+    for bad in (b"\x1b", b"</script>", "\u202e".encode()):
+        assert bad not in data or (name == "perfetto" and bad == b"</script>")
+    if name == "chrome":
+        assert sum(event["ph"] == "X" for event in json.loads(data)["traceEvents"]) == len(hostile)
+    assert os.linesep.encode() not in data.replace(b"\n", b"") or os.name != "nt"
