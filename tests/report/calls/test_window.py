@@ -8,6 +8,7 @@ import pytest
 from seismo.cli.main import main
 from seismo.errors import UsageError
 from seismo.model import read
+from seismo.model.combine import with_losses
 from seismo.report.calls.verify import write_verified
 from seismo.report.calls.window import nanoseconds, write_window
 from seismo.report.paper import Paper
@@ -130,6 +131,44 @@ def test_verifying_tells_where_journal_and_tree_differ():
     out = io.StringIO()
     assert write_verified(Paper(out, 100), read(recording.to_bytes()), "made.seismo") == 1
     assert "node 1, made:f1: calls 520, in the tree 521" in out.getvalue()
+
+
+def deep():
+    """Thirty calls in each other, the innermost of which calls two functions."""
+    tree = journal_made.Tree()
+    p = journal_made.Played(tree, 0, 0, 1000)
+    for number in range(30):
+        p.call(number)
+    p.pass_time(10_000)
+    p.mark()
+    for number in (30, 31):
+        p.call(number)
+        p.pass_time(100)
+        p.leave(journal_made.RETURN)
+        p.mark()
+    p.end(in_order=False)
+    return journal_made.recording(tree, [p], 32)
+
+
+def test_what_a_thread_is_deep_inside_is_said_above():
+    """The calls of a deep program stand at the margin; what they are in is a line, the nearest of it."""
+    lines = shown(deep(), "12us", "2us").splitlines()
+    inside = next(line for line in lines if line.startswith("inside "))
+    assert "made:f27" in " ".join(lines)
+    assert "made:f3 " not in inside
+    row = next(line for line in lines if "made:f31" in line)
+    assert row.index("made:f31") < 50
+
+
+def test_a_journal_that_outlived_its_tree_agrees_with_it():
+    """Of a program that was killed, the journal tells what came after the last flush of the tree."""
+    recording = played()
+    raw = recording._raw["nodes"]
+    raw["calls"] = memoryview(bytearray(8 * len(raw["calls"]))).cast("q")
+    out = io.StringIO()
+    cut = with_losses(recording, [{"kind": "cut-short", "count": 1000, "thread": -1, "detail": "pid 7"}])
+    assert write_verified(Paper(out, 100), cut, "made.seismo") == 0
+    assert "goes on after its last flush: 2,292 events more" in out.getvalue()
 
 
 def test_a_profile_has_nothing_to_show_around_a_time(tmp_path, capsys):

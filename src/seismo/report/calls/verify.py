@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from seismo.errors import UsageError
 from seismo.report import words as text
+from seismo.report.facts import unended
 
 if TYPE_CHECKING:
     from seismo.model import Recording
@@ -27,6 +28,13 @@ def write_verified(paper: Paper, recording: Recording, file: str) -> int:
     if sums.gaps:
         paper.line((f"{text.number_of(len(sums.gaps), 'gap')}: what is missing there is missing below", "warning"))
     steps = f"{text.number_of(sum(counts[0]), 'call')}, {text.number_of(sum(counts[1]), 'resume')}"
+    if differ and unended(paper.signs, ("", recording)):
+        later = [node for node in differ if all(a[node] >= b[node] for a, b in zip(counts, kept, strict=True))]
+        if len(later) == len(differ):
+            more = sum(map(sum, counts)) - sum(map(sum, kept))
+            more_events = text.number_of(more, "event")
+            paper.line(f"the journal agrees with the tree, and goes on after its last flush: {more_events} more")
+            return 0
     if not differ:
         paper.line(f"the journal agrees with the tree: {steps} on {text.number_of(len(tree), 'path')}")
         return 0

@@ -3,6 +3,9 @@
 Loops are folded: calls that follow one another and are equal, down to what they called, are one line with their number.
 Equal are two calls of a function whose own calls, folded, are equal; so two rounds of a loop are, even if an inner loop
 turned more often in one of them. Where a loop's body makes several calls, the run of them is what repeats.
+
+What a thread was in all the while, each call the only one of its caller, is said above the list: the names of deep
+programs would have no room else.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from seismo.errors import UsageError
 from seismo.escape import printable
 from seismo.model.kinds import CallFlags
+from seismo.model.timeline.calls import FOREVER
 from seismo.report import words as text
 
 if TYPE_CHECKING:
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
 LAST = 50  # calls of each thread, for who asks for the end
 SPAN_NS = 10_000_000
 LINES = 60  # of a thread
+INSIDE = 8  # calls that a thread was in all the while
 MOST = 300_000  # calls that are read
 LONGEST_BODY = 4  # calls of a loop's round that are found to repeat
 END = "end"
@@ -119,13 +124,26 @@ def _in_order(runs: list[list[_Line]], indent: int) -> list[tuple[_Line, int, st
 class _Writer:
     """Writes the lines of one thread until there are too many."""
 
-    def __init__(self, paper: Paper, recording: Recording, limit: int | None, depth: int | None) -> None:
-        self.paper, self.limit, self.depth = paper, limit, depth
+    def __init__(self, paper: Paper, recording: Recording, since: int, limit: int | None, depth: int | None) -> None:
+        self.paper, self.since, self.limit, self.depth = paper, since, limit, depth
         self.left_out = 0
         self.functions = recording.functions
 
     def write(self, runs: list[list[_Line]]) -> None:
         """Writes the runs and what is below them."""
+        inside: list[str] = []
+        while len(runs) == 1 and len(runs[0]) == 1 and runs[0][0].number == 1 and runs[0][0].row.start_ns < self.since:
+            below = runs[0][0].below
+            if not (len(below) == 1 and len(below[0]) == 1 and below[0][0].number == 1 and below[0][0].below):
+                break  # the innermost ones are lines
+            inside.append(self._name(runs[0][0].row.function))
+            runs = below
+        if inside:
+            signs = self.paper.signs
+            shown = [signs.cut, *inside[-INSIDE:]] if len(inside) > INSIDE else inside
+            words = f" {signs.arrow} ".join(shown)
+            for part in text.wrapped(f"inside {words}", self.paper.width):
+                self.paper.line((text.beginning(part, self.paper.width, signs), "quiet"))
         waiting = _in_order(runs, 0)
         while waiting:
             line, indent, place = waiting.pop()
@@ -199,7 +217,7 @@ def write_window(paper: Paper, recording: Recording, around: str, span: str | No
             "this recording does not say what happened when", "--around", "seismo trace makes one that does"
         )
     if around == END:
-        window = _last(recording)
+        window, first = _last(recording), FOREVER
         title = f"the last {LAST} calls of each thread"
     else:
         middle, width = nanoseconds(around, "--around"), nanoseconds(span, "--window") if span else SPAN_NS
@@ -220,7 +238,7 @@ def write_window(paper: Paper, recording: Recording, around: str, span: str | No
         paper.line()
         paper.line((_thread(recording, thread), "strong"), (f"  {text.number_of(len(shown), 'call')}", "quiet"))
         limit = how.get("limit") or (None if around == END else LINES)
-        writer = _Writer(paper, recording, limit, how.get("depth"))
+        writer = _Writer(paper, recording, first, limit, how.get("depth"))
         writer.write(_lines(shown))
         if writer.left_out:
             paper.line((f"and {text.number_of(writer.left_out, 'line')} more ({paper.more})", "quiet"))
