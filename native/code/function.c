@@ -198,6 +198,7 @@ sm_function *sm_function_of_code(PyCodeObject *code, PyObject *globals) {
     if (entry != NULL)
         entry->function = function;
     function->flags |= flags_of_code(code);
+    function->code_bytes = 2 * (uint32_t)Py_SIZE(code);
 done:
     sm_exception_restore(kept);
     return function;

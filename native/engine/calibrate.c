@@ -14,6 +14,12 @@
  * of a bare turn the callee itself takes cannot be seen from outside; a share is assumed, which moves a few nanoseconds
  * between caller and callee and leaves their sum right.
  *
+ * Far events. sys.monitoring tells where an event is, as an int; up to 256 those exist already, beyond, the interpreter
+ * has to make one. What that costs is the difference of two generators whose yield stands before and beyond that byte.
+ *
+ * Deep calls. Where recorded frames are evaluated by a C function each (3.11), returns through many of them are more
+ * than the processor keeps return addresses of, and all but the innermost cost more: by how much tells a recursion.
+ *
  * What disturbs a run only makes it longer, and a run holds a few timed samples, more or fewer by chance; so of several
  * runs the one at the lower quartile counts, not the shortest. Bare and recorded runs take turns, and all of it is
  * done again until two results agree: their mean is taken, and their difference is the stated error. */
@@ -22,6 +28,7 @@
 #include <string.h>
 
 #include "engine/engine.h"
+#include "estimate/probes.h"
 
 #define RUNS 16
 #define WARM_UP 2
@@ -31,6 +38,9 @@
 #define SAMPLED_ROUNDS 9
 #define SAMPLED_REPEATS 5 /* of TURNS: a dozen samples */
 
+/* Makes a code object longer than SM_FAR_BYTES. */
+#define PAD "x=r;x=r;x=r;x=r;x=r;x=r;x=r;x=r;x=r;x=r;"
+
 static const char program[] = "def f(): pass\n"
                               "def g(r):\n"
                               "    for _ in r: yield\n"
@@ -39,7 +49,17 @@ static const char program[] = "def f(): pass\n"
                               "def c_calls(r, n):\n"
                               "    for _ in r: n()\n"
                               "def resumes(r, n):\n"
-                              "    for _ in g(r): pass\n";
+                              "    for _ in g(r): pass\n"
+                              "def h(r):\n"
+                              "    if r is None: " PAD PAD PAD PAD PAD PAD PAD "pass\n"
+                              "    for _ in r: yield\n"
+                              "def far_resumes(r, n):\n"
+                              "    for _ in h(r): pass\n"
+                              "def d(n):\n"
+                              "    if n: d(n - 1)\n"
+                              "def deep_calls(r, n):\n"
+                              "    for _ in r[::50]: d(49)\n";
+#define DEPTH 50.0
 
 static PyObject *nothing(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(args)) {
     Py_RETURN_NONE;
@@ -52,10 +72,10 @@ typedef enum { BARE, RECORDED, TIMED } way; /* TIMED: recorded, and every segmen
 typedef struct {
     const char *loop, *callee; /* callee NULL: the C function */
     double share;              /* of a bare turn that is the callee's own */
-    sm_cost *cost;
-    const char *c_functions; /* the setting that it is recorded with */
-    double bare, recorded;   /* ticks a turn, as measured last */
-    double inside, outside;  /* what the callee's and the caller's segments have more than bare, when all are timed */
+    sm_cost *cost;             /* NULL: what it costs is held against another's */
+    const char *c_functions;   /* the setting that it is recorded with */
+    double bare, recorded;     /* ticks a turn, as measured last */
+    double inside, outside;    /* what the callee's and the caller's segments have more than bare, when all are timed */
     double found[MOST_CYCLES];
     double error; /* relative */
 } experiment;
@@ -216,9 +236,15 @@ static int find_sampled_extra(const experiment *what) {
     return status;
 }
 
+static double turn_of(const experiment *what, way way) {
+    return fmax(0, way == TIMED ? what->inside + what->outside : what->recorded - what->bare);
+}
+
 /* A cycle more: do the results agree with earlier ones? */
 static bool agreed(experiment *what, int cycle, way way) {
-    what->found[cycle] = fmax(0, way == TIMED ? what->inside + what->outside : what->recorded - what->bare);
+    what->found[cycle] = turn_of(what, way);
+    if (what->cost == NULL)
+        return true;
     double best = INFINITY, sum = 0.0;
     for (int i = 1; i <= cycle; i++) {
         for (int k = 0; k < i; k++) {
@@ -233,27 +259,47 @@ static bool agreed(experiment *what, int cycle, way way) {
     return cycle > 0 && what->error <= AGREE;
 }
 
+/* What an event far into its code costs more, by all cycles: a turn is a resume and a yield. */
+static double far_cost(const experiment *near, const experiment *far, int cycles) {
+    double more = 0;
+    for (int i = 0; i < cycles; i++)
+        more += (far->found[i] - near->found[i]) / 2 / cycles;
+    return SM_HAS_MONITORING ? fmax(0, more) : 0;
+}
+
+/* What a call costs more that has more than SM_FORESEEN_DEPTH others below it. */
+static double deep_cost(const experiment *flat, const experiment *deep, int cycles) {
+    double more = 0;
+    for (int i = 0; i < cycles; i++)
+        more += (deep->found[i] - flat->found[i]) / cycles;
+    return SM_HAS_EVALFRAME ? fmax(0, more) * DEPTH / (DEPTH - SM_FORESEEN_DEPTH) : 0;
+}
+
 int sm_engine_calibrate(void) {
     const char *c_functions = sm_engine.settings.c_functions;
     experiment all[] = {
         {.loop = "calls", .callee = "f", .share = 0.4, .cost = &sm_engine.python, .c_functions = c_functions},
         {.loop = "resumes", .callee = "g", .share = 0.6, .cost = &sm_engine.resume, .c_functions = c_functions},
+        {.loop = "far_resumes", .callee = "h", .share = 0.6, .cost = NULL, .c_functions = c_functions},
+        {.loop = "deep_calls", .callee = "d", .share = 0.5, .cost = NULL, .c_functions = c_functions},
         /* in "auto" its place would be switched off before it is measured */
         {.loop = "c_calls", .callee = NULL, .share = 0.5, .cost = &sm_engine.c, .c_functions = "all"},
     };
-    int count = strcmp(c_functions, "none") == 0 ? 2 : 3;
+    int count = strcmp(c_functions, "none") == 0 ? 4 : 5, cycle = 0;
     way way = sm_engine.settings.time_every ? TIMED : RECORDED;
     sm_engine.sampled_extra = 0;
     if (open_lab() < 0 || measure_bare(all, count) < 0 || measure_recorded(all, count, TIMED) < 0)
         return -1;
     bool done = false;
-    for (int cycle = 0; cycle < MOST_CYCLES && !done; cycle++) {
+    for (; cycle < MOST_CYCLES && !done; cycle++) {
         if (measure_bare(all, count) < 0 || measure_recorded(all, count, way) < 0)
             return -1;
         done = true;
         for (int i = 0; i < count; i++)
             done = agreed(&all[i], cycle, way) && done;
     }
+    sm_engine.far = far_cost(&all[1], &all[2], cycle);
+    sm_engine.deep = deep_cost(&all[0], &all[3], cycle);
     sm_engine.cost_error = AGREE;
     for (int i = 0; i < count; i++)
         sm_engine.cost_error = fmin(0.5, fmax(sm_engine.cost_error, all[i].error));

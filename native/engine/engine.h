@@ -169,7 +169,8 @@ typedef struct {
     uint64_t start_ticks;
     sm_cost python, c, resume;
     double cost_error;
-    uint64_t sampled_extra;     /* ticks that a segment seems longer by when it is sampled */
+    double far, deep;       /* ticks that an event far into its code, and a call with deep ones below it, cost more */
+    uint64_t sampled_extra; /* ticks that a segment seems longer by when it is sampled */
     uint64_t interpreters_gone; /* before the start: see compat/runtime.h */
     uint64_t interpreters;      /* others since, of which nothing is recorded */
     uint64_t walks;             /* times that a stack was walked */

@@ -67,6 +67,7 @@ static void write_function(sm_output *output, const sm_function *function, sm_ou
     row[SM_FUNCTIONS_FILE] = (int64_t)known->file;
     row[SM_FUNCTIONS_LINE] = function->line;
     row[SM_FUNCTIONS_FLAGS] = function->flags;
+    row[SM_FUNCTIONS_CODE_BYTES] = function->code_bytes;
     uint64_t lost = sm_writer_lost(output->writer);
     sm_writer_row(output->writer, SM_FUNCTIONS, row, NULL);
     if (sm_writer_lost(output->writer) != lost)

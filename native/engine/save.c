@@ -39,6 +39,8 @@ static void write_process(sm_output *output) {
     reals[SM_PROCESSES_RESUME_OUTSIDE] = sm_clock_ns(clock, sm_engine.resume.outside);
     reals[SM_PROCESSES_CLOCK_NS] = sm_clock_ns(clock, clock->read_ticks);
     reals[SM_PROCESSES_COST_ERROR] = sm_engine.cost_error;
+    reals[SM_PROCESSES_FAR_NS] = sm_clock_ns(clock, sm_engine.far);
+    reals[SM_PROCESSES_DEEP_NS] = sm_clock_ns(clock, sm_engine.deep);
     sm_about of = about();
     of.costs = reals;
     sm_output_process(output, &of);

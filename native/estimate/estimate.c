@@ -78,9 +78,11 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "estimate/probes.h"
 #include "estimate/regions.h"
 
 static const double CODE = 3, MOST = 0.1, UNREST = 0.015; /* see "Distortion" */
+static const double MOST_UNFORESEEN = 0.5;                /* of what a node has left without it */
 static const double SHRINK = 8; /* samples' worth of weight of the function's mean in a node's */
 static const double PRIOR = 4;  /* observations that the prior is worth */
 static const double PRIOR_LEAST = 0.5;
@@ -158,27 +160,6 @@ static int assign_pools(work *w) {
     }
     sm_free(pool_at);
     return 0;
-}
-
-/* Segments and probe costs of each node, its own and those that its children leave in it. */
-static void count_segments(work *w) {
-    const sm_estimate_input *in = w->in;
-    const sm_costs *cost = &in->costs;
-    memset(w->rest, 0, in->nodes * sizeof *w->rest);
-    memset(w->overhead, 0, in->nodes * sizeof *w->overhead);
-    for (size_t n = 0; n < in->nodes; n++) {
-        double calls = (double)in->calls[n], resumes = (double)in->resumes[n];
-        size_t p = process_of(in, n);
-        int is_c = in->function_kind[in->function[n]] == 1;
-        w->rest[n] += calls + resumes;
-        w->overhead[n] +=
-            is_c ? calls * cost->c_inside[p] : calls * cost->python_inside[p] + resumes * cost->resume_inside[p];
-        if (in->parent[n] >= 0) {
-            w->rest[in->parent[n]] += calls + resumes;
-            w->overhead[in->parent[n]] +=
-                is_c ? calls * cost->c_outside[p] : calls * cost->python_outside[p] + resumes * cost->resume_outside[p];
-        }
-    }
 }
 
 /* What was drawn of a node's segments. */
@@ -367,13 +348,23 @@ static void find_known(const sm_estimate_input *in, double *by_region, double *w
     }
 }
 
+/* What the probes cost where the processor does not foresee them, as far as a node's time allows. */
+static void add_unforeseen(work *w, const double *unforeseen) {
+    for (size_t n = 0; n < w->in->nodes; n++) {
+        double more = fmin(unforeseen[n], MOST_UNFORESEEN * fmax(0, w->time[n] - w->overhead[n]));
+        w->overhead[n] += more;
+        w->pools[w->pool_of[n]].overhead += more;
+    }
+}
+
 /* What nodes spent in segments that were not timed always: by their samples, and then in line with what is known. */
 static int estimate_rest(work *w) {
     const sm_estimate_input *in = w->in;
     double *known = sm_calloc(4 * in->processes + 1, sizeof *known);
     double *variance = sm_malloc(in->nodes * sizeof *variance);
+    double *unforeseen = sm_calloc(in->nodes + 1, sizeof *unforeseen);
     int done = -1;
-    if (known != NULL && variance != NULL) {
+    if (known != NULL && variance != NULL && unforeseen != NULL) {
         find_known(in, known, known + in->processes);
         reconcile(w, known + in->processes);
         for (size_t n = 0; n < in->nodes; n++)
@@ -384,7 +375,8 @@ static int estimate_rest(work *w) {
             w->time[n] = part * p->rest * p->mean;
             variance[n] = part * p->error * p->error / 4;
         }
-        done = sm_regions_reconcile(in, w->rest, known, w->time, variance);
+        done = sm_regions_reconcile(in, w->rest, known, w->time, variance, unforeseen);
+        add_unforeseen(w, unforeseen);
     }
     for (size_t n = 0; n < in->nodes && done == 0; n++) {
         pool *p = &w->pools[w->pool_of[n]];
@@ -395,6 +387,7 @@ static int estimate_rest(work *w) {
         w->pools[i].error = 2 * sqrt(w->pools[i].variance);
     sm_free(known);
     sm_free(variance);
+    sm_free(unforeseen);
     return done;
 }
 
@@ -524,8 +517,7 @@ int sm_estimate(const sm_estimate_input *in, const sm_estimates *out) {
     };
     int done = -1;
     if (w.pool_of != NULL && w.rest != NULL && w.overhead != NULL && w.time != NULL && in->nodes < UINT32_MAX &&
-        assign_pools(&w) == 0) {
-        count_segments(&w);
+        assign_pools(&w) == 0 && sm_probes_count(in, w.rest, w.overhead) == 0) {
         fill_pools(&w);
         for (size_t i = 0; i < w.count; i++) {
             judge_pool(&w.pools[i]);

@@ -22,10 +22,19 @@
  * How. What a region's estimates miss its known time by has two causes: something that they have in common, as above,
  * and chance. It is divided between these by how much of it each is good for: COMMON of the whole, and the variance of
  * the samples. The common part changes all nodes in proportion, the other each in proportion to its variance, which is
- * the least squares' answer: sure ones stay, doubtful ones take the correction. */
+ * the least squares' answer: sure ones stay, doubtful ones take the correction.
+ *
+ * Unforeseen probes. What a probe costs is calibrated in a loop, which the processor foresees. In varied code it costs
+ * up to twice as much, for the same reason for which sampled segments are too long there; and by how much these are, in
+ * a region, has just been found. So it tells by how much its probes cost more. It tells nothing where they always come
+ * in the same order, however varied the code between them is: that is, where few functions take part, or each calls the
+ * same other one. VARIED nats of entropy over the functions that a region's events are of, those left out that are all
+ * that their caller calls, and more, are taken for varied code, less for a part of it.
+ * UNFORESEEN was found with the programs of benchmarks/truth.py, of all versions together. */
 #include "estimate/regions.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -35,6 +44,9 @@ static const double LONG = 1000;   /* segments a visit */
 static const double LOOKS = 30;    /* fewer tell too little */
 static const double INSIDE = 0.75; /* a region that is more of the one around it adds nothing */
 static const double LEAST = 0.25;  /* a node keeps so much of its estimate */
+static const double UNFORESEEN =
+    0.45; /* of what a sampled segment is too long by: what a probe costs more, a segment */
+static const double VARIED = 2;
 
 typedef struct {
     double segments, looks, visits; /* with all that is below */
@@ -43,6 +55,8 @@ typedef struct {
     double own_looks, own_segments; /* without inner regions */
     double target;                  /* what the time should be; then by how much all of it changes */
     double by_chance;               /* ns, in proportion to variance */
+    double unforeseen;              /* ns a segment */
+    size_t first;                   /* of its nodes; the others: see varied() */
     size_t around;                  /* region */
     uint8_t is_region;              /* of the node with this number */
 } region;
@@ -100,6 +114,8 @@ static void reconcile(region *r, region *around) {
     if (r->own_segments > r->own_looks) /* what is too long of the measured segments is in the known time, too */
         should -= fmax(0, r->time - should) * r->own_looks / (r->own_segments - r->own_looks);
     double missing = should - r->time, common = COMMON * r->time * COMMON * r->time;
+    if (missing < 0 && r->own_looks >= LOOKS && r->own_segments > 0) /* as far as that is not chance */
+        r->unforeseen = UNFORESEEN * -missing / r->own_segments * missing * missing / (missing * missing + r->variance);
     r->target = 1, r->by_chance = 0;
     if (r->time > 0 && common + r->variance > 0) {
         missing = fmax(missing, (LEAST - 1) * r->time);
@@ -110,8 +126,55 @@ static void reconcile(region *r, region *around) {
         around->target += r->outside * fmax(0, should);
 }
 
+/* Of a region, 0 to 1: how varied the functions are that its events are of. next: of each node, the next one of its
+ * region; children: of each node, how many; events: noughts, as many as functions. */
+static double varied(const sm_estimate_input *in, const region *r, const size_t *next, const uint32_t *children,
+                     double *events) {
+    double all = 0, entropy = 0;
+    for (size_t n = r->first; n < in->nodes; n = next[n]) {
+        double entered = (double)in->calls[n] + (double)in->resumes[n];
+        if (in->parent[n] < 0 || children[in->parent[n]] > 1)
+            events[in->function[n]] += entered, all += entered;
+    }
+    for (size_t n = r->first; n < in->nodes; n = next[n]) {
+        double *of = &events[in->function[n]];
+        if (*of > 0)
+            entropy -= *of / all * log(*of / all);
+        *of = 0;
+    }
+    return fmin(1, entropy / VARIED);
+}
+
+static int find_unforeseen(const sm_estimate_input *in, const double *segments, region *regions, const size_t *of,
+                           double *unforeseen) {
+    size_t *next = sm_malloc((in->nodes + 1) * sizeof *next);
+    double *events = sm_calloc(in->functions + 1, sizeof *events);
+    uint32_t *children = sm_calloc(in->nodes + 1, sizeof *children);
+    int done = next != NULL && events != NULL && children != NULL ? 0 : -1;
+    for (size_t i = 0; i < in->nodes + in->processes; i++)
+        regions[i].first = in->nodes;
+    for (size_t n = in->nodes; n-- > 0 && done == 0;) {
+        next[n] = regions[of[n]].first;
+        regions[of[n]].first = n;
+        if (in->parent[n] >= 0)
+            children[in->parent[n]]++;
+    }
+    for (size_t i = 0; i < in->nodes + in->processes && done == 0; i++) {
+        if (regions[i].unforeseen > 0)
+            regions[i].unforeseen *= varied(in, &regions[i], next, children, events);
+    }
+    for (size_t n = 0; n < in->nodes && done == 0; n++) {
+        bool calibrated = in->costs.cost_error[process_of(in, n)] > 0;
+        unforeseen[n] = calibrated ? regions[of[n]].unforeseen * segments[n] : 0;
+    }
+    sm_free(next);
+    sm_free(events);
+    sm_free(children);
+    return done;
+}
+
 int sm_regions_reconcile(const sm_estimate_input *in, const double *segments, const double *known, double *time,
-                         double *variance) {
+                         double *variance, double *unforeseen) {
     size_t count = in->nodes + in->processes;
     region *regions = sm_calloc(count + 1, sizeof *regions);
     size_t *of = sm_malloc((in->nodes + 1) * sizeof *of);
@@ -141,7 +204,8 @@ int sm_regions_reconcile(const sm_estimate_input *in, const double *segments, co
         if (r->target != 1 || by_chance != 0) /* what is known as a whole is doubted less in its parts */
             variance[n] *= fmax(0, 1 - variance[n] / (r->variance + common));
     }
+    int done = find_unforeseen(in, segments, regions, of, unforeseen);
     sm_free(regions);
     sm_free(of);
-    return 0;
+    return done;
 }

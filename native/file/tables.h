@@ -27,7 +27,9 @@
     X(PROCESSES, RESUME_OUTSIDE, "resume_outside", REAL)                                                               \
     X(PROCESSES, CLOCK_NS, "clock_ns", REAL)     /* cost of one reading */                                             \
     X(PROCESSES, COST_ERROR, "cost_error", REAL) /* relative */                                                        \
-    X(PROCESSES, WAITS, "waits", STR)            /* how waiting was told from running; "": it was not */
+    X(PROCESSES, WAITS, "waits", STR)            /* how waiting was told from running; "": it was not */               \
+    X(PROCESSES, FAR_NS, "far_ns", REAL)         /* that an event costs more far into its code */                      \
+    X(PROCESSES, DEEP_NS, "deep_ns", REAL)       /* that a call costs more which deep ones were made below */
 
 #define SM_COLUMNS_THREADS(X)                                                                                          \
     X(THREADS, ID, "id", COUNT)                                                                                        \
@@ -49,7 +51,8 @@
     X(FUNCTIONS, QUALNAME, "qualname", STR)                                                                            \
     X(FUNCTIONS, FILE, "file", STR)                                                                                    \
     X(FUNCTIONS, LINE, "line", INT)                                                                                    \
-    X(FUNCTIONS, FLAGS, "flags", COUNT) /* 1 generator, 2 coroutine, 4 async generator, 8 C call sites switched off */
+    X(FUNCTIONS, FLAGS, "flags", COUNT) /* 1 generator, 2 coroutine, 4 async generator, 8 C call sites switched off */ \
+    X(FUNCTIONS, CODE_BYTES, "code_bytes", COUNT) /* of its instructions; 0: not known */
 
 /* What nodes and lines alike have of their times: what was off the CPU, in addition to all of the others, and what is
  * known of samples apart from their sums. A sample of weight w stands for w segments. */

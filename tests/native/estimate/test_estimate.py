@@ -5,6 +5,7 @@ first 64 are timed, then more or fewer by chance (native/recorder). What the mod
 all. Recordings made before functions were timed more while young know one chance only, 1 in 128; they must hold, too.
 """
 
+import array
 import itertools
 import math
 import random
@@ -303,6 +304,34 @@ def test_what_is_all_timed_is_exact():
 def test_reading_the_clock_limits_exactness():
     made = recording([{"calls": 100, "timed": 100, "timed_ns": 12345}], [0], costs={"clock_ns": 20.0})
     assert made.functions[0].own_error_ns == pytest.approx(200)
+
+
+def timed_always(calls, ns, **more):
+    return {"calls": calls, "timed": 1 << 40, "timed_ns": ns, **more}
+
+
+def with_code_bytes(made, *sizes):
+    made._raw["functions"]["code_bytes"] = memoryview(array.array("q", sizes))
+    return made
+
+
+def test_events_far_into_long_code_cost_more():
+    """Half of a function of 512 bytes is beyond byte 256: there, an event takes 10 ns more in a loop, 20 elsewhere."""
+    nodes = [timed_always(1, 10**6), timed_always(0, 10**6, resumes=100, parent=0, function=1)]
+    nodes += [timed_always(100, 10**6, parent=1, function=2)]
+    costs = {"python_inside": 0.0, "cost_error": 0.05, "far_ns": 10.0}
+    short, long, of_c = with_code_bytes(recording(nodes, [0, 0, 1], costs=costs), 256, 512, 0).functions
+    assert short.own_ns == 10**6 - 100 * 10  # of each of 100 resumes and 100 yields, a half of a half of 20 ns
+    assert of_c.own_ns == 10**6 - 100 * 10  # the place of its call is its caller's, and has two events
+    assert long.own_ns == 10**6 - 2 * 100 * 10
+
+
+def test_returns_through_many_frames_cost_more():
+    """Of ten calls below one another, four have more than five below them; a return is in the caller's time."""
+    nodes = [timed_always(1, 10**6), *(timed_always(100, 10**6, parent=i, function=1 + i) for i in range(9))]
+    costs = {"python_inside": 0.0, "cost_error": 0.05, "deep_ns": 30.0}
+    less = [10**6 - row.own_ns for row in recording(nodes, [0] * 10, costs=costs).functions]
+    assert less == [3000, 3000, 3000, *[0] * 7]
 
 
 def test_without_a_sample_the_timed_mean_stands_in_and_the_error_is_everything():

@@ -208,3 +208,19 @@ def test_each_allocation_fails():
             break
     assert n > 10
     assert list(tree(nodes, 2_000_000)["own_ns"]) == expected
+
+
+def phase_of(functions, known=4_000_000):
+    """A region whose samples, of 120 ns each, are too long; of so many functions in turn. What it is said to take."""
+    calls = (SEGMENTS + 1) // functions
+    leaf = {"calls": calls, "sampled": calls // 101, "sampled_ns": calls // 101 * 240}
+    leaf["sampled_sq"] = leaf["sampled_ns"] * 240.0
+    nodes = [{**part(known), "function": 0}, *({**leaf, "parent": 0, "function": 1 + i} for i in range(functions))]
+    costs = {"python_inside": 20.0, "cost_error": 0.03}
+    return recording(nodes, [0] * (functions + 1), rest_ns=[known], costs=costs).tree[0].total_ns
+
+
+def test_probes_in_varied_code_are_taken_to_cost_more():
+    """Where sampled segments are too long, so are probes, unless the same ones follow one another all the time."""
+    assert phase_of(1) > 1.05 * phase_of(8) > 0
+    assert phase_of(1) > phase_of(2) > phase_of(8)

@@ -18,13 +18,14 @@ TABLES = {
         (
             "id:i pid:i ppid:i host:s argv:s interpreter:s start_ns:i end_ns:i exit:s clock:s source:s python_inside:f"
             " python_outside:f c_inside:f c_outside:f resume_inside:f resume_outside:f clock_ns:f cost_error:f waits:s"
+            " far_ns:f deep_ns:f"
         ),
     ),
     1: (
         "threads",
         "id:i process:i native_id:i name:s start_ns:i end_ns:i wall_ns:i cpu_ns:i main:i rest_ns:i folded:i",
     ),
-    2: ("functions", "id:i kind:i module:s qualname:s file:s line:i flags:i"),
+    2: ("functions", "id:i kind:i module:s qualname:s file:s line:i flags:i code_bytes:i"),
     3: (
         "nodes",
         (

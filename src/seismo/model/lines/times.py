@@ -129,7 +129,7 @@ def _as_functions(tables: Tables, count: int) -> dict[str, Any]:
     costs["cost_error"] = max(processes["cost_error"].tolist(), default=0.0)
     return {
         "nodes": nodes,
-        "functions": {"kind": nought},
+        "functions": {"kind": nought, "code_bytes": nought},
         "threads": {"process": _whole([0]), "rest_ns": _whole([sum(tables["threads"]["rest_ns"].tolist())])},
         "processes": {name: _reals([value]) for name, value in costs.items()},
     }
@@ -143,6 +143,8 @@ _COSTS = (
     "resume_inside",
     "resume_outside",
     "clock_ns",
+    "far_ns",
+    "deep_ns",
 )
 
 

@@ -1,0 +1,78 @@
+/* Each call, return, resume and yield has a probe, a part of whose cost falls into the segment that ends and a part
+ * into the one that begins: into the callee's and into the caller's (native/engine/calibrate.c).
+ *
+ * Far events. sys.monitoring tells where in its code an event is, as an int. Those up to 256 exist already; beyond that
+ * byte, the interpreter makes one for each event and throws it away. Which events are beyond is not counted, for it
+ * would cost each of them; of a function's places, the part beyond byte 256 of its code is taken. A function begins
+ * before it. Where the memory for it is not in the caches, as it is while calibrating, it costs COLD times as much.
+ *
+ * Deep calls (3.11). Where more than SM_FORESEEN_DEPTH calls are below one when it returns, its return is not foreseen.
+ * How many are below a call, on average, follows from the counts of the nodes below; a node that is entered less often
+ * than its parent is below as many of its calls. */
+#include "estimate/probes.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+static const double NEAR = 256; /* bytes */
+static const double COLD = 2;   /* by benchmarks/truth.py, on 3.12 to 3.14 */
+
+typedef struct {
+    double inside, outside;
+} cost;
+
+/* The part of a function's places that is far into its code. */
+static double far_part(const sm_estimate_input *in, size_t n) {
+    double bytes = (double)in->code_bytes[in->function[n]];
+    return bytes > NEAR ? 1 - NEAR / bytes : 0;
+}
+
+static cost cost_of(const sm_estimate_input *in, size_t n, size_t process) {
+    const sm_costs *c = &in->costs;
+    double calls = (double)in->calls[n], resumes = (double)in->resumes[n], far = COLD * c->far_ns[process] / 2;
+    if (in->function_kind[in->function[n]] == 1) {
+        double of_caller = in->parent[n] >= 0 ? 2 * far * far_part(in, (size_t)in->parent[n]) : 0;
+        return (cost){calls * (c->c_inside[process] + of_caller), calls * (c->c_outside[process] + of_caller)};
+    }
+    far *= (calls + 2 * resumes) * far_part(in, n);
+    return (cost){calls * c->python_inside[process] + resumes * c->resume_inside[process] + far,
+                  calls * c->python_outside[process] + resumes * c->resume_outside[process] + far};
+}
+
+/* below: of each node, how many calls lie below one of its own, on average, where they are most. */
+static void find_depths(const sm_estimate_input *in, double *below) {
+    memset(below, 0, in->nodes * sizeof *below);
+    for (size_t n = in->nodes; n-- > 0;) { /* children stand behind their parents */
+        if (in->parent[n] < 0 || in->function_kind[in->function[n]] == 1)
+            continue;
+        size_t parent = (size_t)in->parent[n];
+        double calls = (double)in->calls[n] + (double)in->resumes[n];
+        double above = fmax(1, (double)in->calls[parent] + (double)in->resumes[parent]);
+        below[parent] = fmax(below[parent], fmin(1, calls / above) * (1 + below[n]));
+    }
+}
+
+int sm_probes_count(const sm_estimate_input *in, double *segments, double *overhead) {
+    double *below = sm_malloc((in->nodes + 1) * sizeof *below);
+    if (below == NULL)
+        return -1;
+    find_depths(in, below);
+    memset(segments, 0, in->nodes * sizeof *segments);
+    memset(overhead, 0, in->nodes * sizeof *overhead);
+    for (size_t n = 0; n < in->nodes; n++) {
+        size_t process = (size_t)in->thread_process[in->thread[n]];
+        cost of = cost_of(in, n, process);
+        double entered = (double)in->calls[n] + (double)in->resumes[n];
+        segments[n] += entered;
+        overhead[n] += of.inside;
+        if (in->parent[n] >= 0) {
+            double deep = fmin(1, fmax(0, below[n] - SM_FORESEEN_DEPTH)) * in->costs.deep_ns[process];
+            segments[in->parent[n]] += entered;
+            overhead[in->parent[n]] += of.outside + (double)in->calls[n] * deep;
+        }
+    }
+    sm_free(below);
+    return 0;
+}

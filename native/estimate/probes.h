@@ -1,0 +1,14 @@
+/* What the probes cost in each node, by what was calibrated. No Python.h. */
+#ifndef SM_ESTIMATE_PROBES_H
+#define SM_ESTIMATE_PROBES_H
+
+#include "estimate/estimate.h"
+
+/* The processor foresees returns through so many frames that a C function evaluates each. */
+#define SM_FORESEEN_DEPTH 5
+
+/* segments, overhead: of each node, how many segments it has, and the ns in them that are the probes'. 0, or -1 when
+ * out of memory. */
+int sm_probes_count(const sm_estimate_input *in, double *segments, double *overhead);
+
+#endif
