@@ -28,7 +28,6 @@
 #include <string.h>
 
 #include "engine/engine.h"
-#include "estimate/probes.h"
 
 #define RUNS 16
 #define WARM_UP 2
@@ -60,6 +59,7 @@ static const char program[] = "def f(): pass\n"
                               "def deep_calls(r, n):\n"
                               "    for _ in r[::50]: d(49)\n";
 #define DEPTH 50.0
+#define FORESEEN 5.0 /* of these: SM_FORESEEN_DEPTH of estimate/probes.h */
 
 static PyObject *nothing(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(args)) {
     Py_RETURN_NONE;
@@ -267,12 +267,12 @@ static double far_cost(const experiment *near, const experiment *far, int cycles
     return SM_HAS_MONITORING ? fmax(0, more) : 0;
 }
 
-/* What a call costs more that has more than SM_FORESEEN_DEPTH others below it. */
+/* What a call costs more that has more than FORESEEN others below it. */
 static double deep_cost(const experiment *flat, const experiment *deep, int cycles) {
     double more = 0;
     for (int i = 0; i < cycles; i++)
         more += (deep->found[i] - flat->found[i]) / cycles;
-    return SM_HAS_EVALFRAME ? fmax(0, more) * DEPTH / (DEPTH - SM_FORESEEN_DEPTH) : 0;
+    return SM_HAS_EVALFRAME ? fmax(0, more) * DEPTH / (DEPTH - FORESEEN) : 0;
 }
 
 int sm_engine_calibrate(void) {
