@@ -59,7 +59,7 @@ static const char program[] = "def f(): pass\n"
                               "def deep_calls(r, n):\n"
                               "    for _ in r[::50]: d(49)\n";
 #define DEPTH 50.0
-#define FORESEEN 5.0 /* of these: SM_FORESEEN_DEPTH of estimate/probes.h */
+#define FORESEEN 5.0 /* of these: SM_FORESEEN_DEPTH of estimate/overhead.h */
 
 static PyObject *nothing(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(args)) {
     Py_RETURN_NONE;

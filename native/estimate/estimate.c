@@ -78,7 +78,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "estimate/probes.h"
+#include "estimate/overhead.h"
 #include "estimate/regions.h"
 
 static const double CODE = 3, MOST = 0.1, UNREST = 0.015; /* see "Distortion" */
@@ -517,7 +517,7 @@ int sm_estimate(const sm_estimate_input *in, const sm_estimates *out) {
     };
     int done = -1;
     if (w.pool_of != NULL && w.rest != NULL && w.overhead != NULL && w.time != NULL && in->nodes < UINT32_MAX &&
-        assign_pools(&w) == 0 && sm_probes_count(in, w.rest, w.overhead) == 0) {
+        assign_pools(&w) == 0 && sm_overhead_count(in, w.rest, w.overhead) == 0) {
         fill_pools(&w);
         for (size_t i = 0; i < w.count; i++) {
             judge_pool(&w.pools[i]);

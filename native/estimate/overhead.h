@@ -1,6 +1,6 @@
 /* What the probes cost in each node, by what was calibrated. No Python.h. */
-#ifndef SM_ESTIMATE_PROBES_H
-#define SM_ESTIMATE_PROBES_H
+#ifndef SM_ESTIMATE_OVERHEAD_H
+#define SM_ESTIMATE_OVERHEAD_H
 
 #include "estimate/estimate.h"
 
@@ -9,6 +9,6 @@
 
 /* segments, overhead: of each node, how many segments it has, and the ns in them that are the probes'. 0, or -1 when
  * out of memory. */
-int sm_probes_count(const sm_estimate_input *in, double *segments, double *overhead);
+int sm_overhead_count(const sm_estimate_input *in, double *segments, double *overhead);
 
 #endif

@@ -9,7 +9,7 @@
  * Deep calls (3.11). Where more than SM_FORESEEN_DEPTH calls are below one when it returns, its return is not foreseen.
  * How many are below a call, on average, follows from the counts of the nodes below; a node that is entered less often
  * than its parent is below as many of its calls. */
-#include "estimate/probes.h"
+#include "estimate/overhead.h"
 
 #include <math.h>
 #include <string.h>
@@ -54,7 +54,7 @@ static void find_depths(const sm_estimate_input *in, double *below) {
     }
 }
 
-int sm_probes_count(const sm_estimate_input *in, double *segments, double *overhead) {
+int sm_overhead_count(const sm_estimate_input *in, double *segments, double *overhead) {
     double *below = sm_malloc((in->nodes + 1) * sizeof *below);
     if (below == NULL)
         return -1;
