@@ -139,7 +139,7 @@ def test_settings_of_the_project(lab):
     lab.write("main.py", "import app.core\nprint('ran')\n")
     done = lab.cover("main.py", status=1)
     assert done.stdout == "ran\n"
-    assert "not taken over: [run] plugins" in done.stderr
+    assert "seismo does without these settings: [run] plugins" in done.stderr
     assert "is less than the 90 % that are wanted" in done.stderr
     assert "idle" not in done.stderr
     lab.cover("--fail-under", "10", "main.py")
@@ -147,7 +147,7 @@ def test_settings_of_the_project(lab):
     lab.write("pyproject.toml", "[tool.seismo.cover]\nbrunch = 1\n")
     done = lab.run("cover", "main.py")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "brunch is no setting" in done.stderr
+    assert "brunch is not a setting" in done.stderr
 
 
 def test_recordings_of_several_kinds_together(lab):

@@ -237,8 +237,8 @@ def test_what_else_coverage_has(folder):
     found = load(str(folder))
     assert (found.contexts, found.children, found.sort) == ("test", True, "-percent")
     assert found.notes == (
-        ".coveragerc: not taken over: [run] plugins, [report] format",
-        ".coveragerc: no such setting: [run] brunch",
+        ".coveragerc: seismo does without these settings: [run] plugins, [report] format",
+        ".coveragerc: there are no such settings: [run] brunch",
     )
 
 
@@ -275,19 +275,23 @@ def test_our_own_table_beside_another_file(folder):
         (".coveragerc", "[report]\nfail_under = lots\n", ["fail_under cannot be 'lots'", "a number"]),
         (".coveragerc", "[report]\nfail_under = 101\n", ["fail_under", "from 0 to 100"]),
         (".coveragerc", "[report]\nprecision = 1.5\n", ["precision", "a whole number"]),
-        (".coveragerc", "[report]\nexclude_lines =\n  ok\n  (not\n", ["'(not'", "no regular expression"]),
+        (".coveragerc", "[report]\nexclude_lines =\n  ok\n  (not\n", ["'(not'", "not a regular expression"]),
         (".coveragerc", "[report]\nsort = size\n", ["'size'", "statements"]),
         (".coveragerc", "[run]\ndynamic_context = none\n", ["dynamic_context", "test_function"]),
         (".coveragerc", "[run]\nsource = ${NOT_THERE?}\n", ["environment variable NOT_THERE"]),
         ("setup.cfg", "[coverage:run]\nbranch = 7\n", ["[coverage:run]", "'7'"]),
         ("pyproject.toml", "[tool.coverage.run]\nsource = 'app'\n", ["tool.coverage.run", "list of texts"]),
         ("pyproject.toml", "[tool.coverage.run]\nsource = [1]\n", ["list of texts"]),
-        ("pyproject.toml", "[tool.coverage.run]\ncontext = 1\n", ["it is a text"]),
-        ("pyproject.toml", "[tool.coverage.run\n", ["no TOML"]),
-        ("pyproject.toml", "[tool.seismo.cover]\nbrunch = true\n", ["brunch is no setting", "did you mean branch?"]),
-        ("pyproject.toml", "[tool.seismo.cover]\nxyzzy = true\n", ["xyzzy is no setting", "there are: branch"]),
-        ("pyproject.toml", "[tool.seismo]\ncover = 3\n", ["no table"]),
-        ("pyproject.toml", "[tool.seismo.cover]\npaths = 3\n", ["paths is no table"]),
+        ("pyproject.toml", "[tool.coverage.run]\ncontext = 1\n", ["give a text"]),
+        ("pyproject.toml", "[tool.coverage.run\n", ["not valid TOML"]),
+        ("pyproject.toml", "[tool.seismo.cover]\nbrunch = true\n", ["brunch is not a setting", "did you mean branch?"]),
+        (
+            "pyproject.toml",
+            "[tool.seismo.cover]\nxyzzy = true\n",
+            ["xyzzy is not a setting", "the settings are branch"],
+        ),
+        ("pyproject.toml", "[tool.seismo]\ncover = 3\n", ["not a table"]),
+        ("pyproject.toml", "[tool.seismo.cover]\npaths = 3\n", ["paths is not a table"]),
         ("pyproject.toml", "[tool.seismo.cover]\ncontexts = 'tests'\n", ["contexts cannot be 'tests'"]),
         ("pyproject.toml", "[tool.seismo.cover]\nfail_under = true\n", ["fail_under"]),
     ],

@@ -100,9 +100,9 @@ def test_no_text_gives_another_error(text):
         ("call > 5", 5, "cannot be compared", "calls > 100"),
         ("return == 5", 7, "cannot be compared", "return and duration"),
         ("10 <= line <= 20", 11, "cannot be chained", "line in (10-20)"),
-        ("5", 0, "a number alone", ""),
-        ('"app"', 0, "a string alone", 'function("app")'),
-        ("True", 0, "True alone decides nothing", ""),
+        ("5", 0, "a number cannot stand alone", ""),
+        ('"app"', 0, "a string cannot stand alone", 'function("app")'),
+        ("True", 0, "True cannot stand alone", ""),
         ('module == "app"', 7, "takes a pattern", 'module("app")'),
         ("module", 0, "module needs a pattern", 'module("app.*")'),
         ("exception(KeyError)", 10, "a pattern is missing", '"KeyError"'),
@@ -113,21 +113,21 @@ def test_no_text_gives_another_error(text):
         ("function('x)", 9, "does not end", "close it with '"),
         (r'function("\q")', 10, "no such escape", ""),
         (r'function("\U00110000")', 10, "no such escape", ""),
-        ("call && line", 5, "'&&' means nothing", "did you mean: and"),
-        ("call $ line", 5, "means nothing here", ""),
+        ("call && line", 5, "'&&' has no meaning", "did you mean: and"),
+        ("call $ line", 5, "has no meaning here", ""),
         ('arg("u")', 8, "a comparison is missing", 'arg("u") == 7'),
         ("arg(u) == 7", 4, "the name of a variable", '"u"'),
-        ('arg("u*") == 7', 4, "no name of a variable", ""),
-        ('arg("u").f() == 1', 10, "methods are not called", ""),
+        ('arg("u*") == 7', 4, "is not the name of a variable", ""),
+        ('arg("u").f() == 1', 10, "methods cannot be called", ""),
         ('arg("u")[1.5] == 1', 9, "a string or a whole number", ""),
         ('arg("u")["k" == 1', 13, '"]" is missing', ""),
         ('arg("u") is 7', 12, "only None, True and False", "use =="),
-        ('arg("u") < None', 11, "neither less nor more", ""),
+        ('arg("u") < None', 11, "neither less nor greater", ""),
         ('arg("u") == x', 12, "a value is missing", '"x"'),
         ('arg("u") == 5ms', 12, "no unit can stand here", ""),
         ('arg("u") in 5', 12, "a list is missing", ""),
         ('arg("u") == 1e999', 12, "too large", ""),
-        ("call and return", 0, "no event can ever match", "join kinds with or"),
+        ("call and return", 0, "no event can ever match", "join several kinds with or"),
         ("line and duration > 5ms", 0, "no event can ever match", ""),
         ('module("' + "x" * 1001 + '")', 7, "too long", "1000"),
         ("call or " * 500 + "call", 4000, "too many terms", ""),
@@ -152,7 +152,7 @@ def test_errors_say_what_and_where(text, column, what, hint):
 
 @pytest.mark.parametrize("text", [None, b"call", 5])
 def test_what_is_no_text_is_no_expression(text):
-    with pytest.raises(UsageError, match="an expression is a str"):
+    with pytest.raises(UsageError, match="an expression must be a str"):
         parse(text)
 
 

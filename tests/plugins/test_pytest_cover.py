@@ -223,7 +223,7 @@ def test_a_run_can_be_added_to_another(project):
     [
         ("--seismo-cover-report=pdf", "there is no report 'pdf'"),
         ("--seismo-cover-report=term:x", "term cannot be 'x'"),
-        ("--seismo-cover-fail-under=101", "101 is no number from 0 to 100"),
+        ("--seismo-cover-fail-under=101", "101 is not a number from 0 to 100"),
         ("--seismo-cover-config=missing.toml", "missing.toml"),
         ("--seismo-cover-file=test_calc.py", "is not a recording"),
     ],
@@ -239,7 +239,7 @@ def test_mistakes_are_said_before_a_test_runs(project, option, words):
 def test_tests_after_the_option_are_no_surprise(project):
     """argparse gives the next word to an option that may have one: the tests would be what is covered."""
     done = project.run("--seismo-cover", "test_calc.py")
-    done.stdout.fnmatch_lines(["note: test_calc.py, *: pytest test_calc.py --seismo-cover"])
+    done.stdout.fnmatch_lines(["note: test_calc.py after *: pytest test_calc.py --seismo-cover"])
     assert "note:" not in project.run("test_calc.py", "--seismo-cover").stdout.str()
     assert "note:" not in project.run("--seismo-cover", "app").stdout.str()
 
@@ -411,7 +411,7 @@ def test_crash():
     )
     assert status == 1, said  # the crash
     assert "1 failed, 2 passed" in said
-    assert re.search(r"workers that crashed: gw\d; what they ran in their last second may be missing", said)
+    assert re.search(r"these workers crashed: gw\d; what they executed in their last second may be missing", said)
     found = lines_by_context(project.recording, "app/calc.py")
     assert found["test_calc.py::test_add|run"] == {2, 4}
     assert found["test_calc.py::test_negative|run"] == {2, 3}

@@ -176,7 +176,7 @@ def test_what_is_not_known_before_a_function_runs(where):
 
 
 def test_bad_expressions_and_conflicts():
-    with pytest.raises(UsageError, match="an expression is a str"):
+    with pytest.raises(UsageError, match="an expression must be a str"):
         seismo.profile(where=5)
     with pytest.raises(UsageError, match="there is no term"):
         seismo.profile(where='modul("x")')

@@ -332,7 +332,7 @@ def _toml(text: str, path: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise UsageError(f"the settings file is no TOML: {error}", path) from None
+        raise UsageError(f"the settings file is not valid TOML: {error}", path) from None
 
 
 def _ini(text: str, path: str) -> Any:
@@ -373,9 +373,9 @@ def _take_over(path: str, sections: Mapping[str, _Section], found: dict[str, Any
                 unknown.append(f"[{where.name}] {option}")  # type: ignore[union-attr]
     shown = os.path.basename(path)
     if without:
-        notes.append(f"{shown}: not taken over: {', '.join(without)}")
+        notes.append(f"{shown}: seismo does without these settings: {', '.join(without)}")
     if unknown:
-        notes.append(f"{shown}: no such setting: {', '.join(unknown)}")
+        notes.append(f"{shown}: there are no such settings: {', '.join(unknown)}")
     return any_set or bool(without)
 
 
@@ -393,19 +393,21 @@ def _from_pyproject(folder: str, found: dict[str, Any]) -> str:
     for name in ("tool", "seismo", "cover"):
         table = table.get(name, {}) if isinstance(table, dict) else {}
     if not isinstance(table, dict):
-        raise UsageError("this is no table of settings", f"{path}: [tool.seismo.cover]")
+        raise UsageError("this is not a table of settings", f"{path}: [tool.seismo.cover]")
     section = _Section("tool.seismo.cover", table, True)
     for name in table:
         if name == "paths":
             inner = table[name]
             if not isinstance(inner, dict):
-                raise _Value(path, section, name).wrong("is no table", '[tool.seismo.cover.paths]: name = ["src", ...]')
+                raise _Value(path, section, name).wrong(
+                    "is not a table", '[tool.seismo.cover.paths]: name = ["src", ...]'
+                )
             paths = _Section("tool.seismo.cover.paths", inner, True)
             found["paths"] = {key: _Value(path, paths, key).read("paths") for key in inner}
         elif name in _OURS:
             found[name] = _Value(path, section, name).read(_OURS[name])
         else:
-            raise _Value(path, section, name).wrong("is no setting", _did_you_mean(name))
+            raise _Value(path, section, name).wrong("is not a setting", _did_you_mean(name))
     return path if table else ""
 
 
@@ -413,7 +415,7 @@ def _did_you_mean(name: str) -> str:
     import difflib
 
     close = difflib.get_close_matches(name, _OURS, 1)
-    return f"did you mean {close[0]}?" if close else f"there are: {', '.join(sorted(_OURS))}, paths"
+    return f"did you mean {close[0]}?" if close else f"the settings are {', '.join(sorted(_OURS))}, paths"
 
 
 # ---- values ----
@@ -435,7 +437,7 @@ class _Value:
 
     def text(self) -> str:
         if not isinstance(self.raw, str):
-            raise self.wrong(f"cannot be {self.raw!r}", "it is a text")
+            raise self.wrong(f"cannot be {self.raw!r}", "give a text")
         return self.expanded(self.raw)
 
     def expanded(self, text: str) -> str:
@@ -451,7 +453,7 @@ class _Value:
             if name in os.environ:
                 return os.environ[name]
             if match[3]:
-                raise self.wrong(f"needs the environment variable {name}", f"it is {text!r}")
+                raise self.wrong(f"needs the environment variable {name}", f"its value is {text!r}")
             return match[4] or ""
 
         return re.sub(r"\$(?:(\$|\w+)|\{(\w+)(?:(\?)|-([^}]*))?\})", value, text)
@@ -462,7 +464,7 @@ class _Value:
             if self.section.name.startswith("tool.seismo") and isinstance(self.raw, str):
                 return (self.expanded(self.raw),)
             if not isinstance(self.raw, list) or not all(isinstance(one, str) for one in self.raw):
-                raise self.wrong(f"cannot be {self.raw!r}", 'it is a list of texts: ["...", "..."]')
+                raise self.wrong(f"cannot be {self.raw!r}", 'give a list of texts: ["...", "..."]')
             return tuple(self.expanded(one) for one in self.raw)
         words = self.text().replace("\n", ",").split(",")
         return tuple(word.strip() for word in words if word.strip())
@@ -477,7 +479,7 @@ class _Value:
             try:
                 re.compile(one)
             except (re.error, RecursionError, OverflowError) as error:
-                raise self.wrong(f"cannot be {one!r}", f"it is no regular expression: {error}") from None
+                raise self.wrong(f"cannot be {one!r}", f"this is not a regular expression: {error}") from None
         return kept
 
     def switch(self) -> bool:
@@ -495,7 +497,7 @@ class _Value:
             return self.raw
         value = words.get(self.text().strip().lower()) if isinstance(self.raw, str) else None
         if value is None:
-            raise self.wrong(f"cannot be {self.raw!r}", "it is true or false")
+            raise self.wrong(f"cannot be {self.raw!r}", "give true or false")
         return value
 
     def number(self) -> float:
@@ -505,30 +507,30 @@ class _Value:
                 return float(raw)
         except (ValueError, TypeError, OverflowError):
             pass
-        raise self.wrong(f"cannot be {self.raw!r}", "it is a number")
+        raise self.wrong(f"cannot be {self.raw!r}", "give a number")
 
     def percent(self) -> float:
         value = self.number()
         if not 0 <= value <= 100:
-            raise self.wrong(f"cannot be {self.raw!r}", "it is a percentage from 0 to 100")
+            raise self.wrong(f"cannot be {self.raw!r}", "give a percentage from 0 to 100")
         return value
 
     def whole(self) -> int:
         value = self.number()
         if not (0 <= value < 1e6 and value == int(value)):
-            raise self.wrong(f"cannot be {self.raw!r}", "it is a whole number, 0 or more")
+            raise self.wrong(f"cannot be {self.raw!r}", "give a whole number, 0 or more")
         return int(value)
 
     def contexts(self) -> str:
         value = self.text()
         if value not in ("", "test_function"):
-            raise self.wrong(f"cannot be {value!r}", "test_function is the only one there is")
+            raise self.wrong(f"cannot be {value!r}", "the only value is test_function")
         return "test" if value else ""
 
     def our_contexts(self) -> str:
         value = self.text()
         if value not in ("", "test"):
-            raise self.wrong(f"cannot be {value!r}", "it is test, or empty")
+            raise self.wrong(f"cannot be {value!r}", "give test, or leave it empty")
         return value
 
     def patch(self) -> bool:
@@ -541,7 +543,7 @@ class _Value:
         name = _COVERAGE_SORTS.get(name.lower(), name)
         if name not in SORTS:
             raise self.wrong(
-                f"cannot be {value!r}", f"use one of {', '.join(SORTS)}, with - before it to turn it round"
+                f"cannot be {value!r}", f"use one of {', '.join(SORTS)}, with - before it for the reverse order"
             )
         return sign + name
 

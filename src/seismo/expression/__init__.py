@@ -136,13 +136,15 @@ class Expression:
 def parse(text: str) -> Expression:
     """The expression of this text. UsageError with the column and a hint for what is none."""
     if not isinstance(text, str):
-        raise UsageError(f"an expression is a str, not {type(text).__name__}", hint='such as: call and module("app.*")')
+        raise UsageError(
+            f"an expression must be a str, not {type(text).__name__}", hint='such as: call and module("app.*")'
+        )
     expression = Expression(read(text), text)
     if not expression.kinds:
         fail(
             text,
             0,
             "no event can ever match this",
-            "an event is of one kind: join kinds with or; duration, own and exception are not to be had of every kind",
+            "an event has one kind: join several kinds with or; only some kinds have duration, own and exception",
         )
     return expression

@@ -98,8 +98,8 @@ def _sign(text: str, at: int) -> Token:
             return Token(SIGN, sign, at, at + len(sign))
     for sign in (pair, text[at]):
         if sign in _ELSEWHERE:
-            fail(text, at, f"{sign!r} means nothing here", f"did you mean: {_ELSEWHERE[sign]}")
-    return fail(text, at, f"the character {text[at]!a} means nothing here")
+            fail(text, at, f"{sign!r} has no meaning here", f"did you mean: {_ELSEWHERE[sign]}")
+    return fail(text, at, f"the character {text[at]!a} has no meaning here")
 
 
 def _string(text: str, at: int) -> Token:
@@ -132,7 +132,10 @@ def _escape(text: str, at: int) -> tuple[str, int]:
         if code <= 0x10FFFF:
             return chr(code), at + 2 + size
     return fail(
-        text, at, "no such escape", r'a backslash is written "\\"; there are \" \n \t \r \xHH \uHHHH \UHHHHHHHH'
+        text,
+        at,
+        "there is no such escape",
+        r'a backslash is written "\\"; there are \" \n \t \r \xHH \uHHHH \UHHHHHHHH',
     )
 
 

@@ -122,22 +122,22 @@ class _Parser:
         if self.token.kind == END:
             return term
         if self.skip(")"):
-            self.fail(self.tokens[self.at - 1], 'this ")" closes nothing', 'take it away, or add a "(" before')
+            self.fail(self.tokens[self.at - 1], 'this ")" closes nothing', 'remove it, or add a "(" before it')
         if self.sees(*COMPARISONS, "in", "is"):
             last = self.tokens[self.at - 1]
             if last.kind == NUMBER or isinstance(term, Number):
                 hint = "line in (10-20), or: line >= 10 and line <= 20"
                 self.fail(self.token, "comparisons cannot be chained", hint)
-            self.fail(self.token, "what is before this cannot be compared", self.compare_hint(term))
+            self.fail(self.token, "what stands before this sign cannot be compared", self.compare_hint(term))
         return self.fail(self.token, f'"and" or "or" is missing before {self.shown(self.token)}')
 
     @staticmethod
     def compare_hint(term: Term) -> str:
         word = term.kind if isinstance(term, Kind) else ""
         if word == "call":
-            return "a kind of event is no number; the number of calls: calls > 100"
+            return "this is a kind of event, not a number; to compare the number of calls: calls > 100"
         if word:
-            return f"a kind of event is no number; such as: {word} and duration > 50ms"
+            return f"this is a kind of event, not a number; to compare its duration: {word} and duration > 50ms"
         return ""
 
     def either(self) -> Term:
@@ -164,7 +164,9 @@ class _Parser:
         self.take()
         self.depth += 1
         if self.depth > DEEPEST:
-            self.fail(token, f"nested too deeply: {DEEPEST} parentheses and nots inside of one another are the limit")
+            self.fail(
+                token, f"this is nested too deeply: the limit is {DEEPEST} parentheses and nots inside one another"
+            )
         term: Term
         if token.text == "not":
             term = Not(token.column, self.negation())
@@ -183,11 +185,11 @@ class _Parser:
         token = self.take()
         self.count += 1
         if self.count > MOST_TERMS:
-            self.fail(token, f"too many terms: {MOST_TERMS} are the limit")
+            self.fail(token, f"there are too many terms: the limit is {MOST_TERMS}")
         if token.kind == NUMBER:
             return self.flipped(token)
         if token.kind == STRING:
-            self.fail(token, "a string alone says nothing", f"did you mean: function({quoted(token.text[:40])})")
+            self.fail(token, "a string cannot stand alone", f"did you mean: function({quoted(token.text[:40])})")
         if token.kind != WORD or token.text in JOINERS:
             self.nothing(token)
         word = token.text
@@ -214,7 +216,7 @@ class _Parser:
     def unknown(self, token: Token) -> NoReturn:
         word = token.text
         if word in CONSTANTS:
-            self.fail(token, f"{word} alone decides nothing", f'such as: arg("flag") is {word}')
+            self.fail(token, f"{word} cannot stand alone", f'such as: arg("flag") is {word}')
         words = (*KINDS, *TEXTS, *NUMBERS, *VARIABLES, "and", "or", "not")
         near = NEARLY.get(word.lower()) or nearest(word, words)
         hint = f"did you mean: {near}" if near else f"the terms are {', '.join(dict.fromkeys(words))}"
@@ -229,7 +231,7 @@ class _Parser:
             self.fail(
                 self.token,
                 f"{word} takes no pattern",
-                'its type: raise and exception("KeyError"); its place: raise and function("save")',
+                'for its type: raise and exception("KeyError"); for its place: raise and function("save")',
             )
         if word == "line":
             return self.place(token)
@@ -263,7 +265,7 @@ class _Parser:
             if self.sees(*COMPARISONS, "in", "is"):
                 value = self.tokens[self.at + 1]
                 text = quoted(value.text[:40]) if value.kind in (STRING, WORD) else '"..."'
-                self.fail(opened, f"{word} takes a pattern, it is not compared", f"write {word}({text})")
+                self.fail(opened, f"{word} takes a pattern and cannot be compared", f"write {word}({text})")
             self.fail(token, f"{word} needs a pattern", f'such as: {word}("{_EXAMPLES[word]}")')
         found = []
         while True:
@@ -276,10 +278,10 @@ class _Parser:
     def pattern(self) -> str:
         token = self.token
         if token.kind != STRING:
-            hint = f'names are in quotes: "{token.text[:40]}"' if token.kind == WORD else "patterns are in quotes"
+            hint = f'write names in quotes: "{token.text[:40]}"' if token.kind == WORD else "write patterns in quotes"
             self.fail(token, "a pattern is missing here", hint)
         if not token.text:
-            self.fail(token, "an empty pattern matches nothing", 'everything is "*"')
+            self.fail(token, "an empty pattern matches nothing", '"*" matches everything')
         self.take()
         return token.text
 
@@ -298,7 +300,7 @@ class _Parser:
             self.close(opened)
             return Number(token.column, word, "in", tuple(ranges))
         if sign.kind != SIGN or sign.text not in COMPARISONS:
-            what = f"{word} is a number: compare it"
+            what = f"{word} is a number and has to be compared"
             if sign.text == "(" and sign.kind == SIGN:
                 self.fail(sign, what, f"such as: {word} > {_VALUES[word]}")
             self.fail(token, what, f"such as: {word} > {_VALUES[word]}")
@@ -310,7 +312,7 @@ class _Parser:
         sign = self.token
         word = self.tokens[min(self.at + 1, len(self.tokens) - 1)]
         if not self.sees(*COMPARISONS) or word.kind != WORD or word.text not in NUMBERS:
-            self.fail(token, "a number alone decides nothing", "compare something with it, such as: duration > 50ms")
+            self.fail(token, "a number cannot stand alone", "compare something with it, such as: duration > 50ms")
         self.at -= 1
         value = self.amount(word.text)
         self.at += 2
@@ -331,7 +333,7 @@ class _Parser:
         token = self.take()
         timed = word in ("duration", "own")
         if token.kind != NUMBER:
-            self.fail(token, f"{word} is compared with a number", f"such as: {word} > {_VALUES[word]}")
+            self.fail(token, f"{word} can only be compared with a number", f"such as: {word} > {_VALUES[word]}")
         if not timed:
             if token.unit:
                 self.fail(token, f"{word} has no unit", f"such as: {word} > {_VALUES[word]}")
@@ -349,10 +351,10 @@ class _Parser:
             hint = f"such as: {word} > {token.text}ms (units: ns, us, ms, s)"
             self.fail(token, f"a unit is missing after {token.text}", hint)
         if token.unit not in UNIT_NAMES:
-            self.fail(token, f"there is no unit {token.unit[:20]!a}", "units are ns, us, ms, s")
+            self.fail(token, f"there is no unit {token.unit[:20]!a}", "the units are ns, us, ms, s")
         whole, _, part = token.text.partition(".")
         if not (whole + part).isdecimal():
-            self.fail(token, "an exponent has no place here", f"such as: {word} > 50ms")
+            self.fail(token, "an exponent cannot stand here", f"such as: {word} > 50ms")
         value, rest = divmod(int(whole + part) * UNIT_NAMES[token.unit], int("1" + "0" * len(part)))
         if rest:
             self.fail(token, "this is finer than a nanosecond")
@@ -367,10 +369,10 @@ class _Parser:
             self.fail(token, f"{word} needs the name of a variable", f'such as: {word}("user").id == 7')
         name = self.token
         if name.kind != STRING:
-            hint = f'names are in quotes: "{name.text[:40]}"' if name.kind == WORD else ""
+            hint = f'write names in quotes: "{name.text[:40]}"' if name.kind == WORD else ""
             self.fail(name, "the name of a variable is missing here", hint)
         if not name.text.isidentifier():
-            self.fail(name, f"{self.shown(name)} is no name of a variable", "patterns have no place here")
+            self.fail(name, f"{self.shown(name)} is not the name of a variable", "patterns cannot stand here")
         self.take()
         self.close(opened)
         term = Variable(token.column, word, name.text, self.path())
@@ -388,7 +390,7 @@ class _Parser:
                     self.fail(key, "the name of an attribute is missing here")
                 path.append((".", self.take().text))
                 if self.sees("("):
-                    self.fail(self.token, "methods are not called: that would run the program's code")
+                    self.fail(self.token, "methods cannot be called: that would run code of the program")
                 continue
             literal = self.literal()
             if type(literal) is not str and type(literal) is not int:
@@ -413,9 +415,9 @@ class _Parser:
         if word not in ("in", "not in"):
             term.literals = (self.literal(),)
             if word.startswith("is") and not (term.literals[0] is None or isinstance(term.literals[0], bool)):
-                self.fail(first, "only None, True and False can be compared so", "use ==")
+                self.fail(first, "only None, True and False can be compared with is", "use ==")
             if term.literals[0] is None and word.startswith(("<", ">")):
-                self.fail(first, "None is neither less nor more", "is None, or: is not None")
+                self.fail(first, "None is neither less nor greater", "write: is None, or: is not None")
             return
         if not self.skip("("):
             self.fail(first, "a list is missing here", f'such as: {term.fact}("{term.name}") in (1, 2)')
@@ -432,7 +434,7 @@ class _Parser:
             token = self.take()
         if token.kind == NUMBER:
             if token.unit:
-                self.fail(token, "no unit can stand here", "durations are compared with duration and own")
+                self.fail(token, "no unit can stand here", "to compare durations, use duration or own")
             value = int(token.text) if token.text.isdecimal() else float(token.text)
             if value - value != 0:
                 self.fail(token, "the number is too large")
@@ -441,7 +443,7 @@ class _Parser:
             return token.text
         if token.kind == WORD and token.text in CONSTANTS and not negative:
             return CONSTANTS[token.text]
-        hint = f'a string is in quotes: "{token.text[:40]}"' if token.kind == WORD else ""
+        hint = f'write strings in quotes: "{token.text[:40]}"' if token.kind == WORD else ""
         return self.fail(token, "a value is missing here: a number, a string, True, False or None", hint)
 
 

@@ -13,7 +13,7 @@ import pytest
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
 
     from seismo.plugins.pytest.objects import ObjectCounts
 
@@ -31,8 +31,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         nargs="?",
         const="",
         default=[],
-        help="cover the tests; SOURCE, a package or a folder, is what to cover (several times: all of them; none: what "
-        "the settings say)",
+        help="measure the coverage of the tests; SOURCE is the package or folder to measure, and may be given several "
+        "times; without SOURCE the project's settings decide",
     )
     add(
         "--seismo-no-cover",
@@ -46,7 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         dest="seismo_cover_branch",
         action="store_true",
         default=None,
-        help="branches, too",
+        help="also record which branches were taken",
     )
     add(
         "--seismo-counts",
@@ -54,7 +54,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         dest="seismo_cover_counts",
         action="store_true",
         default=None,
-        help="how often each line ran",
+        help="count how often each line was executed",
     )
     add(
         "--seismo-cover-report",
@@ -62,15 +62,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="TYPE[:DEST]",
         action="append",
         default=[],
-        help="term (default), term-missing, html, json, xml, lcov, data (.coverage), none; term and term-missing take "
-        ":skip-covered, the others a file or folder; may be given several times",
+        help="write this report at the end: term (the default), term-missing, html, json, xml, lcov, data (.coverage) "
+        "or none; DEST is skip-covered for term and term-missing, else a file or folder; may be given several times",
     )
     add(
         "--seismo-cover-context",
         dest="seismo_cover_context",
         choices=("test", "none"),
         default=None,
-        help="test (default): keep which test ran what, as NODEID|setup, NODEID|run and NODEID|teardown",
+        help="test (the default): record which test executed each line, in the contexts NODEID|setup, NODEID|run and "
+        "NODEID|teardown; none: do not",
     )
     add(
         "--seismo-cover-fail-under",
@@ -78,13 +79,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="PERCENT",
         type=_percent,
         default=None,
-        help="fail if less is covered",
+        help="fail if less than this percentage was executed",
     )
-    add("--seismo-cover-config", dest="seismo_cover_config", metavar="FILE", help="the settings (default: as coverage)")
-    add("--seismo-cover-file", dest="seismo_cover_file", metavar="FILE", help="the recording (default: cover.seismo)")
-    flags = (("append", "add to the existing recording"), ("force", "let a report overwrite a file of another kind"))
-    for name, what in flags:
-        add(f"--seismo-cover-{name}", dest=f"seismo_cover_{name}", action="store_true", help=what)
     add(
         "--seismo-cover-children",
         dest="seismo_cover_children",
@@ -92,12 +88,35 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=None,
         help="also cover the processes that tests start or fork",
     )
+    _add_files(add)
     parser.addini(
         "seismo_objects_unavailable",
-        "what becomes of tests with seismo_objects or seismo_no_leaks where births and deaths of objects cannot be "
-        "recorded: skip (default), fail, or run, unchecked",
+        "what to do with tests that use seismo_objects or seismo_no_leaks where births and deaths of objects cannot be "
+        "recorded: skip them (skip, the default), let them fail (fail), or run them without the check (run)",
         default="skip",
     )
+
+
+def _add_files(add: Callable[..., None]) -> None:
+    """Declares the options about files that are read and written."""
+    add(
+        "--seismo-cover-config",
+        dest="seismo_cover_config",
+        metavar="FILE",
+        help="read this settings file instead of the project's",
+    )
+    add(
+        "--seismo-cover-file",
+        dest="seismo_cover_file",
+        metavar="FILE",
+        help="write the recording to FILE (default: cover.seismo)",
+    )
+    flags = (
+        ("append", "add to the existing recording instead of replacing it"),
+        ("force", "let a report overwrite a file of another kind"),
+    )
+    for name, what in flags:
+        add(f"--seismo-cover-{name}", dest=f"seismo_cover_{name}", action="store_true", help=what)
 
 
 def _percent(text: str) -> float:
@@ -108,7 +127,7 @@ def _percent(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value <= 100:
-        raise ArgumentTypeError(f"{text} is no number from 0 to 100")
+        raise ArgumentTypeError(f"{text} is not a number from 0 to 100")
     return value
 
 
@@ -136,8 +155,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         "seismo_no_leaks(warmup=1, runs=3, of=None, allow=()): run the test warmup + runs times; it fails if objects "
-        "that every counted run made are still alive. of: only these types; allow: all but these (types, functions, "
-        "FILE:LINE); runs=0: do not check. Needs Python 3.13.3",
+        "that every counted run made are still alive. of: count objects of these types only; allow: ignore these "
+        "(types, functions, FILE:LINE); runs=0: do not check. Needs Python 3.13.3",
     )
 
 

@@ -74,7 +74,7 @@ class Cover:
         if coverage.running():
             raise SeismoError(
                 "coverage is being recorded in this process already",
-                hint="leave --seismo-cover out, here or there, or run this pytest in a process of its own",
+                hint="leave out --seismo-cover, or run this pytest in a process of its own",
             )
         self.pid = os.getpid()
         self.is_worker = _is_worker()
@@ -91,7 +91,9 @@ class Cover:
                 output.discard()
             self._remove_parts()
             if isinstance(error, OSError):
-                raise SeismoError(f"the folder of the parts cannot be made: {error.strerror}", self.path) from None
+                raise SeismoError(
+                    f"the folder for the recordings of other processes cannot be created: {error.strerror}", self.path
+                ) from None
             raise
 
     def _output(self) -> tuple[str, Output | None]:
@@ -174,7 +176,7 @@ class Cover:
             self.result = pytest_reports.result(self.path, self.settings)
             self.failed = not self.result.enough
         except Exception as error:  # noqa: BLE001  what the tests have to say must not go under
-            self.notes.append(_words("no report", error))
+            self.notes.append(_words("there is no report", error))
             self.failed = True
         if self.failed and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -213,7 +215,9 @@ class Cover:
         terminalreporter.write_sep("=", "coverage")
         if self._crashed:
             names = ", ".join(self._crashed)
-            self.notes.insert(0, f"workers that crashed: {names}; what they ran in their last second may be missing")
+            self.notes.insert(
+                0, f"these workers crashed: {names}; what they executed in their last second may be missing"
+            )
         for note in self.notes:
             terminalreporter.write_line(note, yellow=True)
         if self.result is not None:
@@ -221,7 +225,7 @@ class Cover:
                 pytest_reports.check(self.settings, self.reports, self.options.seismo_cover_force)
                 pytest_reports.write(self.result, self.reports, terminalreporter)
             except Exception as error:  # noqa: BLE001
-                terminalreporter.write_line(_words("the report is not whole", error), red=True)
+                terminalreporter.write_line(_words("the report is incomplete", error), red=True)
 
     def pytest_unconfigure(self) -> None:
         """Whatever happened, nothing of ours stays behind."""
@@ -247,8 +251,10 @@ def _taken_for_source(args: Iterable[str | os.PathLike[str]]) -> list[str]:
     for option, word in pairwise(map(str, args)):
         name = os.path.basename(word.partition("::")[0].rstrip("/"))
         if option == "--seismo-cover" and name.startswith("test"):
-            right = f"to run it and cover what the settings say: pytest {word} --seismo-cover"
-            found.append(f"note: {word}, after --seismo-cover, is what is covered, not what is run; {right}")
+            right = f"to run these tests and measure what the settings say: pytest {word} --seismo-cover"
+            found.append(
+                f"note: {word} after --seismo-cover is taken for what to measure, not for tests to run; {right}"
+            )
     return found
 
 

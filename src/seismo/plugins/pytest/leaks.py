@@ -173,7 +173,7 @@ def checked(item: pytest.Item, mark: pytest.Mark) -> Generator[None, object, obj
 def _say_which(error: BaseException, number: int, total: int) -> None:
     if number > 0:
         error.add_note(
-            f"{MARKER}: this was run {number + 1} of {total}; the runs before it passed, in the same fixtures"
+            f"{MARKER}: this was run {number + 1} of {total}; the runs before it passed, with the same fixtures"
         )
 
 
@@ -248,7 +248,7 @@ def _report(leaks: Sequence[Leak], held: Sequence[str], wanted: Wanted, root: st
         (printable(place.type), place.text(root), *(f"{count:,}" for count in counts)) for place, counts in leaks[:ROWS]
     ]
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    lines = [f"objects of every run are still alive, with the garbage collected: {_runs_text(wanted)}"]
+    lines = [f"objects that every run made are still alive after garbage collection: {_runs_text(wanted)}"]
     for row in (head, *rows):
         texts = [
             cell.ljust(width) if at < 2 else cell.rjust(width)
@@ -256,9 +256,9 @@ def _report(leaks: Sequence[Leak], held: Sequence[str], wanted: Wanted, root: st
         ]
         lines.append("  " + "  ".join(texts).rstrip())
     if len(leaks) > ROWS:
-        lines.append(f"  and {len(leaks) - ROWS} lines more")
-    lines += ["who holds them, of the last run:", *(f"  {line}" for line in held)] if held else []
-    lines.append(f"what may stay can be named: {MARKER}(allow=({leaks[0][0].type!r},))")
+        lines.append(f"  and {len(leaks) - ROWS} more lines")
+    lines += ["who holds those of the last run:", *(f"  {line}" for line in held)] if held else []
+    lines.append(f"to allow what may stay: {MARKER}(allow=({leaks[0][0].type!r},))")
     return "\n".join(lines)
 
 

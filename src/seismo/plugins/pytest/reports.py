@@ -64,7 +64,9 @@ def wanted(texts: Sequence[str]) -> list[Wanted]:
         if kind not in KINDS and text:
             raise UsageError(f"there is no report {kind!a}", "--seismo-cover-report", f"use one of {', '.join(KINDS)}")
         if kind.startswith("term") and destination not in ("", "skip-covered"):
-            raise UsageError(f"{kind} cannot be {destination!a}", "--seismo-cover-report", "it can be skip-covered")
+            raise UsageError(
+                f"the report {kind} cannot be {destination!a}", "--seismo-cover-report", "it can only be skip-covered"
+            )
         if kind not in ("none", ""):
             found.append(Wanted(kind, destination))
     return found
