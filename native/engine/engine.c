@@ -97,6 +97,7 @@ static void begin(void) {
     sm_engine.start_ns = sm_unix_ns();
     sm_engine.start_ticks = sm_clock_read(&sm_engine.clock);
     sm_engine.flush_took = 0;
+    sm_engine.flushed = sm_engine.start_ticks;
     plan_flush(sm_engine.start_ticks, sm_engine_interval(0));
 }
 
@@ -168,7 +169,7 @@ static int find_costs(void) {
     static struct {
         const sm_source *source;
         const sm_recorder *recorder;
-        bool time_every, opcodes;
+        bool time_every, opcodes, journal;
         sm_clock_kind clock;
         char c_functions[8];
         sm_cost python, c, resume;
@@ -177,7 +178,8 @@ static int find_costs(void) {
     } known;
     if (known.source == sm_engine.source && known.recorder == sm_engine.recorder &&
         known.time_every == sm_engine.settings.time_every && known.opcodes == sm_engine.settings.opcodes &&
-        known.clock == sm_engine.clock.kind && strcmp(known.c_functions, sm_engine.settings.c_functions) == 0) {
+        known.journal == sm_engine.settings.journal && known.clock == sm_engine.clock.kind &&
+        strcmp(known.c_functions, sm_engine.settings.c_functions) == 0) {
         sm_engine.python = known.python, sm_engine.c = known.c, sm_engine.resume = known.resume;
         sm_engine.cost_error = known.error, sm_engine.far = known.far, sm_engine.deep = known.deep;
         sm_engine.sampled_extra = known.sampled_extra;
@@ -189,6 +191,7 @@ static int find_costs(void) {
     known.recorder = sm_engine.recorder;
     known.time_every = sm_engine.settings.time_every;
     known.opcodes = sm_engine.settings.opcodes;
+    known.journal = sm_engine.settings.journal;
     known.clock = sm_engine.clock.kind;
     strcpy(known.c_functions, sm_engine.settings.c_functions);
     known.python = sm_engine.python, known.c = sm_engine.c, known.resume = sm_engine.resume;
@@ -292,6 +295,7 @@ void sm_engine_flush(void) {
     else if (writer != NULL)
         sm_engine_write(&sm_engine.output, false);
     uint64_t took = sm_ticks_since(before, sm_clock_read(&sm_engine.clock));
+    sm_engine.flushed = before + took;
     plan_flush(before, sm_engine.flush_most != 0 ? sm_engine.flush_most : sm_engine_interval(took));
 }
 

@@ -78,6 +78,7 @@ typedef struct {
     bool narrow;  /* where= leaves functions out: ask for no events of theirs */
     bool only_c;  /* where= leaves all Python functions out */
     bool apart;   /* leave out the threads that run already: engine/apart.h */
+    bool journal; /* of calls: a trace, with the time of each event */
     uint64_t flush_ns;
     uint64_t max_paths;
     bool lines;        /* of objects: which line made an object, not only its type */
@@ -96,7 +97,7 @@ typedef struct { /* a frame that was found running */
 #define SM_MAX_PATHS 1000000u /* of a call tree; calls on more paths are counted flat */
 #define SM_MAX_LIVE 16000000u /* objects that are kept track of at once; of more, a sample */
 
-#define SM_RECORDER_ROOM 320 /* bytes of a thread that every recorder's state fits into: one may follow another */
+#define SM_RECORDER_ROOM 384 /* bytes of a thread that every recorder's state fits into: one may follow another */
 
 /* What a recorder is to the engine. None of these is on the way of an event; all are called with the GIL. */
 typedef struct sm_recorder {
@@ -159,7 +160,7 @@ typedef struct {
     sm_thread *threads;              /* newest first; of this and, while their threads live, of earlier sessions */
     uint32_t thread_count;           /* rows of the recording */
     uint32_t finished;               /* of these, threads that have ended and have rows of their own */
-    uint64_t next_flush;             /* ticks */
+    uint64_t next_flush, flushed;    /* ticks: when the next is due; when the last was done */
     uint64_t flush_took, flush_most; /* ticks: the last flush; and how long until the next at most */
     sm_output output;                /* the file; writer NULL: none */
     bool same_frames;                /* a forked child: what its parent left out stays out */

@@ -172,7 +172,7 @@ static bool save_anew(sm_output *output, bool last) {
 }
 
 void sm_engine_write(sm_output *output, bool last) {
-    if (save_anew(output, last))
+    if (!sm_engine.settings.journal && save_anew(output, last)) /* a journal is only appended to */
         return;
     sm_engine_save(output, last);
     output->anew = false;

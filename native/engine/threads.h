@@ -27,7 +27,9 @@ bool sm_thread_folds(void); /* is a thread that begins now folded? */
 bool sm_thread_fold(sm_thread *thread);
 void sm_thread_unfold(sm_thread *thread);
 void sm_thread_add_to_group(sm_thread *thread); /* adds its times to its group, as far as they are not in them yet */
-void sm_threads_sum(uint64_t now);              /* the running_ fields of all groups; numbers them */
+/* The number of its row; a group gets one when the first thread is folded into it. */
+uint32_t sm_thread_row(sm_thread *home);
+void sm_threads_sum(uint64_t now); /* the running_ fields of all groups; numbers them */
 const char *sm_group_name(const sm_thread *group, char *text, size_t room);
 void sm_groups_forget(void);
 

@@ -102,12 +102,18 @@ void sm_thread_add_to_group(sm_thread *thread) {
     thread->grouped = true;
 }
 
+uint32_t sm_thread_row(sm_thread *home) {
+    if (home->id == UINT32_MAX)
+        home->id = sm_engine.thread_count++;
+    return home->id;
+}
+
 void sm_threads_sum(uint64_t now) {
     for (sm_thread *group = sm_engine.threads; group != NULL; group = group->next) {
         if (group->session != sm_engine.session || !group->is_group)
             continue;
-        if (group->id == UINT32_MAX && group->folded > 0)
-            group->id = sm_engine.thread_count++;
+        if (group->folded > 0)
+            (void)sm_thread_row(group);
         group->running_wall = group->running_cpu = 0;
         group->running_rest = 0;
         group->runs = false;

@@ -49,6 +49,7 @@ sm_writer *sm_writer_new(int fd) {
     if (w == NULL) {
         return NULL;
     }
+    pthread_mutex_init(&w->lock, NULL);
     w->fd = fd;
     w->base = -1;
     w->strings_total = w->strings_written = 1;
@@ -448,20 +449,25 @@ void sm_writer_send(sm_writer *w) {
 
 void sm_writer_flush(sm_writer *w) {
     assert(w != NULL);
+    pthread_mutex_lock(&w->lock);
     w->stuck = !flush_all(w);
+    pthread_mutex_unlock(&w->lock);
 }
 
 int sm_writer_append(sm_writer *w, uint32_t kind, const uint8_t *payload, size_t size) {
     assert(w != NULL);
+    pthread_mutex_lock(&w->lock);
     bool taken = send_out(w) && chunk_begin(w) && chunk_end(w, kind, sm_buffer_append(&w->out, payload, size) == 0);
     if (taken)
         w->stuck = !send_out(w);
+    pthread_mutex_unlock(&w->lock);
     return taken ? 0 : -1;
 }
 
 void sm_writer_finish(sm_writer *w) {
     assert(w != NULL);
-    sm_writer_flush(w);
+    pthread_mutex_lock(&w->lock);
+    w->stuck = !flush_all(w);
     if (!w->stuck && chunk_begin(w)) {
         bool built = sm_buffer_append_varint(&w->out, w->index_count) == 0 &&
                      sm_buffer_append(&w->out, w->index.bytes, w->index.size) == 0;
@@ -469,6 +475,7 @@ void sm_writer_finish(sm_writer *w) {
             w->stuck = !send_out(w);
         }
     }
+    pthread_mutex_unlock(&w->lock);
 }
 
 /* ---- asking ---- */

@@ -38,8 +38,8 @@ void sm_writer_send(sm_writer *w);
 /* flush + the END chunk. More may follow, and another finish. */
 void sm_writer_finish(sm_writer *w);
 
-/* Writes a chunk of this kind at once. 0; else nothing was taken in: older writes have failed and come first, or there
- * is no memory. */
+/* Writes a chunk of this kind at once. From any thread, without the GIL. 0; else nothing was taken in: older writes
+ * have failed and come first, or there is no memory. */
 int sm_writer_append(sm_writer *w, uint32_t kind, const uint8_t *payload, size_t size);
 
 /* errno of the first failure (ENOMEM: something was not taken in), 0 if there was none; it stays. After a failed write

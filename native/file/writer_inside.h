@@ -2,6 +2,7 @@
 #ifndef SM_FILE_WRITER_INSIDE_H
 #define SM_FILE_WRITER_INSIDE_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 
@@ -22,6 +23,7 @@ typedef struct {
 } pending;
 
 struct sm_writer {
+    pthread_mutex_t lock;     /* while chunks are put together and sent: a journal comes from another thread */
     int fd;                   /* borrowed; -1: memory */
     dev_t device;             /* which file fd was at the start */
     ino_t inode;              /* */

@@ -74,7 +74,7 @@ static void replace(char **target, PyObject *text) {
 /* What start() was asked for, as far as it needs checking. */
 typedef struct {
     const char *source, *c_functions, *clock, *timing, *recorder, *objects;
-    int opcodes, paths, apart;
+    int opcodes, paths, apart, journal;
     unsigned long flush_ms;
     unsigned long long max_paths, max_live;
     PyObject *where, *span;
@@ -95,6 +95,7 @@ static int check_options(const start_options *given, sm_settings *settings) {
     settings->lines = strcmp(objects, "lines") == 0;
     settings->narrow = given->where != Py_None;
     settings->apart = given->apart != 0;
+    settings->journal = given->journal != 0 && strcmp(given->recorder, sm_calltree.name) == 0;
     settings->opcodes = given->opcodes != 0 && strcmp(given->recorder, sm_linetimes.name) == 0;
     if ((given->paths || given->span != Py_None) && !settings->lines) {
         PyErr_SetString(PyExc_ValueError, "call paths and spans of objects can be recorded by line only, not by type");
@@ -132,7 +133,7 @@ static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObj
     static char *names[] = {"source",    "c_functions", "clock", "timing",    "fd",          "flush_ms",
                             "max_paths", "hide",        "meta",  "calibrate", "interpreter", "host",
                             "argv",      "running",     "where", "recorder",  "opcodes",     "objects",
-                            "paths",     "max_live",    "span",  "apart",     NULL};
+                            "paths",     "max_live",    "span",  "apart",     "journal",     NULL};
     start_options given = {.c_functions = "auto",
                            .clock = "auto",
                            .timing = "frugal",
@@ -146,11 +147,11 @@ static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObj
     const char *hide = "";
     PyObject *meta = NULL, *interpreter = NULL, *host = NULL, *argv = NULL;
     int fd = -1, calibrate = 1, running = 1;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$zsssikKsUpUUUpOspspKOp:start", names, &given.source,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$zsssikKsUpUUUpOspspKOpp:start", names, &given.source,
                                      &given.c_functions, &given.clock, &given.timing, &fd, &given.flush_ms,
                                      &given.max_paths, &hide, &meta, &calibrate, &interpreter, &host, &argv, &running,
                                      &given.where, &given.recorder, &given.opcodes, &given.objects, &given.paths,
-                                     &given.max_live, &given.span, &given.apart))
+                                     &given.max_live, &given.span, &given.apart, &given.journal))
         return NULL;
     sm_filter *where, *span;
     if (filter_from(given.where, &where) < 0 || filter_from(given.span, &span) < 0)

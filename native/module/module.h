@@ -24,6 +24,7 @@ int sm_module_add_exit(PyObject *module);             /* exit_with (exitstatus.c
 int sm_module_add_processes(PyObject *module);        /* set_process_receiver (processes.c) */
 int sm_module_add_jumps(PyObject *module);            /* code_branches (jumps.c) */
 int sm_module_add_timeline(PyObject *module);         /* Journal (timeline.c) */
+int sm_module_add_journal(PyObject *module);          /* journaling, instant (journal.c) */
 
 /* The filter of a `where` expression (a str) for a profile or a trace tool: seismo.hooks._filter compiles it. A new
  * _core.Filter, or NULL with an exception. */

@@ -29,24 +29,49 @@ static inline void calls_from(sm_thread *thread, const void *caller) {
 
 static inline void any_place(PyObject *Py_UNUSED(number)) {}
 
-/* The call tree, for receivers that differ in what they do with places. */
-#define TREE                                                                                                           \
-    .call = sm_tree_call, .resume = sm_tree_resume, .leave = sm_tree_leave, .calls_from = calls_from,                  \
-    .c_call = sm_tree_c_call, .c_leave = sm_tree_c_leave, .may_disable = may_disable, .site_off = sm_tree_site_off
-static const sm_calls_receiver calls = {TREE, .place = any_place};
+/* The call tree, for receivers that differ in whether there is a journal, and in what they do with places. */
+#define TREE_OF(name, journal)                                                                                         \
+    SM_INLINE bool name##_called(sm_thread *thread, const void *key, sm_function_kind kind, PyObject *object) {        \
+        return sm_tree_call(thread, key, kind, object, journal);                                                       \
+    }                                                                                                                  \
+    SM_INLINE bool name##_resumed(sm_thread *thread, const void *key, PyObject *object) {                              \
+        return sm_tree_resume(thread, key, object, journal);                                                           \
+    }                                                                                                                  \
+    SM_INLINE bool name##_left(sm_thread *thread, const void *key, sm_leaving how) {                                   \
+        return sm_tree_leave(thread, key, how, journal);                                                               \
+    }                                                                                                                  \
+    SM_INLINE bool name##_c_called(sm_thread *thread, const void *caller, const void *key, PyObject *callable) {       \
+        return sm_tree_c_call(thread, caller, key, callable, journal);                                                 \
+    }                                                                                                                  \
+    SM_INLINE bool name##_c_left(sm_thread *thread, const void *caller, const void *key, sm_leaving how) {             \
+        return sm_tree_c_leave(thread, caller, key, how, journal);                                                     \
+    }
+TREE_OF(tree, false)
+TREE_OF(timeline, true)
 
-static int calls_profilefunc(PyObject *Py_UNUSED(self), PyFrameObject *frame, int what, PyObject *arg) {
-    return sm_profilefunc_event(&calls, frame, what, arg);
-}
+#define RECEIVER(name)                                                                                                 \
+    .call = name##_called, .resume = name##_resumed, .leave = name##_left, .calls_from = calls_from,                   \
+    .c_call = name##_c_called, .c_leave = name##_c_left, .may_disable = may_disable, .site_off = sm_tree_site_off
+static const sm_calls_receiver calls = {RECEIVER(tree), .place = any_place};
+static const sm_calls_receiver trace = {RECEIVER(timeline), .place = any_place};
+
+#define PROFILEFUNC_OF(receiver)                                                                                       \
+    static int receiver##_profilefunc(PyObject *Py_UNUSED(self), PyFrameObject *frame, int what, PyObject *arg) {      \
+        return sm_profilefunc_event(&receiver, frame, what, arg);                                                      \
+    }
+PROFILEFUNC_OF(calls)
+PROFILEFUNC_OF(trace)
 
 #if SM_HAS_EVALFRAME
-static PyObject *calls_suspending(PyThreadState *tstate, sm_frame *frame, int throwing) {
-    return sm_evalframe_suspending(&calls, tstate, frame, throwing);
-}
-
-static PyObject *calls_evalframe(PyThreadState *tstate, sm_frame *frame, int throwing) {
-    return sm_evalframe_run(&calls, calls_suspending, tstate, frame, throwing);
-}
+#define EVALFRAME_OF(receiver)                                                                                         \
+    static PyObject *receiver##_suspending(PyThreadState *tstate, sm_frame *frame, int throwing) {                     \
+        return sm_evalframe_suspending(&receiver, tstate, frame, throwing);                                            \
+    }                                                                                                                  \
+    static PyObject *receiver##_evalframe(PyThreadState *tstate, sm_frame *frame, int throwing) {                      \
+        return sm_evalframe_run(&receiver, receiver##_suspending, tstate, frame, throwing);                            \
+    }
+EVALFRAME_OF(calls)
+EVALFRAME_OF(trace)
 #endif
 
 #if SM_HAS_MONITORING
@@ -55,7 +80,7 @@ static inline void unborn_place(PyObject *number) {
 }
 
 /* With objects alongside: an int that the interpreter made to say where the event is was not the program's. */
-static const sm_calls_receiver paths = {TREE, .place = unborn_place};
+static const sm_calls_receiver paths = {RECEIVER(tree), .place = unborn_place};
 
 #define CALLS_OF(receiver)                                                                                             \
     SM_MONITORING_CALLBACK(sm_monitoring, receiver, start)                                                             \
@@ -72,6 +97,7 @@ static const sm_calls_receiver paths = {TREE, .place = unborn_place};
          receiver##_unwind, receiver##_call, receiver##_c_return, receiver##_c_raise, NULL, NULL},                     \
         NULL}
 CALLS_OF(calls);
+CALLS_OF(trace);
 CALLS_OF(paths);
 #endif
 
@@ -189,14 +215,15 @@ void sm_wire(const sm_recorder *recorder, const sm_recorder *alongside, const sm
 #if SM_HAS_MONITORING
     sm_monitoring_callbacks_in_use = recorder == &sm_linetimes           ? &lines_callbacks
                                      : alongside == &sm_objects_recorder ? &paths_callbacks
+                                     : settings->journal                 ? &trace_callbacks
                                                                          : &calls_callbacks;
 #else
     (void)recorder;
     sm_tracefunc_in_use = lines_tracefunc;
     sm_tracefunc_wants_in_use = sm_lines_wants;
 #endif
-    sm_profilefunc_in_use = calls_profilefunc;
+    sm_profilefunc_in_use = settings->journal ? trace_profilefunc : calls_profilefunc;
 #if SM_HAS_EVALFRAME
-    sm_evalframe_in_use = calls_evalframe;
+    sm_evalframe_in_use = settings->journal ? trace_evalframe : calls_evalframe;
 #endif
 }

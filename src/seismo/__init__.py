@@ -8,6 +8,9 @@
     def work(): ...
     work.profile.recording
 
+    with seismo.trace(output="timeline.seismo"):
+        with seismo.span("load"): work()
+
     with seismo.lines(only="app.core.*") as p:
         work()
     for row in p.recording.lines: ...
@@ -38,15 +41,19 @@ __all__ = [
     "Recording",
     "SeismoError",
     "__version__",
+    "count",
     "cover",
     "get_include",
     "lines",
+    "mark",
     "merge",
     "objects",
     "open",
     "profile",
+    "span",
     "start",
     "stop",
+    "trace",
     "watch",
 ]
 
@@ -58,8 +65,10 @@ if TYPE_CHECKING:
     from seismo.model import read as open  # noqa: A004  as in gzip.open
     from seismo.sessions.cover import cover
     from seismo.sessions.lines import lines
+    from seismo.sessions.marks import count, mark, span
     from seismo.sessions.objects import objects
     from seismo.sessions.profile import profile, start, stop
+    from seismo.sessions.trace import trace
     from seismo.sessions.watch import watch
 
 # A public name, the module it lives in, and its name there.
@@ -67,14 +76,18 @@ _HOMES = {
     "Recording": ("seismo.model", "Recording"),
     "RecordingError": ("seismo.errors", "RecordingError"),
     "SeismoError": ("seismo.errors", "SeismoError"),
+    "count": ("seismo.sessions.marks", "count"),
     "cover": ("seismo.sessions.cover", "cover"),
     "lines": ("seismo.sessions.lines", "lines"),
+    "mark": ("seismo.sessions.marks", "mark"),
     "merge": ("seismo.model", "merge"),
     "open": ("seismo.model", "read"),
     "profile": ("seismo.sessions.profile", "profile"),
     "objects": ("seismo.sessions.objects", "objects"),
+    "span": ("seismo.sessions.marks", "span"),
     "start": ("seismo.sessions.profile", "start"),
     "stop": ("seismo.sessions.profile", "stop"),
+    "trace": ("seismo.sessions.trace", "trace"),
     "watch": ("seismo.sessions.watch", "watch"),
 }
 

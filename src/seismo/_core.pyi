@@ -33,6 +33,7 @@ def start(
     max_live: int = ...,
     span: Filter | None = None,
     apart: bool = False,
+    journal: bool = False,
 ) -> None: ...
 
 DEFAULTS: dict[str, int]  # flush_ms, max_paths, max_live
@@ -49,6 +50,13 @@ def sources() -> list[dict[str, Any]]: ...
 def clock_info() -> dict[str, Any]: ...
 def waits_told() -> str: ...
 def check() -> bool: ...
+
+# ---- the journal of a trace (journal.c) ----
+
+def journaling() -> bool: ...  # whether a recording with a journal runs
+
+# What the program says of itself, as docs/format.md has it. False: this thread is not recorded, or it is too long.
+def instant(kind: int, span: int, name: str, json: str, /) -> bool: ...
 
 # ---- births and deaths of objects (lifetimes.c): of the recording that runs, or ran last ----
 

@@ -116,19 +116,21 @@ def load() -> list[Program]:
     return programs
 
 
-def record(program: Program, source: str, c_functions: str, **options: Any) -> Image:
-    """Runs main() and records it, without the frames that lead to it."""
+def record(program: Program, source: str, c_functions: str, path: Path | None = None, **options: Any) -> Image:
+    """Runs main() and records it, without the frames that lead to it. path: into that file, and what that says."""
     namespace: dict[str, Any] = {"__name__": "program"}
     code = "\n" * program.line + program.text  # so that its lines are those of the file
     exec(compile(code, str(program.path), "exec"), namespace)
     main = namespace["main"]
     ended = None
+    file = None if path is None else path.open("wb+")
+    fd = -1 if file is None else file.fileno()
     gc.collect()
     gc.freeze()  # or the next collection would be a long one
     gc.disable()
     callbacks, gc.callbacks[:] = gc.callbacks[:], []  # of other tools in this process, hypothesis for one
     try:
-        _core.start(source=source, c_functions=c_functions, running=False, calibrate=False, **options)
+        _core.start(source=source, c_functions=c_functions, running=False, calibrate=False, fd=fd, **options)
         try:
             main()
         except BaseException as error:
@@ -139,7 +141,10 @@ def record(program: Program, source: str, c_functions: str, **options: Any) -> I
         gc.callbacks[:] = callbacks
         gc.enable()
     assert ended == program.options.get("raises")
-    return image()
+    if path is None or file is None:
+        return image()
+    file.close()
+    return Image(path.read_bytes())
 
 
 def compared(nodes: list[Node], c_functions: str) -> list[Node]:

@@ -110,6 +110,7 @@ void sm_tree_clock(sm_thread *thread, sm_node *from, uint64_t now) {
     sm_tree_thread *tree = sm_tree_of(thread);
     sm_node *node = tree->node;
     int16_t taken = node->step;
+    sm_journal_mark(thread, now);
     uint64_t rest = thread->rest_ticks;
     sm_segment ended = sm_segments_end(thread, &tree->segments, taken, now);
     end_stretch(thread, from, thread->rest_ticks - rest);
@@ -203,6 +204,7 @@ static sm_node *fold(sm_thread *thread, const void *key, sm_tree_function *funct
         if (bucket == NULL)
             return NULL;
         sm_rest(bucket)->flags |= SM_NODE_FOLDED;
+        bucket->token = 0; /* it is entered from anywhere */
     }
     if (tree->fold_count == 0) /* where the fold began, under the frames since */
         tree->fold[tree->fold_count++] = (sm_fold){NULL, tree->node};
@@ -246,14 +248,17 @@ sm_node *sm_tree_find(sm_thread *thread, const void *key, sm_function_kind kind,
     return new_child(thread, tree->node, key, function);
 }
 
-static bool leave_folded(sm_tree_thread *tree, const void *key, sm_leaving how) {
+static bool leave_folded(sm_thread *thread, const void *key, sm_leaving how) {
+    sm_tree_thread *tree = sm_tree_of(thread);
     for (uint32_t i = tree->fold_count; i-- > 1;) {
         if (tree->fold[i].key != key)
             continue;
+        for (uint32_t above = tree->fold_count; --above > i;)
+            sm_journal_left(thread, tree->fold[above - 1].bucket, SM_BY_RETURN); /* unseen */
         if (how == SM_BY_EXCEPTION)
             sm_rest(tree->fold[i].bucket)->exceptions++;
         tree->fold_count = i == 1 ? 0 : i;
-        tree->node = tree->fold[i - 1].bucket; /* at 1: where the fold began */
+        sm_journal_left(thread, tree->fold[i - 1].bucket, how); /* at 1: where the fold began */
         return true;
     }
     return false;
@@ -264,7 +269,7 @@ static bool leave_inner(sm_thread *thread, const void *caller, const void *key, 
     sm_tree_thread *tree = sm_tree_of(thread);
     if (tree->fold_count > 0) {
         sm_node *left = tree->node;
-        if (!leave_folded(tree, key, how))
+        if (!leave_folded(thread, key, how))
             return false;
         sm_tree_step(thread, left, tree->node);
         return true;
@@ -272,12 +277,17 @@ static bool leave_inner(sm_thread *thread, const void *caller, const void *key, 
     for (sm_node *node = tree->node; node->parent != NULL; node = node->parent) {
         if (node->key != key || (caller != NULL && node->parent->key != caller))
             continue;
-        sm_engine.repaired++; /* what lay above was left without an event */
+        sm_node *left = tree->node;
+        if (node != left) {
+            sm_engine.repaired++; /* what lay above was left without an event */
+            sm_journal_goto(thread, node);
+        }
         if (how == SM_BY_EXCEPTION)
             sm_tree_raised(node);
         else if (how == SM_BY_YIELD && node->awaits)
             sm_tree_suspended(thread, node);
-        sm_tree_step(thread, tree->node, node->parent);
+        sm_journal_left(thread, node->parent, how);
+        sm_tree_step(thread, left, node->parent);
         return true;
     }
     return false;
@@ -318,7 +328,9 @@ bool sm_tree_c_leave_slow(sm_thread *thread, const void *caller, const void *key
     } else if (tree->node->key == key) { /* the caller has no node: its own caller's is below */
         if (how != SM_BY_RETURN)
             sm_tree_raised(tree->node);
-        sm_tree_step(thread, tree->node, tree->node->parent);
+        sm_node *left = tree->node;
+        sm_journal_left(thread, left->parent, how);
+        sm_tree_step(thread, left, left->parent);
     } else {
         (void)leave_inner(thread, NULL, key, how);
     }
@@ -336,7 +348,7 @@ bool sm_tree_calls_from(sm_thread *thread, const void *caller) {
     while (node->parent != NULL && sm_rest(node)->function->function->kind == SM_C)
         node = node->parent;
     if (node->key == caller) {
-        tree->node = node;
+        sm_journal_goto(thread, node);
         sm_engine.repaired++;
     } else {
         sm_engine_repair(thread, false);
@@ -361,6 +373,9 @@ void sm_tree_site_off(sm_thread *thread, const void *caller, const void *key, Py
         return;
     if (++child->calls == 0)
         sm_tree_carry(child, true);
+    sm_node *from = tree->node;
+    sm_journal_entered(thread, child);
+    sm_journal_left(thread, from, SM_BY_RETURN);
     /* With an event less, the caller's segments are other ones from now on: learn anew how long they are. */
     sm_tree_function *known = sm_rest(tree->node)->function;
     known->past = (sm_past){0};
@@ -410,11 +425,11 @@ static void forget(void) {
 }
 
 static void start(const sm_settings *settings) {
-    (void)settings;
     forget();
     for (uint32_t i = 0; i < sm_functions_count(); i++)
         sm_function_by_id(i)->flags &= ~(uint32_t)SM_FUNCTION_SITES_OFF;
     sm_tree.gaps = sm_segments_seed();
+    sm_journal_start(settings->journal, sm_engine.output.writer);
 }
 
 static sm_node *new_root(sm_tree_thread *tree) {
@@ -432,6 +447,8 @@ static bool thread_start(sm_thread *thread) {
     if (tree->root == NULL)
         return false;
     tree->node = tree->looked = tree->root;
+    if (!sm_journal_thread(thread))
+        return false;
     sm_segments_start(thread, &tree->segments, sm_tree.gaps += SM_SEED_STEP);
     return true;
 }
@@ -446,6 +463,7 @@ static void thread_end(sm_thread *thread) {
         if (ended.off != NULL)
             note_off(open, &ended);
     }
+    sm_journal_thread_end(thread);
     tree->segments.open = NULL;
     tree->node = tree->root;
     sm_tree_free_stacks(tree);
@@ -453,7 +471,7 @@ static void thread_end(sm_thread *thread) {
 
 static bool thread_again(sm_thread *thread) {
     go_on(thread);
-    return true;
+    return sm_journal_thread(thread);
 }
 
 /* A child for a frame that runs already: parent itself if it is left out; NULL: no memory, or too many paths. */
@@ -482,6 +500,7 @@ static void code_died(sm_code_entry *entry) {
 }
 
 static void stop(void) {
+    sm_journal_stop();
     sm_node_forget_lists();
 }
 

@@ -21,51 +21,14 @@
 #ifndef SM_RECORDER_CALLS_CALLTREE_H
 #define SM_RECORDER_CALLS_CALLTREE_H
 
-#include "recorder/awaits.h"
-#include "recorder/segments.h"
-
-#define SM_TREE_FIRST 64
-#define SM_TREE_DEPTH 32767 /* below, nodes' depths are not told apart */
-
-typedef struct sm_node sm_node;
-
-struct sm_node { /* one cache line: all that an event touches */
-    const void *key;
-    uint32_t calls, resumes; /* modulo 2^32: the rest is in sm_node_rest */
-    const void *child_key[2];
-    sm_node *child[2];
-    sm_node *parent; /* NULL: a thread's root */
-    uint32_t more;   /* number of the table of all children, once there are more than two; 0: none */
-    int16_t step;
-    uint16_t awaits : 1; /* a coroutine or asynchronous generator: its suspensions are timed */
-    uint16_t depth : 15; /* in the tree; no deeper than SM_TREE_DEPTH */
-};
-
-typedef struct sm_tree_thread { /* of the current thread only, but read by a flush */
-    sm_node *node;
-    sm_segments segments;
-    sm_node *root, *folded;
-    sm_node *looked;              /* where it was when the clock was read last */
-    struct sm_tree_thread *store; /* where its paths are made: its own, or those of the group it is folded into */
-    sm_so_far credit;             /* while it is saved: of the open segment, added to its node */
-    struct sm_tree_chunk *chunks;
-    unsigned char *block; /* what is left of the newest block of chunks */
-    uint32_t block_left;
-    struct sm_fold *fold; /* while folded: the frames since */
-    uint32_t fold_count, fold_size;
-    sm_awaits awaits; /* suspended coroutines, of their codes */
-    sm_map parked;    /* where the thread was on its other stacks: see stacks.c */
-} sm_tree_thread;
+#include "recorder/calls/journal.h"
+#include "recorder/calls/tree.h"
 
 extern const sm_recorder sm_calltree;
 
 uint64_t sm_calltree_paths(void);
 int64_t sm_calltree_number(const sm_node *node); /* of its row in a recording; -1: it has none */
 uint64_t sm_calltree_bytes(void);                /* of nodes and child tables: what a path costs */
-
-static inline sm_tree_thread *sm_tree_of(sm_thread *thread) {
-    return (sm_tree_thread *)__builtin_assume_aligned(thread->recorder, 64);
-}
 
 /* The slow paths. */
 bool sm_tree_hides(const void *code); /* is it left out of the recording? (Not: has it no node for want of memory.) */
@@ -103,38 +66,45 @@ static inline void sm_tree_step(sm_thread *thread, sm_node *from, sm_node *to) {
         sm_tree_clock(thread, from, sm_clock_read(&sm_engine.clock)); /* read here: before cold code and data */
 }
 
+/* The events. journal, a constant: they go into that, too (journal.h), before the step, which may read the clock. */
+
 /* A call. key: the code object or PyMethodDef; object: the code object or callable, to name it. False: hidden, the
  * source need not tell of this place again. */
-static inline bool sm_tree_call(sm_thread *thread, const void *key, sm_function_kind kind, PyObject *object) {
+SM_INLINE bool sm_tree_call(sm_thread *thread, const void *key, sm_function_kind kind, PyObject *object, bool journal) {
     sm_node *from = sm_tree_of(thread)->node;
     sm_node *child = sm_tree_child(thread, key, kind, object);
     if (SM_UNLIKELY(child == NULL))
         return kind != SM_PYTHON || !sm_tree_hides(key);
     if (SM_UNLIKELY(++child->calls == 0))
         sm_tree_carry(child, true);
+    if (journal)
+        sm_journal_enter(thread, child, false);
     sm_tree_step(thread, from, child);
     return true;
 }
 
 /* A call of a C function from a frame of this code. */
-static inline bool sm_tree_c_call(sm_thread *thread, const void *caller, const void *key, PyObject *callable) {
+SM_INLINE bool sm_tree_c_call(sm_thread *thread, const void *caller, const void *key, PyObject *callable,
+                              bool journal) {
     if (SM_UNLIKELY(sm_tree_of(thread)->node->key != caller) && !sm_tree_calls_from(thread, caller))
         return false;
-    return sm_tree_call(thread, key, SM_C, callable);
+    return sm_tree_call(thread, key, SM_C, callable, journal);
 }
 
-static inline bool sm_tree_c_leave(sm_thread *thread, const void *caller, const void *key, sm_leaving how) {
+SM_INLINE bool sm_tree_c_leave(sm_thread *thread, const void *caller, const void *key, sm_leaving how, bool journal) {
     sm_node *node = sm_tree_of(thread)->node;
     if (SM_UNLIKELY(node->key != key || node->parent->key != caller))
         return sm_tree_c_leave_slow(thread, caller, key, how);
     if (how != SM_BY_RETURN)
         sm_tree_raised(node);
+    if (journal)
+        sm_journal_leave(thread, node->parent, how);
     sm_tree_step(thread, node, node->parent);
     return true;
 }
 
 /* A generator or coroutine goes on (also by throw). */
-static inline bool sm_tree_resume(sm_thread *thread, const void *key, PyObject *object) {
+SM_INLINE bool sm_tree_resume(sm_thread *thread, const void *key, PyObject *object, bool journal) {
     sm_node *from = sm_tree_of(thread)->node;
     sm_node *child = sm_tree_child(thread, key, SM_PYTHON, object);
     if (SM_UNLIKELY(child == NULL))
@@ -143,12 +113,14 @@ static inline bool sm_tree_resume(sm_thread *thread, const void *key, PyObject *
         sm_tree_carry(child, false);
     if (SM_UNLIKELY(child->awaits))
         sm_tree_awaited(thread, child);
+    if (journal)
+        sm_journal_enter(thread, child, true);
     sm_tree_step(thread, from, child);
     return true;
 }
 
 /* A frame is left. False: it was a hidden one. */
-static inline bool sm_tree_leave(sm_thread *thread, const void *key, sm_leaving how) {
+SM_INLINE bool sm_tree_leave(sm_thread *thread, const void *key, sm_leaving how, bool journal) {
     sm_node *node = sm_tree_of(thread)->node;
     if (SM_UNLIKELY(node->key != key))
         return sm_tree_leave_slow(thread, key, how);
@@ -156,6 +128,8 @@ static inline bool sm_tree_leave(sm_thread *thread, const void *key, sm_leaving 
         sm_tree_raised(node);
     else if (how == SM_BY_YIELD && SM_UNLIKELY(node->awaits))
         sm_tree_suspended(thread, node);
+    if (journal)
+        sm_journal_leave(thread, node->parent, how);
     sm_tree_step(thread, node, node->parent);
     return true;
 }

@@ -1,6 +1,7 @@
 /* The calltree's rows in a recording. */
 #include <stdio.h>
 
+#include "recorder/calls/blocks.h"
 #include "recorder/calls/store.h"
 
 enum { FLAGS_KEPT = SM_NODE_LOWER_BOUND | SM_NODE_FOLDED | SM_NODE_SEEDED | SM_NODE_RUNNING }; /* as in the file */
@@ -123,6 +124,8 @@ static void save_thread(sm_output *output, sm_thread *thread) {
 }
 
 void sm_calltree_save(sm_output *output) {
+    if (output->writer == sm_engine.output.writer)
+        sm_blocks_flush();
     uint64_t now = sm_clock_read(&sm_engine.clock);
     mark_all(now, true);
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
@@ -134,6 +137,8 @@ void sm_calltree_save(sm_output *output) {
     snprintf(detail, sizeof detail, "calls on paths past the limit of %llu, counted flat under <folded paths>",
              (unsigned long long)sm_engine.settings.max_paths);
     sm_output_loss(output, "paths-folded", sm_tree.folded, -1, detail);
+    sm_output_loss(output, "journal-gaps", sm_journal_gaps(), -1,
+                   "stretches of threads that are missing from the journal: the disk or the memory did not suffice");
     sm_output_loss(output, "sites-off", sm_engine.sites_off, -1,
                    "call sites that had called the same function many times and no longer report C functions; counts "
                    "marked >= are lower bounds");

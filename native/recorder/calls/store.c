@@ -97,8 +97,12 @@ static void insert_node(sm_children *more, sm_node *node) {
         insert(more, (uintptr_t)node | SM_BY_FUNCTION);
 }
 
+#define MOST_TABLES ((1u << 24) - 1) /* what sm_node.more can say */
+
 /* A number for a node's table. 0: out of memory. */
 static uint32_t number_table(void) {
+    if (sm_tree.tables_count == MOST_TABLES)
+        return 0;
     if (sm_tree.tables_count + 1 >= sm_tree.tables_size) {
         uint32_t size = sm_tree.tables_size ? sm_tree.tables_size * 2 : 256;
         sm_children **tables = sm_realloc(sm_tree.tables, size * sizeof *tables);
@@ -171,6 +175,7 @@ static sm_tree_chunk *room(sm_tree_thread *tree) {
     tree->block_left--;
     chunk->used = 0;
     chunk->first = first;
+    chunk->number = tree->chunks != NULL ? tree->chunks->number + 1 : 0;
     chunk->next = tree->chunks;
     return tree->chunks = chunk;
 }
@@ -197,6 +202,10 @@ sm_node *sm_node_new(sm_tree_thread *tree, sm_node *parent, const void *key, sm_
         return NULL;
     else
         rest->id = sm_tree.nodes++;
+    if (parent != NULL) {
+        uint32_t among = sm_rest(parent)->children++;
+        node->token = among < SM_TOKEN_CHILDREN_CALLED ? (uint8_t)(SM_TOKEN_CALL_CHILD + among) : 0;
+    }
     rest->same = function->nodes;
     function->nodes = node;
     chunk->used++;

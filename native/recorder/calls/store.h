@@ -43,6 +43,7 @@ typedef struct { /* a node's cold part */
     uint32_t before; /* entries, modulo 2^32, before its function had a place switched off */
     uint32_t more;   /* number of its sm_node_more; 0: it has none */
     uint32_t young;  /* number of its sm_young; 0: it has none */
+    uint32_t children;
 } sm_node_rest;
 
 typedef struct { /* of the few nodes that have any of this */
@@ -61,7 +62,8 @@ typedef struct { /* of the few nodes that have any of this */
 typedef struct sm_tree_chunk { /* aligned to its size, so that a node finds its cold part */
     struct sm_tree_chunk *next;
     uint32_t used;
-    uint32_t first; /* of its block: the one to free */
+    uint32_t first;  /* of its block: the one to free */
+    uint32_t number; /* in its thread, from 0 */
     _Alignas(64) sm_node nodes[SM_TREE_NODES];
     sm_node_rest rest[SM_TREE_NODES];
 } sm_tree_chunk;

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 # The order is that of a day's work: make a recording, look at it, hand it on.
 VERBS = {
     "profile": "run a program and record every call it makes",
+    "trace": "run a program and record every call it makes, and when: a timeline",
     "cover": "run a program and record which lines and branches were executed",
     "watch": "run a program and show the calls, lines and exceptions that match",
     "lines": "run a program and time its lines",

@@ -401,8 +401,8 @@ def settings_of(given: Given, _program: Program | None = None) -> dict[str, obje
 class RecordingVerb(Verb):
     """A verb that records: its name is the kind's, and it has the options that all of them have.
 
-    kind: the name in files. settings(given, program): what the recorder is started with, if that is not what was
-    given; raises SeismoError.
+    kind: the name in files. name: the verb's, if it is not the one that the kind is known by. settings(given,
+    program): what the recorder is started with, if that is not what was given; raises SeismoError.
     """
 
     def __init__(
@@ -411,8 +411,9 @@ class RecordingVerb(Verb):
         text: str | None,
         options: tuple[Option, ...],
         settings: Callable[[Given, Program], dict[str, object]] = settings_of,
+        name: str = "",
     ) -> None:
-        name = kinds.KINDS[kind].verb
+        name = name or kinds.KINDS[kind].verb
         usage = f"seismo {name} [options] SCRIPT|-m MODULE|-c CODE|- [ARGS...]"
         super().__init__(name, usage, text or "", (OUTPUT, QUIET, CHILDREN, *options, FLUSH, COLOR))
         self.kind, self.settings = kind, settings

@@ -68,6 +68,7 @@ SETTINGS = {
     "opcodes": (0, 1),
     "objects": ("lines", "types"),
     "paths": (0, 1),
+    "journal": (0, 1),  # of calls: with the time of each event
     "apart": (0, 1),  # leave out the threads that run already, but for the one that starts
 }
 

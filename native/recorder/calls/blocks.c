@@ -1,0 +1,316 @@
+/* From the journal's blocks to the file: the queue, and the worker that empties it.
+ *
+ * A piece is what of a block goes into the file at a time: all of it, if the queue is behind, or what has come since
+ * the last look. Whoever moves pieces holds `disk` from taking one to its being in the file, so that pieces of a stream
+ * come in order. Compression and writing happen without `lists`, which events take when a block is full. */
+#include "recorder/calls/blocks.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/compiler.h"
+#include "base/time.h"
+#include "base/varint.h"
+#include "base/worker.h"
+#include "journal/tokens.h"
+#include "slots/forks.h"
+#include "vendor/lz4/lz4.h"
+
+#define PERIOD_NS 40000000           /* between two looks at what is there */
+#define MOST_QUEUED (24 << 20)       /* bytes of full blocks that wait for the disk */
+#define FIRST_ROOM 1024              /* of a stream's first block; */
+#define LARGEST_ROOM 16384           /* of its later ones */
+#define HURRY (8 * LARGEST_ROOM)     /* so much in the queue is worth waking the worker */
+#define WORTH_COMPRESSING 64         /* bytes */
+#define LEAST_SAVED 16               /* bytes */
+#define HEAD (8 * SM_VARINT_MAX + 8) /* of a piece, at most */
+
+static void work(sm_worker *self, uintptr_t run);
+
+static struct {
+    pthread_mutex_t disk, lists;
+    sm_worker worker;
+    sm_writer *writer;       /* borrowed; with `disk`. NULL: blocks go nowhere */
+    bool on;                 /* with `lists`: there is a writer */
+    sm_stream *streams;      /* with `lists`; owned */
+    sm_block *first, **last; /* the queue; with `lists`; owned */
+    size_t queued;           /* bytes in it; with `lists` */
+    uint32_t count;          /* of streams so far; the number of the next; with the GIL */
+    uint8_t *room;           /* for a piece; with `disk`; owned */
+} blocks = {.disk = PTHREAD_MUTEX_INITIALIZER,
+            .lists = PTHREAD_MUTEX_INITIALIZER,
+            .worker = SM_WORKER(work, 0),
+            .last = &blocks.first};
+
+static const size_t ROOM = HEAD + LZ4_COMPRESSBOUND(SM_BLOCK_MOST);
+
+/* ---- pieces; with `disk` ---- */
+
+typedef struct { /* to be written */
+    sm_block *block;
+    uint32_t from, to;
+} piece;
+
+static uint8_t *put_head(uint8_t *to, const piece *of) {
+    const sm_block *block = of->block;
+    to = sm_varint_put(to, block->stream->thread);
+    to = sm_varint_put(to, block->stream->number);
+    to = sm_varint_put(to, block->number);
+    to = sm_varint_put(to, of->from);
+    if (of->from == 0) {
+        to = sm_varint_put(to, block->after_gap ? SM_BLOCK_AFTER_GAP : 0);
+        to = sm_varint_put(to, block->rank);
+        to = sm_varint_put(to, block->ns);
+        sm_put_f64(to, block->unit_ns);
+        to += 8;
+    }
+    return to;
+}
+
+static bool write_piece(const piece *of) {
+    const uint8_t *bytes = of->block->bytes + of->from;
+    int size = (int)(of->to - of->from), packed = 0;
+    uint8_t *to = put_head(blocks.room, of), *codec = to++;
+    to = sm_varint_put(to, (uint64_t)size);
+    if (size >= WORTH_COMPRESSING)
+        packed = LZ4_compress_default((const char *)bytes, (char *)to, size, LZ4_COMPRESSBOUND(SM_BLOCK_MOST));
+    *codec = packed > 0 && packed < size - LEAST_SAVED ? SM_PIECE_LZ4 : SM_PIECE_PLAIN;
+    if (*codec == SM_PIECE_PLAIN)
+        memcpy(to, bytes, (size_t)(packed = size));
+    return sm_writer_append(blocks.writer, SM_CHUNK_JRNL, blocks.room, (size_t)(to + packed - blocks.room)) == 0;
+}
+
+/* With `lists`. */
+static bool next_queued(piece *next) {
+    next->block = blocks.first;
+    if (next->block == NULL)
+        return false;
+    next->from = next->block->taken;
+    next->to = next->block->sealed;
+    return true;
+}
+
+/* With `lists`. What there is of the open blocks, which are not touched by anybody else while `disk` is held: a thread
+ * that seals one only puts it into the queue. Streams are looked through from where the last one was. */
+static bool next_open(piece *next, sm_stream **from) {
+    for (sm_stream *stream = *from; stream != NULL; stream = stream->next) {
+        if (stream->open == NULL || stream->queued != 0 || stream->at == NULL)
+            continue;
+        const uint8_t *at = __atomic_load_n(stream->at, __ATOMIC_ACQUIRE);
+        next->block = stream->open;
+        next->from = next->block->taken;
+        next->to = (uint32_t)(at - next->block->bytes);
+        if (at >= next->block->bytes && next->to <= next->block->room && next->to > next->from) {
+            *from = stream->next;
+            return true;
+        }
+    }
+    *from = NULL;
+    return false;
+}
+
+static void forget_block(sm_block *block) { /* with `lists`: the first of the queue */
+    assert(block == blocks.first);
+    blocks.first = block->next;
+    if (blocks.first == NULL)
+        blocks.last = &blocks.first;
+    blocks.queued -= block->sealed;
+    block->stream->queued--;
+    sm_free(block);
+}
+
+/* With `lists`. */
+static void forget_ended(void) {
+    for (sm_stream **at = &blocks.streams; *at != NULL;) {
+        sm_stream *stream = *at;
+        if (stream->at == NULL && stream->queued == 0) {
+            *at = stream->next;
+            sm_free(stream);
+        } else {
+            at = &stream->next;
+        }
+    }
+}
+
+/* Writes what is there: full blocks, and if wanted what there is of others. False: the file takes no more now. */
+static bool write_all(bool open_ones) {
+    pthread_mutex_lock(&blocks.disk);
+    bool written = blocks.writer != NULL;
+    sm_stream *from = NULL;
+    for (bool looked = false; written;) {
+        piece next;
+        pthread_mutex_lock(&blocks.lists);
+        bool found = next_queued(&next), whole = found;
+        if (!found && open_ones) {
+            from = looked ? from : blocks.streams;
+            looked = true;
+            found = next_open(&next, &from);
+        }
+        if (!found)
+            forget_ended();
+        pthread_mutex_unlock(&blocks.lists);
+        if (!found)
+            break;
+        written = next.from == next.to || write_piece(&next);
+        pthread_mutex_lock(&blocks.lists);
+        if (written)
+            next.block->taken = next.to;
+        if (written && whole)
+            forget_block(next.block);
+        pthread_mutex_unlock(&blocks.lists);
+    }
+    pthread_mutex_unlock(&blocks.disk);
+    return written;
+}
+
+static void work(sm_worker *self, uintptr_t run) {
+    while (sm_worker_goes_on(self, run)) {
+        sm_worker_sleep(self, sm_monotonic_ns() + PERIOD_NS);
+        if (sm_worker_goes_on(self, run))
+            (void)write_all(true);
+    }
+}
+
+/* ---- for the threads; with the GIL ---- */
+
+sm_stream *sm_blocks_stream(uint32_t thread, uint8_t *const *at) {
+    sm_stream *stream = sm_calloc(1, sizeof *stream);
+    if (stream == NULL)
+        return NULL;
+    stream->at = at;
+    stream->thread = thread;
+    stream->number = blocks.count++;
+    pthread_mutex_lock(&blocks.lists);
+    stream->next = blocks.streams;
+    blocks.streams = stream;
+    pthread_mutex_unlock(&blocks.lists);
+    if (blocks.writer != NULL)
+        (void)sm_worker_want(&blocks.worker);
+    return stream;
+}
+
+/* A thread that lives for an instant has a small block, one that goes on larger and larger ones. */
+sm_block *sm_blocks_new(sm_stream *stream, size_t least) {
+    size_t room = FIRST_ROOM << (stream->blocks < 8 ? stream->blocks : 8);
+    room = room < LARGEST_ROOM ? room : LARGEST_ROOM;
+    room = room < least ? least : room;
+    assert(stream->open == NULL && room <= SM_BLOCK_MOST);
+    pthread_mutex_lock(&blocks.lists);
+    bool too_much = blocks.queued + room > MOST_QUEUED;
+    pthread_mutex_unlock(&blocks.lists);
+    sm_block *block = too_much ? NULL : sm_malloc(sizeof *block + room);
+    if (block != NULL)
+        *block = (sm_block){.stream = stream, .room = (uint32_t)room, .number = stream->blocks++};
+    return block;
+}
+
+void sm_blocks_open(sm_stream *stream, sm_block *block) {
+    assert(*stream->at == block->bytes);
+    pthread_mutex_lock(&blocks.lists);
+    stream->open = block;
+    pthread_mutex_unlock(&blocks.lists);
+}
+
+void sm_blocks_seal(sm_stream *stream, const uint8_t *end) {
+    pthread_mutex_lock(&blocks.lists);
+    sm_block *block = stream->open;
+    stream->open = NULL;
+    block->sealed = (uint32_t)(end - block->bytes);
+    assert(block->sealed <= block->room && block->taken <= block->sealed);
+    bool hurry = false;
+    if (blocks.on) {
+        *blocks.last = block;
+        blocks.last = &block->next;
+        stream->queued++;
+        hurry = blocks.queued < HURRY && blocks.queued + block->sealed >= HURRY;
+        blocks.queued += block->sealed;
+    } else {
+        sm_free(block);
+    }
+    pthread_mutex_unlock(&blocks.lists);
+    if (hurry)
+        sm_worker_wake(&blocks.worker);
+    if (blocks.on)
+        (void)sm_worker_want(&blocks.worker); /* after a fork it has to begin again */
+}
+
+void sm_blocks_end(sm_stream *stream) {
+    pthread_mutex_lock(&blocks.lists);
+    assert(stream->open == NULL);
+    stream->at = NULL;
+    pthread_mutex_unlock(&blocks.lists);
+}
+
+/* ---- life ---- */
+
+static void forget(void) { /* with `disk`, or nobody else there */
+    while (blocks.first != NULL)
+        forget_block(blocks.first);
+    for (sm_stream *stream = blocks.streams, *next; stream != NULL; stream = next) {
+        next = stream->next;
+        sm_free(stream->open);
+        sm_free(stream);
+    }
+    blocks.streams = NULL;
+    blocks.writer = NULL;
+    blocks.on = false;
+}
+
+void sm_blocks_start(sm_writer *writer) {
+    sm_worker_stop(&blocks.worker);
+    pthread_mutex_lock(&blocks.disk);
+    pthread_mutex_lock(&blocks.lists);
+    forget();
+    blocks.count = 0;
+    if (blocks.room == NULL && writer != NULL)
+        blocks.room = sm_malloc(ROOM);
+    blocks.writer = blocks.room != NULL ? writer : NULL;
+    blocks.on = blocks.writer != NULL;
+    pthread_mutex_unlock(&blocks.lists);
+    pthread_mutex_unlock(&blocks.disk);
+}
+
+void sm_blocks_flush(void) {
+    (void)write_all(true);
+}
+
+void sm_blocks_stop(void) {
+    sm_worker_stop(&blocks.worker);
+    (void)write_all(true);
+    sm_blocks_start(NULL);
+}
+
+static void before_fork(void) {
+    sm_worker_before_fork(&blocks.worker, 0);
+    pthread_mutex_lock(&blocks.disk);
+    pthread_mutex_lock(&blocks.lists);
+}
+
+static bool parent_forked(void) {
+    pthread_mutex_unlock(&blocks.lists);
+    pthread_mutex_unlock(&blocks.disk);
+    sm_worker_after_fork(&blocks.worker);
+    return blocks.on;
+}
+
+/* What is not in the parent's file yet is the parent's to write. The thread goes on in its block until the recording in
+ * the child begins. */
+static void child_forked(void) {
+    blocks.writer = NULL;
+    blocks.on = false;
+    pthread_mutex_unlock(&blocks.lists);
+    pthread_mutex_unlock(&blocks.disk);
+    sm_worker_forked(&blocks.worker);
+}
+
+static void fork_over(void) {
+    if (blocks.on)
+        (void)sm_worker_want(&blocks.worker);
+}
+
+bool sm_blocks_init(void) {
+    static const sm_fork_calls calls = {before_fork, parent_forked, child_forked, fork_over};
+    return sm_worker_init(&blocks.worker) && sm_forks_register(SM_FORK_JOURNAL, &calls);
+}

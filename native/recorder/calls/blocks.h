@@ -1,0 +1,53 @@
+/* The journal's blocks, on their way from the threads to the file. For journal.c and blocks.c only; journal.h tells the
+ * story. */
+#ifndef SM_RECORDER_CALLS_BLOCKS_H
+#define SM_RECORDER_CALLS_BLOCKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "file/writer.h"
+
+#define SM_JOURNAL_SLACK 64 /* bytes: a token with operands, a mark, and what ends a stream */
+
+typedef struct sm_block {
+    struct sm_block *next;    /* in the queue */
+    struct sm_stream *stream; /* lives as long as its blocks */
+    uint32_t room;            /* bytes */
+    uint32_t sealed;          /* its size, once it has one */
+    uint32_t taken;           /* bytes that are in the file, or on their way; who holds `disk` */
+    uint32_t number;          /* in its stream */
+    bool after_gap;           /* events before it are missing */
+    uint64_t rank;            /* where it begins: of the node */
+    uint64_t ns;              /* since the recording's start */
+    double unit_ns;
+    uint8_t bytes[];
+} sm_block;
+
+typedef struct sm_stream { /* a thread's journal */
+    struct sm_stream *next;
+    uint8_t *const *at; /* the thread's, while it has one: atomic. NULL: it has ended */
+    uint32_t thread, number;
+    uint32_t blocks;                       /* so many have begun */
+    uint32_t queued;                       /* blocks in the queue; with `lists` */
+    uint64_t mark;                         /* units of the clock at the last mark */
+    const uint8_t *after;                  /* that mark: where it ended */
+    bool gap;                              /* events are missing since the last block */
+    sm_block *open;                        /* owned */
+    uint8_t nowhere[2 * SM_JOURNAL_SLACK]; /* where events go that have no block */
+} sm_stream;
+
+bool sm_blocks_init(void); /* once per process. False: out of memory, or the system gives no semaphore */
+/* From now on blocks go to this file; NULL: nowhere. Everything there is is forgotten. */
+void sm_blocks_start(sm_writer *writer);
+void sm_blocks_stop(void);  /* writes what is there, and everything is forgotten */
+void sm_blocks_flush(void); /* writes what is there */
+
+sm_stream *sm_blocks_stream(uint32_t thread, uint8_t *const *at); /* NULL: out of memory */
+sm_block *sm_blocks_new(sm_stream *stream, size_t least);         /* NULL: out of memory, or too much is queued */
+void sm_blocks_open(sm_stream *stream, sm_block *block);          /* the thread is at its first byte */
+void sm_blocks_seal(sm_stream *stream, const uint8_t *end);       /* its open block is full */
+void sm_blocks_end(sm_stream *stream);                            /* the thread does not touch it again */
+
+#endif

@@ -1,0 +1,246 @@
+/* What a thread appends to its journal. journal.h tells the story. */
+#include "recorder/calls/journal.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/varint.h"
+#include "engine/threads.h"
+#include "recorder/calls/blocks.h"
+#include "recorder/calls/store.h"
+
+#define UNIT_NS 16        /* a unit of marks is no longer: less than an event costs */
+#define LONGEST_TEXT 4096 /* bytes of an instant */
+
+static struct {
+    bool on;
+    unsigned shift;  /* a unit is so many ticks, as a power of two */
+    uint64_t gaps;   /* times that events had to be left out */
+    uint32_t nodes;  /* that were there at the last flush, and */
+    uint64_t looked; /* ticks: when that was */
+} journal;
+
+/* ---- what is written ---- */
+
+/* Its place among the rows of its thread: 0 is the root. Nodes are rows in the order in which they were made. */
+static uint64_t rank_of(const sm_node *node) {
+    const sm_tree_chunk *chunk = (const sm_tree_chunk *)((uintptr_t)node & ~(uintptr_t)(SM_TREE_CHUNK - 1));
+    return (uint64_t)chunk->number * SM_TREE_NODES + (uint64_t)(node - chunk->nodes);
+}
+
+static void publish(sm_tree_thread *tree, uint8_t *at) {
+    __atomic_store_n(&tree->journal.at, at, __ATOMIC_RELEASE);
+}
+
+static void go_nowhere(sm_tree_thread *tree) {
+    sm_stream *stream = tree->journal.stream;
+    journal.gaps += !stream->gap;
+    stream->gap = true;
+    tree->journal.limit = stream->nowhere + SM_JOURNAL_SLACK;
+    publish(tree, stream->nowhere);
+}
+
+static void begin_block(sm_thread *thread, uint64_t now, size_t least) {
+    sm_tree_thread *tree = sm_tree_of(thread);
+    sm_stream *stream = tree->journal.stream;
+    sm_block *block = sm_blocks_new(stream, least + 2 * SM_JOURNAL_SLACK);
+    if (block == NULL) {
+        go_nowhere(tree);
+        return;
+    }
+    stream->mark = now >> journal.shift;
+    block->after_gap = stream->gap;
+    block->rank = rank_of(tree->node);
+    uint64_t since = sm_ticks_since(sm_engine.start_ticks, stream->mark << journal.shift);
+    block->ns = (uint64_t)sm_clock_ns(&sm_engine.clock, (double)since);
+    block->unit_ns = sm_clock_ns(&sm_engine.clock, (double)(1u << journal.shift));
+    stream->gap = false;
+    tree->journal.limit = block->bytes + SM_JOURNAL_STRIDE;
+    publish(tree, block->bytes);
+    sm_blocks_open(stream, block);
+}
+
+static void next_block(sm_thread *thread, uint64_t now, size_t least) {
+    sm_tree_thread *tree = sm_tree_of(thread);
+    if (tree->journal.stream->open != NULL)
+        sm_blocks_seal(tree->journal.stream, tree->journal.at);
+    begin_block(thread, now, least);
+}
+
+static const uint8_t *end_of(const sm_stream *stream) {
+    return stream->open->bytes + stream->open->room - SM_JOURNAL_SLACK;
+}
+
+/* Is there room for so many bytes, and a mark after them? If not, another block begins. */
+static bool make_room(sm_thread *thread, size_t size) {
+    sm_tree_thread *tree = sm_tree_of(thread);
+    const sm_stream *stream = tree->journal.stream;
+    if (stream == NULL)
+        return false;
+    if (stream->open == NULL || tree->journal.at + size > end_of(stream))
+        next_block(thread, sm_clock_read(&sm_engine.clock), size);
+    return stream->open != NULL;
+}
+
+void sm_journal_mark(sm_thread *thread, uint64_t now) {
+    sm_tree_thread *tree = sm_tree_of(thread);
+    sm_stream *stream = tree->journal.stream;
+    if (stream == NULL || stream->open == NULL || tree->journal.at == stream->after)
+        return;
+    uint8_t *at = tree->journal.at;
+    uint64_t units = now >> journal.shift, since = sm_ticks_since(stream->mark, units);
+    stream->mark = units > stream->mark ? units : stream->mark;
+    *at++ = SM_TOKEN_MARK;
+    at = sm_varint_put(at, since);
+    stream->after = at;
+    publish(tree, at);
+    if (at >= end_of(stream)) {
+        next_block(thread, now, 0);
+        return;
+    }
+    const uint8_t *limit = at + SM_JOURNAL_STRIDE, *end = end_of(stream);
+    tree->journal.limit = (uint8_t *)(uintptr_t)(limit < end ? limit : end);
+}
+
+/* A new path should be in the file soon: who is killed leaves a journal that names it. */
+static void look_after_paths(uint64_t now) {
+    uint64_t soon = (uint64_t)(SM_JOURNAL_SOON_NS / sm_engine.clock.ns_per_tick);
+    if (sm_ticks_since(journal.looked, now) < soon)
+        return;
+    journal.looked = now;
+    if (journal.nodes == sm_tree.nodes || sm_engine.next_flush == UINT64_MAX)
+        return;
+    if (sm_ticks_since(sm_engine.flushed, now) >= 50 * sm_engine.flush_took) {
+        journal.nodes = sm_tree.nodes;
+        sm_engine.next_flush = now;
+    }
+}
+
+void sm_journal_look(sm_thread *thread) {
+    assert(thread == sm_this_thread);
+    sm_tree_thread *tree = sm_tree_of(thread);
+    const sm_stream *stream = tree->journal.stream;
+    uint64_t now = sm_clock_read(&sm_engine.clock);
+    if (stream->open == NULL)
+        begin_block(thread, now, 0); /* perhaps there is room again */
+    else
+        sm_journal_mark(thread, now);
+    look_after_paths(now);
+}
+
+/* A token with one operand. */
+static void put_far(sm_thread *thread, uint8_t token, uint64_t operand) {
+    sm_tree_thread *tree = sm_tree_of(thread);
+    if (tree->journal.stream == NULL)
+        return;
+    uint8_t *at = tree->journal.at;
+    *at++ = token;
+    publish(tree, sm_varint_put(at, operand));
+    if (tree->journal.at >= tree->journal.limit)
+        sm_journal_look(thread);
+}
+
+void sm_journal_enter_far(sm_thread *thread, const sm_node *node, bool resumed) {
+    put_far(thread, resumed ? SM_TOKEN_RESUME : SM_TOKEN_CALL, rank_of(node));
+}
+
+void sm_journal_goto(sm_thread *thread, sm_node *node) {
+    sm_tree_of(thread)->node = node;
+    put_far(thread, SM_TOKEN_GOTO, rank_of(node));
+}
+
+void sm_journal_left(sm_thread *thread, sm_node *to, sm_leaving how) {
+    sm_tree_of(thread)->node = to;
+    if (sm_tree_of(thread)->journal.stream != NULL)
+        sm_journal_leave(thread, to, how);
+}
+
+void sm_journal_entered(sm_thread *thread, sm_node *node) {
+    sm_tree_of(thread)->node = node;
+    if (sm_tree_of(thread)->journal.stream != NULL)
+        sm_journal_enter(thread, node, false);
+}
+
+bool sm_journal_instant(sm_thread *thread, unsigned kind, uint64_t span, const char *name, size_t name_size,
+                        const char *json, size_t json_size) {
+    assert(thread == sm_this_thread);
+    sm_tree_thread *tree = sm_tree_of(thread);
+    uint8_t head[2 * SM_VARINT_MAX], *end = head;
+    if (kind == SM_INSTANT_SPAN_BEGINS || kind == SM_INSTANT_SPAN_ENDS)
+        end = sm_varint_put(end, span);
+    end = sm_varint_put(end, name_size);
+    size_t size = (size_t)(end - head) + name_size + json_size;
+    if (size > LONGEST_TEXT || !make_room(thread, size + 3 * SM_VARINT_MAX))
+        return false;
+    uint8_t *at = tree->journal.at;
+    *at++ = SM_TOKEN_INSTANT;
+    at = sm_varint_put(at, kind);
+    at = sm_varint_put(at, size);
+    memcpy(at, head, (size_t)(end - head));
+    memcpy(at + (end - head), name, name_size);
+    memcpy(at + (end - head) + name_size, json, json_size);
+    publish(tree, at + size);
+    sm_journal_mark(thread, sm_clock_read(&sm_engine.clock));
+    return true;
+}
+
+/* ---- threads, and the recording's life ---- */
+
+bool sm_journal_thread(sm_thread *thread) {
+    sm_tree_thread *tree = sm_tree_of(thread);
+    tree->journal = (sm_journal_end){NULL, NULL, NULL};
+    if (!journal.on)
+        return true;
+    sm_stream *stream = sm_blocks_stream(sm_thread_row(thread->home), &tree->journal.at);
+    if (stream == NULL)
+        return false;
+    tree->journal.stream = stream;
+    begin_block(thread, sm_clock_read(&sm_engine.clock), 0);
+    return true;
+}
+
+void sm_journal_thread_end(sm_thread *thread) {
+    sm_tree_thread *tree = sm_tree_of(thread);
+    sm_stream *stream = tree->journal.stream;
+    if (stream == NULL)
+        return;
+    if (stream->open != NULL) {
+        *tree->journal.at = SM_TOKEN_END;
+        publish(tree, tree->journal.at + 1);
+        stream->after = NULL;
+        uint64_t now = sm_clock_read(&sm_engine.clock);
+        uint8_t *at = tree->journal.at;
+        *at++ = SM_TOKEN_MARK;
+        publish(tree, sm_varint_put(at, sm_ticks_since(stream->mark, now >> journal.shift)));
+        sm_blocks_seal(stream, tree->journal.at);
+    }
+    sm_blocks_end(stream);
+    tree->journal = (sm_journal_end){NULL, NULL, NULL};
+}
+
+void sm_journal_start(bool on, sm_writer *writer) {
+    journal.on = on && sm_blocks_init();
+    sm_engine.lost_memory += on && !journal.on;
+    journal.gaps = journal.nodes = 0;
+    journal.looked = sm_clock_read(&sm_engine.clock);
+    journal.shift = 0;
+    while (sm_engine.clock.kind != SM_CLOCK_SIMULATED &&
+           sm_clock_ns(&sm_engine.clock, (double)(2u << journal.shift)) <= UNIT_NS)
+        journal.shift++;
+    if (on)
+        sm_blocks_start(journal.on ? writer : NULL);
+}
+
+void sm_journal_stop(void) {
+    for (sm_thread *thread = sm_engine.threads; thread != NULL && journal.on; thread = thread->next) {
+        if (thread->session == sm_engine.session && !thread->ended)
+            sm_journal_thread_end(thread);
+    }
+    if (journal.on)
+        sm_blocks_stop();
+    journal.on = false;
+}
+
+uint64_t sm_journal_gaps(void) {
+    return journal.gaps;
+}

@@ -1,0 +1,81 @@
+/* The journal: when what happened, beside the tree that says what and how often.
+ *
+ * The tree is the dictionary. A thread's state is the node that it is at, so an event is "child number k of where we
+ * are" or "return": a byte (journal/tokens.h). The clock is marked every SM_JOURNAL_STRIDE bytes and wherever the
+ * recorder reads it anyway, so that what is long is exact, and each other event lies between two marks.
+ *
+ * Who owns what. A *stream* is the journal of one thread, a *block* a stretch of it that can be read by itself: it
+ * begins with the node and the time. The thread appends to its open block; `at` is published with release order, so
+ * that what is before it can be read by others at any time. A full block is sealed: it goes to the queue, and the
+ * thread never touches it again. A worker (base/worker.h), which needs no interpreter lock, compresses what is there
+ * ten times a second, or sooner if much is queued, and puts it into the file; a flush does the same at once. What is
+ * not in the file yet is bounded: past SM_JOURNAL_MOST bytes events go nowhere, until there is room, and the block that
+ * then begins says that something is missing before it. The program never waits.
+ *
+ * Locks, in this order: `disk` is held by who moves pieces to the file, `lists` by who touches the queue and the list
+ * of streams, for some instructions. A fork holds both.
+ *
+ * Invariants: at < end of the open block, with SM_JOURNAL_SLACK bytes of room after it; a piece ends between two
+ * tokens. Without memory for a block, events go nowhere as they do when the disk is too slow. */
+#ifndef SM_RECORDER_CALLS_JOURNAL_H
+#define SM_RECORDER_CALLS_JOURNAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+#include "journal/tokens.h"
+#include "recorder/calls/tree.h"
+
+#define SM_JOURNAL_STRIDE 31 /* bytes between two marks, at most */
+
+#define SM_JOURNAL_SOON_NS 50000000 /* after which a new path is written, for who is killed */
+
+/* A recording begins. on: with a journal. writer: of its file; NULL: there is none, and events go nowhere. */
+void sm_journal_start(bool on, sm_writer *writer);
+/* It ends: all streams have their ends, and everything is in the file. */
+void sm_journal_stop(void);
+uint64_t sm_journal_gaps(void); /* times that events had to be left out */
+
+/* A thread begins, or goes on after its end. False: out of memory. */
+bool sm_journal_thread(sm_thread *thread);
+void sm_journal_thread_end(sm_thread *thread);
+
+/* From here on no event of the fast path: `at` has reached `limit`, or an operand is needed. */
+void sm_journal_look(sm_thread *thread);
+void sm_journal_mark(sm_thread *thread, uint64_t now); /* the event that was written last happened now */
+void sm_journal_enter_far(sm_thread *thread, const sm_node *node, bool resumed);
+/* From slow paths, which do not know whether there is a journal. */
+void sm_journal_goto(sm_thread *thread, sm_node *node); /* the path is this node's, without events */
+void sm_journal_left(sm_thread *thread, sm_node *to, sm_leaving how);
+void sm_journal_entered(sm_thread *thread, sm_node *node);
+/* What the program says of itself. kind: SM_INSTANT_...; span: its number, for those kinds that have one. False: there
+ * is no journal, or it is too long. */
+bool sm_journal_instant(sm_thread *thread, unsigned kind, uint64_t span, const char *name, size_t name_size,
+                        const char *json, size_t json_size);
+
+static inline void sm_journal_put(sm_thread *thread, uint8_t token) {
+    sm_tree_thread *tree = sm_tree_of(thread);
+    uint8_t *at = tree->journal.at;
+    *at++ = token;
+    __atomic_store_n(&tree->journal.at, at, __ATOMIC_RELEASE);
+    if (SM_UNLIKELY(at >= tree->journal.limit))
+        sm_journal_look(thread);
+}
+
+/* The thread enters this node, or leaves the one that it is at: it is at the other one from here on, since a block may
+ * begin behind the token. */
+static inline void sm_journal_enter(sm_thread *thread, sm_node *node, bool resumed) {
+    sm_tree_of(thread)->node = node;
+    if (SM_LIKELY(node->token != 0))
+        sm_journal_put(thread, resumed ? node->token | SM_TOKEN_END : node->token);
+    else
+        sm_journal_enter_far(thread, node, resumed);
+}
+
+static inline void sm_journal_leave(sm_thread *thread, sm_node *to, sm_leaving how) {
+    sm_tree_of(thread)->node = to;
+    sm_journal_put(thread, (uint8_t)how);
+}
+
+#endif

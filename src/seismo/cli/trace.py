@@ -1,0 +1,25 @@
+"""Runs a program and records every call that it makes, and when: a timeline.
+
+The recording is one of calls, with a journal beside the tree of its paths: every command that reads a profile reads it,
+too. It takes a byte or two a call.
+"""
+
+from __future__ import annotations
+
+from seismo import kinds
+from seismo.cli.options import of_a_program
+from seismo.cli.profile import OPTIONS
+from seismo.cli.program import RecordingVerb, settings_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from seismo.cli.program import Given
+    from seismo.record.run import Program
+
+
+def _settings(given: Given, program: Program) -> dict[str, object]:
+    return {**settings_of(given, program), "journal": 1}
+
+
+VERB = RecordingVerb(kinds.CALLS, of_a_program(__doc__), OPTIONS, _settings, name="trace")
+main = VERB.run

@@ -1,0 +1,146 @@
+# ruff: noqa: SIM105  contextlib would import collections
+"""What a program says of itself, for the timeline: `seismo.mark`, `seismo.span`, `seismo.count`.
+
+They may stay in a program for good: while nothing records a timeline, each costs a call and a look at a flag.
+"""
+
+from __future__ import annotations
+
+from _contextvars import ContextVar  # contextvars imports it and nothing else
+from itertools import count as _numbers
+
+from seismo.errors import RecordingError, UsageError
+from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from _contextvars import Token
+    from collections.abc import Callable
+    from types import TracebackType
+    from typing import Any, ParamSpec, Self, TypeVar
+
+    from seismo import _core
+
+    P = ParamSpec("P")
+    R = TypeVar("R")
+
+    from seismo.record import engine
+
+    journaling, instant = _core.journaling, _core.instant
+else:
+    try:
+        from seismo._core import instant, journaling
+        from seismo.record import engine
+    except (ImportError, RecordingError):  # no native core for this interpreter: then nothing records
+
+        def journaling() -> bool:
+            """Whether a timeline is recorded: never."""
+            return False
+
+
+_MARK, _COUNT, _BEGINS, _ENDS = 1, 2, 3, 4  # docs/format.md
+_LONGEST = 1000  # characters of a name, and of a value
+_LARGEST = 1 << 256
+_GENERATORS, _COROUTINE = 0x220, 0x80  # inspect's CO_ flags; inspect takes long to import
+_ours: ContextVar[int] = ContextVar("seismo.span", default=0)  # the number of the span that this context is in
+_next = _numbers(1).__next__
+
+
+def mark(name: str, /, **values: object) -> None:
+    """Notes in the timeline that something happened here and now.
+
+    values: what to say with it: text, numbers, truth, None; of anything else its type is kept.
+    """
+    if journaling():
+        instant(_MARK, 0, _text(name), _json(values))
+
+
+def count(name: str, value: float, /) -> None:
+    """Notes the value that something has from now on: the length of a queue, bytes read."""
+    if journaling():
+        instant(_COUNT, 0, _text(name), _json({"value": value}))
+
+
+class span:  # noqa: N801  used as a function is: with seismo.span("load"): ...
+    """A stretch of the program with a name: a context manager, or a decorator of a function.
+
+        with seismo.span("load", rows=n): ...
+        @seismo.span("load")
+
+    It belongs to the context that it begins in (contextvars), and so follows a task wherever that goes on; a span that
+    begins inside of it knows it as its parent. values: as of `mark`.
+    """
+
+    __slots__ = ("_name", "_number", "_token", "_values")
+
+    def __init__(self, name: str, /, **values: object) -> None:
+        self._name, self._values = name, values
+        self._number = 0
+        self._token: Token[int] | None = None
+
+    def __enter__(self) -> Self:
+        if journaling():
+            outer = _ours.get()
+            self._number = _next()
+            self._token = _ours.set(self._number)
+            instant(
+                _BEGINS, self._number, _text(self._name), _json({**self._values, **({"in": outer} if outer else {})})
+            )
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        number, self._number = self._number, 0
+        if self._token is not None:
+            try:
+                _ours.reset(self._token)
+            except ValueError:
+                pass  # it ends in another context than the one it began in
+            self._token = None
+        if number and journaling():
+            instant(_ENDS, number, _text(self._name), _json({"error": kind.__name__} if kind is not None else {}))
+
+    def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
+        """The function, in a span of its own whenever it runs; a coroutine function until it has ended.
+
+        UsageError for a generator function: it is not in the middle of its work for as long as it is there.
+        """
+        from functools import wraps
+
+        name, values = self._name, self._values
+        flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
+        if flags & _GENERATORS:
+            raise UsageError(
+                "seismo.span cannot decorate a generator function",
+                hint="begin the span inside of it: with seismo.span(...)",
+            )
+
+        def plain(*args: P.args, **kwargs: P.kwargs) -> R:
+            with span(name, **values):
+                return function(*args, **kwargs)
+
+        async def coroutine(*args: Any, **kwargs: Any) -> Any:
+            with span(name, **values):
+                return await function(*args, **kwargs)  # type: ignore[misc]
+
+        wrapper: Any = wraps(function)(coroutine if flags & _COROUTINE else plain)
+        return wrapper  # type: ignore[no-any-return]
+
+
+def _text(text: object) -> str:
+    """A name as the journal takes it."""
+    return engine.printable(str(text)[:_LONGEST])
+
+
+def _json(values: dict[str, object]) -> str:
+    """What is said with it, as JSON; "" for nothing. Of values that are no plain ones nothing is asked."""
+    return engine.json_text({_text(name): _plain(value) for name, value in values.items()}) if values else ""
+
+
+def _plain(value: object) -> object:
+    if type(value) is str:
+        return _text(value)
+    if type(value) is float:
+        return value if value - value == 0 else str(value)  # JSON has no infinity
+    if type(value) is int:
+        return value if -_LARGEST < value < _LARGEST else "an int of many digits"
+    return value if value is None or type(value) is bool else f"<{type(value).__name__}>"

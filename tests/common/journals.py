@@ -1,0 +1,47 @@
+"""Journals in recordings, read by the tests' own reader: what their events add up to."""
+
+from __future__ import annotations
+
+import struct
+import sys
+from collections import Counter
+from typing import Any
+
+from paths import ROOT
+
+sys.path.insert(0, str(ROOT / "tests" / "native" / "file"))
+
+import journal_decoder
+
+
+def payloads(data: bytes) -> list[bytes]:
+    """Those of the JRNL chunks of a file."""
+    found, at = [], 16
+    while at < len(data):
+        length, kind = struct.unpack_from("<I4s", data, at)
+        if kind == b"JRNL":
+            found.append(data[at + 12 : at + 12 + length])
+        at += 12 + length
+    return found
+
+
+def streams(data: bytes, nodes: list[dict[str, Any]]) -> dict[tuple[int, int], Any]:
+    """(thread, stream): what was read of it. nodes: the rows of the table, in the order of ids."""
+    return journal_decoder.read(payloads(data), [(row["parent"], row["thread"]) for row in nodes])
+
+
+def sums(data: bytes, nodes: list[dict[str, Any]]) -> list[tuple[int, int, int]]:
+    """(calls, resumes, exceptions) of each node."""
+    calls, resumes, exceptions = Counter(), Counter(), Counter()
+    for stream in streams(data, nodes).values():
+        for call in stream.calls:
+            if call["began"] == "seen":
+                (resumes if call["resumed"] else calls)[call["node"]] += 1
+            if call["how"] == "unwind":
+                exceptions[call["node"]] += 1
+    return [(calls[node], resumes[node], exceptions[node]) for node in range(len(nodes))]
+
+
+def recorded(nodes: list[dict[str, Any]]) -> list[tuple[int, int, int]]:
+    """The same as the tree has it."""
+    return [(row["calls"], row["resumes"], row["exceptions"]) for row in nodes]

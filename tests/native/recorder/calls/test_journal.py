@@ -1,0 +1,277 @@
+"""The journal of a trace as it comes into the file: whole, in order, in bounded memory, and also of who is killed."""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+from journals import payloads, recorded, streams, sums
+from recorded import Image
+
+import seismo
+from seismo import _core
+
+PROGRAM = """
+import sys
+def leaf(): pass
+def work(n):
+    for _ in range(n):
+        leaf()
+"""
+
+
+def run(code, path, *words, **options):
+    command = [sys.executable, "-m", "seismo", "trace", "-q", "-o", path, *words, "-c", textwrap.dedent(code)]
+    return subprocess.run(command, check=False, timeout=120, **options)
+
+
+def read(path):
+    image = Image(path.read_bytes())
+    image.streams = streams(image.data, image.nodes)
+    return image
+
+
+def names(image, stream):
+    functions = {row["id"]: row["qualname"] for row in image.tables["functions"]}
+    return [functions[image.nodes[call["node"]]["function"]] for call in stream.calls]
+
+
+def test_events_are_in_their_order_and_times_go_up(tmp_path):
+    namespace = {}
+    exec("def b(): pass\ndef a():\n    b()\n    b()\ndef main():\n    a()\n    b()\n", namespace)
+    path = tmp_path / "trace.seismo"
+    with seismo.trace(output=path, c_functions="none"):
+        namespace["main"]()
+    image = read(path)
+    (stream,) = image.streams.values()
+    assert names(image, stream)[-5:] == ["main", "a", "b", "b", "b"]
+    depths = [call["depth"] for call in stream.calls][-5:]
+    assert [depth - depths[0] for depth in depths] == [0, 1, 2, 2, 1]
+    starts = [call["start"][0] for call in stream.calls]
+    assert starts == sorted(starts)
+
+
+@pytest.mark.parametrize("timing", ["frugal", "every"])
+def test_every_event_has_its_own_time_when_that_is_asked_for(timing, tmp_path):
+    path = tmp_path / "trace.seismo"
+    namespace = {}
+    exec(PROGRAM, namespace)
+    with seismo.trace(output=path, c_functions="none", timing=timing):
+        namespace["work"](5000)
+    image = read(path)
+    (stream,) = image.streams.values()
+    exact = [call["start"][0] == call["start"][1] for call in stream.calls if call["began"] == "seen"]
+    assert len(exact) == 5001
+    assert all(exact) if timing == "every" else sum(exact) < 2500
+    assert sums(image.data, image.nodes) == recorded(image.nodes)
+
+
+def test_the_distance_between_two_readings_of_the_clock_is_bounded(tmp_path):
+    path = tmp_path / "trace.seismo"
+    namespace = {}
+    exec(PROGRAM, namespace)
+    with seismo.trace(output=path, c_functions="none"):
+        namespace["work"](20_000)
+    image = read(path)
+    (stream,) = image.streams.values()
+    together = {}
+    for call in stream.calls:
+        for end in ("start", "end"):
+            together[call[end]] = together.get(call[end], 0) + 1
+    assert max(together.values()) <= 40
+
+
+def test_threads_have_streams_of_their_own(tmp_path):
+    path = tmp_path / "trace.seismo"
+    code = """
+        import threading
+        def work(n):
+            for _ in range(n): pass
+            return n
+        def begin():
+            for i in range(300): work(i)
+        threads = [threading.Thread(target=begin) for _ in range(8)]
+        for thread in threads: thread.start()
+        for thread in threads: thread.join()
+    """
+    assert run(code, path).returncode == 0
+    image = read(path)
+    assert len(image.streams) == 9
+    assert sums(image.data, image.nodes) == recorded(image.nodes)
+    assert all(stream.calls[-1]["end"][1] is not None for stream in image.streams.values())
+
+
+def test_threads_by_the_thousand_are_told_apart(tmp_path):
+    path = tmp_path / "trace.seismo"
+    code = """
+        import threading
+        def work(): pass
+        for i in range(1100):
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
+    """
+    assert run(code, path).returncode == 0
+    image = read(path)
+    assert len(image.streams) == 1101
+    assert len({thread for thread, _ in image.streams}) == 1002  # of which one stands for many
+    assert sums(image.data, image.nodes) == recorded(image.nodes)
+
+
+def test_folded_paths_are_entered_from_anywhere(tmp_path):
+    path = tmp_path / "trace.seismo"
+    code = """
+        def leaf(): pass
+        def inner(n):
+            leaf()
+            if n: inner(n - 1)
+        for i in range(50): inner(i)
+    """
+    assert run(code, path, "--max-paths", "20").returncode == 0
+    image = read(path)
+    assert image.losses["paths-folded"] > 1000
+    assert sums(image.data, image.nodes) == recorded(image.nodes)
+
+
+def test_a_node_of_many_children(tmp_path):
+    path = tmp_path / "trace.seismo"
+    code = """
+        def work(): pass
+        for i in range(300):
+            exec(f"def f{i}():\\n yield work()\\nfor _ in range(3): list(f{i}())")
+    """
+    assert run(code, path).returncode == 0
+    image = read(path)
+    assert sums(image.data, image.nodes) == recorded(image.nodes)
+
+
+def test_a_forked_child_has_a_journal_of_its_own(tmp_path):
+    path = tmp_path / "trace.seismo"
+    code = """
+        import os
+        def leaf(): pass
+        def in_child():
+            for _ in range(1000): leaf()
+        for _ in range(1000): leaf()
+        child = os.fork()
+        if child == 0:
+            in_child()
+            os._exit(0)
+        os.waitpid(child, 0)
+        for _ in range(1000): leaf()
+    """
+    assert run(code, path).returncode == 0
+    parts = sorted(tmp_path.glob("*.seismo"))
+    assert len(parts) == 2
+    for part in parts:
+        image = read(part)
+        assert image.calls()["leaf"] == (2000 if part == path else 1000)
+        assert sums(image.data, image.nodes) == recorded(image.nodes)
+
+
+def test_who_is_killed_leaves_what_was_until_then(tmp_path):
+    path = tmp_path / "trace.seismo"
+    code = """
+        import time
+        def leaf(): pass
+        def work():
+            for _ in range(2000): leaf()
+        while True:
+            work()
+            time.sleep(0.001)
+    """
+    command = [sys.executable, "-m", "seismo", "trace", "-q", "--flush", "3600", "-o", path]
+    process = subprocess.Popen([*command, "-c", textwrap.dedent(code)])
+    try:
+        deadline = time.monotonic() + 60
+        while len(streams_so_far(path)) < 8:  # pieces: what has been written without any flush of tables
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    finally:
+        process.kill()
+    assert process.wait() == -signal.SIGKILL
+    image = read(path)
+    (stream,) = image.streams.values()
+    assert names(image, stream).count("leaf") > 2000
+    assert image.losses["cut-short"]
+
+
+def streams_so_far(path):
+    try:
+        return payloads(path.read_bytes())
+    except OSError:
+        return []
+    except Exception:  # a chunk that is being written
+        return []
+
+
+def limit_files():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
+
+
+def test_a_full_disk_costs_memory_within_bounds_and_is_told(tmp_path):
+    path = tmp_path / "trace.seismo"
+    code = """
+        import random, resource, signal
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        def a(): pass
+        def b(): pass
+        choose = random.Random(1).choices((a, b), k=1000)
+        for _ in range(20_000):
+            for function in choose: function()
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+    """
+    done = run(code, path, "--c-functions", "none", preexec_fn=limit_files, stdout=subprocess.PIPE)
+    assert done.returncode == 0
+    assert int(done.stdout) < 120_000  # kB
+    assert path.stat().st_size <= 400_000
+    assert seismo.open(path).problems or seismo.open(path).losses
+
+
+def test_nothing_is_kept_where_there_is_no_file():
+    _core.start(journal=True, calibrate=False)
+    namespace = {}
+    exec(PROGRAM, namespace)
+    namespace["work"](100_000)
+    _core.stop()
+    assert payloads(_core.snapshot()) == []
+    assert Image(_core.snapshot()).calls()["leaf"] == 100_000
+
+
+def test_a_second_trace_in_the_same_process(tmp_path):
+    namespace = {}
+    exec(PROGRAM, namespace)
+    for turn in range(3):
+        path = tmp_path / f"{turn}.seismo"
+        with seismo.trace(output=path, c_functions="none"):
+            namespace["work"](1000 * (turn + 1))
+        image = read(path)
+        assert image.calls()["leaf"] == 1000 * (turn + 1)
+        assert sums(image.data, image.nodes) == recorded(image.nodes)
+
+
+def test_a_thread_that_outlives_the_trace(tmp_path):
+    import threading
+
+    go_on = threading.Event()
+    started = threading.Event()
+
+    def wait():
+        started.set()
+        go_on.wait()
+
+    path = tmp_path / "trace.seismo"
+    thread = threading.Thread(target=wait)
+    with seismo.trace(output=path):
+        thread.start()
+        started.wait()
+    go_on.set()
+    thread.join()
+    image = read(path)
+    assert sums(image.data, image.nodes) == recorded(image.nodes)
+    assert os.path.getsize(path) > 0
