@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import tokenize
 import zipfile
 import zlib
@@ -41,7 +42,7 @@ def read(path: str) -> bytes:
 def _from_archive(path: str) -> bytes | None:
     """A file in a zip archive, by a path that goes through the archive; None: there is none."""
     for archive in Path(path).parents:
-        if archive.is_file():
+        if os.path.isfile(archive):  # no error where a folder may not be searched
             name = Path(path).relative_to(archive).as_posix()
             try:
                 with zipfile.ZipFile(archive) as opened, opened.open(name) as file:
