@@ -25,7 +25,7 @@ static int window_instant(void *receiver, const sm_stream *stream, const sm_inst
     if (instant->time < w->from || instant->time >= w->to) {
         return 0;
     }
-    if (w->instants.size / sizeof(sm_window_instant) >= w->limit) {
+    if (w->limit && w->instants.size / sizeof(sm_window_instant) >= w->limit) {
         w->more = 1;
         return 1;
     }
@@ -61,7 +61,7 @@ static int by_beginning(const void *left, const void *right) {
 
 int sm_window_fill(sm_window *w, const sm_journal *journal, int64_t from, int64_t to, int64_t thread, size_t limit) {
     *w = (sm_window){.limit = limit, .index = journal->index, .from = from, .to = to};
-    sm_sink sink = {.receiver = w, .call = window_call, .instant = window_instant, .gap = window_gap};
+    sm_sink sink = {.receiver = w, .call = limit ? window_call : NULL, .instant = window_instant, .gap = window_gap};
     for (size_t s = 0; s < journal->index->streams && !w->more; s++) {
         const sm_stream *stream = &journal->index->stream[s];
         if (thread >= 0 && stream->thread != (uint64_t)thread) {

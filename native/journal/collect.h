@@ -24,7 +24,7 @@ typedef struct {
 typedef struct {
     sm_buffer calls, instants, gaps; /* arrays of the above; calls in the order of streams and beginnings */
     sm_buffer texts;
-    size_t limit; /* calls and instants at most */
+    size_t limit; /* calls and instants at most; 0: no calls are wanted, and all instants are */
     int more;     /* there were more */
     sm_wrong wrong;
     /* its own, while it is filled */

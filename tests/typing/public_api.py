@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import assert_type
 
 import seismo
-from seismo.model import DiffRow, FunctionFlags, FunctionKind, FunctionRow, NodeRow, Table, diff
+from seismo.model import CallFlags, DiffRow, FunctionFlags, FunctionKind, FunctionRow, NodeRow, Table, diff
 from seismo.sessions.profile import Profile
 
 
@@ -29,6 +29,15 @@ def decorated(number: int) -> str:
 @seismo.profile(c_functions="all")
 def generator(number: int) -> Iterator[int]:
     yield number
+
+
+def trace(recording: seismo.Recording) -> None:
+    window = recording.calls.window(0, 1_000_000)
+    for call in window.calls:
+        assert_type(call.start_ns, int)
+        assert_type(call.flags, CallFlags)
+    for said in recording.calls.instants:
+        assert_type(said.name, str)
 
 
 def objects() -> None:

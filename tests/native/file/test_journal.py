@@ -198,6 +198,16 @@ def test_missing_blocks_are_gaps():
     assert [CallFlags.GAP in row.flags for row in window.calls] == [True, False]
 
 
+def test_instants_and_gaps_need_no_calls():
+    """What the program said is to be had without the calls, of which there may be too many."""
+    _, _, recording = made(9)
+    window = recording.calls.window()
+    assert recording.calls.instants == [said._replace(call=-1) for said in window.instants]
+    assert window.instants
+    assert recording.calls.gaps == window.gaps
+    assert len(recording.calls.window(limit=0).calls) == 0
+
+
 def test_merging_keeps_the_calls_of_each():
     parts = [made(seed)[2] for seed in (1, 2)]
     merged = read(merge(parts).to_bytes())

@@ -166,7 +166,7 @@ class Calls:
         """What happened from one time to another, on one thread or all: also what began before or ended after.
 
         Calls are in the order of threads, and there of their beginnings, so that parents come first. No more than
-        `limit` of them are read.
+        `limit` of them are read; 0: none, but all that the program said, and gaps.
         """
         if self._journal is None:
             return Window(_calls({name: memoryview(array.array("q")) for name in CallRow._fields}), [], [], [], False)
@@ -182,6 +182,16 @@ class Calls:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """All calls as an Arrow stream of one batch; `window(...).calls` is one of some time."""
         return self.window(limit=FOREVER).calls.__arrow_c_stream__(requested_schema)
+
+    @cached_property
+    def instants(self) -> list[InstantRow]:
+        """What the program said of itself, thread by thread: marks, counters, spans."""
+        return self.window(limit=0).instants
+
+    @cached_property
+    def gaps(self) -> list[GapRow]:
+        """The stretches of threads of which events are missing."""
+        return self.window(limit=0).gaps
 
     @cached_property
     def sums(self) -> Sums:
