@@ -86,7 +86,7 @@ class Recordings:
                 of[0].conditions.append(values)
 
     def _functions(self, recording: Recording) -> None:
-        for kind, module, qualname, file, line, _ in tables.rows_of(recording, "functions"):
+        for kind, module, qualname, file, line, *_ in tables.rows_of(recording, "functions"):
             recorded = self._file(file) if kind == PYTHON else None
             if recorded is None:
                 self._of_function.append(None)
@@ -126,7 +126,7 @@ class Recordings:
 def _places(recording: Recording) -> dict[str, tuple[str, set[tuple[int, int]]]]:
     """co_filename: its absolute path ("": no file), and the versions of it that were recorded."""
     places: dict[str, tuple[str, set[tuple[int, int]]]] = {}
-    for file, path, size, _, crc in tables.rows_of(recording, "sources"):
+    for file, path, size, _, crc, *_ in tables.rows_of(recording, "sources"):
         known = places.get(file)
         if known is None or not known[0]:
             places[file] = path, {(size, crc)} | (known[1] if known else set())
