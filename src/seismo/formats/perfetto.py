@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from seismo.formats.base import Format
 from seismo.formats.forest import frames, program
-from seismo.formats.protobuf import bytes_field, number_field, varint
+from seismo.formats.protobuf import BYTES, bytes_field, number_field, varint
 from seismo.formats.text import name
 from seismo.formats.timeline import Timeline, Track, steps, timeline, told, value_of
 
@@ -25,6 +25,7 @@ MOST = 4_000_000
 SEQUENCE = 1
 _BEGIN, _END, _INSTANT, _COUNTER = 1, 2, 3, 4  # TrackEvent.Type
 _HELD = 1 << 20
+_PACKET, _TIME = varint(1 << 3 | BYTES), varint(8 << 3)  # what stands before a packet, and before its time
 
 
 class _Out:
@@ -38,6 +39,15 @@ class _Out:
         """A TracePacket of these fields, of our sequence."""
         self._held += bytes_field(1, b"".join((*parts, number_field(10, SEQUENCE))))
         if len(self._held) > _HELD:
+            self.flush()
+
+    def whole(self, packet: bytes) -> None:
+        """A TracePacket that has all its fields: what most of them are, so that nothing is put together twice."""
+        held = self._held
+        held += _PACKET
+        held += varint(len(packet))
+        held += packet
+        if len(held) > _HELD:
             self.flush()
 
     def flush(self) -> None:
@@ -92,13 +102,13 @@ def _write_calls(out: _Out, found: Timeline, track: Track, number: int) -> None:
     columns = ("function", "flags", "start_bound_ns", "end_bound_ns")
     functions, flags, before, after = (found.calls.numbers(column) for column in columns)
     on_track = number_field(11, number)
-    needs_names = number_field(13, 2)
-    end = bytes_field(11, number_field(9, _END) + on_track) + needs_names
+    rest = number_field(13, 2) + number_field(10, SEQUENCE)  # of a packet that refers to names
+    end = bytes_field(11, number_field(9, _END) + on_track) + rest
     begins: dict[int, bytes] = {}
     for now, step in steps(found.calls, track):
-        time = varint(8 << 3) + varint(now)
+        time = _TIME + varint(now)
         if step < 0:
-            out.packet(time, end)
+            out.whole(time + end)
             continue
         function = functions[step]
         event = begins.get(function)
@@ -110,7 +120,7 @@ def _write_calls(out: _Out, found: Timeline, track: Track, number: int) -> None:
         bound = max(before[step], after[step])
         if bound > 0:
             event += bytes_field(4, number_field(1, 2) + varint(3 << 3) + varint(bound))
-        out.packet(time, bytes_field(11, event), needs_names)
+        out.whole(time + bytes_field(11, event) + rest)
 
 
 def _write_said(out: _Out, found: Timeline) -> None:
@@ -122,7 +132,7 @@ def _write_said(out: _Out, found: Timeline) -> None:
         if number is None:
             continue
         pid = found.tracks[number - 1].pid
-        time, shown = varint(8 << 3) + varint(max(0, said.time_ns)), name("", said.name)
+        time, shown = _TIME + varint(max(0, said.time_ns)), name("", said.name)
         value = value_of(said.data)
         if said.kind == "counter" and value is not None:
             track = counters.setdefault((pid, shown), (1 << 41) + len(counters))
@@ -149,7 +159,7 @@ def _write_said(out: _Out, found: Timeline) -> None:
         if number is not None:
             text = f"events missing for {gap.end_ns - gap.start_ns} ns"
             event = number_field(9, _INSTANT) + number_field(11, number) + _text(23, text)
-            out.packet(varint(8 << 3) + varint(max(0, gap.start_ns)), bytes_field(11, event))
+            out.packet(_TIME + varint(max(0, gap.start_ns)), bytes_field(11, event))
 
 
 FORMAT = Format(
