@@ -1,0 +1,147 @@
+"""seismo trace of real programs, and what reads a trace: the check against its tree, windows, exports, merges."""
+
+import json
+import signal
+
+import pytest
+
+from seismo.model import read
+
+BUSY = """
+import asyncio, contextlib, threading
+
+def steps(n):
+    try:
+        for i in range(n):
+            yield i
+    finally:
+        pass
+
+def delegate(n):
+    yield from steps(n)
+
+def work(n):
+    total = 0
+    for i in range(n):
+        total += len(str(i))
+    with contextlib.suppress(ValueError):
+        raise ValueError
+    return total
+
+async def ticks(n):
+    for i in range(n):
+        await asyncio.sleep(0)
+        yield i
+
+async def use():
+    return [x async for x in ticks(4)]
+
+async def fail():
+    await asyncio.sleep(0)
+    raise KeyError
+
+async def main():
+    await asyncio.gather(use(), use(), fail(), return_exceptions=True)
+
+def recurse(n):
+    return n and recurse(n - 1)
+
+threads = [threading.Thread(target=work, args=(300,)) for _ in range(3)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+for _ in range(10):
+    any(x > 3 for x in steps(10))
+    paused = delegate(5)
+    next(paused)
+    paused.close()
+    thrown = steps(3)
+    next(thrown)
+    with contextlib.suppress(KeyError):
+        thrown.throw(KeyError)
+    list(zip(steps(3), steps(4)))
+asyncio.run(main())
+recurse(200)
+"""
+
+FORKS = """
+import os
+def child(n):
+    return sum(len(str(i)) for i in range(n))
+for n in (10, 20):
+    if os.fork() == 0:
+        child(n)
+        os._exit(0)
+    os.wait()
+child(5)
+"""
+
+KILLED = """
+import os, signal
+def inner(i):
+    return str(i)
+def loop():
+    for i in range(300_000):
+        inner(i)
+    os.kill(os.getpid(), signal.SIGKILL)
+loop()
+"""
+
+
+@pytest.fixture
+def traced(seismo, tmp_path):
+    """Records a program given as text. Returns the path."""
+
+    def trace(text, *options, status=0):
+        (tmp_path / "program.py").write_text(text)
+        done = seismo("trace", "-q", *options, "-o", "t.seismo", "program.py")
+        assert done.returncode == status, done.stderr
+        return tmp_path / "t.seismo"
+
+    return trace
+
+
+def test_a_trace_agrees_with_its_own_tree(seismo, traced):
+    """Threads, generators of all kinds, asyncio, exceptions, recursion: the journal has each event of the tree."""
+    path = traced(BUSY)
+    done = seismo("info", "--verify", path)
+    assert done.returncode == 0, done.stdout
+    assert "the journal agrees with the tree" in done.stdout
+    calls = read(path).calls
+    window = calls.window()
+    assert window.problems == []
+    assert window.gaps == []
+    starts = {}
+    for row in window.calls:
+        assert starts.get((row.thread, row.stream), 0) <= row.start_ns <= row.end_ns
+        starts[row.thread, row.stream] = row.start_ns
+
+
+def test_a_trace_of_processes_keeps_the_calls_of_each(seismo, traced):
+    path = traced(FORKS, "--children")
+    done = seismo("info", "--verify", path)
+    assert done.returncode == 0, done.stdout
+    recording = read(path)
+    assert len(recording.processes) == 3
+    of = recording.threads["process"]
+    assert {of[row.thread] for row in recording.calls.window().calls} == {0, 1, 2}
+
+
+def test_the_report_of_a_killed_program_shows_its_last_calls(seismo, traced):
+    path = traced(KILLED, status=-signal.SIGKILL)
+    done = seismo("report", path)
+    assert "the last 50 calls of each thread" in done.stdout
+    assert "__main__:inner  ×" in done.stdout.partition("the last 50 calls")[2]
+
+
+def test_a_trace_is_exported_whole(seismo, traced, tmp_path):
+    path = traced(BUSY)
+    for name, target in (("perfetto", "t.pftrace"), ("chrome", "t.json"), ("speedscope", "t.speedscope.json")):
+        done = seismo("export", path, "-f", name, "-o", target)
+        assert (done.returncode, done.stderr) == (0, "")
+    calls = len(read(path).calls.window().calls)
+    events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+    assert sum(event["ph"] == "X" for event in events) == calls
+    profiles = json.loads((tmp_path / "t.speedscope.json").read_text())["profiles"]
+    assert sum(len(profile["events"]) for profile in profiles) == 2 * calls
