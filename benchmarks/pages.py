@@ -22,6 +22,7 @@ BENCHMARKS = {
     "overhead": "bare, under an empty hook, seismo (`--c-functions` none, auto and all) and cProfile, in one process",
     "whole_process": "whole processes with their output: the same, trace0, yappi, VizTracer, pyinstrument; start-up",
     "truth": "how far the shown shares of the time are from those of the unprofiled program",
+    "errors": "how wide the stated errors of times are, and how many of them hold, beside busy processes too",
     "memory": "bytes a distinct path, bytes a call, bytes in the file",
     "threads": "memory and file of 2,500, 20,000 and 200,000 short threads",
     "children": "memory of a program by the number of its child processes, of `seismo merge` by the number of files",
@@ -217,6 +218,22 @@ def truth_table(labels: list[str], page: str) -> str:
     return table(*renewed(page, "truth summary", ["worst phase (19 of 20 runs)", *labels], rows))
 
 
+def errors_table(labels: list[str], page: str) -> str:
+    """How many stated errors hold and how wide they are, in per cent."""
+    if not any(load(label, "errors") for label in labels):
+        return section(page, "errors summary")
+    shown = {
+        "stated errors that hold": ("held", "all"),
+        "stated error of a phase, median": ("held", "stated"),
+        "main functions in a run of 0.3 s, worst stated error": ("worst", "0.3"),
+        "main functions in a run of 1 s, worst stated error": ("worst", "1"),
+        "beside busy processes: own times within their stated error": ("busy", "held"),
+        "beside busy processes: widest stated error": ("busy", "stated"),
+    }
+    rows = [[text, *(number(dig(load(label, "errors"), *keys), 0) for label in labels)] for text, keys in shown.items()]
+    return table(*renewed(page, "errors summary", ["per cent", *labels], rows))
+
+
 def write_tables(label: str) -> None:
     """The page of an interpreter: every table that is kept or that the page has."""
     path = TABLES / f"{label}.md"
@@ -254,6 +271,7 @@ def write_pages() -> list[Path]:
     for label in sorted({*labels, *known}):
         write_tables(label)
     accuracy = ACCURACY.read_text()
-    ACCURACY.write_text(replace_section(accuracy, "truth summary", truth_table(labels, accuracy)))
+    accuracy = replace_section(accuracy, "truth summary", truth_table(labels, accuracy))
+    ACCURACY.write_text(replace_section(accuracy, "errors summary", errors_table(labels, accuracy)))
     README.write_text(replace_section(README.read_text(), "numbers", numbers_table(tables)))
     return [PAGE, ACCURACY, README, *sorted(TABLES.glob("*.md"))]

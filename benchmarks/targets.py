@@ -52,6 +52,11 @@ EVENT = (
     "programs with many functions (sqlglot, regex_compile, logging) pay most for that."
 )
 TRUTH = "[accuracy.md](accuracy.md#how-far-from-the-truth) says which code is estimated worst, and why."
+WIDTH = (
+    "Stated errors contain what probes do to the code around them, which no clock tells; code dense with calls has an "
+    "error of an eighth of its time, however long it runs. Of functions that take less than their probes, hardly more "
+    "than a bound is known."
+)
 HUB = (
     "A callback of `seismo.hooks` is called through a hub, which first finds the tools that want the event; "
     "`sys.setprofile` has one callback and nothing to find."
@@ -187,6 +192,21 @@ TARGETS: dict[str, list[Target]] = {
             sign="≥",
             why=TRUTH,
         ),
+        Target("stated errors that hold, other seeds: per cent", "errors", ("held", "all"), 95, 0, sign="≥", why=WIDTH),
+        Target(
+            "main functions, run of 0.3 s, worst stated error: per cent", "errors", ("worst", "0.3"), 20, 0, why=WIDTH
+        ),
+        Target("main functions, run of 1 s, worst stated error: per cent", "errors", ("worst", "1"), 10, 0, why=WIDTH),
+        Target(
+            "beside busy processes, own times within their error: per cent",
+            "errors",
+            ("busy", "held"),
+            100,
+            0,
+            sign="≥",
+            why=WIDTH,
+        ),
+        Target("beside busy processes, widest stated error: per cent", "errors", ("busy", "stated"), 15, 0, why=WIDTH),
         Target("cProfile, worst phase: points", "truth", ("tools", "cProfile", "worst"), digits=1),
     ],
     "hooks": [

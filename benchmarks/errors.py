@@ -1,0 +1,206 @@
+"""Errors: how wide the stated errors are, and how many of them hold, on a quiet machine and on a busy one.
+
+- Width: the programs of the truth benchmark (phases.py), run once for about 0.3 s and for about 1 s, a process each.
+  Of the functions that hold 90 % of the running time by their own times, the worst stated error, in per cent of its
+  own time.
+- Held: of the same programs' phases, how many of the stated errors hold the time that the phase runs bare, but for
+  what bare runs differ by (as truth.py has it). With seeds of its own: none of those that the constants of the
+  estimate were found with.
+- Busy: 200,000 calls of three nested functions, recorded on the quiet machine (the median of three runs is the truth)
+  and six times beside two processes that keep two processors busy. Of the own times of the functions that hold 90 % of
+  the running time: how many lie within the stated error of the quiet run's, and the widest stated error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import phases
+import truth
+from common import HERE, arguments, finish, load_core, median, number, progress, rounds_of, table
+
+LENGTHS = (0.3, 1.0)  # seconds
+MOST = 0.9  # of the running time
+BUSY_RUNS, QUIET_RUNS, BUSY_BESIDE = 6, 3, 2
+SEED = 5001
+
+Times = dict[str, tuple[float, float]]  # {function: own time of running, its stated error}, ns
+
+
+def nested() -> int:
+    """200,000 calls of three nested functions."""
+
+    def a(i: int) -> int:
+        return i * 2
+
+    def b(i: int) -> int:
+        return a(i) + 1
+
+    class C:
+        def m(self, i: int) -> int:
+            return b(i)
+
+    c, s = C(), 0
+    for i in range(200_000):
+        s += c.m(i)
+    return s
+
+
+def main_functions(recording: Any) -> Times:
+    """Those that hold most of the running time by their own times, the largest first."""
+    rows = sorted(recording.timed("cpu").functions, key=lambda row: -row.own_ns)
+    whole, held, found = sum(row.own_ns for row in rows), 0.0, {}
+    for row in rows:
+        if held >= MOST * whole:
+            break
+        held += row.own_ns
+        found[f"{row.module}:{row.qualname}:{row.line}"] = (row.own_ns, row.own_error_ns)
+    return found
+
+
+def recorded(body: Any) -> Any:
+    """The recording of one call, in the default mode."""
+    from seismo import model
+
+    core: Any = load_core()
+    core.start(c_functions="auto")
+    body()
+    core.stop()
+    return model.read(core.snapshot())
+
+
+def child(what: str, seed: int, scale: float) -> dict[str, Any]:
+    """One reading of a process of its own: of the nested functions, or of a program."""
+    if what == "nested":
+        return {"functions": main_functions(recorded(nested))}
+    running = phases.Running(what, seed, scale)
+    times = main_functions(recorded(running.run))
+    return {"worst": max((100 * error / own for own, error in times.values()), default=0.0)}
+
+
+def reading(what: str, seed: int = 0, scale: float = 0.0) -> dict[str, Any]:
+    """Start a process for one reading. RuntimeError with its words when it fails."""
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "reading.json"
+        command = [sys.executable, str(HERE / "errors.py"), "--child", what, "--seed", str(seed), "--scale", str(scale)]
+        done = subprocess.run([*command, "--target", str(target)], capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(f"{what}: exit {done.returncode}\n{done.stderr}")
+        result: dict[str, Any] = json.loads(target.read_text())
+        return result
+
+
+def scale_for(program: str, seconds: float) -> float:
+    """The scale by which a program runs for about so long."""
+    count = len(phases.PROGRAMS[program](phases.Chance(phases.random.Random(0))))
+    return seconds / (phases.SECONDS * count)
+
+
+def widths(programs: list[str], seeds: range) -> dict[str, dict[str, float]]:
+    """{length: {program: the worst stated error of its main functions in per cent, the median of the seeds}}."""
+    found: dict[str, dict[str, float]] = {}
+    for seconds in LENGTHS:
+        for program in programs:
+            progress(f"width: {seconds:g} s of {program}")
+            scale = scale_for(program, seconds)
+            worst = [float(reading(program, seed, scale)["worst"]) for seed in seeds]
+            found.setdefault(f"{seconds:g}", {})[program] = median(worst)
+    return found
+
+
+def held(programs: list[str], seeds: range, scale: float) -> dict[str, Any]:
+    """How many stated errors hold, in per cent: of each program, and of all; and how wide they are."""
+    by_program: dict[str, float] = {}
+    every: list[bool] = []
+    wide: list[float] = []
+    for program in programs:
+        held_here: list[bool] = []
+        for seed in seeds:
+            progress(f"held: {program}")
+            taken = truth.reading("seismo auto", program, seed, scale)
+            held_here += truth.holds(taken, "cpu")
+            wide += truth.widths(taken, "cpu")
+        by_program[program] = 100 * sum(held_here) / len(held_here)
+        every += held_here
+    return {"programs": by_program, "all": 100 * sum(every) / len(every), "stated": median(wide)}
+
+
+def busy() -> dict[str, float]:
+    """Own times beside busy processes, against those of a quiet machine."""
+    progress("busy")
+    quiet = [reading("nested")["functions"] for _ in range(QUIET_RUNS)]
+    names = set.intersection(*(set(one) for one in quiet))
+    known = {name: median([one[name][0] for one in quiet]) for name in names}
+    beside = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(BUSY_BESIDE)]
+    try:
+        runs = [reading("nested")["functions"] for _ in range(BUSY_RUNS)]
+    finally:
+        for process in beside:
+            process.kill()
+            process.wait()
+    pairs = [(one[name], known[name]) for one in runs for name in names & set(one)]
+    inside = [abs(own - of_quiet) <= error for (own, error), of_quiet in pairs]
+    return {
+        "held": 100 * sum(inside) / len(inside),
+        "stated": max(100 * error / own for (own, error), _ in pairs),
+        "off": max(100 * abs(own / of_quiet - 1) for (own, _), of_quiet in pairs),
+    }
+
+
+def render(wide: dict[str, dict[str, float]], holds: dict[str, Any], beside: dict[str, float]) -> str:
+    """The table: programs, then what was found beside busy processes."""
+    columns = [*(f"{length} s" for length in wide), "hold"]
+    rows = [
+        [program, *(number(of[program], 0) for of in wide.values()), number(holds["programs"][program], 0)]
+        for program in holds["programs"]
+    ]
+    rows.append(["worst, and all that hold", *(number(max(of.values()), 0) for of in wide.values())])
+    rows[-1].append(number(holds["all"], 0))
+    rows.append(["stated error of a phase, median", *("–" for _ in wide), number(holds["stated"], 0)])
+    shown = [table(["stated errors, %", *columns], rows)]
+    busy_rows = [
+        ["own times within their stated error", number(beside["held"], 0)],
+        ["widest stated error", number(beside["stated"], 0)],
+        ["furthest off", number(beside["off"], 0)],
+    ]
+    return "\n\n".join([*shown, table(["beside two busy processes, %", ""], busy_rows)])
+
+
+def main() -> None:
+    parser = arguments(__doc__, rounds=3, quick_rounds=1)
+    parser.add_argument("--programs", nargs="+", choices=phases.PROGRAMS, default=list(phases.PROGRAMS))
+    parser.add_argument("--seed", type=int, default=SEED, help="of the first round; those that follow count on")
+    parser.add_argument("--scale", type=float, default=0.3, help="length of the programs whose stated errors are held")
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    parser.add_argument("--target", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        Path(options.target).write_text(json.dumps(child(options.child, options.seed, options.scale)))
+        return
+    if not load_core():
+        sys.exit(3)
+    seeds = range(options.seed, options.seed + rounds_of(options))
+    wide = widths(options.programs, seeds)
+    holds = held(options.programs, seeds, options.scale)
+    beside = busy()
+    results = {
+        "widths": wide,
+        "worst": {length: max(of.values()) for length, of in wide.items()},
+        "held": holds,
+        "busy": beside,
+    }
+    method = (
+        f"{len(seeds)} seeds a program, a process each: the median of the worst stated error of the functions that "
+        f"hold 90 % of the running time, in runs of 0.3 s and 1 s; phases whose stated error holds the bare time"
+    )
+    finish("errors", options, method, results, render(wide, holds, beside))
+
+
+if __name__ == "__main__":
+    main()
