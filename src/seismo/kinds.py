@@ -18,21 +18,23 @@ CALLS, LINES, COVERAGE, OBJECTS = "calltree", "linetimes", "coverage", "lifetime
 class Entry:
     """What there is to a kind.
 
-    what: what is recorded, in a word: "recordings of calls". of: the same where it stands alone. verb: records it.
-    report: the seismo.report.kind.Kind that shows it. life: what a recorded process starts and stops; called with the
-    kind's name. engine: (what is happening, what to do) in words, for recorders that the engine runs one at a time.
+    what: what is recorded, in a word: "recordings of calls". of: the same where it stands alone. verb: records it;
+    does: what that is, in a line of `seismo --help`. report: the seismo.report.kind.Kind that shows it. life: what a
+    recorded process starts and stops; called with the kind's name. engine: (what is happening, what to do) in words,
+    for recorders that the engine runs one at a time.
     times: the table whose rows have times of running and waiting to choose from; "": none. columns: (table, column):
     a recording that does not name its kind is of this one if one of them holds something. beside: the kinds whose
     columns such a recording may have as well. by_settings: it is read by the project's settings of coverage.
     """
 
-    __slots__ = ("beside", "by_settings", "columns", "engine", "life", "of", "report", "times", "verb", "what")
+    __slots__ = ("beside", "by_settings", "columns", "does", "engine", "life", "of", "report", "times", "verb", "what")
 
     def __init__(
         self,
         what: str,
         *,
         verb: str,
+        does: str,
         report: str,
         life: str,
         of: str = "",
@@ -42,7 +44,8 @@ class Entry:
         beside: tuple[str, ...] = (),
         by_settings: bool = False,
     ) -> None:
-        self.what, self.verb, self.report, self.life, self.engine = what, verb, report, life, engine
+        self.what, self.verb, self.does = what, verb, does
+        self.report, self.life, self.engine = report, life, engine
         self.of = of or what
         self.times, self.columns, self.beside, self.by_settings = times, columns, beside, by_settings
 
@@ -52,6 +55,7 @@ KINDS = {
     CALLS: Entry(
         "calls",
         verb="profile",
+        does="run a program and record every call it makes",
         report="seismo.report.calls:KIND",
         life="seismo.record.engine:Life",
         engine=("calls are recorded", "profile"),
@@ -63,6 +67,7 @@ KINDS = {
         "lines",
         of="times of lines",
         verb="lines",
+        does="run a program and time its lines",
         report="seismo.report.lines:KIND",
         life="seismo.record.engine:Life",
         engine=("lines are timed", "time lines"),
@@ -73,6 +78,7 @@ KINDS = {
     COVERAGE: Entry(
         "coverage",
         verb="cover",
+        does="run a program and record which lines and branches were executed",
         report="seismo.report.coverage:KIND",
         life="seismo.record.coverage:Life",
         columns=(("lines", "id"), ("sources", "id")),
@@ -82,6 +88,7 @@ KINDS = {
         "objects",
         of="births and deaths of objects",
         verb="objects",
+        does="run a program and record the birth and death of its objects",
         report="seismo.report.objects:KIND",
         life="seismo.record.objects.life:Life",
         engine=("objects are recorded", "record objects"),

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import sys
 
+from seismo import kinds
 from seismo.errors import SeismoError, UsageError
 
 TYPE_CHECKING = False  # typing's own would import typing
@@ -28,12 +29,9 @@ if TYPE_CHECKING:
 
 # The order is that of a day's work: make a recording, look at it, hand it on.
 VERBS = {
-    "profile": "run a program and record every call it makes",
+    **{entry.verb: entry.does for entry in kinds.KINDS.values()},
     "trace": "run a program and record every call it makes, and when: a timeline",
-    "cover": "run a program and record which lines and branches were executed",
     "watch": "run a program and show the calls, lines and exceptions that match",
-    "lines": "run a program and time its lines",
-    "objects": "run a program and record the birth and death of its objects",
     "report": "show a recording: functions, call tree, lines, coverage, objects",
     "info": "show what a file is and what it contains",
     "export": "write a recording in another tool's format",

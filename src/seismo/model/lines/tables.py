@@ -30,7 +30,7 @@ PLACES = {
     "sources": ("file", "path", "size", "mtime_ns", "crc"),
 }
 LARGEST = ("sampled_most",)  # of two rows the larger
-OF_FUNCTIONS = ("lines", "arcs", "branches", "instructions")  # tables with a column `function`
+OF_FUNCTIONS = tuple(kind for kind, place in PLACES.items() if "function" in place)
 _LARGEST = 2**63 - 1
 _MASK = 2**64 - 1
 
