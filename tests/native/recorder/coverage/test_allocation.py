@@ -42,42 +42,29 @@ def fresh():
     names = {"threading": threading, "__name__": "program"}
     exec(compile(text, "/nowhere/program.py", "exec"), names)
     return names["program"]
+now = None
+def made():
+    global now
+    now = fresh()
+    return now
 truth = fresh()()
-started = failed = 0
-def attempt(n):
-    global started, failed
-    program = fresh()
-    _core._fail_allocation(n, forever)
-    try: _core.cover_start(branch=True, counts=counts, tests=True, fd=file(sys.argv[3]) if n % 2 else -1, flush_ms=1)
-    except (RuntimeError, MemoryError):
-        failed += 1
-        _core._fail_allocation(0)
-        assert program() == truth and not _core.cover_status()["running"]
-        return False
-    started += 1
-    assert program() == truth, n
+def contexts():
     for context in ("one", "two", ""):
         _core.cover_context(context)
-        assert program() == truth, n
-    try: _core.cover_snapshot()
-    except MemoryError: pass
-    _core.cover_flush()
-    _core.cover_stop()
-    made = _core._fail_allocation(0)
-    try: _core.read(_core.cover_snapshot())
-    except MemoryError: pass
-    assert _core.cover_check(), n
-    return made < n
-n = 1
-while not attempt(n) and n < 4000:
-    n += 5 if forever else 3
-_core._fail_allocation(0)
+        assert now() == truth
+from failing import asked, fail_each
+print(*fail_each(
+    made,
+    lambda n: _core.cover_start(
+        branch=True, counts=counts, tests=True, fd=file(sys.argv[3]) if n % 2 else -1, flush_ms=1),
+    contexts, asked(_core.cover_snapshot), _core.cover_flush,
+    forever=forever, after=lambda n: n + (5 if forever else 3), recorder="cover_",
+))
 program = fresh()
 _core.cover_start(); program(); _core.cover_stop()
 from covered import Covered
 found = Covered(_core.cover_snapshot(), "/nowhere/program.py")
 assert set(found.lines) == {3, 4, 6, 7, 9, *range(13, 25)}, sorted(found.lines)
-print(n, failed, started)
 """
 
 

@@ -108,64 +108,29 @@ def test_sessions_of_calls_and_of_lines_exclude_each_other(source):
 OUT_OF_MEMORY = (
     PRELUDE
     + """
-import threading
-def numbers(n):
-    for i in range(n):
-        yield i
-async def wait(n):
-    return n
-def fall(n):
-    if n: return fall(n - 1)
-    raise KeyError(n)
-def drive(coroutine):
-    try: coroutine.send(None)
-    except StopIteration as stop: return stop.value
-def program():
-    total = sum(numbers(20)) + drive(wait(3)) + sorted([3, 1], key=lambda x: -x)[0]
-    names = {}
-    for i in range(12):
-        exec(f"def made_{i}(): return leaf()", {"leaf": leaf}, names)
-        names[f"made_{i}"]()
-    for depth in (1, 100):
-        try: fall(depth)
-        except KeyError: total += depth
-    out = []
-    thread = threading.Thread(target=lambda: out.append(sum(numbers(5))))
-    thread.start(); thread.join()
-    return total + out[0]
+from failing import EVERYTHING, asked, fail_each
+exec(EVERYTHING)
 truth = program()
+def again():
+    assert program() == truth
 forever = sys.argv[2] == "forever"
 from seismo.expression import parse
 narrow = _core.Filter(parse('module("__main__")').program)
-def attempt(n, **options):
-    _core._fail_allocation(n, forever)
-    try: start(source, **options)
-    except (RuntimeError, MemoryError):
-        _core._fail_allocation(0)
-        assert program() == truth and not _core.status()["running"]
-        return False
-    assert program() == truth, n
-    try: _core.snapshot()
-    except MemoryError: pass
-    _core.flush()
-    assert program() == truth, n
-    _core.stop()
-    made = _core._fail_allocation(0)
-    try: _core.read(_core.snapshot())
-    except MemoryError: pass
-    assert _core.check(), n
-    return made < n
 import dis
 for options in ({}, {"where": narrow}, {"opcodes": True}):
-    n = 1
-    while not attempt(n, **options) and n < 3000:
-        n += 1 + n // (6 if forever else 15)  # the first ones one by one: they are the start's
-    _core._fail_allocation(0)
+    last, _, started = fail_each(
+        lambda: program,
+        lambda n: start(source, **options),
+        asked(_core.snapshot), _core.flush, again,
+        forever=forever,
+        after=lambda n: n + 1 + n // (6 if forever else 15),  # the first ones one by one: they are the start's
+    )
+    assert started > 0
 start(source); work(3); _core.stop()
 from recorded import image
 from timing import hits
 assert hits(image(), "<string>")["leaf", 7] == 3
-print(n)
+print(last)
 """
 )
 

@@ -34,38 +34,17 @@ def program():
     [Thing() for _ in range(4000)]
     gc.collect()
     return total
-truth = program()
-failed = started = 0
-def attempt(n):
-    global failed, started
-    _core._fail_allocation(n, forever)
-    try: start(**options)
-    except (RuntimeError, MemoryError):
-        failed += 1
-        _core._fail_allocation(0)
-        assert program() == truth and not _core.status()["running"]
-        return False
-    started += 1
-    assert program() == truth, n
-    for question in (_core.refs_alive, _core.refs_addresses, lambda: _core.refs_mark("m"), _core.snapshot):
-        try: question()
-        except MemoryError: pass
-    _core.flush()
-    _core.stop()
-    made = _core._fail_allocation(0)
-    try: _core.read(_core.snapshot())
-    except MemoryError: pass
-    assert _core.check(), n
-    return made < n
-n = 1
-while not attempt(n) and n < 4000:
-    n += step
-_core._fail_allocation(0)
+from failing import asked, fail_each
+print(*fail_each(
+    lambda: program,
+    lambda n: start(**options),
+    asked(_core.refs_alive, _core.refs_addresses, lambda: _core.refs_mark("m"), _core.snapshot), _core.flush,
+    forever=forever, after=lambda n: n + step,
+))
 start(**options)
 kept = [Thing() for _ in range(5)]
 _core.stop()
 assert image().types()["Thing"]["born"] == 5
-print(n, failed, started)
 """
 
 

@@ -1,0 +1,86 @@
+"""For children that run a development build (SEISMO_TESTING=1): each of our allocations fails in turn."""
+
+from contextlib import suppress
+
+from seismo import _core
+
+# A program with something of everything, whose own result shows whether it was disturbed. It needs a function leaf().
+EVERYTHING = """
+import threading
+def numbers(n):
+    for i in range(n):
+        yield len([i])
+async def wait(n):
+    return n
+def fall(n):
+    if n: return fall(n - 1)
+    raise KeyError(n)
+def drive(coroutine):
+    try: coroutine.send(None)
+    except StopIteration as stop: return stop.value
+def program():
+    total = sum(numbers(20)) + drive(wait(3)) + sorted([3, 1], key=lambda x: -x)[0]
+    names = {}
+    for i in range(12):
+        exec(f"def made_{i}(): return leaf()", {"leaf": leaf}, names)
+        names[f"made_{i}"]()
+    for depth in (1, 30, 100):
+        try: fall(depth)
+        except KeyError: total += depth
+    out = []
+    thread = threading.Thread(target=lambda: out.append(sum(numbers(5))))
+    thread.start(); thread.join()
+    return total + out[0]
+"""
+
+
+def asked(*questions):
+    """Asks the core each of these, which may be out of memory; nothing of the program runs."""
+
+    def ask():
+        for question in questions:
+            with suppress(MemoryError):
+                question()
+
+    return ask
+
+
+def fail_each(fresh, begin, *meanwhile, forever, after, recorder=""):
+    """Records a program again and again, until it makes fewer allocations than the one that fails.
+
+    fresh(): the program, whose result shows whether it was disturbed. begin(n): starts the recording. meanwhile: what
+    is done while it is recorded, before it stops. forever: all allocations behind the n-th fail, too. after(n): what n
+    comes next. recorder: how the recorder's functions in the core begin. Returns the last n (all before it struck), and
+    how many recordings failed to start and started.
+    """
+    names = ("status", "stop", "snapshot", "check")
+    status, stop, snapshot, check = (getattr(_core, recorder + name) for name in names)
+    truth = fresh()()
+    failed = started = 0
+    n = 1
+    while n < 4000:
+        program = fresh()
+        _core._fail_allocation(n, forever)
+        try:
+            begin(n)
+        except (RuntimeError, MemoryError):
+            failed += 1
+            _core._fail_allocation(0)
+            assert program() == truth
+            assert not status()["running"]
+            n = after(n)
+            continue
+        started += 1
+        assert program() == truth, n
+        for step in meanwhile:
+            step()
+        stop()
+        made = _core._fail_allocation(0)
+        with suppress(MemoryError):
+            _core.read(snapshot())
+        assert check(), n
+        if made < n:
+            break
+        n = after(n)
+    _core._fail_allocation(0)
+    return n, failed, started
