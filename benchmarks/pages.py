@@ -26,6 +26,7 @@ BENCHMARKS = {
     "memory": "bytes a distinct path, bytes a call, bytes in the file",
     "threads": "memory and file of 2,500, 20,000 and 200,000 short threads",
     "children": "memory of a program by the number of its child processes, of `seismo merge` by the number of files",
+    "service_file": "the file of a service after 600 and 3,600 flushes, and how many times that of its merge",
     "report_million": "the time to the first line of `seismo report` on a recording of a million paths",
     "instructions": "how many instructions an event costs with each recorder and source (needs valgrind)",
     "scaling": "1 to 8 threads that call: whether an event costs more when several threads make events",

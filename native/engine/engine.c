@@ -328,6 +328,16 @@ void sm_engine_ahead(const char *exit) {
     sm_engine_go_on(thread);
 }
 
+bool sm_engine_move(int fd) {
+    if (!sm_engine.running || sm_engine.forked || sm_engine.output.writer == NULL)
+        return false;
+    sm_thread *thread = sm_this_thread->session == sm_engine.session ? sm_this_thread : NULL;
+    sm_engine_pause(thread);
+    bool moved = sm_writer_move(sm_engine.output.writer, fd) != 0;
+    sm_engine_go_on(thread);
+    return moved;
+}
+
 PyObject *sm_engine_snapshot(void) {
     assert(PyGILState_Check());
     if (sm_engine.recorder == NULL) {

@@ -243,6 +243,8 @@ void sm_engine_flush(void);
 /* Writes all and the file's end, as if the process ended now in this way (an exec); "" takes it back, for one that
  * goes on. */
 void sm_engine_ahead(const char *exit);
+/* Goes on in the file that fd is an opening of, a copy of the recording's. false: it has not as many bytes. */
+bool sm_engine_move(int fd);
 PyObject *sm_engine_snapshot(void);
 /* An output of this recording; writer: taken over, also on failure. False: out of memory. */
 bool sm_engine_open(sm_output *output, sm_writer *writer, bool whole);

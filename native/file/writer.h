@@ -68,6 +68,10 @@ sm_writer *sm_writer_renew(sm_writer *w);
  * new file lacks something: w goes on as it is, and `fresh` is to be freed, which removes its file. */
 int sm_writer_take_place(sm_writer *fresh, sm_writer *w);
 
+/* Goes on in another file, of which fd is an opening and which is a copy of this one: it takes the descriptor's number,
+ * and fd is the caller's to close. 0: it is not as long, or cannot be had; w goes on as it is. */
+int sm_writer_move(sm_writer *w, int fd);
+
 /* Another opening of the file, for reading, from where our header is; -1: none can be had. The caller closes it. */
 int sm_writer_reopen(const sm_writer *w);
 

@@ -219,3 +219,19 @@ int sm_writer_take_place(sm_writer *fresh, sm_writer *w) {
     errno = saved_errno;
     return done;
 }
+
+int sm_writer_move(sm_writer *w, int fd) {
+    struct stat is;
+    int saved_errno = errno, number = -1;
+    if (w->base >= 0 && fstat(fd, &is) == 0 && is.st_size == w->base + (off_t)w->written) {
+        do {
+            number = dup3(fd, w->fd, O_CLOEXEC);
+        } while (number < 0 && (errno == EINTR || errno == EBUSY));
+    }
+    if (number >= 0) {
+        w->device = is.st_dev;
+        w->inode = is.st_ino;
+    }
+    errno = saved_errno;
+    return number >= 0;
+}

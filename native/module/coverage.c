@@ -67,6 +67,13 @@ static PyObject *cover_flush(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ar
     Py_RETURN_NONE;
 }
 
+static PyObject *cover_move(PyObject *Py_UNUSED(module), PyObject *number) {
+    int fd = (int)PyLong_AsLong(number);
+    if (fd == -1 && PyErr_Occurred())
+        return NULL;
+    return PyBool_FromLong(sm_cover_move(fd));
+}
+
 static PyObject *cover_ahead(PyObject *Py_UNUSED(module), PyObject *exit) {
     const char *text = PyUnicode_AsUTF8(exit);
     if (text == NULL)
@@ -126,6 +133,8 @@ static PyMethodDef functions[] = {
     {"cover_snapshot", cover_snapshot, METH_NOARGS, "Return the coverage so far, as the bytes of a .seismo file."},
     {"cover_flush", cover_flush, METH_NOARGS,
      "Write to the file, if there is one, what has changed since the last write."},
+    {"cover_move", cover_move, METH_O,
+     "cover_move(fd): continue in the file that fd is an opening of, a copy of the recording's. False: it is no copy."},
     {"cover_ahead", cover_ahead, METH_O,
      "cover_ahead(exit): write everything and the end of the file, as if the process ended now in this way. '' revokes "
      "it."},

@@ -212,6 +212,13 @@ static PyObject *engine_flush(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(a
     Py_RETURN_NONE;
 }
 
+static PyObject *engine_move(PyObject *Py_UNUSED(module), PyObject *number) {
+    int fd = (int)PyLong_AsLong(number);
+    if (fd == -1 && PyErr_Occurred())
+        return NULL;
+    return PyBool_FromLong(sm_engine_move(fd));
+}
+
 static PyObject *engine_ahead(PyObject *Py_UNUSED(module), PyObject *exit) {
     const char *text = PyUnicode_AsUTF8(exit);
     if (text == NULL)
@@ -392,6 +399,8 @@ static PyMethodDef functions[] = {
     {"flush", engine_flush, METH_NOARGS, "Write to the file, if there is one, what has changed since the last write."},
     {"quietly", (PyCFunction)(void (*)(void))engine_quietly, METH_FASTCALL,
      "quietly(function, *args): call the function without recording what it does or how long it takes."},
+    {"move", engine_move, METH_O,
+     "move(fd): continue in the file that fd is an opening of, a copy of the recording's. False: it is no copy."},
     {"ahead", engine_ahead, METH_O,
      "ahead(exit): write everything and the end of the file, as if the process ended now in this way. '' revokes it."},
     {"after_fork", engine_after_fork, METH_VARARGS,

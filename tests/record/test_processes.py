@@ -104,6 +104,49 @@ def test_an_exec_that_fails_changes_nothing(lab):
     assert process.exit == "0"
 
 
+LATE = """
+import os, signal, subprocess, sys, time
+def before(): return 1
+def after(): return 1
+subprocess.run([sys.executable, "-c", "def child(): pass\\nchild()"])
+before()
+for _ in range(2):
+    try: os.execv("./broken", ["broken"])
+    except OSError: pass
+for _ in range(10):
+    after()
+    time.sleep(0.05)
+if sys.argv[1:]:
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("verb", ["profile", "cover"])
+def test_a_program_that_is_killed_after_an_exec_that_failed_late(lab, verb):
+    """The merge of the children, made before the exec, is not what is left: that would claim to have an end."""
+    lab.write("x.py", LATE)
+    lab.write("broken", "\x7fELF, but no program")
+    (lab.folder / "broken").chmod(0o755)
+    words = ["-m", "seismo", verb, "-q", "--children", "--flush", "0.05", "-o", "r.seismo", "x.py"]
+    lab.run([*words, "kill"])
+    (folder,) = [path for path in lab.folder.iterdir() if path.is_dir() and list(path.glob("*.seismo"))]
+    left = seismo.open(lab.recording)
+    (process,) = left.processes
+    assert process.exit == ""
+    assert "cut-short" in {loss.kind for loss in left.losses}
+    names = left.functions["qualname"]
+    if verb == "profile":
+        assert sum(row.calls for row in left.tree if names[row.function] == "after") > 1
+    else:
+        assert "after" in names
+    assert len(list(folder.glob("*.seismo"))) == 1
+    lab.run(words)
+    assert [process.exit for process in lab.open().processes] == ["0", ""]  # what -c runs says nothing of its end
+    assert not lab.open().problems
+    if verb == "profile":
+        assert [lab.calls()[name] for name in ("child", "before", "after")] == [1, 1, 10]
+
+
 def test_an_exec_that_succeeds_ends_the_recording(lab):
     lab.write(
         "x.py", "import os, sys\ndef f(): pass\nfor i in range(5): f()\nos.execv('/bin/echo', ['echo', 'next'])\n"

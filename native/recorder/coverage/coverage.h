@@ -22,6 +22,7 @@ int sm_cover_start(const sm_cover_source *source, const sm_cover_settings *setti
 void sm_cover_stop(const char *exit);
 void sm_cover_flush(void);
 void sm_cover_ahead(const char *exit); /* as sm_engine_ahead */
+bool sm_cover_move(int fd);            /* as sm_engine_move */
 PyObject *sm_cover_snapshot(void);     /* bytes of a .seismo file, or NULL with an exception */
 int sm_cover_after_fork(int fd, const char *meta);
 void sm_cover_context(const char *name); /* UTF-8; "": none */

@@ -315,6 +315,15 @@ void sm_cover_ahead(const char *exit) {
     sm_cover_unlock_file();
 }
 
+bool sm_cover_move(int fd) {
+    if (!sm_cover.running || sm_cover.forked || sm_cover_store.output.writer == NULL)
+        return false;
+    sm_cover_lock_file();
+    bool moved = sm_writer_move(sm_cover_store.output.writer, fd) != 0;
+    sm_cover_unlock_file();
+    return moved;
+}
+
 /* A recording into memory is an image already; one into a file is written once more, for whoever lost the file. The
  * contexts are not kept in memory, so those that have been flushed are missing there. */
 PyObject *sm_cover_snapshot(void) {

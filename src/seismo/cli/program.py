@@ -505,10 +505,11 @@ class Recording:
                 except OSError:
                     pass
 
-    def _put_back(self) -> None:
+    def _put_back(self, output: Output) -> None:
         """The process did not become another."""
         if self.taken is not None:
             self.taken.put_back(self.process.parts)
+            self.taken.give_place(output, self.life.move)
 
     def _rehearse(self) -> None:
         """Does what the end does, for nobody to see: whatever it loads is loaded now, and not before it is needed."""

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         def after_fork(self, fd: int, settings: dict[str, object]) -> None: ...
         def flush(self) -> None: ...
         def ahead(self, exit_: str, ask: bool = False) -> None: ...
+        def move(self, fd: int) -> bool: ...
         def write_error(self) -> int: ...
         def file(self) -> tuple[int, int]: ...
         def snapshot(self) -> bytes: ...
@@ -59,7 +60,7 @@ class Process:
     output: the file, None while there is none (forked, and not worth one). life: the recorder's; by default the
     engine's. parts: the folder of --children, or "". quiet: say nothing. at_end: called with the output after the
     recorder stopped; not in forked children, which only close theirs. It gives the exit status of a program that
-    itself ends with 0. went_on: called when an exec failed before which at_end had been called.
+    itself ends with 0. went_on: called with the output when an exec failed before which at_end had been called.
     prepare: loads what at_end needs, before the program gives up its root or its rights.
     """
 
@@ -80,7 +81,7 @@ class Process:
         self.exit = ""
         self.begun = self.done = self.ahead = False
         self.at_end: Callable[[Output], int] | None = None
-        self.went_on: Callable[[], None] | None = None
+        self.went_on: Callable[[Output], None] | None = None
         self.prepare: Callable[[], None] | None = None
         self.verdict = 0
         self.close_in_child: list[int] = []  # descriptors that a child has no use for
@@ -150,9 +151,9 @@ class Process:
         if self.ahead and not self.done and self.pid == os.getpid():
             self.ahead = False
             self.life.ahead("")
-            if self.went_on is not None:
+            if self.went_on is not None and self.output is not None:
                 with Restored():
-                    self.went_on()
+                    self.went_on(self.output)
 
     def before_leaving(self) -> None:
         """Loads what the end needs, once: afterwards it may be out of reach."""

@@ -444,6 +444,10 @@ class Life:
         """Writes all, as if the process ended now in this way; "" takes it back."""
         _core.cover_ahead(exit_)
 
+    def move(self, fd: int) -> bool:
+        """Goes on in another file, a copy of the recording's. False: it has not as many bytes."""
+        return _core.cover_move(fd)
+
     def write_error(self) -> int:
         """The errno of a write that failed; 0: none did."""
         return int(_core.cover_status().get("write_error") or 0)

@@ -14,15 +14,17 @@ from seismo.model import merge_files
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.record.children import PATIENCE, make_folder, part
 from seismo.record.hook.mark import LINES, MARK, SHARED
-from seismo.record.output import SUFFIX, out_of_the_way
+from seismo.record.output import SUFFIX, lock_own, out_of_the_way
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from seismo.record.output import Output
 
 _MARK_BYTES = 8192
 _MOST_MARKS = 1000  # that are told one by one
+_MOVES = 5  # attempts to copy a file that another thread may write to meanwhile
 
 
 class Taken:
@@ -34,6 +36,7 @@ class Taken:
     def __init__(self) -> None:
         self.losses: list[dict[str, Any]] = []
         self._fd = -1
+        self._merge: tuple[int, int] | None = None  # device and inode of what stands in the recording's place
 
     def take(self, parts: list[str], path: str) -> None:
         """Merges the parts into a new file at the path."""
@@ -51,6 +54,43 @@ class Taken:
             while some := taken.read(1 << 20):
                 file.write(some)
         output.close()
+
+    def take_place(self, merge: str, path: str) -> None:
+        """Gives what the exec is to leave the name of the recording."""
+        is_ = os.stat(merge)
+        self._merge = is_.st_dev, is_.st_ino
+        os.replace(merge, path)
+
+    def give_place(self, output: Output, move: Callable[[int], bool]) -> None:
+        """The exec has failed: the recording goes on under its name. Who is killed now leaves a file without an end.
+
+        The merge took the name, and no system gives a file back its last one: so a copy takes it, and the recorder
+        moves there. move: the recorder's.
+        """
+        merge, self._merge = self._merge, None
+        is_ = os.stat(output.path, follow_symlinks=False)
+        if merge != (is_.st_dev, is_.st_ino):
+            return  # somebody else's: it stays
+        name = f"{output.path}.{os.getpid()}.tmp"
+        for _ in range(_MOVES):
+            fd = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            try:
+                os.fchmod(fd, is_.st_mode & 0o7777)
+                _copy(output.fd, fd)
+                lock_own(fd)
+                if move(fd):
+                    os.replace(name, output.path)
+                    return
+            finally:
+                os.close(fd)
+                if os.path.exists(name):
+                    os.unlink(name)
+
+
+def _copy(fd: int, to: int) -> None:
+    at = 0
+    while some := os.pread(fd, 1 << 20, at):
+        at += os.write(to, some)
 
 
 def gather(output: Output, folder: str, taken: Taken | None = None, goes_on: bool = False) -> list[str]:
@@ -90,7 +130,7 @@ def gather(output: Output, folder: str, taken: Taken | None = None, goes_on: boo
             parts = [together]
             merged.append(together)
         merge_files([output.path, *parts], result, losses)
-        os.replace(result, output.path)
+        taken.take_place(result, output.path)
     for path in (*merged, *marks):
         os.unlink(path)
     for place in (os.path.join(folder, SHARED), folder):

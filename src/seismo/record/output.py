@@ -236,10 +236,18 @@ def replace(path: str, content: bytes) -> None:
         os.close(fd)
 
 
-def _put(path: str, content: bytes) -> int:
-    """A new plain file with that content in the place of the one at path: its descriptor, locked. Raises OSError."""
+def lock_own(fd: int) -> None:
+    """Locks a file that nobody else knows yet."""
     import fcntl
 
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        pass  # as in _lock
+
+
+def _put(path: str, content: bytes) -> int:
+    """A new plain file with that content in the place of the one at path: its descriptor, locked. Raises OSError."""
     target = os.path.realpath(path)
     try:
         mode = stat.S_IMODE(os.stat(target).st_mode)
@@ -248,10 +256,7 @@ def _put(path: str, content: bytes) -> int:
     new = f"{os.path.dirname(target)}/.seismo-{os.getpid()}-{os.urandom(8).hex()}.part"
     fd = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            pass  # as in _lock
+        lock_own(fd)
         _write_all(fd, content)
         os.fchmod(fd, mode)
         os.replace(new, target)
