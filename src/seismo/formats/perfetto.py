@@ -25,6 +25,7 @@ MOST = 4_000_000
 SEQUENCE = 1
 _BEGIN, _END, _INSTANT, _COUNTER = 1, 2, 3, 4  # TrackEvent.Type
 _HELD = 1 << 20
+_KNOWN = 1 << 16  # bounds that are kept as bytes
 _PACKET, _TIME = varint(1 << 3 | BYTES), varint(8 << 3)  # what stands before a packet, and before its time
 
 
@@ -54,6 +55,25 @@ class _Out:
         """Writes what is held."""
         self._file.write(bytes(self._held))
         self._held.clear()
+
+
+def _at(ns: int) -> bytes:
+    """A packet's time. One length for all that a program runs, with zeros in front: the loop of varint takes longer."""
+    if ns >> 49:
+        return _TIME + varint(ns)
+    last = ns >> 42
+    return bytes(
+        (
+            64,
+            ns & 127 | 128,
+            ns >> 7 & 127 | 128,
+            ns >> 14 & 127 | 128,
+            ns >> 21 & 127 | 128,
+            ns >> 28 & 127 | 128,
+            ns >> 35 & 127 | 128,
+            last,
+        )
+    )
 
 
 def _text(field: int, text: str) -> bytes:
@@ -105,10 +125,10 @@ def _write_calls(out: _Out, found: Timeline, track: Track, number: int) -> None:
     rest = number_field(13, 2) + number_field(10, SEQUENCE)  # of a packet that refers to names
     end = bytes_field(11, number_field(9, _END) + on_track) + rest
     begins: dict[int, bytes] = {}
+    bounds: dict[int, bytes] = {}
     for now, step in steps(found.calls, track):
-        time = _TIME + varint(now)
         if step < 0:
-            out.whole(time + end)
+            out.whole(_at(now) + end)
             continue
         function = functions[step]
         event = begins.get(function)
@@ -117,10 +137,16 @@ def _write_calls(out: _Out, found: Timeline, track: Track, number: int) -> None:
             begins[function] = event
         if flags[step]:
             event += bytes_field(4, number_field(1, 1) + _text(6, told(flags[step])))
-        bound = max(before[step], after[step])
+        first, last = before[step], after[step]
+        bound = max(last, first)
         if bound > 0:
-            event += bytes_field(4, number_field(1, 2) + varint(3 << 3) + varint(bound))
-        out.whole(time + bytes_field(11, event) + rest)
+            said = bounds.get(bound)
+            if said is None:
+                said = bytes_field(4, number_field(1, 2) + varint(3 << 3) + varint(bound))
+                if len(bounds) < _KNOWN:
+                    bounds[bound] = said
+            event += said
+        out.whole(_at(now) + bytes_field(11, event) + rest)
 
 
 def _write_said(out: _Out, found: Timeline) -> None:
