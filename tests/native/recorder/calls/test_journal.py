@@ -228,7 +228,8 @@ def test_a_full_disk_costs_memory_within_bounds_and_is_told(tmp_path):
     """
     done = run(code, path, "--c-functions", "none", preexec_fn=limit_files, stdout=subprocess.PIPE)
     assert done.returncode == 0
-    assert int(done.stdout) < 120_000  # kB
+    if "libasan" not in os.environ.get("LD_PRELOAD", ""):  # which keeps freed memory
+        assert int(done.stdout) < 120_000  # kB
     assert path.stat().st_size <= 400_000
     assert seismo.open(path).problems or seismo.open(path).losses
 
