@@ -231,11 +231,6 @@ static sm_tree_function *function_of(const void *key, sm_function_kind kind, PyO
 sm_node *sm_tree_find(sm_thread *thread, const void *key, sm_function_kind kind, PyObject *object) {
     assert(thread == sm_this_thread && key != NULL && object != NULL);
     sm_tree_thread *tree = sm_tree_of(thread);
-    if (tree->fold_count == 0) {
-        sm_node *child = sm_node_child(tree->node, key);
-        if (child != NULL)
-            return child;
-    }
     if (kind == SM_PYTHON && !PyCode_Check(object))
         return NULL;
     sm_engine_look_away(); /* naming a function may take objects */

@@ -40,7 +40,11 @@ sm_node *sm_node_child(sm_node *parent, const void *key) {
         if (parent->child_key[i] == key)
             return parent->child[i];
     }
-    sm_children *more = sm_more(parent);
+    return sm_node_in_table(parent, key);
+}
+
+sm_node *sm_node_in_table(sm_node *parent, const void *key) {
+    const sm_children *more = sm_more(parent);
     if (more == NULL)
         return NULL;
     for (uint32_t i = hash_key(key);; i++) {
