@@ -1,13 +1,7 @@
 #include "base/random.h"
 
 uint16_t sm_gap_table[SM_GAP_QUANTILES];
-static double weights[9]; /* of steps, by their logarithm */
-
-_Static_assert(1 << (sizeof weights / sizeof *weights - 1) == SM_STEP_MOST, "a weight for each step");
-
-double sm_step_weight(int32_t step) {
-    return weights[__builtin_ctz((unsigned)step)];
-}
+double sm_step_weights[SM_STEP_MOST_LOG + 1]; /* of steps, by their logarithm */
 
 void sm_gap_table_init(void) {
     /* Quantile q of the geometric distribution: the smallest n with 1 - (1 - p)^n >= q. */
@@ -24,5 +18,5 @@ void sm_gap_table_init(void) {
     }
     double missed = miss; /* by all of a step's chances */
     for (int i = 0; 1 << i <= SM_STEP_MOST; i++, missed *= missed)
-        weights[i] = 1.0 / (1.0 - missed);
+        sm_step_weights[i] = 1.0 / (1.0 - missed);
 }

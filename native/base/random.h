@@ -15,11 +15,17 @@
 
 #define SM_SAMPLE_PERIOD 128
 #define SM_GAP_QUANTILES 1024
-#define SM_STEP_MOST 256 /* a larger one is timed as good as always */
+#define SM_STEP_MOST_LOG 8
+#define SM_STEP_MOST (1 << SM_STEP_MOST_LOG) /* a larger one is timed as good as always */
 
 extern uint16_t sm_gap_table[SM_GAP_QUANTILES];
-void sm_gap_table_init(void);        /* once, before the first sm_gap */
-double sm_step_weight(int32_t step); /* 1 to SM_STEP_MOST, a power of two */
+void sm_gap_table_init(void); /* once, before the first sm_gap */
+
+extern double sm_step_weights[SM_STEP_MOST_LOG + 1];
+
+static inline double sm_step_weight(int32_t step) { /* 1 to SM_STEP_MOST, a power of two */
+    return sm_step_weights[__builtin_ctz((unsigned)step)];
+}
 
 /* A state for sm_random_next: seeds that are alike lead to states that are not. */
 static inline uint64_t sm_random_state(uint64_t seed) {

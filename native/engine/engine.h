@@ -52,8 +52,8 @@ typedef struct sm_thread {
     uint64_t native_id;
     int64_t start_ns, end_ns; /* Unix time */
     uint64_t start_ticks, end_ticks;
-    uint64_t rest_ticks;          /* in segments that were not timed always: what the sampled times must add up to */
     int64_t cpu_start_ns, cpu_ns; /* -1: unknown */
+    uint64_t rest_ticks;          /* in segments that were not timed always: what the sampled times must add up to */
     /* The ticker's visits since the thread read the clock last, and what it saw the thread wait for then; it looks at
      * the thread of the system with this number (0: at none). All atomic: the ticker counts, the thread takes. */
     uint32_t visits, looks_lock, looks_other;
@@ -155,12 +155,16 @@ typedef struct {
     sm_pair alongside;
     sm_settings settings;
     sm_apart apart; /* threads whose events are unattributed */
+    /* These and the clock are read by the recorders' slow paths. */
+    uint64_t next_flush;      /* ticks: when the next is due */
+    uint64_t sampled_extra;   /* ticks that a segment seems longer by when it is sampled */
+    uint64_t long_ticks;      /* from so many on a segment is long; never with a simulated clock: no ticker */
+    uint64_t threshold_ticks; /* a segment that is longer is worth its clock reads */
     sm_clock clock;
-    uint64_t threshold_ticks;        /* a segment that is longer is worth its clock reads */
     sm_thread *threads;              /* newest first; of this and, while their threads live, of earlier sessions */
     uint32_t thread_count;           /* rows of the recording */
     uint32_t finished;               /* of these, threads that have ended and have rows of their own */
-    uint64_t next_flush, flushed;    /* ticks: when the next is due; when the last was done */
+    uint64_t flushed;                /* ticks: when the last flush was done */
     uint64_t flush_took, flush_most; /* ticks: the last flush; and how long until the next at most */
     sm_output output;                /* the file; writer NULL: none */
     bool same_frames;                /* a forked child: what its parent left out stays out */
@@ -170,8 +174,7 @@ typedef struct {
     uint64_t start_ticks;
     sm_cost python, c, resume;
     double cost_error;
-    double far, deep;       /* ticks that an event far into its code, and a call with deep ones below it, cost more */
-    uint64_t sampled_extra; /* ticks that a segment seems longer by when it is sampled */
+    double far, deep; /* ticks that an event far into its code, and a call with deep ones below it, cost more */
     uint64_t interpreters_gone; /* before the start: see compat/runtime.h */
     uint64_t interpreters;      /* others since, of which nothing is recorded */
     uint64_t walks;             /* times that a stack was walked */

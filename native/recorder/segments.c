@@ -1,6 +1,5 @@
 #include "recorder/segments.h"
 
-#include "base/offcpu.h"
 #include "base/time.h"
 #include "engine/threads.h"
 #include "engine/waits.h"
@@ -66,22 +65,19 @@ static uint64_t at_work(uint64_t ticks) {
 }
 
 /* A stretch that took so long ends `now`: need nobody look at the clocks? */
-static inline bool is_quiet(const sm_segments *segments, sm_offcpu_answer answer, uint64_t ran, uint64_t now) {
+static bool is_quiet(const sm_segments *segments, sm_offcpu_answer answer, uint64_t ran, uint64_t now) {
     if (answer == SM_OFFCPU_NO && sm_offcpu == SM_OFFCPU_TOLD)
         return sm_ticks_since(segments->cpu_ticks, now) < segments->apart;
     return answer != SM_OFFCPU_YES && ran + segments->opening < ticks_of(UNTOLD_NS);
 }
 
-/* Returns how much of the time from `then` to *now the thread ran. What it was off the CPU, in this function too, is
- * added to segments->off, and *now moves to when that was done. */
-static uint64_t look_back(sm_thread *thread, sm_segments *segments, uint64_t then, uint64_t *now) {
-    uint64_t ran = sm_ticks_since(then, *now), event = *now;
-    __atomic_store_n(&thread->visits, 0, __ATOMIC_RELAXED);
-    segments->disturbed = false;
+/* As sm_segments_look_back, of a stretch of so many ticks that may have been disturbed. */
+uint64_t sm_segments_look_closely(sm_thread *thread, sm_segments *segments, uint64_t ran, uint64_t *now) {
+    uint64_t event = *now;
     if (segments->cpu_ns < 0)
         return ran;
     sm_offcpu_answer answer = sm_offcpu_ask();
-    if (SM_LIKELY(is_quiet(segments, answer, ran, event)))
+    if (is_quiet(segments, answer, ran, event))
         return ran;
     bool none = answer == SM_OFFCPU_NO && sm_offcpu == SM_OFFCPU_TOLD;
     uint64_t since = segments->cpu_ticks;
@@ -121,102 +117,42 @@ void sm_segments_start(sm_thread *thread, sm_segments *segments, uint64_t seed) 
 
 /* ---- segments ---- */
 
-/* A stretch is told, with what is not told yet. It ran so long; the next begins now. */
-static inline sm_segment told(sm_segments *segments, uint64_t ran, uint64_t now) {
-    sm_segment ended = {.kind = SM_SEGMENT_UNTIMED, .ticks = ran, .weight = 1.0};
-    segments->seen = now;
-    segments->opening = 0;
-    if (SM_UNLIKELY(segments->off.all != 0)) {
-        segments->told = segments->off;
-        segments->off = (sm_off){0};
-        ended.off = &segments->told;
-    }
-    return ended;
-}
-
-/* The open segment ends. */
-static sm_segment close_open(sm_thread *thread, sm_segments *segments, uint64_t ran, uint64_t now) {
-    sm_segment ended = told(segments, ran, now);
-    ended.owner = segments->open;
-    segments->open = NULL;
-    if (segments->open_step == SM_SEGMENT_ALWAYS) {
-        ended.kind = SM_SEGMENT_TIMED;
-        return ended;
-    }
-    thread->rest_ticks += ended.ticks;
-    if (segments->disturbed || ended.off != NULL || now < segments->cold) /* what ran is no example of the others */
-        return ended;
-    ended.kind = SM_SEGMENT_SAMPLED;
-    ended.ticks = sm_ticks_since(sm_engine.sampled_extra, ended.ticks);
-    ended.weight = sm_step_weight(segments->open_step);
-    if (ended.ticks > sm_long_ticks()) { /* what it has more is the ticker's to find, which does not look at this one */
-        ended.excess = ended.ticks - sm_long_ticks();
-        ended.ticks = sm_long_ticks();
-    }
-    return ended;
-}
-
 /* The ticker's visit is seen. How long had the segment at hand gone on by itself, while it ran? */
 static uint64_t since_visit(const sm_segments *segments, const sm_segment *ended, uint64_t event) {
     uint64_t off = ended->off != NULL ? ended->off->all : 0;
     return sm_ticks_since(off, sm_ticks_since(__atomic_load_n(&segments->poked, __ATOMIC_ACQUIRE), event));
 }
 
-sm_segment sm_segments_end(sm_thread *thread, sm_segments *segments, int32_t step, uint64_t now) {
-    uint64_t then = segments->open != NULL ? segments->opened : segments->seen;
-    uint64_t event = now, ticks = sm_ticks_since(then, now), ran = look_back(thread, segments, then, &now);
-    if (segments->open != NULL)
-        return close_open(thread, segments, ran, now);
-    sm_segment ended = told(segments, ran, now);
-    ended.guessed = true;
-    thread->rest_ticks += ended.ticks;
-    segments->left = segments->countdown + step; /* before this event */
-    if (segments->left != 0)
-        return ended;
-    /* The ticker's doing; gaps have no memory, so another is as good. */
+/* A stretch of so many ticks has ended at this event because of the ticker's visit. Gaps have no memory, so another is
+ * as good. */
+void sm_segments_end_visit(sm_segments *segments, sm_segment *ended, uint64_t ticks, uint64_t event) {
     double tick = SM_TICK_NS / sm_engine.clock.ns_per_tick;
     segments->left = sm_gap(&segments->random);
-    ended.guessed = (double)ticks < tick;
-    if (since_visit(segments, &ended, event) < sm_long_ticks())
-        return ended;
+    ended->guessed = (double)ticks < tick;
+    if (since_visit(segments, ended, event) < sm_engine.long_ticks)
+        return;
     double look = (double)ticks_of(LOOK_NS);
-    ended.kind = SM_SEGMENT_LONG;
-    ended.var = look * look;
-    if (ended.guessed) { /* it was met by chance, and stands for those that were not */
-        double met = (double)ticks / tick, stands_for = (double)ended.ticks / met;
-        ended.ticks = (uint64_t)stands_for;
-        ended.var += stands_for * stands_for * (1.0 - met);
+    ended->kind = SM_SEGMENT_LONG;
+    ended->var = look * look;
+    if (ended->guessed) { /* it was met by chance, and stands for those that were not */
+        double met = (double)ticks / tick, stands_for = (double)ended->ticks / met;
+        ended->ticks = (uint64_t)stands_for;
+        ended->var += stands_for * stands_for * (1.0 - met);
     }
-    return ended;
 }
 
-bool sm_segments_begin(sm_thread *thread, sm_segments *segments, const sm_segment *ended, void *owner, int32_t step) {
-    if (ended->owner != NULL && sm_engine_due(segments->seen)) {
-        sm_engine_tick(thread);
-        if (segments->cpu_ns >= 0)
-            watch_anew(segments);
-        segments->seen = sm_clock_read(&sm_engine.clock);
-    }
-    bool always = step == SM_SEGMENT_ALWAYS, open = always || (segments->left -= step) <= 0;
-    if (!open) {
-        segments->countdown = segments->left;
-    } else {
-        segments->left = always ? segments->left : sm_gap(&segments->random);
-        segments->countdown = 0;
-        segments->open_step = step;
-        segments->open = owner;
-    }
-    /* What was done here is in no segment, and so in no cost of an event, however often the clock is read. */
-    segments->opened = sm_clock_read(&sm_engine.clock);
-    segments->opening = sm_ticks_since(segments->seen, segments->opened);
-    segments->seen = segments->opened;
-    return open;
+/* The engine has something to do, which is no part of any segment. */
+void sm_segments_due(sm_thread *thread, sm_segments *segments) {
+    sm_engine_tick(thread);
+    if (segments->cpu_ns >= 0)
+        watch_anew(segments);
+    segments->seen = sm_clock_read(&sm_engine.clock);
 }
 
 sm_segment sm_segments_close(sm_thread *thread, sm_segments *segments) {
     uint64_t ran = sm_ticks_since(segments->opened, segments->paused);
     segments->disturbed = false;
-    sm_segment ended = close_open(thread, segments, ran, segments->paused);
+    sm_segment ended = sm_segments_end_open(thread, segments, ran, segments->paused);
     segments->countdown = segments->left > 0 ? segments->left : sm_gap(&segments->random);
     return ended;
 }
@@ -258,7 +194,7 @@ void sm_segments_hold(sm_thread *thread, sm_segments *segments) {
         return;
     uint64_t now = sm_clock_read(&sm_engine.clock);
     uint64_t *then = segments->open != NULL ? &segments->opened : &segments->seen;
-    uint64_t ran = look_back(thread, segments, *then, &now);
+    uint64_t ran = sm_segments_look_back(thread, segments, *then, &now);
     segments->paused = now;
     *then = now - ran;
     if (segments->open == NULL) {

@@ -33,6 +33,7 @@
 #ifndef SM_RECORDER_SEGMENTS_H
 #define SM_RECORDER_SEGMENTS_H
 
+#include "base/offcpu.h"
 #include "base/random.h"
 #include "engine/engine.h"
 #include "engine/ticker.h"
@@ -43,25 +44,25 @@ typedef struct { /* ticks off the CPU, and of these, as far as it is told (engin
     uint64_t all, ready, lock;
 } sm_off;
 
-typedef struct {
+typedef struct { /* what is read whenever the clock is comes first, and fills two cache lines */
     int32_t countdown;
-    int32_t left;      /* steps to the next sampled one, while a segment is open */
-    void *open;        /* what the segment that is being timed belongs to (borrowed), or NULL */
-    uint64_t opened;   /* ticks */
-    uint64_t seen;     /* ticks: when the clock was read last */
-    uint64_t poked;    /* ticks: when the ticker set the countdown to 0; the ticker's */
-    uint64_t opening;  /* ticks that went by before the segment was opened, since the one before was told */
-    uint64_t paused;   /* ticks, while pauses > 0 */
-    uint32_t pauses;   /* they nest */
-    int32_t open_step; /* the step by which it came to be timed; SM_SEGMENT_ALWAYS: as all of its owner's */
+    int32_t left;    /* steps to the next sampled one, while a segment is open */
+    void *open;      /* what the segment that is being timed belongs to (borrowed), or NULL */
+    uint64_t opened; /* ticks */
+    uint64_t seen;   /* ticks: when the clock was read last */
     uint64_t random;
+    int32_t open_step;  /* the step by which it came to be timed; SM_SEGMENT_ALWAYS: as all of its owner's */
     bool disturbed;     /* something came in between, be it for an instant: in what has just ended */
-    sm_off off, told;   /* not told yet; told last */
+    uint64_t opening;   /* ticks that went by before the segment was opened, since the one before was told */
     uint64_t apart;     /* ticks after which the clocks are read anew */
-    int64_t ready_ns;   /* see sm_waits_ready_ns: what it was last */
     uint64_t cold;      /* ticks: until when samples are of no use */
     uint64_t cpu_ticks; /* when the thread's CPU clock was read last, and */
     int64_t cpu_ns;     /* what it said; -1: it cannot be read */
+    sm_off off, told;   /* not told yet; told last */
+    uint64_t poked;     /* ticks: when the ticker set the countdown to 0; the ticker's */
+    uint64_t paused;    /* ticks, while pauses > 0 */
+    uint32_t pauses;    /* they nest */
+    int64_t ready_ns;   /* see sm_waits_ready_ns: what it was last */
 } sm_segments;
 
 typedef enum {
@@ -94,20 +95,6 @@ void sm_segments_start(sm_thread *thread, sm_segments *segments, uint64_t seed);
 #define SM_SEED_STEP 0x9E3779B97F4A7C15u
 uint64_t sm_segments_seed(void);
 
-/* The clock ticks from which on a segment is long. There is no ticker with a simulated clock. */
-static inline uint64_t sm_long_ticks(void) {
-    if (sm_engine.clock.kind == SM_CLOCK_SIMULATED)
-        return UINT64_MAX;
-    return (uint64_t)(SM_LONG_NS / sm_engine.clock.ns_per_tick);
-}
-
-/* From a recorder's slow path. step: what was taken from the countdown for the segment that begins. */
-sm_segment sm_segments_end(sm_thread *thread, sm_segments *segments, int32_t step, uint64_t now);
-
-/* After it: is the segment of this owner timed? step: the owner's; if it was another when it was taken from the
- * countdown, the smaller of both. */
-bool sm_segments_begin(sm_thread *thread, sm_segments *segments, const sm_segment *ended, void *owner, int32_t step);
-
 /* Ends the open segment without an event, while the thread is held. */
 sm_segment sm_segments_close(sm_thread *thread, sm_segments *segments);
 
@@ -134,6 +121,110 @@ static inline void sm_off_take(sm_off *from, const sm_off *less) {
 
 void sm_segments_hold(sm_thread *thread, sm_segments *segments);
 void sm_segments_go_on(sm_segments *segments);
+
+/* ---- what the recorders' slow paths do: inline, as much of it as is done where nothing has disturbed the thread. This
+ * code runs once in a hundred events, so the processor has neither it nor its branches at hand: each line costs. ----
+ */
+
+/* The rare rest of what follows. */
+uint64_t sm_segments_look_closely(sm_thread *thread, sm_segments *segments, uint64_t ran, uint64_t *now);
+void sm_segments_end_visit(sm_segments *segments, sm_segment *ended, uint64_t ticks, uint64_t event);
+void sm_segments_due(sm_thread *thread, sm_segments *segments);
+
+/* Has nothing come in between, as far as the kernel tells, and need the clocks not be held against each other? */
+static inline bool sm_segments_quiet(const sm_segments *segments, uint64_t now) {
+    return sm_offcpu == SM_OFFCPU_TOLD && sm_offcpu_ask() == SM_OFFCPU_NO &&
+           sm_ticks_since(segments->cpu_ticks, now) < segments->apart;
+}
+
+/* Returns how much of the time from `then` to *now the thread ran. What it was off the CPU, in this function too, is
+ * added to segments->off, and *now moves to when that was done. */
+static inline uint64_t sm_segments_look_back(sm_thread *thread, sm_segments *segments, uint64_t then, uint64_t *now) {
+    uint64_t ran = sm_ticks_since(then, *now);
+    __atomic_store_n(&thread->visits, 0, __ATOMIC_RELAXED);
+    segments->disturbed = false;
+    if (SM_LIKELY(sm_segments_quiet(segments, *now)))
+        return ran;
+    uint64_t moved = *now;
+    ran = sm_segments_look_closely(thread, segments, ran, &moved);
+    *now = moved;
+    return ran;
+}
+
+/* A stretch is told, with what is not told yet. It ran so long; the next begins now. */
+static inline sm_segment sm_segments_tell(sm_segments *segments, uint64_t ran, uint64_t now) {
+    sm_segment ended = {.kind = SM_SEGMENT_UNTIMED, .ticks = ran, .weight = 1.0};
+    segments->seen = now;
+    segments->opening = 0;
+    if (SM_UNLIKELY(segments->off.all != 0)) {
+        segments->told = segments->off;
+        segments->off = (sm_off){0};
+        ended.off = &segments->told;
+    }
+    return ended;
+}
+
+/* The open segment ends. */
+static inline sm_segment sm_segments_end_open(sm_thread *thread, sm_segments *segments, uint64_t ran, uint64_t now) {
+    sm_segment ended = sm_segments_tell(segments, ran, now);
+    ended.owner = segments->open;
+    segments->open = NULL;
+    if (segments->open_step == SM_SEGMENT_ALWAYS) {
+        ended.kind = SM_SEGMENT_TIMED;
+        return ended;
+    }
+    thread->rest_ticks += ended.ticks;
+    if (segments->disturbed || ended.off != NULL || now < segments->cold) /* what ran is no example of the others */
+        return ended;
+    ended.kind = SM_SEGMENT_SAMPLED;
+    ended.ticks = sm_ticks_since(sm_engine.sampled_extra, ended.ticks);
+    ended.weight = sm_step_weight(segments->open_step);
+    if (SM_UNLIKELY(ended.ticks > sm_engine.long_ticks)) { /* what it has more is the ticker's, which looks away */
+        ended.excess = ended.ticks - sm_engine.long_ticks;
+        ended.ticks = sm_engine.long_ticks;
+    }
+    return ended;
+}
+
+/* From a recorder's slow path. step: what was taken from the countdown for the segment that begins. */
+static inline sm_segment sm_segments_end(sm_thread *thread, sm_segments *segments, int32_t step, uint64_t now) {
+    uint64_t then = segments->open != NULL ? segments->opened : segments->seen;
+    uint64_t event = now, ran = sm_segments_look_back(thread, segments, then, &now);
+    if (segments->open != NULL)
+        return sm_segments_end_open(thread, segments, ran, now);
+    sm_segment ended = sm_segments_tell(segments, ran, now);
+    ended.guessed = true;
+    thread->rest_ticks += ended.ticks;
+    segments->left = segments->countdown + step; /* before this event */
+    if (SM_UNLIKELY(segments->left == 0)) {
+        sm_segment visited = ended;
+        sm_segments_end_visit(segments, &visited, sm_ticks_since(then, event), event);
+        ended = visited;
+    }
+    return ended;
+}
+
+/* After it: is the segment of this owner timed? step: the owner's; if it was another when it was taken from the
+ * countdown, the smaller of both. */
+static inline bool sm_segments_begin(sm_thread *thread, sm_segments *segments, const sm_segment *ended, void *owner,
+                                     int32_t step) {
+    if (ended->owner != NULL && sm_engine_due(segments->seen))
+        sm_segments_due(thread, segments);
+    bool always = step == SM_SEGMENT_ALWAYS, open = always || (segments->left -= step) <= 0;
+    if (!open) {
+        segments->countdown = segments->left;
+    } else {
+        segments->left = always ? segments->left : sm_gap(&segments->random);
+        segments->countdown = 0;
+        segments->open_step = step;
+        segments->open = owner;
+    }
+    /* What was done here is in no segment, and so in no cost of an event, however often the clock is read. */
+    segments->opened = sm_clock_read(&sm_engine.clock);
+    segments->opening = sm_ticks_since(segments->seen, segments->opened);
+    segments->seen = segments->opened;
+    return open;
+}
 
 /* From the ticker's thread, without the GIL. Where the last visit has not been seen yet, that one counts. */
 static inline void sm_segments_poke(sm_segments *segments) {

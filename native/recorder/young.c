@@ -3,7 +3,9 @@
  * more, as the square of their relative deviation (up to DIFFER squared). DEAR bounds what that costs: a mean segment
  * of DEAR reads of the clock, times sm_engine.threshold_ticks, may be timed always, a shorter one in proportion, and
  * more where they differ. So it takes some per cent of the function's own time at most, and that only until n is larger
- * than GOOD. */
+ * than GOOD. What has less than a share FEW of all the time that has been measured so far is of interest to nobody,
+ * however young: its chance falls in proportion. Programs of hundreds of functions have most of their functions there.
+ */
 #include "recorder/young.h"
 
 #include <math.h>
@@ -11,24 +13,27 @@
 #define GOOD 512.0
 #define DEAR 1.5
 #define DIFFER 3.0
+#define FEW 0.002
 
-int32_t sm_past_step(const sm_past *past, uint64_t first) {
+int32_t sm_past_step(const sm_past *past, uint64_t first, double all) {
     double worth = (double)sm_engine.threshold_ticks;
     if (past->seen < first || sm_engine.settings.time_every || sm_past_mean(past) >= worth)
         return SM_SEGMENT_ALWAYS;
     double mean = past->ticks / past->count, square = past->squares / past->count;
     double differ = fmin(fmax(square / (mean * mean) - 1.0, 1.0), DIFFER * DIFFER);
     double chance = fmin(GOOD * differ / past->count, mean * sqrt(differ) / (DEAR * worth));
+    chance *= fmin(1.0, (past->ticks + past->long_t) / (FEW * all)); /* 1 with NaN */
     int32_t step = 1;
     while (step < SM_STEP_MOST && step * 2 <= chance * SM_SAMPLE_PERIOD) /* not with NaN: a clock that stands */
         step *= 2;
     return step;
 }
 
-void sm_past_learn(sm_past *past, const sm_segment *ended) {
+void sm_past_learn(sm_past *past, const sm_segment *ended, double *all) {
     double ticks = (double)ended->ticks;
     past->seen++;
-    if (ended->kind == SM_SEGMENT_LONG || (ended->kind == SM_SEGMENT_TIMED && ended->ticks >= sm_long_ticks())) {
+    *all += ended->weight * ticks + (double)ended->excess;
+    if (ended->kind == SM_SEGMENT_LONG || (ended->kind == SM_SEGMENT_TIMED && ended->ticks >= sm_engine.long_ticks)) {
         past->long_n++;
         past->long_t += ticks;
         return;

@@ -24,10 +24,18 @@ typedef struct {           /* what has been measured of a function or a line: al
     double long_n, long_t; /* those that are not the samples' to find: long ones; of the ticks also what it waited */
 } sm_past;
 
-/* The step of what has this past, from now on. first: so many are all timed. */
-int32_t sm_past_step(const sm_past *past, uint64_t first);
+/* The step of what has this past, from now on. first: so many are all timed, a multiple of SM_PAST_EVERY. all: ticks of
+ * all functions, or lines, as far as they have been learnt. */
+int32_t sm_past_step(const sm_past *past, uint64_t first, double all);
 
-void sm_past_learn(sm_past *past, const sm_segment *ended);
+void sm_past_learn(sm_past *past, const sm_segment *ended, double *all);
+
+/* May the step be another after this segment? A few more of the kind change little, and working it out takes longer
+ * than the rest. */
+#define SM_PAST_EVERY 8
+static inline bool sm_past_tells(const sm_past *past, const sm_segment *ended) {
+    return past->seen % SM_PAST_EVERY == 0 || ended->ticks + ended->excess >= sm_engine.threshold_ticks;
+}
 
 static inline void sm_past_waited(sm_past *past, const sm_off *off) {
     past->long_t += (double)sm_off_own(off);

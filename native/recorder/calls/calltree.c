@@ -12,14 +12,14 @@
 /* How often its segments are timed from now on. */
 static void learnt(sm_node *node, sm_tree_function *function) {
     uint64_t first = function->function->kind == SM_SYNTHETIC ? UINT64_MAX : SM_TREE_FIRST;
-    function->step = sm_past_step(&function->past, first);
+    function->step = sm_past_step(&function->past, first, sm_tree.ticks);
     node->step = (int16_t)function->step;
     if (function->step != SM_SEGMENT_ALWAYS)
         sm_ticker_want();
 }
 
 /* The thread was off the CPU. */
-static void note_off(sm_node *node, const sm_segment *ended) {
+static __attribute__((noinline)) void note_off(sm_node *node, const sm_segment *ended) {
     sm_tree_function *function = sm_rest(node)->function;
     uint64_t own = sm_off_own(ended->off);
     if (!ended->guessed && ended->ticks + own > function->longest)
@@ -36,7 +36,7 @@ static void note_off(sm_node *node, const sm_segment *ended) {
         more->guessed_sq += (double)ended->off->all * (double)ended->off->all;
 }
 
-static void add_sample(sm_node *node, const sm_segment *ended) {
+static inline void add_sample(sm_node *node, const sm_segment *ended) {
     sm_node_rest *rest = sm_rest(node);
     double most = sm_sample_var(ended);
     rest->sampled_most = most > rest->sampled_most ? most : rest->sampled_most;
@@ -55,7 +55,7 @@ static void add_sample(sm_node *node, const sm_segment *ended) {
         sm_engine.lost_memory++;
 }
 
-static void add_long(sm_node *node, uint64_t ticks, double var) {
+static __attribute__((noinline)) void add_long(sm_node *node, uint64_t ticks, double var) {
     sm_node_more *more = sm_node_has(node);
     if (more == NULL) {
         sm_engine.lost_memory++;
@@ -67,7 +67,7 @@ static void add_long(sm_node *node, uint64_t ticks, double var) {
 }
 
 /* A segment of a node has ended. */
-static void account(sm_node *node, const sm_segment *ended) {
+static inline void account(sm_node *node, const sm_segment *ended) {
     sm_node_rest *rest = sm_rest(node);
     sm_tree_function *function = rest->function;
     uint64_t ticks = ended->ticks;
@@ -88,8 +88,11 @@ static void account(sm_node *node, const sm_segment *ended) {
         function->timed_ticks += (double)ticks;
     if (ticks > function->longest)
         function->longest = ticks;
-    sm_past_learn(&function->past, ended);
-    learnt(node, function);
+    sm_past_learn(&function->past, ended, &sm_tree.ticks);
+    if (sm_past_tells(&function->past, ended))
+        learnt(node, function);
+    else
+        node->step = (int16_t)function->step;
 }
 
 /* A stretch of time ends in this node's segment (NULL: the current one's). It was spent in and below the node that the
@@ -117,9 +120,12 @@ void sm_tree_clock(sm_thread *thread, sm_node *from, uint64_t now) {
     sm_node *of = ended.owner != NULL ? ended.owner : from;
     if (ended.kind != SM_SEGMENT_UNTIMED && (ended.owner != NULL || of->parent != NULL))
         account(of, &ended);
-    if (SM_UNLIKELY(ended.off != NULL) && of->parent != NULL)
-        note_off(of, &ended);
-    node->step = (int16_t)sm_rest(node)->function->step;
+    if (SM_UNLIKELY(ended.off != NULL) && of->parent != NULL) {
+        sm_segment copy = ended; /* so that the compiler need not keep it in memory */
+        note_off(of, &copy);
+    }
+    if (taken != 1) /* else the smaller of both is 1 in any case, and account() sees to it once it is timed */
+        node->step = (int16_t)sm_rest(node)->function->step;
     (void)sm_segments_begin(thread, &tree->segments, &ended, node, taken < node->step ? taken : node->step);
 }
 

@@ -99,6 +99,7 @@ typedef struct {
     sm_young *young; /* by sm_node_rest.young, from 1 */
     uint32_t young_size, young_count;
     uint64_t gaps; /* seeds of the threads' random gaps */
+    double ticks;  /* of all functions, as far as they are learnt: see young.h */
 } sm_tree_state;
 
 extern sm_tree_state sm_tree;

@@ -13,7 +13,7 @@
 
 /* How often its segments are timed from now on. */
 static void learnt(sm_line *line) {
-    line->step = sm_past_step(&line->times.past, SM_LINES_FIRST);
+    line->step = sm_past_step(&line->times.past, SM_LINES_FIRST, sm_lines.ticks);
     if (line->step != SM_SEGMENT_ALWAYS)
         sm_ticker_want();
 }
@@ -50,8 +50,9 @@ static void account(sm_lines_thread *state, sm_line *line, const sm_segment *end
         times->ticked_var += ended->var;
         sm_lines_note_more(state, line, (double)ticks, ended->var);
     }
-    sm_past_learn(&times->past, ended);
-    learnt(line);
+    sm_past_learn(&times->past, ended, &sm_lines.ticks);
+    if (sm_past_tells(&times->past, ended))
+        learnt(line);
 }
 
 /* Time off the CPU is a line's, and inner time of the lines below. */

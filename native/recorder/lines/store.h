@@ -35,6 +35,7 @@ typedef struct {
     char folder[4096];  /* that relative file names are relative to; "": unknown */
     uint64_t gaps;      /* seeds of the threads' random gaps */
     uint64_t outside;   /* hits of lines that a lying line table had no room for */
+    double ticks;       /* of all lines, as far as they are learnt: see young.h */
     double cost[2];     /* ticks of the probes in a segment, by sm_beginning */
 } sm_lines_state;
 
