@@ -73,6 +73,7 @@ typedef struct {
     const char *loop, *callee; /* callee NULL: the C function */
     double share;              /* of a bare turn that is the callee's own */
     sm_cost *cost;             /* NULL: what it costs is held against another's */
+    bool needless;             /* nobody wants to know it of this interpreter */
     const char *c_functions;   /* the setting that it is recorded with */
     double bare, recorded;     /* ticks a turn, as measured last */
     double inside, outside;    /* what the callee's and the caller's segments have more than bare, when all are timed */
@@ -170,6 +171,8 @@ static int run_often(const experiment *what, double of[3][RUNS]) {
 
 static int measure(experiment *what, way way) {
     double of[3][RUNS] = {{0}};
+    if (what->needless)
+        return 0;
     if (run_often(what, of) < 0)
         return -1;
     *(way == BARE ? &what->bare : &what->recorded) = of[2][RUNS / 4];
@@ -280,8 +283,18 @@ int sm_engine_calibrate(void) {
     experiment all[] = {
         {.loop = "calls", .callee = "f", .share = 0.4, .cost = &sm_engine.python, .c_functions = c_functions},
         {.loop = "resumes", .callee = "g", .share = 0.6, .cost = &sm_engine.resume, .c_functions = c_functions},
-        {.loop = "far_resumes", .callee = "h", .share = 0.6, .cost = NULL, .c_functions = c_functions},
-        {.loop = "deep_calls", .callee = "d", .share = 0.5, .cost = NULL, .c_functions = c_functions},
+        {.loop = "far_resumes",
+         .callee = "h",
+         .share = 0.6,
+         .cost = NULL,
+         .c_functions = c_functions,
+         .needless = !SM_HAS_MONITORING},
+        {.loop = "deep_calls",
+         .callee = "d",
+         .share = 0.5,
+         .cost = NULL,
+         .c_functions = c_functions,
+         .needless = !SM_HAS_EVALFRAME},
         /* in "auto" its place would be switched off before it is measured */
         {.loop = "c_calls", .callee = NULL, .share = 0.5, .cost = &sm_engine.c, .c_functions = "all"},
     };
