@@ -7,7 +7,9 @@
 #define SM_BASE_ALLOC_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #ifdef SM_TESTING
 /* Defined in alloc.c: NULL when the injected failure strikes. */
@@ -37,6 +39,29 @@ static inline void *sm_aligned(size_t alignment, size_t size) {
 
 static inline void sm_free(void *memory) {
     free(memory);
+}
+
+/* An array of so many with room for one more, in which case it doubles. NULL: out of memory, the old one stands. */
+static inline void *sm_grown(void *array, uint32_t count, uint32_t *size, size_t each, uint32_t smallest) {
+    if (count < *size)
+        return array;
+    uint32_t more = *size != 0 ? *size * 2 : smallest;
+    void *grown = sm_realloc(array, more * each);
+    *size = grown != NULL ? more : *size;
+    return grown;
+}
+
+/* The same of an array by number, with room for this number; what is new is zero. */
+static inline void *sm_grown_to(void *array, uint32_t number, uint32_t *size, size_t each) {
+    if (number < *size)
+        return array;
+    uint32_t more = number + number / 2 + 64;
+    char *grown = sm_realloc(array, more * each);
+    if (grown != NULL) {
+        memset(grown + *size * each, 0, (more - *size) * each);
+        *size = more;
+    }
+    return grown;
 }
 
 #endif

@@ -31,14 +31,10 @@ static inline void *sm_interned_find(const sm_interned *all, uint64_t *key,
 
 /* Room for one more; smallest: to begin with. False: out of memory. */
 static inline bool sm_interned_grow(sm_interned *all, uint32_t smallest) {
-    if (all->count == all->size) {
-        uint32_t size = all->size != 0 ? all->size * 2 : smallest;
-        void **records = sm_realloc(all->records, size * sizeof *records);
-        if (records == NULL)
-            return false;
-        all->records = records;
-        all->size = size;
-    }
+    void **records = sm_grown(all->records, all->count, &all->size, sizeof *records, smallest);
+    if (records == NULL)
+        return false;
+    all->records = records;
     return sm_map_grow(&all->by_hash, sizeof(sm_interned_entry), smallest);
 }
 

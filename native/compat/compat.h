@@ -87,9 +87,6 @@ static inline void sm_tstate_tracing_changed(PyThreadState *tstate) {
 }
 #endif
 
-/* Does a profile function get NULL for the value of a return by exception? 3.12 passes None (gh-110892). */
-#define SM_RETURN_NULL_MEANS_EXCEPTION (PY_VERSION_HEX < 0x030C0000 || PY_VERSION_HEX >= 0x030D0000)
-
 /* The one reference tracer of the process (3.13). Removal is reported from 3.15 on. What was built with 3.13.0 runs on
  * 3.13.3, too, so whether it can be trusted is asked at run time: NULL, or why not. */
 #define SM_REFTRACER_REMOVED 2

@@ -170,7 +170,8 @@ static void work(sm_worker *self, uintptr_t run) {
         (void)Py_AddPendingCall(finish_here, NULL);
         sm_wake_for_pending_calls();
         __atomic_store_n(&ending.queued, true, __ATOMIC_RELEASE);
-        pthread_t other;
+        pthread_t
+            other; /* no worker: it takes nothing but the GIL, which it may never get, and the process ends with it */
         if (pthread_create(&other, NULL, finish_there, NULL) == 0)
             pthread_detach(other);
         wait_for(&ending.done, PATIENCE_MS);

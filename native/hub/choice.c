@@ -21,15 +21,10 @@ void sm_choice_clear(sm_choice *choice) {
 
 /* Asked once for a function; NULL: out of memory. */
 static const sm_filter_code *verdict(sm_choice *choice, const sm_function *function, PyCodeObject *code) {
-    if (function->id >= choice->size) {
-        uint32_t size = function->id + function->id / 2 + 256;
-        sm_filter_code *verdicts = sm_realloc(choice->verdicts, size * sizeof *verdicts);
-        if (verdicts == NULL)
-            return NULL;
-        memset(verdicts + choice->size, 0, (size - choice->size) * sizeof *verdicts);
-        choice->verdicts = verdicts;
-        choice->size = size;
-    }
+    sm_filter_code *verdicts = sm_grown_to(choice->verdicts, function->id, &choice->size, sizeof *verdicts);
+    if (verdicts == NULL)
+        return NULL;
+    choice->verdicts = verdicts;
     sm_filter_code *known = &choice->verdicts[function->id];
     if (known->yes == 0 && known->maybe == 0)
         *known = sm_filter_of_code(choice->filter, function, code);

@@ -73,15 +73,10 @@ static sm_watched *watched(sm_watch *watch, PyCodeObject *code, PyObject *global
     const sm_function *function = sm_function_of_code(code, globals);
     if (function == NULL)
         goto lost;
-    if (function->id >= watch->functions_size) {
-        uint32_t size = function->id + function->id / 2 + 64;
-        sm_watched **bigger = sm_realloc(watch->functions, size * sizeof *bigger);
-        if (bigger == NULL)
-            goto lost;
-        memset(bigger + watch->functions_size, 0, (size - watch->functions_size) * sizeof *bigger);
-        watch->functions = bigger;
-        watch->functions_size = size;
-    }
+    sm_watched **all = sm_grown_to(watch->functions, function->id, &watch->functions_size, sizeof *all);
+    if (all == NULL)
+        goto lost;
+    watch->functions = all;
     sm_watched *of = watch->functions[function->id];
     if (of != NULL)
         return of;

@@ -45,7 +45,7 @@ struct sm_callstats {
     int64_t timer_last;
     uint64_t generation;    /* calls were forgotten */
     PyThreadState **timing; /* those in the timer */
-    size_t timing_count, timing_size;
+    uint32_t timing_count, timing_size;
     lane *lanes;
     sm_call_store store;
     sm_call_entry *newest; /* called without a caller, or with links unwanted */
@@ -92,16 +92,12 @@ static int64_t timer_value(const sm_callstats *stats, PyObject *given) {
 }
 
 static int64_t ask_timer(sm_callstats *stats) {
-    if (stats->timing_count == stats->timing_size) {
-        size_t size = stats->timing_size ? stats->timing_size * 2 : 4;
-        PyThreadState **timing = sm_realloc(stats->timing, size * sizeof(PyThreadState *));
-        if (timing == NULL) {
-            stats->no_memory = true;
-            return stats->timer_last;
-        }
-        stats->timing = timing;
-        stats->timing_size = size;
+    PyThreadState **timing = sm_grown(stats->timing, stats->timing_count, &stats->timing_size, sizeof *timing, 4);
+    if (timing == NULL) {
+        stats->no_memory = true;
+        return stats->timer_last;
     }
+    stats->timing = timing;
     PyThreadState *here = PyThreadState_Get();
     PyObject *timer = Py_NewRef(stats->timer);
     stats->timing[stats->timing_count++] = here;

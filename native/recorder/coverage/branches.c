@@ -26,14 +26,10 @@ static uint32_t *slot_of(const sm_cover_function *of, int from, int to) {
 }
 
 static bool grow_steps(sm_cover_function *of) {
-    if (of->steps_count == of->steps_size) {
-        uint32_t size = of->steps_size ? of->steps_size * 2 : 8;
-        sm_cover_step *steps = sm_realloc(of->steps, size * sizeof *steps);
-        if (steps == NULL)
-            return false;
-        of->steps = steps;
-        of->steps_size = size;
-    }
+    sm_cover_step *steps = sm_grown(of->steps, of->steps_count, &of->steps_size, sizeof *steps, 8);
+    if (steps == NULL)
+        return false;
+    of->steps = steps;
     if ((of->steps_count + 1) * 2 <= of->index_size)
         return true;
     uint32_t size = of->index_size ? of->index_size * 2 : 16;

@@ -67,17 +67,10 @@ static sm_cover_function *function_of(const sm_function *function, PyCodeObject 
     if (of == NULL)
         return NULL;
     sm_cover_lock();
-    if (function->id >= store->by_id_size) {
-        uint32_t size = sm_functions_count() + sm_functions_count() / 2 + 256;
-        sm_cover_function **grown = sm_realloc(store->by_id, size * sizeof(*grown));
-        if (grown != NULL) {
-            memset(grown + store->by_id_size, 0, (size - store->by_id_size) * sizeof(*grown));
-            store->by_id = grown;
-            store->by_id_size = size;
-        }
-    }
-    bool room = function->id < store->by_id_size;
+    sm_cover_function **by_id = sm_grown_to(store->by_id, function->id, &store->by_id_size, sizeof *by_id);
+    bool room = by_id != NULL;
     if (room) {
+        store->by_id = by_id;
         store->by_id[function->id] = of;
         store->functions_count++;
         of->next = store->functions;

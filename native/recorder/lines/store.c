@@ -27,16 +27,9 @@ static void find_range(PyCodeObject *code, int64_t *first, int64_t *last) {
 /* ---- tables ---- */
 
 static bool grow_tables(uint32_t id) {
-    if (id < sm_lines.tables_size)
-        return true;
-    uint32_t size = sm_functions_count() + 1024;
-    sm_line_table **grown = sm_realloc(sm_lines.tables, size * sizeof *grown);
-    if (grown == NULL)
-        return false;
-    memset(grown + sm_lines.tables_size, 0, (size - sm_lines.tables_size) * sizeof *grown);
-    sm_lines.tables = grown;
-    sm_lines.tables_size = size;
-    return true;
+    sm_line_table **grown = sm_grown_to(sm_lines.tables, id, &sm_lines.tables_size, sizeof *grown);
+    sm_lines.tables = grown != NULL ? grown : sm_lines.tables;
+    return grown != NULL;
 }
 
 static sm_line_table *new_table(sm_function *function, PyCodeObject *code) {
@@ -164,14 +157,10 @@ sm_line *sm_lines_place(sm_line_table *table, const void *code, int offset) {
     sm_line *line = sm_lines_at(table, number);
     if (line == NULL || table->places_count == 64) /* the rest is looked up each time */
         return line;
-    if (table->places_count == table->places_size) {
-        uint32_t size = table->places_size ? table->places_size * 2 : 4;
-        sm_line_place *grown = sm_realloc(table->places, size * sizeof *grown);
-        if (grown == NULL)
-            return line;
-        table->places = grown;
-        table->places_size = size;
-    }
+    sm_line_place *places = sm_grown(table->places, table->places_count, &table->places_size, sizeof *places, 4);
+    if (places == NULL)
+        return line;
+    table->places = places;
     table->places[table->places_count++] = (sm_line_place){offset, line};
     return line;
 }

@@ -12,20 +12,9 @@ static char *copy_of(const char *text) {
     return copy != NULL ? memcpy(copy, text, size) : NULL;
 }
 
-/* Room for one more in an array that doubles; NULL: out of memory, the old one stands. */
-static void *grown(void *array, uint32_t count, uint32_t *size, size_t each) {
-    if (count < *size)
-        return array;
-    uint32_t more = *size != 0 ? *size * 2 : 16;
-    void *bigger = sm_realloc(array, more * each);
-    if (bigger != NULL)
-        *size = more;
-    return bigger;
-}
-
 bool sm_objects_add_mark(const char *name) {
     sm_objects_notes_state *notes = &sm_objects_notes;
-    sm_objects_mark *marks = grown(notes->marks, notes->marks_count, &notes->marks_size, sizeof *marks);
+    sm_objects_mark *marks = sm_grown(notes->marks, notes->marks_count, &notes->marks_size, sizeof *marks, 16);
     if (marks == NULL)
         return false;
     notes->marks = marks;
@@ -38,7 +27,8 @@ bool sm_objects_add_mark(const char *name) {
 
 bool sm_objects_add_holder(const sm_objects_holder *holder) {
     sm_objects_notes_state *notes = &sm_objects_notes;
-    sm_objects_holder *holders = grown(notes->holders, notes->holders_count, &notes->holders_size, sizeof *holders);
+    sm_objects_holder *holders =
+        sm_grown(notes->holders, notes->holders_count, &notes->holders_size, sizeof *holders, 16);
     if (holders == NULL)
         return false;
     notes->holders = holders;

@@ -80,14 +80,10 @@ static sm_objects_span_row *next_row(const sm_function *function) {
     if (spans->count >> spans->shift == SM_OBJECTS_SPAN_ROWS)
         fold();
     uint32_t number = (uint32_t)(spans->count >> spans->shift);
-    if (number == spans->rows_size) {
-        uint32_t size = number != 0 ? number * 2 : 64;
-        sm_objects_span_row *rows = sm_realloc(spans->rows, size * sizeof *rows);
-        if (rows == NULL)
-            return NULL;
-        spans->rows = rows;
-        spans->rows_size = size;
-    }
+    sm_objects_span_row *rows = sm_grown(spans->rows, number, &spans->rows_size, sizeof *rows, 64);
+    if (rows == NULL)
+        return NULL;
+    spans->rows = rows;
     sm_objects_span_row *row = &spans->rows[number];
     if (number == spans->rows_count) {
         *row = (sm_objects_span_row){.function = function,
