@@ -73,10 +73,12 @@ static sm_watched *watched(sm_watch *watch, PyCodeObject *code, PyObject *global
     const sm_function *function = sm_function_of_code(code, globals);
     if (function == NULL)
         goto lost;
-    sm_watched **all = sm_grown_to(watch->functions, function->id, &watch->functions_size, sizeof *all);
-    if (all == NULL)
-        goto lost;
-    watch->functions = all;
+    if (SM_UNLIKELY(function->id >= watch->functions_size)) {
+        sm_watched **all = sm_grown_to(watch->functions, function->id, &watch->functions_size, sizeof *all);
+        if (all == NULL)
+            goto lost;
+        watch->functions = all;
+    }
     sm_watched *of = watch->functions[function->id];
     if (of != NULL)
         return of;
