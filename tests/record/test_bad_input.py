@@ -326,7 +326,7 @@ def test_inside_a_recorded_program(lab):
 
 
 def test_public_names():
-    assert len(set(seismo.__all__) - {"__version__"}) <= 12
+    assert len(set(seismo.__all__) - {"__version__"}) <= 16
     assert set(seismo.__all__) <= set(dir(seismo))
     for name in seismo.__all__:
         assert getattr(seismo, name) is not None
