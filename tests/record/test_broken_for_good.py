@@ -63,3 +63,32 @@ def test_a_watch(tmp_path):
     assert (done.returncode, done.stdout) == (0, "END\n")
     assert "4 matches" in done.stderr
     assert {row.qualname: row.calls for row in read(tmp_path / "w.seismo").functions} == {"work": 4}
+
+
+SESSION = """
+import builtins, os, seismo
+def work(): pass
+def broken(*args, **kwargs): raise SystemError("the program's own")
+space = vars(builtins)
+theirs = dict(space)
+names = [name for name, value in vars(builtins).items() if callable(value) and name != "SystemError"]
+with seismo.VERB() as p:
+    vars(builtins).update(dict.fromkeys(names, broken))
+    work()
+p.print()
+p.report()
+p.save("a.seismo")
+assert builtins.len is broken
+space.update(theirs)
+os.write(1, b"END\\n")
+"""
+
+
+@pytest.mark.parametrize("verb", [*VERBS, "trace"])
+def test_a_session_shows_itself(tmp_path, verb):
+    (tmp_path / "app.py").write_text(SESSION.replace("VERB", verb))
+    done = children.run([sys.executable, "app.py"], cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("END\n")
+    assert ("work" if verb in ("profile", "trace") else "app.py") in done.stdout
+    assert read(tmp_path / "a.seismo").problems == []

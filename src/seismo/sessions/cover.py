@@ -13,8 +13,11 @@ from itertools import count
 
 from seismo import kinds
 from seismo.errors import UsageError
+from seismo.originals import Restored
+from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.record import coverage, engine
 from seismo.sessions.recorded import Recorded
+from seismo.sessions.results import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,8 +57,9 @@ class Cover(Recorded):
         if self._part:
             coverage.end_part(self._part)
         last = coverage.stop(user=self)
-        now = engine.quietly(self._now)
-        self._sum = now if self._sum is None else engine.quietly(_added, self._sum, now)
+        with Restored():
+            now = engine.quietly(self._now)
+            self._sum = now if self._sum is None else engine.quietly(_added, self._sum, now)
         self._part = 0
         return last
 
@@ -84,7 +88,7 @@ class Cover(Recorded):
     def analysis(self) -> CoverageReport:
         """The recording held against the source: files, their lines and branches, totals."""
         recording = self.recording
-        return engine.hushed(self._kind().analysis, recording)[0]
+        return shown(self._kind().analysis, recording)[0]
 
     def report(
         self,
@@ -101,7 +105,7 @@ class Cover(Recorded):
         ... limit: rows of the table, those with the most to do. color: "auto", "always" or "never". UsageError for what
         is none of these; RecordingError if nothing is recorded.
         """
-        return engine.hushed(self._percent, file, show_missing, sort or "", limit, color)
+        return shown(self._percent, file, show_missing, sort or "", limit, color)
 
     def _percent(
         self, file: TextIO | None, show_missing: bool | None, sort: str, limit: int | None, color: str
@@ -113,7 +117,7 @@ class Cover(Recorded):
 
     def html(self, folder: str | os.PathLike[str]) -> str:
         """Writes HTML pages into the folder. Returns the path of the first. FormatError: they cannot be written."""
-        engine.hushed(self._write_page, folder)
+        shown(self._write_page, folder)
         return self._kind().page_at(os.fspath(folder))
 
     def _kind(self, show_missing: bool | None = None) -> Coverage:

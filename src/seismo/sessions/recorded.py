@@ -12,6 +12,7 @@ import os
 
 from seismo import kinds
 from seismo.errors import RecordingError
+from seismo.originals import Restored
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.record import engine
 from seismo.record.output import Output, beside
@@ -109,7 +110,7 @@ class Recorded(Results, Session):
     @property
     def recording(self) -> Recording:
         """What was recorded: of a running session the state now. RecordingError if it never began."""
-        with self._lock:
+        with self._lock, Restored():
             return engine.quietly(self._recording)
 
     def _recording(self) -> Recording:

@@ -6,17 +6,32 @@ All of it is done quietly: a session that runs while it shows what it has so far
 from __future__ import annotations
 
 from seismo.errors import UsageError
+from seismo.originals import Restored
+from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.record import engine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
-    from typing import TextIO
+    from collections.abc import Callable
+    from typing import TextIO, TypeVar, TypeVarTuple
 
     from seismo.model import Recording
     from seismo.report.kind import Kind
 
+    T = TypeVar("T")
+    Ts = TypeVarTuple("Ts")
+
 IN_NOTEBOOK = 20  # rows of a table there
+
+
+def shown(function: Callable[[*Ts], T], *args: *Ts) -> T:
+    """Calls the function unrecorded, and with the built-in names as they were when seismo was imported.
+
+    What shows a recording, and the libraries that it uses, go by the shared names, which the program may have replaced.
+    """
+    with Restored():
+        return engine.hushed(function, *args)
 
 
 class Results:
@@ -34,7 +49,7 @@ class Results:
 
         color: "auto", "always" or "never". UsageError if it is none of these; RecordingError if nothing is recorded.
         """
-        engine.hushed(self._print, file, color)
+        shown(self._print, file, color)
 
     def _print(self, file: TextIO | None, color: str) -> None:
         import sys
@@ -59,7 +74,7 @@ class Results:
         "wall" or "wait". FormatError: there is no such format, it does not hold recordings of this kind, or the file
         cannot be written. UsageError: the time is none.
         """
-        engine.hushed(self._save, path, format, time)
+        shown(self._save, path, format, time)
 
     def _save(self, path: str | os.PathLike[str], name: str | None, time: str | None) -> None:
         from seismo import formats
@@ -68,7 +83,7 @@ class Results:
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        return engine.hushed(self._as_html)
+        return shown(self._as_html)
 
     def _as_html(self) -> str:
         from seismo.report.html import HtmlPaper
@@ -118,7 +133,7 @@ class Reported(Results):
         calls and lines: "cpu", "wall" or "wait". color: "auto", "always" or "never". UsageError for what is none of
         these; RecordingError if nothing is recorded.
         """
-        engine.hushed(self._report, file, sort or "", limit, time or "", color)
+        shown(self._report, file, sort or "", limit, time or "", color)
 
     def _report(self, file: TextIO | None, sort: str, limit: int | None, time: str, color: str) -> None:
         self._write_report(self._kind(), self.recording, file, sort, limit, time, color)
@@ -129,7 +144,7 @@ class Paged(Reported):
 
     def html(self, path: str | os.PathLike[str]) -> None:
         """Writes what was recorded as an HTML page. FormatError: it cannot be written."""
-        engine.hushed(self._write_page, path)
+        shown(self._write_page, path)
 
 
 def checked_time(time: str) -> str:

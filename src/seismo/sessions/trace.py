@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 
+from seismo.originals import Restored
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.record import engine
 from seismo.sessions.profile import Profile
@@ -37,7 +38,8 @@ class Trace(Profile):
 
     def _begin(self) -> None:
         if self._unnamed:
-            self.output = engine.quietly(_temporary)
+            with Restored():
+                self.output = engine.quietly(_temporary)
         try:
             super()._begin()
         except BaseException:
@@ -48,7 +50,8 @@ class Trace(Profile):
         assert self.output is not None
         try:
             super()._end()
-            self._sum, self._stretches = engine.quietly(_read, self.output), []
+            with Restored():
+                self._sum, self._stretches = engine.quietly(_read, self.output), []
         finally:
             self._tidy()
 
