@@ -211,6 +211,7 @@ static void forget_last(const sm_recorder *recorder, const sm_recorder *alongsid
 
 static int start(const sm_pair *main, const sm_pair *alongside, const sm_settings *settings, bool calibrate,
                  bool running, int fd, const char *meta) {
+    sm_output_close(&sm_engine.output); /* the last one's: what is recorded to learn costs goes nowhere */
     forget_last(main->recorder, alongside != NULL ? alongside->recorder : NULL);
     sm_engine.recorder = main->recorder;
     sm_engine.source = main->source;

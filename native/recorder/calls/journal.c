@@ -55,6 +55,7 @@ static void begin_block(sm_thread *thread, uint64_t now, size_t least) {
     block->ns = (uint64_t)sm_clock_ns(&sm_engine.clock, (double)since);
     block->unit_ns = sm_clock_ns(&sm_engine.clock, (double)(1u << journal.shift));
     stream->gap = false;
+    stream->after = NULL; /* a block may stand where another one stood */
     tree->journal.limit = block->bytes + SM_JOURNAL_STRIDE;
     publish(tree, block->bytes);
     sm_blocks_open(stream, block);
