@@ -242,6 +242,8 @@ static int start(const sm_pair *main, const sm_pair *alongside, const sm_setting
     sm_engine.from_here = !running;
     if (turn_on() < 0) {
         sm_ending_want(SM_ENDING_ENGINE, NULL);
+        if (sm_engine.settings.journal)
+            sm_engine.recorder->stop(); /* before the writer is gone */
         sm_output_close(&sm_engine.output);
         return -1;
     }

@@ -220,6 +220,7 @@ void sm_journal_thread_end(sm_thread *thread) {
 }
 
 void sm_journal_start(bool on, sm_writer *writer) {
+    sm_journal_stop(); /* what was recorded to learn costs, or before a fork */
     journal.on = on && sm_blocks_init();
     sm_engine.lost_memory += on && !journal.on;
     journal.gaps = journal.nodes = 0;
