@@ -203,9 +203,14 @@ def test_who_is_killed_leaves_what_was_until_then(tmp_path):
 
 
 def written(path):
-    """How many pieces have come since the table of paths was written."""
+    """How many pieces there are, once the paths are in the file, too."""
     data = path.read_bytes() if path.exists() else b""
-    return data[data.rfind(b"TABL") :].count(b"JRNL") if b"TABL" in data else 0
+    return len(payloads(data)) if data and whole(data) and Image(data).nodes else 0
+
+
+def whole(data):
+    """Nothing is in the middle of being written."""
+    return not any("cut off" in str(problem) for problem in _core.read(data)["problems"])
 
 
 def limit_files():
