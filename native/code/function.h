@@ -33,7 +33,7 @@ typedef struct sm_function {
     bool left_out; /* of the recording: hidden, or where= does not want it */
     uint32_t flags;
     int line;
-    uint32_t code_bytes; /* of its instructions; 0: it has none */
+    uint32_t code_bytes;            /* of its instructions; 0: it has none */
     char *module, *qualname, *file; /* owned; UTF-8 (surrogatepass); "" when unknown */
     uint64_t extra;                 /* what tells it from others of this place: a hash of its line table and the like */
 } sm_function;

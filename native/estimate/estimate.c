@@ -82,7 +82,7 @@
 #include "estimate/regions.h"
 
 static const double CODE = 3, MOST = 0.125, UNREST = 0.03; /* see "Distortion" */
-static const double MOST_UNFORESEEN = 0.5;                /* of what a node has left without it */
+static const double MOST_UNFORESEEN = 0.5;                 /* of what a node has left without it */
 static const double SHRINK = 8; /* samples' worth of weight of the function's mean in a node's */
 static const double PRIOR = 4;  /* observations that the prior is worth */
 static const double PRIOR_LEAST = 0.5;
