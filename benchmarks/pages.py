@@ -23,6 +23,7 @@ BENCHMARKS = {
     "whole_process": "whole processes with their output: the same, trace0, yappi, VizTracer, pyinstrument; start-up",
     "truth": "how far the shown shares of the time are from those of the unprofiled program",
     "errors": "how wide the stated errors of times are, and how many of them hold, beside busy processes too",
+    "timeline": "`seismo trace` and `seismo profile`: added time, CPU, bytes a call, how exact a time is; VizTracer",
     "memory": "bytes a distinct path, bytes a call, bytes in the file",
     "threads": "memory and file of 2,500, 20,000 and 200,000 short threads",
     "children": "memory of a program by the number of its child processes, of `seismo merge` by the number of files",
@@ -156,6 +157,7 @@ def misses(tables: dict[str, tuple[list[str], list[list[str]]]]) -> str:
 
 GROUPS = {
     "calls": "profiles of calls",
+    "timeline": "traces",
     "accuracy": "accuracy",
     "hooks": "hooks",
     "coverage": "coverage",

@@ -51,6 +51,14 @@ EVENT = (
     "programs take 7 to 170 ms. In so short a run many functions are young, and young functions are timed more often: "
     "programs with many functions (sqlglot, regex_compile, logging) pay most for that."
 )
+JOURNAL = (
+    "Each event appends a byte to the thread's journal, and every 31st reads the clock; a block that is full takes a "
+    "lock."
+)
+EVERY = (
+    "With `--clock every`, each event goes the way of those that are timed: it reads the clock twice and keeps the "
+    "account of its segment, not only its time."
+)
 TRUTH = "[accuracy.md](accuracy.md#how-far-from-the-truth) says which code is estimated worst, and why."
 WIDTH = (
     "Stated errors contain what probes do to the code around them, which no clock tells; code dense with calls has an "
@@ -208,6 +216,54 @@ TARGETS: dict[str, list[Target]] = {
         ),
         Target("beside busy processes, widest stated error: per cent", "errors", ("busy", "stated"), 15, 0, why=WIDTH),
         Target("cProfile, worst phase: points", "truth", ("tools", "cProfile", "worst"), digits=1),
+    ],
+    "timeline": [
+        Target(
+            "programs, Python functions only, mean: added time ÷ `seismo profile`'s",
+            "timeline",
+            ("totals", "trace", "geomean"),
+            1.15,
+            why=JOURNAL,
+        ),
+        Target(
+            "programs, Python functions only, worst: added time ÷ `seismo profile`'s",
+            "timeline",
+            ("totals", "trace", "worst"),
+            1.35,
+            why=JOURNAL,
+        ),
+        Target(
+            "CPU of all threads, the writer included, mean: ÷ `seismo profile`'s",
+            "timeline",
+            ("totals", "trace", "cpu"),
+            1.5,
+        ),
+        Target(
+            "default mode, mean: added time ÷ `seismo profile`'s",
+            "timeline",
+            ("totals", "trace auto", "geomean"),
+            1.15,
+            why=JOURNAL,
+        ),
+        Target(
+            "bytes a call, mean",
+            "timeline",
+            ("totals", "trace", "bytes_a_call"),
+            1.5,
+        ),
+        Target(
+            "`--clock every`, mean: added time ÷ floor",
+            "timeline",
+            ("totals", "trace every", "geomean"),
+            2.2,
+            why=EVERY,
+        ),
+        Target(
+            "`--clock every`: bytes a call, mean",
+            "timeline",
+            ("totals", "trace every", "bytes_a_call"),
+            4,
+        ),
     ],
     "hooks": [
         Target(
