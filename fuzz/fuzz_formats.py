@@ -73,7 +73,7 @@ def corpus(wanted: str) -> list[tuple[formats.Format, bytes]]:
         (format_, written(recording, format_))
         for format_ in READ
         for recording in recordings
-        if wanted in ("", format_.name) and format_.holds(formats.kind_of(recording))
+        if wanted in ("", format_.name) and format_.holds(recording.kind)
     ]
 
 
