@@ -52,13 +52,13 @@ def mark(name: str, /, **values: object) -> None:
     values: what to say with it: text, numbers, truth, None; of anything else its type is kept.
     """
     if journaling():
-        instant(_MARK, 0, _text(name), _json(values))
+        _note(_MARK, 0, name, values)
 
 
 def count(name: str, value: float, /) -> None:
     """Notes the value that something has from now on: the length of a queue, bytes read."""
     if journaling():
-        instant(_COUNT, 0, _text(name), _json({"value": value}))
+        _note(_COUNT, 0, name, {"value": value})
 
 
 class span:  # noqa: N801  used as a function is: with seismo.span("load"): ...
@@ -83,9 +83,7 @@ class span:  # noqa: N801  used as a function is: with seismo.span("load"): ...
             outer = _ours.get()
             self._number = _next()
             self._token = _ours.set(self._number)
-            instant(
-                _BEGINS, self._number, _text(self._name), _json({**self._values, **({"in": outer} if outer else {})})
-            )
+            _note(_BEGINS, self._number, self._name, {**self._values, **({"in": outer} if outer else {})})
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
@@ -97,7 +95,7 @@ class span:  # noqa: N801  used as a function is: with seismo.span("load"): ...
                 pass  # it ends in another context than the one it began in
             self._token = None
         if number and journaling():
-            instant(_ENDS, number, _text(self._name), _json({"error": kind.__name__} if kind is not None else {}))
+            _note(_ENDS, number, self._name, {"error": kind.__name__} if kind is not None else {})
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         """The function, in a span of its own whenever it runs; a coroutine function until it has ended.
@@ -124,6 +122,12 @@ class span:  # noqa: N801  used as a function is: with seismo.span("load"): ...
 
         wrapper: Any = wraps(function)(coroutine if flags & _COROUTINE else plain)
         return wrapper  # type: ignore[no-any-return]
+
+
+def _note(kind: int, number: int, name: object, values: dict[str, object]) -> None:
+    text = _text(name)
+    if not instant(kind, number, text, _json(values)) and values:
+        instant(kind, number, text, _json({"left out": f"{len(values)} values, which are too long"}))
 
 
 def _text(text: object) -> str:

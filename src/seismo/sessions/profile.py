@@ -31,6 +31,12 @@ class Profile(Reported, Recorded):
     recorder = kinds.CALLS
 
 
+def chosen(where: str | Expression | None, **settings: object) -> dict[str, object]:
+    """The settings of a session that records calls, checked: those that are not None. Raises UsageError."""
+    narrowed = None if where is None else str(engine.quietly(engine.narrowed, where))
+    return engine.given(**settings, where=narrowed)
+
+
 if TYPE_CHECKING:
 
     @overload
@@ -78,14 +84,7 @@ def profile(
     while it runs, not while it waits at a yield. Raises UsageError, at the start, for values that are none and for
     settings other than those of a recording that is running, RecordingError if this interpreter cannot be recorded.
     """
-    settings = engine.given(
-        c_functions=c_functions,
-        clock=clock,
-        timing=timing,
-        source=source,
-        max_paths=max_paths,
-        where=None if where is None else str(engine.quietly(engine.narrowed, where)),
-    )
+    settings = chosen(where, c_functions=c_functions, clock=clock, timing=timing, source=source, max_paths=max_paths)
     session = Profile(output, settings)
     return session if function is None else session(function)
 

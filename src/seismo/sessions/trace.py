@@ -8,7 +8,7 @@ import os
 from seismo.originals import Restored
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.record import engine
-from seismo.sessions.profile import Profile
+from seismo.sessions.profile import Profile, chosen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -117,13 +117,6 @@ def trace(
     be) or "every": each event has its own time. What the program says of itself by `seismo.mark`, `seismo.span` and
     `seismo.count` is in the journal.
     """
-    settings = engine.given(
-        c_functions=c_functions,
-        clock=clock,
-        timing=timing,
-        source=source,
-        max_paths=max_paths,
-        where=None if where is None else str(engine.quietly(engine.narrowed, where)),
-    )
+    settings = chosen(where, c_functions=c_functions, clock=clock, timing=timing, source=source, max_paths=max_paths)
     session = Trace(output, {**settings, "journal": 1})
     return session if function is None else session(function)
