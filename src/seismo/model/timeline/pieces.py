@@ -38,7 +38,8 @@ class Pieces(NamedTuple):
         return self.nodes == len(tables["nodes"]["id"]) and self.threads == len(tables["threads"]["id"])
 
 
-def _uvarint(value: int) -> bytes:
+def uvarint(value: int) -> bytes:
+    """A number from 0 on as the journal writes it."""
     out = bytearray()
     while value >= 0x80:
         out.append(value & 0x7F | 0x80)
@@ -60,7 +61,7 @@ def renamed(pieces: Pieces, threads: Mapping[int, int]) -> Iterator[bytes]:
             if byte < 0x80:
                 break
         if thread in threads:
-            yield _uvarint(threads[thread]) + payload[at:]
+            yield uvarint(threads[thread]) + payload[at:]
 
 
 def joined(payloads: Iterable[bytes], nodes: int, threads: int) -> Pieces | None:
