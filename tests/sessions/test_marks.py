@@ -56,6 +56,34 @@ def test_spans_of_tasks_do_not_take_each_others_place():
     assert [row.data["in"] for row in begun if row.name == "part"] == tasks
 
 
+def test_one_span_object_entered_again_ends_as_often_as_it_began():
+    again = seismo.span("again")
+    with seismo.trace() as t, again, again:
+        seismo.mark("inside")
+    said = [(row.kind, row.span) for row in t.recording.calls.instants if row.name == "again"]
+    first, second = said[0][1], said[1][1]
+    assert said == [("begin", first), ("begin", second), ("end", second), ("end", first)]
+    assert first != second
+
+
+def test_one_span_object_in_several_tasks_ends_in_each():
+    shared = seismo.span("shared")
+
+    async def step(turns):
+        with shared:
+            for _ in range(turns):
+                await asyncio.sleep(0)
+
+    async def main():
+        await asyncio.gather(step(1), step(3), step(2))
+
+    with seismo.trace() as t:
+        asyncio.run(main())
+    rows = [row for row in t.recording.calls.instants if row.name == "shared"]
+    begun = [row.span for row in rows if row.kind == "begin"]
+    assert [row.span for row in rows if row.kind == "end"] == [begun[0], begun[2], begun[1]]
+
+
 def test_a_decorated_function_has_a_span_for_each_call():
     @seismo.span("each")
     def work(n):

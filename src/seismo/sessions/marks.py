@@ -68,33 +68,35 @@ class span:  # noqa: N801  used as a function is: with seismo.span("load"): ...
         @seismo.span("load")
 
     It belongs to the context that it begins in (contextvars), and so follows a task wherever that goes on; a span that
-    begins inside of it knows it as its parent. values: as of `mark`.
+    begins inside of it knows it as its parent. One object may be entered again before it is left, here or in other
+    threads and tasks: each time is a span of its own. values: as of `mark`.
     """
 
-    __slots__ = ("_name", "_number", "_token", "_values")
+    __slots__ = ("_name", "_open", "_values")
 
     def __init__(self, name: str, /, **values: object) -> None:
         self._name, self._values = name, values
-        self._number = 0
-        self._token: Token[int] | None = None
+        self._open: dict[int, Token[int]] = {}  # by the numbers of those that have not ended
 
     def __enter__(self) -> Self:
         if journaling():
-            outer = _ours.get()
-            self._number = _next()
-            self._token = _ours.set(self._number)
-            _note(_BEGINS, self._number, self._name, {**self._values, **({"in": outer} if outer else {})})
+            outer, number = _ours.get(), _next()
+            self._open[number] = _ours.set(number)
+            _note(_BEGINS, number, self._name, {**self._values, **({"in": outer} if outer else {})})
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        number, self._number = self._number, 0
-        if self._token is not None:
-            try:
-                _ours.reset(self._token)
-            except ValueError:
-                pass  # it ends in another context than the one it began in
-            self._token = None
-        if number and journaling():
+        number = _ours.get()  # of those that this object has open, the one that this context is in
+        if number not in self._open:
+            number = next(reversed(self._open), 0)  # it ends elsewhere than it began: the last one, if any was noted
+        token = self._open.pop(number, None)
+        if token is None:
+            return
+        try:
+            _ours.reset(token)
+        except ValueError:
+            pass  # the context is another one than that it began in
+        if journaling():
             _note(_ENDS, number, self._name, {"error": kind.__name__} if kind is not None else {})
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
