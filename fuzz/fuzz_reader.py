@@ -208,6 +208,9 @@ def use(data: bytes) -> None:
         assert row.parent < 0 or rows[row.parent].depth == row.depth - 1, row
     recording.calls.window(1000, 2000, limit=1000)
     assert recording.calls.sums.steps >= len(rows)
+    for run in recording.calls.overview(columns=100).runs:
+        assert run.start_ns <= run.end_ns, run
+        assert 0 <= run.most_ns <= run.busy_ns, run
     list(recording.context_rows())
     list(recording.combined().functions)
     analyze(recording, Settings()).totals  # noqa: B018

@@ -1,6 +1,7 @@
 /* seismo._core.Journal: the calls of a trace in time, from the pieces in its file. */
 #include "base/alloc.h"
 #include "journal/collect.h"
+#include "journal/overview.h"
 #include "module/column.h"
 #include "module/module.h"
 
@@ -301,6 +302,112 @@ static PyObject *timeline_read(PyObject *object, PyTypeObject *defining, PyObjec
     return result;
 }
 
+enum {
+    R_START,
+    R_END,
+    R_BUSY,
+    R_MOST,
+    R_BOUND,
+    R_CALLS,
+    R_THREAD,
+    R_STREAM,
+    R_FUNCTION,
+    R_NODE,
+    R_DEPTH,
+    R_FLAGS,
+    R_COLUMNS
+};
+static const char *const RUN_COLUMNS[R_COLUMNS] = {"start_ns", "end_ns", "busy_ns",  "most_ns", "bound_ns", "calls",
+                                                   "thread",   "stream", "function", "node",    "depth",    "flags"};
+
+static PyObject *run_columns(PyObject *module, const timeline *self, const sm_overview *overview) {
+    const sm_run *rows = (const sm_run *)overview->runs.bytes;
+    size_t count = overview->runs.size / sizeof *rows;
+    PyObject *dict = PyDict_New(); /* owned, returned */
+    for (int c = 0; dict && c < R_COLUMNS; c++) {
+        int64_t *to = sm_malloc(count * sizeof *to);
+        for (size_t i = 0; to && i < count; i++) {
+            const sm_run *r = &rows[i];
+            const sm_stream *stream = &self->index.stream[r->stream];
+            const int64_t *function = self->view[FUNCTION].buf;
+            const int64_t value[R_COLUMNS] = {r->start,          r->end,
+                                              r->busy,           r->most,
+                                              r->bound,          (int64_t)r->calls,
+                                              stream->thread,    (int64_t)stream->number,
+                                              function[r->node], r->node,
+                                              r->depth,          r->flags};
+            to[i] = value[c];
+        }
+        if (put(dict, RUN_COLUMNS[c], sm_column_new(module, to, (Py_ssize_t)count, 'q')) < 0) {
+            Py_CLEAR(dict);
+        }
+    }
+    return dict;
+}
+
+/* Which threads are wanted, as bytes by thread; None: all. 0, or -1 with an exception. */
+static int take_wanted(const timeline *self, PyObject *given, Py_buffer *view) {
+    if (given == Py_None) {
+        return 0;
+    }
+    if (PyObject_GetBuffer(given, view, PyBUF_SIMPLE) < 0) {
+        return -1;
+    }
+    if ((size_t)view->len != self->dictionary.threads) {
+        PyErr_SetString(PyExc_ValueError, "overview: a byte for each thread is wanted");
+        return -1;
+    }
+    return 0;
+}
+
+static PyObject *timeline_overview(PyObject *object, PyTypeObject *defining, PyObject *const *arguments,
+                                   Py_ssize_t count, PyObject *keywords) {
+    (void)keywords;
+    timeline *self = (timeline *)object;
+    PyObject *module = PyType_GetModule(defining); /* borrowed */
+    long long number[5] = {0};
+    if (module == NULL || count != 6) {
+        return module ? PyErr_Format(PyExc_TypeError, "overview(start, end, columns, first, last, threads)") : NULL;
+    }
+    for (int i = 0; i < 5; i++) {
+        number[i] = PyLong_AsLongLong(arguments[i]);
+        if (number[i] == -1 && PyErr_Occurred()) {
+            return NULL;
+        }
+    }
+    Py_buffer wanted = {0};
+    if (number[0] < 0 || number[1] < number[0] || number[2] < 1 || number[2] > UINT32_MAX || number[3] < 0 ||
+        number[4] > UINT32_MAX) {
+        return PyErr_Format(PyExc_ValueError, "overview: times, columns or depths that cannot be");
+    }
+    if (take_wanted(self, arguments[5], &wanted) < 0) {
+        PyBuffer_Release(&wanted);
+        return NULL;
+    }
+    sm_overview_asked asked = {.from = number[0],
+                               .to = number[1],
+                               .columns = (uint32_t)number[2],
+                               .first_depth = (uint32_t)number[3],
+                               .last_depth = (uint32_t)number[4],
+                               .wanted = wanted.buf,
+                               .function = self->view[FUNCTION].buf};
+    sm_overview overview;
+    int done;
+    Py_BEGIN_ALLOW_THREADS done = sm_overview_fill(&overview, &self->journal, &asked);
+    Py_END_ALLOW_THREADS PyBuffer_Release(&wanted);
+    PyObject *result = NULL; /* owned, returned */
+    if (done < 0) {
+        no_memory();
+    } else if ((result = PyDict_New()) != NULL &&
+               (put(result, "runs", run_columns(module, self, &overview)) < 0 ||
+                put(result, "gaps", gap_list(self, &overview.gaps)) < 0 ||
+                put(result, "wrong", wrong_dict(&overview.wrong, &self->index)) < 0)) {
+        Py_CLEAR(result);
+    }
+    sm_overview_free(&overview);
+    return result;
+}
+
 /* A column that takes *memory over. */
 static PyObject *moved(PyObject *module, int64_t **memory, Py_ssize_t rows) {
     int64_t *taken = *memory;
@@ -378,6 +485,9 @@ static PyMethodDef timeline_methods[] = {
      "read(start, end, thread, limit) -> dict\n\nThe calls, instants and gaps with times in [start, end), in ns, of "
      "one "
      "thread or (-1) all; no more than `limit` calls."},
+    {"overview", (PyCFunction)(void (*)(void))timeline_overview, METH_METHOD | METH_FASTCALL | METH_KEYWORDS,
+     "overview(start, end, columns, first, last, threads) -> dict\n\nWhat a picture of so many columns can show of the "
+     "depths in [first, last). threads: a byte for each, or None for all."},
     {"sums", (PyCFunction)(void (*)(void))timeline_sums, METH_METHOD | METH_FASTCALL | METH_KEYWORDS,
      "sums() -> dict\n\nCounts by node, the longest call of each function, and gaps, of all of it."},
     {"blocks", timeline_blocks, METH_NOARGS,

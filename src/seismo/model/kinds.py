@@ -117,6 +117,7 @@ OF_ROWS: dict[str, dict[str, type[IntEnum | IntFlag]]] = {
     "FunctionRow": {"kind": FunctionKind, "flags": FunctionFlags},
     "NodeRow": {"flags": NodeFlags},
     "CallRow": {"flags": CallFlags},
+    "RunRow": {"flags": CallFlags},
     "LineRow": {"flags": LineFlags},
     "ArcRow": {"flags": LineFlags},
     "BranchRow": {"kind": BranchKind, "flags": BranchFlags},

@@ -11,12 +11,13 @@ from seismo import _core
 from seismo.model.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from seismo.model.kinds import CallFlags
     from seismo.model.recording import Recording
 
 FOREVER = 2**63 - 1
+MOST_DEPTH = 2**32 - 1
 MOST = 5_000_000
 """Rows that a window gives by default: half a gigabyte."""
 
@@ -41,6 +42,36 @@ class CallRow(NamedTuple):
     call: int
     depth: int
     flags: CallFlags
+
+
+class RunRow(NamedTuple):
+    """One call, or calls of one depth that a picture cannot tell apart: they lie within the width of a column.
+
+    `busy_ns`: time in which one of them was open; `most_ns`: of that, at least, in `function`, which has the largest
+    part, and `node` is the one of its nodes that has most. `bound_ns`: by how much a call's times may be off; -1: not
+    known, or there are several calls. `flags` of a single call.
+    """
+
+    start_ns: int
+    end_ns: int
+    busy_ns: int
+    most_ns: int
+    bound_ns: int
+    calls: int
+    thread: int
+    stream: int
+    function: int
+    node: int
+    depth: int
+    flags: CallFlags
+
+
+class Overview(NamedTuple):
+    """What a picture of some time draws. `runs` are in the order of threads, streams, depths and beginnings."""
+
+    runs: Table[RunRow]
+    gaps: list[GapRow]
+    problems: list[str]
 
 
 class InstantRow(NamedTuple):
@@ -98,6 +129,7 @@ class Sums(NamedTuple):
     problems: list[str]
 
 
+_NOTHING = memoryview(array.array("q"))
 _KINDS = {1: "mark", 2: "counter", 3: "begin", 4: "end"}
 
 
@@ -175,6 +207,35 @@ class Calls:
         instants = [row for row in map(_instant, found["instants"]) if row is not None]
         gaps = [GapRow(*gap) for gap in found["gaps"]]
         return Window(_calls(found["calls"]), instants, gaps, _problems(found["wrong"]), found["more"])
+
+    def overview(
+        self,
+        start_ns: int = 0,
+        end_ns: int | None = None,
+        columns: int = 1000,
+        threads: Iterable[int] | None = None,
+        depths: tuple[int, int] | None = None,
+    ) -> Overview:
+        """What a picture of some time draws that is so many columns wide: for each stream and depth, runs of calls.
+
+        A call that is wider than a column is a run of its own; others are summed, so that each depth has at most two
+        runs for each column. What began before or ended after is there with its own times. threads: their ids, all by
+        default. depths: (first, last), the last one not included. Times are ns as in `window`, and end_ns by default
+        the end of the recording.
+        """
+        end_ns = self.end_ns + 1 if end_ns is None else end_ns
+        first, last = (max(0, min(when, FOREVER)) for when in (start_ns, end_ns))
+        low, high = depths or (0, MOST_DEPTH)
+        if self._journal is None or last <= first or high <= low or columns < 1:
+            return Overview(Table(RunRow, dict.fromkeys(RunRow._fields, _NOTHING), 0), [], [])
+        chosen = None
+        if threads is not None:
+            wanted = set(threads)
+            chosen = bytes(number in wanted for number in range(len(self._ends)))
+        found = self._journal.overview(first, last, columns, max(low, 0), min(high, MOST_DEPTH), chosen)
+        runs = {name: memoryview(found["runs"][name]) for name in RunRow._fields}
+        gaps = [GapRow(*gap) for gap in found["gaps"]]
+        return Overview(Table(RunRow, {**runs}, len(runs["start_ns"])), gaps, _problems(found["wrong"]))
 
     def __iter__(self) -> Iterator[CallRow]:
         return iter(self.window().calls)
