@@ -21,7 +21,7 @@ INTERPRETERS := ../shared/tools/pythons
 export SEISMO_TESTING ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench matrix sanitize sanitizefuzz fuzz docs dist format clean
+.PHONY: help demo test lint web webcheck bench matrix sanitize sanitizefuzz fuzz docs dist format clean
 .DELETE_ON_ERROR:
 
 help:  ## this list
@@ -66,6 +66,17 @@ format: $(VENV)/.ready  ## let the formatters write
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(OURS)
 
+# What is installed for the front end: only its developers need it, and Node.
+web/node_modules/.made: web/package.json web/package-lock.json
+	cd web && npm ci --silent --no-audit --no-fund
+	@touch $@
+
+web: web/node_modules/.made  ## check the front end of the pages, and bundle it into the package (needs Node 20 and npm)
+	cd web && npm run --silent lint && npm run --silent types && npm run --silent test && npm run --silent build
+
+webcheck: web/node_modules/.made  ## the same without writing: fails if the bundles are not what the sources make
+	cd web && npm run --silent check
+
 bench:  ## measure costs and accuracy into docs/performance*; make bench B="--quick --only truth" does less
 	SEISMO_TESTING= $(PYTHON) benchmarks/run_all.py $(B)
 
@@ -96,7 +107,7 @@ docs: $(VENV)/.ready  ## bring the generated pages up to date and run every exam
 	$(PYTEST) -q -n $(JOBS) --timeout 300 tests/docs
 
 clean:  ## forget environments and builds
-	rm -rf .venv .venvs-matrix build dist demo .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venvs-matrix build dist demo web/node_modules web/build .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src native tests -name '__pycache__' -prune -exec rm -rf {} +
 	find src -name '*.so' -delete
 	rm -rf src/*.egg-info

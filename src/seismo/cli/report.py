@@ -82,7 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--all", action="store_true", help="show everything: all functions, the whole tree, all contexts"
     )
-    pages = "write HTML pages to OUT instead: a folder for coverage, a file for lines or objects"
+    pages = "write HTML pages to OUT instead: a folder for coverage, a file for all others"
     parser.add_argument("--html", metavar="OUT", help=pages)
     parser.add_argument("--force", action="store_true", help=FORCE.format("OUT"))
     add_color(parser)

@@ -20,7 +20,7 @@ from seismo.model import Builder
 from seismo.report.coverage.page import page_name, write_coverage
 from seismo.report.lines.page import write_lines
 from seismo.report.objects.page import write_objects
-from seismo.report.page.document import bar, breakable, share_bar
+from seismo.report.page.document import MARK, bar, breakable, share_bar
 from seismo.report.page.highlight import highlighted
 
 VOID = {"meta", "input", "br", "wbr", "link", "img"}
@@ -216,8 +216,10 @@ def test_report_writes_pages(report, tmp_path, capsys):
     check(Page(tmp_path / "lines.html"), tmp_path)
     b.node(-1, b.thread(b.process()), 0, calls=1)
     b.build({"recorder": "calltree"}).save("calls.seismo")
-    assert main(["report", "calls.seismo", "--html", "html"]) == 2
-    assert "no HTML pages of calls" in capsys.readouterr().err
+    assert main(["report", "calls.seismo", "--html", "calls.html"]) == 0
+    assert MARK in (tmp_path / "calls.html").read_text()
+    assert main(["report", "calls.seismo", "--html", "html", "--force"]) == 2
+    assert "html" in capsys.readouterr().err
 
 
 def test_a_files_page_shows_its_lines(report, tmp_path):

@@ -9,6 +9,7 @@ from seismo.report.kind import Kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import os
     from argparse import ArgumentParser, Namespace
     from collections.abc import Sequence
     from typing import TextIO
@@ -73,10 +74,11 @@ class Calls(Kind):
 
         write(recording, stream, path, coloured)
 
-    def page_at(self, path: str) -> str:
-        from seismo.errors import UsageError
+    def page(self, recording: Recording, path: str | os.PathLike[str], args: Namespace | None = None) -> int:
+        from seismo.report.calls.page import write_calls
 
-        raise UsageError("there are no HTML pages of calls", f"--html {path}", "see: seismo export --list")
+        write_calls(recording, path, times=(args and args.time) or "cpu")
+        return 0
 
     def changes(self, paper: Paper | None, sides: Sides, files: tuple[list[str], list[str]], limit: int | None) -> str:
         from seismo.model import diff

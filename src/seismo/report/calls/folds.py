@@ -61,7 +61,10 @@ def waiting_functions(functions: Table[FunctionRow]) -> set[int]:
 
 
 class Folds:
-    """What of a recording's tree is folded. `any`: whether anything is. `inside`: for each node, true in a library."""
+    """What of a recording's tree is folded. `any`: whether anything is. `inside`: for each node, true in a library.
+
+    `whose`: for each function 0, the program's own; 1, a library's; 2, of whoever calls it.
+    """
 
     def __init__(self, recording: Recording, machinery: Collection[int]) -> None:
         """machinery: functions that belong to whoever calls them, like C functions."""
@@ -70,8 +73,9 @@ class Folds:
         self._tree = recording.tree
         self._machinery = machinery
         self.inside = bytearray()
-        whose = self._whose(recording)
-        self.any = _LIBRARY in whose and _OWN in whose and self._leaves_enough(recording, whose)
+        self.whose = self._whose(recording)
+        there = _LIBRARY in self.whose and _OWN in self.whose
+        self.any = there and self._leaves_enough(recording, self.whose)
 
     def _whose(self, recording: Recording) -> bytes:
         """Whose each function is."""

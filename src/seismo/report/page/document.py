@@ -92,8 +92,7 @@ MARK = '<meta name="generator" content="seismo">'  # by which a page of ours is 
 
 
 @functools.cache
-def _head() -> str:
-    style, script = _asset("style.css"), _asset("script.js")
+def _head(style: str, script: str) -> str:
     policy = (
         f"default-src 'none'; style-src 'sha256-{_hash(style)}'; script-src 'sha256-{_hash(script)}'; "
         "base-uri 'none'; form-action 'none'"
@@ -117,10 +116,28 @@ def document(title: str, kind: str, top: str, main: str, keys: str, *, stuck: bo
 
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f"{_head()}<title>{text(title)}</title>\n</head>\n"
+        f"{_head(_asset('style.css'), _asset('script.js'))}<title>{text(title)}</title>\n</head>\n"
         f'<body class="{kind}">\n<header{_STUCK if stuck else ""}>\n{top}\n</header>\n'
         f"<main>\n{main}\n</main>\n<footer><p>{keys}</p><p>seismo {text(__version__)}</p></footer>\n"
         f"<script>{_asset('script.js')}</script>\n</body>\n</html>\n"
+    )
+
+
+def drawn(title: str, name: str, data: str) -> str:
+    """A whole page that draws itself. title: plain text, escaped here. name: of the bundle in `built` that draws it.
+
+    data: as seismo.report.page.payload packs it. It stands in an element that no browser runs, and has no character
+    that could end it.
+    """
+    style, script = _asset("built/page.css"), _asset(f"built/{name}.js")
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f"{_head(style, script)}<title>{text(title)}</title>\n</head>\n"
+        f'<body>\n<div id="app"><p class="state">Reading the recording …</p></div>\n'
+        '<noscript><p class="state">This page draws with a script of its own. Scripts are switched off here: '
+        "<code>seismo report FILE</code> shows the same in a terminal.</p></noscript>\n"
+        f'<script type="text/plain" id="seismo-data">{data}</script>\n'
+        f"<script>{script}</script>\n</body>\n</html>\n"
     )
 
 

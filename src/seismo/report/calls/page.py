@@ -1,0 +1,135 @@
+"""The page of calls: a flame graph, the functions, and what is known of the one that is chosen.
+
+Here is what goes into the page; web/src draws it. Every number is the one that the report shows: functions as the
+table has them, paths as the call tree has them, those of each thread by themselves: the page
+sums them up where it shows all threads as one, as the report does.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from seismo.report import words
+from seismo.report.calls.folds import Folds
+from seismo.report.calls.paths import Paths
+from seismo.report.calls.tree import _machinery
+from seismo.report.facts import command_line, header
+from seismo.report.libraries import INSTALLED, STANDARD, of_functions
+from seismo.report.page.document import drawn, save
+from seismo.report.page.payload import counts, doubles, packed, shown
+from seismo.report.waiting import reasons, told
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from seismo.model import Recording
+    from seismo.report.calls.paths import Columns
+
+# Whose a function is: the order of the legend.
+OWN, INSTALLED_PACKAGE, STANDARD_LIBRARY, C_FUNCTION, OTHER = range(5)
+SMALLER = "smaller paths, left out of this page"
+_WHOSE = {"": OWN, INSTALLED: INSTALLED_PACKAGE, STANDARD: STANDARD_LIBRARY}
+
+
+def write_calls(recording: Recording, path: str | os.PathLike[str], *, title: str = "", times: str = "cpu") -> None:
+    """Writes the page of a recording of calls: "cpu", "wall" or "wait" first. FormatError: it cannot be written."""
+    save(os.fspath(path), calls_page(recording, title, times))
+
+
+def calls_page(recording: Recording, title: str = "", times: str = "cpu") -> str:
+    """The page as text."""
+    title = title or command_line(recording) or "Calls"
+    head, columns = calls_data(recording, times)
+    return drawn(title, "calls", packed({**head, "title": shown(title)}, columns))
+
+
+def calls_data(recording: Recording, times: str = "cpu") -> tuple[dict[str, object], Columns]:
+    """What the page carries: the head and the columns."""
+    functions = recording.functions
+    size = len(functions)
+    signs = words.Signs()
+    known = told(recording)
+    columns = _function_columns(recording)
+    paths = Paths(recording, size)
+    columns |= paths.columns("t.")
+    columns["t.thread"] = counts(paths.threads)
+    kinds, modules, names = (functions[name] for name in ("kind", "module", "qualname"))
+    whose, groups, folded = _whose(recording)
+    head: dict[str, object] = {
+        "kind": "calls",
+        "times": times,
+        "told": bool(known) or any(functions["wait_ns"]),
+        "facts": [[label, shown(sentence, 2_000)] for label, sentence in header(recording, signs)],
+        "modules": _texts(modules),
+        "names": [*_texts(names), SMALLER],
+        "files": _texts(functions["file"]),
+        "places": [
+            shown(words.location(kind, file, line))
+            for kind, file, line in zip(kinds, functions["file"], functions["line"], strict=True)
+        ],
+        "reasons": _reasons(recording, known),
+        "folded": folded,
+        "threads": _threads(recording),
+        "paths": len(recording.tree),
+        "leftOut": paths.left_out,
+    }
+    columns["f.kind"] = counts([*kinds, words.SYNTHETIC])
+    columns["f.whose"] = counts([*whose, OTHER])
+    columns["f.group"] = counts([*groups, 2])
+    columns["f.line"] = counts([max(0, line) for line in functions["line"]])
+    return head, columns
+
+
+def _texts(texts: Iterable[str]) -> list[str]:
+    known: dict[str, str] = {}
+    return [known.get(text) or known.setdefault(text, shown(text)) for text in texts]
+
+
+def _function_columns(recording: Recording) -> Columns:
+    """What the table of functions shows, for each of the times that there are."""
+    functions = recording.functions
+    columns: Columns = {name: counts(functions[name]) for name in ("calls", "resumes", "exceptions", "awaits")}
+    columns["bound"] = counts(functions["lower_bound"])
+    columns["await"] = doubles(functions["await_ns"])
+    for times in ("cpu", "wall", "wait"):
+        table = recording.timed(times).functions
+        for column in ("own_ns", "own_error_ns", "total_ns", "total_error_ns"):
+            columns[f"{times}.{column.removesuffix('_ns')}"] = doubles(table[column])
+    return {f"f.{name}": column for name, column in columns.items()}
+
+
+def _reasons(recording: Recording, known: set[str]) -> list[str]:
+    functions = recording.functions
+    rows = zip(*(functions[name] for name in ("wait_ns", "ready_ns", "lock_ns")), strict=True)
+    return [reasons(wait, ready, lock, known) for wait, ready, lock in rows]
+
+
+def _whose(recording: Recording) -> tuple[list[int], list[int], bool | None]:
+    """Of each function: whose it is, and of what it is a part where libraries are folded (seismo.report.calls.folds).
+
+    Then whether they are folded at first; None: there is nothing to fold.
+    """
+    functions = recording.functions
+    kinds: list[Any] = functions["kind"].tolist()
+    python = [row for row, kind in enumerate(kinds) if kind == words.PYTHON]
+    whose = [C_FUNCTION if kind == words.C else OTHER for kind in kinds]
+    for row, library in of_functions(recording, python).items():
+        whose[row] = _WHOSE[library]
+    folds = Folds(recording, set().union(*_machinery(recording)))
+    return whose, list(folds.whose), folds.any if folds.inside else None
+
+
+def _threads(recording: Recording) -> list[dict[str, object]]:
+    """The threads, with the words for their processes where there are several."""
+    several = len(recording.processes) > 1
+    pids = [row.pid for row in recording.processes]
+    return [
+        {
+            "name": shown(str(row.name)) or f"thread {row.id}",
+            "process": row.process if several else -1,
+            "pid": pids[row.process] if 0 <= row.process < len(pids) else 0,
+            "folded": row.folded,
+        }
+        for row in recording.threads
+    ]

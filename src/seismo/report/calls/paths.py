@@ -1,0 +1,140 @@
+"""The paths of a call tree as a page carries them: in the order in which a walk meets them, and not too many.
+
+A page holds at most MOST paths, and the roots. Which ones: the largest by their share of the running time, of the
+waiting time and of the calls, each with all that is below. None of the three shares grows from a path to one below it,
+so what is kept is a connected top of the tree. What is left out below a path stands there as one path of the function
+"smaller paths", so that every sum over the tree stays what it was.
+
+A walk from the root gives each path its depth, and the depths alone tell who is whose parent. They deflate to nearly
+nothing, where the numbers of the parents would take a quarter of the page.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING, Any
+
+from seismo.report.page.payload import counts, singles
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from seismo.model import Recording
+
+    Columns = dict[str, tuple[str, array[Any]]]
+
+MOST = 200_000
+LOWER_BOUND = 1  # a node's flag
+# What is summed where paths are left out, and how a page has it.
+SUMS = ("calls", "exceptions", "own", "own_error", "total_error", "wait", "wait_error")
+_COUNTS = ("calls", "exceptions")
+
+
+class Paths:
+    """The paths of one tree in the order of a walk, thread by thread.
+
+    left_out: how many were. threads: for each root its thread, in the order of the walk.
+    """
+
+    def __init__(self, recording: Recording, smaller: int, most: int = MOST) -> None:
+        """recording: with wall-clock times. smaller: the number of the function that stands for what is left out."""
+        tree, waiting = recording.timed("cpu").tree, recording.timed("wait").tree
+        self._parents: Sequence[int] = tree["parent"].tolist()
+        self._functions: list[int] = tree["function"].tolist()
+        self._flags: Sequence[int] = tree["flags"].tolist()
+        self._threads: Sequence[int] = tree["thread"].tolist()
+        self._values: dict[str, list[Any]] = {
+            "calls": tree["calls"].tolist(),
+            "exceptions": tree["exceptions"].tolist(),
+            "own": tree["own_ns"].tolist(),
+            "own_error": tree["own_error_ns"].tolist(),
+            "total_error": tree["total_error_ns"].tolist(),
+            "wait": waiting["own_ns"].tolist(),
+            "wait_error": waiting["own_error_ns"].tolist(),
+        }
+        self._totals = (tree["total_ns"], waiting["total_ns"], self._summed("calls"))
+        self._smaller = smaller
+        self.left_out = 0
+        self.threads: list[int] = []
+        self._walk(self._kept(most))
+
+    def _summed(self, name: str) -> list[Any]:
+        sums = list(self._values[name])
+        parents = self._parents
+        for node in range(len(sums) - 1, -1, -1):
+            if parents[node] >= 0:
+                sums[parents[node]] += sums[node]
+        return sums
+
+    def _kept(self, most: int) -> bytearray:
+        """For each node, whether it is in the page."""
+        size = len(self._parents)
+        if size <= most:
+            return bytearray(b"\1") * size
+        weights = [0.0] * size
+        for totals in self._totals:
+            whole = sum(total for total, parent in zip(totals, self._parents, strict=True) if parent < 0) or 1
+            for node, total in enumerate(totals):
+                weights[node] += total / whole
+        kept = bytearray(size)
+        # Parents have smaller numbers, so that of equal weights the parent comes first.
+        for node in sorted(range(size), key=lambda node: -weights[node])[:most]:
+            kept[node] = 1
+        for node, parent in enumerate(self._parents):
+            if parent < 0:
+                kept[node] = 1
+        self.left_out = size - sum(kept)
+        return kept
+
+    def _walk(self, kept: bytearray) -> None:
+        """Puts what is kept in the order of a walk, children by their numbers: as they were first called."""
+        size = len(kept)
+        first, following = [-1] * (size + 1), [-1] * size  # the last place is that of the roots' parent
+        cut: dict[int, list[int]] = {}  # below which kept node what is left out begins
+        for node in range(size - 1, -1, -1):
+            parent = self._parents[node]
+            if kept[node]:
+                following[node] = first[parent]
+                first[parent] = node
+            elif kept[parent]:
+                cut.setdefault(parent, []).append(node)
+        roots = sorted(
+            (node for node in range(size) if self._parents[node] < 0), key=lambda node: (self._threads[node], node)
+        )
+        sums = {name: self._summed(name) for name in SUMS if name != "total_error"} if cut else {}
+        self.order, self.depths, self.functions = array("q"), array("q"), array("q")
+        self.extra: list[list[Any]] = []  # the sums of what is left out; `order` has -1 - its number there
+        waiting = [(node, 0) for node in reversed(roots)]
+        while waiting:
+            node, depth = waiting.pop()
+            if depth and following[node] >= 0:
+                waiting.append((following[node], depth))
+            if first[node] >= 0:
+                waiting.append((first[node], depth + 1))
+            self.order.append(node)
+            self.depths.append(depth)
+            self.functions.append(self._functions[node])
+            if depth == 0:
+                self.threads.append(self._threads[node])
+            if node in cut:
+                self._leave_out(cut[node], depth + 1, sums)
+
+    def _leave_out(self, nodes: list[int], depth: int, sums: Mapping[str, list[Any]]) -> None:
+        tables = [(self._values if name == "total_error" else sums)[name] for name in SUMS]
+        self.extra.append([sum(table[node] for node in nodes) for table in tables])
+        self.order.append(-len(self.extra))
+        self.depths.append(depth)
+        self.functions.append(self._smaller)
+
+    def columns(self, prefix: str) -> Columns:
+        """The columns of the page. prefix: of their names."""
+        columns: Columns = {f"{prefix}depth": counts(self.depths), f"{prefix}function": counts(self.functions)}
+        for at, name in enumerate(SUMS):
+            values = self._values[name]
+            picked = [values[node] if node >= 0 else self.extra[-1 - node][at] for node in self.order]
+            if any(picked):
+                columns[prefix + name] = counts(picked) if name in _COUNTS else singles(picked)
+        return columns
+
+    def __len__(self) -> int:
+        return len(self.order)

@@ -1,0 +1,86 @@
+"""The data of a page that draws: a head of names and facts, and columns of numbers, as text that a page can hold.
+
+The bytes are "seis", the length of the head (u32), the head as JSON, then the columns, each at a multiple of 8; the
+head says the name, type and length of each. All numbers are little-endian. The bytes of a column stand in *planes*, all
+lowest bytes first: they deflate to half the size, since neighbours are alike in their high bytes only. The whole is
+deflated and written as base64: no character of it means anything to a browser's parser, whatever the recorded program
+called its functions. web/src/data/payload.ts is the other side.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+import zlib
+from array import array
+from typing import TYPE_CHECKING, Any
+
+from seismo.escape import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+# Types of columns, and what they are in an array of this machine.
+CODES = {"u8": "B", "u16": "H", "u32": "I", "i32": "i", "f32": "f", "f64": "d"}
+LONGEST = 400  # characters of a name, a path or a line that a page shows
+_CUT = "…"
+_MOST = {"u8": 0xFF, "u16": 0xFFFF, "u32": 0xFFFF_FFFF}
+_LARGEST_F32 = 3e38
+
+
+def shown(text: str, longest: int = LONGEST) -> str:
+    """A name as a page shows it: every character visible, and of a very long one its two ends."""
+    if len(text) > 4 * longest:  # never make megabytes printable to show a line of them
+        text = text[: 2 * longest] + text[-2 * longest :]
+        return _shortened(printable(text), longest)
+    text = printable(text)
+    return text if len(text) <= longest else _shortened(text, longest)
+
+
+def _shortened(text: str, longest: int) -> str:
+    half = (longest - 1) // 2
+    return text[:half] + _CUT + text[-half:]
+
+
+def counts(values: Iterable[int]) -> tuple[str, array[Any]]:
+    """Whole numbers from 0 as the smallest column that holds them: exact below 2^53."""
+    listed = list(values)
+    largest = max(listed, default=0)
+    code = next((code for code, most in _MOST.items() if largest <= most), "f64")
+    return code, array(CODES[code], listed if code != "f64" else map(float, listed))
+
+
+def singles(values: Iterable[float]) -> tuple[str, array[float]]:
+    """Numbers to seven digits."""
+    return "f32", array("f", (min(value, _LARGEST_F32) for value in values))
+
+
+def doubles(values: Iterable[float]) -> tuple[str, array[float]]:
+    """Numbers as they are."""
+    return "f64", array("d", values)
+
+
+def packed(head: Mapping[str, object], columns: Mapping[str, tuple[str, array[Any]]]) -> str:
+    """The head and the columns as text. columns: (type, numbers) by name. The head's text must be safe to show."""
+    listed = [{"name": name, "type": code, "length": len(values)} for name, (code, values) in columns.items()]
+    text = json.dumps({**head, "columns": listed}, separators=(",", ":"), allow_nan=False).encode()
+    pieces = [b"seis", len(text).to_bytes(4, "little"), text]
+    size = 8 + len(text)
+    for code, values in columns.values():
+        if values.typecode != CODES[code]:
+            raise TypeError(f"a column of {code} is an array of {CODES[code]}, not of {values.typecode}")
+        pieces.append(bytes(-size % 8))
+        plain = _planes(values)
+        pieces.append(plain)
+        size += len(pieces[-2]) + len(plain)
+    return base64.b64encode(zlib.compress(b"".join(pieces), 9)).decode("ascii")
+
+
+def _planes(values: array[Any]) -> bytes:
+    if sys.byteorder == "big":
+        values = values[:]
+        values.byteswap()
+    data = values.tobytes()
+    width = values.itemsize
+    return b"".join(data[plane::width] for plane in range(width))

@@ -1,0 +1,140 @@
+"""The page of calls: one closed file, whose data has the numbers that the report prints."""
+
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
+
+import pytest
+from page_data import unpacked
+
+from seismo.model import Builder
+from seismo.report.calls.page import SMALLER, calls_page, write_calls
+from seismo.report.calls.paths import Paths
+
+HOSTILE = '</script><script>alert(1)</script><img src=x onerror="alert(2)">\'&lt;\x1b[31m\u202e\ud800'
+
+
+class Elements(HTMLParser):
+    """The elements of a page, with their attributes and texts."""
+
+    def __init__(self, source):
+        super().__init__(convert_charrefs=True)
+        self.found = []
+        self.open = False
+        self.feed(source)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self.found.append([tag, dict(attributes), ""])
+        self.open = True
+
+    def handle_endtag(self, tag):
+        self.open = False
+
+    def handle_data(self, data):
+        if self.open:
+            self.found[-1][2] += data
+
+    def all(self, tag):
+        return [(given, text) for name, given, text in self.found if name == tag]
+
+
+def data_of(source):
+    ((_, text),) = [one for one in Elements(source).all("script") if one[0].get("id") == "seismo-data"]
+    return unpacked(text)
+
+
+@pytest.fixture
+def hostile():
+    b = Builder()
+    thread = b.thread(b.process(argv=f'["{HOSTILE[:8]}"]'), name=HOSTILE)
+    parent = -1
+    for name in (HOSTILE, "x" * 10_000_000, "plain"):
+        parent = b.node(parent, thread, b.function(name, name, f"/{name}.py", 3), calls=2, own_ns=5_000_000)
+    return b.build({"recorder": "calltree"})
+
+
+def test_the_page_is_closed(hostile, tmp_path):
+    path = tmp_path / "page.html"
+    write_calls(hostile, path, title=HOSTILE)
+    source = path.read_text(encoding="utf-8")
+    page = Elements(source)
+    assert [given for given, _ in page.all("img")] == []
+    (style,), (data, script) = page.all("style"), page.all("script")
+    assert data[0] == {"type": "text/plain", "id": "seismo-data"}
+    assert script[0] == {}
+    policy = next(given["content"] for given, _ in page.all("meta") if given.get("http-equiv"))
+    for name, text in (("style", style[1]), ("script", script[1])):
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{name}-src 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none'")
+    assert "unsafe" not in policy
+    assert not any(
+        key.startswith("on") or key in ("style", "src", "href") for _, given, _ in page.found for key in given
+    )
+    assert not any(ord(char) < 32 and char != "\n" for char in source)
+    assert "\u202e" not in source
+    assert len(source) < 200_000  # no name of megabytes in it
+
+
+def test_names_are_text_in_the_data(hostile):
+    head, _ = data_of(calls_page(hostile))
+    assert head["names"][2:] == ["plain", SMALLER]
+    assert r"\u202e\ud800" in head["names"][0]
+    assert all(len(name) <= 400 and name.isprintable() for name in head["names"])
+
+
+def test_the_data_has_the_numbers_of_the_report(json_tool):
+    head, columns = data_of(calls_page(json_tool))
+    assert columns["f.calls"] == json_tool.functions["calls"].tolist()
+    for times in ("cpu", "wall", "wait"):
+        table = json_tool.timed(times).functions
+        assert columns[f"f.{times}.own"] == table["own_ns"].tolist()
+        assert columns[f"f.{times}.total_error"] == table["total_error_ns"].tolist()
+    tree = json_tool.timed("cpu").tree
+    assert sum(columns["t.own"]) == pytest.approx(sum(tree["own_ns"]), rel=1e-6)
+    assert sorted(columns["t.depth"]) == sorted(tree["depth"].tolist())
+    assert head["threads"][0]["name"] == "MainThread"
+    assert head["leftOut"] == 0
+
+
+def walk(columns):
+    """(path of functions, calls) for each path, from the depths alone."""
+    path = []
+    for depth, function, calls in zip(columns["t.depth"], columns["t.function"], columns["t.calls"], strict=True):
+        path[depth:] = [function]
+        yield tuple(path), calls
+
+
+def test_depths_tell_the_paths(json_tool):
+    _, columns = data_of(calls_page(json_tool))
+    tree = json_tool.tree
+    expected = []
+    for node in range(len(tree)):
+        path, at = [], node
+        while at >= 0:
+            path.append(tree["function"][at])
+            at = tree["parent"][at]
+        expected.append((tuple(reversed(path)), tree["calls"][node]))
+    assert sorted(walk(columns)) == sorted(expected)
+    assert columns["t.thread"] == [0, 1]
+
+
+def test_what_is_left_out_stays_in_the_sums(json_tool):
+    whole = Paths(json_tool, 99).columns("")
+    some = Paths(json_tool, 99, most=6)
+    columns = some.columns("")
+    assert some.left_out == len(json_tool.tree) - sum(function != 99 for function in some.functions)
+    assert some.left_out > 5
+    for name in ("calls", "exceptions", "own", "wait"):
+        if name in whole:
+            assert sum(columns[name][1]) == pytest.approx(sum(whole[name][1]), rel=1e-6)
+    assert 99 in some.functions
+    assert re.fullmatch("0(1(2(3)*)*)*.*", "".join(map(str, some.depths)))
+
+
+def test_an_empty_recording_has_a_page():
+    head, columns = data_of(calls_page(Builder().build({"recorder": "calltree"})))
+    assert head["names"] == [SMALLER]
+    assert columns["t.depth"] == columns["f.calls"] == []

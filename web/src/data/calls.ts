@@ -1,0 +1,83 @@
+// A recording of calls as its page carries it (seismo.report.calls.page): functions, and the paths of every thread.
+
+import { sum } from "./numbers.ts";
+import type { Numbers, Payload } from "./payload.ts";
+
+export interface Thread {
+  name: string;
+  process: number; // -1: there is one only
+  pid: number;
+  folded: number;
+}
+
+export interface CallsHead {
+  kind: "calls";
+  title: string;
+  times: Times;
+  told: boolean; // whether waiting is told apart from running
+  facts: [string, string][];
+  modules: string[];
+  names: string[];
+  files: string[];
+  places: string[];
+  reasons: string[];
+  folded: boolean | null; // whether libraries are folded at first; null: there is nothing to fold
+  threads: Thread[];
+  paths: number;
+  leftOut: number;
+}
+
+/** The times that a report shows: of running, of the wall, of waiting. */
+export type Times = "cpu" | "wall" | "wait";
+
+/** Whose a function is, in the order of the legend. */
+export enum Whose {
+  Own,
+  Installed,
+  Standard,
+  C,
+  Other,
+}
+
+export const PYTHON = 0;
+export const C = 1;
+export const SYNTHETIC = 2;
+
+const NOTHING = new Float64Array(0);
+
+/** The functions as the report's table has them. */
+export class Functions {
+  readonly size: number;
+  readonly calls: Numbers;
+  readonly kind: Numbers;
+  readonly whose: Numbers;
+  readonly bound: Numbers;
+
+  constructor(
+    readonly head: CallsHead,
+    private readonly payload: Payload<CallsHead>,
+  ) {
+    this.calls = payload.column("f.calls");
+    this.kind = payload.column("f.kind");
+    this.whose = payload.column("f.whose");
+    this.bound = payload.column("f.bound");
+    this.size = this.calls.length;
+  }
+
+  /** A column by its name without "f."; of times in ns. */
+  column(name: string): Numbers {
+    return this.payload.has(`f.${name}`) ? this.payload.column(`f.${name}`) : NOTHING;
+  }
+
+  /** `module:qualname`, as the report names it. */
+  name(row: number): string {
+    const module = this.head.modules[row];
+    const name = this.head.names[row] ?? "?";
+    return this.kind[row] === SYNTHETIC || !module ? name : `${module}:${name}`;
+  }
+
+  /** All own time of the functions, in ns: what shares are of. */
+  whole(times: Times): number {
+    return sum(this.column(`${times}.own`));
+  }
+}

@@ -1,0 +1,99 @@
+// Numbers as short text, to the letter as seismo.report.words writes them: a page and a terminal say the same.
+// tests/report/page holds the two against each other.
+
+const UNKNOWN = 0.995; // an error that is this part of its time says nothing but a bound
+
+/** A number from 0 up to 1000 in three significant digits; "1000" when it would round to that or is more. */
+export function threeDigits(value: number): string {
+  if (value < 9.995) return fixed(value, 2);
+  if (value < 99.95) return fixed(value, 1);
+  return value < 999.5 ? fixed(value, 0) : "1000";
+}
+
+/** toFixed() of the number, but halves to even where Python does so: those that binary holds exactly. */
+function fixed(value: number, digits: number): string {
+  const scale = 10 ** digits;
+  const scaled = value * scale;
+  const down = Math.floor(scaled);
+  if (scaled - down === 0.5 && scaled / scale === value) return ((down % 2 ? down + 1 : down) / scale).toFixed(digits);
+  return value.toFixed(digits);
+}
+
+/** A time of ns to three significant digits: `1.23 ms`, `45.6 µs`, `789 ns`, `0`; below a nanosecond `<1 ns`. */
+export function duration(ns: number): string {
+  if (ns <= 0) return "0";
+  if (ns < 1) return "<1 ns";
+  for (const [unit, size] of [
+    ["ns", 1],
+    ["µs", 1e3],
+    ["ms", 1e6],
+  ] as const) {
+    const digits = threeDigits(ns / size);
+    if (digits !== "1000") return `${digits} ${unit}`;
+  }
+  const seconds = ns / 1e9;
+  return seconds < 999.5 ? `${threeDigits(seconds)} s` : `${count(seconds)} s`;
+}
+
+/** A whole number with its thousands apart. */
+export function count(value: number): string {
+  return fixed(value, 0).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+/** Whether all that is known of a time is what it cannot be more than. */
+export function isUnknown(ns: number, error: number): boolean {
+  return error > 0 && error >= UNKNOWN * ns;
+}
+
+/** What a time is ranked by: of one that is not known its lower bound, lest a guess leads the list. */
+export function rank(ns: number, error: number): number {
+  return isUnknown(ns, error) ? Math.max(0, ns - error) : ns;
+}
+
+/** A time with an error: `1.23 ms`, or where it is not known its upper bound: `< 6 ms`. */
+export function time(ns: number, error: number): string {
+  return isUnknown(ns, error) ? `< ${roundedUp(ns + error)}` : duration(ns);
+}
+
+function roundedUp(ns: number): string {
+  let step = 0.1;
+  const most = Math.min(ns, 1e30);
+  while (most > 30 * step) step *= 10;
+  const bound = Math.max(1, Math.ceil(most / step) * step);
+  const units = [
+    ["ns", 1],
+    ["µs", 1e3],
+    ["ms", 1e6],
+    ["s", 1e9],
+  ] as const;
+  const [unit, size] = units.find(([, size]) => bound < 999.5 * size) ?? units[3];
+  const [whole, part] = fixed(bound / size, 1).split(".");
+  return `${whole.replace(/\B(?=(\d{3})+$)/g, ",")}${part === "0" ? "" : `.${part}`} ${unit}`;
+}
+
+/** The error relative to the time: `±3 %`; empty below 1 %, and beside a time that time() gives as a bound. */
+export function error(errorNs: number, ns: number): string {
+  if (errorNs <= 0 || isUnknown(ns, errorNs)) return "";
+  const share = (100 * errorNs) / ns;
+  return share >= 1 ? `±${fixed(share, 0)} %` : "";
+}
+
+/** The part of the whole as `12.3 %`, `<1 %` below one, empty when there is no whole. */
+export function percent(part: number, whole: number): string {
+  if (whole <= 0) return "";
+  const share = (100 * part) / whole;
+  if (share < 1) return share > 0 ? "<1 %" : "0 %";
+  return `${fixed(share, share < 99.95 ? 1 : 0)} %`;
+}
+
+/** A time's part of the whole; of one that is not known the upper bound: `< 3 %`. */
+export function share(ns: number, errorNs: number, whole: number): string {
+  if (!isUnknown(ns, errorNs) || whole <= 0) return percent(ns, whole);
+  const most = (100 * (ns + errorNs)) / whole;
+  return most <= 1 ? "<1 %" : most < 100 ? `< ${Math.ceil(most)} %` : "";
+}
+
+/** `1 call`, `2 calls`. */
+export function numberOf(number: number, one: string, many = `${one}s`): string {
+  return `${count(number)} ${number === 1 ? one : many}`;
+}

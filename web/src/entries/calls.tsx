@@ -1,0 +1,4 @@
+import { CallsPage } from "../page/CallsPage.tsx";
+import { start } from "../page/start.tsx";
+
+void start(CallsPage);
