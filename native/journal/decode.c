@@ -1,443 +1,13 @@
-/* From tokens to calls.
- *
- * The reader keeps the stack of open calls that the recorded thread had. A block says which node it begins at, so that
- * one can begin anywhere: the node's ancestors are then open, begun before. If the blocks before were read, the stack
- * is there already, and the node must be its top.
- *
- * Times. The clock was read at marks; events in between have none of their own. They wait in `event` until the next
- * mark is met, each with the weight of the segments up to it: the sum of what segments of the nodes that were current
- * take on average. The time between the two marks is then shared out by weight. So times never go back, an event at a
- * mark has the mark's time, and no time is farther off than the farther of the two marks. A call is handed on when its
- * end has a time, and until then is in the pool, where events name it by number.
- *
- * Where a block begins later than its predecessor's last mark, the clock was read there, too, and what waits lies
- * before. At the end of the stream, the thread's end serves as the last mark.
- *
- * Steps of generators. A resume does not say which one it wakes: it is taken for the one that paused last on this node,
- * and flagged where there are others.
- *
- * Memory is bounded by the depth of the stack, of which there is a limit, and by the events that wait: without a mark
- * for too long, they get times that are only guessed. Time is bounded by the bytes: paths that are gone to cost their
- * length.
- */
+/* From blocks to the machine that reads them: which blocks a window needs, and what there is where one ends. */
 #include "journal/decode.h"
 
 #include <stdbool.h>
-#include <string.h>
 
 #include "base/alloc.h"
-#include "base/buffer.h"
-#include "base/varint.h"
-
-enum { DEEPEST = 1 << 20, MOST_WAITING = 1 << 18, STARTS = 0, ENDS = 1, INSTANT = 2, NOTHING = 3 };
-
-static const double EVENT = 30; /* ns that an event takes beside the segment's own time */
-static const int64_t LATEST = (int64_t)1 << 62;
-/* Nodes that paths may have in all, beside so many for each byte of tokens: what is honest takes a fraction. */
-static const uint64_t STEPS = 1 << 26, STEPS_OF_BYTE = 256;
-
-/* An event that waits for its time. */
-typedef struct {
-    double weight; /* of all segments since the mark before */
-    uint32_t open; /* in the pool; of an instant: where it is in texts */
-    uint32_t what;
-} waiting;
-
-typedef struct {
-    sm_call call;
-    uint32_t next; /* of the free ones */
-} open_call;
-
-typedef struct {
-    uint64_t call, others; /* the call of the one that paused last, and how many are paused in all */
-} paused;
-
-typedef struct {
-    uint64_t kind, in;
-    size_t at, length;
-} text;
-
-typedef struct {
-    const sm_journal *journal;
-    const sm_stream *stream;
-    const sm_sink *sink;
-    sm_wrong *wrong;
-    uint32_t *stack; /* owned; numbers in the pool */
-    open_call *pool; /* owned */
-    waiting *event;  /* owned */
-    paused *of_node; /* owned; by rank, from 1; made at the first pause */
-    sm_buffer texts; /* bytes of instants that wait, and what is known of them */
-    sm_buffer about; /* ... as an array of text */
-    size_t depth, stack_room, pooled, pool_room, events, event_room;
-    uint32_t free_call; /* + 1; 0: none */
-    uint64_t number;    /* of the next call */
-    double weight;      /* of segments since the mark */
-    int64_t mark;       /* its time */
-    int64_t begins;     /* where reading began */
-    int64_t unit_base;  /* the time that units count from */
-    uint64_t units;
-    uint64_t steps_left; /* of paths */
-    int64_t place;       /* current, in the dictionary */
-    bool stopped, failed, begun;
-    uint32_t started; /* flag of calls that are open without an event */
-} machine;
-
-static bool grow(machine *m, void *array, size_t *room, size_t size) {
-    size_t wanted = *room ? *room * 2 : 64;
-    void *memory = sm_realloc(*(void **)array, wanted * size);
-    if (memory == NULL) {
-        m->failed = true;
-        return false;
-    }
-    *(void **)array = memory;
-    *room = wanted;
-    return true;
-}
-
-/* ---- times ---- */
-
-static void hand_on(machine *m, uint32_t at) {
-    sm_call *call = &m->pool[at].call;
-    if (call->end < call->start) {
-        call->end = call->start;
-    }
-    if (!m->stopped && m->sink->call && m->sink->call(m->sink->receiver, m->stream, call)) {
-        m->stopped = true;
-    }
-    m->pool[at].next = m->free_call;
-    m->free_call = at + 1;
-}
-
-static void hand_on_instant(machine *m, uint32_t number, int64_t time, int64_t bound) {
-    text about;
-    memcpy(&about, m->about.bytes + number * sizeof about, sizeof about);
-    sm_instant instant = {.time = time,
-                          .bound = bound,
-                          .kind = about.kind,
-                          .in = about.in,
-                          .bytes = m->texts.bytes + about.at,
-                          .length = about.length};
-    if (!m->stopped && m->sink->instant(m->sink->receiver, m->stream, &instant)) {
-        m->stopped = true;
-    }
-}
-
-/* Gives all that waits its time. total: the weight up to `to`. known: the clock was read at `to`. */
-static void settle(machine *m, int64_t to, double total, bool known) {
-    int64_t span = to > m->mark ? to - m->mark : 0;
-    for (size_t i = 0; i < m->events; i++) {
-        const waiting *e = &m->event[i];
-        double share = known ? (total > 0 ? (double)span * (e->weight / total) : (double)span) : e->weight;
-        int64_t passed = share < (double)LATEST ? (int64_t)share : LATEST;
-        passed = known && passed > span ? span : passed;
-        int64_t time = m->mark > LATEST - passed ? LATEST : m->mark + passed;
-        int64_t bound = !known ? -1 : e->weight >= total ? 0 : passed > span - passed ? passed : span - passed;
-        if (e->what == STARTS) {
-            sm_call *call = &m->pool[e->open].call;
-            call->start = time;
-            call->start_bound = call->flags & SM_CALL_BEFORE ? -1 : bound;
-        } else if (e->what == ENDS) {
-            sm_call *call = &m->pool[e->open].call;
-            call->end = time;
-            call->end_bound = bound;
-            hand_on(m, e->open);
-        } else if (e->what == INSTANT) {
-            hand_on_instant(m, e->open, time, bound);
-        }
-        if (!known && i + 1 == m->events) {
-            to = time;
-        }
-    }
-    m->events = 0;
-    m->texts.size = m->about.size = 0;
-    m->weight = 0;
-    m->mark = to > m->mark ? to : m->mark;
-}
-
-/* Gives all that waits its time, which lies before `to`. */
-static void settle_before(machine *m, int64_t to) {
-    settle(m, to, m->weight + EVENT, true);
-}
-
-static void wait_for_mark(machine *m, uint32_t what, uint32_t open) {
-    if (m->events == m->event_room && !grow(m, &m->event, &m->event_room, sizeof *m->event)) {
-        return;
-    }
-    m->event[m->events++] = (waiting){.weight = m->weight, .open = open, .what = what};
-}
-
-/* An event ends the segment of the place that is current. */
-static void pass_segment(machine *m) {
-    const double *weight = m->journal->weight;
-    m->weight += EVENT;
-    if (weight && m->place >= 0 && (size_t)m->place < m->journal->dictionary->nodes) {
-        m->weight += weight[m->place];
-    }
-}
-
-/* ---- the stack ---- */
-
-/* The root of the stream's thread, as a place. */
-static int64_t root(const machine *m) {
-    return (int64_t)(m->journal->dictionary->nodes + m->stream->thread);
-}
-
-static void set_place(machine *m) {
-    m->place = m->depth ? (int64_t)m->pool[m->stack[m->depth - 1]].call.node : root(m);
-}
-
-/* A new call on the stack; its start is to be set. Returns its place in the pool, or -1: there was no room. */
-static int64_t push(machine *m, uint32_t node, uint32_t flags) {
-    if (m->depth == m->stack_room && !grow(m, &m->stack, &m->stack_room, sizeof *m->stack)) {
-        return -1;
-    }
-    uint32_t at = m->free_call - 1;
-    if (m->free_call) {
-        m->free_call = m->pool[at].next;
-    } else {
-        if (m->pooled == m->pool_room && !grow(m, &m->pool, &m->pool_room, sizeof *m->pool)) {
-            return -1;
-        }
-        at = (uint32_t)m->pooled++;
-    }
-    uint64_t below = m->depth ? m->pool[m->stack[m->depth - 1]].call.number : SM_CALL_NONE;
-    m->pool[at].call = (sm_call){.start_bound = -1,
-                                 .number = m->number,
-                                 .parent = below,
-                                 .call = m->number,
-                                 .node = node,
-                                 .depth = (uint32_t)m->depth,
-                                 .flags = flags};
-    m->number++;
-    m->stack[m->depth++] = at;
-    m->place = node;
-    return at;
-}
-
-static paused *paused_on(machine *m, uint32_t node) {
-    const sm_dictionary *d = m->journal->dictionary;
-    uint32_t first = d->rank_start[m->stream->thread], count = d->rank_start[m->stream->thread + 1] - first;
-    if (m->of_node == NULL && (m->of_node = sm_calloc(count, sizeof *m->of_node)) == NULL) {
-        m->failed = true;
-        return NULL;
-    }
-    uint32_t low = 0, high = count;
-    while (low < high) { /* a thread's nodes are in the order of their ids */
-        uint32_t middle = (low + high) / 2;
-        if (d->by_rank[first + middle] < node) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return &m->of_node[low];
-}
-
-static void end_innermost(machine *m, uint32_t how) {
-    if (m->depth == 0) {
-        m->wrong->below++;
-        return;
-    }
-    uint32_t at = m->stack[--m->depth];
-    sm_call *call = &m->pool[at].call;
-    call->flags |= how;
-    if (how == SM_CALL_YIELDED) {
-        paused *p = paused_on(m, call->node);
-        if (p) {
-            p->call = call->call;
-            p->others++;
-        }
-    } else if (how == SM_CALL_UNWOUND && m->sink->exceptions) {
-        m->sink->exceptions[call->node]++;
-    }
-    wait_for_mark(m, ENDS, at);
-    set_place(m);
-}
-
-static void begin(machine *m, uint32_t node, bool resumed) {
-    int64_t *counts = resumed ? m->sink->resumes : m->sink->calls;
-    if (counts) {
-        counts[node]++;
-    }
-    int64_t at = push(m, node, resumed ? SM_CALL_RESUMED : 0);
-    if (at < 0) {
-        return;
-    }
-    if (resumed) {
-        sm_call *call = &m->pool[at].call;
-        paused *p = paused_on(m, node);
-        if (p == NULL) {
-            return;
-        }
-        call->call = p->others ? p->call : SM_CALL_NONE;
-        call->flags |= p->others == 1 ? 0 : SM_CALL_UNSURE;
-        p->others -= p->others > 0;
-        p->call = SM_CALL_NONE;
-    }
-    wait_for_mark(m, STARTS, (uint32_t)at);
-}
-
-/* Makes the stack the path of a place. What is on both stays, with `stays` added to its flags; what is not ends unseen;
- * what is new has begun unseen. False: the path was too long, after all the others. */
-static bool go_to(machine *m, int64_t place, uint32_t stays) {
-    const sm_dictionary *d = m->journal->dictionary;
-    size_t length = 0, common = 0;
-    for (int64_t n = place; n >= 0 && (size_t)n < d->nodes; n = d->parent[n]) {
-        length++;
-    }
-    if (length + m->depth > m->steps_left || length > DEEPEST) {
-        m->wrong->deep++;
-        return false;
-    }
-    m->steps_left -= length + m->depth;
-    uint32_t *path = sm_malloc((length + 1) * sizeof *path);
-    if (path == NULL) {
-        m->failed = true;
-        return false;
-    }
-    int64_t node = place;
-    for (size_t i = length; i > 0; i--, node = d->parent[node]) {
-        path[i - 1] = (uint32_t)node;
-    }
-    while (common < length && common < m->depth && m->pool[m->stack[common]].call.node == path[common]) {
-        m->pool[m->stack[common++]].call.flags |= stays;
-    }
-    while (m->depth > common && !m->failed) {
-        end_innermost(m, SM_CALL_ENDED_UNSEEN);
-    }
-    for (size_t i = common; i < length && !m->failed; i++) {
-        int64_t at = push(m, path[i], m->started);
-        if (at >= 0) {
-            wait_for_mark(m, STARTS, (uint32_t)at);
-        }
-    }
-    sm_free(path);
-    set_place(m);
-    return true;
-}
-
-static void end_all(machine *m, uint32_t how) {
-    while (m->depth > 0 && !m->failed) {
-        end_innermost(m, how);
-    }
-}
-
-/* ---- tokens ---- */
-
-/* The operands of an instant. NULL: cut off. */
-static const uint8_t *take_instant(machine *m, const uint8_t *at, const uint8_t *end) {
-    uint64_t kind, length;
-    if ((at = sm_varint_get(at, end, &kind)) == NULL || (at = sm_varint_get(at, end, &length)) == NULL ||
-        length > (size_t)(end - at)) {
-        return NULL;
-    }
-    pass_segment(m);
-    if (m->sink->instant == NULL) {
-        wait_for_mark(m, NOTHING, 0);
-        return at + length;
-    }
-    text about = {.kind = kind,
-                  .in = m->depth ? m->pool[m->stack[m->depth - 1]].call.number : SM_CALL_NONE,
-                  .at = m->texts.size,
-                  .length = (size_t)length};
-    size_t number = m->about.size / sizeof about;
-    if (sm_buffer_append(&m->texts, at, (size_t)length) < 0 || sm_buffer_append(&m->about, &about, sizeof about) < 0) {
-        m->failed = true;
-        return NULL;
-    }
-    wait_for_mark(m, INSTANT, (uint32_t)number);
-    return at + length;
-}
-
-static void take_mark(machine *m, uint64_t distance, double unit) {
-    m->units = m->units > UINT64_MAX - distance ? UINT64_MAX : m->units + distance;
-    double passed = (double)m->units * unit;
-    int64_t time = passed < (double)(LATEST - m->unit_base) ? m->unit_base + (int64_t)passed : LATEST;
-    settle(m, time, m->weight, true);
-}
-
-/* A token with a rank. NULL: cut off, or of no node. */
-static const uint8_t *take_ranked(machine *m, unsigned token, const uint8_t *at, const uint8_t *end) {
-    uint64_t rank;
-    if ((at = sm_varint_get(at, end, &rank)) == NULL) {
-        m->wrong->reserved++;
-        return NULL;
-    }
-    int64_t place = sm_dictionary_rank(m->journal->dictionary, m->stream->thread, rank);
-    if (place < 0 || (rank == 0 && token != SM_TOKEN_GOTO)) {
-        m->wrong->unknown++;
-        return NULL;
-    }
-    double before = m->weight;
-    pass_segment(m);
-    if (token == SM_TOKEN_GOTO) {
-        double now = m->weight;
-        m->weight = (before + now) / 2; /* what it tells happened somewhere since the event before */
-        if (!go_to(m, place, 0)) {
-            return NULL;
-        }
-        m->weight = now;
-        wait_for_mark(m, NOTHING, 0);
-    } else {
-        begin(m, (uint32_t)place, token == SM_TOKEN_RESUME);
-    }
-    return at;
-}
-
-/* One token. Returns where the next is; NULL: the block ends here. */
-static const uint8_t *take(machine *m, const uint8_t *at, const uint8_t *end, double unit) {
-    unsigned token = *at++;
-    if ((token >= SM_TOKEN_CALL_CHILD && token < SM_TOKEN_END) || token >= SM_TOKEN_RESUME_CHILD) {
-        bool resumed = token >= SM_TOKEN_RESUME_CHILD;
-        unsigned number = token - (resumed ? SM_TOKEN_RESUME_CHILD : SM_TOKEN_CALL_CHILD);
-        int64_t node = sm_dictionary_child(m->journal->dictionary, m->place, number);
-        if (node < 0) {
-            m->wrong->unknown++;
-            return NULL;
-        }
-        pass_segment(m);
-        begin(m, (uint32_t)node, resumed);
-        return at;
-    }
-    uint64_t distance;
-    switch (token) {
-    case SM_TOKEN_RETURN:
-    case SM_TOKEN_YIELD:
-    case SM_TOKEN_UNWIND:
-        pass_segment(m);
-        end_innermost(m, token == SM_TOKEN_YIELD ? SM_CALL_YIELDED : token == SM_TOKEN_UNWIND ? SM_CALL_UNWOUND : 0);
-        return at;
-    case SM_TOKEN_MARK:
-        if ((at = sm_varint_get(at, end, &distance)) != NULL) {
-            take_mark(m, distance, unit);
-            return at;
-        }
-        break;
-    case SM_TOKEN_CALL:
-    case SM_TOKEN_RESUME:
-    case SM_TOKEN_GOTO:
-        return take_ranked(m, token, at, end);
-    case SM_TOKEN_INSTANT:
-        if ((at = take_instant(m, at, end)) != NULL || m->failed) {
-            return at;
-        }
-        break;
-    case SM_TOKEN_END:
-        pass_segment(m);
-        end_all(m, SM_CALL_OPEN);
-        wait_for_mark(m, NOTHING, 0);
-        return at;
-    default:
-        break;
-    }
-    m->wrong->reserved++;
-    return NULL;
-}
-
-/* ---- blocks ---- */
+#include "journal/machine.h"
 
 /* Where a block begins: `follows` says that all before it was read. False: the block cannot be read. */
-static bool enter(machine *m, const sm_piece *head, bool follows) {
+static bool enter(sm_machine *m, const sm_piece *head, bool follows) {
     int64_t place = sm_dictionary_rank(m->journal->dictionary, m->stream->thread, head->rank);
     int64_t origin = m->journal->origin[m->stream->thread], time = head->time + origin;
     if (place < 0) {
@@ -450,70 +20,70 @@ static bool enter(machine *m, const sm_piece *head, bool follows) {
         m->begun = true;
         m->mark = m->begins = time;
         m->started = SM_CALL_BEFORE;
-        bool gone = go_to(m, place, 0);
-        settle(m, time, 0, true);
+        bool gone = sm_machine_go_to(m, place, 0);
+        sm_machine_settle(m, time, 0, true);
         m->started = SM_CALL_BEGAN_UNSEEN;
         return gone;
     }
     if (follows) {
         if (time > m->mark) {
-            settle_before(m, time);
-        } else if (m->events > MOST_WAITING) {
-            settle(m, 0, 0, false);
+            sm_machine_settle_before(m, time);
+        } else if (m->events > SM_MACHINE_WAITING) {
+            sm_machine_settle(m, 0, 0, false);
         }
         if (m->place == place) {
             return true;
         }
-        pass_segment(m);
-        return go_to(m, place, 0);
+        sm_machine_pass_segment(m);
+        return sm_machine_go_to(m, place, 0);
     }
-    settle(m, 0, 0, false); /* its last events have no mark after them that belongs to them */
+    sm_machine_settle(m, 0, 0, false); /* its last events have no mark after them that belongs to them */
     int64_t before = m->mark;
     m->mark = time > before ? time : before;
     if (m->sink->gap && !m->stopped && m->sink->gap(m->sink->receiver, m->stream, before, m->mark)) {
         m->stopped = true;
     }
-    bool gone = go_to(m, place, SM_CALL_GAP);
-    settle(m, m->mark, 0, true);
+    bool gone = sm_machine_go_to(m, place, SM_CALL_GAP);
+    sm_machine_settle(m, m->mark, 0, true);
     return gone;
 }
 
 /* What is left when the last block was read. next: the time of the block that follows and was not read; -1: none. */
-static void leave(machine *m, int64_t next, bool whole) {
+static void leave(sm_machine *m, int64_t next, bool whole) {
     int64_t end = m->journal->end[m->stream->thread];
     uint32_t how = next >= 0 ? SM_CALL_AFTER : SM_CALL_OPEN;
     if (next >= m->mark && whole) {
-        settle_before(m, next);
-    } else if (next < 0 && end > m->mark && end < LATEST && whole && m->events) {
-        settle_before(m, end);
+        sm_machine_settle_before(m, next);
+    } else if (next < 0 && end > m->mark && end < SM_MACHINE_LATEST && whole && m->events) {
+        sm_machine_settle_before(m, end);
     } else {
-        settle(m, 0, 0, false);
+        sm_machine_settle(m, 0, 0, false);
     }
-    end_all(m, how);
-    settle(m, m->mark, 0, true);
+    sm_machine_end_all(m, how);
+    sm_machine_settle(m, m->mark, 0, true);
 }
 
-static void read_block(machine *m, const uint8_t *bytes, size_t size, double unit, bool *whole) {
+static void read_block(sm_machine *m, const uint8_t *bytes, size_t size, double unit, bool *whole) {
     const uint8_t *at = bytes, *end = bytes + size;
     while (at < end && !m->failed && !m->stopped) {
-        if (m->depth >= DEEPEST) {
+        if (m->depth >= SM_MACHINE_DEEPEST) {
             m->wrong->deep++;
             *whole = false;
             return;
         }
-        if ((at = take(m, at, end, unit)) == NULL) {
+        if ((at = sm_machine_take(m, at, end, unit)) == NULL) {
             *whole = false;
             return;
         }
     }
 }
 
-static const sm_piece *head_of(const machine *m, size_t block) {
+static const sm_piece *head_of(const sm_machine *m, size_t block) {
     const sm_index *index = m->journal->index;
     return &index->piece[index->block[m->stream->first + block].first];
 }
 
-static void read_blocks(machine *m, int64_t from, int64_t to, uint8_t *bytes) {
+static void read_blocks(sm_machine *m, int64_t from, int64_t to, uint8_t *bytes) {
     int64_t origin = m->journal->origin[m->stream->thread];
     size_t block = 0, blocks = m->stream->blocks;
     while (block + 1 < blocks && head_of(m, block + 1)->time + origin <= from) {
@@ -532,7 +102,7 @@ static void read_blocks(machine *m, int64_t from, int64_t to, uint8_t *bytes) {
         size_t size;
         whole = sm_block_load(m->journal->index, &m->journal->index->block[m->stream->first + block], bytes, &size);
         m->wrong->damaged += !whole;
-        m->steps_left += STEPS_OF_BYTE * size;
+        m->steps_left += SM_MACHINE_STEPS_OF_BYTE * size;
         if (!enter(m, head, follows)) {
             whole = false;
             continue;
@@ -544,19 +114,14 @@ static void read_blocks(machine *m, int64_t from, int64_t to, uint8_t *bytes) {
 
 sm_decode_status sm_decode(const sm_journal *journal, const sm_stream *stream, int64_t from, int64_t to,
                            const sm_sink *sink, sm_wrong *wrong) {
-    machine m = {.journal = journal, .stream = stream, .sink = sink, .wrong = wrong, .steps_left = STEPS};
-    m.place = root(&m);
+    sm_machine m = {.journal = journal, .stream = stream, .sink = sink, .wrong = wrong, .steps_left = SM_MACHINE_STEPS};
+    m.place = sm_machine_root(&m);
     uint8_t *bytes = sm_malloc(SM_BLOCK_MOST); /* owned */
     if (bytes != NULL) {
         read_blocks(&m, from, to, bytes);
     }
     bool failed = m.failed || bytes == NULL;
     sm_free(bytes);
-    sm_free(m.stack);
-    sm_free(m.pool);
-    sm_free(m.event);
-    sm_free(m.of_node);
-    sm_buffer_free(&m.texts);
-    sm_buffer_free(&m.about);
+    sm_machine_free(&m);
     return failed ? SM_DECODE_NO_MEMORY : m.stopped ? SM_DECODE_STOPPED : SM_DECODE_DONE;
 }

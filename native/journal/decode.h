@@ -43,9 +43,21 @@ typedef struct {
     size_t length;
 } sm_instant;
 
-/* What went by. Either of the first two may be NULL; they return nonzero to stop. The counts, by node, may be NULL. */
+/* An event with its time, in the order of events. */
+typedef enum { SM_HAPPENED_START, SM_HAPPENED_END, SM_HAPPENED_INSTANT, SM_HAPPENED_OTHER, SM_HAPPENED_LAST } sm_what;
+
+typedef struct {
+    sm_what what;              /* LAST: the stream ended in order; OTHER: a path without events */
+    const sm_call *call;       /* of a start or an end; of a start, it has no end yet */
+    const sm_instant *instant; /* of an instant */
+    int64_t time, bound;       /* ns; -1: not known */
+    int64_t before, after;     /* readings of the clock around it; after: -1: there is none */
+} sm_happened;
+
+/* What went by. Each function may be NULL; they return nonzero to stop. The counts, by node, may be NULL. */
 typedef struct {
     void *receiver;
+    int (*event)(void *receiver, const sm_stream *stream, const sm_happened *event);
     int (*call)(void *receiver, const sm_stream *stream, const sm_call *call);
     int (*instant)(void *receiver, const sm_stream *stream, const sm_instant *instant);
     int (*gap)(void *receiver, const sm_stream *stream, int64_t from, int64_t to);
