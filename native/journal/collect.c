@@ -59,9 +59,14 @@ static int by_beginning(const void *left, const void *right) {
     return a->call.number < b->call.number ? -1 : a->call.number > b->call.number;
 }
 
-int sm_window_fill(sm_window *w, const sm_journal *journal, int64_t from, int64_t to, int64_t thread, size_t limit) {
+int sm_window_fill(sm_window *w, const sm_journal *journal, int64_t from, int64_t to, int64_t thread, size_t limit,
+                   size_t look_back) {
     *w = (sm_window){.limit = limit, .index = journal->index, .from = from, .to = to};
-    sm_sink sink = {.receiver = w, .call = limit ? window_call : NULL, .instant = window_instant, .gap = window_gap};
+    sm_sink sink = {.receiver = w,
+                    .call = limit ? window_call : NULL,
+                    .instant = window_instant,
+                    .gap = window_gap,
+                    .look_back = limit ? look_back : 0};
     for (size_t s = 0; s < journal->index->streams && !w->more; s++) {
         const sm_stream *stream = &journal->index->stream[s];
         if (thread >= 0 && stream->thread != (uint64_t)thread) {

@@ -33,10 +33,11 @@ typedef struct {
     int no_memory;
 } sm_window;
 
-/* Fills the window with what has its time, or a part of it, in [from, to), of one thread or (-1) of all. 0, or -1 when
- * out of memory; sm_window_free whatever comes of it. */
-int sm_window_fill(sm_window *window, const sm_journal *journal, int64_t from, int64_t to, int64_t thread,
-                   size_t limit);
+/* Fills the window with what has its time, or a part of it, in [from, to), of one thread or (-1) of all; when
+ * calls began that were open before is looked for in so many bytes of tokens of each stream. 0, or -1 when out of
+ * memory; sm_window_free whatever comes of it. */
+int sm_window_fill(sm_window *window, const sm_journal *journal, int64_t from, int64_t to, int64_t thread, size_t limit,
+                   size_t look_back);
 void sm_window_free(sm_window *window);
 /* The row of the call with this number in the stream, or -1: it is not in the window. */
 int64_t sm_window_row(const sm_window *window, uint64_t stream, uint64_t number);

@@ -391,6 +391,69 @@ const uint8_t *sm_machine_take(sm_machine *m, const uint8_t *at, const uint8_t *
     return NULL;
 }
 
+/* ---- blocks ---- */
+
+const sm_piece *sm_machine_head(const sm_machine *m, size_t block) {
+    const sm_index *index = m->journal->index;
+    return &index->piece[index->block[m->stream->first + block].first];
+}
+
+bool sm_machine_enter(sm_machine *m, const sm_piece *head, bool follows) {
+    int64_t place = sm_dictionary_rank(m->journal->dictionary, m->stream->thread, head->rank);
+    int64_t origin = m->journal->origin[m->stream->thread], time = head->time + origin;
+    if (place < 0) {
+        m->wrong->unknown++;
+        return false;
+    }
+    m->unit_base = time;
+    m->units = 0;
+    if (!m->begun) {
+        m->begun = true;
+        m->mark = m->begins = time;
+        m->started = SM_CALL_BEFORE;
+        bool gone = sm_machine_go_to(m, place, 0);
+        sm_machine_settle(m, time, 0, true);
+        m->started = SM_CALL_BEGAN_UNSEEN;
+        return gone;
+    }
+    if (follows) {
+        if (time > m->mark) {
+            sm_machine_settle_before(m, time);
+        } else if (m->events > SM_MACHINE_WAITING) {
+            sm_machine_settle(m, 0, 0, false);
+        }
+        if (m->place == place) {
+            return true;
+        }
+        sm_machine_pass_segment(m);
+        return sm_machine_go_to(m, place, 0);
+    }
+    sm_machine_settle(m, 0, 0, false); /* its last events have no mark after them that belongs to them */
+    int64_t before = m->mark;
+    m->mark = time > before ? time : before;
+    if (m->sink->gap && !m->stopped && m->sink->gap(m->sink->receiver, m->stream, before, m->mark)) {
+        m->stopped = true;
+    }
+    bool gone = sm_machine_go_to(m, place, SM_CALL_GAP);
+    sm_machine_settle(m, m->mark, 0, true);
+    return gone;
+}
+
+void sm_machine_read(sm_machine *m, const uint8_t *bytes, size_t size, double unit, bool *whole) {
+    const uint8_t *at = bytes, *end = bytes + size;
+    while (at < end && !m->failed && !m->stopped) {
+        if (m->depth >= SM_MACHINE_DEEPEST) {
+            m->wrong->deep++;
+            *whole = false;
+            return;
+        }
+        if ((at = sm_machine_take(m, at, end, unit)) == NULL) {
+            *whole = false;
+            return;
+        }
+    }
+}
+
 void sm_machine_free(sm_machine *m) {
     sm_free(m->stack);
     sm_free(m->pool);

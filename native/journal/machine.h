@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "base/buffer.h"
-#include "journal/decode.h"
+#include "journal/call.h"
 
 #define SM_MACHINE_DEEPEST (1 << 20)         /* calls that are open at once, at most */
 #define SM_MACHINE_WAITING (1 << 18)         /* events that wait for their time, at most, from one block to the next */
@@ -74,6 +74,12 @@ void sm_machine_end_all(sm_machine *m, uint32_t how);
 const uint8_t *sm_machine_take(sm_machine *m, const uint8_t *at, const uint8_t *end, double unit);
 /* The root of the stream's thread, as a place. */
 int64_t sm_machine_root(const sm_machine *m);
+/* The head of a block of its stream. */
+const sm_piece *sm_machine_head(const sm_machine *m, size_t block);
+/* Where a block begins: `follows` says that all before it was read. False: the block cannot be read. */
+bool sm_machine_enter(sm_machine *m, const sm_piece *head, bool follows);
+/* A block's tokens. *whole is made false where they end early. */
+void sm_machine_read(sm_machine *m, const uint8_t *bytes, size_t size, double unit, bool *whole);
 void sm_machine_free(sm_machine *m);
 
 #endif

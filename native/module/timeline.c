@@ -271,11 +271,11 @@ static PyObject *timeline_read(PyObject *object, PyTypeObject *defining, PyObjec
     (void)keywords;
     timeline *self = (timeline *)object;
     PyObject *module = PyType_GetModule(defining); /* borrowed */
-    long long number[4] = {0};
-    if (module == NULL || count != 4) {
-        return module ? PyErr_Format(PyExc_TypeError, "read(start, end, thread, limit)") : NULL;
+    long long number[5] = {0};
+    if (module == NULL || count != 5) {
+        return module ? PyErr_Format(PyExc_TypeError, "read(start, end, thread, limit, look_back)") : NULL;
     }
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         number[i] = PyLong_AsLongLong(arguments[i]);
         if (number[i] == -1 && PyErr_Occurred()) {
             return NULL;
@@ -284,7 +284,8 @@ static PyObject *timeline_read(PyObject *object, PyTypeObject *defining, PyObjec
     sm_window window;
     int done;
     Py_BEGIN_ALLOW_THREADS done =
-        sm_window_fill(&window, &self->journal, number[0], number[1], number[2], number[3] < 0 ? 0 : (size_t)number[3]);
+        sm_window_fill(&window, &self->journal, number[0], number[1], number[2], number[3] < 0 ? 0 : (size_t)number[3],
+                       number[4] < 0 ? 0 : (size_t)number[4]);
     Py_END_ALLOW_THREADS PyObject *result = NULL; /* owned, returned */
     if (done < 0) {
         no_memory();
@@ -482,9 +483,11 @@ static PyObject *timeline_blocks(PyObject *object, PyObject *unused) {
 
 static PyMethodDef timeline_methods[] = {
     {"read", (PyCFunction)(void (*)(void))timeline_read, METH_METHOD | METH_FASTCALL | METH_KEYWORDS,
-     "read(start, end, thread, limit) -> dict\n\nThe calls, instants and gaps with times in [start, end), in ns, of "
-     "one "
-     "thread or (-1) all; no more than `limit` calls."},
+     "read(start, end, thread, limit, look_back) -> dict\n\nThe calls, instants and gaps with times in [start, end), "
+     "in "
+     "ns, of one thread or (-1) all; no more than `limit` calls. When calls began that were open before is looked for "
+     "in "
+     "`look_back` bytes before."},
     {"overview", (PyCFunction)(void (*)(void))timeline_overview, METH_METHOD | METH_FASTCALL | METH_KEYWORDS,
      "overview(start, end, columns, first, last, threads) -> dict\n\nWhat a picture of so many columns can show of the "
      "depths in [first, last). threads: a byte for each, or None for all."},

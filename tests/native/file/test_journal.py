@@ -145,6 +145,48 @@ def test_a_window_is_a_part_of_the_whole(seed):
         assert row.parent < 0 or part[row.parent].depth == row.depth - 1
 
 
+@settings(max_examples=80, deadline=None)
+@given(SEEDS)
+def test_calls_that_began_before_a_window_have_their_beginnings(seed):
+    """Nothing of the blocks before is shown but when the calls began that are open, whatever blocks they are in."""
+    _, played, recording = made(seed, wild=False)
+    end = int(max(p.ns for p in played))
+    first = random.Random(seed).randrange(end + 1)
+    whole = {
+        (row.thread, row.stream, row.start_ns, row.start_bound_ns, row.node, row.depth, row.end_ns)
+        for row in recording.calls.window().calls
+        if row.end_ns >= first
+    }
+    rows = list(recording.calls.window(first).calls)
+    for row in rows:
+        assert CallFlags.BEFORE not in row.flags
+    found = {
+        (row.thread, row.stream, row.start_ns, row.start_bound_ns, row.node, row.depth, row.end_ns) for row in rows
+    }
+    assert found == whole
+
+
+def test_how_far_a_window_looks_back_can_be_said():
+    tree = journal_made.Tree()
+    p = journal_made.Played(tree, 0, 0, 0, block_bytes=40)
+    p.call(0)
+    p.mark()
+    p.call(1)
+    for _ in range(200):
+        p.pass_time(100)
+        p.call(2)
+        p.leave(journal_made.RETURN)
+        p.mark()
+    p.end()
+    calls = journal_made.recording(tree, [p], 3).calls
+    late = calls.window(int(p.ns) - 300).calls
+    assert [row.start_ns for row in late][:2] == [0, late[1].start_ns]
+    assert not any(CallFlags.BEFORE in row.flags for row in late)
+    short = calls.window(int(p.ns) - 300, look_back=100).calls
+    assert [CallFlags.BEFORE in row.flags for row in short][:3] == [True, True, False]
+    assert short[0].start_ns > 15_000
+
+
 def test_steps_of_a_generator_are_joined_to_its_call():
     """Two generators on one node are told apart by nothing: the second resume is a guess, and says so."""
     tree = journal_made.Tree()

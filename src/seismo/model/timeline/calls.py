@@ -20,6 +20,8 @@ FOREVER = 2**63 - 1
 MOST_DEPTH = 2**32 - 1
 MOST = 5_000_000
 """Rows that a window gives by default: half a gigabyte."""
+LOOK_BACK = 4 << 20
+"""Bytes of a thread's journal, some million events, in which a window looks for the beginnings of calls before it."""
 
 
 class CallRow(NamedTuple):
@@ -193,17 +195,25 @@ class Calls:
         return max([block.time_ns for block in self.blocks] + self._ends, default=0)
 
     def window(
-        self, start_ns: int = 0, end_ns: int = FOREVER, *, thread: int | None = None, limit: int = MOST
+        self,
+        start_ns: int = 0,
+        end_ns: int = FOREVER,
+        *,
+        thread: int | None = None,
+        limit: int = MOST,
+        look_back: int = LOOK_BACK,
     ) -> Window:
         """What happened from one time to another, on one thread or all: also what began before or ended after.
 
         Calls are in the order of threads, and there of their beginnings, so that parents come first. No more than
-        `limit` of them are read; 0: none, but all that the program said, and gaps.
+        `limit` of them are read; 0: none, but all that the program said, and gaps. A call that began before the window
+        has its true beginning if that is within `look_back` bytes of the thread's journal; else the flag BEFORE, and
+        the time where reading began.
         """
         if self._journal is None:
             return Window(_calls({name: memoryview(array.array("q")) for name in CallRow._fields}), [], [], [], False)
         first, last = (max(-FOREVER, min(when, FOREVER)) for when in (start_ns, end_ns))
-        found = self._journal.read(first, last, -1 if thread is None else thread, limit)
+        found = self._journal.read(first, last, -1 if thread is None else thread, limit, look_back)
         instants = [row for row in map(_instant, found["instants"]) if row is not None]
         gaps = [GapRow(*gap) for gap in found["gaps"]]
         return Window(_calls(found["calls"]), instants, gaps, _problems(found["wrong"]), found["more"])

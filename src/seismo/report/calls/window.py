@@ -31,6 +31,7 @@ SPAN_NS = 10_000_000
 LINES = 60  # of a thread
 INSIDE = 8  # calls that a thread was in all the while
 MOST = 300_000  # calls that are read
+LOOK_BACK = 256 << 20  # bytes of a thread's journal in which beginnings are looked for: a second at most
 LONGEST_BODY = 4  # calls of a loop's round that are found to repeat
 END = "end"
 
@@ -192,7 +193,7 @@ def _last(recording: Recording) -> Window:
     for block in calls.blocks:
         by_stream.setdefault((block.thread, block.stream), []).append(block.time_ns)
     start = min((times[-2:][0] for times in by_stream.values()), default=0)
-    return calls.window(start, limit=MOST)
+    return calls.window(start, limit=MOST, look_back=LOOK_BACK)
 
 
 def _kept(rows: dict[int, CallRow], number: int) -> dict[int, CallRow]:
@@ -225,7 +226,7 @@ def write_window(paper: Paper, recording: Recording, around: str, span: str | No
         if first > calls.end_ns:
             took = text.duration(calls.end_ns, paper.signs)
             raise UsageError("the recording had ended by then", "--around", f"it took {took}")
-        window = calls.window(first, last, limit=MOST)
+        window = calls.window(first, last, limit=MOST, look_back=LOOK_BACK)
         title = f"from {first / 1e9:,.6f} s to {last / 1e9:,.6f} s"
     paper.line(title, (", times from the start of the process", "quiet"))
     streams: dict[tuple[int, int], dict[int, CallRow]] = {}
