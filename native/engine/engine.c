@@ -151,6 +151,8 @@ static int turn_on(void) {
         return -1;
     }
     sm_engine.from_here = false;
+    if (sm_engine.settings.journal && sm_engine.output.writer != NULL)
+        sm_engine_flush(); /* who is killed in the first moment leaves a trace that can be read */
     return 0;
 }
 
@@ -395,5 +397,7 @@ int sm_engine_after_fork(int fd, const char *meta) {
     sm_engine.same_frames = true;
     (void)sm_engine_thread_here(false);
     sm_engine.same_frames = false;
+    if (sm_engine.settings.journal && sm_engine.output.writer != NULL)
+        sm_engine_flush();
     return 0;
 }

@@ -38,6 +38,7 @@ typedef struct sm_thread {
     bool unreachable;                /* no thread-local pointer leads here any more: may be freed with the recording */
     bool grouped;                    /* its times are part of those of its home */
     bool saved;                      /* its row is in the file, as it will stay */
+    bool announced;                  /* ... as it was at its beginning */
     bool is_group, runs;             /* of a group: some thread of it has not ended yet */
     uint32_t attached;               /* threads of the system whose sm_this_thread leads here */
     uint64_t tstate_id;              /* these two are one state's alone, whatever its address */
@@ -255,6 +256,8 @@ bool sm_engine_open(sm_output *output, sm_writer *writer, bool whole);
 void sm_engine_save(sm_output *output, bool last);
 /* The same into the file, which may be written anew. */
 void sm_engine_write(sm_output *output, bool last);
+/* The thread's row into the file, at once: what is written of it before the next flush can be read. */
+void sm_engine_announce(sm_thread *thread);
 /* Ticks until the next flush, of which one took so many ticks; 0: none is wanted. */
 uint64_t sm_engine_interval(uint64_t took);
 int sm_engine_after_fork(int fd, const char *meta);

@@ -76,6 +76,14 @@ static void write_thread(sm_output *output, const sm_thread *thread, uint64_t no
     sm_writer_row(output->writer, SM_THREADS, row, NULL);
 }
 
+void sm_engine_announce(sm_thread *thread) {
+    thread = thread->home;
+    if (thread->announced)
+        return;
+    write_thread(&sm_engine.output, thread, sm_clock_read(&sm_engine.clock), sm_unix_ns());
+    thread->announced = true;
+}
+
 /* Returns how many threads have been folded. */
 static uint64_t write_threads(sm_output *output, uint64_t now, int64_t now_ns) {
     uint64_t folded = 0;

@@ -240,7 +240,7 @@ static void find_home(sm_thread *thread) {
         thread->nameless = thread->name[0] ? 0 : NAMELESS;
     }
     thread->home = thread;
-    thread->grouped = thread->saved = false;
+    thread->grouped = thread->saved = thread->announced = false;
     if (!folds || !sm_thread_fold(thread))
         thread->id = sm_engine.thread_count++;
 }

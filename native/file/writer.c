@@ -50,6 +50,7 @@ sm_writer *sm_writer_new(int fd) {
         return NULL;
     }
     pthread_mutex_init(&w->lock, NULL);
+    pthread_mutex_init(&w->taking, NULL);
     w->fd = fd;
     w->base = -1;
     w->strings_total = w->strings_written = 1;
@@ -98,29 +99,35 @@ uint64_t sm_writer_string(sm_writer *w, const char *text, size_t length) {
             length--;
         }
     }
+    pthread_mutex_lock(&w->taking);
     uint8_t *to = sm_buffer_reserve(&w->strings, SM_VARINT_MAX + length);
+    uint64_t index = 0;
     if (to == NULL) {
         fail(w, ENOMEM);
         w->lost++;
-        return 0;
+    } else {
+        to = sm_varint_put(to, length);
+        memcpy(to, text, length);
+        w->strings.size = (size_t)(to + length - w->strings.bytes);
+        index = w->strings_total++;
     }
-    to = sm_varint_put(to, length);
-    memcpy(to, text, length);
-    w->strings.size = (size_t)(to + length - w->strings.bytes);
-    return w->strings_total++;
+    pthread_mutex_unlock(&w->taking);
+    return index;
 }
 
 void sm_writer_meta(sm_writer *w, const char *json, size_t length) {
     assert(w != NULL && json != NULL);
+    pthread_mutex_lock(&w->taking);
     uint8_t *to = sm_buffer_reserve(&w->meta, SM_VARINT_MAX + length);
     if (to == NULL) {
         fail(w, ENOMEM);
         w->lost++;
-        return;
+    } else {
+        to = sm_varint_put(to, length);
+        memcpy(to, json, length);
+        w->meta.size = (size_t)(to + length - w->meta.bytes);
     }
-    to = sm_varint_put(to, length);
-    memcpy(to, json, length);
-    w->meta.size = (size_t)(to + length - w->meta.bytes);
+    pthread_mutex_unlock(&w->taking);
 }
 
 /* Leaves only the last row of each id, in the order of first appearance. Ids that are no small numbers are left alone.
@@ -147,13 +154,8 @@ static void compact(pending *p, int columns) {
     p->rows = p->compacted = kept;
 }
 
-void sm_writer_row(sm_writer *w, sm_table_kind table, const int64_t *ints, const double *floats) {
-    assert(w != NULL && ints != NULL && (unsigned)table < SM_TABLES);
-    pending *p = &w->tables[table];
-    int columns = sm_tables[table].columns;
-    if (p->rows >= ROWS_A_CHUNK && !w->stuck && !w->held) {
-        sm_writer_flush(w);
-    }
+/* With `taking`: room for a row. NULL: out of memory. */
+static cell *row_room(pending *p, int columns) {
     if (p->rows >= ROWS_A_CHUNK && p->rows >= 2 * p->compacted) {
         compact(p, columns);
     }
@@ -161,21 +163,37 @@ void sm_writer_row(sm_writer *w, sm_table_kind table, const int64_t *ints, const
         size_t room = p->room ? p->room * 2 : 64;
         cell *cells = sm_realloc(p->cells, room * (size_t)columns * sizeof(cell));
         if (cells == NULL) {
-            fail(w, ENOMEM);
-            w->lost++;
-            return;
+            return NULL;
         }
         p->cells = cells;
         p->room = room;
     }
-    cell *row = p->cells + p->rows++ * (size_t)columns;
-    for (int c = 0; c < columns; c++) {
+    return p->cells + p->rows++ * (size_t)columns;
+}
+
+void sm_writer_row(sm_writer *w, sm_table_kind table, const int64_t *ints, const double *floats) {
+    assert(w != NULL && ints != NULL && (unsigned)table < SM_TABLES);
+    pending *p = &w->tables[table];
+    int columns = sm_tables[table].columns;
+    pthread_mutex_lock(&w->taking);
+    if (p->rows >= ROWS_A_CHUNK && !w->stuck && !w->held) {
+        pthread_mutex_unlock(&w->taking);
+        sm_writer_flush(w);
+        pthread_mutex_lock(&w->taking);
+    }
+    cell *row = row_room(p, columns);
+    if (row == NULL) {
+        fail(w, ENOMEM);
+        w->lost++;
+    }
+    for (int c = 0; row != NULL && c < columns; c++) {
         if (sm_tables[table].column[c].type == SM_TYPE_REAL) {
             row[c].f = floats ? floats[c] : 0;
         } else {
             row[c].i = ints[c];
         }
     }
+    pthread_mutex_unlock(&w->taking);
 }
 
 /* ---- writing ---- */
@@ -437,9 +455,11 @@ void sm_writer_build(sm_writer *w) {
     if (w->written != 0 && w->out.size != 0) {
         return; /* what could not be written comes first; the header alone waits for more */
     }
+    pthread_mutex_lock(&w->taking);
     w->building = true;
     (void)build_all(w);
     w->building = false;
+    pthread_mutex_unlock(&w->taking);
 }
 
 void sm_writer_send(sm_writer *w) {
@@ -450,8 +470,27 @@ void sm_writer_send(sm_writer *w) {
 void sm_writer_flush(sm_writer *w) {
     assert(w != NULL);
     pthread_mutex_lock(&w->lock);
+    pthread_mutex_lock(&w->taking);
     w->stuck = !flush_all(w);
+    pthread_mutex_unlock(&w->taking);
     pthread_mutex_unlock(&w->lock);
+}
+
+int sm_writer_catch_up(sm_writer *w) {
+    assert(w != NULL && w->fd >= 0);
+    pthread_mutex_lock(&w->lock);
+    bool whole = send_out(w);
+    if (whole) {
+        pthread_mutex_lock(&w->taking);
+        w->building = true;
+        whole = build_all(w);
+        w->building = false;
+        pthread_mutex_unlock(&w->taking);
+        w->stuck = !send_out(w);
+    }
+    whole = whole && !w->stuck;
+    pthread_mutex_unlock(&w->lock);
+    return whole ? 0 : -1;
 }
 
 int sm_writer_append(sm_writer *w, uint32_t kind, const uint8_t *payload, size_t size) {
@@ -467,7 +506,9 @@ int sm_writer_append(sm_writer *w, uint32_t kind, const uint8_t *payload, size_t
 void sm_writer_finish(sm_writer *w) {
     assert(w != NULL);
     pthread_mutex_lock(&w->lock);
+    pthread_mutex_lock(&w->taking);
     w->stuck = !flush_all(w);
+    pthread_mutex_unlock(&w->taking);
     if (!w->stuck && chunk_begin(w)) {
         bool built = sm_buffer_append_varint(&w->out, w->index_count) == 0 &&
                      sm_buffer_append(&w->out, w->index.bytes, w->index.size) == 0;

@@ -42,6 +42,10 @@ void sm_writer_finish(sm_writer *w);
  * have failed and come first, or there is no memory. */
 int sm_writer_append(sm_writer *w, uint32_t kind, const uint8_t *payload, size_t size);
 
+/* A flush from any thread, without the GIL: writes what is pending, while other threads may add rows and strings; they
+ * do not wait for the disk. 0; else something is still to be written. */
+int sm_writer_catch_up(sm_writer *w);
+
 /* errno of the first failure (ENOMEM: something was not taken in), 0 if there was none; it stays. After a failed write
  * the file ends at its last whole chunk, and every later flush tries again with what it lacks. */
 int sm_writer_error(const sm_writer *w);

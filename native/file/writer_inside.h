@@ -24,6 +24,7 @@ typedef struct {
 
 struct sm_writer {
     pthread_mutex_t lock;     /* while chunks are put together and sent: a journal comes from another thread */
+    pthread_mutex_t taking;   /* after `lock`, for instants: what is pending, which that thread makes chunks of, too */
     int fd;                   /* borrowed; -1: memory */
     dev_t device;             /* which file fd was at the start */
     ino_t inode;              /* */

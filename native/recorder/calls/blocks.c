@@ -153,7 +153,8 @@ static bool write_all(bool open_ones) {
         pthread_mutex_unlock(&blocks.lists);
         if (!found)
             break;
-        written = next.from == next.to || write_piece(&next);
+        /* The paths that it names were met before it was taken, and go first: who is killed leaves none without. */
+        written = next.from == next.to || (sm_writer_catch_up(blocks.writer) == 0 && write_piece(&next));
         pthread_mutex_lock(&blocks.lists);
         if (written)
             next.block->taken = next.to;

@@ -160,6 +160,8 @@ static sm_node *make_child(sm_thread *thread, sm_node *parent, const void *key, 
     sm_node *child = sm_node_new(sm_tree_of(thread)->store, parent, key, function);
     if (child == NULL)
         sm_engine.lost_memory++;
+    else
+        sm_journal_met(thread, child);
     return child;
 }
 

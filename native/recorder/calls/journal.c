@@ -15,6 +15,7 @@
 static struct {
     bool on;
     unsigned shift;  /* a unit is so many ticks, as a power of two */
+    bool file;       /* there is one */
     uint64_t gaps;   /* times that events had to be left out */
     uint32_t nodes;  /* that were there at the last flush, and */
     uint64_t looked; /* ticks: when that was */
@@ -103,7 +104,7 @@ void sm_journal_mark(sm_thread *thread, uint64_t now) {
     tree->journal.limit = (uint8_t *)(uintptr_t)(limit < end ? limit : end);
 }
 
-/* A new path should be in the file soon: who is killed leaves a journal that names it. */
+/* The counts of a new path should be in the file soon: who is killed leaves a tree that has them. */
 static void look_after_paths(uint64_t now) {
     uint64_t soon = (uint64_t)(SM_JOURNAL_SOON_NS / sm_engine.clock.ns_per_tick);
     if (sm_ticks_since(journal.looked, now) < soon)
@@ -185,6 +186,19 @@ bool sm_journal_instant(sm_thread *thread, unsigned kind, uint64_t span, const c
     return true;
 }
 
+/* Does what is met go into a file? What a forked child meets before its own recording begins is no part of its
+ * parent's.
+ */
+static bool has_file(void) {
+    return journal.file && !sm_engine.forked;
+}
+
+/* Until its next flush the row has no counts. */
+void sm_journal_met(const sm_thread *thread, const sm_node *node) {
+    if (has_file())
+        sm_calltree_announce(&sm_engine.output, thread, node);
+}
+
 /* ---- threads, and the recording's life ---- */
 
 bool sm_journal_thread(sm_thread *thread) {
@@ -196,6 +210,8 @@ bool sm_journal_thread(sm_thread *thread) {
     if (stream == NULL)
         return false;
     tree->journal.stream = stream;
+    if (has_file())
+        sm_engine_announce(thread);
     begin_block(thread, sm_clock_read(&sm_engine.clock), 0);
     return true;
 }
@@ -223,6 +239,7 @@ void sm_journal_start(bool on, sm_writer *writer) {
     sm_journal_stop(); /* what was recorded to learn costs, or before a fork */
     journal.on = on && sm_blocks_init();
     sm_engine.lost_memory += on && !journal.on;
+    journal.file = journal.on && writer != NULL;
     journal.gaps = journal.nodes = 0;
     journal.looked = sm_clock_read(&sm_engine.clock);
     journal.shift = 0;
@@ -240,7 +257,7 @@ void sm_journal_stop(void) {
     }
     if (journal.on)
         sm_blocks_stop();
-    journal.on = false;
+    journal.on = journal.file = false;
 }
 
 uint64_t sm_journal_gaps(void) {

@@ -29,7 +29,7 @@
 
 #define SM_JOURNAL_STRIDE 31 /* bytes between two marks, at most */
 
-#define SM_JOURNAL_SOON_NS 50000000 /* after which a new path is written, for who is killed */
+#define SM_JOURNAL_SOON_NS 50000000 /* after which the counts of a new path are written, for who is killed */
 
 /* A recording begins. on: with a journal. writer: of its file; NULL: there is none, and events go nowhere. */
 void sm_journal_start(bool on, sm_writer *writer);
@@ -40,6 +40,9 @@ uint64_t sm_journal_gaps(void); /* times that events had to be left out */
 /* A thread begins, or goes on after its end. False: out of memory. */
 bool sm_journal_thread(sm_thread *thread);
 void sm_journal_thread_end(sm_thread *thread);
+
+/* The node is new: its row goes into the file before what names it. */
+void sm_journal_met(const sm_thread *thread, const sm_node *node);
 
 /* From here on no event of the fast path: `at` has reached `limit`, or an operand is needed. */
 void sm_journal_look(sm_thread *thread);

@@ -55,6 +55,10 @@ static void save_node(sm_output *output, const sm_thread *thread, const sm_node 
     sm_writer_row(output->writer, SM_NODES, row, reals);
 }
 
+void sm_calltree_announce(sm_output *output, const sm_thread *thread, const sm_node *node) {
+    save_node(output, thread->home, node);
+}
+
 int64_t sm_calltree_number(const sm_node *node) {
     const sm_node_rest *rest = sm_rest(node);
     return (rest->flags & SM_NODE_ROOT) == 0 ? (int64_t)rest->id : -1;

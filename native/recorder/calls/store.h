@@ -133,6 +133,7 @@ void sm_tree_free(void);
 void sm_tree_free_stacks(sm_tree_thread *tree); /* all that it owns but its nodes */
 
 void sm_calltree_save(sm_output *output);
+void sm_calltree_announce(sm_output *output, const sm_thread *thread, const sm_node *node); /* a new node's row */
 /* Marks, or unmarks, a path as running; those of the frames that run now. */
 void sm_tree_mark(sm_node *node, bool running);
 void sm_tree_mark_running(sm_thread *thread, bool running);

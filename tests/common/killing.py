@@ -1,0 +1,201 @@
+"""Kills traced programs at random moments and reads what they leave.
+
+    python tests/common/killing.py --times 1000
+
+Each program counts what it calls in shared memory, with the time of every half millisecond, so that what a recording
+lacks is known in calls and in milliseconds: how long before the end the last recorded call was made.
+"""
+
+from __future__ import annotations
+
+import argparse
+import mmap
+import os
+import random
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import seismo
+
+SLOTS, ENTRIES = 8, 8192  # of the shared memory: for who counts, each with a ring of (ns, count)
+SLOT = 16 + 16 * ENTRIES
+
+PROGRAM = """
+    import mmap, os, struct, sys, threading, time
+    memory = mmap.mmap(os.open(sys.argv[1], os.O_RDWR), 0)
+    def counter(slot, base=SLOT, entries=ENTRIES, put=struct.pack_into, now=time.monotonic_ns):
+        at, count, entry, last = slot * base, 0, 0, 0
+        def tick(): pass
+        def call():
+            nonlocal count, entry, last
+            count += 1
+            put("<Q", memory, at, count)
+            tick()
+            if now() - last > 500_000:
+                last = now()
+                put("<QQ", memory, at + 16 + entry % entries * 16, last, count)
+                entry += 1
+                put("<Q", memory, at + 8, entry)
+        return call
+""".replace("SLOT", str(SLOT)).replace("ENTRIES", str(ENTRIES))
+
+KINDS = {
+    "plain": """
+        call = counter(0)
+        while True: call()
+    """,
+    "waiting": """
+        call = counter(0)
+        while True:
+            call()
+            time.sleep(0.002)
+    """,
+    "threads": """
+        def work(slot):
+            call = counter(slot)
+            while True: call()
+        for slot in range(4): threading.Thread(target=work, args=(slot,)).start()
+    """,
+    "deep": """
+        call = counter(0)
+        sys.setrecursionlimit(5000)
+        def down(n):
+            call()
+            if n: down(n - 1)
+        n = 0
+        while True:
+            n = (n * 7 + 13) % 900
+            down(n)
+    """,
+    "forks": """
+        call = counter(0)
+        for slot in range(1, 4):
+            if os.fork() == 0:
+                call = counter(slot)
+                break
+            for _ in range(2000): call()
+        while True: call()
+    """,
+    "functions": """
+        call = counter(0)
+        number = 0
+        while True:
+            number += 1
+            names = {"call": call}
+            exec(f"def f{number}():\\n call()\\n [].append(1)", names)
+            names[f"f{number}"]()
+    """,
+}
+
+
+@dataclass
+class Found:
+    """What one killed program left. counted, recorded: calls; lost_ms: how old the last recorded one was."""
+
+    kind: str
+    counted: int
+    recorded: int
+    lost_ms: float
+    faults: list[str]
+
+
+def _counts(memory: mmap.mmap) -> list[tuple[int, list[tuple[int, int]]]]:
+    """Of each slot: the count, and (ns, count) from the oldest."""
+    found = []
+    for slot in range(SLOTS):
+        at = slot * SLOT
+        count, entries = struct.unpack_from("<QQ", memory, at)
+        ring = [struct.unpack_from("<QQ", memory, at + 16 + entry % ENTRIES * 16) for entry in range(entries)]
+        found.append((count, ring[-ENTRIES:]))
+    return found
+
+
+def _lost_ms(recorded: int, count: int, ring: list[tuple[int, int]]) -> float:
+    """How long before the last noted moment the last recorded call was; ring: of the one who counted."""
+    if recorded >= count or not ring:
+        return 0.0
+    known = [when for when, of in ring if of <= recorded]
+    return (ring[-1][0] - (known[-1] if known else ring[0][0])) / 1e6
+
+
+def _ticks(path: Path, faults: list[str]) -> list[int]:
+    """Recorded calls of tick, by thread. What must not be is said in faults."""
+    recording = seismo.open(path)
+    faults += [
+        problem for problem in map(str, recording.problems) if "cut off" not in problem and "no end" not in problem
+    ]
+    sums = recording.calls.sums
+    faults += sums.problems
+    functions = recording.functions
+    by_thread: dict[int, int] = {}
+    for number, node in enumerate(recording.tree):
+        if functions[node.function].qualname.endswith("tick"):
+            by_thread[node.thread] = by_thread.get(node.thread, 0) + sums.calls[number]
+    return sorted(by_thread.values())
+
+
+def kill_one(kind: str, after: float, folder: Path) -> Found:
+    """Traces a program, kills it and its children so many seconds after it was started, and reads what there is."""
+    path, shared = folder / "trace.seismo", folder / "counts"
+    for old in folder.glob("*.seismo"):
+        old.unlink()
+    shared.write_bytes(b"")
+    os.truncate(shared, SLOTS * SLOT)
+    code = textwrap.dedent(PROGRAM) + textwrap.dedent(KINDS[kind])
+    command = [sys.executable, "-m", "seismo", "trace", "-q", "-o", str(path), "-c", code, str(shared)]
+    process = subprocess.Popen(command, start_new_session=True)
+    time.sleep(after)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    time.sleep(0.01)  # children are gone a moment later
+    with shared.open("r+b") as file:
+        counts = [entry for entry in _counts(mmap.mmap(file.fileno(), 0)) if entry[0]]
+    faults: list[str] = []
+    ticks: list[int] = []
+    for part in sorted(folder.glob("*.seismo")):
+        try:
+            ticks += _ticks(part, faults)
+        except seismo.SeismoError as error:
+            faults += [f"{part.name}: {error}"] if counts else []
+    counts.sort()
+    ticks = sorted([0] * (len(counts) - len(ticks)) + ticks)
+    pairs = list(zip(ticks, counts, strict=False))
+    faults += [f"{recorded} of {count} calls" for recorded, (count, _) in pairs if recorded > count]
+    lost = max((_lost_ms(recorded, *entry) for recorded, entry in pairs), default=0.0)
+    return Found(kind, sum(count for count, _ in counts), sum(ticks), lost, faults)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--times", type=int, default=100)
+    parser.add_argument("--kind", choices=list(KINDS))
+    parser.add_argument("--longest", type=float, default=0.8, help="seconds after which a program is killed, at most")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    chance, kinds = random.Random(options.seed), [options.kind] if options.kind else list(KINDS)
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(options.times):
+            rows.append(kill_one(kinds[number % len(kinds)], chance.uniform(0, options.longest), Path(folder)))
+            if rows[-1].faults:
+                print(rows[-1], flush=True)
+    for kind in kinds:
+        of = sorted(row.lost_ms for row in rows if row.kind == kind and row.counted)
+        if of:
+            late = sum(lost > 100 for lost in of)
+            print(
+                f"{kind}: {len(of)} killed after they began, lost ms: median {of[len(of) // 2]:.0f}, "
+                f"most {of[-1]:.0f}, {late} over 100"
+            )
+    print(f"{sum(bool(row.faults) for row in rows)} of {len(rows)} with a fault")
+
+
+if __name__ == "__main__":
+    main()
