@@ -14,13 +14,14 @@ import os
 import random
 import signal
 import struct
-import subprocess
 import sys
 import tempfile
 import textwrap
 import time
 from dataclasses import dataclass
 from pathlib import Path
+
+import children
 
 import seismo
 
@@ -150,7 +151,7 @@ def kill_one(kind: str, after: float, folder: Path) -> Found:
     os.truncate(shared, SLOTS * SLOT)
     code = textwrap.dedent(PROGRAM) + textwrap.dedent(KINDS[kind])
     command = [sys.executable, "-m", "seismo", "trace", "-q", "-o", str(path), "-c", code, str(shared)]
-    process = subprocess.Popen(command, start_new_session=True)
+    process = children.popen(command, stdin=None, stdout=None, stderr=None)
     time.sleep(after)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()

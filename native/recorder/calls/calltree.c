@@ -160,8 +160,8 @@ static sm_node *make_child(sm_thread *thread, sm_node *parent, const void *key, 
     sm_node *child = sm_node_new(sm_tree_of(thread)->store, parent, key, function);
     if (child == NULL)
         sm_engine.lost_memory++;
-    else
-        sm_journal_met(thread, child);
+    else if (sm_journal_has_file())
+        sm_calltree_announce(&sm_engine.output, thread, child);
     return child;
 }
 

@@ -186,17 +186,8 @@ bool sm_journal_instant(sm_thread *thread, unsigned kind, uint64_t span, const c
     return true;
 }
 
-/* Does what is met go into a file? What a forked child meets before its own recording begins is no part of its
- * parent's.
- */
-static bool has_file(void) {
+bool sm_journal_has_file(void) {
     return journal.file && !sm_engine.forked;
-}
-
-/* Until its next flush the row has no counts. */
-void sm_journal_met(const sm_thread *thread, const sm_node *node) {
-    if (has_file())
-        sm_calltree_announce(&sm_engine.output, thread, node);
 }
 
 /* ---- threads, and the recording's life ---- */
@@ -210,7 +201,7 @@ bool sm_journal_thread(sm_thread *thread) {
     if (stream == NULL)
         return false;
     tree->journal.stream = stream;
-    if (has_file())
+    if (sm_journal_has_file())
         sm_engine_announce(thread);
     begin_block(thread, sm_clock_read(&sm_engine.clock), 0);
     return true;

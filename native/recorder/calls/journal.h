@@ -41,8 +41,9 @@ uint64_t sm_journal_gaps(void); /* times that events had to be left out */
 bool sm_journal_thread(sm_thread *thread);
 void sm_journal_thread_end(sm_thread *thread);
 
-/* The node is new: its row goes into the file before what names it. */
-void sm_journal_met(const sm_thread *thread, const sm_node *node);
+/* Does what is met go into a file? What a forked child meets before its own recording begins is no part of its
+ * parent's. The row of a new node then goes there, before a piece names it. */
+bool sm_journal_has_file(void);
 
 /* From here on no event of the fast path: `at` has reached `limit`, or an operand is needed. */
 void sm_journal_look(sm_thread *thread);

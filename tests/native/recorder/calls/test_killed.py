@@ -1,9 +1,13 @@
 """Traced programs that are killed at any moment: what is in the file can be read, with the path of each event."""
 
 import random
+import sys
 
+import children
 import killing
 import pytest
+
+import seismo
 
 
 @pytest.mark.parametrize("kind", killing.KINDS)
@@ -17,14 +21,9 @@ def test_what_a_killed_program_leaves_is_whole(kind, tmp_path):
 
 def test_the_first_moment_of_a_killed_program_is_a_recording(tmp_path):
     """It is killed from inside, before anything but its beginning can be in the file."""
-    import subprocess
-    import sys
-
-    import seismo
-
     path = tmp_path / "trace.seismo"
     code = "import os\nos.kill(os.getpid(), 9)"
-    done = subprocess.run([sys.executable, "-m", "seismo", "trace", "-q", "-o", path, "-c", code], check=False)
+    done = children.run([sys.executable, "-m", "seismo", "trace", "-q", "-o", path, "-c", code])
     assert done.returncode == -9
     recording = seismo.open(path)
     assert [process.exit for process in recording.processes] == [""]
