@@ -13,7 +13,6 @@ import mmap
 import os
 import random
 import signal
-import struct
 import sys
 import tempfile
 import textwrap
@@ -26,24 +25,25 @@ import children
 import seismo
 
 SLOTS, ENTRIES = 8, 8192  # of the shared memory: for who counts, each with a ring of (ns, count)
-SLOT = 16 + 16 * ENTRIES
+SLOT = 2 + 2 * ENTRIES  # numbers of 8 bytes, each of which is written at once
 
 PROGRAM = """
-    import mmap, os, struct, sys, threading, time
-    memory = mmap.mmap(os.open(sys.argv[1], os.O_RDWR), 0)
-    def counter(slot, base=SLOT, entries=ENTRIES, put=struct.pack_into, now=time.monotonic_ns):
+    import mmap, os, sys, threading, time
+    memory = memoryview(mmap.mmap(int(sys.argv[1]), 0)).cast("Q")
+    def counter(slot, base=SLOT, entries=ENTRIES, now=time.monotonic_ns):
         at, count, entry, last = slot * base, 0, 0, 0
         def tick(): pass
         def call():
             nonlocal count, entry, last
             count += 1
-            put("<Q", memory, at, count)
+            memory[at] = count
             tick()
             if now() - last > 500_000:
                 last = now()
-                put("<QQ", memory, at + 16 + entry % entries * 16, last, count)
+                at_entry = at + 2 + entry % entries * 2
+                memory[at_entry], memory[at_entry + 1] = last, count
                 entry += 1
-                put("<Q", memory, at + 8, entry)
+                memory[at + 1] = entry
         return call
 """.replace("SLOT", str(SLOT)).replace("ENTRIES", str(ENTRIES))
 
@@ -107,14 +107,14 @@ class Found:
     faults: list[str]
 
 
-def _counts(memory: mmap.mmap) -> list[tuple[int, list[tuple[int, int]]]]:
+def _counts(memory: memoryview) -> list[tuple[int, list[tuple[int, int]]]]:
     """Of each slot: the count, and (ns, count) from the oldest."""
     found = []
     for slot in range(SLOTS):
         at = slot * SLOT
-        count, entries = struct.unpack_from("<QQ", memory, at)
-        ring = [struct.unpack_from("<QQ", memory, at + 16 + entry % ENTRIES * 16) for entry in range(entries)]
-        found.append((count, ring[-ENTRIES:]))
+        count, entries = memory[at : at + 2]
+        places = [at + 2 + entry % ENTRIES * 2 for entry in range(max(0, entries - ENTRIES), entries)]
+        found.append((count, [(memory[place], memory[place + 1]) for place in places]))
     return found
 
 
@@ -144,27 +144,28 @@ def _ticks(path: Path, faults: list[str]) -> list[int]:
 
 def kill_one(kind: str, after: float, folder: Path) -> Found:
     """Traces a program, kills it and its children so many seconds after it was started, and reads what there is."""
-    path, shared = folder / "trace.seismo", folder / "counts"
+    path, shared = folder / "trace.seismo", os.memfd_create("counts")
     for old in folder.glob("*.seismo"):
         old.unlink()
-    shared.write_bytes(b"")
-    os.truncate(shared, SLOTS * SLOT)
+    os.truncate(shared, SLOTS * SLOT * 8)
     code = textwrap.dedent(PROGRAM) + textwrap.dedent(KINDS[kind])
     command = [sys.executable, "-m", "seismo", "trace", "-q", "-o", str(path), "-c", code, str(shared)]
-    process = children.popen(command, stdin=None, stdout=None, stderr=None)
+    process = children.popen(command, stdin=None, stdout=None, stderr=None, pass_fds=[shared])
     time.sleep(after)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     time.sleep(0.01)  # children are gone a moment later
-    with shared.open("r+b") as file:
-        counts = [entry for entry in _counts(mmap.mmap(file.fileno(), 0)) if entry[0]]
+    counts = [entry for entry in _counts(memoryview(mmap.mmap(shared, 0)).cast("Q")) if entry[0]]
+    os.close(shared)
     faults: list[str] = []
     ticks: list[int] = []
     for part in sorted(folder.glob("*.seismo")):
+        if part.stat().st_size == 0:
+            continue  # it was made, and the recording had not begun
         try:
             ticks += _ticks(part, faults)
         except seismo.SeismoError as error:
-            faults += [f"{part.name}: {error}"] if counts else []
+            faults.append(f"{part.name}: {error}")
     counts.sort()
     ticks = sorted([0] * (len(counts) - len(ticks)) + ticks)
     pairs = list(zip(ticks, counts, strict=False))
