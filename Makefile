@@ -13,6 +13,8 @@ BIN := $(VENV)/bin
 NATIVE := $(wildcard native/*/*.[ch] native/*/*/*.[ch])
 # All but other people's code, which stays as they wrote it.
 OURS := $(filter-out native/vendor/%,$(NATIVE))
+# The files whose tests compare times: they run alone, after the others.
+TIMED = $(shell grep -rl --include='test_*.py' 'pytest.mark.timing' tests)
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest
 # Interpreters beside the machine's own, where this tool is there: one line each, a version and the command that runs it.
@@ -53,7 +55,7 @@ demo: $(VENV)/.built  ## profile a real program that is not ours and show the re
 
 test: $(VENV)/.ready  ## all tests on the machine's python3
 	$(PYTEST) -q -n $(JOBS) --timeout 300 -m "not timing" $(T)
-	$(PYTEST) -q --timeout 300 -m timing $(T) || [ $$? -eq 5 ]
+	$(PYTEST) -q --timeout 300 -m timing $(if $(filter tests,$(T)),$(TIMED),$(T)) || [ $$? -eq 5 ]
 
 # --- the rest -------------------------------------------------------------------------------------------------------
 
@@ -97,7 +99,7 @@ sanitize: dist  ## the tests with a core that checks addresses and undefined beh
 	@echo "sanitize $(PYTHON)" | $(PYTHON) tools/matrix.py --jobs $(JOBS) --sanitize $(SANITIZE) dist/*.tar.gz
 
 fuzz: dist  ## damaged files into the readers and damaged filters into the core, under the sanitizers, and random programs against coverage.py; make fuzz FOR=600 goes on for ten minutes each
-	@echo "fuzz $(PYTHON)" | $(PYTHON) tools/matrix.py --sanitize $(FUZZ) dist/*.tar.gz
+	@echo "fuzz $(PYTHON)" | $(PYTHON) tools/matrix.py --jobs $(JOBS) --sanitize $(FUZZ) dist/*.tar.gz
 
 sanitizefuzz: SANITIZE = --tests $(FUZZ)
 sanitizefuzz: sanitize  ## both with one build

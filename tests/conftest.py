@@ -30,6 +30,12 @@ from same import Lab  # noqa: E402
 RECORDING = {"capi", "coverage", "cprofile", "hooks", "native", "parity", "record", "sessions", "watch"}
 
 
+def pytest_collection_finish():
+    """What pytest has found is thousands of objects and stays: a collection in a test need not look at them again."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _signals_reach_children():
     """Children inherit which signals are ignored: Ctrl-C, where a shell runs the tests in the background, and the
@@ -48,6 +54,14 @@ def _collected_between_tests(request):
     yield
     if here:
         gc.enable()
+
+
+@pytest.fixture
+def thawed():
+    """For tests that look for objects among all that there are."""
+    gc.unfreeze()
+    yield
+    gc.freeze()
 
 
 @pytest.fixture

@@ -1,17 +1,21 @@
 """Run the test suite on several interpreters, each with seismo installed from the same source distribution.
 
-Standard input has a line for each: a label, then the command that runs the interpreter. A label that ends in
-"debug" stands for a debug build, which runs the tests of the native core only: it is slow, and its asserts are
-there; where there are several, the last runs all of these. The others run all, but for the reading side, plain Python
-over finished recordings, and for the repository itself: these the last of them runs for all (and `make test` on the
-machine's own). A version that is run in full anyway, by `make test` or in a later release, is run once more where
-releases and builds differ: the native core and the processes that are recorded. Each interpreter gets a virtual
-environment of its own under .venvs-matrix; whole output goes to LABEL.log there.
+Standard input has a line for each: a label, then the command that runs the interpreter. Each gets a virtual environment
+of its own under .venvs-matrix; whole output goes to LABEL.log there. What each of them runs:
+
+- the newest release runs all tests;
+- other releases run all but what is the same on any Python (`ANY_PYTHON`);
+- an older release of a version that is there in a newer one runs what records (`RECORDING_TESTS`): what a patch changes
+  is met there;
+- the version that this script runs on runs the sources and the engine (`CORE_TESTS`): `make test` has run all on it,
+  and only the build is another;
+- debug builds (labels that end in "debug"), which are slow and whose asserts are on, run the core as well, and the
+  newest of them the rest of what is native.
 
 With --sanitize the core is built with AddressSanitizer and UndefinedBehaviorSanitizer, whose libraries are loaded
 before the interpreter starts; Python's own allocators are switched off so that every object counts. Leaks are not
 looked for: an interpreter keeps thousands of blocks until it ends. With --script something else than the tests is run
-(with --tests: after them, by the same build), one after the other where there are several, until one fails.
+(with --tests: after them, by the same build), as many at a time as there are jobs.
 """
 
 import argparse
@@ -32,16 +36,39 @@ ENVIRONMENTS = ".venvs-matrix"
 NATIVE_TESTS = [
     f"tests/{name}" for name in ("native", "parity", "hooks", "capi", "cprofile", "coverage/test_branches*.py")
 ]
-# Where a version is run twice, the processes that are recorded come on top; with the sanitizers, what else is native.
+# The processes that are recorded come on top; with the sanitizers, what else is native.
 RECORDING_TESTS = [*NATIVE_TESTS, *(f"tests/{name}" for name in ("record", "sessions", "watch"))]
-SANITIZED_TESTS = [*RECORDING_TESTS, "tests/expression", "tests/model"]
-# Sources and the engine themselves: of each debug build.
-CORE_ROOMS = ["base", "code", "compat", "engine", "file", "recorder/calls", "slots"]
+SANITIZED_TESTS = [*RECORDING_TESTS, "tests/model"]
+# Sources and the engine themselves.
+CORE_ROOMS = ["base", "code", "compat", "engine", "recorder/calls", "slots", "source"]
 CORE_TESTS = [*(f"tests/native/{room}" for room in CORE_ROOMS), "tests/parity"]
-# What makes of a recording what people read, and what holds the repository: no interpreter does that differently.
-READING_TESTS = [f"tests/{name}" for name in ("formats", "report", "docs", "lint", "typing", "native/estimate")]
-READING_VERBS = ("color", "completion", "mistakes", "newest", "options", "overwriting", "verbs")
-READING_TESTS += [f"tests/cli/test_{name}.py" for name in READING_VERBS]
+# What no interpreter does differently, and why: run on the newest, and by `make test` on the machine's own.
+ANY_PYTHON = {
+    "tests/lint": "holds the repository",
+    "tests/typing": "is read by mypy",
+    "tests/docs": "shows what the other tests hold",
+    "tests/formats": "reads and writes finished files, in plain Python",
+    "tests/report": "makes text and pages of finished recordings, in plain Python",
+    "tests/model": "reads, merges and compares finished recordings",
+    "tests/expression": "is a parser in plain Python; tests/native/filter runs what it compiles",
+    "tests/cli/test_color.py": "is about what is printed",
+    "tests/cli/test_completion.py": "is about a shell",
+    "tests/cli/test_cover.py": "is about options and tables; tests/coverage and tests/native hold what is measured",
+    "tests/cli/test_mistakes.py": "is about messages",
+    "tests/cli/test_newest.py": "is about the names of files",
+    "tests/cli/test_options.py": "is about options",
+    "tests/cli/test_overwriting.py": "is about what is in the way of a file",
+    "tests/cli/test_trace.py": "is about options and reports; tests/parity/test_journal.py holds what is recorded",
+    "tests/cli/test_verbs.py": "is about what reads finished recordings",
+    "tests/coverage/test_carried.py": "is about settings in finished recordings",
+    "tests/coverage/test_paths.py": "is about the names of files",
+    "tests/coverage/test_settings.py": "reads coverage.py's settings",
+    "tests/plugins/test_pytest_cover.py": "is about pytest, which is the same one everywhere",
+    "tests/native/base/test_workers.py": "builds a program in C that has no Python",
+    "tests/native/engine/test_waits.py": "is about what the kernel says",
+    "tests/native/estimate": "computes from finished recordings",
+    "tests/native/file": "reads and writes files in C, without an interpreter",
+}
 # The first two start Python with an empty environment: nothing loads the sanitizers' libraries before the core. In
 # the others greenlet copies a piece of the C stack as it stands, with the marks around our evaluation function's frame.
 NOT_SANITIZED = [
@@ -49,6 +76,15 @@ NOT_SANITIZED = [
     "tests/record/test_children.py::test_all_processes_in_one_file",
     "tests/record/test_programs.py::test_program[greenlets-none]",
     "tests/native/recorder/lines/test_stacks.py::test_greenlets[tracefunc]",
+]
+# Memory is not the program's own under the sanitizers, and nothing native is in the other.
+NOT_SANITIZED += [
+    f"tests/model/{name}"
+    for name in (
+        "test_joining.py::test_memory_of_a_merge_of_coverage_does_not_grow_with_the_number_of_recordings",
+        "test_joining.py::test_memory_does_not_grow_with_the_number_of_recordings",
+        "test_spread.py",
+    )
 ]
 
 
@@ -58,7 +94,8 @@ class Run:
 
     label: str
     command: list[str]
-    work: list[list[str]]
+    tests: list[str]
+    scripts: list[list[str]]
     build: dict[str, str] = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=dict)
     passed: bool = False
@@ -91,7 +128,24 @@ def call(log: TextIO, command: list[str], environment: dict[str, str]) -> bool:
     return done.returncode == 0
 
 
-def carry_out(run: Run, distribution: str) -> Run:
+def call_all(log: TextIO, run: Run, jobs: int) -> bool:
+    """Run the scripts side by side, each with a log of its own until it ends."""
+
+    def one(numbered: tuple[int, list[str]]) -> tuple[bool, Path]:
+        number, words = numbered
+        path = ROOT / ENVIRONMENTS / f"{run.label}-{number}.log"
+        with path.open("w", encoding="utf-8") as own:
+            return call(own, [*run.python, *words], run.environment), path
+
+    with ThreadPoolExecutor(jobs) as pool:
+        done = list(pool.map(one, enumerate(run.scripts)))
+    for _, path in sorted(done, key=lambda pair: not pair[0]):  # what failed comes last: its end is shown
+        log.write(path.read_text(encoding="utf-8", errors="replace"))
+        path.unlink()
+    return all(passed for passed, _ in done)
+
+
+def carry_out(run: Run, distribution: str, jobs: int) -> Run:
     """Make the environment, install, test. Errors end in run.passed and run.closing."""
     start = time.monotonic()
     shutil.rmtree(ROOT / ENVIRONMENTS / run.label, ignore_errors=True)
@@ -101,10 +155,11 @@ def carry_out(run: Run, distribution: str) -> Run:
         ([*run.command, "-m", "venv", f"{ENVIRONMENTS}/{run.label}"], {}),
         ([*pip, *requirements()], {}),
         ([*pip, "--no-build-isolation", "--no-cache-dir", "--no-deps", distribution], run.build),
-        *(([*run.python, *words], run.environment) for words in run.work),
+        *(([*run.python, *words], run.environment) for words in [run.tests] if words),
     ]
     with path.open("w", encoding="utf-8") as log:
         run.passed = all(call(log, command, environment) for command, environment in steps)
+        run.passed = run.passed and call_all(log, run, jobs)
     lines = path.read_text(encoding="utf-8", errors="replace").rstrip().splitlines()
     run.closing = lines[-1:] if run.passed else lines[-60:]
     run.seconds = time.monotonic() - start
@@ -124,6 +179,9 @@ def sanitizer_libraries() -> str:
 
 def suite(*names: str, workers: int = 1) -> list[str]:
     """The words after the interpreter's that run the tests of some folders or files, which may have stars."""
+    missing = [name for name in (*names, *ANY_PYTHON) if not any(ROOT.glob(name))]
+    if missing:
+        raise SystemExit(f"There are no such tests any more as {', '.join(missing)}: tools/matrix.py names them.")
     found = sorted(path.relative_to(ROOT).as_posix() for name in names for path in ROOT.glob(name))
     spread = ["-n", str(workers)] if workers > 1 else []
     return ["-m", "pytest", "-q", "--timeout", "600", "-p", "no:cacheprovider", "-m", "not timing", *spread, *found]
@@ -134,28 +192,40 @@ def version(label: str) -> str:
     return ".".join(label.split(".")[:2])
 
 
+def selected(label: str, labels: list[str]) -> list[str]:
+    """The words that run the tests of one of these interpreters, which are in the order of their versions."""
+    releases = [name for name in labels if not name.endswith("debug")]
+    newest = {version(name): name for name in releases}  # of each version, the last that is named
+    debugs = [name for name in labels if name.endswith("debug")]
+    if label in debugs:
+        work = suite(*(NATIVE_TESTS if label == debugs[-1] else CORE_TESTS))
+    elif label == releases[-1]:
+        return suite("tests")
+    elif version(label) == "{}.{}".format(*sys.version_info):
+        work = suite(*CORE_TESTS)
+    elif newest[version(label)] != label:
+        work = suite(*RECORDING_TESTS)
+    else:
+        work = suite("tests")
+    # The asserts in what reads and writes files are met by one debug build.
+    left_out = [path for path in ANY_PYTHON if label not in debugs[-1:] or path != "tests/native/file"]
+    return [*work, *(f"--ignore={path}" for path in left_out)]
+
+
 def runs(lines: list[str], options: argparse.Namespace) -> list[Run]:
-    """What is to be run, from the lines of standard input; slow ones first."""
+    """What is to be run, from the lines of standard input; what takes longest first, so that no core idles at the end.
+
+    That is the debug builds, newest first, then the releases, newest first.
+    """
     found = []
     labels = [line.split()[0] for line in lines]
-    releases = [label for label in labels if not label.endswith("debug")]
-    complete = releases[-1:] + [label for label in labels if label.endswith("debug")][-1:]
-    newest = {version(label): label for label in releases}  # of each version, the last that is named
-    for line in lines:
+    for line in reversed(lines):
         label, *command = line.split()
-        work = suite("tests")
-        if version(label) == "{}.{}".format(*sys.version_info) or newest.get(version(label), label) != label:
-            work = suite(*RECORDING_TESTS)
-        if label.endswith("debug"):
-            work = suite(*(NATIVE_TESTS if label in complete else CORE_TESTS))
-        if label not in releases[-1:]:
-            work += [f"--ignore={path}" for path in READING_TESTS]
-        if options.sanitize:
-            work = suite(*SANITIZED_TESTS, workers=options.jobs)
-            work += [f"--deselect={test}" for test in NOT_SANITIZED]
         scripts = [script.split() for script in options.script]
-        run = Run(label, command, [work, *scripts] if options.tests or not scripts else scripts)
+        run = Run(label, command, selected(label, labels), scripts)
         if options.sanitize:
+            run.tests = suite(*SANITIZED_TESTS, workers=options.jobs)
+            run.tests += [f"--deselect={test}" for test in NOT_SANITIZED]
             run.build = {"SEISMO_SANITIZE": "1", "SEISMO_TESTING": "1"}
             run.environment = {
                 "LD_PRELOAD": sanitizer_libraries(),
@@ -163,6 +233,8 @@ def runs(lines: list[str], options: argparse.Namespace) -> list[Run]:
                 "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:abort_on_error=1:handle_segv=0",
                 "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
             }
+        if scripts and not options.tests:
+            run.tests = []
         found.append(run)
     return sorted(found, key=lambda run: not run.label.endswith("debug"))
 
@@ -188,7 +260,7 @@ def main() -> int:
         return 1
     (ROOT / ENVIRONMENTS).mkdir(exist_ok=True)
     with ThreadPoolExecutor(options.jobs) as pool:
-        for run in pool.map(lambda run: carry_out(run, options.distribution), wanted):
+        for run in pool.map(lambda run: carry_out(run, options.distribution, options.jobs), wanted):
             print(f"--- {run.label}: {'passed' if run.passed else 'FAILED'} in {run.seconds:.0f} s", flush=True)
             print("\n".join(run.closing), flush=True)
     failed = [run.label for run in wanted if not run.passed]

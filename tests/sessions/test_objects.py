@@ -10,6 +10,7 @@ import pytest
 
 import seismo
 from seismo.errors import RecordingError, UsageError
+from seismo.record.objects.holders import Search
 from seismo.record.objects.life import why_not
 
 HERE = __name__
@@ -108,7 +109,8 @@ def test_survivors():
 
 
 @possible
-def test_holders():
+def test_holders(thawed, monkeypatch):
+    monkeypatch.setattr(Search.__init__, "__defaults__", (60,))  # seconds; all of pytest is searched
     with seismo.objects() as r:
         keep(4)
         [tree] = [tree for tree in r.since().holders() if tree.row.type == f"{HERE}.Thing"]

@@ -64,7 +64,7 @@ class Fields(NamedTuple):
 
 
 @pytest.fixture(autouse=True)
-def _empty():
+def _empty(thawed):
     yield
     KEPT.clear()
     Hostile.ran.clear()
