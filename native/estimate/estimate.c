@@ -37,7 +37,8 @@
  * Long segments of short functions are found by time instead, by ticks about 2 ms apart (native/engine/ticker.c):
  * `ticked`, `ticked_ns`. They are in addition to the rest, which leaves them out. One that is longer than the distance
  * of ticks is found for certain and measured to some microseconds; a shorter one with the chance of its share of it,
- * and stands for a whole distance: `ticked_var` has the variance. (Recordings without it: one distance for each.)
+ * and stands for a whole distance: `ticked_var` has the variance, which what is known of a region takes away like that
+ * of samples. (Recordings without it: one distance for each.)
  *
  * Off the CPU. What a thread waited is known exactly (native/recorder/segments.h), is in none of the above, and is
  * added to own and total times. Only whose it was may be doubtful: `wait_sq` sums the squares of what was given to a
@@ -57,11 +58,12 @@
  * node's overhead is taken off, not below 0; and so that this clamping does not add time, a function's nodes are
  * scaled again to what the function as a whole has left.
  *
- * A node's error has a part that it shares with all nodes of its function (the pool's, in proportion) and one of its
- * own, which vanishes when the node is the whole function. Shared parts must not be added as if independent: the sum
- * over a subtree of shared * pool error is never less than the squares of the pool-wise sums, is exact for the whole
- * tree, and is additive, so that one pass upwards does it. The plain sum of errors is an upper bound too; the smaller
- * of both is given.
+ * A node's error has a part that it shares with all nodes of its function in its region (what the region leaves of
+ * the pool's) and one of its own, which vanishes when the node is the whole function. Shared parts must not be added as
+ * if independent: of a node with a share s of its function's variance V, it is s V that is added upwards, so that all
+ * nodes together have V, though its own error is s sqrt(V). The plain sum of errors is an upper bound too, and what is
+ * known of the sum of a region is another: the smallest is given. So the total of main(), and of what it calls once, is
+ * measured and has no error by chance.
  *
  * Distortion. What probes cost is calibrated in loops that the processor foresees; in the code of real programs an
  * event costs more, since it is code that is in the way of other code: 20 to 100 ns, by what nobody has found a way to
@@ -69,7 +71,8 @@
  * probes cost or MOST of the time, whichever is less, and at least what the calibration's readings differed by; and
  * UNREST of the time, for the same program is not equally fast twice. These were found with benchmarks/truth.py, as
  * what makes 19 of 20 stated errors hold. Since it is one for all, it is added linearly over nodes; it is independent
- * of chance. Between two recordings of one program it is mostly the same: diffs take it as that.
+ * of chance. What is subtracted by a rule, and not as it was calibrated, may be off by more (estimate/overhead.c), and
+ * that is added. Between two recordings of one program it is mostly the same: diffs take it as that.
  */
 #include "estimate/estimate.h"
 
@@ -81,8 +84,8 @@
 #include "estimate/overhead.h"
 #include "estimate/regions.h"
 
-static const double CODE = 3, MOST = 0.125, UNREST = 0.03; /* see "Distortion" */
-static const double MOST_UNFORESEEN = 0.5;                 /* of what a node has left without it */
+static const double CODE = 3, MOST = 0.1, UNREST = 0.05; /* see "Distortion" */
+static const double MOST_UNFORESEEN = 0.5;               /* of what a node has left without it */
 static const double SHRINK = 8; /* samples' worth of weight of the function's mean in a node's */
 static const double PRIOR = 4;  /* observations that the prior is worth */
 static const double PRIOR_LEAST = 0.5;
@@ -111,7 +114,7 @@ typedef struct {
     double weight;                        /* sum over nodes of rest * shrunk mean: what the scaling is taken from */
     double time, variance;                /* of the rest, in line with what is known */
     double own, positive;                 /* own time of all its nodes; sum of the nodes' positive ones */
-    double overhead;
+    double overhead, unsure;
 } pool;
 
 typedef struct {
@@ -122,7 +125,11 @@ typedef struct {
     uint32_t *pool_of; /* owned; of each node */
     double *rest;      /* owned; of each node: first its segments, then those of the sampled population */
     double *overhead;  /* owned; of each node: what the probes cost in its segments, ns */
+    double *unsure;    /* owned; of each node: half-width of that, beyond the calibration's */
     double *time;      /* owned; of each node: what it spent in the rest, ns */
+    double *variance;  /* owned; of each node: of that and of what was ticked, by sampling, and the node's */
+    double *share;     /* part of its function's, owned */
+    double *doubt;     /* owned; of each node: variance of the sum of that with all below; INFINITY: not known better */
 } work;
 
 static size_t process_of(const sm_estimate_input *in, size_t n) {
@@ -208,6 +215,7 @@ static void fill_pools(work *w) {
         p->wait_ns += (double)in->wait_ns[n];
         p->wait_sq += in->wait_sq[n];
         p->overhead += w->overhead[n];
+        p->unsure += w->unsure[n];
     }
 }
 
@@ -353,18 +361,27 @@ static void add_unforeseen(work *w, const double *unforeseen) {
     for (size_t n = 0; n < w->in->nodes; n++) {
         double more = fmin(unforeseen[n], MOST_UNFORESEEN * fmax(0, w->time[n] - w->overhead[n]));
         w->overhead[n] += more;
+        w->unsure[n] += SM_GUESSED * more;
         w->pools[w->pool_of[n]].overhead += more;
+        w->pools[w->pool_of[n]].unsure += SM_GUESSED * more;
     }
+}
+
+/* The 95 % error of so many long segments. var: 0 of recordings that did not keep it. */
+static double tick_error(double ticked, double ticked_ns, double var) {
+    if (var > 0) {
+        return 2 * sqrt(var);
+    }
+    return ticked > 0 ? 2 * sqrt(ticked) * fmin(TICK, ticked_ns / ticked) : 0;
 }
 
 /* What nodes spent in segments that were not timed always: by their samples, and then in line with what is known. */
 static int estimate_rest(work *w) {
     const sm_estimate_input *in = w->in;
     double *known = sm_calloc(4 * in->processes + 1, sizeof *known);
-    double *variance = sm_malloc(in->nodes * sizeof *variance);
     double *unforeseen = sm_calloc(in->nodes + 1, sizeof *unforeseen);
     int done = -1;
-    if (known != NULL && variance != NULL && unforeseen != NULL) {
+    if (known != NULL && unforeseen != NULL) {
         find_known(in, known, known + in->processes);
         reconcile(w, known + in->processes);
         for (size_t n = 0; n < in->nodes; n++)
@@ -372,21 +389,26 @@ static int estimate_rest(work *w) {
         for (size_t n = 0; n < in->nodes; n++) {
             pool *p = &w->pools[w->pool_of[n]];
             double part = p->weight > 0 ? w->time[n] / p->weight : 0;
+            double ticks = tick_error((double)in->ticked[n], (double)in->ticked_ns[n], in->ticked_var[n]) / 2;
             w->time[n] = part * p->rest * p->mean;
-            variance[n] = part * p->error * p->error / 4;
+            p->variance += w->variance[n] = part * p->error * p->error / 4 + ticks * ticks;
         }
-        done = sm_regions_reconcile(in, w->rest, known, w->time, variance, unforeseen);
+        for (size_t n = 0; n < in->nodes; n++) {
+            const pool *p = &w->pools[w->pool_of[n]];
+            w->share[n] = p->variance > 0 ? w->variance[n] / p->variance : 0;
+        }
+        for (size_t i = 0; i < w->count; i++)
+            w->pools[i].variance = 0;
+        sm_region_estimates of = {w->time, w->variance, unforeseen, w->doubt, w->share};
+        done = sm_regions_reconcile(in, w->rest, known, &of);
         add_unforeseen(w, unforeseen);
     }
     for (size_t n = 0; n < in->nodes && done == 0; n++) {
         pool *p = &w->pools[w->pool_of[n]];
         p->time += w->time[n];
-        p->variance += variance[n];
+        p->variance += w->variance[n];
     }
-    for (size_t i = 0; i < w->count && done == 0; i++)
-        w->pools[i].error = 2 * sqrt(w->pools[i].variance);
     sm_free(known);
-    sm_free(variance);
     sm_free(unforeseen);
     return done;
 }
@@ -410,20 +432,12 @@ static void estimate_own(work *w) {
     }
 }
 
-/* The 95 % error of so many long segments. var: 0 of recordings that did not keep it. */
-static double tick_error(double ticked, double ticked_ns, double var) {
-    if (var > 0) {
-        return 2 * sqrt(var);
-    }
-    return ticked > 0 ? 2 * sqrt(ticked) * fmin(TICK, ticked_ns / ticked) : 0;
-}
-
 /* What an own time of running may be off by together with all others. overhead: what was taken out of it. */
-static double distortion(const work *w, size_t process, double overhead, double own) {
+static double distortion(const work *w, size_t process, double overhead, double unsure, double own) {
     double calibrated = w->in->costs.cost_error[process];
     if (!w->in->distorted || calibrated <= 0)
         return calibrated * overhead;
-    return fmax(calibrated * overhead, fmin(CODE * overhead, MOST * own)) + UNREST * own;
+    return fmax(calibrated * overhead, fmin(CODE * overhead, MOST * own)) + unsure + UNREST * own;
 }
 
 static void estimate_errors(work *w) {
@@ -434,7 +448,6 @@ static void estimate_errors(work *w) {
         size_t process = (size_t)p->process;
         sample drawn = sample_of(in, n);
         double rest = w->rest[n], k = effective(&drawn);
-        double shared = p->time > 0 ? p->error * w->time[n] / p->time : 0;
         double alone = 0;
         if (rest > 0 && p->rest > 0) {
             double among = rest * rest / fmax(k, 1) + (k > 0 ? 0 : rest);
@@ -442,13 +455,12 @@ static void estimate_errors(work *w) {
             alone = z * z * among * fmax(0, 1 - rest / p->rest) * fmax(0, 1 - k / rest);
         }
         double reading = cost->clock_ns[process] * sqrt((double)in->timed[n]);
-        double own = w->out->own[n] - (double)in->wait_ns[n], common = distortion(w, process, w->overhead[n], own);
-        double ticks = tick_error((double)in->ticked[n], (double)in->ticked_ns[n], in->ticked_var[n]);
-        double independent = alone + reading * reading + ticks * ticks + 4 * in->wait_sq[n];
-        w->out->own_error[n] = sqrt(shared * shared + independent + common * common);
-        /* shared * p->error, not its square: summed over nodes of one function this is never less than the square of
-         * the sum */
-        w->out->total_square[n] = independent + shared * p->error;
+        double own = w->out->own[n] - (double)in->wait_ns[n],
+               common = distortion(w, process, w->overhead[n], w->unsure[n], own);
+        double measured = reading * reading + 4 * in->wait_sq[n], independent = alone + measured;
+        w->out->own_error[n] = sqrt(4 * w->variance[n] * w->share[n] + independent + common * common);
+        w->out->total_square[n] = independent + 4 * w->variance[n];
+        w->overhead[n] = measured; /* from here on */
         w->out->total_distortion[n] = common;
     }
 }
@@ -468,7 +480,10 @@ static int estimate_totals(work *w) {
         out->total_wait[n] = (double)in->wait_ns[n];
     for (size_t n = in->nodes; n-- > 0;) {
         int64_t parent = in->parent[n];
+        /* What is known of a region is known of its total. */
+        out->total_square[n] = fmin(out->total_square[n], w->overhead[n] + 4 * w->doubt[n]);
         if (parent >= 0) {
+            w->overhead[parent] += w->overhead[n];
             out->total[parent] += out->total[n];
             out->total_wait[parent] += out->total_wait[n];
             out->total_square[parent] += out->total_square[n];
@@ -494,10 +509,9 @@ static void estimate_functions(work *w) {
     for (size_t i = 0; i < w->count; i++) {
         const pool *p = &w->pools[i];
         double reading = cost->clock_ns[p->process] * sqrt(p->timed);
-        double ticks = tick_error(p->ticked, p->ticked_ns, p->ticked_var);
-        double sampling = p->error * p->error + reading * reading + ticks * ticks + 4 * p->wait_sq;
+        double sampling = 4 * p->variance + reading * reading + 4 * p->wait_sq;
         out->function_own_error[p->function] += sampling; /* so far squared */
-        out->function_distortion[p->function] += distortion(w, (size_t)p->process, p->overhead, p->own);
+        out->function_distortion[p->function] += distortion(w, (size_t)p->process, p->overhead, p->unsure, p->own);
         out->function_own[p->function] += p->own + p->wait_ns;
     }
     for (size_t f = 0; f < w->in->functions; f++) {
@@ -513,11 +527,16 @@ int sm_estimate(const sm_estimate_input *in, const sm_estimates *out) {
         .pool_of = sm_malloc(in->nodes * sizeof(uint32_t)),
         .rest = sm_malloc(in->nodes * sizeof(double)),
         .overhead = sm_malloc(in->nodes * sizeof(double)),
+        .unsure = sm_malloc(in->nodes * sizeof(double)),
         .time = sm_malloc(in->nodes * sizeof(double)),
+        .variance = sm_malloc(in->nodes * sizeof(double)),
+        .share = sm_malloc(in->nodes * sizeof(double)),
+        .doubt = sm_malloc(in->nodes * sizeof(double)),
     };
     int done = -1;
-    if (w.pool_of != NULL && w.rest != NULL && w.overhead != NULL && w.time != NULL && in->nodes < UINT32_MAX &&
-        assign_pools(&w) == 0 && sm_overhead_count(in, w.rest, w.overhead) == 0) {
+    if (w.doubt != NULL && w.variance != NULL && w.share != NULL && w.pool_of != NULL && w.rest != NULL &&
+        w.overhead != NULL && w.unsure != NULL && w.time != NULL && in->nodes < UINT32_MAX && assign_pools(&w) == 0 &&
+        sm_overhead_count(in, w.rest, w.overhead, w.unsure) == 0) {
         fill_pools(&w);
         for (size_t i = 0; i < w.count; i++) {
             judge_pool(&w.pools[i]);
@@ -534,6 +553,10 @@ int sm_estimate(const sm_estimate_input *in, const sm_estimates *out) {
     sm_free(w.pool_of);
     sm_free(w.rest);
     sm_free(w.overhead);
+    sm_free(w.unsure);
     sm_free(w.time);
+    sm_free(w.variance);
+    sm_free(w.share);
+    sm_free(w.doubt);
     return done;
 }

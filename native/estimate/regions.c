@@ -17,12 +17,21 @@
  *
  * Borders. A stretch in which a region is entered or left counts for the one around it. Random gaps have no memory, so
  * on both sides of a border lies, on average, as much as from one look to the next: of N segments with L looks in v
- * visits, N / (L + v). So a region's part f = 2 v / (L + v) is in the region around it.
+ * visits, N / (L + v). So a region's part f = 2 v / (L + v) is in the region around it. Where all segments of the
+ * caller were timed, though, so was every entry and every leaving: no stretch crosses a border (f = 0), however short
+ * the visit is, and what went by between the two is known to a read of the clock. So it is with main(), which is called
+ * once, and with what it calls some dozen times.
  *
  * How. What a region's estimates miss its known time by has two causes: something that they have in common, as above,
  * and chance. It is divided between these by how much of it each is good for: COMMON of the whole, and the variance of
  * the samples. The common part changes all nodes in proportion, the other each in proportion to its variance, which is
  * the least squares' answer: sure ones stay, doubtful ones take the correction.
+ *
+ * What is doubtful then. A function's share of the common part and its own chance, less what the known sum tells of
+ * both (a function that is all of its region has no doubt left). And what a region misses says that its samples are no
+ * example of its segments; whether each function's are too long by the same part, it does not say. So OWN of it is each
+ * function's own. The sum of a region is not doubted, but for its borders and for what is taken out of its stretches:
+ * `doubt` has the variance of that, with all regions inside.
  *
  * Unforeseen probes. What a probe costs is calibrated in a loop, which the processor foresees. In varied code it costs
  * up to twice as much, for the same reason for which sampled segments are too long there; and by how much these are, in
@@ -39,13 +48,14 @@
 
 #include "base/alloc.h"
 
-static const double COMMON = 0.1;  /* relative deviation that the samples of a region have in common */
-static const double LONG = 1000;   /* segments a visit */
-static const double LOOKS = 30;    /* fewer tell too little */
-static const double INSIDE = 0.75; /* a region that is more of the one around it adds nothing */
-static const double LEAST = 0.25;  /* a node keeps so much of its estimate */
-static const double UNFORESEEN =
-    0.45; /* of what a sampled segment is too long by: what a probe costs more, a segment */
+static const double COMMON = 0.1;     /* relative deviation that the samples of a region have in common */
+static const double UNSURE = 0.02;    /* relative deviation of estimates and stretches for other reasons than these */
+static const double OWN = 0.25;       /* of what a region misses, the deviation that each function has of its own */
+static const double LONG = 1000;      /* segments a visit */
+static const double LOOKS = 30;       /* fewer tell too little */
+static const double INSIDE = 0.75;    /* a region that is more of the one around it adds nothing */
+static const double LEAST = 0.25;     /* of what is beyond chance of its estimate a node keeps so much */
+static const double UNFORESEEN = 0.3; /* of what a sampled segment is too long by: what a probe costs more, a segment */
 static const double VARIED = 2;
 
 typedef struct {
@@ -55,20 +65,53 @@ typedef struct {
     double own_looks, own_segments; /* without inner regions */
     double target;                  /* what the time should be; then by how much all of it changes */
     double by_chance;               /* ns, in proportion to variance */
+    double common;                  /* variance of that, ns squared */
+    double missing;                 /* relative: what the estimates missed the known time by */
+    double doubt;                   /* variance of what its time should be, ns squared; with that of inner regions */
+    double own_doubt;               /* without them */
     double unforeseen;              /* ns a segment */
-    size_t first;                   /* of its nodes; the others: see varied() */
+    size_t first;                   /* of its nodes; the others are linked */
     size_t around;                  /* region */
     uint8_t is_region;              /* of the node with this number */
 } region;
+
+typedef struct { /* a function's nodes in the region at hand */
+    double time, variance;
+    double doubt; /* of these, variance: with what the region misses */
+} member;
+
+typedef struct {
+    const sm_estimate_input *in;
+    const double *segments;
+    region *regions; /* owned; of each node, then of each process */
+    size_t *of;      /* owned; the region of each node */
+    size_t *next;    /* owned; the next node of the same region, in->nodes: none */
+} work;
 
 static size_t process_of(const sm_estimate_input *in, size_t n) {
     return (size_t)in->thread_process[in->thread[n]];
 }
 
-/* Which nodes are regions; `of`: the region of each node. Those of processes stand behind the nodes'. */
-static void find(const sm_estimate_input *in, const double *segments, region *regions, size_t *of) {
+/* Was every entry of this node timed, and every leaving? */
+static bool has_known_borders(const work *w, size_t n) {
+    return w->in->parent[n] < 0 || w->segments[w->in->parent[n]] <= 0;
+}
+
+static bool is_region(const work *w, size_t n, const region *around, bool whole) {
+    const region *r = &w->regions[n];
+    if (r->visits <= 0 || r->looks <= 0)
+        return false;
+    if (has_known_borders(w, n))
+        return true;
+    return r->looks >= LOOKS && r->segments >= LONG * r->visits && (r->segments < INSIDE * around->segments || whole);
+}
+
+/* Which nodes are regions, and of which each node is. Those of processes stand behind the nodes'. */
+static void find(work *w) {
+    const sm_estimate_input *in = w->in;
+    region *regions = w->regions;
     for (size_t n = 0; n < in->nodes; n++)
-        regions[n] = (region){.segments = segments[n],
+        regions[n] = (region){.segments = w->segments[n],
                               .looks = (double)in->stretches[n],
                               .visits = (double)in->calls[n] + (double)in->resumes[n]};
     for (size_t p = 0; p < in->processes; p++)
@@ -80,63 +123,122 @@ static void find(const sm_estimate_input *in, const double *segments, region *re
     }
     for (size_t n = 0; n < in->nodes; n++) {
         region *r = &regions[n];
-        size_t around = in->parent[n] >= 0 ? of[in->parent[n]] : in->nodes + process_of(in, n);
+        size_t around = in->parent[n] >= 0 ? w->of[in->parent[n]] : in->nodes + process_of(in, n);
         r->around = around;
-        r->is_region = r->visits > 0 && r->looks >= LOOKS && r->segments >= LONG * r->visits &&
-                       (r->segments < INSIDE * regions[around].segments || around >= in->nodes);
-        if (r->is_region)
+        r->is_region = is_region(w, n, &regions[around], around >= in->nodes);
+        if (r->is_region && !has_known_borders(w, n))
             r->outside = fmin(0.5, 2 * r->visits / (r->looks + r->visits));
-        of[n] = r->is_region ? n : around;
+        w->of[n] = r->is_region ? n : around;
+    }
+    for (size_t i = 0; i < in->nodes + in->processes; i++)
+        regions[i].first = in->nodes;
+    for (size_t n = in->nodes; n-- > 0;) {
+        w->next[n] = regions[w->of[n]].first;
+        regions[w->of[n]].first = n;
     }
 }
 
-static void sum(const sm_estimate_input *in, const double *segments, const double *known, const double *time,
-                const double *variance, region *regions, const size_t *of) {
+static void sum(const work *w, const double *known, const double *time, const double *variance) {
+    const sm_estimate_input *in = w->in;
     for (size_t p = 0; p < in->processes; p++)
-        regions[in->nodes + p].known = known[p];
+        w->regions[in->nodes + p].known = known[p];
     for (size_t n = 0; n < in->nodes; n++) {
-        region *r = &regions[of[n]];
+        region *r = &w->regions[w->of[n]];
         double spent = (double)in->stretch_ns[n];
         r->known += spent;
-        regions[in->nodes + process_of(in, n)].known -= spent;
+        w->regions[in->nodes + process_of(in, n)].known -= spent;
         r->ticked += (double)in->ticked_ns[n];
         r->own_looks += (double)in->stretches[n];
-        r->own_segments += segments[n];
+        r->own_segments += w->segments[n];
         r->time += time[n];
         r->variance += variance[n];
     }
+}
+
+/* What is too long of the measured segments is in the known time, too: so many of the region's. Its estimates are too
+ * long by that of all segments; as far as this is not chance. */
+static double too_long(region *r, double should) {
+    double others = r->own_segments - r->own_looks, deviation = COMMON * fmin(r->time, fmax(0, should));
+    if (others <= 0 || deviation <= 0)
+        return 0;
+    double all = others * others / r->own_segments / r->own_segments * deviation * deviation,
+           looks = r->own_looks / others;
+    double part = all / (all + r->variance + UNSURE * r->time * UNSURE * r->time);
+    r->own_doubt = looks * looks * all * (1 - part);
+    return fmax(0, r->time - should) * looks * part;
 }
 
 /* From the innermost region to the outermost: what it should have, and how its nodes get there. */
 static void reconcile(region *r, region *around) {
     double should =
         (r->known - r->ticked - r->target) / (1 - r->outside); /* target: so far what the inner ones leave */
-    if (r->own_segments > r->own_looks) /* what is too long of the measured segments is in the known time, too */
-        should -= fmax(0, r->time - should) * r->own_looks / (r->own_segments - r->own_looks);
-    double missing = should - r->time, common = COMMON * r->time * COMMON * r->time;
+    should -= too_long(r, should);
+    double missing = should - r->time, least = LEAST * fmax(0, r->time - 2 * sqrt(r->variance));
+    double common = COMMON * fmin(r->time, fmax(0, should)); /* what is far too long is so by chance */
+    common *= common;
     if (missing < 0 && r->own_looks >= LOOKS && r->own_segments > 0) /* as far as that is not chance */
         r->unforeseen = UNFORESEEN * -missing / r->own_segments * missing * missing / (missing * missing + r->variance);
     r->target = 1, r->by_chance = 0;
     if (r->time > 0 && common + r->variance > 0) {
-        missing = fmax(missing, (LEAST - 1) * r->time);
+        if (should < least)
+            missing = least - r->time, r->doubt = INFINITY;
+        r->common = common;
+        r->missing = fmin(1, fabs(missing) / r->time);
         r->target = 1 + missing * common / (common + r->variance) / r->time;
         r->by_chance = missing * r->variance / (common + r->variance);
+    } else if (r->known > 0) {
+        r->doubt = INFINITY;
     }
-    if (r != around)
-        around->target += r->outside * fmax(0, should);
+    double border = r->outside * fmax(0, should);
+    around->target += r != around ? border : 0;
+    around->doubt += r != around ? r->doubt + r->own_doubt : 0; /* what is across a border is within the one around */
+    r->own_doubt += r->outside > 0 ? border * border / (2 * r->visits) : 0;
+    r->doubt += r->own_doubt;
 }
 
-/* Of a region, 0 to 1: how varied the functions are that its events are of. next: of each node, the next one of its
- * region; children: of each node, how many; events: noughts, as many as functions. */
-static double varied(const sm_estimate_input *in, const region *r, const size_t *next, const uint32_t *children,
-                     double *events) {
+/* The nodes of a region get what they should have, and their variance what is left of it. members: of each function,
+ * noughts. */
+static void move(const work *w, const region *r, member *members, const sm_region_estimates *to) {
+    double all = r->common;
+    for (size_t n = r->first; n < w->in->nodes; n = w->next[n]) {
+        member *m = &members[w->in->function[n]];
+        m->time += to->time[n];
+        m->variance += to->variance[n];
+    }
+    for (size_t n = r->first; n < w->in->nodes; n = w->next[n]) {
+        member *m = &members[w->in->function[n]];
+        if (m->doubt == 0) {
+            double own = OWN * r->missing * m->time;
+            m->doubt = m->variance + own * own;
+            all += m->doubt;
+        }
+    }
+    for (size_t n = r->first; n < w->in->nodes; n = w->next[n]) {
+        const member *m = &members[w->in->function[n]];
+        double part = r->time > 0 ? m->time / r->time : 0, shared = m->doubt + r->common * part;
+        double left = m->doubt + r->common * part * part - (all > 0 ? shared * shared / all : 0);
+        left = fmax(0, left) + part * part * r->own_doubt;
+        double by_chance = r->variance > 0 ? r->by_chance * to->variance[n] / r->variance : 0;
+        double least = LEAST * fmax(0, to->time[n] - 2 * sqrt(to->variance[n]));
+        to->share[n] = m->variance > 0 ? to->variance[n] / m->variance : m->time > 0 ? to->time[n] / m->time : 0;
+        to->variance[n] = to->share[n] * left;
+        to->time[n] = fmax(least, to->time[n] * r->target + by_chance);
+    }
+    for (size_t n = r->first; n < w->in->nodes; n = w->next[n])
+        members[w->in->function[n]] = (member){0};
+}
+
+/* Of a region, 0 to 1: how varied the functions are that its events are of. children: of each node, how many; events:
+ * noughts, as many as functions. */
+static double varied(const work *w, const region *r, const uint32_t *children, double *events) {
+    const sm_estimate_input *in = w->in;
     double all = 0, entropy = 0;
-    for (size_t n = r->first; n < in->nodes; n = next[n]) {
+    for (size_t n = r->first; n < in->nodes; n = w->next[n]) {
         double entered = (double)in->calls[n] + (double)in->resumes[n];
         if (in->parent[n] < 0 || children[in->parent[n]] > 1)
             events[in->function[n]] += entered, all += entered;
     }
-    for (size_t n = r->first; n < in->nodes; n = next[n]) {
+    for (size_t n = r->first; n < in->nodes; n = w->next[n]) {
         double *of = &events[in->function[n]];
         if (*of > 0)
             entropy -= *of / all * log(*of / all);
@@ -145,67 +247,70 @@ static double varied(const sm_estimate_input *in, const region *r, const size_t 
     return fmin(1, entropy / VARIED);
 }
 
-static int find_unforeseen(const sm_estimate_input *in, const double *segments, region *regions, const size_t *of,
-                           double *unforeseen) {
-    size_t *next = sm_malloc((in->nodes + 1) * sizeof *next);
+static int find_unforeseen(const work *w, double *unforeseen) {
+    const sm_estimate_input *in = w->in;
     double *events = sm_calloc(in->functions + 1, sizeof *events);
     uint32_t *children = sm_calloc(in->nodes + 1, sizeof *children);
-    int done = next != NULL && events != NULL && children != NULL ? 0 : -1;
-    for (size_t i = 0; i < in->nodes + in->processes; i++)
-        regions[i].first = in->nodes;
-    for (size_t n = in->nodes; n-- > 0 && done == 0;) {
-        next[n] = regions[of[n]].first;
-        regions[of[n]].first = n;
+    int done = events != NULL && children != NULL ? 0 : -1;
+    for (size_t n = 0; n < in->nodes && done == 0; n++) {
         if (in->parent[n] >= 0)
             children[in->parent[n]]++;
     }
     for (size_t i = 0; i < in->nodes + in->processes && done == 0; i++) {
-        if (regions[i].unforeseen > 0)
-            regions[i].unforeseen *= varied(in, &regions[i], next, children, events);
+        if (w->regions[i].unforeseen > 0)
+            w->regions[i].unforeseen *= varied(w, &w->regions[i], children, events);
     }
     for (size_t n = 0; n < in->nodes && done == 0; n++) {
         bool calibrated = in->costs.cost_error[process_of(in, n)] > 0;
-        unforeseen[n] = calibrated ? regions[of[n]].unforeseen * segments[n] : 0;
+        unforeseen[n] = calibrated ? w->regions[w->of[n]].unforeseen * w->segments[n] : 0;
     }
-    sm_free(next);
     sm_free(events);
     sm_free(children);
     return done;
 }
 
-int sm_regions_reconcile(const sm_estimate_input *in, const double *segments, const double *known, double *time,
-                         double *variance, double *unforeseen) {
-    size_t count = in->nodes + in->processes;
-    region *regions = sm_calloc(count + 1, sizeof *regions);
-    size_t *of = sm_malloc((in->nodes + 1) * sizeof *of);
-    if (regions == NULL || of == NULL) {
-        sm_free(regions);
-        sm_free(of);
+static int reconcile_all(work *w, const double *known, const sm_region_estimates *to) {
+    size_t nodes = w->in->nodes;
+    member *members = sm_calloc(w->in->functions + 1, sizeof *members);
+    if (members == NULL)
         return -1;
+    find(w);
+    sum(w, known, to->time, to->variance);
+    for (size_t i = nodes; i-- > 0;) {
+        if (w->regions[i].is_region)
+            reconcile(&w->regions[i], &w->regions[w->regions[i].around]);
     }
-    find(in, segments, regions, of);
-    sum(in, segments, known, time, variance, regions, of);
-    for (size_t i = in->nodes; i-- > 0;) {
-        if (regions[i].is_region)
-            reconcile(&regions[i], &regions[regions[i].around]);
+    for (size_t i = nodes; i < nodes + w->in->processes; i++) {
+        if (known[i - nodes] > 0) /* 0: a recording that does not know */
+            reconcile(&w->regions[i], &w->regions[i]);
     }
-    for (size_t p = 0; p < in->processes; p++) {
-        region *r = &regions[in->nodes + p];
-        if (known[p] > 0) /* 0: a recording that does not know */
-            reconcile(r, r);
-        else
-            r->target = 1;
+    for (size_t i = 0; i < nodes + w->in->processes; i++) {
+        if (w->regions[i].is_region && (i < nodes || known[i - nodes] > 0))
+            move(w, &w->regions[i], members, to);
     }
-    for (size_t n = 0; n < in->nodes; n++) {
-        const region *r = &regions[of[n]];
-        double by_chance = r->variance > 0 ? r->by_chance * variance[n] / r->variance : 0;
-        double common = COMMON * r->time * COMMON * r->time;
-        time[n] = fmax(LEAST * time[n], time[n] * r->target + by_chance);
-        if (r->target != 1 || by_chance != 0) /* what is known as a whole is doubted less in its parts */
-            variance[n] *= fmax(0, 1 - variance[n] / (r->variance + common));
-    }
-    int done = find_unforeseen(in, segments, regions, of, unforeseen);
-    sm_free(regions);
-    sm_free(of);
+    sm_free(members);
+    return 0;
+}
+
+int sm_regions_reconcile(const sm_estimate_input *in, const double *segments, const double *known,
+                         const sm_region_estimates *to) {
+    size_t count = in->nodes + in->processes;
+    work w = {
+        .in = in,
+        .segments = segments,
+        .regions = sm_calloc(count + 1, sizeof(region)),
+        .of = sm_malloc((in->nodes + 1) * sizeof(size_t)),
+        .next = sm_malloc((in->nodes + 1) * sizeof(size_t)),
+    };
+    int done = -1;
+    if (w.regions != NULL && w.of != NULL && w.next != NULL)
+        done = reconcile_all(&w, known, to);
+    if (done == 0)
+        done = find_unforeseen(&w, to->unforeseen);
+    for (size_t n = 0; n < in->nodes && done == 0; n++)
+        to->doubt[n] = w.regions[n].is_region ? w.regions[n].doubt : INFINITY;
+    sm_free(w.regions);
+    sm_free(w.of);
+    sm_free(w.next);
     return done;
 }

@@ -119,6 +119,7 @@ def _as_functions(tables: Tables, count: int) -> dict[str, Any]:
         "function": numbers,
         "calls": lines["hits"],
         "resumes": _whole([max(0, a - b) for a, b in zip(segments, hits, strict=True)]),
+        "exceptions": nought,
         "stretches": nought,
         "stretch_ns": nought,
     }
