@@ -1,17 +1,21 @@
 """The JSON of Chrome's about:tracing, which Perfetto's page and VizTracer's vizviewer open as well.
 
 Each call is a complete event ("X") with its beginning and length in µs, exact to the ns. What the program said is an
-instant, a counter or an asynchronous span.
+instant, a counter or an asynchronous span. `otherData` says where the functions are: file and line by name.
+
+Reading is in chrome_read.py.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from seismo.formats.base import Format, TextSink
+from seismo.formats.chrome_read import read
 from seismo.formats.forest import frames, program
-from seismo.formats.text import json_text, name
-from seismo.formats.timeline import Timeline, timeline, told, value_of
+from seismo.formats.text import json_text, name, word
+from seismo.formats.timeline import Timeline, said_data, timeline, told, value_of
 
 if TYPE_CHECKING:
     from seismo.formats.base import ByteSink
@@ -30,32 +34,43 @@ def _write(recording: Recording, file: ByteSink) -> None:
     with TextSink(file) as out:
         about: dict[str, Any] = {"exporter": "seismo", "program": program(recording)}
         about["start_ns"] = recording.calls.start_ns
+        shown = _shown(recording)
+        about["functions"] = [
+            [shown[row], frame.file, max(frame.line, 0)] for row, frame in enumerate(frames(recording))
+        ]
         if found.cut_ns is not None:
             about["cut"] = f"only the first {found.cut_ns / 1e9:.6f} s: more calls than a viewer takes"
         out.write(f'{{"otherData":{json_text(about)},\n"displayTimeUnit":"ns","traceEvents":[\n')
         comma = _write_names(out, found)
-        comma = _write_calls(out, recording, found, comma)
+        comma = _write_calls(out, recording, found, shown, comma)
         _write_said(out, found, comma)
         out.write("\n]}\n")
+
+
+def _shown(recording: Recording) -> list[str]:
+    """A name for each function that no other has: with its place, where it is not the only one."""
+    names = [name(frame.module, frame.qualname) for frame in frames(recording)]
+    many = Counter(names)
+    return [text if many[text] == 1 else word(frame) for text, frame in zip(names, frames(recording), strict=True)]
 
 
 def _write_names(out: TextSink, found: Timeline) -> str:
     comma = ""
     for track in found.tracks:
         place = f'"pid":{track.pid},"tid":{track.tid}'
-        for what, value in (("process_name", f"process {track.pid}"), ("thread_name", track.name)):
+        for what, value in (("process_name", f"process {track.pid}"), ("thread_name", track.label)):
             arguments = json_text({"name": name("", value)})
             out.write(f'{comma}{{"ph":"M",{place},"name":"{what}","args":{arguments}}}')
             comma = ",\n"
     return comma
 
 
-def _write_calls(out: TextSink, recording: Recording, found: Timeline, comma: str) -> str:
+def _write_calls(out: TextSink, recording: Recording, found: Timeline, shown: list[str], comma: str) -> str:
     kinds = ["python", "c", "synthetic"]
     names = []
-    for frame in frames(recording):
+    for text, frame in zip(shown, frames(recording), strict=True):
         kind = kinds[frame.kind] if frame.kind < len(kinds) else "python"
-        names.append(f'"cat":"{kind}","name":{json_text(name(frame.module, frame.qualname))}')
+        names.append(f'"cat":"{kind}","name":{json_text(text)}')
     columns = ("start_ns", "end_ns", "start_bound_ns", "end_bound_ns", "function", "flags")
     starts, ends, before, after, functions, flags = (found.calls.numbers(column) for column in columns)
     for track in found.tracks:
@@ -90,7 +105,7 @@ def _write_said(out: TextSink, found: Timeline, comma: str) -> None:
         else:
             event |= {"ph": "i", "s": "t"}
         if said.data is not None and "args" not in event:
-            event["args"] = {"data": name("", str(said.data))}
+            event["args"] = {"data": said_data(said.data)}
         text = json_text(event)
         out.write(f'{comma}{{"ts":{_us(said.time_ns)},{text[1:]}')
         comma = ",\n"
@@ -106,10 +121,11 @@ def _write_said(out: TextSink, found: Timeline, comma: str) -> None:
 FORMAT = Format(
     name="chrome",
     description="Chrome's trace events in JSON, of a trace: for Perfetto's page, about:tracing, vizviewer",
-    suffixes=(".chrome.json", ".trace.json"),
+    suffixes=(".chrome.json", ".trace.json", ".chrome.json.gz", ".trace.json.gz", ".json.gz"),
     binary=False,
     writer=_write,
-    reader=None,
+    reader=read,
+    kept="calls in time, functions with their files and lines where the file tells, marks, counts, spans",
     lost="what a viewer does not take: calls beyond a million; the call tree's counts and times, losses",
     of_traces=True,
     most_calls=MOST,

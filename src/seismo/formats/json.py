@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from seismo.formats import coverage_json, speedscope
 from seismo.formats.base import Format, TextSink
+from seismo.formats.chrome_read import is_trace
+from seismo.formats.chrome_read import read as read_trace
 from seismo.formats.json_objects import Maps, read_objects, write_objects
 from seismo.formats.json_rows import Row, truth, write_table
 from seismo.formats.text import PYTHON, SYNTHETIC, C, json_text
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
     from seismo.model import Builder, Recording
 
 VERSION = 1
+_START = 1 << 22
+"""Bytes in which a trace of another tool shows itself: it is not parsed as a whole then."""
+
 KINDS = {PYTHON: "python", C: "c", SYNTHETIC: "synthetic"}
 
 # What recordings of a kind have besides, and what writes it.
@@ -77,6 +82,8 @@ def _meta(value: object) -> str:
 
 
 def _read(data: bytes) -> Recording:
+    if is_trace(data[:_START].decode("utf-8-sig", "replace")):
+        return read_trace(data)
     document = json.loads(data)
     if isinstance(document, dict) and document.get("$schema") == speedscope.SCHEMA:
         return speedscope.read_document(document)

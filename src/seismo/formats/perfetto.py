@@ -1,7 +1,8 @@
 """Perfetto's protobuf: track events, names written once, for ui.perfetto.dev and its trace processor.
 
 Each stream is a thread's track. A call is a slice that begins and one that ends; the order of the file is the order of
-the events, so that calls of the same time nest as they did. What the program counted is a counter's track.
+the events, so that calls of the same time nest as they did. What the program counted is a counter's track. Reading is
+in perfetto_read.py.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from seismo.formats.base import Format
 from seismo.formats.forest import frames, program
+from seismo.formats.perfetto_read import read
 from seismo.formats.protobuf import BYTES, bytes_field, number_field, varint
-from seismo.formats.text import name
-from seismo.formats.timeline import Timeline, Track, steps, timeline, told, value_of
+from seismo.formats.text import json_text, name
+from seismo.formats.timeline import Timeline, Track, said_data, steps, timeline, told, value_of
 
 if TYPE_CHECKING:
     from seismo.formats.base import ByteSink
@@ -23,7 +25,10 @@ MOST = 4_000_000
 """Calls: about 200 MB, and two gigabytes in the page's memory."""
 
 SEQUENCE = 1
+CATEGORIES = ("python", "c", "synthetic", "program", "seismo")
 _BEGIN, _END, _INSTANT, _COUNTER = 1, 2, 3, 4  # TrackEvent.Type
+_REALTIME, _BOOTTIME = 1, 6  # BuiltinClock
+_PROGRAM, _OURS = 4, 5  # of CATEGORIES
 _HELD = 1 << 20
 _KNOWN = 1 << 16  # bounds that are kept as bytes
 _PACKET, _TIME = varint(1 << 3 | BYTES), varint(8 << 3)  # what stands before a packet, and before its time
@@ -83,12 +88,21 @@ def _text(field: int, text: str) -> bytes:
 def _write(recording: Recording, file: ByteSink) -> None:
     found = timeline(recording, MOST)
     out = _Out(file)
+    _write_clocks(out, recording.calls.start_ns)
     _write_tracks(out, recording, found)
     _write_names(out, recording)
+    heads = _heads(recording)
     for number, track in enumerate(found.tracks, 1):
-        _write_calls(out, found, track, number)
+        _write_calls(out, heads, found, track, number)
     _write_said(out, found)
     out.flush()
+
+
+def _write_clocks(out: _Out, start_ns: int) -> None:
+    """Times count from the trace's start on the trace's own clock; the time of the day was this then."""
+    clocks = ((_BOOTTIME, 0), (_REALTIME, start_ns))
+    snapshot = b"".join(bytes_field(1, number_field(1, clock) + number_field(2, time)) for clock, time in clocks)
+    out.packet(bytes_field(6, snapshot + number_field(2, _BOOTTIME)))
 
 
 def _write_tracks(out: _Out, recording: Recording, found: Timeline) -> None:
@@ -96,7 +110,7 @@ def _write_tracks(out: _Out, recording: Recording, found: Timeline) -> None:
         process = number_field(1, pid) + _text(6, name("", program(recording)))
         out.packet(bytes_field(60, number_field(1, _process_uuid(pid)) + bytes_field(3, process)))
     for number, track in enumerate(found.tracks, 1):
-        thread = number_field(1, track.pid) + number_field(2, track.tid) + _text(5, name("", track.name))
+        thread = number_field(1, track.pid) + number_field(2, track.tid) + _text(5, name("", track.label))
         descriptor = number_field(1, number) + number_field(5, _process_uuid(track.pid)) + bytes_field(4, thread)
         out.packet(bytes_field(60, descriptor))
 
@@ -113,12 +127,25 @@ def _write_names(out: _Out, recording: Recording) -> None:
         if frame.file:
             place = number_field(1, number) + _text(2, name("", frame.file)) + number_field(4, max(frame.line, 0))
             interned += bytes_field(4, place)
+    for number, word in enumerate(CATEGORIES, 1):
+        interned += bytes_field(1, number_field(1, number) + _text(2, word))
     for number, word in enumerate(("note", "bound_ns", "data"), 1):
         interned += bytes_field(3, number_field(1, number) + _text(2, word))
     out.packet(bytes_field(12, bytes(interned)), number_field(13, 1), number_field(87, 1))
 
 
-def _write_calls(out: _Out, found: Timeline, track: Track, number: int) -> None:
+def _heads(recording: Recording) -> list[bytes]:
+    """By function: what its calls' beginnings have in common."""
+    return [
+        number_field(3, min(frame.kind, 2) + 1)
+        + number_field(9, _BEGIN)
+        + number_field(10, row)
+        + (number_field(34, row) if frame.file else b"")
+        for row, frame in enumerate(frames(recording), 1)
+    ]
+
+
+def _write_calls(out: _Out, heads: list[bytes], found: Timeline, track: Track, number: int) -> None:
     columns = ("function", "flags", "start_bound_ns", "end_bound_ns")
     functions, flags, before, after = (found.calls.numbers(column) for column in columns)
     on_track = number_field(11, number)
@@ -133,8 +160,7 @@ def _write_calls(out: _Out, found: Timeline, track: Track, number: int) -> None:
         function = functions[step]
         event = begins.get(function)
         if event is None:
-            event = number_field(9, _BEGIN) + on_track + number_field(10, function + 1) + number_field(34, function + 1)
-            begins[function] = event
+            event = begins[function] = heads[function] + on_track
         if flags[step]:
             event += bytes_field(4, number_field(1, 1) + _text(6, told(flags[step])))
         first, last = before[step], after[step]
@@ -171,30 +197,32 @@ def _write_said(out: _Out, found: Timeline) -> None:
         kind = {"begin": _BEGIN, "end": _END}.get(said.kind, _INSTANT)
         track = number
         if kind != _INSTANT:  # a span may end on another thread, and overlaps calls
-            track = spans.setdefault((pid, said.span), (1 << 42) + len(spans))
-            if kind == _BEGIN:
-                descriptor = number_field(1, track) + number_field(5, _process_uuid(pid)) + _text(2, "spans")
+            known = len(spans)
+            track = spans.setdefault((pid, said.span), (1 << 42) + known)
+            if len(spans) > known:
+                descriptor = number_field(1, track) + number_field(5, number) + _text(2, "spans")
                 out.packet(bytes_field(60, descriptor))
-        event = number_field(9, kind) + number_field(11, track)
+        event = number_field(3, _PROGRAM) + number_field(9, kind) + number_field(11, track)
         event += b"" if kind == _END else _text(23, shown)
         if said.data is not None:
-            event += bytes_field(4, number_field(1, 3) + _text(6, name("", str(said.data))))
+            event += bytes_field(4, number_field(1, 3) + _text(6, json_text(said_data(said.data))))
         out.packet(time, bytes_field(11, event), number_field(13, 2))
     for gap in found.gaps:
         number = numbers.get((gap.thread, gap.stream))
         if number is not None:
             text = f"events missing for {gap.end_ns - gap.start_ns} ns"
-            event = number_field(9, _INSTANT) + number_field(11, number) + _text(23, text)
-            out.packet(_TIME + varint(max(0, gap.start_ns)), bytes_field(11, event))
+            event = number_field(3, _OURS) + number_field(9, _INSTANT) + number_field(11, number) + _text(23, text)
+            out.packet(_TIME + varint(max(0, gap.start_ns)), bytes_field(11, event), number_field(13, 2))
 
 
 FORMAT = Format(
     name="perfetto",
     description="Perfetto's protobuf of track events, of a trace: for ui.perfetto.dev and trace_processor",
-    suffixes=(".pftrace", ".perfetto-trace"),
+    suffixes=(".pftrace", ".perfetto-trace", ".perfetto"),
     binary=True,
     writer=_write,
-    reader=None,
+    reader=read,
+    kept="calls in time, functions with their files and lines, threads, marks, counts, spans",
     lost="what the viewer does not take: calls beyond four million; the call tree's counts and times, losses",
     of_traces=True,
     most_calls=MOST,

@@ -1,4 +1,4 @@
-"""As much of the protocol buffers encoding as a pprof file needs: varints, and fields that have a length.
+"""As much of the protocol buffers encoding as pprof and Perfetto files need: varints, and fields that have a length.
 
 Written by hand because a profile has a million samples of a few bytes each, which a general library turns into a
 million objects, and because seismo asks for no library in the process that is recorded. The tests hold it against
@@ -89,6 +89,45 @@ def fields(data: memoryview) -> Iterator[tuple[int, int | memoryview]]:
                 raise ValueError("a field goes past the end")
         else:
             raise ValueError(f"a field of a kind ({kind}) that profiles do not have")
+
+
+def message(data: memoryview) -> list[tuple[int, int | memoryview]]:
+    """The fields of a message in order, those of a fixed size as their bytes. ValueError: it is none.
+
+    As a list and without calls in the common case, because a trace has millions of messages of a few bytes.
+    """
+    at, end = 0, len(data)
+    found: list[tuple[int, int | memoryview]] = []
+    try:
+        while at < end:
+            tag = data[at]
+            at += 1
+            if tag > 127:
+                tag, at = read_varint(data, at - 1)
+            kind = tag & 7
+            if kind == VARINT:
+                value = data[at]
+                at += 1
+                if value > 127:
+                    value, at = read_varint(data, at - 1)
+                found.append((tag >> 3, value))
+                continue
+            if kind == BYTES:
+                length = data[at]
+                at += 1
+                if length > 127:
+                    length, at = read_varint(data, at - 1)
+            elif kind in (FIXED64, FIXED32):
+                length = 8 if kind == FIXED64 else 4
+            else:
+                raise ValueError(f"a field of a kind ({kind}) that messages do not have")
+            if length > end - at or tag < 8:
+                raise ValueError("a field goes past the end")
+            found.append((tag >> 3, data[at : at + length]))
+            at += length
+    except IndexError:
+        raise ValueError("a message is cut short") from None
+    return found
 
 
 def numbers(value: int | memoryview) -> list[int]:

@@ -6,6 +6,7 @@ beginning. `cut_ns` says where, by the sizes of the journal's blocks: a call tak
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from seismo.formats.forest import pids, thread_names
@@ -26,10 +27,13 @@ _TOLD = {
     CallFlags.RESUMED: "resumed",
     CallFlags.OPEN: "still running",
     CallFlags.BEFORE: "began before",
+    CallFlags.AFTER: "ends later",
     CallFlags.BEGAN_UNSEEN: "beginning unseen",
     CallFlags.ENDED_UNSEEN: "end unseen",
     CallFlags.GAP: "events missing",
 }
+
+_FLAGS = {text: int(flag) for flag, text in _TOLD.items()}
 
 
 class Track(NamedTuple):
@@ -37,7 +41,8 @@ class Track(NamedTuple):
 
     thread: int
     stream: int
-    name: str
+    name: str  # tells it apart from others
+    label: str  # the thread's own, for viewers that show ids
     pid: int
     tid: int
     first: int
@@ -79,7 +84,9 @@ def timeline(recording: Recording, most: int) -> Timeline:
         thread, stream = threads[first], streams[first]
         name = names[thread] if not stream else f"{names[thread]} ({stream + 1})"
         tid = (natives[thread] or thread + 1) if not stream else _MANY + len(tracks)
-        tracks.append(Track(thread, stream, name, processes[thread], tid, first, row))
+        label = recording.threads["name"][thread] or "thread"
+        label = label if not stream else f"{label} ({stream + 1})"
+        tracks.append(Track(thread, stream, name, label, processes[thread], tid, first, row))
         first = row
     return Timeline(window.calls, tracks, window.instants, window.gaps, cut)
 
@@ -107,6 +114,20 @@ def steps(calls: Table[CallRow], track: Track) -> Iterator[tuple[int, int]]:
 def told(flags: int) -> str:
     """What is to be said of a call besides its name and its times."""
     return ", ".join(text for flag, text in _TOLD.items() if flags & flag)
+
+
+def untold(text: str) -> int:
+    """The flags that told() made a text of; what it would not have written is nothing."""
+    return sum({_FLAGS.get(part, 0) for part in text[:400].split(", ")})
+
+
+def said_data(data: Any) -> Any:
+    """What the program said beside a name, as JSON can hold it."""
+    try:
+        json.dumps(data, allow_nan=False)
+    except (ValueError, TypeError, RecursionError):
+        return str(data)
+    return data
 
 
 def value_of(data: Any) -> float | None:

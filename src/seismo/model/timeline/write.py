@@ -139,7 +139,8 @@ class Stream:
         node = trace.child(self.thread, self.node, function)
         self._pass(at)
         if not seen:
-            token = bytes((_GOTO,)) + uvarint(trace._rank[node])
+            self._stay(at)
+            token = self._goto(node)
         else:
             (trace.resumes if resumed else trace.calls)[node] += 1
             number = trace._number[node]
@@ -159,11 +160,13 @@ class Stream:
         if not self._stack:
             raise ValueError("no call is open")
         self._pass(at)
+        if not seen:
+            self._stay(at)
         node = self._stack.pop()
         trace = self._trace
         self.node = self._stack[-1] if self._stack else -1
         if not seen:
-            self._put(bytes((_GOTO,)) + uvarint(trace._rank[self.node] if self.node >= 0 else 0), at)
+            self._put(self._goto(self.node), at)
             return
         if how == UNWIND:
             trace.exceptions[node] += 1
@@ -196,6 +199,15 @@ class Stream:
             self._put(bytes((_END,)), at)
             self._stack.clear()
             self.node, self._ended = -1, True
+
+    def _goto(self, node: int) -> bytes:
+        return bytes((_GOTO,)) + uvarint(self._trace._rank[node] if node >= 0 else 0)
+
+    def _stay(self, at: int | None) -> None:
+        """An event that changes nothing, before one that is not seen: that is since the event before, so it is then."""
+        if at is not None:
+            self._put(self._goto(self.node), at)
+            self._pass(at)
 
     def _pass(self, at: int | None) -> None:
         """Time passes at the current path; a block is open afterwards."""
