@@ -44,7 +44,7 @@ $(VENV)/.built: $(VENV)/.made setup.py $(NATIVE)
 
 # What tests and linters need besides.
 $(VENV)/.ready: $(VENV)/.built
-	$(PIP) --no-build-isolation -e '.[test,arrow,dev]'
+	$(PIP) --no-build-isolation -e '.[test,arrow,viewers,dev]'
 	@touch $@
 
 # --- the two commands of the README ---------------------------------------------------------------------------------

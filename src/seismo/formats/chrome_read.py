@@ -111,7 +111,7 @@ class _Reader:
                 self._program = str(value.get("program") or "")
                 for place in _list(value.get("functions")):
                     if isinstance(place, list) and len(place) == 3 and isinstance(place[2], int):
-                        self._places[str(place[0])] = (str(place[1]), max(0, place[2]))
+                        self._places[str(place[0])] = (str(place[1]), min(max(0, place[2]), 1 << 40))
             if isinstance(value.get("start_ns"), int):
                 self._events.epoch = min(max(0, value["start_ns"]), LATEST)
             self._events.host = str(value.get("host") or "")
