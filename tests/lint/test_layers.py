@@ -79,6 +79,7 @@ PYTHON_LAYERS = {
         "_core",
         "__init__",
     },
+    "view": {"errors", "escape", "model", "report"},
     "__init__": {"errors", "model", "sessions", "plugins"},
     "cli": {
         "errors",
@@ -92,6 +93,7 @@ PYTHON_LAYERS = {
         "sessions",
         "hooks",
         "watching",
+        "view",
         "_core",
         "__init__",
     },

@@ -1,0 +1,91 @@
+"""Shows recordings in a browser: pages of calls, lines, coverage and objects, and the timeline of a trace of any size.
+
+    seismo view app-123.seismo
+    seismo view before.seismo after.seismo
+    seismo view --live app-123.seismo
+    seismo view trace.json              another tool's file
+
+It serves them on this machine alone, under an address with a secret in it, and opens the browser there. The recordings
+stay where they are: nothing is sent anywhere else. Ctrl-C ends it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from seismo.errors import UsageError
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from seismo.view.answers import Shown
+
+MOST_FILES = 20
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declares the arguments of `seismo view`."""
+    from seismo.cli.files import FILE_HELP, SUFFIX
+
+    help_files = f"{FILE_HELP.partition(';')[0]} (default: the newest *{SUFFIX} in this folder)"
+    parser.add_argument("files", metavar="FILE", nargs="*", help=help_files)
+    parser.add_argument("--live", action="store_true", help="follow recordings while they are written")
+    parser.add_argument("--port", metavar="N", type=int, default=0, help="the port (default: one that is free)")
+    parser.add_argument("--no-open", action="store_true", help="print the address only; open no browser")
+    parser.epilog = (
+        "On a machine without a browser, forward the port: ssh -L PORT:127.0.0.1:PORT HOST, and open the address\n"
+        "that was printed there."
+    )
+
+
+def run(args: Namespace) -> int:
+    """Serves until it is interrupted."""
+    from seismo.view.answers import Answers
+    from seismo.view.server import Server
+
+    server = Server(Answers(_shown(args)), args.port)
+    try:
+        sys.stdout.write(f"{server.url}\n")
+        sys.stdout.flush()
+        _say("this address shows the recordings, to whoever has it, on this machine only; Ctrl-C ends it")
+        if not args.no_open:
+            _open(server.url)
+        server.serve()
+    except KeyboardInterrupt:
+        _say("ended")
+    finally:
+        server.free()
+    return 0
+
+
+def _shown(args: Namespace) -> list[Shown]:
+    from seismo import model
+    from seismo.cli.files import open_recording, or_newest
+    from seismo.view.answers import Shown
+
+    files = args.files or [or_newest(None)]
+    if len(files) > MOST_FILES:
+        raise UsageError(f"{len(files)} files are too many to look at together", hint=f"give {MOST_FILES} at most")
+    if args.live:
+        return [Shown(file, model.read(file, running=True), live=True) for file in files]
+    return [Shown(file, open_recording(file)) for file in files]
+
+
+def _open(url: str) -> None:
+    import webbrowser
+
+    if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        _say("there is no display here: open the address in a browser of your own")
+        return
+    try:
+        opened = webbrowser.open(url)
+    except webbrowser.Error:
+        opened = False
+    if not opened:
+        _say("no browser could be started: open the address in one")
+
+
+def _say(text: str) -> None:
+    print(f"seismo: {text}", file=sys.stderr)

@@ -1,0 +1,199 @@
+"""The transport of `seismo view`: HTTP on this machine alone, for whoever has the address that was printed.
+
+A page of another site, or another user of this machine, must not read a recording: it holds names, paths and source.
+So the server listens on the loopback only, at a port of the system's choice; every path begins with a random token; the
+Host header must be ours, or a name that somebody points at 127.0.0.1 (DNS rebinding) would make us his own site; and
+no answer is for another origin. An answer is made under one lock, for recordings are read lazily by code that serves
+one reader at a time; a window takes milliseconds.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hmac
+import secrets
+import socket
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import parse_qsl, urlsplit
+
+from seismo.errors import SeismoError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    Answers = Callable[[str, Mapping[str, str]], "Answer"]
+
+HOSTS = ("127.0.0.1", "localhost")
+SILENT_S = 20  # a connection that asks nothing for so long is closed
+MOST_FIELDS = 32
+PACK_FROM = 4096  # bytes: what is smaller is sent as it is
+
+POLICY = (
+    "default-src 'none'; connect-src 'self'; style-src {style}; script-src {script}; img-src 'self' data:; "
+    "frame-src 'self'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'"
+)
+
+
+class Answer(NamedTuple):
+    """What is sent. policy: the Content-Security-Policy; empty for what has its own, or is no page."""
+
+    content: bytes
+    media_type: str
+    policy: str = ""
+    status: int = 200
+
+
+class NothingThereError(SeismoError):
+    """The path, or what it names, does not exist."""
+
+
+class Server:
+    """Serves answers(path, query) under a secret address until it is closed."""
+
+    def __init__(self, answers: Answers, port: int = 0) -> None:
+        self._answers = answers
+        self._lock = threading.Lock()
+        self.closed = False
+        self.token = secrets.token_urlsafe(24)
+        try:
+            self._http = _Http(self, port)
+        except OSError as error:
+            hint = "give another one, or none: the system then chooses one that is free"
+            raise UsageError(f"port {port} cannot be used: {error.strerror or error}", "--port", hint) from None
+        except OverflowError:
+            raise UsageError(f"{port} is no port", "--port", "give one from 1024 to 65535, or none") from None
+        self.port: int = self._http.server_address[1]
+        self._hosts = {f"{name}:{self.port}" for name in HOSTS}
+
+    @property
+    def url(self) -> str:
+        """The address for the browser, token included."""
+        return f"http://127.0.0.1:{self.port}/{self.token}/"
+
+    def serve(self) -> None:
+        """Answers until close() is called from another thread, or an interrupt."""
+        self._http.serve_forever(poll_interval=0.2)
+
+    def close(self) -> None:
+        """Ends serve() and frees the port. Connections that are open get no more answers."""
+        self.closed = True
+        self._http.shutdown()
+        self._http.server_close()
+
+    def free(self) -> None:
+        """Frees the port after serve() was interrupted."""
+        self._http.server_close()
+
+    # ---- one request ----
+
+    def refusal(self, headers: Mapping[str, str]) -> str:
+        """Why the request may not be answered; "": it may."""
+        if headers.get("Host", "").lower() not in self._hosts:
+            return "the Host header is not this server's"
+        if headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
+            return "another site asks"
+        origin = headers.get("Origin")
+        if origin is not None and origin.lower() not in {f"http://{host}" for host in self._hosts}:
+            return "another site asks"
+        return ""
+
+    def answer(self, target: str, headers: Mapping[str, str]) -> Answer:
+        """The answer to a request for the target, `/TOKEN/path?query`."""
+        why = self.refusal(headers)
+        if why:
+            return _said(403, why)
+        try:
+            parts = urlsplit(target)
+            query = dict(parse_qsl(parts.query, keep_blank_values=True, max_num_fields=MOST_FIELDS))
+        except ValueError:
+            return _said(400, "the address makes no sense")
+        token, slash, path = parts.path.removeprefix("/").partition("/")
+        if not hmac.compare_digest(token.encode("utf-8", "replace"), self.token.encode()) or not slash:
+            return _said(404, "there is nothing here: use the address that seismo view printed, with all its letters")
+        with self._lock:
+            try:
+                return self._answers(path, query)
+            except NothingThereError as error:
+                return _said(404, str(error))
+            except SeismoError as error:
+                return _said(400, str(error))
+            except MemoryError:
+                return _said(500, "out of memory")
+
+
+def _said(status: int, text: str) -> Answer:
+    return Answer(text.encode("utf-8", "replace"), "text/plain; charset=utf-8", status=status)
+
+
+class _Http(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 64
+
+    def __init__(self, server: Server, port: int) -> None:
+        self.of = server
+        super().__init__(("127.0.0.1", port), _Handler)
+
+    def server_bind(self) -> None:
+        """As the base class does, without asking the network for our name."""
+        self.socket.bind(self.server_address)
+        self.server_address = self.socket.getsockname()
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A browser that hangs up is no error; whatever else goes wrong in an answer is a bug and shows itself."""
+        if not isinstance(sys.exception(), (ConnectionError, TimeoutError, ValueError)):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    timeout = SILENT_S
+    server: _Http
+
+    def setup(self) -> None:
+        super().setup()
+        self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
+
+    def do_GET(self) -> None:
+        self._send(self.server.of.answer(self.path, self.headers), body=True)  # type: ignore[arg-type]
+
+    def do_HEAD(self) -> None:
+        self._send(self.server.of.answer(self.path, self.headers), body=False)  # type: ignore[arg-type]
+
+    def _send(self, answer: Answer, *, body: bool) -> None:
+        if self.server.of.closed:
+            self.close_connection = True
+            return
+        content, packed = answer.content, False
+        if len(content) >= PACK_FROM and "gzip" in self.headers.get("Accept-Encoding", ""):
+            content, packed = gzip.compress(content, 1), True
+        self.send_response(answer.status)
+        self.send_header("Content-Type", answer.media_type)
+        self.send_header("Content-Length", str(len(content)))
+        if packed:
+            self.send_header("Content-Encoding", "gzip")
+        if answer.policy:
+            self.send_header("Content-Security-Policy", answer.policy)
+        for name, value in _ALWAYS:
+            self.send_header(name, value)
+        self.end_headers()
+        if body:
+            self.wfile.write(content)
+
+    def version_string(self) -> str:
+        return "seismo"
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  as the base class names it
+        """Says nothing: the terminal is the user's, and the address is a secret."""
+
+
+_ALWAYS = (
+    ("Cache-Control", "no-store"),
+    ("X-Content-Type-Options", "nosniff"),
+    ("X-Frame-Options", "SAMEORIGIN"),
+    ("Referrer-Policy", "no-referrer"),
+    ("Cross-Origin-Resource-Policy", "same-origin"),
+    ("Cross-Origin-Opener-Policy", "same-origin"),
+)

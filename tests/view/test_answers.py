@@ -1,0 +1,178 @@
+"""What the viewer's server answers, held against the recording that it is asked about."""
+
+import json
+import struct
+from pathlib import Path
+
+import pytest
+
+import seismo
+from seismo.errors import UsageError
+from seismo.view.answers import Answers, Shown
+from seismo.view.server import NothingThereError
+
+TYPES = {"d": ("d", 8), "i": ("i", 4), "I": ("I", 4), "B": ("B", 1)}
+
+
+def inner(number):
+    return number + 1
+
+
+def outer():
+    for number in range(400):
+        inner(number)
+    return [inner(number) for number in range(50)]
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory):
+    path = tmp_path_factory.mktemp("view") / "a\x1b[31m.seismo"
+    with seismo.trace() as t:
+        with seismo.span("all", rows=3):
+            outer()
+        seismo.count("queue", 4)
+        seismo.count("queue", 2)
+        seismo.mark("<b>done</b>\u202e", n=1)
+    t.save(path)
+    return Shown(str(path), seismo.open(path))
+
+
+@pytest.fixture(scope="module")
+def profile(tmp_path_factory):
+    path = tmp_path_factory.mktemp("view") / "b.seismo"
+    with seismo.profile() as p:
+        outer()
+    p.save(path)
+    return Shown(str(path), seismo.open(path))
+
+
+def got(answers, path, **query):
+    return answers(path, {name: str(value) for name, value in query.items()})
+
+
+def loaded(answers, path, **query):
+    return json.loads(got(answers, path, **query).content)
+
+
+def unpacked(content):
+    """The columns, decoded as src/seismo/view/columns.py says."""
+    (length,) = struct.unpack_from("<I", content)
+    head = json.loads(content[4 : 4 + length])
+    assert (4 + length) % 8 == 0
+    table = {}
+    for name, (code, count, at) in head["columns"].items():
+        assert at % 8 == 0
+        kind, size = TYPES[code]
+        assert 4 + length + at + count * size <= len(content)
+        table[name] = list(struct.unpack_from(f"<{count}{kind}", content, 4 + length + at))
+    return head["info"], table
+
+
+def test_recordings_are_listed(trace, profile):
+    found = loaded(Answers([trace, profile]), "recordings")
+    assert [entry["trace"] for entry in found] == [True, False]
+    assert found[0]["name"] == "a\\x1b[31m.seismo"
+    assert next(label for label, _ in found[0]["facts"]) == "took"
+
+
+def test_what_is_not_there(trace, profile):
+    answers = Answers([trace, profile])
+    for path in ("2/rows", "x/rows", "-1/rows", "0/rows/", "0/", "nothing", "99999999999999/rows", "²/rows"):
+        with pytest.raises(NothingThereError):
+            got(answers, path)
+    with pytest.raises(NothingThereError, match="no trace"):
+        got(answers, "1/rows")
+    with pytest.raises(UsageError, match="from is no number"):
+        got(answers, "0/rows", **{"from": "abc"})
+
+
+def test_names_are_text_without_what_cannot_be_seen(trace):
+    said = loaded(Answers([trace]), "0/said")
+    marks = [row for row in said["instants"] if row["kind"] == "mark"]
+    assert [(row["name"], row["text"]) for row in marks] == [("<b>done</b>\\u202e", "n=1")]
+    assert [row["value"] for row in said["instants"] if row["kind"] == "counter"] == [4, 2]
+    assert [row["kind"] for row in said["instants"] if row["span"]] == ["begin", "end"]
+    assert said["gaps"] == []
+
+
+def test_rows_are_the_calls_of_the_trace(trace):
+    """Close enough, each row is a call; far away, runs stand for them, and nothing is left out."""
+    answers = Answers([trace])
+    about = loaded(answers, "0/trace")
+    names = about["functions"]["name"]
+    window = trace.recording.calls.window()
+    whole = {"from": 0, "to": about["to"]}
+    _, rows = unpacked(got(answers, "0/rows", columns=1, **whole).content)
+    assert sum(rows["calls"]) == len(window.calls)
+    call = next(row for row in window.calls if names[row.function] == "inner")
+    near = {"from": call.start_ns, "to": max(call.end_ns, call.start_ns + 1)}
+    _, rows = unpacked(got(answers, "0/rows", columns=4096, **near).content)
+    found = list(zip(rows["start"], rows["end"], rows["function"], rows["depth"], rows["calls"], strict=True))
+    assert (call.start_ns, call.end_ns, call.function, call.depth, 1) in found
+    assert [names[number] for number in rows["function"]].count("outer") == 1
+
+
+def test_density_counts_every_call(trace):
+    _, table = unpacked(got(Answers([trace]), "0/density", columns=50).content)
+    assert len(table["calls"]) == 50
+    assert round(sum(table["calls"])) == len(trace.recording.calls.window().calls)
+
+
+def test_a_range_adds_up(trace):
+    answers = Answers([trace])
+    names = loaded(answers, "0/trace")["functions"]["name"]
+    sums = loaded(answers, "0/range", **{"from": 0, "to": 1e15})
+    calls = {}
+    for function, count in zip(sums["function"], sums["calls"], strict=True):
+        calls[names[function]] = calls.get(names[function], 0) + count
+    assert not sums["estimated"]
+    assert calls["inner"] == 450
+    assert calls["outer"] == 1
+    outer_path = sums["function"].index(names.index("outer"))
+    below = sum(total for total, parent in zip(sums["total"], sums["parent"], strict=True) if parent == outer_path)
+    assert sums["own"][outer_path] == pytest.approx(sums["total"][outer_path] - below)
+
+
+def test_search_goes_from_call_to_call(trace):
+    answers = Answers([trace])
+    names = loaded(answers, "0/trace")["functions"]["name"]
+    function = names.index("inner")
+    starts = [row.start_ns for row in trace.recording.calls.window().calls if row.function == function]
+    at, seen = -1, []
+    for _ in range(5):
+        found = loaded(answers, "0/find", functions=function, **{"from": at})
+        at = found["row"]["start"]
+        seen.append(at)
+    assert seen == sorted(set(starts))[:5]
+    back = loaded(answers, "0/find", functions=function, back=1, **{"from": at})
+    assert back["row"]["start"] == seen[3]
+    last = loaded(answers, "0/find", functions=function, **{"from": max(starts)})
+    assert last["row"] is None
+    assert last["done"]
+    assert loaded(answers, "0/find", functions="9999,x,", **{"from": 0})["row"] is None
+
+
+def test_a_file_that_grows_is_followed(tmp_path, trace, profile):
+    path = tmp_path / "live.seismo"
+    path.write_bytes(Path(profile.path).read_bytes())
+    shown = Shown(str(path), seismo.open(path), live=True)
+    answers = Answers([shown])
+    assert not shown.refreshed()
+    path.write_bytes(Path(trace.path).read_bytes())
+    assert shown.refreshed()
+    assert loaded(answers, "0/state") == {"grown": False, "to": trace.recording.calls.end_ns}
+    path.write_bytes(b"no recording")
+    assert not shown.refreshed()
+    assert loaded(answers, "recordings")[0]["trace"]
+
+
+def test_a_call_is_found_whole(trace):
+    """A stretch that was read may have but a part of a long call."""
+    answers = Answers([trace])
+    names = loaded(answers, "0/trace")["functions"]["name"]
+    outer_call = next(row for row in trace.recording.calls.window().calls if names[row.function] == "outer")
+    middle = (outer_call.start_ns + outer_call.end_ns) // 2
+    place = {"thread": outer_call.thread, "depth": outer_call.depth}
+    whole = loaded(answers, "0/call", at=middle, **place)["row"]
+    assert (whole["start"], whole["end"], whole["fn"]) == (outer_call.start_ns, outer_call.end_ns, outer_call.function)
+    assert loaded(answers, "0/call", thread=0, depth=10_000, at=middle)["row"] is None

@@ -1,0 +1,195 @@
+"""The viewer in a real browser: what it draws, and that it can be used by mouse and by keyboard alone."""
+
+import threading
+
+import pytest
+from browser import page, started
+
+import seismo
+from seismo.view.answers import Answers, Shown
+from seismo.view.server import Server
+
+pytestmark = pytest.mark.browser
+
+HOSTILE = "</script><img src=x onerror=alert(1)>\u202e"
+
+
+def inner(number):
+    return number + 1
+
+
+def outer():
+    for number in range(3000):
+        inner(number)
+
+
+def fails():
+    raise OSError(HOSTILE)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with started() as it:
+        yield it
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("view")
+    with seismo.trace() as t:
+        with seismo.span(HOSTILE):
+            outer()
+        for number in range(10):
+            seismo.count("queue", number)
+        with pytest.raises(OSError, match="script"):
+            fails()
+        worker = threading.Thread(target=outer, name=HOSTILE)
+        worker.start()
+        worker.join()
+    t.save(folder / "a.seismo")
+    with seismo.trace() as t:
+        outer()
+    t.save(folder / "b.seismo")
+    server = Server(Answers([Shown(str(path), seismo.open(path)) for path in sorted(folder.iterdir())]))
+    thread = threading.Thread(target=server.serve)
+    thread.start()
+    yield server.url
+    server.close()
+    thread.join()
+
+
+def drawn(view):
+    """Waits until the calls are on the canvas: more than its ground and rulers have colours."""
+    view.wait_for_function(
+        """() => {
+          const canvas = document.querySelector(".canvas canvas");
+          if (!canvas) return false;
+          const { data } = canvas.getContext("2d").getImageData(0, 60, canvas.width, Math.min(200, canvas.height - 60));
+          const seen = new Set();
+          for (let at = 0; at < data.length; at += 64) seen.add((data[at] << 16) | (data[at + 1] << 8) | data[at + 2]);
+          return seen.size > 6;
+        }"""
+    )
+
+
+def sight(view):
+    return view.locator(".sight").inner_text()
+
+
+def test_the_keyboard_alone_will_do(browser, address):
+    """Zoom, pan, choose a call, step to what it calls, find the next, help, and everything again."""
+    with page(browser) as view:
+        view.goto(address)
+        drawn(view)
+        whole = sight(view)
+        view.keyboard.press("Enter")
+        heading = view.locator(".panel h2")
+        heading.wait_for()
+        first = heading.inner_text()
+        view.keyboard.press("ArrowDown")
+        view.wait_for_function("first => document.querySelector('.panel h2').innerText !== first", arg=first)
+        view.keyboard.press("Escape")
+        view.keyboard.press("w")
+        view.wait_for_function("whole => document.querySelector('.sight').innerText !== whole", arg=whole)
+        view.keyboard.press("f")
+        view.wait_for_function("whole => document.querySelector('.sight').innerText === whole", arg=whole)
+        view.keyboard.press("/")
+        view.keyboard.type(r":inner$")
+        assert view.locator("text=1 function").count() == 1
+        view.keyboard.press("Enter")
+        view.wait_for_function("() => document.querySelector('.panel h2')?.innerText.endsWith(':inner')")
+        start = view.locator(".panel dd").nth(1).inner_text()
+        view.keyboard.press("Enter")
+        view.wait_for_function("start => document.querySelectorAll('.panel dd')[1].innerText !== start", arg=start)
+        view.keyboard.press("Escape")
+        view.keyboard.press("?")
+        view.locator("dialog[open]").wait_for()
+        view.keyboard.press("Escape")
+        view.locator("dialog").wait_for(state="detached")
+
+
+def test_a_range_has_the_functions_that_the_recording_has(browser, address):
+    with page(browser, viewport={"width": 1280, "height": 720}) as view:
+        view.goto(address)
+        drawn(view)
+        box = view.locator(".canvas canvas").bounding_box()
+        view.mouse.move(box["x"] + 1, box["y"] + 10)
+        view.mouse.down()
+        view.mouse.move(box["x"] + box["width"] - 1, box["y"] + 10, steps=4)
+        view.mouse.up()
+        row = view.locator(".panel tr", has=view.locator("td.name", has_text=":inner"))
+        row.wait_for()
+        assert row.locator("td").nth(3).inner_text() == "6,000"
+
+
+def test_wheel_drag_and_minimap(browser, address):
+    with page(browser) as view:
+        view.goto(address)
+        drawn(view)
+        whole = sight(view)
+        box = view.locator(".canvas canvas").bounding_box()
+        view.mouse.move(box["x"] + 300, box["y"] + 100)
+        view.keyboard.down("Control")
+        view.mouse.wheel(0, -200)
+        view.keyboard.up("Control")
+        view.wait_for_function("whole => document.querySelector('.sight').innerText !== whole", arg=whole)
+        near = sight(view)
+        view.mouse.down()
+        view.mouse.move(box["x"] + 200, box["y"] + 100, steps=3)
+        view.mouse.up()
+        view.wait_for_function("near => document.querySelector('.sight').innerText !== near", arg=near)
+        moved = sight(view)
+        small = view.locator(".map canvas").bounding_box()
+        view.mouse.click(small["x"] + small["width"] - 5, small["y"] + 10)
+        view.wait_for_function("moved => document.querySelector('.sight').innerText !== moved", arg=moved)
+
+
+def test_two_traces_side_by_side(browser, address):
+    with page(browser) as view:
+        view.goto(address)
+        drawn(view)
+        view.locator("select").nth(1).select_option(label="b.seismo")
+        view.wait_for_function("() => document.querySelectorAll('.trace .canvas canvas').length === 2")
+        view.locator("select").first.select_option(label="b.seismo")
+        view.wait_for_function("() => document.querySelectorAll('.trace .canvas canvas').length === 1")
+        drawn(view)
+
+
+def test_hostile_names_are_text(browser, address):
+    """What the program named is drawn or in text nodes: no element comes of it."""
+    with page(browser) as view:
+        view.goto(address)
+        drawn(view)
+        assert view.locator("img").count() == 0
+        view.on("dialog", lambda dialog: pytest.fail(dialog.message))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [400, 1280])
+def test_it_fits_narrow_and_dark_windows(browser, address, width, scheme):
+    with page(browser, viewport={"width": width, "height": 720}, color_scheme=scheme) as view:
+        view.goto(address)
+        drawn(view)
+        assert view.evaluate("document.documentElement.scrollWidth") <= width
+        ground = view.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert (sum(map(int, ground[4:-1].split(","))) < 200) == (scheme == "dark")
+
+
+def test_a_server_that_is_gone_is_said(browser, tmp_path):
+    with seismo.trace() as t:
+        outer()
+    t.save(tmp_path / "a.seismo")
+    server = Server(Answers([Shown(str(tmp_path / "a.seismo"), seismo.open(tmp_path / "a.seismo"))]))
+    thread = threading.Thread(target=server.serve)
+    thread.start()
+    context = browser.new_context()
+    view = context.new_page()
+    view.goto(server.url)
+    drawn(view)
+    server.close()
+    thread.join()
+    view.keyboard.press("/")
+    view.keyboard.type("inner")
+    view.keyboard.press("Enter")
+    view.locator("text=does not answer any more").wait_for()
+    context.close()

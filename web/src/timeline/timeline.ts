@@ -1,0 +1,549 @@
+/**
+ * The timeline: a canvas that shows threads over time, what moves it, and what is chosen on it.
+ *
+ * It draws on the browser's next frame, once for all that changed. It knows neither HTTP nor the page around it: rows
+ * come from a Source, and what is chosen goes to listeners.
+ */
+import type { Paint, Theme } from "./colours.ts";
+import {
+  AFTER,
+  BEFORE,
+  type Counter,
+  draw,
+  type Instant,
+  RULER,
+  type Scene,
+  type SpanMark,
+  type Spot,
+  spotAt,
+  spotOf,
+} from "./draw.ts";
+import { type Density, drawMinimap, MINIMAP, timeOnMinimap } from "./minimap.ts";
+import { countersOf, type Gap, spansOf } from "./said.ts";
+import { covering, type Fetch, levelOf, type Place, type Rows, THREADS_A_TILE, Tiles } from "./tiles.ts";
+import {
+  type Fold,
+  HEADING,
+  inSight,
+  type Layout,
+  layOut,
+  nextFold,
+  type ProcessInfo,
+  type ThreadInfo,
+} from "./tracks.ts";
+import { Viewport } from "./viewport.ts";
+
+export interface Source {
+  readonly from: number;
+  readonly to: number;
+  readonly threads: readonly ThreadInfo[];
+  readonly processes: readonly ProcessInfo[];
+  readonly fetch: Fetch;
+  readonly tilePath: (place: Place, threads: readonly number[]) => string;
+  /** The call of which a part is known, with its own beginning and end; null: they cannot be found. */
+  readonly whole: (part: Spot, at: number) => Promise<Spot | null>;
+  readonly name: (fn: number) => string;
+  readonly paint: (fn: number, theme: Theme) => Paint;
+  readonly waits: (node: number) => boolean;
+}
+
+export interface Listener {
+  /** A call was chosen, a range, or nothing. */
+  chosen(spot: Spot | null, range: { from: number; to: number } | null): void;
+  /** The pointer is over something. */
+  over(spot: Spot | null, x: number, y: number): void;
+  /** What is in sight has changed. */
+  moved(view: Viewport): void;
+}
+
+type Drag = { kind: "pan" | "range" | "minimap"; x: number; y: number; far: boolean; at: number; scroll: number };
+
+export class Timeline {
+  readonly view: Viewport;
+  private readonly context: CanvasRenderingContext2D;
+  private readonly mapContext: CanvasRenderingContext2D;
+  private readonly tiles: Tiles;
+  private readonly sizes: ResizeObserver;
+  private readonly order: number[];
+  private readonly groupOf = new Map<number, number>();
+  private readonly folds = new Map<number, Fold>();
+  private readonly seenDepth = new Map<number, number>();
+  private readonly paints = new Map<number, Paint>();
+  private layout: Layout;
+  private scroll = 0;
+  private height = 100;
+  private frame = 0;
+  private drag: Drag | null = null;
+  private pinch: { apart: number; middle: number } | null = null;
+  private readonly pointers = new Map<number, { x: number; y: number }>();
+  private pointer: number | null = null;
+  private hover: Spot | null = null;
+  private resolved = new Map<number, { rows: Rows[]; exact: boolean; failed: string }>();
+  selected: Spot | null = null;
+  range: { from: number; to: number } | null = null;
+  private instants: readonly Instant[] = [];
+  private gaps: readonly Gap[] = [];
+  private spans: readonly SpanMark[] = [];
+  private counters: readonly Counter[] = [];
+  matches: ((fn: number) => boolean) | null = null;
+  density: Density | null = null;
+
+  constructor(
+    private readonly canvas: HTMLCanvasElement,
+    private readonly map: HTMLCanvasElement,
+    private readonly source: Source,
+    private theme: Theme,
+    private readonly listener: Listener,
+  ) {
+    const context = canvas.getContext("2d", { alpha: false });
+    const mapContext = map.getContext("2d", { alpha: false });
+    if (!context || !mapContext) throw new Error("this browser has no canvas");
+    this.context = context;
+    this.mapContext = mapContext;
+    this.view = new Viewport({ from: source.from, to: source.to });
+    this.layout = layOut(source.threads, source.processes, this.folds, this.seenDepth);
+    this.order = this.layout.tracks.map((track) => track.index);
+    for (const [at, index] of this.order.entries()) this.groupOf.set(index, Math.floor(at / THREADS_A_TILE));
+    this.tiles = new Tiles(
+      source.fetch,
+      (place) => source.tilePath(place, this.threadsOf(place.group)),
+      () => this.refresh(),
+    );
+    this.listen();
+    this.sizes = new ResizeObserver(() => this.fit());
+    this.sizes.observe(canvas.parentElement ?? canvas);
+    this.fit();
+  }
+
+  /** Lets go of the canvases. */
+  end(): void {
+    this.sizes.disconnect();
+    this.tiles.clear();
+    cancelAnimationFrame(this.frame);
+    this.frame = -1;
+  }
+
+  private threadsOf(group: number): number[] {
+    return this.order.slice(group * THREADS_A_TILE, (group + 1) * THREADS_A_TILE);
+  }
+
+  private arrange(): void {
+    this.layout = layOut(this.source.threads, this.source.processes, this.folds, this.seenDepth, this.counters);
+  }
+
+  // ---- what the page asks for ----
+
+  /** What the program said of itself, and where events are missing. */
+  say(instants: readonly Instant[], gaps: readonly Gap[]): void {
+    this.instants = instants;
+    this.gaps = gaps;
+    this.spans = spansOf(instants, this.source.to);
+    this.counters = countersOf(instants);
+    this.arrange();
+    this.refresh();
+  }
+
+  setTheme(theme: Theme): void {
+    this.theme = theme;
+    this.paints.clear();
+    this.refresh();
+  }
+
+  show(from: number, to: number): void {
+    this.view.show(from, to);
+    this.moved();
+  }
+
+  whole(): void {
+    this.show(this.source.from, this.source.to);
+  }
+
+  zoom(factor: number, x = this.view.width / 2): void {
+    this.view.zoom(factor, x);
+    this.moved();
+  }
+
+  pan(pixels: number): void {
+    this.view.pan(pixels);
+    this.moved();
+  }
+
+  scrollBy(pixels: number): void {
+    const most = Math.max(0, this.layout.height - (this.height - RULER));
+    this.scroll = Math.min(Math.max(this.scroll + pixels, 0), most);
+    this.refresh();
+  }
+
+  choose(spot: Spot | null, range: { from: number; to: number } | null = null): void {
+    this.selected = spot;
+    this.range = range;
+    this.listener.chosen(spot, range);
+    this.refresh();
+  }
+
+  /** Brings a call into sight, with some room around it. */
+  reveal(spot: Spot): void {
+    const long = Math.max(spot.end - spot.start, 400);
+    if (spot.start < this.view.from || spot.end > this.view.to || long < this.view.scale * 8)
+      this.view.show(spot.start - long * 3, spot.end + long * 3);
+    const track = this.layout.tracks.find((one) => one.index === spot.thread);
+    if (track) {
+      const top = track.top + HEADING + spot.depth * 17;
+      if (top < this.scroll || top > this.scroll + this.height - RULER - 40) this.scroll = Math.max(0, top - 80);
+    }
+    this.moved();
+  }
+
+  /** The call next to the chosen one: its caller, what it calls, the one before or after. */
+  step(way: "up" | "down" | "left" | "right"): void {
+    const from = this.selected;
+    if (!from) return;
+    const depth = from.depth + (way === "up" ? -1 : way === "down" ? 1 : 0);
+    let best: Spot | null = null;
+    for (const rows of this.rowsOf(from.thread).rows)
+      for (let row = 0; row < rows.count; row++) {
+        if (rows.thread[row] !== from.thread || rows.depth[row] !== depth) continue;
+        const spot = spotOf(rows, row);
+        const fits =
+          way === "up"
+            ? spot.start <= from.start && spot.end >= from.end
+            : way === "down"
+              ? spot.start >= from.start && spot.end <= from.end && (!best || spot.start < best.start)
+              : way === "left"
+                ? spot.end <= from.start && (!best || spot.end > best.end)
+                : spot.start >= from.end && (!best || spot.start < best.start);
+        if (fits) best = spot;
+      }
+    if (best) {
+      this.choose(best);
+      this.reveal(best);
+    }
+  }
+
+  grown(to: number): void {
+    const follows = this.view.to >= this.view.whole.to - this.view.span * 0.02;
+    (this.view.whole as { to: number }).to = to;
+    this.tiles.clear();
+    if (follows) this.view.show(to - this.view.span, to);
+    this.moved();
+  }
+
+  // ---- drawing ----
+
+  refresh(): void {
+    if (this.frame) return;
+    this.frame = requestAnimationFrame(() => {
+      this.frame = 0;
+      this.paint();
+    });
+  }
+
+  private fit(): void {
+    const ratio = window.devicePixelRatio || 1;
+    for (const [canvas, tall] of [
+      [this.canvas, this.canvas.parentElement?.clientHeight ?? 400],
+      [this.map, MINIMAP],
+    ] as const) {
+      const wide = canvas.parentElement?.clientWidth ?? 800;
+      canvas.width = Math.max(1, Math.round(wide * ratio));
+      canvas.height = Math.max(1, Math.round(tall * ratio));
+      canvas.style.width = `${wide}px`;
+      canvas.style.height = `${tall}px`;
+    }
+    this.height = this.canvas.parentElement?.clientHeight ?? 400;
+    this.view.width = Math.max(1, this.canvas.parentElement?.clientWidth ?? 800);
+    this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    this.mapContext.setTransform(ratio, 0, 0, ratio, 0, 0);
+    this.moved();
+  }
+
+  private moved(): void {
+    this.listener.moved(this.view);
+    this.refresh();
+  }
+
+  private rowsOf(thread: number): { rows: Rows[]; exact: boolean; failed: string } {
+    return this.resolved.get(thread) ?? { rows: [], exact: false, failed: "" };
+  }
+
+  private resolve(): void {
+    this.tiles.begin();
+    const level = levelOf(this.view.scale);
+    const found = new Map<number, { rows: Rows[]; exact: boolean; failed: string }>();
+    const tracks = inSight(this.layout, this.scroll, this.scroll + this.height - RULER);
+    for (const group of new Set(tracks.map((track) => this.groupOf.get(track.index) ?? 0))) {
+      const all: Rows[] = [];
+      let exact = true;
+      let failed = "";
+      for (const place of covering(this.view.from, this.view.to, level, group)) {
+        const part = this.tiles.at(place);
+        for (const rows of part.rows) if (!all.includes(rows)) all.push(rows);
+        exact &&= part.exact;
+        failed ||= part.failed;
+      }
+      for (const thread of this.threadsOf(group)) found.set(thread, { rows: all, exact, failed });
+    }
+    this.tiles.go();
+    this.resolved = found;
+  }
+
+  private deepen(): void {
+    let deeper = false;
+    for (const { rows: tables } of new Set(this.resolved.values()))
+      for (const rows of tables)
+        for (let row = 0; row < rows.count; row++) {
+          const thread = rows.thread[row] ?? 0;
+          const depth = (rows.depth[row] ?? 0) + 1;
+          if (depth > (this.seenDepth.get(thread) ?? 0)) {
+            this.seenDepth.set(thread, depth);
+            deeper = true;
+          }
+        }
+    if (deeper) this.arrange();
+  }
+
+  private scene(): Scene {
+    return {
+      view: this.view,
+      layout: this.layout,
+      scroll: this.scroll,
+      height: this.height,
+      theme: this.theme,
+      rowsOf: (thread) => this.rowsOf(thread),
+      paint: (fn) => {
+        let paint = this.paints.get(fn);
+        if (!paint) {
+          paint = this.source.paint(fn, this.theme);
+          this.paints.set(fn, paint);
+        }
+        return paint;
+      },
+      name: this.source.name,
+      waits: this.source.waits,
+      matches: this.matches,
+      instants: this.instants,
+      gaps: this.gaps,
+      spans: this.spans,
+      selected: this.selected,
+      range: this.range,
+      hover: this.hover,
+      pointer: this.drag?.kind === "pan" ? null : this.pointer,
+    };
+  }
+
+  private paint(): void {
+    this.resolve();
+    this.deepen();
+    draw(this.context, this.scene());
+    drawMinimap(this.mapContext, this.view, this.density, this.marks(), this.theme);
+  }
+
+  private marks(): number[] {
+    return this.instants.flatMap((mark) => (mark.kind === "mark" ? [mark.time] : []));
+  }
+
+  // ---- what moves it ----
+
+  private listen(): void {
+    const { canvas, map } = this;
+    canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+    canvas.addEventListener("pointerdown", (event) => this.down(event, canvas));
+    canvas.addEventListener("pointermove", (event) => this.move(event));
+    canvas.addEventListener("pointerup", (event) => this.up(event));
+    canvas.addEventListener("pointercancel", (event) => this.up(event));
+    canvas.addEventListener("pointerleave", () => this.leave());
+    canvas.addEventListener("dblclick", (event) => this.dive(event));
+    map.addEventListener("pointerdown", (event) => this.down(event, map));
+    map.addEventListener("pointermove", (event) => this.move(event));
+    map.addEventListener("pointerup", (event) => this.up(event));
+  }
+
+  private wheel(event: WheelEvent): void {
+    event.preventDefault();
+    const size = event.deltaMode === 1 ? 16 : event.deltaMode === 2 ? 400 : 1;
+    const x = event.offsetX;
+    if (event.ctrlKey || event.metaKey)
+      this.zoom(Math.exp(Math.min(Math.max(event.deltaY * size, -120), 120) / 180), x);
+    else if (event.shiftKey) this.pan((event.deltaY || event.deltaX) * size);
+    else if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) this.pan(event.deltaX * size);
+    else this.scrollBy(event.deltaY * size);
+  }
+
+  private down(event: PointerEvent, on: HTMLCanvasElement): void {
+    on.setPointerCapture(event.pointerId);
+    this.pointers.set(event.pointerId, { x: event.offsetX, y: event.offsetY });
+    if (this.pointers.size === 2) {
+      this.drag = null;
+      this.pinch = this.fingers();
+      return;
+    }
+    if (event.button !== 0) return;
+    const kind = on === this.map ? "minimap" : event.shiftKey || event.offsetY < RULER ? "range" : "pan";
+    this.drag = {
+      kind,
+      x: event.offsetX,
+      y: event.offsetY,
+      far: false,
+      at: this.view.timeAt(event.offsetX),
+      scroll: this.scroll,
+    };
+    if (kind === "minimap") this.centre(event.offsetX);
+  }
+
+  private fingers(): { apart: number; middle: number } {
+    const [a, b] = [...this.pointers.values()];
+    if (!a || !b) return { apart: 1, middle: 0 };
+    return { apart: Math.max(20, Math.hypot(a.x - b.x, a.y - b.y)), middle: (a.x + b.x) / 2 };
+  }
+
+  private centre(x: number): void {
+    const at = timeOnMinimap(this.view, x);
+    this.show(at - this.view.span / 2, at + this.view.span / 2);
+  }
+
+  private move(event: PointerEvent): void {
+    if (this.pointers.has(event.pointerId)) this.pointers.set(event.pointerId, { x: event.offsetX, y: event.offsetY });
+    if (this.pinch && this.pointers.size === 2) {
+      const now = this.fingers();
+      this.view.pan(this.pinch.middle - now.middle);
+      this.zoom(this.pinch.apart / now.apart, now.middle);
+      this.pinch = now;
+      return;
+    }
+    const drag = this.drag;
+    if (!drag) {
+      if (event.currentTarget === this.canvas) this.point(event.offsetX, event.offsetY);
+      return;
+    }
+    drag.far ||= Math.abs(event.offsetX - drag.x) + Math.abs(event.offsetY - drag.y) > 3;
+    if (!drag.far) return;
+    if (drag.kind === "minimap") this.centre(event.offsetX);
+    else if (drag.kind === "range") {
+      const here = this.view.timeAt(Math.min(Math.max(event.offsetX, 0), this.view.width));
+      this.selected = null;
+      this.range = { from: Math.min(drag.at, here), to: Math.max(drag.at, here) };
+      this.refresh();
+    } else {
+      const by = drag.at - this.view.timeAt(event.offsetX);
+      this.view.show(this.view.from + by, this.view.to + by);
+      this.scroll = 0;
+      this.scrollBy(drag.scroll + drag.y - event.offsetY);
+      this.moved();
+    }
+  }
+
+  private up(event: PointerEvent): void {
+    this.pointers.delete(event.pointerId);
+    this.pinch = null;
+    const drag = this.drag;
+    this.drag = null;
+    if (!drag) return;
+    if (drag.kind === "range" && drag.far) this.choose(null, this.range);
+    else if (!drag.far && drag.kind !== "minimap") this.click(event.offsetX, event.offsetY);
+  }
+
+  private click(x: number, y: number): void {
+    const at = y - RULER + this.scroll;
+    const track = inSight(this.layout, at, at)[0];
+    if (track && y >= RULER && at - track.top < HEADING && x < 320) {
+      this.folds.set(track.index, nextFold(track, this.folds.get(track.index) ?? "usual"));
+      this.arrange();
+      this.scrollBy(0);
+      return;
+    }
+    const spot = spotAt(this.scene(), x, y);
+    this.choose(spot);
+    if (spot && spot.flags & (BEFORE | AFTER)) void this.complete(spot, this.view.timeAt(x));
+  }
+
+  /** A call that reaches beyond what was read has its own times looked up. */
+  private async complete(spot: Spot, at: number): Promise<void> {
+    const whole = await this.source.whole(spot, Math.min(Math.max(at, spot.start), spot.end)).catch(() => null);
+    if (whole && this.selected === spot) this.choose(whole);
+  }
+
+  private dive(event: MouseEvent): void {
+    const spot = this.selected ?? spotAt(this.scene(), event.offsetX, event.offsetY);
+    if (!spot) return;
+    const room = (spot.end - spot.start) * 0.06;
+    this.show(spot.start - room, spot.end + room);
+  }
+
+  private point(x: number, y: number): void {
+    this.pointer = x;
+    this.hover = spotAt(this.scene(), x, y);
+    this.canvas.style.cursor = this.hover ? "pointer" : y < RULER ? "col-resize" : "grab";
+    this.listener.over(this.hover, x, y);
+    this.refresh();
+  }
+
+  private leave(): void {
+    this.pointer = null;
+    this.hover = null;
+    this.listener.over(null, 0, 0);
+    this.refresh();
+  }
+
+  /** The keys of the canvas. Those of the whole page (search, help) are the page's. */
+  key(event: KeyboardEvent): void {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const far = this.view.width / 8;
+    const arrow = { ArrowUp: "up", ArrowDown: "down", ArrowLeft: "left", ArrowRight: "right" }[event.key] as
+      | "up"
+      | "down"
+      | "left"
+      | "right"
+      | undefined;
+    const keys: Record<string, () => void> = {
+      w: () => this.zoom(0.7, this.pointer ?? undefined),
+      s: () => this.zoom(1 / 0.7, this.pointer ?? undefined),
+      "+": () => this.zoom(0.7),
+      "=": () => this.zoom(0.7),
+      "-": () => this.zoom(1 / 0.7),
+      a: () => this.pan(-far),
+      d: () => this.pan(far),
+      Home: () => this.show(this.source.from, this.source.from + this.view.span),
+      End: () => this.show(this.view.whole.to - this.view.span, this.view.whole.to),
+      PageUp: () => this.scrollBy(-this.height / 2),
+      PageDown: () => this.scrollBy(this.height / 2),
+      f: () => this.whole(),
+      "0": () => this.whole(),
+      Enter: () => this.frameChosen(),
+      Escape: () => this.choose(null),
+    };
+    const does =
+      keys[event.key.length === 1 ? event.key.toLowerCase() : event.key] ??
+      (arrow
+        ? () => {
+            if (this.selected) this.step(arrow);
+            else if (arrow === "left" || arrow === "right") this.pan(arrow === "left" ? -far : far);
+            else this.scrollBy(arrow === "up" ? -51 : 51);
+          }
+        : undefined);
+    if (!does) return;
+    does();
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  private frameChosen(): void {
+    const what = this.range ?? (this.selected && { from: this.selected.start, to: this.selected.end });
+    if (what) {
+      const room = (what.to - what.from) * 0.04;
+      this.show(what.from - room, what.to + room);
+    } else {
+      this.chooseFirst();
+    }
+  }
+
+  /** The outermost call in sight, so that the keyboard has where to begin. */
+  private chooseFirst(): void {
+    for (const track of inSight(this.layout, this.scroll, this.scroll + this.height - RULER))
+      for (const rows of this.rowsOf(track.index).rows)
+        for (let row = 0; row < rows.count; row++)
+          if (rows.thread[row] === track.index && rows.depth[row] === 0 && (rows.end[row] ?? 0) > this.view.from) {
+            this.choose(spotOf(rows, row));
+            return;
+          }
+  }
+}

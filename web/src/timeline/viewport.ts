@@ -1,0 +1,101 @@
+/** The stretch of time that is in sight, and its place on the screen. Times are nanoseconds, places CSS pixels. */
+
+export interface Stretch {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** No closer than this: times of calls are known to some tens of nanoseconds at best. */
+export const CLOSEST_NS = 200;
+
+export class Viewport {
+  from: number;
+  to: number;
+  width = 1;
+
+  constructor(readonly whole: Stretch) {
+    this.from = whole.from;
+    this.to = Math.max(whole.to, whole.from + CLOSEST_NS);
+  }
+
+  get span(): number {
+    return this.to - this.from;
+  }
+
+  /** Nanoseconds a pixel. */
+  get scale(): number {
+    return this.span / this.width;
+  }
+
+  timeAt(x: number): number {
+    return this.from + x * this.scale;
+  }
+
+  xOf(time: number): number {
+    return (time - this.from) / this.scale;
+  }
+
+  /** Shows a stretch, no closer and no wider than can be, moved inside of the recording. */
+  show(from: number, to: number): void {
+    const most = Math.max(this.whole.to - this.whole.from, CLOSEST_NS);
+    const span = Math.min(Math.max(to - from, CLOSEST_NS), most);
+    const middle = (from + to) / 2;
+    const first = Math.min(Math.max(middle - span / 2, this.whole.from), this.whole.from + most - span);
+    this.from = first;
+    this.to = first + span;
+  }
+
+  /** Zooms so that what is at x stays there. factor: below 1 shows less. */
+  zoom(factor: number, x: number): void {
+    const at = this.timeAt(x);
+    const span = Math.min(
+      Math.max(this.span * factor, CLOSEST_NS),
+      Math.max(this.whole.to - this.whole.from, CLOSEST_NS),
+    );
+    const from = at - (x / this.width) * span;
+    this.show(from, from + span);
+  }
+
+  pan(pixels: number): void {
+    const by = pixels * this.scale;
+    this.show(this.from + by, this.to + by);
+  }
+}
+
+const UNITS: readonly (readonly [number, string])[] = [
+  [60e9, "min"],
+  [1e9, "s"],
+  [1e6, "ms"],
+  [1e3, "µs"],
+  [1, "ns"],
+];
+
+/** A length of time in three digits: `1.25 ms`. */
+export function duration(ns: number): string {
+  if (ns <= 0) return "0";
+  for (const [size, unit] of UNITS) {
+    if (ns >= size * (unit === "min" ? 2 : 1)) {
+      const value = ns / size;
+      return `${value.toFixed(value >= 100 || unit === "ns" ? 0 : value >= 10 ? 1 : 2)} ${unit}`;
+    }
+  }
+  return `${ns.toFixed(1)} ns`;
+}
+
+/** A time from the start, to the precision that the step asks for: `1.204 035 s`. */
+export function moment(ns: number, step: number): string {
+  const digits = Math.min(9, Math.max(0, -Math.floor(Math.log10(step / 1e9) + 1e-9)));
+  const [whole = "0", rest = ""] = (ns / 1e9).toFixed(digits).split(".");
+  const grouped = rest.replace(/(\d{3})(?=\d)/g, "$1\u2009");
+  return `${whole}${rest ? `.${grouped}` : ""} s`;
+}
+
+/** The marks of a ruler: their times, 1, 2 or 5 times a power of ten apart, so that each has some pixels for itself. */
+export function ticks(view: Viewport, apart = 110): { step: number; times: number[] } {
+  const least = view.scale * apart;
+  const power = 10 ** Math.floor(Math.log10(least));
+  const step = [1, 2, 5, 10].map((by) => by * power).find((size) => size >= least) ?? 10 * power;
+  const times: number[] = [];
+  for (let at = Math.ceil(view.from / step) * step; at <= view.to; at += step) times.push(at);
+  return { step, times };
+}

@@ -1,0 +1,99 @@
+/** The viewer: which recordings there are, and the timeline or the page of the one that is looked at. */
+import { useEffect, useState } from "preact/hooks";
+import { getJson, type RecordingInfo } from "./client.ts";
+import { TraceView } from "./trace.tsx";
+
+type Tab = "timeline" | "report";
+
+export function App() {
+  const [recordings, setRecordings] = useState<readonly RecordingInfo[] | null>(null);
+  const [trouble, setTrouble] = useState("");
+  const [at, setAt] = useState(0);
+  const [tab, setTab] = useState<Tab>("timeline");
+  const [beside, setBeside] = useState(-1);
+  useEffect(() => {
+    getJson<RecordingInfo[]>("recordings").then(setRecordings, (error: Error) => setTrouble(error.message));
+  }, []);
+  if (trouble) return <Message title="The recordings cannot be shown" text={trouble} />;
+  if (!recordings) return <Message title="Reading …" text="" />;
+  const shown = recordings[at]!;
+  const view: Tab = shown.trace ? tab : "report";
+  const traces = recordings.flatMap((info, number) => (info.trace && number !== at ? [number] : []));
+  return (
+    <>
+      <header class="top">
+        <span class="mark" aria-hidden="true">
+          seismo
+        </span>
+        <label class="pick">
+          <span class="hidden">Recording</span>
+          <select value={at} onChange={(event) => setAt(Number(event.currentTarget.value))}>
+            {recordings.map((info, number) => (
+              <option key={number} value={number}>
+                {info.name}
+              </option>
+            ))}
+          </select>
+        </label>
+        <span class="command" title={shown.command}>
+          {shown.command}
+        </span>
+        {shown.live && <span class="live">live</span>}
+        <nav aria-label="Views">
+          {shown.trace && (
+            <button type="button" aria-pressed={view === "timeline"} onClick={() => setTab("timeline")}>
+              Timeline
+            </button>
+          )}
+          <button type="button" aria-pressed={view === "report"} onClick={() => setTab("report")}>
+            {shown.trace ? "Flame graph" : "Report"}
+          </button>
+        </nav>
+        {view === "timeline" && traces.length > 0 && (
+          <label class="pick">
+            <span>beside</span>
+            <select value={beside} onChange={(event) => setBeside(Number(event.currentTarget.value))}>
+              <option value={-1}>none</option>
+              {traces.map((number) => (
+                <option key={number} value={number}>
+                  {recordings[number]!.name}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
+      </header>
+      {shown.losses.length > 0 && (
+        <details class="losses">
+          <summary>
+            {shown.losses.length === 1 ? "One thing was" : `${shown.losses.length} things were`} lost or not seen
+          </summary>
+          <ul>
+            {shown.losses.map((text) => (
+              <li key={text}>{text}</li>
+            ))}
+          </ul>
+        </details>
+      )}
+      {view === "timeline" ? (
+        <main class="traces">
+          <TraceView key={at} number={at} live={shown.live} />
+          {beside >= 0 && beside !== at && <TraceView key={`beside${beside}`} number={beside} live={false} />}
+        </main>
+      ) : (
+        <main class="report">
+          <iframe key={at} title={`Report of ${shown.name}`} src={`${at}/page`} sandbox="allow-scripts" />
+        </main>
+      )}
+    </>
+  );
+}
+
+export function Message({ title, text }: { title: string; text: string }) {
+  return (
+    <main class="message" aria-live="polite">
+      <h1>{title}</h1>
+      <p>{text}</p>
+    </main>
+  );
+}

@@ -1,0 +1,184 @@
+/** What is known of a call, and of a range: its functions and its flame graph. */
+import { useEffect, useState } from "preact/hooks";
+import {
+  AFTER,
+  BEFORE,
+  BEGAN_UNSEEN,
+  ENDED_UNSEEN,
+  GAP,
+  OPEN,
+  PAUSED,
+  RESUMED,
+  type Spot,
+  UNSURE,
+  UNWOUND,
+} from "../timeline/draw.ts";
+import { duration, moment } from "../timeline/viewport.ts";
+import { getJson, type RangeSums, type TraceInfo } from "./client.ts";
+
+interface Common {
+  readonly info: TraceInfo;
+  readonly nameOf: (fn: number) => string;
+}
+
+export function CallPanel({ spot, info, nameOf }: Common & { spot: Spot }) {
+  const { functions } = info;
+  const file = functions.file[spot.fn] ?? "";
+  const line = functions.line[spot.fn] ?? 0;
+  const length = spot.end - spot.start;
+  const many = spot.calls > 1;
+  const notes = [
+    spot.flags & (BEFORE | AFTER) ? "it reaches beyond what has been read so far" : "",
+    spot.flags & BEGAN_UNSEEN ? "its beginning was not seen" : "",
+    spot.flags & ENDED_UNSEEN ? "its end was not seen" : "",
+    spot.flags & OPEN ? "it still ran when its thread, or the recording, ended" : "",
+    spot.flags & RESUMED ? "this is a later step of a call that had paused" : "",
+    spot.flags & PAUSED ? "it paused at the end of this step" : "",
+    spot.flags & UNSURE ? "several calls were paused here: which one this is is a guess" : "",
+    spot.flags & UNWOUND ? "an exception left it" : "",
+    spot.flags & GAP ? "events are missing inside: it may be several calls" : "",
+    info.waits[spot.node] === "1" ? "over the whole recording it waits more than it runs" : "",
+  ].filter(Boolean);
+  return (
+    <aside class="panel" aria-live="polite">
+      <h2>
+        {many ? `${Math.round(spot.calls).toLocaleString("en")} calls, mostly ${nameOf(spot.fn)}` : nameOf(spot.fn)}
+      </h2>
+      <dl>
+        <div>
+          <dt>{many ? "stretch" : "took"}</dt>
+          <dd>
+            {duration(length)}
+            {spot.bound > 0 && <span class="quiet"> ±{duration(spot.bound)}</span>}
+          </dd>
+        </div>
+        {many && (
+          <div>
+            <dt>in these calls</dt>
+            <dd>{duration(spot.busy)}</dd>
+          </div>
+        )}
+        <div>
+          <dt>from</dt>
+          <dd>{moment(spot.start, Math.max(1, length / 1000))}</dd>
+        </div>
+        <div>
+          <dt>thread</dt>
+          <dd>{info.threads[spot.thread]?.name ?? "?"}</dd>
+        </div>
+        <div>
+          <dt>depth</dt>
+          <dd>{spot.depth}</dd>
+        </div>
+        {file && (
+          <div>
+            <dt>source</dt>
+            <dd class="path">
+              {file}
+              {line > 0 ? `:${line}` : ""}
+            </dd>
+          </div>
+        )}
+      </dl>
+      {notes.length > 0 && <p class="quiet">{notes.join("; ")}</p>}
+    </aside>
+  );
+}
+
+interface FunctionSum {
+  fn: number;
+  calls: number;
+  own: number;
+  total: number;
+}
+
+/** The functions of a range. A function's total counts its outermost calls only, so that recursion is not counted twice. */
+export function sumsOf(range: RangeSums): FunctionSum[] {
+  const sums = new Map<number, FunctionSum>();
+  range.function.forEach((fn, path) => {
+    let sum = sums.get(fn);
+    if (!sum) {
+      sum = { fn, calls: 0, own: 0, total: 0 };
+      sums.set(fn, sum);
+    }
+    sum.calls += range.calls[path]!;
+    sum.own += range.own[path]!;
+    let above = range.parent[path]!;
+    while (above >= 0 && range.function[above] !== fn) above = range.parent[above]!;
+    if (above < 0) sum.total += range.total[path]!;
+  });
+  return [...sums.values()].sort((a, b) => b.own - a.own || b.calls - a.calls);
+}
+
+const ROWS = 40;
+
+export function RangePanel({
+  number,
+  range,
+  info,
+  nameOf,
+  close,
+}: Common & { number: number; range: { from: number; to: number }; close: () => void }) {
+  const [sums, setSums] = useState<RangeSums | null>(null);
+  const [trouble, setTrouble] = useState("");
+  useEffect(() => {
+    const control = new AbortController();
+    setSums(null);
+    setTrouble("");
+    const threads = info.threads.map((_, index) => index).slice(0, 64);
+    const path = `${number}/range?from=${Math.round(range.from)}&to=${Math.round(range.to)}&threads=${threads.join(",")}`;
+    getJson<RangeSums>(path, control.signal).then(setSums, (error: Error) => {
+      if (!control.signal.aborted) setTrouble(error.message);
+    });
+    return () => control.abort();
+  }, [number, range.from, range.to]);
+  const functions = sums ? sumsOf(sums) : [];
+  const whole = Math.max(1, ...functions.map((row) => row.own));
+  return (
+    <aside class="panel range" aria-live="polite">
+      <h2>
+        {duration(range.to - range.from)} from {moment(range.from, Math.max(1, (range.to - range.from) / 100))}
+        <button type="button" onClick={close} title="choose nothing (Escape)">
+          ×
+        </button>
+      </h2>
+      {trouble && <p class="bad">{trouble}</p>}
+      {!sums && !trouble && <p class="quiet">Adding up …</p>}
+      {sums?.estimated && <p class="quiet">There are too many calls to add up each: these are estimates.</p>}
+      {sums && functions.length === 0 && <p class="quiet">No call is in this range.</p>}
+      {sums && functions.length > 0 && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what is wider than the window scrolls by the keyboard, too
+        <div class="scroll" tabIndex={0}>
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">own</th>
+                <td class="bars" />
+                <th scope="col">total</th>
+                <th scope="col">calls</th>
+                <th scope="col">function</th>
+              </tr>
+            </thead>
+            <tbody>
+              {functions.slice(0, ROWS).map((row) => (
+                <tr key={row.fn}>
+                  <td class="number">{duration(row.own)}</td>
+                  <td class="bars">
+                    <meter min={0} max={whole} value={row.own} />
+                  </td>
+                  <td class="number">{duration(row.total)}</td>
+                  <td class="number">
+                    {sums.estimated ? "≈" : ""}
+                    {Math.round(row.calls).toLocaleString("en")}
+                  </td>
+                  <td class="name">{nameOf(row.fn)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+          {functions.length > ROWS && <p class="quiet">and {functions.length - ROWS} functions more</p>}
+        </div>
+      )}
+    </aside>
+  );
+}
