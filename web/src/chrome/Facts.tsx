@@ -1,20 +1,26 @@
 // The head of a page: what ran, how long it took, and what was lost; the rest of what is known unfolds.
 
+import type { ComponentChildren } from "preact";
+
 interface Props {
+  children?: ComponentChildren;
   title: string;
   facts: [string, string][];
 }
 
-const FIRST = ["time", "waiting", "calls"]; // always in sight
+const FIRST = ["took", "calls", "matches", "waiting"]; // always in sight
 
-export function Facts({ title, facts }: Props) {
+export function Facts({ title, facts, children }: Props) {
   const lost = facts.filter(([label, text]) => label === "lost" && text !== "nothing");
-  const first = facts.filter(([label]) => FIRST.includes(label));
+  const first = FIRST.flatMap((label) => facts.filter(([one]) => one === label));
   return (
     <header class="facts">
-      <h1>
-        <bdi>{title}</bdi>
-      </h1>
+      <div class="title">
+        <h1>
+          <bdi>{title}</bdi>
+        </h1>
+        {children}
+      </div>
       <details>
         <summary>
           {first.map(([label, text]) => (
@@ -27,7 +33,6 @@ export function Facts({ title, facts }: Props) {
         </summary>
         <dl>
           {facts.map(([label, text], at) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: the facts never change
             <div key={at} class={label === "lost" && text !== "nothing" ? "warn" : ""}>
               <dt>{label}</dt>
               <dd>

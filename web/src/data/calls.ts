@@ -10,6 +10,14 @@ export interface Thread {
   folded: number;
 }
 
+/** A function's lines, of a long one the first; more: how many are left out. problem: why it may not be what ran. */
+export interface Source {
+  first: number;
+  lines: string[];
+  more: number;
+  problem: string;
+}
+
 export interface CallsHead {
   kind: "calls";
   title: string;
@@ -23,6 +31,7 @@ export interface CallsHead {
   reasons: string[];
   folded: boolean | null; // whether libraries are folded at first; null: there is nothing to fold
   threads: Thread[];
+  sources: Record<number, Source>; // by function
   paths: number;
   leftOut: number;
 }

@@ -64,6 +64,9 @@ export function Table({ functions, columns, times, matches, selected, select }: 
       <table class="functions" aria-rowcount={rows.length + 1} aria-label="functions">
         <thead>
           <tr aria-rowindex={1}>
+            <th scope="col" class="name">
+              function
+            </th>
             {columns.names.map((name) => (
               <th key={name} scope="col" aria-sort={sorted(name)} class={name}>
                 <button type="button" title={columns.of[name].about} onClick={() => turn(name)}>
@@ -71,9 +74,6 @@ export function Table({ functions, columns, times, matches, selected, select }: 
                 </button>
               </th>
             ))}
-            <th scope="col" class="name">
-              function
-            </th>
           </tr>
         </thead>
         <tbody onKeyDown={move}>
@@ -86,15 +86,15 @@ export function Table({ functions, columns, times, matches, selected, select }: 
               class={row === selected ? "selected" : ""}
               onClick={() => select(row)}
             >
+              <th scope="row" class="name">
+                <Name functions={functions} row={row} tab={row === (rows.includes(selected) ? selected : rows[0])} />
+              </th>
               {columns.names.map((name) => (
                 <td key={name} class={name}>
                   {name === "own" && <span class="bar" style={{ width: `${(100 * own[row]) / (scale || 1)}%` }} />}
                   {columns.of[name].text(row)}
                 </td>
               ))}
-              <th scope="row" class="name">
-                <Name functions={functions} row={row} tab={row === (rows.includes(selected) ? selected : rows[0])} />
-              </th>
             </tr>
           ))}
           {last < rows.length && <tr class="space" style={{ height: `${(rows.length - last) * ROW}px` }} />}
@@ -108,7 +108,20 @@ export function Table({ functions, columns, times, matches, selected, select }: 
 function Name({ functions, row, tab }: { functions: Functions; row: number; tab: boolean }) {
   return (
     <button type="button" class={`function whose${functions.whose[row]}`} tabIndex={tab ? 0 : -1}>
-      <bdi>{functions.name(row)}</bdi> <bdi class="place">{functions.head.places[row]}</bdi>
+      <bdi class="whole">
+        <FunctionName name={functions.name(row)} short={functions.head.names[row]} />
+      </bdi>
+      <bdi class="place">{functions.head.places[row]}</bdi>
     </button>
+  );
+}
+
+/** A name of which the module gives way first. */
+function FunctionName({ name, short }: { name: string; short: string }) {
+  return (
+    <>
+      <span class="module">{name.slice(0, name.length - short.length)}</span>
+      <span class="short">{short}</span>
+    </>
   );
 }

@@ -97,7 +97,7 @@ export function columns(functions: Functions, times: Times): Columns {
     resumes: some(resumes),
     raised: some(raised),
   };
-  const names = ["own", "error", "percent", "waiting", "for", "total", "calls", "resumes", "raised"];
+  const names = ["own", "error", "percent", "total", "calls", "waiting", "for", "resumes", "raised"];
   return { names: names.filter((name) => there[name] ?? true), of };
 }
 

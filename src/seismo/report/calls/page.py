@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from seismo.report import words
 from seismo.report.calls.folds import Folds
 from seismo.report.calls.paths import Paths
-from seismo.report.calls.tree import _machinery
+from seismo.report.calls.sources import sources
+from seismo.report.calls.tree import machinery
 from seismo.report.facts import command_line, header
 from seismo.report.libraries import INSTALLED, STANDARD, of_functions
 from seismo.report.page.document import drawn, save
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 # Whose a function is: the order of the legend.
 OWN, INSTALLED_PACKAGE, STANDARD_LIBRARY, C_FUNCTION, OTHER = range(5)
 SMALLER = "smaller paths, left out of this page"
+_LIBRARY = 1  # as in seismo.report.calls.folds
 _WHOSE = {"": OWN, INSTALLED: INSTALLED_PACKAGE, STANDARD: STANDARD_LIBRARY}
 
 
@@ -54,6 +56,8 @@ def calls_data(recording: Recording, times: str = "cpu") -> tuple[dict[str, obje
     paths = Paths(recording, size)
     columns |= paths.columns("t.")
     columns["t.thread"] = counts(paths.threads)
+    texts, lines = sources(recording)
+    columns |= lines
     kinds, modules, names = (functions[name] for name in ("kind", "module", "qualname"))
     whose, groups, folded = _whose(recording)
     head: dict[str, object] = {
@@ -71,6 +75,7 @@ def calls_data(recording: Recording, times: str = "cpu") -> tuple[dict[str, obje
         "reasons": _reasons(recording, known),
         "folded": folded,
         "threads": _threads(recording),
+        "sources": texts,
         "paths": len(recording.tree),
         "leftOut": paths.left_out,
     }
@@ -116,8 +121,11 @@ def _whose(recording: Recording) -> tuple[list[int], list[int], bool | None]:
     whose = [C_FUNCTION if kind == words.C else OTHER for kind in kinds]
     for row, library in of_functions(recording, python).items():
         whose[row] = _WHOSE[library]
-    folds = Folds(recording, set().union(*_machinery(recording)))
-    return whose, list(folds.whose), folds.any if folds.inside else None
+    imports, execs = machinery(recording)
+    folds = Folds(recording, imports | execs)
+    # The report leaves frames of imports out of its tree; a picture would not add up, so that they are folded here.
+    groups = [_LIBRARY if row in imports and kinds[row] == words.PYTHON else one for row, one in enumerate(folds.whose)]
+    return whose, groups, folds.any if folds.inside else None
 
 
 def _threads(recording: Recording) -> list[dict[str, object]]:

@@ -138,7 +138,7 @@ class CallTree:
         self._resumes: Sequence[int] = tree["resumes"]
         self._flags: Sequence[int] = tree["flags"]
         self._hidden = modules.left_out(recording.functions)
-        self._machinery, self._exec = _machinery(recording) if fold else (set(), set())
+        self._machinery, self._exec = machinery(recording) if fold else (set(), set())
         self._first, self._next, roots = _links(self._parents)
         self.whole_ns = sum(recording.functions["own_ns"])
         # A server waits nearly all the time: what is large enough to be shown is a matter of the rest.
@@ -259,7 +259,7 @@ class CallTree:
         return children
 
 
-def _machinery(recording: Recording) -> tuple[set[int], set[int]]:
+def machinery(recording: Recording) -> tuple[set[int], set[int]]:
     """The functions that importing and `python -m` put on every stack; and exec(), one of them when they call it."""
     machinery: set[int] = set()
     execs: set[int] = set()

@@ -1,0 +1,85 @@
+"""The sources that the page of calls has: those of the functions with most of the time, up to a size."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING
+
+from seismo.report.page.payload import counts, doubles, shown
+from seismo.report.sources import Source, read_source
+from seismo.report.words import PYTHON
+
+if TYPE_CHECKING:
+    from seismo.model import Recording
+    from seismo.report.calls.paths import Columns
+
+MOST = 300  # functions
+LONGEST = 250  # lines of one function
+ROOM = 400_000  # characters of them all: deflated, an eighth
+_LINE = 300  # characters of one line
+
+
+def sources(recording: Recording) -> tuple[dict[str, object], Columns]:
+    """The sources by function, for the head of a page, and what is known of their lines, as its columns."""
+    functions = recording.functions
+    kinds, files, firsts, names = (functions[name] for name in ("kind", "file", "line", "qualname"))
+    known: dict[str, list[tuple[str, int, int]]] = {}
+    for row in recording.sources:
+        known.setdefault(row.file, []).append((row.path, row.size, row.crc))
+    read: dict[str, Source] = {}
+    found: dict[str, object] = {}
+    room = ROOM
+    for function in _hottest(recording):
+        file, first = files[function], firsts[function]
+        if kinds[function] != PYTHON or not file or first < 1:
+            continue
+        source = read.get(file)
+        if source is None:
+            source = read[file] = read_source(file, known.get(file, []))
+        lines = _block(source.lines, first, names[function])
+        kept = [shown(line.expandtabs(), _LINE) for line in lines[:LONGEST]]
+        room -= sum(map(len, kept))
+        if room < 0 or len(found) >= MOST:
+            break
+        more, problem = len(lines) - len(kept), source.problem
+        if not lines and not problem:
+            problem = "the file has no such line: it has changed since"
+        found[str(function)] = {"first": first, "lines": kept, "more": more, "problem": shown(problem)}
+    return found, _lines(recording, {int(function) for function in found})
+
+
+def _hottest(recording: Recording) -> list[int]:
+    """The functions, those first that have most of what is looked for: of running, of waiting, or of the calls."""
+    running, waiting = (recording.timed(times).functions for times in ("cpu", "wait"))
+    columns = [running["own_ns"], running["total_ns"], waiting["own_ns"], running["calls"]]
+    wholes = [sum(running["own_ns"]), 2 * sum(running["own_ns"]), sum(waiting["own_ns"]), 2 * sum(running["calls"])]
+    weights = [0.0] * len(running)
+    for column, whole in zip(columns, wholes, strict=True):
+        if whole > 0:
+            weights = [weight + value / whole for weight, value in zip(weights, column, strict=True)]
+    return sorted(range(len(weights)), key=lambda function: -weights[function])
+
+
+def _block(lines: list[str], first: int, name: str) -> list[str]:
+    """The lines of the function that begins at this one."""
+    if name.endswith("<module>"):
+        return lines[first - 1 :]
+    below = lines[first - 1 : first - 1 + 10 * LONGEST]
+    try:
+        return below[: len(inspect.getblock([f"{line}\n" for line in below]))]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return below[:1]
+
+
+def _lines(recording: Recording, functions: set[int]) -> Columns:
+    """What is known of the lines of these functions; nothing where no lines were recorded."""
+    rows = [row for row in recording.timed("cpu").lines if row.function in functions and row.line > 0]
+    if not rows:
+        return {}
+    return {
+        "l.function": counts([row.function for row in rows]),
+        "l.line": counts([row.line for row in rows]),
+        "l.hits": counts([row.hits for row in rows]),
+        "l.own": doubles([row.own_ns for row in rows]),
+        "l.own_error": doubles([row.own_error_ns for row in rows]),
+    }

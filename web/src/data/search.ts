@@ -1,0 +1,43 @@
+// Which functions a search matches.
+
+export interface Found {
+  matches: Uint8Array | null; // for each function; null: nothing is searched for
+  count: number;
+  problem: string;
+}
+
+/** Functions whose text matches a regular expression, capitals or not. text: of a function. */
+export function search(words: string, size: number, text: (fn: number) => string): Found {
+  if (!words.trim()) return { matches: null, count: 0, problem: "" };
+  let pattern: RegExp;
+  try {
+    pattern = new RegExp(words.trim(), "iu");
+  } catch {
+    return { matches: null, count: 0, problem: "this is no regular expression yet" };
+  }
+  const matches = new Uint8Array(size);
+  let count = 0;
+  for (let fn = 0; fn < size; fn++) {
+    if (pattern.test(text(fn))) {
+      matches[fn] = 1;
+      count++;
+    }
+  }
+  return { matches, count, problem: "" };
+}
+
+/** What part of all the matching functions have, with what they called, none of it twice. */
+export function part(
+  paths: { size: number; fn: ArrayLike<number>; end: ArrayLike<number> },
+  total: ArrayLike<number>,
+  matches: Uint8Array,
+): number {
+  let found = 0;
+  for (let path = 0; path < paths.size; ) {
+    if (matches[paths.fn[path]]) {
+      found += total[path];
+      path = paths.end[path];
+    } else path++;
+  }
+  return found;
+}

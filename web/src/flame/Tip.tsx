@@ -1,0 +1,57 @@
+// What is said beside the pointer of the frame below it.
+
+import { useLayoutEffect, useRef } from "preact/hooks";
+import type { Metric } from "../data/paths.ts";
+import { count, percent } from "../data/words.ts";
+import type { Frames } from "./frames.ts";
+import { type Graph, isTime, METRIC_WORDS, said } from "./graph.ts";
+
+export interface Tipped {
+  x: number;
+  y: number;
+  frames: Frames;
+  frame: number;
+  graph: Graph;
+  metric: Metric;
+}
+
+export function Tip({ x, y, frames, frame, graph, metric, whole }: Tipped & { whole: number }) {
+  const box = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    if (!box.current) return;
+    const { offsetWidth, offsetHeight } = box.current;
+    box.current.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - offsetWidth - 8))}px`;
+    box.current.style.top = `${y + 18 + offsetHeight > innerHeight ? y - offsetHeight - 10 : y + 18}px`;
+  });
+  const fn = frames.fn[frame];
+  const value = frames.value[frame];
+  const errorNs = frames.error[frame];
+  const rows: [string, string][] = [[METRIC_WORDS[metric], said(metric, value, errorNs)]];
+  const share = percent(value, whole);
+  if (share) rows.push(["share of all", share]);
+  if (!frames.up && fn >= 0) {
+    const bases = frames.basesOf(frame);
+    const sum = (values: ArrayLike<number>) => bases.reduce((all, path) => all + values[path], 0);
+    if (isTime(metric)) {
+      const { own, ownError } = frames.weights;
+      rows.push(["its own", said(metric, sum(own), sum(ownError))]);
+    }
+    if (metric !== "calls") rows.push(["calls", count(sum(frames.paths.sums.calls))]);
+  }
+  return (
+    <div class="tip" ref={box} aria-hidden="true">
+      <b>
+        <bdi>{graph.name(fn)}</bdi>
+      </b>
+      {graph.place(fn) && <bdi class="place">{graph.place(fn)}</bdi>}
+      <dl>
+        {rows.map(([label, text]) => (
+          <div key={label}>
+            <dt>{label}</dt>
+            <dd>{text}</dd>
+          </div>
+        ))}
+      </dl>
+    </div>
+  );
+}

@@ -1,0 +1,272 @@
+// Draws the frames that are in sight. A frame of zooming may take 8 ms for all of it, so:
+//
+// - what is narrower than a pixel is not opened, and neighbours of that kind are one grey stretch;
+// - frames are filled colour by colour, as setting a colour costs more than filling a frame;
+// - how wide a text is, is added up from the widths of its characters, which are measured once.
+
+import type { Frames } from "./frames.ts";
+import type { Palette } from "./palette.ts";
+
+export const ROW = 20; // px
+const LEAST = 1; // px: what is narrower is not drawn by itself
+const LEAST_TEXT = 26;
+const PAD = 4;
+const UNCERTAIN = 0.05; // of its width: a smaller error is not drawn
+
+/** What part of all is seen (from 0 to 1), and how far it is scrolled, in px. */
+export interface View {
+  x0: number;
+  x1: number;
+  top: number;
+}
+
+export interface Look {
+  palette: Palette;
+  /** The colour number of a frame. */
+  colour(frame: number): number;
+  /** The name of a frame, the long one first. */
+  labels(frame: number): string[];
+  /** For each function whether it matches a search; null: there is none. */
+  matches: Uint8Array | null;
+  selected: number; // a function
+  cursor: number; // a frame
+  hovered: number; // a frame
+}
+
+/** What was drawn, for finding what is below the pointer. */
+export class Drawn {
+  readonly frames: number[] = [];
+  readonly x: number[] = [];
+  readonly y: number[] = [];
+  readonly width: number[] = [];
+  /** Where the frame ends, in sight or not. */
+  readonly end: number[] = [];
+
+  at(x: number, y: number): number {
+    for (let index = this.frames.length - 1; index >= 0; index--) {
+      const top = this.y[index];
+      if (y >= top && y < top + ROW && x >= this.x[index] && x < this.x[index] + this.width[index]) {
+        return this.frames[index];
+      }
+    }
+    return -1;
+  }
+}
+
+const widths = new Map<string, number>();
+let measured = "";
+
+function widthOf(context: CanvasRenderingContext2D, text: string): number {
+  if (measured !== context.font) {
+    measured = context.font;
+    widths.clear();
+  }
+  let width = 0;
+  for (const char of text) {
+    let one = widths.get(char);
+    if (one === undefined) {
+      one = context.measureText(char).width;
+      widths.set(char, one);
+    }
+    width += one;
+  }
+  return width;
+}
+
+/** The first label that fits, or as much of the last one as does; "": nothing does. */
+export function fitting(labels: string[], room: number, width: (text: string) => number): string {
+  for (const label of labels) if (width(label) <= room) return label;
+  const last = labels.at(-1) ?? "";
+  let used = width("…");
+  let cut = 0;
+  for (const char of last) {
+    used += width(char);
+    if (used > room) break;
+    cut += char.length;
+  }
+  return cut > 1 ? `${last.slice(0, cut)}…` : "";
+}
+
+/** The rows that the frames in this part of all take; what is narrower than a pixel left out. */
+export function rowsOf(frames: Frames, { x0, x1 }: View, width: number): number {
+  let deepest = 0;
+  let budget = 400_000;
+  visit(frames, x0, x1, width, (frame) => {
+    deepest = Math.max(deepest, frames.depth[frame] + 1 - frames.skipped);
+    return budget-- > 0;
+  });
+  return deepest;
+}
+
+/** Calls back for each frame that is wide enough, parents first; false: not for those below. thin: for those that are not. */
+function visit(
+  frames: Frames,
+  x0: number,
+  x1: number,
+  width: number,
+  each: (frame: number, x: number, wide: number) => boolean,
+  thin?: (frame: number, x: number, wide: number) => void,
+): void {
+  const whole = frames.value[0];
+  if (!(whole > 0)) return;
+  const scale = width / (x1 - x0) / whole;
+  const waiting: number[] = [0];
+  const starts: number[] = [0];
+  while (waiting.length) {
+    const frame = waiting.pop() as number;
+    const start = starts.pop() as number;
+    if (!each(frame, start * scale - (x0 * width) / (x1 - x0), frames.value[frame] * scale)) continue;
+    frames.open(frame);
+    let at = start;
+    const last = frames.lastChild[frame];
+    for (let child = frames.firstChild[frame]; child < last; child++) {
+      const value = frames.value[child];
+      const x = at * scale - (x0 * width) / (x1 - x0);
+      const wide = value * scale;
+      if (x > width) break;
+      if (x + wide > 0) {
+        if (wide >= LEAST) {
+          waiting.push(child);
+          starts.push(at);
+        } else thin?.(child, x, wide);
+      }
+      at += value;
+    }
+  }
+}
+
+/** Draws what is in sight. height: of the canvas, in px. flip: callers stand above. */
+export function draw(
+  context: CanvasRenderingContext2D,
+  frames: Frames,
+  view: View,
+  look: Look,
+  width: number,
+  height: number,
+  flip: boolean,
+): Drawn {
+  const { palette, matches } = look;
+  const drawn = new Drawn();
+  context.fillStyle = palette.paper;
+  context.fillRect(0, 0, width, height);
+  const buckets = new Map<number, number[]>();
+  const grey = new Map<number, [number, number]>(); // for each row the stretch of thin frames that is growing
+  const stretches: number[] = [];
+  const yOf = (frame: number) => {
+    const row = (frames.depth[frame] - frames.skipped) * ROW;
+    return flip ? height - ROW - row + view.top : row - view.top;
+  };
+  const flush = (y: number, [from, until]: [number, number]) => stretches.push(from, y, Math.max(1, until - from));
+  visit(
+    frames,
+    view.x0,
+    view.x1,
+    width,
+    (frame, x, wide) => {
+      const y = yOf(frame);
+      if (flip ? y + ROW < 0 : y > height) return false;
+      if (y + ROW <= 0 || y >= height || frames.depth[frame] < frames.skipped) return true;
+      const left = Math.max(0, x);
+      const colour = look.colour(frame);
+      const dim = matches && frames.fn[frame] >= 0 && !matches[frames.fn[frame]] ? 1000 : 0;
+      let bucket = buckets.get(colour + dim);
+      if (!bucket) {
+        bucket = [];
+        buckets.set(colour + dim, bucket);
+      }
+      bucket.push(drawn.frames.length);
+      drawn.frames.push(frame);
+      drawn.x.push(left);
+      drawn.y.push(y);
+      drawn.width.push(Math.min(width, x + wide) - left);
+      drawn.end.push(x + wide);
+      return true;
+    },
+    (frame, x, wide) => {
+      const y = yOf(frame);
+      if (y + ROW <= 0 || y >= height) return;
+      const open = grey.get(y);
+      if (open && x - open[1] < 1.5) open[1] = x + wide;
+      else {
+        if (open) flush(y, open);
+        grey.set(y, [x, x + wide]);
+      }
+    },
+  );
+  for (const [y, open] of grey) flush(y, open);
+  context.fillStyle = palette.line;
+  for (let at = 0; at < stretches.length; at += 3) {
+    context.fillRect(stretches[at], stretches[at + 1], stretches[at + 2], ROW - 1);
+  }
+  for (const [colour, bucket] of buckets) {
+    context.fillStyle = colour >= 1000 ? palette.dim[colour - 1000] : palette.fills[colour];
+    for (const at of bucket) {
+      const gap = drawn.width[at] > 3 ? 1 : drawn.width[at] > 1.5 ? 0.5 : 0;
+      context.fillRect(drawn.x[at], drawn.y[at], drawn.width[at] - gap, ROW - 1);
+    }
+  }
+  uncertain(context, frames, drawn, (width / (view.x1 - view.x0)) * (1 / (frames.value[0] || 1)));
+  write(context, frames, drawn, look);
+  mark(context, frames, drawn, look);
+  return drawn;
+}
+
+let hatch: CanvasPattern | null = null;
+
+/** Stripes as wide as the error, at the frame's end; over all of a frame of which only a bound is known. */
+function uncertain(context: CanvasRenderingContext2D, frames: Frames, drawn: Drawn, scale: number): void {
+  if (!hatch) {
+    const tile = document.createElement("canvas");
+    tile.width = tile.height = 8;
+    const brush = tile.getContext("2d");
+    if (!brush) return;
+    brush.strokeStyle = "rgba(20,16,8,0.34)";
+    brush.lineWidth = 2;
+    brush.beginPath();
+    for (const shift of [-8, 0, 8]) {
+      brush.moveTo(shift, 8);
+      brush.lineTo(shift + 8, 0);
+    }
+    brush.stroke();
+    hatch = context.createPattern(tile, "repeat");
+  }
+  if (!hatch) return;
+  context.fillStyle = hatch;
+  for (let at = 0; at < drawn.frames.length; at++) {
+    const frame = drawn.frames[at];
+    const part = frames.error[frame] / (frames.value[frame] || 1);
+    if (part < UNCERTAIN) continue;
+    const right = drawn.x[at] + drawn.width[at];
+    const from = Math.max(drawn.x[at], drawn.end[at] - frames.error[frame] * scale);
+    if (right - from >= 3) context.fillRect(from, drawn.y[at], right - from - 1, ROW - 1);
+  }
+}
+
+function write(context: CanvasRenderingContext2D, frames: Frames, drawn: Drawn, look: Look): void {
+  const { palette, matches } = look;
+  context.textBaseline = "middle";
+  const width = (text: string) => widthOf(context, text);
+  for (let at = 0; at < drawn.frames.length; at++) {
+    if (drawn.width[at] < LEAST_TEXT) continue;
+    const frame = drawn.frames[at];
+    const fn = frames.fn[frame];
+    context.fillStyle = matches && fn >= 0 && !matches[fn] ? palette.quiet : palette.ink;
+    const label = fitting(look.labels(frame), drawn.width[at] - 2 * PAD, width);
+    if (label) context.fillText(label, drawn.x[at] + PAD, drawn.y[at] + ROW / 2);
+  }
+}
+
+/** Lines around the selected function's frames, the one that the keyboard is at, and the one below the pointer. */
+function mark(context: CanvasRenderingContext2D, frames: Frames, drawn: Drawn, look: Look): void {
+  for (let at = 0; at < drawn.frames.length; at++) {
+    const frame = drawn.frames[at];
+    const chosen = look.selected >= 0 && frames.fn[frame] === look.selected;
+    const here = frame === look.cursor;
+    if (!chosen && !here && frame !== look.hovered) continue;
+    const line = here ? 2.5 : chosen ? 2 : 1;
+    context.lineWidth = line;
+    context.strokeStyle = here || chosen ? look.palette.accent : look.palette.ink;
+    const wide = Math.max(line, drawn.width[at] - 1 - line);
+    context.strokeRect(drawn.x[at] + line / 2, drawn.y[at] + line / 2, wide, ROW - 1 - line);
+  }
+}

@@ -1,0 +1,263 @@
+// The frames of a flame graph, made as they are looked at.
+//
+// A frame stands for a set of paths that end (or begin) alike, and is as wide as the sum of their weights. Its children
+// are the same set one step further, grouped by function: down to callees, or up to callers. So one mechanism gives the
+// graph from the root (one path a frame, or one a thread), from the leaf (all paths by their last function, then by who
+// called it), and both halves of a sandwich. A tree from the leaf may be far larger than the paths that it is made of;
+// as only frames that are wide enough to be drawn are ever opened, none of it is made that nobody sees.
+//
+// A frame is a number; what there is to it stands in columns. Its set is a stretch of `members`: the paths where the
+// set is now, and for trees that go up, the path whose weight counts (`bases`).
+
+import type { Paths, Weights } from "../data/paths.ts";
+
+export type Order = "called" | "heavy";
+
+const UNOPENED = -1;
+
+/** Numbers that grow. */
+class Pool {
+  values = new Int32Array(1024);
+  length = 0;
+
+  reserve(count: number): number {
+    const at = this.length;
+    this.length += count;
+    if (this.length > this.values.length) {
+      const larger = new Int32Array(Math.max(this.length, 2 * this.values.length));
+      larger.set(this.values);
+      this.values = larger;
+    }
+    return at;
+  }
+}
+
+export interface Label {
+  /** The function that a frame shows; a negative number stands for what is no function. */
+  fn: number;
+  roots: number[];
+}
+
+export class Frames {
+  fn = new Int32Array(256);
+  parent = new Int32Array(256);
+  depth = new Int32Array(256);
+  firstChild = new Int32Array(256);
+  lastChild = new Int32Array(256);
+  value = new Float64Array(256);
+  error = new Float64Array(256);
+  private from = new Int32Array(256);
+  private until = new Int32Array(256);
+  private holder = new Uint8Array(256); // 1: the members are the children's, not its own
+  private readonly members = new Pool();
+  private readonly bases = new Pool();
+  private readonly slots: Int32Array;
+  private readonly weightOf: Float64Array;
+  private readonly errorOf: Float64Array;
+  size = 0;
+  /** The rows that are not drawn: that of frame 0, where only one frame is below it. */
+  skipped = 0;
+
+  /** Frame 0 is all there is; up: children are callers; from the leaf: own times, else totals. */
+  private constructor(
+    readonly paths: Paths,
+    readonly weights: Weights,
+    readonly up: boolean,
+    own: boolean,
+    readonly order: Order,
+    functions: number,
+  ) {
+    this.slots = new Int32Array(functions);
+    this.weightOf = own ? weights.own : weights.total;
+    this.errorOf = own ? weights.ownError : weights.totalError;
+  }
+
+  /** From the root. labels: what stands above the roots, such as threads; none: all threads are one. */
+  static fromRoot(paths: Paths, weights: Weights, order: Order, functions: number, labels: Label[] = []): Frames {
+    const frames = new Frames(paths, weights, false, false, order, functions);
+    frames.begin(paths.roots());
+    if (labels.length) {
+      frames.firstChild[0] = frames.size;
+      for (const { fn, roots } of labels) {
+        const at = frames.add(fn, 0, roots.length);
+        roots.forEach((root, index) => {
+          frames.members.values[frames.from[at] + index] = root;
+          frames.bases.values[frames.from[at] + index] = root;
+        });
+        frames.holder[at] = 1;
+        frames.weigh(at);
+      }
+      frames.lastChild[0] = frames.size;
+    }
+    return frames;
+  }
+
+  /** From the leaf: the functions by their own weight, and below each who called it. */
+  static fromLeaf(paths: Paths, weights: Weights, functions: number): Frames {
+    const frames = new Frames(paths, weights, true, true, "heavy", functions);
+    const leaves: number[] = [];
+    for (let path = 0; path < paths.size; path++) if (weights.own[path] > 0) leaves.push(path);
+    frames.begin(leaves);
+    return frames;
+  }
+
+  /** Who calls a function (up) or what it calls, weighed by the totals of its outermost calls. */
+  static around(paths: Paths, weights: Weights, fn: number, up: boolean, functions: number): Frames {
+    const frames = new Frames(paths, weights, up, false, "heavy", functions);
+    frames.begin(outermost(paths, fn));
+    frames.open(0);
+    frames.skipped = 1;
+    return frames;
+  }
+
+  private begin(members: number[]): void {
+    const at = this.add(-1, -1, members.length);
+    const { values } = this.members;
+    const bases = this.bases.values;
+    members.forEach((path, index) => {
+      values[this.from[at] + index] = path;
+      bases[this.from[at] + index] = path;
+    });
+    this.holder[at] = 1;
+    this.weigh(at);
+  }
+
+  private add(fn: number, parent: number, members: number): number {
+    const at = this.size++;
+    if (at >= this.fn.length) this.grow();
+    this.fn[at] = fn;
+    this.parent[at] = parent;
+    this.depth[at] = parent < 0 ? 0 : this.depth[parent] + 1;
+    this.firstChild[at] = UNOPENED;
+    this.lastChild[at] = UNOPENED;
+    this.from[at] = this.members.reserve(members);
+    this.bases.reserve(members);
+    this.until[at] = this.from[at] + members;
+    return at;
+  }
+
+  private grow(): void {
+    const larger = <T extends Int32Array | Float64Array | Uint8Array>(old: T): T => {
+      const made = new (old.constructor as new (length: number) => T)(2 * old.length);
+      made.set(old);
+      return made;
+    };
+    this.fn = larger(this.fn);
+    this.parent = larger(this.parent);
+    this.depth = larger(this.depth);
+    this.firstChild = larger(this.firstChild);
+    this.lastChild = larger(this.lastChild);
+    this.value = larger(this.value);
+    this.error = larger(this.error);
+    this.from = larger(this.from);
+    this.until = larger(this.until);
+    this.holder = larger(this.holder);
+  }
+
+  private weigh(at: number): void {
+    let value = 0;
+    let error = 0;
+    const bases = this.bases.values;
+    for (let member = this.from[at]; member < this.until[at]; member++) {
+      value += this.weightOf[bases[member]];
+      error += this.errorOf[bases[member]];
+    }
+    this.value[at] = value;
+    this.error[at] = error;
+  }
+
+  /** The paths of a frame: those that end in it, or of a tree that goes up, those whose weight it has. */
+  basesOf(at: number): Int32Array {
+    return this.bases.values.subarray(this.from[at], this.until[at]);
+  }
+
+  /** Makes the children of a frame, once: they are frames firstChild[at] up to lastChild[at]. */
+  open(at: number): void {
+    if (this.firstChild[at] !== UNOPENED) return;
+    const from = this.from[at];
+    const until = this.until[at];
+    const step: number[] = [];
+    const base: number[] = [];
+    const { parent, end } = this.paths;
+    const members = this.members.values;
+    const bases = this.bases.values;
+    for (let member = from; member < until; member++) {
+      const path = members[member];
+      if (this.holder[at]) {
+        step.push(path);
+        base.push(bases[member]);
+      } else if (this.up) {
+        if (parent[path] < 0) continue;
+        step.push(parent[path]);
+        base.push(bases[member]);
+      } else {
+        for (let child = path + 1; child < end[path]; child = end[child]) {
+          if (!(this.weightOf[child] > 0)) continue;
+          step.push(child);
+          base.push(child);
+        }
+      }
+    }
+    this.group(at, step, base);
+  }
+
+  /** Sorts the members of the children by function: a pass that counts them, one that weighs, one that places them. */
+  private group(at: number, step: number[], base: number[]): void {
+    const { fn } = this.paths;
+    const { slots } = this; // for each function 1 + its group
+    const groups: number[] = [];
+    const counts: number[] = [];
+    const values: number[] = [];
+    for (let index = 0; index < step.length; index++) {
+      const function_ = fn[step[index]];
+      let slot = slots[function_];
+      if (!slot) {
+        slot = slots[function_] = groups.push(function_);
+        counts.push(0);
+        values.push(0);
+      }
+      counts[slot - 1]++;
+      values[slot - 1] += this.weightOf[base[index]];
+    }
+    const order = groups.map((_, index) => index);
+    if (this.order === "heavy") order.sort((a, b) => values[b] - values[a] || groups[a] - groups[b]);
+    this.firstChild[at] = this.size;
+    const next = new Int32Array(groups.length);
+    const made: number[] = [];
+    for (const index of order) {
+      const child = this.add(groups[index], at, counts[index]);
+      next[index] = this.from[child];
+      made.push(child);
+    }
+    this.lastChild[at] = this.size;
+    const members = this.members.values;
+    const bases = this.bases.values;
+    for (let index = 0; index < step.length; index++) {
+      const to = next[slots[fn[step[index]]] - 1]++;
+      members[to] = step[index];
+      bases[to] = base[index];
+    }
+    for (const child of made) this.weigh(child);
+    for (const function_ of groups) slots[function_] = 0;
+  }
+
+  /** The frames from the outermost to this one. */
+  pathTo(at: number): number[] {
+    const found: number[] = [];
+    for (let frame = at; frame >= 0; frame = this.parent[frame]) found.unshift(frame);
+    return found;
+  }
+}
+
+/** The paths of a function that no other path of it is above: their totals can be added up. */
+export function outermost(paths: Paths, fn: number): number[] {
+  const found: number[] = [];
+  let path = 0;
+  while (path < paths.size) {
+    if (paths.fn[path] === fn) {
+      found.push(path);
+      path = paths.end[path];
+    } else path++;
+  }
+  return found;
+}

@@ -1,0 +1,138 @@
+// What the page of calls draws from: functions and paths, as they are or with libraries folded, and what they are called.
+
+import { type CallsHead, Functions, Whose } from "../data/calls.ts";
+import { folded, type Metric, type Paths, pathsOf } from "../data/paths.ts";
+import type { Payload } from "../data/payload.ts";
+import { count, error, isUnknown, percent, time } from "../data/words.ts";
+import type { Label } from "./frames.ts";
+
+export const METRIC_WORDS: Record<Metric, string> = {
+  cpu: "running time",
+  wait: "waiting time",
+  wall: "time, running or waiting",
+  calls: "calls",
+  exceptions: "exceptions",
+};
+
+export function isTime(metric: Metric): boolean {
+  return metric === "cpu" || metric === "wait" || metric === "wall";
+}
+
+/** A value of a metric with its error, in words. */
+export function said(metric: Metric, value: number, errorNs: number): string {
+  if (!isTime(metric)) return count(value);
+  return [time(value, errorNs), error(errorNs, value)].filter(Boolean).join(" ");
+}
+
+export class Graph {
+  readonly functions: Functions;
+  readonly paths: Paths;
+  private less: Paths | null = null;
+  private readonly folds: string[] = [];
+  private readonly foldWhose: number[] = [];
+
+  constructor(
+    readonly head: CallsHead,
+    readonly payload: Payload<CallsHead>,
+  ) {
+    this.functions = new Functions(head, payload);
+    this.paths = pathsOf(payload, "t.");
+  }
+
+  /** Functions, what is left out, and folds: all that a path's function can be. */
+  get size(): number {
+    return this.head.names.length + this.folds.length;
+  }
+
+  get canFold(): boolean {
+    return this.head.folded !== null;
+  }
+
+  /** The paths, with libraries folded or not. */
+  of(fold: boolean): Paths {
+    if (!fold || !this.canFold) return this.paths;
+    if (!this.less) {
+      const known = new Map<string, number>();
+      const { modules, names } = this.head;
+      const foldOf = (fn: number) => {
+        const library = (modules[fn] ?? "").split(".")[0] || "libraries";
+        let made = known.get(library);
+        if (made === undefined) {
+          made = names.length + this.folds.push(library) - 1;
+          this.foldWhose.push(this.functions.whose[fn] ?? Whose.Other);
+          known.set(library, made);
+        }
+        return made;
+      };
+      this.less = folded(this.paths, this.payload.column("f.group"), foldOf)[0];
+    }
+    return this.less;
+  }
+
+  isFold(fn: number): boolean {
+    return fn >= this.head.names.length;
+  }
+
+  /** The name of a function; of a number below 0, of what is none. */
+  name(fn: number): string {
+    if (fn < -1) return this.aboveName(-2 - fn);
+    if (fn < 0) return "all";
+    if (this.isFold(fn)) return `${this.folds[fn - this.head.names.length]} …`;
+    return this.functions.name(fn);
+  }
+
+  /** What a frame may be labelled with, the longest first. */
+  labels(fn: number): string[] {
+    const name = this.name(fn);
+    const short = fn >= 0 && !this.isFold(fn) ? this.head.names[fn] : name;
+    const shortest = short.slice(short.lastIndexOf(".") + 1);
+    return short === name ? [name, shortest] : [name, short, shortest];
+  }
+
+  place(fn: number): string {
+    return fn < 0 || this.isFold(fn) ? "" : (this.head.places[fn] ?? "");
+  }
+
+  whose(fn: number): Whose {
+    if (fn < 0) return Whose.Other;
+    return this.isFold(fn) ? this.foldWhose[fn - this.head.names.length] : (this.functions.whose[fn] as Whose);
+  }
+
+  /** What a search looks at. */
+  searched(fn: number): string {
+    return `${this.name(fn)} ${this.place(fn)}`;
+  }
+
+  get severalThreads(): boolean {
+    return this.head.threads.length > 1;
+  }
+
+  private aboveName(number: number): string {
+    const { threads } = this.head;
+    const thread = threads[number];
+    if (!thread) return "?";
+    const process = thread.process >= 0 ? ` (process ${thread.pid})` : "";
+    return thread.name + (thread.folded > 1 ? ` × ${count(thread.folded)}` : "") + process;
+  }
+
+  /** What stands above the roots where threads are apart: threads, those of a process beside one another. */
+  above(paths: Paths): Label[] {
+    const threads = this.payload.column("t.thread");
+    const roots = paths.roots();
+    const of = new Map<number, number[]>();
+    roots.forEach((root, at) => {
+      const thread = threads[at];
+      const found = of.get(thread);
+      if (found) found.push(root);
+      else of.set(thread, [root]);
+    });
+    return [...of].map(([thread, found]) => ({ fn: -2 - thread, roots: found }));
+  }
+}
+
+/** `12.3 ms ±3 %, 45.6 % of the running time`. */
+export function saidOf(metric: Metric, value: number, errorNs: number, whole: number): string {
+  const of = `${isUnknown(value, errorNs) && isTime(metric) ? "" : percent(value, whole)}`;
+  const unit = isTime(metric) ? "" : metric === "calls" ? " calls" : " exceptions";
+  return `${said(metric, value, errorNs)}${unit}${of ? `, ${of} of all` : ""}`;
+}

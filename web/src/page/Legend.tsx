@@ -1,0 +1,33 @@
+// What the colours and the stripes of a flame graph mean.
+
+import type { ComponentChildren } from "preact";
+import { count } from "../data/words.ts";
+import type { Graph } from "../flame/graph.ts";
+
+const WORDS = ["own code", "installed packages", "standard library", "C functions"];
+
+interface Props {
+  graph: Graph;
+  leftOut: number;
+  uncertain: boolean;
+  children: ComponentChildren;
+}
+
+export function Legend({ graph, leftOut, uncertain, children }: Props) {
+  const there = new Set(graph.functions.whose);
+  return (
+    <p class="legend">
+      {WORDS.map(
+        (words, whose) =>
+          there.has(whose) && (
+            <span key={words} class={`swatch whose${whose}`}>
+              {words}
+            </span>
+          ),
+      )}
+      {uncertain && <span class="swatch hatch">within the error</span>}
+      {leftOut > 0 && <span class="warn">{count(leftOut)} smaller paths are summed up, not shown</span>}
+      {children}
+    </p>
+  );
+}
