@@ -5,8 +5,7 @@
  * Now and then: by the main thread between two instructions (slots/safepoint.h), or with a match, on whichever thread
  * it comes, if that is first; so neither a main thread that waits in C for the others nor a program that has stopped
  * matching keeps the file behind. It runs untraced. The interpreter may run a signal's Python handler inside: what that
- * raises is the program's, and is raised there. (But for an OSError, which may come in the middle of asking for a file
- * and then cannot be told from that file's own.) */
+ * raises is the program's, and is raised there. */
 #include "compat/exception.h"
 #include "engine/ending.h"
 #include "engine/engine.h"

@@ -1,5 +1,6 @@
 """What `--record` leaves of a program that is killed: what was counted, and a word that the end is missing."""
 
+import itertools
 import os
 import signal
 import sys
@@ -11,8 +12,10 @@ import pytest
 import seismo
 from seismo.errors import RecordingError
 from seismo.model import read
+from seismo.record import output
 from seismo.report.facts import losses
 from seismo.report.words import Signs
+from seismo.watching.recording import _keep
 
 PROGRAM = """
 import os, signal, sys, threading, time
@@ -95,12 +98,11 @@ from seismo.watching import recording
 recording._EVERY = 1  # as often as can be, so that signals come in the middle
 raised = caught = 0
 ready = False
-class Rang(Exception): pass
 def ring(*_):
     global ready, raised
     if ready:
         ready, raised = False, raised + 1
-        raise Rang
+        raise TimeoutError
 def more(): pass
 signal.signal(signal.SIGALRM, ring)
 signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
@@ -111,7 +113,7 @@ with seismo.watch('call("more")', "count", record="w.seismo") as w:
             for _ in range(10_000_000):
                 more()
             break  # it was never caught
-        except Rang:
+        except TimeoutError:
             caught += 1
 signal.setitimer(signal.ITIMER_REAL, 0)
 print(raised == caught >= 300, w.unwritten)
@@ -125,6 +127,46 @@ def test_what_a_handler_of_the_programs_own_raises_is_the_programs(tmp_path):
     recording = read(tmp_path / "w.seismo")
     assert recording.problems == []
     assert "cut-short" not in list(recording.losses["kind"])
+
+
+class Os:
+    """The module os, whose use is interrupted by a signal once."""
+
+    def __init__(self):
+        self.left = -1
+
+    def __getattr__(self, name):
+        self.left -= 1
+        if not self.left:
+            signal.raise_signal(signal.SIGUSR1)
+        return getattr(os, name)
+
+
+def test_an_oserror_of_a_handler_is_not_taken_for_the_files(tmp_path, monkeypatch):
+    def ring(*_):
+        raise TimeoutError
+
+    path, fake = tmp_path / "w.seismo", Os()
+    monkeypatch.setattr(output, "os", fake)
+    before = signal.signal(signal.SIGUSR1, ring)
+    try:
+        with seismo.watch('call and qualname("work") and file("*test_killed.py")', "count", record=path) as w:
+            for number in itertools.count(1):
+                work()
+                fake.left = number
+                try:
+                    _keep("")
+                except TimeoutError:
+                    assert read(path).problems == []
+                else:
+                    break  # the last use came before
+            fake.left = -1
+        assert number > 8
+        assert w.unwritten == ""
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert calls(read(path)) == {"work": number}
+    assert os.listdir(tmp_path) == ["w.seismo"]
 
 
 def test_a_forked_child_leaves_the_file_alone(tmp_path):

@@ -1,4 +1,3 @@
-# ruff: noqa: SIM105  contextlib would import collections
 """The file a recording goes into while the program runs.
 
 The descriptor. A program may count on the numbers of the descriptors it opens (the first is 3), and may close all it
@@ -19,6 +18,7 @@ import sys
 
 from seismo.errors import RecordingError
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.record.interrupted import leave_theirs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ class Output:
         except FileExistsError:
             raise
         except OSError as error:
+            leave_theirs(error)
             raise _unwritable(self.path, error, option) from None
         self.identity = _identity(self.fd)
         self.plain = stat.S_ISREG(os.stat(self.fd).st_mode)
@@ -78,10 +79,7 @@ class Output:
         """Closes and removes the file, if it was made by us."""
         self.close()
         if self.fresh:
-            try:
-                os.unlink(self.path)
-            except OSError:
-                pass  # the program's own doing; there is nothing left to tidy
+            _remove(self.path)
 
     def put(self, content: bytes, last: bool) -> None:
         """Makes that the file's content in one step, for what is written whole again and again. Raises OSError.
@@ -93,12 +91,19 @@ class Output:
                 replace(self.path, content)
             return
         fd = _put(self.path, content)
-        if self._is_ours():
-            os.dup2(fd, self.fd, inheritable=False)
+        try:
+            identity, ours = _identity(fd), self._is_ours()
+            if ours:
+                os.dup2(fd, self.fd, inheritable=False)
+                self.identity = identity
+        except BaseException:
+            os.close(fd)
+            raise
+        if ours:
             os.close(fd)
         else:  # the program has closed ours
+            self.fd, self.identity = fd, identity
             self.fd = out_of_the_way(fd)
-        self.identity = _identity(self.fd)
 
     def finish(self, life: Life) -> str:
         """After the recorder stopped: makes sure that the file is whole. Returns what went wrong, or ''.
@@ -116,6 +121,7 @@ class Output:
         try:
             replace(self.path, life.snapshot())
         except OSError as error:
+            leave_theirs(error)
             return "" if named else f"the recording is not whole: {error.strerror or error}: {self.path}"
         return ""
 
@@ -147,7 +153,8 @@ def _open(
     for _ in range(_ATTEMPTS):
         try:
             is_plain = stat.S_ISREG(os.stat(path).st_mode)
-        except OSError:
+        except OSError as error:
+            leave_theirs(error)
             exclusive_flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             try:
                 fd = os.open(path, exclusive_flags, mode)
@@ -180,7 +187,8 @@ def _open(
 def _open_plain(path: str) -> int:
     try:
         return os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    except PermissionError:
+    except PermissionError as error:
+        leave_theirs(error)
         return os.open(path, os.O_WRONLY | os.O_CLOEXEC)
 
 
@@ -196,15 +204,16 @@ def _lock(fd: int, path: str, option: str) -> None:
     except BlockingIOError:
         hint = f"wait for its end, or name another file with {option}"
         raise RecordingError("another run is writing into this file", path, hint) from None
-    except OSError:
-        pass
+    except OSError as error:
+        leave_theirs(error)
 
 
 def _begins_right(fd: int) -> bool:
     """Whether the file still has its beginning. What cannot be read (a pipe) is believed."""
     try:
         begin = os.pread(fd, len(MAGIC), 0)
-    except OSError:
+    except OSError as error:
+        leave_theirs(error)
         return True
     return begin == MAGIC or not stat.S_ISREG(os.stat(fd).st_mode)
 
@@ -224,7 +233,8 @@ def replace(path: str, content: bytes) -> None:
     """Puts content into the file at path in one step, so that there is never half a file. Raises OSError."""
     try:
         special = not stat.S_ISREG(os.stat(path).st_mode)
-    except OSError:
+    except OSError as error:
+        leave_theirs(error)
         special = False
     if not special:
         os.close(_put(path, content))
@@ -242,16 +252,17 @@ def lock_own(fd: int) -> None:
 
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        pass  # as in _lock
+    except OSError as error:
+        leave_theirs(error)  # as in _lock
 
 
 def _put(path: str, content: bytes) -> int:
     """A new plain file with that content in the place of the one at path: its descriptor, locked. Raises OSError."""
-    target = os.path.realpath(path)
+    target = _behind_links(path)
     try:
         mode = stat.S_IMODE(os.stat(target).st_mode)
-    except OSError:
+    except OSError as error:
+        leave_theirs(error)
         mode = 0o600
     new = f"{os.path.dirname(target)}/.seismo-{os.getpid()}-{os.urandom(8).hex()}.part"
     fd = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -262,9 +273,27 @@ def _put(path: str, content: bytes) -> int:
         os.replace(new, target)
     except BaseException:  # a signal's handler may raise here, too
         os.close(fd)
-        os.unlink(new)
+        _remove(new)
         raise
     return fd
+
+
+def _behind_links(path: str) -> str:
+    """The file that a path leads to."""  # os.path.realpath would take a handler's error for a file's
+    for _ in range(_ATTEMPTS):
+        try:
+            path = os.path.join(os.path.dirname(path), os.readlink(path))
+        except OSError as error:
+            leave_theirs(error)
+            break  # no link
+    return path
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError as error:
+        leave_theirs(error)  # it is gone already: there is nothing left to tidy
 
 
 def _write_all(fd: int, content: bytes) -> None:
@@ -277,18 +306,21 @@ def out_of_the_way(fd: int) -> int:
     """The file under a number that programs do not meet, close-on-exec, and fd closed; fd itself if none is free."""
     try:
         limit = min(os.sysconf("SC_OPEN_MAX"), _TOP)
-    except (OSError, ValueError):
+    except (OSError, ValueError) as error:
+        leave_theirs(error)
         limit = 256
     for number in range(limit - 1, max(fd, limit - 64), -1):
         try:
             os.fstat(number)
-        except OSError:
+        except OSError as error:
+            leave_theirs(error)
             break  # free
     else:
         return fd
     try:
         os.dup2(fd, number, inheritable=False)
-    except OSError:
+    except OSError as error:
+        leave_theirs(error)
         return fd
     os.close(fd)
     return number
@@ -304,6 +336,7 @@ def _folder() -> str:
     try:
         return os.getcwd()
     except OSError as error:
+        leave_theirs(error)
         raise RecordingError(
             "the current directory no longer exists", hint="name the recording: -o /PATH/FILE"
         ) from error
@@ -319,7 +352,8 @@ def _guard(fd: int, path: str, option: str) -> None:
 def _begin_of(fd: int, size: int) -> bytes:
     try:
         return os.pread(fd, size, 0)
-    except OSError:  # it can only be written: nobody knows what is in it
+    except OSError as error:  # it can only be written: nobody knows what is in it
+        leave_theirs(error)
         return b"?" if os.stat(fd).st_size else b""
 
 
@@ -337,14 +371,15 @@ def _identity(file: int | str) -> tuple[int, int]:
     """What file that is, whatever its name or descriptor; (0, 0) for none."""
     try:
         status = os.stat(file)
-    except (OSError, ValueError):
+    except (OSError, ValueError) as error:
+        leave_theirs(error)
         return 0, 0
     return status.st_dev, status.st_ino
 
 
 def say(text: str, fd: int = 2) -> None:
-    """One line on a descriptor, without the streams of the program. Never fails."""
+    """One line on a descriptor, without the streams of the program. Fails silently."""
     try:
         os.write(fd, f"seismo: {text}\n".encode(sys.getfilesystemencoding(), "backslashreplace"))
-    except (OSError, ValueError):
-        pass
+    except (OSError, ValueError) as error:
+        leave_theirs(error)

@@ -17,6 +17,7 @@ from seismo.errors import RecordingError
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.record import engine
 from seismo.record.forks import new_lock
+from seismo.record.interrupted import is_ours, leave_theirs
 from seismo.record.output import Output
 
 TYPE_CHECKING = False
@@ -65,8 +66,8 @@ class File:
         try:
             self.write(watch)
             _core.keep(_keep)
-        except (OSError, RuntimeError):  # no thread to be had, a full disk: the end tells
-            return
+        except (OSError, RuntimeError) as error:  # no thread to be had, a full disk: the end tells
+            leave_theirs(error)
 
     def write(self, watch: Watched, exit_: str = "", last: bool = False) -> None:
         """Writes it, whole or not at all. exit_: how the process ends. Raises OSError."""
@@ -91,7 +92,7 @@ class File:
         try:
             self.write(watch, last=True)
         except Exception as error:
-            if not _is_ours(error):
+            if not is_ours(error):
                 raise
             wrong = f"the recording was not written: {getattr(error, 'strerror', None) or error}: {self.path}"
         if go_on:
@@ -126,18 +127,10 @@ def _keep(how: str) -> int:
         try:
             file.write(watch, how, last=bool(how))
         except Exception as error:
-            if not _is_ours(error):
+            if not is_ours(error):
                 raise
         every = max(every, file._every)
     return every
-
-
-def _is_ours(error: Exception) -> bool:
-    """Whether it came of what we do. Else a handler of the program's raised it, when a signal came in the middle."""
-    place = error.__traceback__
-    while place is not None and place.tb_next is not None:
-        place = place.tb_next
-    return place is not None and place.tb_frame.f_code.co_filename.startswith(engine.HIDE)
 
 
 def image(watch: Watched, exit_: str = "", cut_short: int = 0) -> bytes:
