@@ -11,6 +11,7 @@ keeps.
 
 from __future__ import annotations
 
+import gzip
 import os
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ from seismo.formats import (
     collapsed,
     coverage_data,
     coverage_json,
+    firefox,
     json,
     lcov,
     output,
@@ -62,6 +64,7 @@ FORMATS: tuple[Format, ...] = (
     speedscope.FORMAT,
     chrome.FORMAT,
     perfetto.FORMAT,
+    firefox.FORMAT,
     pprof.FORMAT,
     json.FORMAT,
     coverage_data.FORMAT,
@@ -150,7 +153,11 @@ def write(
         chosen = by_name(format) if format else for_path(path)
         recording = chosen.timed(recording, time)
         with output.into_path(path) as file:
-            chosen.write(recording, file, weight)
+            if path.lower().endswith(".json.gz"):
+                with gzip.GzipFile("", "wb", 6, file, 0) as packed:
+                    chosen.write(recording, packed, weight)
+            else:
+                chosen.write(recording, file, weight)
         return
     if format is None:
         raise FormatError("there is no file name that says the format", hint=f"name one of: {_known()}")

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from seismo.formats import coverage_json, speedscope
+from seismo.formats import coverage_json, firefox_read, speedscope
 from seismo.formats.base import Format, TextSink
 from seismo.formats.chrome_read import is_trace
 from seismo.formats.chrome_read import read as read_trace
@@ -87,6 +87,8 @@ def _read(data: bytes) -> Recording:
     document = json.loads(data)
     if isinstance(document, dict) and document.get("$schema") == speedscope.SCHEMA:
         return speedscope.read_document(document)
+    if firefox_read.is_profile(document):
+        return firefox_read.read_document(document)
     if coverage_json.is_report(document):
         return coverage_json.read_document(document)
     if not isinstance(document, dict) or document.get("format") != "seismo":

@@ -1,0 +1,409 @@
+"""The Firefox profiler's processed JSON, for profiler.firefox.com; `profiling.sampling --gecko` of 3.15 writes it, too.
+
+Each thread has samples: a stack, from when on it was current, and for how long (`tracing-ms`). A trace has a sample at
+each change of the stack, so that the stack chart shows every call as it was; a mark, a span and a gap are markers, a
+count is a counter. A profile knows no times: its paths follow one another as in speedscope's files, each for as long as
+its own time, and `importedFrom` says so at the top of the page.
+
+The version is that of Python's own writer (57): the tables stand in each thread and only the texts are shared. The
+profiler brings older versions up to its own. Reading is in firefox_read.py.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from seismo.formats.base import Format, TextSink, number
+from seismo.formats.firefox_read import read
+from seismo.formats.forest import Forest, frames, pids, program
+from seismo.formats.text import SYNTHETIC, C, json_text, name
+from seismo.formats.timeline import Timeline, said_data, steps, timeline, value_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from seismo.formats.base import ByteSink
+    from seismo.formats.text import Frame
+    from seismo.model import Recording
+
+MOST = 1_000_000
+"""Calls: about 60 MB. The page parses the file as one text, of which a browser takes 512 MiB."""
+
+VERSION, GECKO_VERSION = 57, 32
+
+CATEGORIES = [
+    {"name": "Other", "color": "grey", "subcategories": ["Other"]},
+    {"name": "Python", "color": "yellow", "subcategories": ["Other"]},
+    {"name": "Native", "color": "blue", "subcategories": ["Other"]},
+]
+_OTHER, _PYTHON, _NATIVE = 0, 1, 2
+_INSTANT, _INTERVAL, _BEGIN, _END = 0, 1, 2, 3  # phases of markers
+_LIBRARY = 1  # ResourceTypeEnum
+_NO_TIMES = "seismo (a profile: sums of times, one path after the other, not when they were)"
+
+SCHEMA = [
+    {
+        "name": kind,
+        "display": ["marker-chart", "marker-table", "timeline-overview"],
+        "tooltipLabel": "{marker.name}",
+        "tableLabel": "{marker.data.data}",
+        "chartLabel": "{marker.name}",
+        "fields": [{"key": "data", "label": "Data", "format": "string"}],
+    }
+    for kind in ("mark", "span", "gap")
+]
+
+
+class _Strings:
+    """The texts that all tables refer to."""
+
+    def __init__(self) -> None:
+        self.index: dict[str, int] = {}
+
+    def __call__(self, text: str) -> int:
+        return self.index.setdefault(text, len(self.index))
+
+
+class _Tables:
+    """The functions and stacks of one thread."""
+
+    def __init__(self, strings: _Strings, shown: list[Frame]) -> None:
+        self._strings, self._shown = strings, shown
+        self._functions: dict[int, int] = {}
+        self._resources: dict[str, int] = {}
+        self._resource: list[int] = []
+        self._stacks: dict[tuple[int, int], int] = {}
+        self.frame: list[int] = []
+        self.prefix: list[int | None] = []
+
+    def stack(self, above: int, function: int) -> int:
+        """The number of a stack: a function below another stack, or below none (-1)."""
+        found = self._stacks.get((above, function))
+        if found is None:
+            found = self._stacks[above, function] = len(self.frame)
+            self.frame.append(self._functions.setdefault(function, len(self._functions)))
+            self.prefix.append(above if above >= 0 else None)
+        return found
+
+    def members(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The tables: a function has one frame, with its first line, for nothing is known of other lines."""
+        shown = [self._shown[function] for function in self._functions]
+        count = len(shown)
+        python = [frame.kind not in (C, SYNTHETIC) for frame in shown]
+        resources = [self._resources.setdefault(_resource(frame), len(self._resources)) for frame in shown]
+        lines = [frame.line if frame.line > 0 else None for frame in shown]
+        zeros, nothing = [0] * count, [None] * count
+        yield "stackTable", {"frame": self.frame, "prefix": self.prefix, "length": len(self.frame)}
+        yield (
+            "frameTable",
+            {
+                "address": [-1] * count,
+                "inlineDepth": zeros,
+                "category": [_PYTHON if is_python else _NATIVE for is_python in python],
+                "subcategory": zeros,
+                "func": list(range(count)),
+                "nativeSymbol": nothing,
+                "innerWindowID": nothing,
+                "line": lines,
+                "column": nothing,
+                "length": count,
+            },
+        )
+        yield (
+            "funcTable",
+            {
+                "name": [self._strings(name(frame.module, frame.qualname)) for frame in shown],
+                "isJS": python,
+                "relevantForJS": python,
+                "resource": resources,
+                "fileName": [self._strings(name("", frame.file)) if frame.file else None for frame in shown],
+                "lineNumber": lines,
+                "columnNumber": nothing,
+                "length": count,
+            },
+        )
+        names = [self._strings(text) for text in self._resources]
+        several = len(names)
+        yield (
+            "resourceTable",
+            {
+                "lib": [None] * several,
+                "name": names,
+                "host": [None] * several,
+                "type": [_LIBRARY] * several,
+                "length": several,
+            },
+        )
+        yield "nativeSymbols", {"libIndex": [], "address": [], "name": [], "functionSize": [], "length": 0}
+
+
+def _resource(frame: Frame) -> str:
+    """What the page groups functions by: the module, else the file."""
+    return name("", frame.module or frame.file.rpartition("/")[2] or "?")
+
+
+def _ms(ns: int) -> str:
+    whole, part = divmod(ns, 1_000_000)
+    return f"{whole}.{part:06}".rstrip("0").rstrip(".")
+
+
+class _Samples:
+    """Samples of a thread: a stack from when on, and for how long."""
+
+    def __init__(self) -> None:
+        self.stacks: list[str] = []
+        self.times: list[int] = []
+
+    def add(self, at: int, stack: int) -> None:
+        """From now on this stack is current; -1: none."""
+        self.stacks.append(str(stack) if stack >= 0 else "null")
+        self.times.append(at)
+
+    def write(self, out: TextSink) -> None:
+        """Writes the table. The last sample lasts no time."""
+        times = self.times
+        out.write('"samples":{"stack":[')
+        _list(out, self.stacks)
+        out.write('],\n"time":[')
+        _list(out, map(_ms, times))
+        out.write('],\n"weight":[')
+        _list(out, (_ms(times[row + 1] - times[row]) if row + 1 < len(times) else "0" for row in range(len(times))))
+        out.write(f'],"weightType":"tracing-ms","length":{len(times)}}}')
+
+
+def _list(out: TextSink, texts: Iterable[str]) -> None:
+    held: list[str] = []
+    comma = ""
+    for text in texts:
+        held.append(text)
+        if len(held) >= 10_000:
+            out.write(comma + ",".join(held))
+            held.clear()
+            comma = ","
+    if held:
+        out.write(comma + ",".join(held))
+
+
+class _Markers:
+    """What the program said on a thread."""
+
+    def __init__(self, strings: _Strings) -> None:
+        self._strings = strings
+        self.rows: list[tuple[str, str | None, int | None, int | None, int, dict[str, Any]]] = []
+
+    def add(self, shown: str, kind: str, start: int | None, end: int | None, data: Any) -> None:
+        """A marker: without an end an instant, without a beginning the end of what is not in the file."""
+        phase = (_INTERVAL if end is not None else _BEGIN) if start is not None else _END
+        if kind == "mark":
+            phase = _INSTANT
+        said = {"type": kind} if data is None else {"type": kind, "data": json_text(said_data(data))}
+        self.rows.append((name("", shown), None, start, end, phase, said))
+
+    def table(self) -> dict[str, Any]:
+        """The columns."""
+        rows = self.rows
+        return {
+            "data": [row[5] for row in rows],
+            "name": [self._strings(row[0]) for row in rows],
+            "startTime": [None if row[2] is None else row[2] / 1e6 for row in rows],
+            "endTime": [None if row[3] is None else row[3] / 1e6 for row in rows],
+            "phase": [row[4] for row in rows],
+            "category": [_OTHER] * len(rows),
+            "length": len(rows),
+        }
+
+
+def _write(recording: Recording, file: ByteSink) -> None:
+    with TextSink(file) as out:
+        if recording.calls:
+            _write_trace(out, recording)
+        else:
+            _write_profile(out, recording)
+
+
+def _head(out: TextSink, recording: Recording, start_ns: int, interval: float, source: str) -> None:
+    processes = recording.processes
+    meta = {
+        "exporter": "seismo",
+        "interval": interval,
+        "startTime": start_ns / 1e6,
+        "abi": "",
+        "misc": "",
+        "oscpu": "",
+        "platform": "",
+        "processType": 0,
+        "categories": CATEGORIES,
+        "stackwalk": 0,
+        "toolkit": "",
+        "version": GECKO_VERSION,
+        "preprocessedProfileVersion": VERSION,
+        "appBuildID": "",
+        "physicalCPUs": 0,
+        "logicalCPUs": 0,
+        "CPUName": "",
+        "product": name("", program(recording)) or "Python",
+        "symbolicated": True,
+        "markerSchema": SCHEMA,
+        "importedFrom": source,
+        "extensions": {"id": [], "name": [], "baseURL": [], "length": 0},
+        "arguments": name("", program(recording)) if len(processes) else "",
+    }
+    out.write(f'{{"meta":{json_text(meta)},\n"libs":[],"threads":[')
+
+
+def _thread(
+    out: TextSink, place: str, samples: _Samples, tables: _Tables, markers: _Markers, about: dict[str, Any]
+) -> None:
+    """One thread. place: what stands before it."""
+    facts = {
+        "processType": "default",
+        "processStartupTime": 0,
+        "processShutdownTime": None,
+        "unregisterTime": None,
+        "pausedRanges": [],
+        **about,
+    }
+    out.write(f"{place}\n{json_text(facts)[:-1]},\n")
+    samples.write(out)
+    for key, table in tables.members():
+        out.write(f',\n"{key}":{json_text(table)}')
+    out.write(f',\n"markers":{json_text(markers.table())}}}')
+
+
+def _tail(out: TextSink, strings: _Strings, counters: list[dict[str, Any]]) -> None:
+    out.write(f'],\n"counters":{json_text(counters)},"pages":[],')
+    sources: dict[str, Any] = {"length": 0, "uuid": [], "filename": []}
+    out.write(f'"shared":{{"stringArray":{json_text(list(strings.index))},"sources":{json_text(sources)}}}}}\n')
+
+
+def _write_profile(out: TextSink, recording: Recording) -> None:
+    forest = Forest(recording)
+    own = recording.tree["own_ns"]
+    shown, strings, processes = frames(recording), _Strings(), pids(recording)
+    strings("(root)")
+    threads = forest.busy_threads()
+    total = sum(map(number, own))
+    _head(out, recording, _start(recording), max(total / 1e6 / max(forest.count, 1), 1e-6), _NO_TIMES)
+    for place, thread in enumerate(threads):
+        tables, samples = _Tables(strings, shown), _Samples()
+        now = 0
+        path: list[int] = []
+        for step in forest.walk(thread):
+            if step >= 0:
+                path.append(tables.stack(path[-1] if path else -1, forest.function[step]))
+                continue
+            stack = path.pop()
+            if number(own[~step]):
+                samples.add(now, stack)
+                now += number(own[~step])
+        samples.add(now, -1)
+        row = recording.threads[thread]
+        about = {
+            "registerTime": 0,
+            "name": name("", row.name) or "thread",
+            "isMainThread": bool(row.main),
+            "pid": str(processes[thread]),
+            "tid": row.native_id,
+            "processName": f"process {processes[thread]}",
+        }
+        _thread(out, "," if place else "", samples, tables, _Markers(strings), about)
+    _tail(out, strings, [])
+
+
+def _start(recording: Recording) -> int:
+    return min(recording.processes["start_ns"], default=0)
+
+
+def _write_trace(out: TextSink, recording: Recording) -> None:
+    found = timeline(recording, MOST)
+    shown, strings = frames(recording), _Strings()
+    strings("(root)")
+    last = max(found.calls.numbers("end_ns"), default=0)
+    _head(out, recording, recording.calls.start_ns, max(last / 1e6 / max(2 * len(found.calls), 1), 1e-6), "seismo")
+    markers, counters = _said(found, strings)
+    functions = found.calls.numbers("function")
+    mains = {track.pid: place for place, track in reversed(list(enumerate(found.tracks)))}
+    for place, track in enumerate(found.tracks):
+        tables, samples = _Tables(strings, shown), _Samples()
+        path: list[int] = []
+        for now, step in steps(found.calls, track):
+            if step >= 0:
+                path.append(tables.stack(path[-1] if path else -1, functions[step]))
+            else:
+                path.pop()
+            samples.add(now, path[-1] if path else -1)
+        about = {
+            "registerTime": samples.times[0] / 1e6 if samples.times else 0,
+            "name": name("", track.label),
+            "isMainThread": mains[track.pid] == place,
+            "pid": str(track.pid),
+            "tid": track.tid,
+            "processName": f"process {track.pid}",
+        }
+        _thread(out, "," if place else "", samples, tables, markers[place], about)
+    for counter in counters:
+        counter["mainThreadIndex"] = mains[int(counter["pid"])]
+    _tail(out, strings, counters)
+
+
+def _said(found: Timeline, strings: _Strings) -> tuple[list[_Markers], list[dict[str, Any]]]:
+    """The markers of each track, and the counters of all. A span is where it began, wherever it ended."""
+    places = {(track.thread, track.stream): place for place, track in enumerate(found.tracks)}
+    markers = [_Markers(strings) for _ in found.tracks]
+    ends = {(said.span, said.name): said.time_ns for said in found.instants if said.kind == "end"}
+    begun = {(said.span, said.name) for said in found.instants if said.kind == "begin"}
+    values: dict[tuple[int, str], list[tuple[int, float]]] = {}
+    for said in found.instants:
+        place = places.get((said.thread, said.stream))
+        if place is None:
+            continue
+        value, key = value_of(said.data), (said.span, said.name)
+        if said.kind == "counter" and value is not None:
+            values.setdefault((found.tracks[place].pid, said.name), []).append((said.time_ns, value))
+        elif said.kind == "begin":
+            markers[place].add(said.name, "span", said.time_ns, ends.get(key), said.data)
+        elif said.kind != "end":
+            markers[place].add(said.name, "mark", said.time_ns, None, said.data)
+        elif key not in begun:
+            markers[place].add(said.name, "span", None, said.time_ns, said.data)
+    for gap in found.gaps:
+        place = places.get((gap.thread, gap.stream))
+        if place is not None:
+            markers[place].add("events missing", "gap", gap.start_ns, gap.end_ns, None)
+    return markers, [_counter(pid, shown, sorted(points)) for (pid, shown), points in values.items()]
+
+
+def _counter(pid: int, shown: str, points: list[tuple[int, float]]) -> dict[str, Any]:
+    """A counter: the file has by how much it changed."""
+    changes = [value - before for (_, value), (_, before) in zip(points, [(0, 0.0), *points], strict=False)]
+    return {
+        "name": name("", shown),
+        "category": "seismo",
+        "description": "",
+        "color": "blue",
+        "pid": str(pid),
+        "mainThreadIndex": 0,
+        "samples": {"time": [at / 1e6 for at, _ in points], "count": changes, "length": len(points)},
+        "display": {
+            "graphType": "line-accumulated",
+            "unit": "",
+            "color": "blue",
+            "markerSchemaLocation": None,
+            "sortWeight": 50,
+            "label": name("", shown),
+        },
+    }
+
+
+FORMAT = Format(
+    name="firefox",
+    description="the Firefox profiler's processed JSON: profiler.firefox.com; of a trace, every call as it was",
+    suffixes=(".firefox.json", ".gecko.json", ".firefox.json.gz"),
+    binary=False,
+    writer=_write,
+    reader=read,
+    lost="counts, resumes, exceptions, awaits, bounds and errors of times, losses; when a profile's calls were",
+    kept="threads, processes, functions, paths and own times",
+    most_calls=MOST,
+    mark=b'{"meta":{"exporter":"seismo"',
+)
