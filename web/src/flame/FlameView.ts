@@ -54,6 +54,22 @@ export class FlameView {
     canvas.addEventListener("pointerdown", (event) => this.press(event));
     pane.addEventListener("keydown", (event) => this.key(event));
     this.resize();
+    Object.assign(pane, { view: this }); // for tests and benchmarks: they cannot read a canvas
+  }
+
+  /** What is drawn now: a name, what it is worth, its error, and where it lies (px). */
+  seen(): { name: string; value: number; error: number; x: number; y: number; width: number; row: number }[] {
+    const { frames, look, drawn } = this;
+    if (!frames || !look || !drawn) return [];
+    return drawn.frames.map((frame, at) => ({
+      name: look.labels(frame)[0],
+      value: frames.value[frame],
+      error: frames.error[frame],
+      x: drawn.x[at],
+      y: drawn.y[at],
+      width: drawn.width[at],
+      row: frames.depth[frame],
+    }));
   }
 
   end(): void {

@@ -123,8 +123,8 @@ function visit(
       const value = frames.value[child];
       const x = at * scale - (x0 * width) / (x1 - x0);
       const wide = value * scale;
-      if (x > width) break;
-      if (x + wide > 0) {
+      if (x >= width - 0.01) break;
+      if (x + wide > 0.01) {
         if (wide >= LEAST) {
           waiting.push(child);
           starts.push(at);

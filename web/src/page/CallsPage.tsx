@@ -133,7 +133,7 @@ export function CallsPage({ payload }: { payload: Payload<CallsHead> }) {
           ?
         </button>
       </Facts>
-      <div class="tools" role="toolbar" aria-label="what is shown">
+      <nav class="tools" aria-label="what is shown">
         <Choice name="view" label="flame graph" value={view} choices={VIEWS} choose={turnView} />
         <Pick name="metric" label="Width" value={metric} choices={metrics} choose={(one) => setMetric(one)} />
         {graph.canFold && (
@@ -156,7 +156,7 @@ export function CallsPage({ payload }: { payload: Payload<CallsHead> }) {
           }
           search={setWords}
         />
-      </div>
+      </nav>
       <main>
         <section class="graph" aria-label="flame graph">
           {weights.whole > 0 ? (
