@@ -33,6 +33,7 @@ VERBS = {
     "trace": "run a program and record every call it makes, and when: a timeline",
     "watch": "run a program and show the calls, lines and exceptions that match",
     "report": "show a recording: functions, call tree, lines, coverage, objects",
+    "top": "show what a program that is recorded is doing now",
     "view": "show recordings in a browser, and the timeline of a trace",
     "info": "show what a file is and what it contains",
     "export": "write a recording in another tool's format",

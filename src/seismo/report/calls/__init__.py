@@ -25,6 +25,7 @@ class Calls(Kind):
 
     name = kinds.CALLS
     rows = "functions"
+    runs = True
     others_are_in = "their callers' own time"
 
     def orders(self) -> Sequence[str]:

@@ -1,0 +1,194 @@
+"""Shows what a program that is recorded is doing now: its functions by what they ran for since the last look.
+
+    seismo profile app.py &
+    seismo top                   the newest recording of this folder
+    seismo top app-123.seismo
+    seismo top 123               the process with this number
+
+On a terminal it stays and looks again every second or so: o, t, c and w sort by own time, total time, calls and
+waiting; s switches between the last interval and the time since the start; q ends it. On a pipe, or with --once, it
+writes what it sees and ends.
+
+The recorder writes about every second, so what is shown is that old. A look costs the program nothing.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import select
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from seismo.errors import RecordingError, UsageError
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from seismo.report.calls.top import Look
+
+ENTER, LEAVE = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
+HOME, REST, LINE = "\x1b[H", "\x1b[J", "\x1b[K"
+KEYS = {"o": "own", "t": "total", "c": "calls", "w": "waiting"}
+HINT = "o t c w: sort   s: since the start   q: quit"
+PATIENCE = 5  # looks take at most one part in so many of the time
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declares the arguments of `seismo top`."""
+    from seismo.cli.parsing import add_color
+    from seismo.report.calls.top import ORDERS
+
+    parser.add_argument(
+        "target",
+        metavar="FILE|PID",
+        nargs="?",
+        help="a recording, or the number of a process that records (default: the newest *.seismo in this folder)",
+    )
+    parser.add_argument("--sort", choices=ORDERS, default="own", help="the order of the rows (default: own)")
+    parser.add_argument("--interval", metavar="SECONDS", type=float, default=1.0, help="between looks (default: 1)")
+    parser.add_argument("--limit", metavar="N", type=int, default=20, help="rows, where there is no terminal")
+    parser.add_argument("--once", action="store_true", help="write what there is to see since the start, and end")
+    add_color(parser)
+
+
+def run(args: Namespace) -> int:
+    """Looks until it is told to end, or the recording has its end."""
+    from seismo.cli.files import or_newest
+
+    if not 0.1 <= args.interval <= 3600:
+        raise UsageError("the interval must be from 0.1 to 3600 seconds", f"--interval {args.interval}")
+    target = args.target
+    path = _of_process(int(target)) if target and target.isascii() and target.isdigit() else or_newest(target)
+    first = _read(path)
+    if args.once or not (sys.stdout.isatty() and sys.stdin.isatty()):
+        return _once(args, first)
+    return _Screen(args, path).run(first)
+
+
+def _read(path: str) -> Look:
+    from seismo import model
+    from seismo.report.calls.top import look
+    from seismo.report.kind import of
+
+    recording = model.read(path, running=True)
+    kind = of(recording)
+    if not kind.runs:
+        raise UsageError(
+            f"this is a recording of {kind.what}; top shows recordings of calls", path, "see: seismo report"
+        )
+    return look(recording)
+
+
+def _once(args: Namespace, found: Look) -> int:
+    from seismo.report.calls.top import write_look
+    from seismo.report.paper import paper_for
+
+    write_look(paper_for(sys.stdout, args.color), found, None, args.sort, args.limit, "", "")
+    return 0
+
+
+def _of_process(pid: int) -> str:
+    """The recording that a process writes: the one that its command line names, or one that has its number."""
+    try:
+        folder = os.readlink(f"/proc/{pid}/cwd")
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            words = [os.fsdecode(word) for word in file.read().split(b"\0")]
+    except OSError as error:
+        raise UsageError(
+            f"process {pid} cannot be looked at: {error.strerror}", hint="give the recording's file instead"
+        ) from None
+    named = [words[at + 1] for at, word in enumerate(words[:-1]) if word in ("-o", "--output")]
+    named += [word.partition("=")[2] for word in words if word.startswith(("--output=", "-o="))]
+    found = [path for path in (os.path.join(folder, name) for name in named) if os.path.isfile(path)]
+    found += glob.glob(os.path.join(glob.escape(folder), f"*-{pid}.seismo"))
+    if not found:
+        raise UsageError(
+            f"no recording of process {pid} is known",
+            hint=f"give its file; looked for -o in its command line and for *-{pid}.seismo in {folder}",
+        )
+    return found[0]
+
+
+class _Screen:
+    """A terminal that shows one look after the other, and listens to keys."""
+
+    def __init__(self, args: Namespace, path: str) -> None:
+        self.color, self.order, self.interval, self.path = args.color, args.sort, args.interval, path
+        self.from_start = False
+        self.wait = args.interval
+
+    def run(self, first: Look) -> int:
+        """Until q, Ctrl-C, or the end of the terminal."""
+        import termios
+        import tty
+
+        stdin = sys.stdin.fileno()
+        before = termios.tcgetattr(stdin)
+        sys.stdout.write(ENTER)
+        try:
+            tty.setcbreak(stdin)
+            self._watch(first)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            termios.tcsetattr(stdin, termios.TCSADRAIN, before)
+            sys.stdout.write(LEAVE)
+            sys.stdout.flush()
+        return 0
+
+    def _watch(self, now: Look) -> None:
+        before: Look | None = None
+        stamp, state = self._stamp(), ""
+        while True:
+            self._show(now, None if self.from_start else before, state)
+            key = self._key()
+            if key == "q":
+                return
+            self.order = KEYS.get(key, self.order)
+            self.from_start ^= key == "s"
+            if key:
+                continue
+            latest = self._stamp()
+            if latest == stamp:
+                state = f"not written for {time.time() - latest[1] / 1e9:,.0f} s"
+                continue
+            began = time.monotonic()
+            try:
+                before, now, state = now, _read(self.path), ""
+            except RecordingError:
+                state = "cannot be read at the moment"
+                continue
+            stamp = latest
+            self.wait = max(self.interval, PATIENCE * (time.monotonic() - began))
+
+    def _stamp(self) -> tuple[int, int]:
+        try:
+            status = os.stat(self.path)
+        except OSError:
+            return (0, 0)
+        return (status.st_size, status.st_mtime_ns)
+
+    def _key(self) -> str:
+        """The key that was pressed before the next look is due; "": none."""
+        ready, _, _ = select.select([sys.stdin], [], [], self.wait)
+        return os.read(sys.stdin.fileno(), 1).decode("latin-1") or "q" if ready else ""
+
+    def _show(self, now: Look, before: Look | None, state: str) -> None:
+        import io
+        import shutil
+
+        from seismo.escape import wants_colour
+        from seismo.report.calls.top import HEAD, write_look
+        from seismo.report.paper import ColourPaper, Paper
+        from seismo.report.words import Signs
+
+        size = shutil.get_terminal_size()
+        page = io.StringIO()
+        make = ColourPaper if wants_colour(self.color, True) else Paper
+        paper = make(page, size.columns, Signs.of(sys.stdout))
+        write_look(paper, now, before, self.order, max(1, size.lines - HEAD - 1), state, HINT)
+        lines = page.getvalue().splitlines()[: size.lines - 1]
+        sys.stdout.write(HOME + "".join(f"{line}{LINE}\n" for line in lines) + REST)
+        sys.stdout.flush()

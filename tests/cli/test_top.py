@@ -1,0 +1,119 @@
+"""`seismo top`: what a program that is recorded is doing now."""
+
+import io
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import time
+
+import pytest
+from children import SECONDS, environment, popen, run
+
+from seismo import profile
+from seismo.cli.top import LEAVE
+from seismo.model import read
+from seismo.report.calls.top import look, ordered, since, write_look
+from seismo.report.paper import Paper
+
+SEISMO = [sys.executable, "-m", "seismo"]
+BUSY = """
+import sys
+def leaf(number): return number + 1
+def busy():
+    for number in range(10000): leaf(number)
+print("begun", flush=True)
+while True: busy()
+"""
+
+
+def leaf(number):
+    return number + 1
+
+
+def test_what_was_done_since_the_last_look(tmp_path):
+    """Calls since a look are exact; what did nothing is not shown."""
+    with profile() as p:
+        for number in range(1000):
+            leaf(number)
+        p.save(tmp_path / "before.seismo")
+        for number in range(234):
+            leaf(number)
+        p.save(tmp_path / "after.seismo")
+    before, after = (look(read(tmp_path / name)) for name in ("before.seismo", "after.seismo"))
+    calls = {row.name.rpartition(":")[2]: row.calls for row in since(after, before)}
+    assert calls["leaf"] == 234
+    assert {row.name.rpartition(":")[2]: row.calls for row in since(after, None)}["leaf"] == 1234
+    assert since(after, after) == []
+    assert ordered(since(after, before), "calls")[0].calls == 234
+    out = io.StringIO()
+    write_look(Paper(out, 100), after, after, "own", 5, "", "")
+    assert out.getvalue().splitlines()[-1] == "nothing has been called"
+
+
+@pytest.fixture
+def running(tmp_path):
+    (tmp_path / "busy.py").write_text(BUSY)
+    with popen([*SEISMO, "profile", "-q", "-o", "it.seismo", "busy.py"], cwd=tmp_path) as child:
+        assert child.stdout.readline() == "begun\n"
+        path = tmp_path / "it.seismo"
+        until = time.monotonic() + SECONDS
+        while not (path.exists() and b"leaf" in path.read_bytes()) and time.monotonic() < until:
+            time.sleep(0.05)
+        yield child, path
+        child.kill()
+
+
+def test_a_process_is_found_by_its_number(running, tmp_path):
+    child, path = running
+    for words, folder in [([str(child.pid)], "/"), ([path], "/"), ([], tmp_path)]:
+        done = run([*SEISMO, "top", *map(str, words)], cwd=folder)
+        assert done.returncode == 0, done.stderr
+        assert "since the start, by own" in done.stdout
+        assert "__main__:leaf" in done.stdout
+
+
+def test_on_a_terminal_it_looks_again_and_takes_keys(running):
+    _, path = running
+    main, side = pty.openpty()
+    env = environment(TERM="xterm-256color")
+    with subprocess.Popen([*SEISMO, "top", path], stdin=side, stdout=side, stderr=side, env=env) as child:
+        os.close(side)
+        seen = ""
+
+        def until(pattern):
+            nonlocal seen
+            end = time.monotonic() + SECONDS
+            while not re.search(pattern, seen):
+                assert time.monotonic() < end, seen
+                if select.select([main], [], [], 1)[0]:
+                    seen += os.read(main, 65536).decode()
+            seen = ""
+
+        until("in the last .* by own")
+        os.write(main, b"c")
+        until("by calls")
+        os.write(main, b"s")
+        until("since the start, by calls")
+        os.write(main, b"q")
+        assert child.wait(SECONDS) == 0
+        until(re.escape(LEAVE))
+    os.close(main)
+
+
+def test_what_top_cannot_show(tmp_path):
+    (tmp_path / "none.seismo").write_bytes(b"")
+    done = run([*SEISMO, "cover", "-q", "-o", "c.seismo", "-c", "pass"], cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for words, sentence in [
+        (["c.seismo"], "a recording of coverage; top shows recordings of calls"),
+        (["none.seismo"], "the file is empty"),
+        (["--interval", "0", "c.seismo"], "must be from 0.1"),
+        ([str(os.getpid())], "no recording of process"),
+        (["99999999"], "cannot be looked at"),
+    ]:
+        done = run([*SEISMO, "top", *words], cwd=tmp_path)
+        assert done.returncode == 2, words
+        assert sentence in done.stderr
