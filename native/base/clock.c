@@ -46,6 +46,10 @@ static const char *tsc_objection(void) {
 #endif
 }
 
+uint64_t sm_clock_read_other(const sm_clock *clock) {
+    return clock->kind == SM_CLOCK_MONOTONIC ? sm_monotonic_ns() : sm_simulated_ticks;
+}
+
 /* The cheapest of several rounds: what a read costs when nothing disturbs it. */
 static double read_cost(const sm_clock *clock) {
     if (clock->kind == SM_CLOCK_SIMULATED)

@@ -42,10 +42,12 @@ static inline uint64_t sm_tsc(void) {
 #endif
 }
 
+uint64_t sm_clock_read_other(const sm_clock *clock); /* of another kind than the TSC */
+
 static inline uint64_t sm_clock_read(const sm_clock *clock) {
     if (__builtin_expect(clock->kind == SM_CLOCK_TSC, 1))
         return sm_tsc();
-    return clock->kind == SM_CLOCK_MONOTONIC ? sm_monotonic_ns() : sm_simulated_ticks;
+    return sm_clock_read_other(clock);
 }
 
 /* wanted: "auto", "tsc", "monotonic", "simulated". False (with the reason filled in) when what is wanted is not to be

@@ -58,6 +58,16 @@ static inline void sm_offcpu_watch(void) {
         *word = sm_offcpu_sentinel;
 }
 
+/* The same as sm_offcpu_ask() being SM_OFFCPU_NO, for who knows that the kernel tells of this thread: */
+static inline bool sm_offcpu_undisturbed(void) {
+    return *sm_offcpu_word() == sm_offcpu_sentinel;
+}
+
+/* Does it? After sm_offcpu_watch(). */
+static inline bool sm_offcpu_tells(void) {
+    return sm_offcpu == SM_OFFCPU_TOLD && ((volatile int32_t *)sm_offcpu_word())[-1] >= 0;
+}
+
 /* Has this thread been interrupted since sm_offcpu_watch()? */
 static inline sm_offcpu_answer sm_offcpu_ask(void) {
     if (sm_offcpu == SM_OFFCPU_UNTOLD)

@@ -29,31 +29,35 @@ static inline void calls_from(sm_thread *thread, const void *caller) {
 
 static inline void any_place(PyObject *Py_UNUSED(number)) {}
 
-/* The call tree, for receivers that differ in whether there is a journal, and in what they do with places. */
-#define TREE_OF(name, journal)                                                                                         \
+/* The call tree, for receivers that differ in what is done with events and with places. */
+#define TREE_OF(name, way)                                                                                             \
     SM_INLINE bool name##_called(sm_thread *thread, const void *key, sm_function_kind kind, PyObject *object) {        \
-        return sm_tree_call(thread, key, kind, object, journal);                                                       \
+        return sm_tree_call(thread, key, kind, object, way);                                                           \
     }                                                                                                                  \
     SM_INLINE bool name##_resumed(sm_thread *thread, const void *key, PyObject *object) {                              \
-        return sm_tree_resume(thread, key, object, journal);                                                           \
+        return sm_tree_resume(thread, key, object, way);                                                               \
     }                                                                                                                  \
     SM_INLINE bool name##_left(sm_thread *thread, const void *key, sm_leaving how) {                                   \
-        return sm_tree_leave(thread, key, how, journal);                                                               \
+        return sm_tree_leave(thread, key, how, way);                                                                   \
     }                                                                                                                  \
     SM_INLINE bool name##_c_called(sm_thread *thread, const void *caller, const void *key, PyObject *callable) {       \
-        return sm_tree_c_call(thread, caller, key, callable, journal);                                                 \
+        return sm_tree_c_call(thread, caller, key, callable, way);                                                     \
     }                                                                                                                  \
     SM_INLINE bool name##_c_left(sm_thread *thread, const void *caller, const void *key, sm_leaving how) {             \
-        return sm_tree_c_leave(thread, caller, key, how, journal);                                                     \
+        return sm_tree_c_leave(thread, caller, key, how, way);                                                         \
     }
-TREE_OF(tree, false)
-TREE_OF(timeline, true)
+TREE_OF(tree, SM_WAY_COUNT)
+TREE_OF(timeline, SM_WAY_JOURNAL)
+TREE_OF(timed, SM_WAY_EVERY)
+TREE_OF(stamped, SM_WAY_EVERY | SM_WAY_JOURNAL)
 
 #define RECEIVER(name)                                                                                                 \
     .call = name##_called, .resume = name##_resumed, .leave = name##_left, .calls_from = calls_from,                   \
     .c_call = name##_c_called, .c_leave = name##_c_left, .may_disable = may_disable, .site_off = sm_tree_site_off
 static const sm_calls_receiver calls = {RECEIVER(tree), .place = any_place};
 static const sm_calls_receiver trace = {RECEIVER(timeline), .place = any_place};
+static const sm_calls_receiver every = {RECEIVER(timed), .place = any_place};
+static const sm_calls_receiver stamps = {RECEIVER(stamped), .place = any_place};
 
 #define PROFILEFUNC_OF(receiver)                                                                                       \
     static int receiver##_profilefunc(PyObject *Py_UNUSED(self), PyFrameObject *frame, int what, PyObject *arg) {      \
@@ -61,6 +65,10 @@ static const sm_calls_receiver trace = {RECEIVER(timeline), .place = any_place};
     }
 PROFILEFUNC_OF(calls)
 PROFILEFUNC_OF(trace)
+PROFILEFUNC_OF(every)
+PROFILEFUNC_OF(stamps)
+static const Py_tracefunc profilefuncs[] = {calls_profilefunc, trace_profilefunc, every_profilefunc,
+                                            stamps_profilefunc}; /* by sm_tree_way */
 
 #if SM_HAS_EVALFRAME
 #define EVALFRAME_OF(receiver)                                                                                         \
@@ -72,6 +80,9 @@ PROFILEFUNC_OF(trace)
     }
 EVALFRAME_OF(calls)
 EVALFRAME_OF(trace)
+EVALFRAME_OF(every)
+EVALFRAME_OF(stamps)
+static const _PyFrameEvalFunction evalframes[] = {calls_evalframe, trace_evalframe, every_evalframe, stamps_evalframe};
 #endif
 
 #if SM_HAS_MONITORING
@@ -98,7 +109,11 @@ static const sm_calls_receiver paths = {RECEIVER(tree), .place = unborn_place};
         NULL}
 CALLS_OF(calls);
 CALLS_OF(trace);
+CALLS_OF(every);
+CALLS_OF(stamps);
 CALLS_OF(paths);
+static const sm_monitoring_callbacks *const callbacks[] = {&calls_callbacks, &trace_callbacks, &every_callbacks,
+                                                           &stamps_callbacks};
 #endif
 
 /* ---- lines ---- */
@@ -211,19 +226,19 @@ void sm_wire(const sm_recorder *recorder, const sm_recorder *alongside, const sm
     sm_reftracer_in_use = alongside == &sm_objects_recorder ? &objects_by_path_functions
                           : settings->lines                 ? &objects_by_line_functions
                                                             : &objects_by_type_functions;
+    sm_tree_way way = (settings->journal ? SM_WAY_JOURNAL : 0) | (settings->time_every ? SM_WAY_EVERY : 0);
     /* evalframe may have to fall back on profilefunc, so all are made ready */
 #if SM_HAS_MONITORING
     sm_monitoring_callbacks_in_use = recorder == &sm_linetimes           ? &lines_callbacks
                                      : alongside == &sm_objects_recorder ? &paths_callbacks
-                                     : settings->journal                 ? &trace_callbacks
-                                                                         : &calls_callbacks;
+                                                                         : callbacks[way];
 #else
     (void)recorder;
     sm_tracefunc_in_use = lines_tracefunc;
     sm_tracefunc_wants_in_use = sm_lines_wants;
 #endif
-    sm_profilefunc_in_use = settings->journal ? trace_profilefunc : calls_profilefunc;
+    sm_profilefunc_in_use = profilefuncs[way];
 #if SM_HAS_EVALFRAME
-    sm_evalframe_in_use = settings->journal ? trace_evalframe : calls_evalframe;
+    sm_evalframe_in_use = evalframes[way];
 #endif
 }

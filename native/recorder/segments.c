@@ -27,6 +27,15 @@ static int64_t own_cpu_ns(void) {
     return sm_engine.clock.kind == SM_CLOCK_SIMULATED ? -1 : sm_time_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
+void sm_segments_calm(sm_segments *segments, uint64_t now) {
+    if (segments->off.all != 0 || now < segments->cold)
+        segments->calm = 0;
+    else if (segments->cpu_ns < 0) /* nothing can be known */
+        segments->calm = UINT64_MAX;
+    else
+        segments->calm = sm_offcpu_tells() ? segments->cpu_ticks + ticks_of(APART_NS) : 0;
+}
+
 /* From here on the running thread is watched anew: what was off the CPU before is known. Both clocks are read together,
  * and again where something came in between. */
 static void watch_anew(sm_segments *segments) {
@@ -39,6 +48,7 @@ static void watch_anew(sm_segments *segments) {
             break;
         before = segments->cpu_ticks;
     }
+    sm_segments_calm(segments, segments->cpu_ticks);
 }
 
 /* Divides what a thread was off the CPU by what it waited for. */
@@ -67,7 +77,7 @@ static uint64_t at_work(uint64_t ticks) {
 /* A stretch that took so long ends `now`: need nobody look at the clocks? */
 static bool is_quiet(const sm_segments *segments, sm_offcpu_answer answer, uint64_t ran, uint64_t now) {
     if (answer == SM_OFFCPU_NO && sm_offcpu == SM_OFFCPU_TOLD)
-        return sm_ticks_since(segments->cpu_ticks, now) < segments->apart;
+        return sm_ticks_since(segments->cpu_ticks, now) < ticks_of(APART_NS);
     return answer != SM_OFFCPU_YES && ran + segments->opening < ticks_of(UNTOLD_NS);
 }
 
@@ -77,8 +87,10 @@ uint64_t sm_segments_look_closely(sm_thread *thread, sm_segments *segments, uint
     if (segments->cpu_ns < 0)
         return ran;
     sm_offcpu_answer answer = sm_offcpu_ask();
-    if (is_quiet(segments, answer, ran, event))
+    if (is_quiet(segments, answer, ran, event)) {
+        sm_segments_calm(segments, event); /* it may have been no more than cold */
         return ran;
+    }
     bool none = answer == SM_OFFCPU_NO && sm_offcpu == SM_OFFCPU_TOLD;
     uint64_t since = segments->cpu_ticks;
     int64_t cpu_since = segments->cpu_ns;
@@ -98,12 +110,15 @@ uint64_t sm_segments_look_closely(sm_thread *thread, sm_segments *segments, uint
     if (sm_off_own(&divided) < divided.all / 2)
         segments->cold = *now + ticks_of(COLD_NS);
     sm_off_add(&segments->off, &divided);
+    sm_segments_calm(segments, *now);
     return ran - before;
 }
 
 void sm_segments_start(sm_thread *thread, sm_segments *segments, uint64_t seed) {
     segments->random = sm_random_state(seed);
     segments->countdown = sm_gap(&segments->random);
+    uint64_t worth = sm_engine.threshold_ticks, lasting = sm_engine.long_ticks;
+    segments->brief = worth < lasting ? worth : lasting;
     /* To ask costs more than all else here, and a young thread has hardly waited yet. */
     int64_t used = own_cpu_ns();
     segments->ready_ns = used < 0 ? -1 : used < YOUNG_NS ? 0 : sm_waits_ready_ns();
@@ -111,7 +126,6 @@ void sm_segments_start(sm_thread *thread, sm_segments *segments, uint64_t seed) 
     if (thread->id > 0)
         sm_ticker_want(); /* there is somebody to wait for */
     watch_anew(segments);
-    segments->apart = ticks_of(APART_NS);
     segments->seen = sm_clock_read(&sm_engine.clock);
 }
 

@@ -54,7 +54,8 @@ typedef struct { /* what is read whenever the clock is comes first, and fills tw
     int32_t open_step;  /* the step by which it came to be timed; SM_SEGMENT_ALWAYS: as all of its owner's */
     bool disturbed;     /* something came in between, be it for an instant: in what has just ended */
     uint64_t opening;   /* ticks that went by before the segment was opened, since the one before was told */
-    uint64_t apart;     /* ticks after which the clocks are read anew */
+    uint64_t brief;     /* ticks: a segment that is shorter is like many others, and teaches nothing urgent */
+    uint64_t calm;      /* ticks: until then the kernel's word is enough to know that nothing came in between */
     uint64_t cold;      /* ticks: until when samples are of no use */
     uint64_t cpu_ticks; /* when the thread's CPU clock was read last, and */
     int64_t cpu_ns;     /* what it said; -1: it cannot be read */
@@ -127,14 +128,14 @@ void sm_segments_go_on(sm_segments *segments);
  */
 
 /* The rare rest of what follows. */
+void sm_segments_calm(sm_segments *segments, uint64_t now); /* what is known of the thread has changed: sets `calm` */
 uint64_t sm_segments_look_closely(sm_thread *thread, sm_segments *segments, uint64_t ran, uint64_t *now);
 void sm_segments_end_visit(sm_segments *segments, sm_segment *ended, uint64_t ticks, uint64_t event);
 void sm_segments_due(sm_thread *thread, sm_segments *segments);
 
-/* Has nothing come in between, as far as the kernel tells, and need the clocks not be held against each other? */
+/* Has nothing come in between, need the clocks not be held against each other, and is nothing left to be told? */
 static inline bool sm_segments_quiet(const sm_segments *segments, uint64_t now) {
-    return sm_offcpu == SM_OFFCPU_TOLD && sm_offcpu_ask() == SM_OFFCPU_NO &&
-           sm_ticks_since(segments->cpu_ticks, now) < segments->apart;
+    return now < segments->calm && (SM_LIKELY(sm_offcpu_undisturbed()) || segments->cpu_ns < 0);
 }
 
 /* Returns how much of the time from `then` to *now the thread ran. What it was off the CPU, in this function too, is
@@ -160,6 +161,7 @@ static inline sm_segment sm_segments_tell(sm_segments *segments, uint64_t ran, u
         segments->told = segments->off;
         segments->off = (sm_off){0};
         ended.off = &segments->told;
+        sm_segments_calm(segments, now);
     }
     return ended;
 }

@@ -31,8 +31,7 @@ typedef struct sm_stream { /* a thread's journal */
     uint32_t thread, number;
     uint32_t blocks;                       /* so many have begun */
     uint32_t queued;                       /* blocks in the queue; with `lists` */
-    uint64_t mark;                         /* units of the clock at the last mark */
-    const uint8_t *after;                  /* that mark: where it ended */
+    const uint8_t *after;                  /* where the last mark ended, if nothing came since: there is none to make */
     bool gap;                              /* events are missing since the last block */
     sm_block *open;                        /* owned */
     uint8_t nowhere[2 * SM_JOURNAL_SLACK]; /* where events go that have no block */

@@ -1,4 +1,4 @@
-/* The calltree's slow paths: a path never taken, a stack that does not fit, the clock. calltree.h tells the story. */
+/* The calltree's slow paths: a path never taken, a stack that does not fit. calltree.h tells the story. */
 #include "recorder/calls/calltree.h"
 
 #include <assert.h>
@@ -6,153 +6,6 @@
 
 #include "base/alloc.h"
 #include "recorder/calls/store.h"
-
-/* ---- the clock ---- */
-
-/* How often its segments are timed from now on. */
-static void learnt(sm_node *node, sm_tree_function *function) {
-    uint64_t first = function->function->kind == SM_SYNTHETIC ? UINT64_MAX : SM_TREE_FIRST;
-    function->step = sm_past_step(&function->past, first, sm_tree.ticks);
-    node->step = (int16_t)function->step;
-    if (function->step != SM_SEGMENT_ALWAYS)
-        sm_ticker_want();
-}
-
-/* The thread was off the CPU. */
-static __attribute__((noinline)) void note_off(sm_node *node, const sm_segment *ended) {
-    sm_tree_function *function = sm_rest(node)->function;
-    uint64_t own = sm_off_own(ended->off);
-    if (!ended->guessed && ended->ticks + own > function->longest)
-        function->longest = ended->ticks + own;
-    sm_past_waited(&function->past, ended->off);
-    learnt(node, function);
-    sm_node_more *more = sm_node_has(node);
-    if (more == NULL) {
-        sm_engine.lost_memory++;
-        return;
-    }
-    sm_off_add(&more->off, ended->off);
-    if (ended->guessed)
-        more->guessed_sq += (double)ended->off->all * (double)ended->off->all;
-}
-
-static inline void add_sample(sm_node *node, const sm_segment *ended) {
-    sm_node_rest *rest = sm_rest(node);
-    double most = sm_sample_var(ended);
-    rest->sampled_most = most > rest->sampled_most ? most : rest->sampled_most;
-    if (ended->weight == SM_SAMPLE_PERIOD) {
-        if (rest->sampled == UINT32_MAX / 2) /* by then the mean is known well enough */
-            return;
-        rest->sampled++;
-        rest->sampled_ticks += ended->ticks;
-        rest->sampled_sq += (double)ended->ticks * (double)ended->ticks;
-        return;
-    }
-    sm_young *young = sm_node_young(node);
-    if (young != NULL)
-        sm_young_add(young, ended);
-    else
-        sm_engine.lost_memory++;
-}
-
-static __attribute__((noinline)) void add_long(sm_node *node, uint64_t ticks, double var) {
-    sm_node_more *more = sm_node_has(node);
-    if (more == NULL) {
-        sm_engine.lost_memory++;
-        return;
-    }
-    more->ticked++;
-    more->ticked_ticks += ticks;
-    more->ticked_var += var;
-}
-
-/* A segment of a node has ended. */
-static inline void account(sm_node *node, const sm_segment *ended) {
-    sm_node_rest *rest = sm_rest(node);
-    sm_tree_function *function = rest->function;
-    uint64_t ticks = ended->ticks;
-    if (ended->kind == SM_SEGMENT_SAMPLED) {
-        add_sample(node, ended);
-        if (ended->excess > 0)
-            add_long(node, ended->excess, 0);
-        function->sampled++;
-        function->sampled_ticks += (double)ticks;
-    } else if (ended->kind == SM_SEGMENT_TIMED) {
-        rest->timed++;
-        rest->timed_ticks += ticks;
-        rest->timed_sq += (double)ticks * (double)ticks;
-    } else {
-        add_long(node, ticks, ended->var);
-    }
-    if (ended->kind != SM_SEGMENT_SAMPLED)
-        function->timed_ticks += (double)ticks;
-    if (ticks > function->longest)
-        function->longest = ticks;
-    sm_past_learn(&function->past, ended, &sm_tree.ticks);
-    if (sm_past_tells(&function->past, ended))
-        learnt(node, function);
-    else
-        node->step = (int16_t)function->step;
-}
-
-/* A stretch of time ends in this node's segment (NULL: the current one's). It was spent in and below the node that the
- * stretch's ends have in common, unless the thread was somewhere else in between and came back. */
-static __attribute__((noinline)) void end_stretch(sm_thread *thread, sm_node *from, uint64_t ticks) {
-    sm_tree_thread *tree = sm_tree_of(thread);
-    sm_node *common = ticks != 0 ? sm_node_common(tree->looked, from != NULL ? from : tree->node) : NULL;
-    tree->looked = tree->node;
-    if (common != NULL && common->parent != NULL && sm_rest(common)->stretches != UINT32_MAX) {
-        sm_rest(common)->stretches++;
-        sm_rest(common)->stretch_ticks += ticks;
-    }
-}
-
-void sm_tree_clock(sm_thread *thread, sm_node *from, uint64_t now) {
-    assert(thread == sm_this_thread && thread->session == sm_engine.session);
-    assert(from != NULL && sm_tree_of(thread)->node != NULL);
-    sm_tree_thread *tree = sm_tree_of(thread);
-    sm_node *node = tree->node;
-    int16_t taken = node->step;
-    sm_journal_mark(thread, now);
-    uint64_t rest = thread->rest_ticks;
-    sm_segment ended = sm_segments_end(thread, &tree->segments, taken, now);
-    end_stretch(thread, from, thread->rest_ticks - rest);
-    sm_node *of = ended.owner != NULL ? ended.owner : from;
-    if (ended.kind != SM_SEGMENT_UNTIMED && (ended.owner != NULL || of->parent != NULL))
-        account(of, &ended);
-    if (SM_UNLIKELY(ended.off != NULL) && of->parent != NULL) {
-        sm_segment copy = ended; /* so that the compiler need not keep it in memory */
-        note_off(of, &copy);
-    }
-    if (taken != 1) /* else the smaller of both is 1 in any case, and account() sees to it once it is timed */
-        node->step = (int16_t)sm_rest(node)->function->step;
-    (void)sm_segments_begin(thread, &tree->segments, &ended, node, taken < node->step ? taken : node->step);
-}
-
-static void poke(sm_thread *thread) {
-    sm_segments_poke(&sm_tree_of(thread)->segments);
-}
-
-static void hold(sm_thread *thread) {
-    uint64_t rest = thread->rest_ticks;
-    sm_segments_hold(thread, &sm_tree_of(thread)->segments);
-    if (thread->rest_ticks != rest)
-        end_stretch(thread, NULL, thread->rest_ticks - rest);
-}
-
-static void go_on(sm_thread *thread) {
-    sm_segments_go_on(&sm_tree_of(thread)->segments);
-}
-
-void sm_tree_carry(sm_node *node, bool calls) {
-    sm_node_more *more = sm_node_has(node);
-    if (more == NULL) {
-        sm_engine.lost_memory++;
-        sm_rest(node)->flags |= SM_NODE_LOWER_BOUND;
-        return;
-    }
-    *(calls ? &more->calls_high : &more->resumes_high) += 1;
-}
 
 /* ---- paths ---- */
 
@@ -420,9 +273,20 @@ void sm_tree_awaited(sm_thread *thread, sm_node *node) {
     more->await_ticks += sm_ticks_since(since, sm_clock_read(&sm_engine.clock));
 }
 
+void sm_tree_carry(sm_node *node, bool calls) {
+    sm_node_more *more = sm_node_has(node);
+    if (more == NULL) {
+        sm_engine.lost_memory++;
+        sm_rest(node)->flags |= SM_NODE_LOWER_BOUND;
+        return;
+    }
+    *(calls ? &more->calls_high : &more->resumes_high) += 1;
+}
+
 /* ---- the recorder's interface ---- */
 
 static void forget(void) {
+    sm_tree_unsettle();
     sm_tree_free();
     sm_tree_bounds_free();
 }
@@ -457,15 +321,9 @@ static bool thread_start(sm_thread *thread) {
 }
 
 static void thread_end(sm_thread *thread) {
-    hold(thread);
     sm_tree_thread *tree = sm_tree_of(thread);
-    sm_node *open = tree->segments.open;
-    if (open != NULL && tree->segments.open_step == SM_SEGMENT_ALWAYS && open != tree->root) {
-        sm_segment ended = sm_segments_close(thread, &tree->segments);
-        account(open, &ended);
-        if (ended.off != NULL)
-            note_off(open, &ended);
-    }
+    sm_tree_hold(thread);
+    sm_tree_close(thread);
     sm_journal_thread_end(thread);
     tree->segments.open = NULL;
     tree->node = tree->root;
@@ -473,7 +331,7 @@ static void thread_end(sm_thread *thread) {
 }
 
 static bool thread_again(sm_thread *thread) {
-    go_on(thread);
+    sm_tree_go_on(thread);
     return sm_journal_thread(thread);
 }
 
@@ -508,9 +366,12 @@ static void stop(void) {
 }
 
 static void timed(const sm_function *function, double sums[3]) {
+    sm_tree_settle();
     bool known = function->id < sm_tree.functions_size && sm_tree.functions[function->id] != NULL;
     const sm_tree_function *of = known ? sm_tree.functions[function->id] : NULL;
-    sums[0] = of ? of->timed_ticks : 0.0;
+    sums[0] = 0.0;
+    for (const sm_node *node = of ? of->nodes : NULL; node != NULL; node = sm_rest(node)->same)
+        sums[0] += (double)sm_rest(node)->timed_ticks;
     sums[1] = of ? of->sampled_ticks : 0.0, sums[2] = of ? (double)of->sampled : 0.0;
 }
 
@@ -564,9 +425,9 @@ const sm_recorder sm_calltree = {
     .thread_again = thread_again,
     .resync = resync,
     .code_died = code_died,
-    .poke = poke,
-    .pause = hold,
-    .go_on = go_on,
+    .poke = sm_tree_poke,
+    .pause = sm_tree_hold,
+    .go_on = sm_tree_go_on,
     .save = sm_calltree_save,
     .stop = stop,
     .forget = forget,

@@ -17,7 +17,7 @@
  *
  * Bounds. Past max_paths no node is made: calls whose path is new are counted flat, one bucket per function under
  * "<folded paths>", and the recording says how many. Cold data of a node lies apart from the line that events touch: a
- * chunk of 64 KiB holds the hot lines first, then the rest; 160 bytes a path in all, and the child table. */
+ * chunk of 64 KiB holds the hot lines first, then the rest; 168 bytes a path in all, and the child table. */
 #ifndef SM_RECORDER_CALLS_CALLTREE_H
 #define SM_RECORDER_CALLS_CALLTREE_H
 
@@ -40,7 +40,9 @@ bool sm_tree_calls_from(sm_thread *thread, const void *caller);
 void sm_tree_raised(sm_node *node);
 void sm_tree_suspended(sm_thread *thread, sm_node *node);
 void sm_tree_awaited(sm_thread *thread, sm_node *node);
-void sm_tree_clock(sm_thread *thread, sm_node *from, uint64_t now); /* from: whose segment just ended */
+/* The clock says so at an event (timing.c). from: whose segment has just ended. */
+void sm_tree_clock(sm_thread *thread, sm_node *from, uint64_t now);
+void sm_tree_clock_stamped(sm_thread *thread, sm_node *from, uint64_t now); /* and the journal has it already */
 void sm_tree_carry(sm_node *node, bool calls);
 /* Is this C function known to be trivial: not worth an event at a place that always calls it? */
 bool sm_tree_is_trivial(const sm_node *node);
@@ -69,45 +71,89 @@ static inline void sm_tree_step(sm_thread *thread, sm_node *from, sm_node *to) {
         sm_tree_clock(thread, from, sm_clock_read(&sm_engine.clock)); /* read here: before cold code and data */
 }
 
-/* The events. journal, a constant: they go into that, too (journal.h), before the step, which may read the clock. */
+/* The same where every segment is timed: as sm_tree_clock() where there is nothing else to do. The clock is read once;
+ * what is done here is part of the segment that begins, as all else that an event costs. */
+SM_INLINE void sm_tree_stamp(sm_thread *thread, sm_node *from, sm_node *to, uint8_t token, sm_tree_way way) {
+    uint64_t now = sm_clock_read(&sm_engine.clock);
+    sm_tree_thread *tree = sm_tree_of(thread);
+    sm_segments *segments = &tree->segments;
+    tree->node = to;
+    if (way & SM_WAY_JOURNAL)
+        sm_journal_stamp(thread, token, now);
+    uint64_t ticks = now - segments->opened;
+    if (SM_UNLIKELY(segments->open != from || now < segments->opened || !sm_segments_quiet(segments, now))) {
+        (way & SM_WAY_JOURNAL ? sm_tree_clock_stamped : sm_tree_clock)(thread, from, now);
+        return;
+    }
+    sm_node_rest *rest = sm_rest(from);
+    rest->timed++;
+    rest->timed_ticks += ticks;
+    rest->timed_sq += (double)ticks * (double)ticks;
+    segments->open = to;
+    segments->opened = now;
+    segments->opening = 0;
+    __atomic_store_n(&thread->visits, 0, __ATOMIC_RELAXED);
+}
+
+/* The thread calls or resumes a child of the node that it is at. */
+SM_INLINE void sm_tree_enter(sm_thread *thread, sm_node *from, sm_node *child, bool resumed, sm_tree_way way) {
+    if ((way & SM_WAY_EVERY) && (!(way & SM_WAY_JOURNAL) || SM_LIKELY(child->token != 0))) {
+        sm_tree_stamp(thread, from, child, resumed ? child->token | SM_TOKEN_END : child->token, way);
+        return;
+    }
+    if (way & SM_WAY_JOURNAL)
+        sm_journal_enter(thread, child, resumed);
+    sm_tree_step(thread, from, child);
+}
+
+/* It leaves that node for its parent. */
+SM_INLINE void sm_tree_back(sm_thread *thread, sm_node *node, sm_leaving how, sm_tree_way way) {
+    if (way & SM_WAY_EVERY) {
+        sm_tree_stamp(thread, node, node->parent, (uint8_t)how, way);
+        return;
+    }
+    if (way & SM_WAY_JOURNAL)
+        sm_journal_leave(thread, node->parent, how);
+    sm_tree_step(thread, node, node->parent);
+}
+
+/* The events. */
 
 /* A call. key: the code object or PyMethodDef; object: the code object or callable, to name it. False: hidden, the
  * source need not tell of this place again. */
-SM_INLINE bool sm_tree_call(sm_thread *thread, const void *key, sm_function_kind kind, PyObject *object, bool journal) {
+SM_INLINE bool sm_tree_call(sm_thread *thread, const void *key, sm_function_kind kind, PyObject *object,
+                            sm_tree_way way) {
     sm_node *from = sm_tree_of(thread)->node;
     sm_node *child = sm_tree_child(thread, key, kind, object);
     if (SM_UNLIKELY(child == NULL))
         return kind != SM_PYTHON || !sm_tree_hides(key);
     if (SM_UNLIKELY(++child->calls == 0))
         sm_tree_carry(child, true);
-    if (journal)
-        sm_journal_enter(thread, child, false);
-    sm_tree_step(thread, from, child);
+    sm_tree_enter(thread, from, child, false, way);
     return true;
 }
 
 /* A call of a C function from a frame of this code. */
 SM_INLINE bool sm_tree_c_call(sm_thread *thread, const void *caller, const void *key, PyObject *callable,
-                              bool journal) {
+                              sm_tree_way way) {
     if (SM_UNLIKELY(sm_tree_of(thread)->node->key != caller) && !sm_tree_calls_from(thread, caller))
         return false;
-    return sm_tree_call(thread, key, SM_C, callable, journal);
+    return sm_tree_call(thread, key, SM_C, callable, way);
 }
 
-SM_INLINE bool sm_tree_c_leave(sm_thread *thread, const void *caller, const void *key, sm_leaving how, bool journal) {
+SM_INLINE bool sm_tree_c_leave(sm_thread *thread, const void *caller, const void *key, sm_leaving how,
+                               sm_tree_way way) {
     sm_node *node = sm_tree_of(thread)->node;
     if (SM_UNLIKELY(node->key != key || node->parent->key != caller))
         return sm_tree_c_leave_slow(thread, caller, key, how);
     if (how != SM_BY_RETURN)
         sm_tree_raised(node);
-    if (journal)
-        sm_journal_leave(thread, node->parent, how);
-    sm_tree_step(thread, node, node->parent);
+    sm_tree_back(thread, node, how, way);
     return true;
 }
 
 /* A generator or coroutine goes on (also by throw). */
-SM_INLINE bool sm_tree_resume(sm_thread *thread, const void *key, PyObject *object, bool journal) {
+SM_INLINE bool sm_tree_resume(sm_thread *thread, const void *key, PyObject *object, sm_tree_way way) {
     sm_node *from = sm_tree_of(thread)->node;
     sm_node *child = sm_tree_child(thread, key, SM_PYTHON, object);
     if (SM_UNLIKELY(child == NULL))
@@ -116,14 +162,12 @@ SM_INLINE bool sm_tree_resume(sm_thread *thread, const void *key, PyObject *obje
         sm_tree_carry(child, false);
     if (SM_UNLIKELY(child->awaits))
         sm_tree_awaited(thread, child);
-    if (journal)
-        sm_journal_enter(thread, child, true);
-    sm_tree_step(thread, from, child);
+    sm_tree_enter(thread, from, child, true, way);
     return true;
 }
 
 /* A frame is left. False: it was a hidden one. */
-SM_INLINE bool sm_tree_leave(sm_thread *thread, const void *key, sm_leaving how, bool journal) {
+SM_INLINE bool sm_tree_leave(sm_thread *thread, const void *key, sm_leaving how, sm_tree_way way) {
     sm_node *node = sm_tree_of(thread)->node;
     if (SM_UNLIKELY(node->key != key))
         return sm_tree_leave_slow(thread, key, how);
@@ -131,9 +175,7 @@ SM_INLINE bool sm_tree_leave(sm_thread *thread, const void *key, sm_leaving how,
         sm_tree_raised(node);
     else if (how == SM_BY_YIELD && SM_UNLIKELY(node->awaits))
         sm_tree_suspended(thread, node);
-    if (journal)
-        sm_journal_leave(thread, node->parent, how);
-    sm_tree_step(thread, node, node->parent);
+    sm_tree_back(thread, node, how, way);
     return true;
 }
 

@@ -12,9 +12,10 @@
 #define UNIT_NS 16        /* a unit of marks is no longer: less than an event costs */
 #define LONGEST_TEXT 4096 /* bytes of an instant */
 
+unsigned sm_journal_unit;
+
 static struct {
     bool on;
-    unsigned shift;  /* a unit is so many ticks, as a power of two */
     bool file;       /* there is one */
     uint64_t gaps;   /* times that events had to be left out */
     uint32_t nodes;  /* that were there at the last flush, and */
@@ -49,12 +50,12 @@ static void begin_block(sm_thread *thread, uint64_t now, size_t least) {
         go_nowhere(tree);
         return;
     }
-    stream->mark = now >> journal.shift;
+    tree->journal.mark = now >> sm_journal_unit;
     block->after_gap = stream->gap;
     block->rank = rank_of(tree->node);
-    uint64_t since = sm_ticks_since(sm_engine.start_ticks, stream->mark << journal.shift);
+    uint64_t since = sm_ticks_since(sm_engine.start_ticks, tree->journal.mark << sm_journal_unit);
     block->ns = (uint64_t)sm_clock_ns(&sm_engine.clock, (double)since);
-    block->unit_ns = sm_clock_ns(&sm_engine.clock, (double)(1u << journal.shift));
+    block->unit_ns = sm_clock_ns(&sm_engine.clock, (double)(1u << sm_journal_unit));
     stream->gap = false;
     stream->after = NULL; /* a block may stand where another one stood */
     tree->journal.limit = block->bytes + SM_JOURNAL_STRIDE;
@@ -84,16 +85,21 @@ static bool make_room(sm_thread *thread, size_t size) {
     return stream->open != NULL;
 }
 
+/* The operand of a mark, which is the last one from then on. A clock that goes back stands. */
+static uint8_t *put_since(sm_journal_end *end, uint8_t *at, uint64_t now) {
+    uint64_t units = now >> sm_journal_unit, since = sm_ticks_since(end->mark, units);
+    end->mark += since;
+    return sm_varint_put(at, since);
+}
+
 void sm_journal_mark(sm_thread *thread, uint64_t now) {
     sm_tree_thread *tree = sm_tree_of(thread);
     sm_stream *stream = tree->journal.stream;
     if (stream == NULL || stream->open == NULL || tree->journal.at == stream->after)
         return;
     uint8_t *at = tree->journal.at;
-    uint64_t units = now >> journal.shift, since = sm_ticks_since(stream->mark, units);
-    stream->mark = units > stream->mark ? units : stream->mark;
     *at++ = SM_TOKEN_MARK;
-    at = sm_varint_put(at, since);
+    at = put_since(&tree->journal, at, now);
     stream->after = at;
     publish(tree, at);
     if (at >= end_of(stream)) {
@@ -127,6 +133,29 @@ void sm_journal_look(sm_thread *thread) {
         begin_block(thread, now, 0); /* perhaps there is room again */
     else
         sm_journal_mark(thread, now);
+    look_after_paths(now);
+}
+
+void sm_journal_stamp_far(sm_thread *thread, uint8_t token, uint64_t now) {
+    sm_tree_thread *tree = sm_tree_of(thread);
+    uint8_t *at = tree->journal.at;
+    *at++ = token;
+    *at++ = SM_TOKEN_MARK;
+    publish(tree, put_since(&tree->journal, at, now));
+    if (tree->journal.at >= tree->journal.limit)
+        sm_journal_stamped(thread, now);
+}
+
+void sm_journal_stamped(sm_thread *thread, uint64_t now) {
+    assert(thread == sm_this_thread);
+    sm_tree_thread *tree = sm_tree_of(thread);
+    const sm_stream *stream = tree->journal.stream;
+    if (stream->open == NULL)
+        begin_block(thread, now, 0); /* perhaps there is room again */
+    else if (tree->journal.at >= end_of(stream))
+        next_block(thread, now, 0);
+    if (stream->open != NULL)
+        tree->journal.limit = (uint8_t *)(uintptr_t)end_of(stream);
     look_after_paths(now);
 }
 
@@ -194,7 +223,7 @@ bool sm_journal_has_file(void) {
 
 bool sm_journal_thread(sm_thread *thread) {
     sm_tree_thread *tree = sm_tree_of(thread);
-    tree->journal = (sm_journal_end){NULL, NULL, NULL};
+    tree->journal = (sm_journal_end){.at = NULL};
     if (!journal.on)
         return true;
     sm_stream *stream = sm_blocks_stream(sm_thread_row(thread->home), &tree->journal.at);
@@ -219,11 +248,11 @@ void sm_journal_thread_end(sm_thread *thread) {
         uint64_t now = sm_clock_read(&sm_engine.clock);
         uint8_t *at = tree->journal.at;
         *at++ = SM_TOKEN_MARK;
-        publish(tree, sm_varint_put(at, sm_ticks_since(stream->mark, now >> journal.shift)));
+        publish(tree, put_since(&tree->journal, at, now));
         sm_blocks_seal(stream, tree->journal.at);
     }
     sm_blocks_end(stream);
-    tree->journal = (sm_journal_end){NULL, NULL, NULL};
+    tree->journal = (sm_journal_end){.at = NULL};
 }
 
 void sm_journal_start(bool on, sm_writer *writer) {
@@ -233,10 +262,10 @@ void sm_journal_start(bool on, sm_writer *writer) {
     journal.file = journal.on && writer != NULL;
     journal.gaps = journal.nodes = 0;
     journal.looked = sm_clock_read(&sm_engine.clock);
-    journal.shift = 0;
+    sm_journal_unit = 0;
     while (sm_engine.clock.kind != SM_CLOCK_SIMULATED &&
-           sm_clock_ns(&sm_engine.clock, (double)(2u << journal.shift)) <= UNIT_NS)
-        journal.shift++;
+           sm_clock_ns(&sm_engine.clock, (double)(2u << sm_journal_unit)) <= UNIT_NS)
+        sm_journal_unit++;
     if (on)
         sm_blocks_start(journal.on ? writer : NULL);
 }

@@ -58,6 +58,30 @@ void sm_journal_entered(sm_thread *thread, sm_node *node);
 bool sm_journal_instant(sm_thread *thread, unsigned kind, uint64_t span, const char *name, size_t name_size,
                         const char *json, size_t json_size);
 
+/* Where each event has its own time, the clock is marked behind each, at once. */
+extern unsigned sm_journal_unit; /* a unit of marks is so many ticks, as a power of two */
+/* The same for a mark that takes more than a byte. */
+void sm_journal_stamp_far(sm_thread *thread, uint8_t token, uint64_t now);
+void sm_journal_stamped(sm_thread *thread, uint64_t now); /* `at` has reached `limit`, behind a mark */
+
+static inline void sm_journal_stamp(sm_thread *thread, uint8_t token, uint64_t now) {
+    sm_journal_end *end = &sm_tree_of(thread)->journal;
+    uint64_t units = now >> sm_journal_unit, since = units - end->mark;
+    if (SM_UNLIKELY(since >= 0x80)) {
+        sm_journal_stamp_far(thread, token, now);
+        return;
+    }
+    uint8_t *at = end->at;
+    end->mark = units;
+    at[0] = token;
+    at[1] = SM_TOKEN_MARK;
+    at[2] = (uint8_t)since;
+    at += 3;
+    __atomic_store_n(&end->at, at, __ATOMIC_RELEASE);
+    if (SM_UNLIKELY(at >= end->limit))
+        sm_journal_stamped(thread, now);
+}
+
 static inline void sm_journal_put(sm_thread *thread, uint8_t token) {
     sm_tree_thread *tree = sm_tree_of(thread);
     uint8_t *at = tree->journal.at;

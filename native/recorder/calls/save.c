@@ -128,6 +128,7 @@ static void save_thread(sm_output *output, sm_thread *thread) {
 }
 
 void sm_calltree_save(sm_output *output) {
+    sm_tree_settle();
     if (output->writer == sm_engine.output.writer)
         sm_blocks_flush();
     uint64_t now = sm_clock_read(&sm_engine.clock);

@@ -207,8 +207,9 @@ sm_node *sm_node_new(sm_tree_thread *tree, sm_node *parent, const void *key, sm_
     else
         rest->id = sm_tree.nodes++;
     if (parent != NULL) {
-        uint32_t among = sm_rest(parent)->children++;
-        node->token = among < SM_TOKEN_CHILDREN_CALLED ? (uint8_t)(SM_TOKEN_CALL_CHILD + among) : 0;
+        uint8_t *among = &sm_rest(parent)->children;
+        node->token = *among < SM_TOKEN_CHILDREN_CALLED ? (uint8_t)(SM_TOKEN_CALL_CHILD + *among) : 0;
+        *among += *among != UINT8_MAX;
     }
     rest->same = function->nodes;
     function->nodes = node;

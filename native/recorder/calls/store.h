@@ -15,9 +15,9 @@ typedef struct sm_tree_function { /* what the recorder knows of a function; shar
     int32_t step;      /* what its nodes' step should be; they follow when they are next timed */
     sm_past past;
     uint64_t sampled;
-    double timed_ticks, sampled_ticks; /* whatever they weigh: for the calibration */
-    uint64_t longest;                  /* ticks */
-    bool sites_off;                    /* it has a place that no longer tells which C function it calls: see bounds.c */
+    double sampled_ticks; /* whatever they weigh: for the calibration */
+    uint64_t longest;     /* ticks */
+    bool sites_off;       /* it has a place that no longer tells which C function it calls: see bounds.c */
 } sm_tree_function;
 
 enum { /* the first as in the file */
@@ -32,20 +32,6 @@ enum { /* the first as in the file */
        SM_NODE_LISTED = 256, /* while a list is looked through */
 };
 
-typedef struct { /* a node's cold part */
-    sm_tree_function *function;
-    sm_node *same;
-    uint64_t timed, timed_ticks, sampled_ticks;
-    uint64_t stretch_ticks;      /* from one look at the clock to the next, in and below this node */
-    double timed_sq, sampled_sq; /* ticks squared */
-    double sampled_most;         /* see sm_sample_var */
-    uint32_t exceptions, sampled, stretches, id, saved, flags;
-    uint32_t before; /* entries, modulo 2^32, before its function had a place switched off */
-    uint32_t more;   /* number of its sm_node_more; 0: it has none */
-    uint32_t young;  /* number of its sm_young; 0: it has none */
-    uint32_t children;
-} sm_node_rest;
-
 typedef struct { /* of the few nodes that have any of this */
     sm_off off;
     double guessed_sq; /* ticks squared: of what was off the CPU and may be another node's */
@@ -54,22 +40,6 @@ typedef struct { /* of the few nodes that have any of this */
     uint32_t awaits, ticked;
     uint32_t calls_high, resumes_high; /* sm_node's are modulo 2^32 */
 } sm_node_more;
-
-#define SM_TREE_CHUNK 65536
-#define SM_TREE_BLOCK 16 /* chunks that are allocated together: a large alignment costs a page */
-#define SM_TREE_NODES ((SM_TREE_CHUNK - 64) / (sizeof(sm_node) + sizeof(sm_node_rest)))
-
-typedef struct sm_tree_chunk { /* aligned to its size, so that a node finds its cold part */
-    struct sm_tree_chunk *next;
-    uint32_t used;
-    uint32_t first;  /* of its block: the one to free */
-    uint32_t number; /* in its thread, from 0 */
-    _Alignas(64) sm_node nodes[SM_TREE_NODES];
-    sm_node_rest rest[SM_TREE_NODES];
-} sm_tree_chunk;
-
-_Static_assert(sizeof(sm_node) == 64, "a node's hot part is one cache line");
-_Static_assert(sizeof(sm_tree_chunk) <= SM_TREE_CHUNK, "nodes find their chunk by masking their address");
 
 /* All children of a node: open addressing, a deletion moves back what stands behind it. Each is there by its key, which
  * is in the node. One whose code object is gone has none; it is there by its function, so that code made again takes it
@@ -104,11 +74,6 @@ typedef struct {
 
 extern sm_tree_state sm_tree;
 
-static inline sm_node_rest *sm_rest(const sm_node *node) {
-    sm_tree_chunk *chunk = (sm_tree_chunk *)((uintptr_t)node & ~(uintptr_t)(SM_TREE_CHUNK - 1));
-    return &chunk->rest[node - chunk->nodes];
-}
-
 static inline sm_children *sm_more(const sm_node *node) {
     return node->more ? sm_tree.tables[node->more] : NULL;
 }
@@ -137,6 +102,14 @@ void sm_calltree_announce(sm_output *output, const sm_thread *thread, const sm_n
 /* Marks, or unmarks, a path as running; those of the frames that run now. */
 void sm_tree_mark(sm_node *node, bool running);
 void sm_tree_mark_running(sm_thread *thread, bool running);
+
+/* timing.c */
+void sm_tree_settle(void);            /* all that was timed is in the nodes */
+void sm_tree_unsettle(void);          /* all that was timed is forgotten: a recording begins */
+void sm_tree_poke(sm_thread *thread); /* these three are the recorder's */
+void sm_tree_hold(sm_thread *thread);
+void sm_tree_go_on(sm_thread *thread);
+void sm_tree_close(sm_thread *thread); /* held, it ends: with its open segment, if that is timed always */
 
 /* stacks.c */
 /* Makes the child for a frame that runs already; see calltree.c. */

@@ -23,10 +23,57 @@ struct sm_node { /* one cache line: all that an event touches */
     uint16_t depth : 15; /* in the tree; no deeper than SM_TREE_DEPTH */
 };
 
+typedef struct { /* a node's cold part; what a timed segment is added to comes first */
+    uint64_t timed, timed_ticks;
+    double timed_sq; /* ticks squared */
+    struct sm_tree_function *function;
+    sm_node *same;
+    uint64_t sampled_ticks;
+    uint64_t stretch_ticks; /* from one look at the clock to the next, in and below this node */
+    double sampled_sq;      /* ticks squared */
+    float sampled_most;     /* see sm_sample_var */
+    uint32_t exceptions, sampled, stretches, id, saved;
+    uint32_t more;    /* number of its sm_node_more; 0: it has none */
+    uint32_t young;   /* number of its sm_young; 0: it has none */
+    uint32_t before;  /* entries, modulo 2^32, before its function had a place switched off */
+    uint16_t flags;   /* SM_NODE_... of store.h */
+    uint8_t children; /* so many have been made; of more, the first UINT8_MAX */
+} sm_node_rest;
+
+#define SM_TREE_CHUNK 65536
+#define SM_TREE_BLOCK 16 /* chunks that are allocated together: a large alignment costs a page */
+#define SM_TREE_NODES ((SM_TREE_CHUNK - 64) / (sizeof(sm_node) + sizeof(sm_node_rest)))
+
+typedef struct sm_tree_chunk { /* aligned to its size, so that a node finds its cold part */
+    struct sm_tree_chunk *next;
+    uint32_t used;
+    uint32_t first;  /* of its block: the one to free */
+    uint32_t number; /* in its thread, from 0 */
+    _Alignas(64) sm_node nodes[SM_TREE_NODES];
+    sm_node_rest rest[SM_TREE_NODES];
+} sm_tree_chunk;
+
+_Static_assert(sizeof(sm_node) == 64, "a node's hot part is one cache line");
+_Static_assert(sizeof(sm_node_rest) == 104, "with it a path takes 168 bytes");
+_Static_assert(sizeof(sm_tree_chunk) <= SM_TREE_CHUNK, "nodes find their chunk by masking their address");
+
+static inline sm_node_rest *sm_rest(const sm_node *node) {
+    sm_tree_chunk *chunk = (sm_tree_chunk *)((uintptr_t)node & ~(uintptr_t)(SM_TREE_CHUNK - 1));
+    return &chunk->rest[node - chunk->nodes];
+}
+
+/* What is done with an event: flags, and constants wherever they are given. */
+typedef enum {
+    SM_WAY_COUNT = 0,
+    SM_WAY_JOURNAL = 1, /* it goes into the journal, too (journal.h), before the step, which may read the clock */
+    SM_WAY_EVERY = 2,   /* every segment is timed, as the settings have it: see sm_tree_stamp() */
+} sm_tree_way;
+
 typedef struct {    /* where the journal of a thread goes on: journal.h. All NULL: there is none */
     uint8_t *at;    /* atomic: written with release order */
     uint8_t *limit; /* from here on the slow path is taken: it is time for a mark, or for another block */
     struct sm_stream *stream;
+    uint64_t mark; /* units of the clock (sm_journal_unit) at the last mark */
 } sm_journal_end;
 
 typedef struct sm_tree_thread { /* of the current thread only, but read by a flush */

@@ -11,6 +11,7 @@ import time
 import children
 import pytest
 from journals import payloads, recorded, streams, sums
+from lab import SOURCES, start
 from recorded import Image
 
 import seismo
@@ -69,6 +70,32 @@ def test_every_event_has_its_own_time_when_that_is_asked_for(timing, tmp_path):
     assert len(exact) == 5001
     assert all(exact) if timing == "every" else sum(exact) < 2500
     assert sums(image.data, image.nodes) == recorded(image.nodes)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_times_of_all_events_are_those_of_the_clock_and_add_up_to_own_times(source, tmp_path):
+    """Long ones, and ones that take no time at all, among siblings that a byte does not name any more."""
+    tick, path = _core._advance_clock, tmp_path / "trace.seismo"
+    namespace = {"tick": tick}
+    exec("".join(f"def f{i}(): tick({i * i * i})\n" for i in range(130)), namespace)
+    functions = [namespace[f"f{i}"] for i in range(130)]
+
+    def outer():
+        for function in functions:
+            function()
+            tick(3)
+
+    with path.open("w+b") as file:
+        start(source, clock="simulated", timing="every", journal=True, fd=file.fileno())
+        for _ in range(3):
+            outer()
+        _core.stop()
+    image = read(path)
+    (stream,) = image.streams.values()
+    took = [call["end"][0] - call["start"][0] for call in stream.calls]
+    assert took == [130 * 3 + sum(i * i * i for i in range(130)), *(i * i * i for i in range(130))] * 3
+    assert sum(node["timed_ns"] for node in image.tables["nodes"]) == sum(took[::131])
+    assert all(node["timed"] > 0 and node["sampled"] == 0 for node in image.tables["nodes"])
 
 
 def test_the_distance_between_two_readings_of_the_clock_is_bounded(tmp_path):
