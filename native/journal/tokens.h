@@ -28,6 +28,10 @@ enum {
  * then a JSON object or nothing. */
 enum { SM_INSTANT_MARK = 1, SM_INSTANT_COUNTER = 2, SM_INSTANT_SPAN_BEGINS = 3, SM_INSTANT_SPAN_ENDS = 4 };
 
+/* Kinds that are the journal's own. LEFT_OUT: uvarint calls, resumes and exceptions below the current node that have
+ * no tokens, for they were shorter or deeper than was wanted. CLOCK: the clock was read, and nothing happened. */
+enum { SM_INSTANT_LEFT_OUT = 32, SM_INSTANT_CLOCK = 33 };
+
 /* Pieces and blocks. */
 enum {
     SM_PIECE_PLAIN = 0, /* codecs */

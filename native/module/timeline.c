@@ -1,4 +1,5 @@
 /* seismo._core.Journal: the calls of a trace in time, from the pieces in its file. */
+#include "module/timeline.h"
 #include "base/alloc.h"
 #include "journal/collect.h"
 #include "journal/overview.h"
@@ -481,6 +482,10 @@ static PyObject *timeline_blocks(PyObject *object, PyObject *unused) {
     return list;
 }
 
+static PyObject *timeline_cut(PyObject *object, PyObject *arguments) {
+    return sm_journal_cut(&((timeline *)object)->journal, arguments);
+}
+
 static PyMethodDef timeline_methods[] = {
     {"read", (PyCFunction)(void (*)(void))timeline_read, METH_METHOD | METH_FASTCALL | METH_KEYWORDS,
      "read(start, end, thread, limit, look_back) -> dict\n\nThe calls, instants and gaps with times in [start, end), "
@@ -491,6 +496,11 @@ static PyMethodDef timeline_methods[] = {
     {"overview", (PyCFunction)(void (*)(void))timeline_overview, METH_METHOD | METH_FASTCALL | METH_KEYWORDS,
      "overview(start, end, columns, first, last, threads) -> dict\n\nWhat a picture of so many columns can show of the "
      "depths in [first, last). threads: a byte for each, or None for all."},
+    {"cut", timeline_cut, METH_VARARGS,
+     "cut(start, end, choice, counts, tree, receiver) -> dict\n\nGoes through the calls with times in [start, end), of "
+     "a choice or (None) all. counts: arrays of a value for each node, which are counted up. Else tree: parent and "
+     "thread of new nodes, the number there of each old node and thread (-1: none), and receiver(payload) gets the "
+     "pieces of a journal with them."},
     {"sums", (PyCFunction)(void (*)(void))timeline_sums, METH_METHOD | METH_FASTCALL | METH_KEYWORDS,
      "sums() -> dict\n\nCounts by node, the longest call of each function, and gaps, of all of it."},
     {"blocks", timeline_blocks, METH_NOARGS,

@@ -179,6 +179,16 @@ class Journal:
     def overview(
         self, start: int, end: int, columns: int, first: int, last: int, threads: bytes | None, /
     ) -> dict[str, Any]: ...
+    def cut(
+        self,
+        start: int,
+        end: int,
+        choice: Mapping[str, Any] | None,
+        counts: Mapping[str, Any] | None,
+        tree: Mapping[str, Any] | None,
+        receiver: Callable[[bytes], object] | None,
+        /,
+    ) -> dict[str, int]: ...
     def sums(self) -> dict[str, Any]: ...
     def blocks(self) -> list[tuple[int, int, int, int, bool]]: ...
 

@@ -37,6 +37,7 @@ VERBS = {
     "view": "show recordings in a browser, and the timeline of a trace",
     "info": "show what a file is and what it contains",
     "export": "write a recording in another tool's format",
+    "cut": "make a smaller trace of a trace: a window of time, certain calls",
     "merge": "combine several recordings into one",
     "diff": "show what changed between two recordings",
     "doctor": "show which hooks this interpreter offers and seismo would use",

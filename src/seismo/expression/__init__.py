@@ -12,8 +12,8 @@ from __future__ import annotations
 from seismo.errors import UsageError
 from seismo.expression.lexer import fail
 from seismo.expression.parser import read
-from seismo.expression.program import Program
-from seismo.expression.terms import BITS, KINDS, Kind, Text, Variable
+from seismo.expression.program import LEAST, MOST, Program
+from seismo.expression.terms import BITS, KINDS, Kind, Number, Text, Variable
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 TYPE_CHECKING = False
@@ -71,6 +71,18 @@ class Expression:
     def needs_python(self) -> bool:
         """Whether there are terms that only Python can decide."""
         return bool(self._variables)
+
+    @property
+    def named(self) -> frozenset[str]:
+        """The kinds that the text names."""
+        return frozenset(term.kind for term in self._terms if isinstance(term, Kind))
+
+    def bounds(self, fact: str) -> list[int]:
+        """The numbers from which on another answer is possible, as far as this fact (`duration` ...) decides."""
+        ranges = [
+            span for term in self._terms if isinstance(term, Number) and term.fact == fact for span in term.inside()
+        ]
+        return sorted({low for low, _ in ranges if low > LEAST} | {high + 1 for _, high in ranges if high < MOST})
 
     def evaluate(self, facts: Facts) -> bool | None:
         """Whether an event with these facts is wanted. None: that depends on what is not known."""

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import BinaryIO
 
+    from seismo.expression import Expression
     from seismo.model.timeline.calls import Calls
     from seismo.model.timeline.pieces import Pieces
 
@@ -54,6 +55,7 @@ MAPPED = 16 << 20  # bytes
 MAGIC = b"\x8fseismo\n"
 NODE_LOWER_BOUND = 1
 TIMES = ("cpu", "wall", "wait")
+FOREVER = 2**63 - 1  # ns: later than any time
 UNENDED = "cut-short"  # the loss that a recorder writes with every flush and takes back at its end
 # The name of a function's place: what makes two functions of different recordings the same one.
 KEY = ("kind", "module", "qualname", "file", "line")
@@ -412,6 +414,18 @@ class Recording:
         from seismo.model.combine import merge
 
         return merge([self, *others])
+
+    def cut(self, start_ns: int = 0, end_ns: int = FOREVER, *, where: str | Expression | None = None) -> Recording:
+        """What a trace says of a window, as a recording of its own: its journal, and a tree that is counted from it.
+
+        Times are ns from the start of the first process, there and here. where: an expression about calls
+        (docs/expressions.md); those that it chooses are kept, with what they called and the calls that they were in.
+        UsageError: there is no journal, nothing is chosen, or the expression asks for what a journal does not hold.
+        `seismo.model.timeline.cut.cut_into` writes to a file, in memory that does not grow with the trace.
+        """
+        from seismo.model.timeline.cut import cut
+
+        return cut(self, start_ns, end_ns, where=where)
 
     def subtract(self, earlier: Recording) -> Recording:
         """What happened between an earlier snapshot of the same recording and this one. RecordingError: it is none."""

@@ -20,10 +20,19 @@ if TYPE_CHECKING:
 
 
 def _write(recording: Recording, fd: int | None) -> bytes | None:
+    writer = _core.Writer(fd)
+    write_tables(recording, writer)
+    if recording._journal is not None:
+        for payload in recording._journal.payloads():
+            writer.piece(payload)
+    return writer.finish()
+
+
+def write_tables(recording: Recording, writer: _core.Writer) -> None:
+    """Writes all but the journal."""
     from seismo.model.combine import problem_losses
     from seismo.model.recording import SCHEMA
 
-    writer = _core.Writer(fd)
     writer.meta(json.dumps(recording.meta, sort_keys=True))
     with_losses = problem_losses(recording)
     index: dict[int, int] = {0: 0}
@@ -37,10 +46,6 @@ def _write(recording: Recording, fd: int | None) -> bytes | None:
                         index[i] = writer.string(with_losses._strings[i])
                 columns[name] = array.array("q", map(index.__getitem__, used))
         writer.table(kind, columns)
-    if with_losses._journal is not None:
-        for payload in with_losses._journal.payloads():
-            writer.piece(payload)
-    return writer.finish()
 
 
 def to_bytes(recording: Recording) -> bytes:

@@ -41,6 +41,8 @@ NOTES = (
     "refs-trashcan",
     "refs-unspecialised",
     "survivors-old",
+    "cut-edges",
+    "calls-left-out",
 )
 
 LABEL = 10  # columns that the labels of the facts take
@@ -69,6 +71,9 @@ LOSSES = {
     "their callers",
     "truncated": "the file is cut short: it has only what was flushed before its end{detail}",
     "journal-left-out": "{n} piece{s} of the trace's journal left out{detail}",
+    "journal-damaged": "{n} block{s} of the trace's journal end early: what they held is missing",
+    "cut-edges": "{n} event{s} may lie on the other side of an end of the window, between two readings of the clock",
+    "calls-left-out": "{n} call{s} of the window left out when it was recorded: they are in no number here",
     "chunk-bad": "{n} damaged piece{s} of the file left out{detail}",
     "out-of-memory": "memory ran out {n} time{s}: some calls are missing",
     "lines-outside": "{n} hit{s} of lines that are not in their functions' own line tables: counted on other lines",
@@ -135,8 +140,11 @@ def _quoted(word: str) -> str:
 def wall_ns(recording: Recording) -> float:
     """The time in which at least one of the processes ran, in ns; 0 when unknown. Runs may lie days apart."""
     processes = recording.processes
+    since = min((start for start in processes["start_ns"] if start > 0), default=0) + _cut_from(recording)
     spans = sorted(
-        (start, end) for start, end in zip(processes["start_ns"], processes["end_ns"], strict=True) if start > 0
+        (max(start, since), end)
+        for start, end in zip(processes["start_ns"], processes["end_ns"], strict=True)
+        if start > 0
     )
     wall = until = 0
     for start, end in spans:
@@ -187,6 +195,7 @@ def header(recording: Recording, signs: Signs) -> list[tuple[str, str]]:
     ran = ", ".join(part for part in (_when(recording), _interpreter(recording), _processes(recording)) if part)
     if ran:
         facts.append(("ran", ran))
+    facts += [("cut", part) for part in cuts(recording)]
     its = kind.of(recording)
     facts += its.facts(recording, signs)
     measured = its.measured(recording, signs)
@@ -201,6 +210,24 @@ def header(recording: Recording, signs: Signs) -> list[tuple[str, str]]:
     if unseen:
         facts.append(("unseen", unseen))
     return facts
+
+
+def _cut_from(recording: Recording) -> int:
+    """Where a part of a recording begins, in ns from the start of its first process."""
+    parts = recording.meta.get("cut")
+    starts = [part.get("from_ns") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+    return max((start for start in starts if isinstance(start, int)), default=0)
+
+
+def cuts(recording: Recording) -> list[str]:
+    """What it is a part of, if it was cut out of a longer one."""
+    parts = recording.meta.get("cut")
+    said = []
+    for part in parts if isinstance(parts, list) else []:
+        if isinstance(part, dict) and isinstance(part.get("from_ns"), int) and isinstance(part.get("to_ns"), int):
+            only = f", only calls where {printable(str(part['where']))}" if part.get("where") else ""
+            said.append(f"from {part['from_ns'] / 1e9:,.6f} s to {part['to_ns'] / 1e9:,.6f} s of the recording{only}")
+    return said
 
 
 def _when(recording: Recording) -> str:

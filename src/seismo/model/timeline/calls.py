@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from seismo import _core
+from seismo.model.recording import FOREVER
 from seismo.model.table import Table
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from seismo.model.kinds import CallFlags
     from seismo.model.recording import Recording
 
-FOREVER = 2**63 - 1
 MOST_DEPTH = 2**32 - 1
 MOST = 5_000_000
 """Rows that a window gives by default: half a gigabyte."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from seismo.errors import UsageError
 from seismo.escape import printable
 from seismo.model.kinds import CallFlags
-from seismo.model.timeline.calls import FOREVER
+from seismo.model.recording import FOREVER
 from seismo.report import words as text
 
 if TYPE_CHECKING:

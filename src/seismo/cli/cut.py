@@ -1,0 +1,87 @@
+"""Makes a smaller trace of a trace: a window of time, certain calls, or both.
+
+The result is a recording of its own, which every command reads. Times in it
+count from where they counted before. Its call tree is counted from what is in
+it; its times are wall-clock times.
+
+With --where, the calls for which the expression is true are kept, with
+everything that they called and the calls that they were in (see
+docs/expressions.md). An expression may ask for the duration and the own time of
+a call, for its depth, its thread, and whether an exception left it (unwind).
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from seismo.errors import UsageError
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+_EXAMPLES = (
+    "examples:\n"
+    "  seismo cut app.seismo --from 1.2s --to 3s -o part.seismo\n"
+    "  seismo cut app.seismo --from end-500ms -o last.seismo\n"
+    "  seismo cut app.seismo --where 'function(\"handle\") and duration > 50ms' -o slow.seismo"
+)
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declares the arguments of `seismo cut`."""
+    from seismo.cli.files import add_file
+
+    add_file(parser)
+    time = "(1.2s, 300ms; from the start of the process), or `end`, or as far before it as end-2s says"
+    parser.add_argument("--from", dest="start", metavar="TIME", help=f"where the window begins {time}")
+    parser.add_argument("--to", dest="end", metavar="TIME", help="where it ends (default: end)")
+    parser.add_argument("--where", metavar="EXPR", help="keep only calls for which the expression is true")
+    parser.add_argument("-o", "--output", metavar="OUT", required=True, help="the recording to write")
+    parser.add_argument("--force", action="store_true", help="overwrite OUT if it exists")
+    parser.epilog = _EXAMPLES
+
+
+def run(args: Namespace) -> int:
+    """Reads the file and writes the part of it."""
+    from seismo.cli.files import open_recording, or_newest
+    from seismo.model.timeline.choice import about_calls
+    from seismo.model.timeline.cut import cut_into
+    from seismo.report.calls.window import END
+
+    if args.start is None and args.end is None and args.where is None:
+        raise UsageError("nothing is to be cut", hint="give --from, --to or --where")
+    if args.where is not None:
+        about_calls(args.where)
+    args.file = or_newest(args.file)
+    if args.file != "-" and os.path.exists(args.output) and os.path.samefile(args.file, args.output):
+        raise UsageError("the output is the recording itself", args.output, "name another file")
+    if os.path.isdir(args.output):
+        raise UsageError("the output is a folder", args.output, "name a file: seismo cut FILE --from 1s -o OUT")
+    if os.path.isfile(args.output) and not args.force:
+        raise UsageError("the output exists already", args.output, "--force overwrites it; or name another")
+    recording = open_recording(args.file)
+    if not recording.calls:
+        raise UsageError(
+            "this recording does not say what happened when, and cannot be cut",
+            args.file,
+            "seismo trace makes one that does",
+        )
+    last = recording.calls.end_ns + 1
+    start = _time(args.start or "0", "--from", last)
+    end = _time(args.end or END, "--to", last)
+    if start >= end:
+        raise UsageError("the window ends before it begins", f"--from {args.start or 0} --to {args.end or END}")
+    cut_into(recording, args.output, start, end, where=args.where)
+    return 0
+
+
+def _time(word: str, option: str, last: int) -> int:
+    """A time in ns. last: what `end` is."""
+    from seismo.report.calls.window import nanoseconds
+
+    if word == "end":
+        return last
+    if word.startswith("end-"):
+        return max(0, last - nanoseconds(word.removeprefix("end-"), option))
+    return nanoseconds(word, option)

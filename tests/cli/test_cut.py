@@ -1,0 +1,183 @@
+"""seismo cut: parts of real traces, written beside what is there, and read by every other command."""
+
+import signal
+
+import pytest
+
+from seismo.model import read
+
+PROGRAM = """
+import asyncio, os, threading, time
+def leaf(i):
+    return i
+def fast(n):
+    for i in range(n):
+        leaf(i)
+def slow():
+    time.sleep(0.02)
+    fast(3)
+def fail():
+    fast(2)
+    raise ValueError
+def work():
+    for _ in range(20):
+        fast(50)
+    slow()
+    try:
+        fail()
+    except ValueError:
+        pass
+threads = [threading.Thread(target=work, name=f"worker {n}") for n in range(2)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+async def main():
+    await asyncio.gather(*(asyncio.sleep(0) for _ in range(3)))
+asyncio.run(main())
+work()
+"""
+
+CHILDREN = """
+import os
+def child(n):
+    return [str(i) for i in range(n)]
+for n in (3, 4):
+    if os.fork() == 0:
+        child(n)
+        os._exit(0)
+    os.wait()
+child(5)
+"""
+
+
+@pytest.fixture
+def traced(seismo, tmp_path):
+    """Records a program given as text. Returns the path."""
+
+    def trace(text, *options, status=0):
+        (tmp_path / "program.py").write_text(text)
+        done = seismo("trace", "-q", *options, "-o", "t.seismo", "program.py")
+        assert done.returncode == status, done.stderr
+        return tmp_path / "t.seismo"
+
+    return trace
+
+
+@pytest.fixture
+def cut(seismo, tmp_path):
+    """Cuts the file; what comes of it must agree with itself. Gives the recording."""
+
+    def run(path, *words):
+        done = seismo("cut", path, "-o", "part.seismo", "--force", *words)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+        verified = seismo("info", "--verify", "part.seismo")
+        assert verified.returncode == 0, verified.stdout
+        return read(tmp_path / "part.seismo")
+
+    return run
+
+
+def names(recording):
+    functions = recording.functions["qualname"]
+    return [functions[row.function] for row in recording.calls.window().calls]
+
+
+def test_a_window_of_a_program(seismo, traced, cut):
+    path = traced(PROGRAM)
+    whole = read(path)
+    end = whole.calls.end_ns
+    part = cut(path, "--from", f"{end // 4}ns", "--to", f"{end // 2}ns")
+    begun = [
+        row
+        for row in whole.calls.window(end // 4, end // 2).calls
+        if end // 4 <= row.start_ns < end // 2 and not row.flags & 5
+    ]
+    assert sum(part.tree["calls"]) + sum(part.tree["resumes"]) == len(begun)
+    shown = seismo("report", "part.seismo")
+    assert f"from {end // 4 / 1e9:,.6f} s to {end // 2 / 1e9:,.6f} s of the recording" in " ".join(shown.stdout.split())
+    assert seismo("export", "part.seismo", "-o", "part.json", "-f", "chrome").returncode == 0
+    assert seismo("diff", path, "part.seismo").returncode == 0
+
+
+def test_the_end_can_be_said_in_words(traced, cut):
+    path = traced(PROGRAM)
+    whole = read(path)
+    end = whole.calls.end_ns
+    middle = whole.calls.window().calls[-1].start_ns
+    part = cut(path, "--from", f"end-{end + 1 - middle}ns")
+    assert min(row.start_ns for row in part.calls.window().calls) >= middle
+    assert part.meta["cut"] == [{"from_ns": middle, "to_ns": end, "where": ""}]
+    assert cut(path, "--to", "end").calls.end_ns == end
+
+
+def test_calls_of_an_expression(traced, cut):
+    path = traced(PROGRAM)
+    found = names(cut(path, "--where", 'function("fast") and thread("worker 1") or function("fail")'))
+    assert found.count("fast") == 20 + 1 + 3  # of the worker: in work() and slow(); in fail() of all three
+    assert found.count("leaf") == 20 * 50 + 3 + 2 * 3
+    slow = cut(path, "--where", 'function("*") and duration > 15ms and not function("work", "<module>", "_*", "run")')
+    assert "slow" in names(slow)
+    left = names(cut(path, "--where", 'unwind and function("fail")'))
+    assert left.count("fail") == 3
+    assert left.count("leaf") == 6
+    assert "slow" not in left
+
+
+def test_several_processes_keep_their_own(traced, cut):
+    path = traced(CHILDREN, "--children")
+    whole = cut(path, "--from", "0", "--to", "end")
+    assert len(whole.processes) == 3
+    assert names(whole) == names(read(path))
+    some = cut(path, "--where", 'function("child") and not function("<module>")')
+    assert names(some).count("child") == 3
+
+
+def test_a_killed_program_can_be_cut(traced, cut):
+    text = "import os, time\ndef f(): pass\nend = time.monotonic() + 1.5\n"
+    text += "while time.monotonic() < end: f()\nos.kill(os.getpid(), 9)\n"
+    path = traced(text, status=-signal.SIGKILL)
+    last = cut(path, "--from", "end-20ms")
+    assert "f" in names(last)
+
+
+def test_what_is_there_is_kept(seismo, traced, tmp_path):
+    path = traced("pass")
+    precious = tmp_path / "precious"
+    precious.write_bytes(b"mine")
+    for words in (["--from", "0s"], ["--where", "call"]):
+        done = seismo("cut", path, *words, "-o", precious)
+        assert (done.returncode, precious.read_bytes()) == (2, b"mine")
+        assert "--force overwrites it" in done.stderr
+    assert seismo("cut", path, "--to", "1s", "-o", precious, "--force").returncode == 0
+    assert read(precious).calls
+    same = seismo("cut", path, "--to", "1s", "-o", path, "--force")
+    assert (same.returncode, "the output is the recording itself" in same.stderr) == (2, True)
+    assert seismo("cut", path, "--to", "1s", "-o", tmp_path).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "nothing is to be cut"),
+        (["--from", "soon"], "'soon' is no time"),
+        (["--to", "end-x"], "is no time"),
+        (["--from", "3s", "--to", "1s"], "the window ends before it begins"),
+        (["--from", "2min"], "the window ends before it begins"),
+        (["--where", "durration > 1ms"], "there is no term 'durration'"),
+        (["--where", 'exception("KeyError")'], "exception cannot be used here"),
+        (["--where", 'function("nobody")'], "no call of that time is chosen"),
+    ],
+)
+def test_mistakes_are_said(seismo, traced, words, message):
+    path = traced("pass")
+    done = seismo("cut", path, *words, "-o", "part.seismo")
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
+def test_a_profile_has_nothing_to_cut(seismo, recording):
+    done = seismo("cut", recording, "--from", "1s", "-o", "part.seismo")
+    assert done.returncode == 2
+    assert "does not say what happened when, and cannot be cut" in done.stderr
+    assert "seismo trace makes one that does" in done.stderr
