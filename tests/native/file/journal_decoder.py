@@ -87,15 +87,15 @@ def tokens(data):
 
 
 class Stream:
-    """Reads a stream. nodes: (parent, thread) of each in the order of ids.
+    """Reads a stream. parents: {node: its parent} of the nodes of its thread, in the order of ids.
 
     `calls`: dicts in the order of beginnings: node, parent (a number), depth, resumed, how (return, yield, unwind,
     unseen, end), began (seen, unseen, before), and of start and end the readings of the clock around them.
     """
 
-    def __init__(self, thread, nodes):
-        self.ranks = [number for number, (_, of) in enumerate(nodes) if of == thread]
-        self.parent = {number: nodes[number][0] for number in self.ranks}
+    def __init__(self, parents):
+        self.ranks = list(parents)
+        self.parent = parents
         self.children = {}
         for number in self.ranks:
             self.children.setdefault(self.parent[number], []).append(number)
@@ -198,10 +198,12 @@ class Stream:
 
 
 def read(payloads, nodes):
-    """{(thread, stream): Stream} of all payloads of JRNL chunks."""
-    found = {}
+    """{(thread, stream): Stream} of all payloads of JRNL chunks. nodes: (parent, thread) of each."""
+    found, parents = {}, {}
+    for node, (parent, thread) in enumerate(nodes):
+        parents.setdefault(thread, {})[node] = parent
     for (thread, number), blocks in sorted(pieces(payloads).items()):
-        stream, before = Stream(thread, nodes), None
+        stream, before = Stream(parents.get(thread, {})), None
         for block, parts in sorted(blocks.items()):
             data = b""
             while len(data) in parts:

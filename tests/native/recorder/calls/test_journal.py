@@ -315,7 +315,7 @@ def test_what_is_recorded_to_learn_costs_is_in_no_file(tmp_path):
         import os, sys, seismo
         def leaf(): pass
         def work():
-            for _ in range(3000): leaf()
+            for _ in range(600): leaf()
         for turn in range(80):
             with seismo.trace(output=f"{turn}.seismo", c_functions="none", timing=("every", "frugal")[turn % 2]):
                 work()
@@ -324,5 +324,5 @@ def test_what_is_recorded_to_learn_costs_is_in_no_file(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     for turn in range(80):
         image = read(tmp_path / f"{turn}.seismo")
-        assert image.calls()["leaf"] == 3000
+        assert image.calls()["leaf"] == 600
         assert sums(image.data, image.nodes) == recorded(image.nodes)
