@@ -127,7 +127,9 @@ def test_perfetto_holds_every_call_as_it_nested(seed):
     ]
     assert [f[4] for f in found] == [row.depth - first[row.thread, row.stream] for row in rows]
     threads = [p.track_descriptor for p in trace.packet if p.track_descriptor.HasField("thread")]
-    assert len({thread.uuid for thread in threads}) == len(threads) == len(first)
+    said = {(row.thread, row.stream) for row in made.calls.instants}
+    assert len({thread.uuid for thread in threads}) == len(threads) == len(first.keys() | said)
+    assert {t.thread.thread_name for t in threads} >= {f"thread {thread}" for thread, _ in first}
 
 
 def test_perfetto_has_what_the_program_said():

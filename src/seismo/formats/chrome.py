@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from seismo.formats.base import Format, TextSink
 from seismo.formats.chrome_read import read
 from seismo.formats.forest import frames, program
-from seismo.formats.text import json_text, name, word
+from seismo.formats.text import escape, json_text, name, word
 from seismo.formats.timeline import Timeline, said_data, timeline, told, value_of
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _write_names(out: TextSink, found: Timeline) -> str:
     for track in found.tracks:
         place = f'"pid":{track.pid},"tid":{track.tid}'
         for what, value in (("process_name", f"process {track.pid}"), ("thread_name", track.label)):
-            arguments = json_text({"name": name("", value)})
+            arguments = json_text({"name": escape(value)})
             out.write(f'{comma}{{"ph":"M",{place},"name":"{what}","args":{arguments}}}')
             comma = ",\n"
     return comma

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from seismo.formats.base import unzip
 from seismo.formats.events import LATEST, Events, Track
 from seismo.formats.json_stream import CUT, Real, members
-from seismo.formats.text import PYTHON, SYNTHETIC, C, Frame, parse
+from seismo.formats.text import PYTHON, SYNTHETIC, C, Frame, parse, unescape
 from seismo.formats.timeline import untold
 from seismo.model.timeline.write import COUNTER, MARK, SPAN_BEGINS, SPAN_ENDS
 
@@ -175,7 +175,7 @@ class _Reader:
             if what == "process_name":
                 self._events.processes[process] = name
             elif what == "thread_name":
-                self._events.track(process, thread).name = name
+                self._events.track(process, thread).name = unescape(name)
 
     def _function(self, name: str, category: Any) -> int:
         category = category if isinstance(category, str) else ""

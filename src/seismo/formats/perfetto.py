@@ -14,7 +14,7 @@ from seismo.formats.base import Format
 from seismo.formats.forest import frames, program
 from seismo.formats.perfetto_read import read
 from seismo.formats.protobuf import BYTES, bytes_field, number_field, varint
-from seismo.formats.text import json_text, name
+from seismo.formats.text import escape, json_text, name
 from seismo.formats.timeline import Timeline, Track, said_data, steps, timeline, told, value_of
 
 if TYPE_CHECKING:
@@ -107,10 +107,10 @@ def _write_clocks(out: _Out, start_ns: int) -> None:
 
 def _write_tracks(out: _Out, recording: Recording, found: Timeline) -> None:
     for pid in dict.fromkeys(track.pid for track in found.tracks):
-        process = number_field(1, pid) + _text(6, name("", program(recording)))
+        process = number_field(1, pid) + _text(6, escape(program(recording)))
         out.packet(bytes_field(60, number_field(1, _process_uuid(pid)) + bytes_field(3, process)))
     for number, track in enumerate(found.tracks, 1):
-        thread = number_field(1, track.pid) + number_field(2, track.tid) + _text(5, name("", track.label))
+        thread = number_field(1, track.pid) + number_field(2, track.tid) + _text(5, escape(track.label))
         descriptor = number_field(1, number) + number_field(5, _process_uuid(track.pid)) + bytes_field(4, thread)
         out.packet(bytes_field(60, descriptor))
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from seismo.formats.base import MAX_BYTES, unzip
 from seismo.formats.events import LATEST, MAX_EVENTS, Events, Track
 from seismo.formats.protobuf import message, read_varint, signed
-from seismo.formats.text import PYTHON, SYNTHETIC, C, parse
+from seismo.formats.text import PYTHON, SYNTHETIC, C, parse, unescape
 from seismo.formats.timeline import untold
 from seismo.model.timeline.write import COUNTER, MARK, SPAN_BEGINS, SPAN_ENDS
 
@@ -305,7 +305,7 @@ class _Reader:
             else:
                 found = self._events.track(above.thread[0] if above.thread else above.process, ("track", uuid))
             if row is not None and (row is above or not (found.name or row.counter)):
-                found.name = row.name
+                found.name = unescape(row.name)
             self._tracks[uuid] = found
         return found
 

@@ -76,18 +76,24 @@ def timeline(recording: Recording, most: int) -> Timeline:
     names, processes = thread_names(recording), pids(recording)
     natives = recording.threads.numbers("native_id").tolist()
     threads, streams = window.calls.numbers("thread").tolist(), window.calls.numbers("stream").tolist()
-    tracks: list[Track] = []
+    places: list[tuple[int, int, int, int]] = []
     first = 0
     for row in range(1, len(threads) + 1):
-        if row < len(threads) and (threads[row], streams[row]) == (threads[first], streams[first]):
-            continue
-        thread, stream = threads[first], streams[first]
-        name = names[thread] if not stream else f"{names[thread]} ({stream + 1})"
-        tid = (natives[thread] or thread + 1) if not stream else _MANY + len(tracks)
+        if row == len(threads) or (threads[row], streams[row]) != (threads[first], streams[first]):
+            places.append((threads[first], streams[first], first, row))
+            first = row
+    called = {place[:2] for place in places}
+    others = dict.fromkeys((said.thread, said.stream) for said in window.instants)
+    others |= dict.fromkeys((gap.thread, gap.stream) for gap in window.gaps)
+    places += [(*place, 0, 0) for place in others if place not in called]
+    tracks: list[Track] = []
+    seen: dict[int, int] = {}
+    for thread, stream, first, last in places:
+        number = seen[thread] = seen.get(thread, 0) + 1
+        more = f" ({number})" if number > 1 else ""
+        tid = (natives[thread] or thread + 1) if number == 1 else _MANY + len(tracks)
         label = recording.threads["name"][thread] or "thread"
-        label = label if not stream else f"{label} ({stream + 1})"
-        tracks.append(Track(thread, stream, name, label, processes[thread], tid, first, row))
-        first = row
+        tracks.append(Track(thread, stream, names[thread] + more, label + more, processes[thread], tid, first, last))
     return Timeline(window.calls, tracks, window.instants, window.gaps, cut)
 
 
