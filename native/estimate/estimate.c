@@ -50,8 +50,8 @@
  * function exactly.
  *
  * What is known. The time that was not sampled but went by is known without an estimate, from one reading of the clock
- * to the next, and by parts of the tree: estimate/regions.h brings the nodes into line with it. Where only the sum of a
- * process is known (of lines; in recordings made before that was kept), the pools are, in proportion to their variance.
+ * to the next, and by parts of the tree: estimate/regions.h brings the nodes into line with it. (Of lines, and in
+ * recordings made before that was kept, only the sum of a process is known: it is one region.)
  *
  * The probes' cost is in each segment and is no time of the program. It is calibrated per process: so many ns in the
  * callee's own segments and so many in the caller's, for a call of a Python function, of a C function, and a resume. A
@@ -110,7 +110,6 @@ typedef struct {
     double wait_ns, wait_sq;              /* off the CPU, in addition to the others */
     double mean, deviation;               /* of a segment of the rest */
     double error;                         /* 95 % half-width of rest * mean, in ns; then of time */
-    double moved;                         /* of rest * mean, in ns: by what is known, for no doubt of the sample's */
     double weight;                        /* sum over nodes of rest * shrunk mean: what the scaling is taken from */
     double time, variance;                /* of the rest, in line with what is known */
     double own, positive;                 /* own time of all its nodes; sum of the nodes' positive ones */
@@ -279,53 +278,6 @@ static void judge_pool(pool *p) {
     p->error += p->rest * largest * sqrt(s->var / s->count) / s->weight * fmax(0, 1 - k / p->rest);
 }
 
-/* Where only the sum of a process is known. What the pools' estimates miss it by is spread over them in proportion to
- * their variance, which is the least squares' answer: sure ones stay, doubtful ones take the correction. A measured
- * segment holds some nanoseconds of the clock itself, more or fewer by what the processor can hide, hence HIDDEN. What
- * a pool is moved by for that, and not for its samples' sake, may be another's: it is in the pool's error. A pool whose
- * error is larger than all it has cannot give more than that; what it could not take is spread again. */
-static const double HIDDEN = 1;
-static const int PASSES = 4;
-
-static double hidden(const pool *p) {
-    return HIDDEN * p->rest * HIDDEN * p->rest;
-}
-
-static double doubtful(const pool *p, double wanted) {
-    double sampling = wanted < 0 ? fmin(p->error, p->rest * p->mean) / 2 : p->error / 2;
-    return sampling * sampling + hidden(p);
-}
-
-static void reconcile_once(work *w, const double *known, double *wanted, double *doubt, bool first) {
-    memcpy(wanted, known, w->in->processes * sizeof *wanted);
-    memset(doubt, 0, w->in->processes * sizeof *doubt);
-    for (size_t i = 0; i < w->count; i++)
-        wanted[w->pools[i].process] -= w->pools[i].rest * w->pools[i].mean + w->pools[i].ticked_ns;
-    for (size_t i = 0; i < w->count; i++) {
-        const pool *p = &w->pools[i];
-        doubt[p->process] +=
-            doubtful(p, wanted[p->process]) + (p->ticked_var > 0 ? p->ticked_var : p->ticked * TICK * TICK / 3);
-    }
-    for (size_t i = 0; i < w->count; i++) {
-        pool *p = &w->pools[i];
-        if (known[p->process] <= 0 || p->rest <= 0) /* 0: a recording that does not know */
-            continue;
-        double doubted = doubtful(p, wanted[p->process]), share = doubted / doubt[p->process], before = p->mean;
-        p->mean = fmax(0, p->mean + wanted[p->process] * share / p->rest);
-        p->moved += p->rest * (p->mean - before) * hidden(p) / doubted;
-        if (first) /* what is known as a whole is doubted less in its parts */
-            p->error *= sqrt(fmax(0, 1 - share));
-    }
-}
-
-/* sums: room for three values a process, the first of them what is known, or 0. */
-static void reconcile(work *w, double *sums) {
-    for (int pass = 0; pass < PASSES; pass++)
-        reconcile_once(w, sums, sums + w->in->processes, sums + 2 * w->in->processes, pass == 0);
-    for (size_t i = 0; i < w->count; i++)
-        w->pools[i].error = hypot(w->pools[i].error, w->pools[i].moved);
-}
-
 /* ---- nodes ---- */
 
 /* The mean of a node's sampled segments, drawn towards its function's: less so the surer it is another one. */
@@ -340,20 +292,6 @@ static double shrunk_mean(const work *w, size_t n) {
         weight = square > 0 ? SHRINK / fmax(1, k * away * away / square) : SHRINK;
     }
     return (k * mean + weight * p->mean) / (k + weight);
-}
-
-/* What is known of each process: by its regions; or only as a whole, of lines and in recordings without stretches. */
-static void find_known(const sm_estimate_input *in, double *by_region, double *whole) {
-    for (size_t t = 0; t < in->threads; t++)
-        whole[in->thread_process[t]] += (double)in->thread_rest[t];
-    for (size_t n = 0; n < in->nodes; n++) {
-        if (in->stretches[n] > 0)
-            by_region[process_of(in, n)] = whole[process_of(in, n)];
-    }
-    for (size_t p = 0; p < in->processes; p++) {
-        if (by_region[p] > 0)
-            whole[p] = 0;
-    }
 }
 
 /* What the probes cost where the processor does not foresee them, as far as a node's time allows. */
@@ -378,12 +316,12 @@ static double tick_error(double ticked, double ticked_ns, double var) {
 /* What nodes spent in segments that were not timed always: by their samples, and then in line with what is known. */
 static int estimate_rest(work *w) {
     const sm_estimate_input *in = w->in;
-    double *known = sm_calloc(4 * in->processes + 1, sizeof *known);
+    double *known = sm_calloc(in->processes + 1, sizeof *known);
     double *unforeseen = sm_calloc(in->nodes + 1, sizeof *unforeseen);
     int done = -1;
     if (known != NULL && unforeseen != NULL) {
-        find_known(in, known, known + in->processes);
-        reconcile(w, known + in->processes);
+        for (size_t t = 0; t < in->threads; t++)
+            known[in->thread_process[t]] += (double)in->thread_rest[t];
         for (size_t n = 0; n < in->nodes; n++)
             w->pools[w->pool_of[n]].weight += w->time[n] = w->rest[n] * shrunk_mean(w, n);
         for (size_t n = 0; n < in->nodes; n++) {
@@ -432,11 +370,14 @@ static void estimate_own(work *w) {
     }
 }
 
-/* What an own time of running may be off by together with all others. overhead: what was taken out of it. */
-static double distortion(const work *w, size_t process, double overhead, double unsure, double own) {
+/* What an own time of running may be off by together with all others. before: what it was with what the probes cost,
+ * `overhead`. If there was less than that, too much was taken out by the difference, for certain. */
+static double distortion(const work *w, size_t process, double overhead, double unsure, double before, double own) {
     double calibrated = w->in->costs.cost_error[process];
+    if (calibrated > 0)
+        unsure += fmax(0, overhead - before);
     if (!w->in->distorted || calibrated <= 0)
-        return calibrated * overhead;
+        return calibrated * overhead + unsure;
     return fmax(calibrated * overhead, fmin(CODE * overhead, MOST * own)) + unsure + UNREST * own;
 }
 
@@ -456,7 +397,8 @@ static void estimate_errors(work *w) {
         }
         double reading = cost->clock_ns[process] * sqrt((double)in->timed[n]);
         double own = w->out->own[n] - (double)in->wait_ns[n],
-               common = distortion(w, process, w->overhead[n], w->unsure[n], own);
+               before = (double)in->timed_ns[n] + (double)in->ticked_ns[n] + w->time[n],
+               common = distortion(w, process, w->overhead[n], w->unsure[n], before, own);
         double measured = reading * reading + 4 * in->wait_sq[n], independent = alone + measured;
         w->out->own_error[n] = sqrt(4 * w->variance[n] * w->share[n] + independent + common * common);
         w->out->total_square[n] = independent + 4 * w->variance[n];
@@ -511,7 +453,8 @@ static void estimate_functions(work *w) {
         double reading = cost->clock_ns[p->process] * sqrt(p->timed);
         double sampling = 4 * p->variance + reading * reading + 4 * p->wait_sq;
         out->function_own_error[p->function] += sampling; /* so far squared */
-        out->function_distortion[p->function] += distortion(w, (size_t)p->process, p->overhead, p->unsure, p->own);
+        out->function_distortion[p->function] +=
+            distortion(w, (size_t)p->process, p->overhead, p->unsure, p->timed_ns + p->ticked_ns + p->time, p->own);
         out->function_own[p->function] += p->own + p->wait_ns;
     }
     for (size_t f = 0; f < w->in->functions; f++) {

@@ -30,8 +30,9 @@
  * What is doubtful then. A function's share of the common part and its own chance, less what the known sum tells of
  * both (a function that is all of its region has no doubt left). And what a region misses says that its samples are no
  * example of its segments; whether each function's are too long by the same part, it does not say. So OWN of it is each
- * function's own. The sum of a region is not doubted, but for its borders and for what is taken out of its stretches:
- * `doubt` has the variance of that, with all regions inside.
+ * function's own, and HIDDEN of each segment, since a measured one holds some nanoseconds of the clock itself. The sum
+ * of a region is not doubted, but for its borders and for what is taken out of its stretches: `doubt` has the variance
+ * of that, with all regions inside.
  *
  * Unforeseen probes. What a probe costs is calibrated in a loop, which the processor foresees. In varied code it costs
  * up to twice as much, for the same reason for which sampled segments are too long there; and by how much these are, in
@@ -51,6 +52,7 @@
 static const double COMMON = 0.1;     /* relative deviation that the samples of a region have in common */
 static const double UNSURE = 0.02;    /* relative deviation of estimates and stretches for other reasons than these */
 static const double OWN = 0.25;       /* of what a region misses, the deviation that each function has of its own */
+static const double HIDDEN = 0.5;     /* ns: deviation of a function's mean by what the processor hides of the clock */
 static const double LONG = 1000;      /* segments a visit */
 static const double LOOKS = 30;       /* fewer tell too little */
 static const double INSIDE = 0.75;    /* a region that is more of the one around it adds nothing */
@@ -76,7 +78,7 @@ typedef struct {
 } region;
 
 typedef struct { /* a function's nodes in the region at hand */
-    double time, variance;
+    double time, variance, segments;
     double doubt; /* of these, variance: with what the region misses */
 } member;
 
@@ -204,12 +206,13 @@ static void move(const work *w, const region *r, member *members, const sm_regio
         member *m = &members[w->in->function[n]];
         m->time += to->time[n];
         m->variance += to->variance[n];
+        m->segments += w->segments[n];
     }
     for (size_t n = r->first; n < w->in->nodes; n = w->next[n]) {
         member *m = &members[w->in->function[n]];
         if (m->doubt == 0) {
-            double own = OWN * r->missing * m->time;
-            m->doubt = m->variance + own * own;
+            double own = OWN * r->missing * m->time, hidden = HIDDEN * m->segments;
+            m->doubt = m->variance + own * own + hidden * hidden;
             all += m->doubt;
         }
     }

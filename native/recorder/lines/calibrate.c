@@ -18,6 +18,7 @@
 #define REPEATS 12 /* of TURNS, for samples */
 #define LINES 6    /* hits of a turn of `lines`, its `for` included */
 #define CALLS 3    /* of `calls` */
+#define LEAST_ERROR (SM_HAS_MONITORING ? 0.4 : 1.5)
 
 static const char program[] = "def f(r):\n"
                               "    return r\n"
@@ -155,7 +156,8 @@ int sm_linetimes_calibrate(void) {
     }
     sm_engine.python = (sm_cost){line, 0.0};
     sm_engine.resume = (sm_cost){back, 0.0};
-    /* Lines differ in what their event costs them: not less than a tenth, however quiet the machine is. */
-    sm_engine.cost_error = fmin(0.5, fmax(0.1, fmax(spread, spread_bare) / 2));
+    /* Lines differ in what their event costs them, however quiet the machine is: those of real programs, by what they
+     * take bare, up to so much from the simple ones here; and a trace function has every instruction run slowly. */
+    sm_engine.cost_error = fmax(LEAST_ERROR, fmin(0.5, fmax(spread, spread_bare) / 2));
     return status;
 }

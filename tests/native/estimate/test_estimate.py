@@ -275,7 +275,7 @@ def test_what_is_known_of_the_sum_moves_nothing_further_than_its_error():
     """Samples that took no time at all have no error of their own, but the rest that was missed may be theirs."""
     nothing = {"function": 0, "calls": 50_000, "sampled": 400}
     something = {"function": 1, "calls": 50_000, "sampled": 400, "sampled_ns": 40_000, "sampled_sq": 5e6}
-    for known in (4_920_000, 5_000_000, 5_080_000):
+    for known in (4_960_000, 5_000_000, 5_040_000):
         first, second = recording([nothing, something], [0, 0], rest_ns=[known]).functions
         assert first.own_ns + second.own_ns == pytest.approx(known, rel=0.01)
         assert first.own_ns <= first.own_error_ns
@@ -431,6 +431,15 @@ def test_what_is_subtracted_by_a_rule_is_half_in_doubt():
     subtracted = near.own_ns - far.own_ns
     assert subtracted > 1000
     assert far.own_error_ns == pytest.approx(0.15 * far.own_ns + subtracted / 2)
+
+
+def test_what_was_taken_out_too_much_is_in_the_error():
+    """A function or line that took less than its probes are said to cost: they cost less there, by that at least."""
+    short = {"calls": 1000, "timed": 1000, "timed_ns": 5000}
+    made = recording([short], [0], costs={"python_inside": 11.0, "cost_error": 0.1})
+    assert made.tree[0].own_ns == 0
+    assert made.tree[0].own_error_ns >= 6000
+    assert made.functions[0].own_error_ns >= 6000
 
 
 def test_calls_that_differ_where_frames_go_through_c_are_in_doubt():

@@ -187,14 +187,16 @@ def test_no_function_loses_more_than_three_quarters_of_what_is_beyond_chance():
     assert tree(nodes, 1)["own_ns"][1] == pytest.approx((own - error) / 4)
 
 
-def test_where_only_the_sum_is_known_it_is_divided_by_the_doubts():
-    """A recording made before stretches were kept, and lines: each function gives in proportion to its variance."""
+def test_where_only_the_sum_is_known_it_is_one_region():
+    """A recording made before stretches were kept: all give in proportion, and each in proportion to its variance."""
     nodes = [sampled(100), sampled(200, samples=20)]
     own, errors = stated(nodes)
-    doubts = [(error / 2) ** 2 + SEGMENTS**2 for error in errors]
-    known = round(sum(own)) + 100_000
-    expected = [value + 100_000 * doubt / sum(doubts) for value, doubt in zip(own, doubts, strict=True)]
-    assert list(tree(nodes, known)["own_ns"]) == pytest.approx(expected)
+    doubts = [(error / 2) ** 2 for error in errors]
+    time, missing = sum(own), 100_000
+    common = (0.1 * time) ** 2
+    shared, chance = (missing * part / (common + sum(doubts)) for part in (common, 1))
+    expected = [value * (1 + shared / time) + chance * doubt for value, doubt in zip(own, doubts, strict=True)]
+    assert list(tree(nodes, round(time) + missing)["own_ns"]) == pytest.approx(expected)
 
 
 def test_processes_with_stretches_and_without_do_not_mix():

@@ -125,7 +125,7 @@ def test_sources_in_odd_encodings(tmp_path):
 def test_a_line_that_no_file_has_is_elsewhere(path):
     what = Builder()
     process = what.process(pid=7, start_ns=1, end_ns=100, source="monitoring", clock="tsc: x", clock_ns=8.0)
-    what.thread(process, name="MainThread", wall_ns=100, cpu_ns=90, main=1)
+    what.thread(process, name="MainThread", wall_ns=3 * MS, cpu_ns=3 * MS, main=1)
     for number in (0, 1):
         function = what.function("__main__", "<module>", str(path), number)
         what.line(function, number, hits=1, segments=1, timed=1, timed_ns=MS, timed_sq=0.0)

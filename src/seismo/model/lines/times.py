@@ -4,15 +4,15 @@ A line's segments are a population of their own, as a function's are: all timed,
 So lines are estimated as functions are (native/estimate), each as the only node of a function of its own: the
 segments that a hit begins are its calls, the others (a function that it called came back, a generator went on) its
 resumes, and what the probes cost in each is what the recorder measured for the two. The sum over all lines is held
-against the time of their threads that was not timed always, as that of functions is.
+against the time of their threads that was not timed always: they are a region of functions (native/estimate/regions.c).
 
 Rows of several processes that are one after a merge are one population; the probes' costs are then the processes' mean.
 
 Inner times are made while recording (native/recorder/lines/totals.c), mostly of what went by between readings of
 the clock, the probes' cost taken out, with their variance. What is known of the sum of all lines corrects them, too:
 their sampled part by as much as it corrects the lines' own. How much of an inner time is sampled follows from its
-variance: for each ns as much as that of all samples together. Own and inner time together are never more than all
-threads have lived.
+variance: for each ns as much as that of all samples together. Own time, and own and inner time together, are never more
+than all threads have lived.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 TWO_SIDED = 1.96  # standard deviations: 19 in 20
 PERIOD = 128  # what a sample stands for if it was not drawn while its line was young
+ALL = 1 << 62  # segments: more than there are
 _TIMED = ("timed", "timed_ns", "timed_sq", "ticked", "ticked_ns", "ticked_var", "wait_ns", "wait_sq")
 _SAMPLES = (
     *("sampled", "sampled_ns", "sampled_sq", "sampled_most"),
@@ -50,10 +51,10 @@ def estimated(tables: Tables, times: str = "wall") -> Columns:
         return dict.fromkeys(
             ("own_ns", "own_error_ns", "inner_ns", "inner_error_ns", "total_ns", "total_error_ns"), nothing
         )
-    found = waits.estimated(_as_functions(tables, count), times, distorted=False)
-    own, own_errors = found["own_ns"].tolist(), found["own_error_ns"].tolist()
-    doubt, factor = _sampled(tables, sum(_running(tables, count, times, own)))
     lived = sum(tables["threads"]["wall_ns"].tolist()) or math.inf
+    found = _estimated_as_functions(tables, count, times)
+    own, own_errors = [min(time, lived) for time in found["own_ns"]], found["own_error_ns"].tolist()
+    doubt, factor = _sampled(tables, sum(_running(tables, count, times, own)))
     cost_error = max(tables["processes"]["cost_error"].tolist(), default=0.0)
     inner, inner_errors = [], []
     inside = (lines[name].tolist() for name in ("inner_ns", "inner_var", "inner_cost_ns"))
@@ -64,7 +65,7 @@ def estimated(tables: Tables, times: str = "wall") -> Columns:
         sampling = math.hypot(factor * TWO_SIDED * math.sqrt(max(0.0, variance)), more)
         inner_errors.append(sampling + cost_error * cost)
     return {
-        "own_ns": found["own_ns"],
+        "own_ns": _reals(own),
         "own_error_ns": found["own_error_ns"],
         "inner_ns": _reals(inner),
         "inner_error_ns": _reals(inner_errors),
@@ -77,7 +78,12 @@ def _running(tables: Tables, count: int, times: str, own: list[Any]) -> list[Any
     """What the lines ran. own: as it was estimated, of the times that were asked for."""
     if times == "cpu" or not any(tables["lines"]["wait_ns"]):
         return own
-    return waits.estimated(_as_functions(tables, count), "cpu", distorted=False)["own_ns"].tolist()
+    return _estimated_as_functions(tables, count, "cpu")["own_ns"].tolist()
+
+
+def _estimated_as_functions(tables: Tables, count: int, times: str) -> Columns:
+    found = waits.estimated(_as_functions(tables, count), times, distorted=False)
+    return {name: found[name][1:] for name in ("own_ns", "own_error_ns")}
 
 
 def _sampled(tables: Tables, own: float) -> tuple[float, float]:
@@ -109,29 +115,36 @@ def _sampled(tables: Tables, own: float) -> tuple[float, float]:
 
 
 def _as_functions(tables: Tables, count: int) -> dict[str, Any]:
-    """The tables that _core.estimate takes, with a function and a node for each line, in one process."""
-    lines = tables["lines"]
+    """The tables that _core.estimate takes, in one process: a function and a node for each line, below a first one.
+
+    That one is nothing but what is known of all of them: it was entered once, and its segments were all timed.
+    """
+    lines, threads = tables["lines"], tables["threads"]
     hits, segments = lines["hits"].tolist(), lines["segments"].tolist()
-    numbers, nought = _whole(range(count)), _whole([0] * count)
+    nought = _whole([0] * (count + 1))
+    rest = sum(threads["rest_ns"].tolist())
+    looks = sum(lines["sampled"].tolist()) + sum(lines["young"].tolist()) if rest else 0  # 0: not known
     nodes: dict[str, Any] = {
-        "parent": _whole([-1] * count),
+        "parent": _whole([-1, *[0] * count]),
         "thread": nought,
-        "function": numbers,
-        "calls": lines["hits"],
-        "resumes": _whole([max(0, a - b) for a, b in zip(segments, hits, strict=True)]),
+        "function": _whole(range(count + 1)),
+        "calls": _whole([1, *hits]),
+        "resumes": _whole([0, *[max(0, a - b) for a, b in zip(segments, hits, strict=True)]]),
         "exceptions": nought,
-        "stretches": nought,
-        "stretch_ns": nought,
+        "stretches": _whole([looks, *[0] * count]),
+        "stretch_ns": _whole([rest, *[0] * count]),
     }
     for name in (*_TIMED, *_SAMPLES):
-        nodes[name] = lines[name]
+        made = _reals if lines[name].format == "d" else _whole
+        nodes[name] = made([0, *lines[name].tolist()])
+    nodes["timed"][0] = ALL
     processes = tables["processes"]
     costs = {name: _mean(processes[name].tolist()) for name in _COSTS}
     costs["cost_error"] = max(processes["cost_error"].tolist(), default=0.0)
     return {
         "nodes": nodes,
         "functions": {"kind": nought, "code_bytes": nought},
-        "threads": {"process": _whole([0]), "rest_ns": _whole([sum(tables["threads"]["rest_ns"].tolist())])},
+        "threads": {"process": _whole([0]), "rest_ns": _whole([rest])},
         "processes": {name: _reals([value]) for name, value in costs.items()},
     }
 
