@@ -131,7 +131,9 @@ static int take_tree(held *all, PyObject *dict, const sm_dictionary *old, sm_cut
 }
 
 static int hand_on(void *receiver, const uint8_t *payload, size_t size) {
-    PyObject *result = PyObject_CallFunction(receiver, "y#", (const char *)payload, (Py_ssize_t)size);
+    PyObject *bytes = PyBytes_FromStringAndSize((const char *)payload, (Py_ssize_t)size); /* owned */
+    PyObject *result = bytes ? PyObject_CallOneArg(receiver, bytes) : NULL;               /* owned */
+    Py_XDECREF(bytes);
     Py_XDECREF(result);
     return result == NULL || PyErr_CheckSignals() < 0;
 }
