@@ -1,0 +1,70 @@
+#include "journal/places.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "journal/tokens.h"
+
+static bool grow(sm_places *p) {
+    size_t room = p->room ? p->room * 2 : 64;
+    sm_place *place = sm_realloc(p->place, room * sizeof *place);
+    if (place == NULL) {
+        return false;
+    }
+    p->place = place;
+    sm_tally *tally = sm_realloc(p->tally, room * sizeof *tally);
+    if (tally == NULL) {
+        return false;
+    }
+    memset(tally + p->room, 0, (room - p->room) * sizeof *tally);
+    p->tally = tally;
+    p->room = room;
+    return true;
+}
+
+/* A child goes behind its siblings; if there is no room, all of them go to the end of the pool, into twice as much. */
+static bool add_kid(sm_places *p, sm_place *parent, uint32_t kid) {
+    if (parent->kids == parent->kids_room) {
+        size_t wanted = parent->kids_room ? parent->kids_room * 2 : 1;
+        if (p->kids + wanted > p->kids_room) {
+            size_t room = p->kids_room ? p->kids_room * 2 : 256;
+            room = room < p->kids + wanted ? p->kids + wanted : room;
+            uint32_t *kids = room > UINT32_MAX ? NULL : sm_realloc(p->kid, room * sizeof *kids);
+            if (kids == NULL) {
+                return false;
+            }
+            p->kid = kids;
+            p->kids_room = room;
+        }
+        if (parent->kids) {
+            memcpy(p->kid + p->kids, p->kid + parent->kids_at, parent->kids * sizeof *p->kid);
+        }
+        parent->kids_at = (uint32_t)p->kids;
+        parent->kids_room = (uint32_t)wanted;
+        p->kids += wanted;
+    }
+    p->kid[parent->kids_at + parent->kids++] = kid;
+    return true;
+}
+
+bool sm_places_add(sm_places *p, uint32_t parent, uint32_t function) {
+    assert(p->count == 0 || parent < p->count);
+    if (p->count == p->room && !grow(p)) {
+        return false;
+    }
+    if (p->count && p->place[parent].kids < SM_TOKEN_CHILDREN_CALLED &&
+        !add_kid(p, &p->place[parent], (uint32_t)p->count)) {
+        return false;
+    }
+    p->place[p->count] = (sm_place){.parent = p->count ? parent : 0, .function = function};
+    p->count++;
+    return true;
+}
+
+void sm_places_free(sm_places *p) {
+    sm_free(p->place);
+    sm_free(p->tally);
+    sm_free(p->kid);
+    *p = (sm_places){0};
+}

@@ -1,0 +1,370 @@
+/* Through the tokens of a stream, as fast as they can be read: it costs processor time while a program is recorded.
+ *
+ * What comes between two marks is gone through twice: once to count its events, so that they can be spread evenly over
+ * the time, and once for what they are. Nothing here is a picture of a call: a call that began and ended in the open
+ * slice is added to the tally of its node, and is gone. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/varint.h"
+#include "journal/decode.h"
+#include "journal/slices_inside.h"
+
+enum { DEEPEST = 1 << 20 };
+static const int64_t LATEST = (int64_t)1 << 56; /* ns */
+
+/* ---- the stack ---- */
+
+static bool make_room(sm_slicer *s) {
+    size_t room = s->room ? s->room * 2 : 64;
+    sm_frame *stack = room > DEEPEST ? NULL : sm_realloc(s->stack, room * sizeof *stack);
+    if (stack != NULL) {
+        s->stack = stack;
+        sm_depth *depths = sm_realloc(s->depths, room * sizeof *depths);
+        if (depths != NULL) {
+            memset(depths + s->room, 0, (room - s->room) * sizeof *depths);
+            s->depths = depths;
+            s->room = room;
+            return true;
+        }
+    }
+    s->failed = true;
+    return false;
+}
+
+static void push(sm_slicer *s, uint32_t rank, uint32_t flags) {
+    if (s->depth < s->room || make_room(s)) {
+        s->stack[s->depth++] = (sm_frame){.start = s->now, .rank = rank, .flags = flags};
+        s->place = rank;
+    }
+}
+
+/* The first call of a node that ends in the slice. */
+static void begin_tally(sm_slicer *s, uint32_t rank, uint32_t depth, int64_t start) {
+    sm_tally *tally = &s->places->tally[rank];
+    sm_depth *d = &s->depths[depth];
+    const sm_longest *longest = &s->functions->of[s->places->place[rank].function];
+    tally->longest = longest->ns < LATEST ? longest->ns << SM_FINE : INT64_MAX;
+    tally->next = d->first;
+    if (d->first == 0) {
+        d->start = start;
+        s->rows += depth < SM_SLICE_DEPTHS;
+        s->deepest = depth + 1 > s->deepest ? depth + 1 : s->deepest;
+    }
+    d->first = rank + 1;
+}
+
+static inline void add_run(sm_slicer *s, const sm_frame *frame, uint32_t depth, int64_t now) {
+    sm_tally *tally = &s->places->tally[frame->rank];
+    int64_t took = now - frame->start;
+    if (tally->calls++ == 0) {
+        begin_tally(s, frame->rank, depth, frame->start);
+    }
+    tally->time += took;
+    if (took > tally->longest) {
+        tally->longest = took;
+        tally->began = frame->start;
+    }
+    s->depths[depth].end = now;
+}
+
+/* The call at the top ends, in a way that is not a return. */
+static void end_top(sm_slicer *s, uint32_t flags) {
+    const sm_frame *frame = &s->stack[--s->depth];
+    if (s->depth < s->low) {
+        s->low = s->depth;
+        sm_slice_single(s, frame, flags);
+    } else {
+        add_run(s, frame, s->depth, s->now);
+    }
+    s->place = s->depth ? s->stack[s->depth - 1].rank : 0;
+    s->ended++;
+}
+
+/* Makes the stack the path of a place, as the reader does. */
+static void go_to(sm_slicer *s, uint64_t rank, uint32_t stays, uint32_t begins) {
+    if (rank >= s->places->count) {
+        s->broken = true;
+        return;
+    }
+    const sm_place *place = s->places->place;
+    uint32_t length = 0, common = 0;
+    for (uint64_t at = rank; at != 0; at = place[at].parent) {
+        length++;
+    }
+    uint32_t *path = sm_malloc((length + 1) * sizeof *path);
+    if (path == NULL) {
+        s->failed = true;
+        return;
+    }
+    uint32_t at = (uint32_t)rank;
+    for (uint32_t i = length; i > 0; i--, at = place[at].parent) {
+        path[i - 1] = at;
+    }
+    while (common < length && common < s->depth && s->stack[common].rank == path[common]) {
+        s->stack[common++].flags |= stays;
+    }
+    while (s->depth > common) {
+        end_top(s, SM_CALL_ENDED_UNSEEN);
+    }
+    for (uint32_t i = common; i < length && !s->failed; i++) {
+        push(s, path[i], begins);
+    }
+    s->place = (uint32_t)rank;
+    sm_free(path);
+}
+
+/* ---- tokens ---- */
+
+/* A token with operands, whose end was found already. */
+static const uint8_t *take_rare(sm_slicer *s, unsigned token, const uint8_t *at, const uint8_t *stop) {
+    uint64_t operand = 0, length = 0;
+    if (token == SM_TOKEN_END) {
+        while (s->depth) {
+            end_top(s, SM_CALL_OPEN);
+        }
+        s->last = true;
+        return at;
+    }
+    if (token > SM_TOKEN_INSTANT || (at = sm_varint_get(at, stop, &operand)) == NULL) {
+        s->broken = true;
+        return stop;
+    }
+    if (token == SM_TOKEN_INSTANT) {
+        at = sm_varint_get(at, stop, &length);
+        return at == NULL || length > (size_t)(stop - at) ? stop : at + length;
+    }
+    if (operand >= s->places->count || (operand == 0 && token != SM_TOKEN_GOTO)) {
+        s->broken = true;
+    } else if (token == SM_TOKEN_GOTO) {
+        go_to(s, operand, 0, SM_CALL_BEGAN_UNSEEN);
+    } else {
+        push(s, (uint32_t)operand, token == SM_TOKEN_RESUME ? SM_CALL_RESUMED : 0);
+    }
+    return at;
+}
+
+/* A slice may end when it has enough calls for what its rows cost. */
+static void look_at_slice(sm_slicer *s) {
+    uint64_t calls = s->ended - s->before, deep = s->depth - s->low;
+    uint64_t rows = s->rows + s->singles + (deep < SM_SLICE_DEPTHS ? deep : SM_SLICE_DEPTHS);
+    uint64_t wanted = rows * SM_SLICE_ROWS > SM_SLICE_CALLS ? rows * SM_SLICE_ROWS : SM_SLICE_CALLS;
+    if (calls >= wanted) {
+        sm_slice_end(s, SM_SLICE_GOES_ON);
+    } else {
+        s->left = wanted;
+    }
+}
+
+/* What is between two marks: each event is `step` after the one before. The state is in locals, since the compiler
+ * cannot know that no store into the stack changes it. */
+static void walk(sm_slicer *s, const uint8_t *at, const uint8_t *stop, int64_t step) {
+    int64_t now = s->now;
+    uint32_t depth = s->depth, rank = s->place;
+    uint64_t ended = s->ended;
+    while (at < stop) {
+        unsigned token = *at++, child = (token & 127) - SM_TOKEN_CALL_CHILD;
+        now += step;
+        if (child < SM_TOKEN_CHILDREN_CALLED) {
+            const sm_place *place = &s->places->place[rank];
+            if (child >= place->kids || (depth == s->room && !make_room(s))) {
+                s->broken = true;
+                break;
+            }
+            rank = s->places->kid[place->kids_at + child];
+            s->stack[depth++] = (sm_frame){.start = now, .rank = rank, .flags = token & 128 ? SM_CALL_RESUMED : 0};
+            continue;
+        }
+        bool ends = token <= SM_TOKEN_UNWIND && depth > 0;
+        if (ends && depth > s->low) {
+            ends = false;
+            const sm_frame *frame = &s->stack[--depth];
+            add_run(s, frame, depth, now);
+            rank = depth ? frame[-1].rank : 0;
+            ended++;
+            if (ended - s->before < s->left) {
+                continue;
+            }
+        }
+        s->now = now;
+        s->depth = depth;
+        s->place = rank;
+        s->ended = ended;
+        if (token > SM_TOKEN_UNWIND) {
+            at = take_rare(s, token, at, stop);
+        } else if (ends) {
+            end_top(s, token == SM_TOKEN_YIELD ? SM_CALL_YIELDED : token == SM_TOKEN_UNWIND ? SM_CALL_UNWOUND : 0);
+        }
+        if (s->ended - s->before >= s->left) {
+            look_at_slice(s);
+        }
+        if (s->broken || s->failed) {
+            return;
+        }
+        depth = s->depth;
+        rank = s->place;
+        ended = s->ended;
+    }
+    s->now = now;
+    s->depth = depth;
+    s->place = rank;
+    s->ended = ended;
+}
+
+/* Where the events up to the next mark end, and how many they are. */
+static const uint8_t *count_events(const uint8_t *at, const uint8_t *end, unsigned *events) {
+    *events = 0;
+    while (at < end) {
+        unsigned token = *at;
+        if (token - SM_TOKEN_MARK < SM_TOKEN_CALL_CHILD - SM_TOKEN_MARK) {
+            uint64_t operand = 0;
+            if (token == SM_TOKEN_MARK) {
+                return at;
+            }
+            at = sm_varint_get(at + 1, end, &operand);
+            if (at != NULL && token == SM_TOKEN_INSTANT) {
+                at = sm_varint_get(at, end, &operand);
+                at = at == NULL || operand > (size_t)(end - at) ? NULL : at + operand;
+            }
+            if (at == NULL) {
+                return end; /* cut off: walk() finds that, too */
+            }
+        } else {
+            at++;
+        }
+        ++*events;
+    }
+    return end;
+}
+
+static const uint8_t *take_stretch(sm_slicer *s, const uint8_t *at, const uint8_t *end) {
+    unsigned events;
+    uint64_t distance = 0;
+    const uint8_t *stop = count_events(at, end, &events);
+    if (stop == end) { /* no mark follows: they are taken for as late as the mark before */
+        walk(s, at, stop, 0);
+        return end;
+    }
+    const uint8_t *next = sm_varint_get(stop + 1, end, &distance);
+    if (next == NULL) {
+        s->broken = true;
+        return end;
+    }
+    s->units += distance;
+    double passed = (double)s->units * s->unit;
+    int64_t to = (passed < (double)(LATEST - s->base) ? s->base + (int64_t)passed : LATEST) << SM_FINE;
+    int64_t span = to > s->now ? to - s->now : 0, begun = s->now;
+    walk(s, at, stop, events ? span / events : 0);
+    s->now = begun + span;
+    return next;
+}
+
+/* ---- blocks ---- */
+
+static void enter(sm_slicer *s, const sm_block_head *head) {
+    bool follows = s->begun && !s->broken && !head->after_gap && head->number == s->block + 1;
+    int64_t time = head->ns << SM_FINE;
+    s->block = head->number;
+    s->base = head->ns;
+    s->units = 0;
+    s->unit = head->unit;
+    s->broken = false;
+    if (!s->begun) {
+        s->begun = true;
+        s->now = time;
+        go_to(s, head->rank, 0, SM_CALL_BEFORE);
+        s->low = s->depth;
+    } else if (follows) {
+        s->now = time > s->now ? time : s->now;
+        if (s->place != head->rank) {
+            go_to(s, head->rank, 0, SM_CALL_BEGAN_UNSEEN);
+        }
+    } else {
+        sm_slice_end(s, SM_SLICE_GOES_ON);
+        s->level[0].slice.flags |= SM_SLICE_AFTER_GAP;
+        s->now = time > s->now ? time : s->now;
+        go_to(s, head->rank, SM_CALL_GAP, SM_CALL_BEGAN_UNSEEN);
+    }
+    s->ended_before_block = s->ended;
+}
+
+/* Its tallies are taken off, for somebody else, or as nobody wants them. */
+static void give_back(sm_slicer *s) {
+    if (s != NULL && s->failed) {
+        memset(s->places->tally, 0, s->places->count * sizeof *s->places->tally);
+    } else if (s != NULL) {
+        sm_slice_end(s, SM_SLICE_GOES_ON);
+    }
+}
+
+void sm_slicer_block(sm_slicer *s, const sm_block_head *head, const uint8_t *bytes, size_t size) {
+    const uint8_t *at = bytes, *end = bytes + size;
+    if (s->failed || s->last || s->places->count == 0 || head->ns < 0 || head->ns >= LATEST ||
+        !(head->unit >= 0 && head->unit < 1e18)) {
+        s->failed = true;
+        return;
+    }
+    if (s->places->owner != s) {
+        give_back(s->places->owner);
+        s->places->owner = s;
+    }
+    enter(s, head);
+    if (s->level[0].slice.start == 0 && s->ended == s->before && !s->level[0].slices && !s->level[0].sheets) {
+        s->level[0].slice.start = s->now >> SM_FINE;
+        s->level[0].slice.block = head->number;
+    }
+    while (at < end && !s->broken && !s->failed) {
+        at = take_stretch(s, at, end);
+    }
+    if (s->last) {
+        sm_slicer_end(s);
+    }
+}
+
+void sm_slicer_end(sm_slicer *s) {
+    if (!s->failed && s->begun) {
+        bool small = s->level[0].slices == 0 && s->level[0].sheets == 0 && s->ended < SM_SLICE_CALLS / 2;
+        sm_slice_end(s, small ? SM_SLICE_IS_DROPPED : s->last ? SM_SLICE_IS_LAST : SM_SLICE_GOES_ON);
+        sm_sheets_end(s);
+    }
+    if (s->places->owner == s) {
+        give_back(s);
+        s->places->owner = NULL;
+    }
+    s->failed = true; /* that was all */
+}
+
+sm_slicer *sm_slicer_new(uint32_t thread, uint64_t stream, sm_places *places, sm_functions *functions,
+                         sm_sheet_taker taker, void *receiver) {
+    sm_slicer *s = sm_calloc(1, sizeof *s);
+    if (s != NULL) {
+        s->thread = thread;
+        s->stream = stream;
+        s->places = places;
+        s->functions = functions;
+        s->taker = taker;
+        s->receiver = receiver;
+        s->left = SM_SLICE_CALLS;
+    }
+    return s;
+}
+
+void sm_slicer_free(sm_slicer *s) {
+    if (s == NULL) {
+        return;
+    }
+    if (s->places->owner == s) {
+        s->failed = true;
+        give_back(s);
+        s->places->owner = NULL;
+    }
+    for (int l = 0; l < SM_LEVELS; l++) {
+        sm_free(s->level[l].gathered);
+        sm_buffer_free(&s->level[l].sheet);
+    }
+    sm_free(s->stack);
+    sm_free(s->depths);
+    sm_free(s->single);
+    sm_free(s->row);
+    sm_free(s);
+}
