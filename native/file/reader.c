@@ -61,6 +61,7 @@ void sm_read_free(sm_read_data *data) {
     sm_buffer_free(&data->data);
     sm_buffer_free(&data->meta);
     sm_buffer_free(&data->journal);
+    sm_buffer_free(&data->levels);
     for (int t = 0; t < SM_TABLES; t++) {
         for (int c = 0; c < SM_MAX_COLUMNS; c++) {
             sm_free(data->table[t].column[c]);
@@ -329,13 +330,14 @@ static result read_table(reader *r, const uint8_t *at, const uint8_t *end, uint6
 
 static bool is_known_kind(uint32_t kind) {
     return kind == SM_CHUNK_META || kind == SM_CHUNK_STRS || kind == SM_CHUNK_TABL || kind == SM_CHUNK_END ||
-           kind == SM_CHUNK_JRNL;
+           kind == SM_CHUNK_JRNL || kind == SM_CHUNK_LEVL;
 }
 
-/* Whether a piece of a journal stands at `offset`, by its frame and the one after it alone: nearly all of a trace is
- * pieces, of which a reader may want few. Who reads one computes its checksum. */
+/* Whether a piece of a journal, or a sheet of its levels, stands at `offset`, by its frame and the one after it alone:
+ * nearly all of a trace is pieces, of which a reader may want few. Who reads one computes its checksum. */
 static bool is_piece(const reader *r, size_t offset) {
-    if (r->size - offset < SM_CHUNK_HEADER || sm_get_u32(r->bytes + offset + 4) != SM_CHUNK_JRNL) {
+    uint32_t kind = r->size - offset < SM_CHUNK_HEADER ? 0 : sm_get_u32(r->bytes + offset + 4);
+    if (kind != SM_CHUNK_JRNL && kind != SM_CHUNK_LEVL) {
         return false;
     }
     size_t length = sm_get_u32(r->bytes + offset), rest = r->size - offset - SM_CHUNK_HEADER;
@@ -392,9 +394,11 @@ static result read_chunk(reader *r, size_t offset, uint32_t kind, const uint8_t 
     case SM_CHUNK_TABL:
         got = read_table(r, payload, end, offset);
         break;
-    case SM_CHUNK_JRNL: {
+    case SM_CHUNK_JRNL:
+    case SM_CHUNK_LEVL: {
         int64_t place[2] = {(int64_t)(payload - r->bytes), end - payload};
-        got = sm_buffer_append(&r->data->journal, place, sizeof place) < 0 ? NO_MEMORY : GOOD;
+        sm_buffer *places = kind == SM_CHUNK_JRNL ? &r->data->journal : &r->data->levels;
+        got = sm_buffer_append(places, place, sizeof place) < 0 ? NO_MEMORY : GOOD;
         break;
     }
     default: /* END, and kinds of a later version */

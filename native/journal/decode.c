@@ -22,13 +22,19 @@ static void leave(sm_machine *m, int64_t next, bool whole) {
     sm_machine_settle(m, m->mark, 0, true);
 }
 
-static void read_blocks(sm_machine *m, int64_t from, int64_t to, uint8_t *bytes) {
+/* The first block that has events from this time on. */
+static size_t first_block(const sm_machine *m, int64_t from) {
     int64_t origin = m->journal->origin[m->stream->thread];
     size_t block = 0, blocks = m->stream->blocks;
     while (block + 1 < blocks && sm_machine_head(m, block + 1)->time + origin <= from) {
         block++;
     }
-    block -= block > 0; /* its last events may lie behind the next one's time */
+    return block - (block > 0); /* its last events may lie behind the next one's time */
+}
+
+static void read_blocks(sm_machine *m, size_t block, int64_t to, uint8_t *bytes) {
+    int64_t origin = m->journal->origin[m->stream->thread];
+    size_t blocks = m->stream->blocks;
     bool whole = true;
     for (; block < blocks && !m->failed && !m->stopped; block++) {
         const sm_piece *head = sm_machine_head(m, block);
@@ -55,16 +61,27 @@ static void read_blocks(sm_machine *m, int64_t from, int64_t to, uint8_t *bytes)
     leave(m, -1, whole);
 }
 
+static sm_decode_status decode(sm_machine *m, size_t block, int64_t to) {
+    uint8_t *bytes = sm_malloc(SM_BLOCK_MOST); /* owned */
+    if (bytes != NULL) {
+        read_blocks(m, block, to, bytes);
+    }
+    bool failed = m->failed || bytes == NULL;
+    sm_free(bytes);
+    sm_machine_free(m);
+    return failed ? SM_DECODE_NO_MEMORY : m->stopped ? SM_DECODE_STOPPED : SM_DECODE_DONE;
+}
+
 sm_decode_status sm_decode(const sm_journal *journal, const sm_stream *stream, int64_t from, int64_t to,
                            const sm_sink *sink, sm_wrong *wrong) {
     sm_machine m = {.journal = journal, .stream = stream, .sink = sink, .wrong = wrong, .steps_left = SM_MACHINE_STEPS};
     m.place = sm_machine_root(&m);
-    uint8_t *bytes = sm_malloc(SM_BLOCK_MOST); /* owned */
-    if (bytes != NULL) {
-        read_blocks(&m, from, to, bytes);
-    }
-    bool failed = m.failed || bytes == NULL;
-    sm_free(bytes);
-    sm_machine_free(&m);
-    return failed ? SM_DECODE_NO_MEMORY : m.stopped ? SM_DECODE_STOPPED : SM_DECODE_DONE;
+    return decode(&m, first_block(&m, from), to);
+}
+
+sm_decode_status sm_decode_from(const sm_journal *journal, const sm_stream *stream, size_t block, int64_t to,
+                                const sm_sink *sink, sm_wrong *wrong) {
+    sm_machine m = {.journal = journal, .stream = stream, .sink = sink, .wrong = wrong, .steps_left = SM_MACHINE_STEPS};
+    m.place = sm_machine_root(&m);
+    return decode(&m, block, to);
 }

@@ -1,149 +1,343 @@
-/* From calls to what a picture of them can show.
+/* From levels to a picture.
  *
- * Each depth of a stream has a run that is still open to more. What comes next at this depth joins it if both together
- * are no wider than a column; otherwise the run is handed on, and a new one begins. So at each depth two runs that
- * follow each other are wider than a column, and there are no more than twice as many runs as columns, and one. */
+ * A slice that is no wider than a column is painted by its rows. A wider one is looked at in the level below, and of
+ * level 0 in the journal itself, as long as there are not too many: `calls_left`. What was there before the picture's
+ * time is passed by, so that it is known what is open (its OPEN rows); what comes after it is asked only for calls that
+ * had begun earlier. So in each level a sheet or two beside those of the picture's time are read, and what is read is
+ * bounded by the columns, however long the trace is.
+ *
+ * What no sheet has (the last calls of who was killed, threads of few calls, traces without levels) is read from the
+ * journal. */
 #include "journal/overview.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "journal/collect.h"
+#include "journal/decode.h"
 
-enum { SHARES = 6 }; /* functions of a run that are told apart */
+enum { EXACT_CALLS = 600000, LOOK_BACK = 1 << 20 };
 
-typedef struct { /* what one function has of a run */
-    int64_t function, ns;
-    int64_t node_ns; /* of the node that has most of it */
-    uint32_t node;
-} share;
-
-typedef struct {
-    sm_run run; /* calls 0: none */
-    share of[SHARES];
-    unsigned shares;
-} slot;
+typedef struct { /* a call that is open, by depth */
+    bool known;
+    uint32_t node, flags;
+    int64_t start;
+} opened;
 
 typedef struct {
+    opened *at; /* owned; by depth */
+    size_t room;
+} opened_list;
+
+typedef struct {
+    sm_painter *painter;
     sm_overview *overview;
     const sm_overview_asked *asked;
-    const sm_index *index;
-    slot *slots; /* owned; by depth, from the first wanted one */
-    size_t room;
-    int64_t width; /* ns of a column */
+    const sm_journal *journal;
+    const sm_sheets *sheets;
+    const sm_stream *stream;
+    uint64_t number; /* of the stream, in the index */
+    int64_t origin;
+    size_t first[SM_LEVELS], count[SM_LEVELS]; /* its sheets, by level */
+    opened_list open;                          /* so far */
+    /* slices of level 0 that are to be read from the journal, one after the other */
+    bool exact;
+    uint64_t next, block, skip, calls, seen;
+    opened_list before; /* what was open where they begin, and ended in them */
+    uint64_t calls_left;
     bool failed;
-} painter;
+} walker;
 
-static void hand_on(painter *p, slot *s) {
-    unsigned most = 0;
-    for (unsigned i = 1; i < s->shares; i++) {
-        most = s->of[i].ns > s->of[most].ns ? i : most;
-    }
-    s->run.most = s->of[most].ns;
-    s->run.node = s->of[most].node;
-    p->failed |= sm_buffer_append(&p->overview->runs, &s->run, sizeof s->run) < 0;
-    s->run.calls = 0;
-}
-
-static void add_share(slot *s, const share *more) {
-    unsigned least = 0;
-    for (unsigned i = 0; i < s->shares; i++) {
-        share *known = &s->of[i];
-        if (known->function == more->function) {
-            known->ns += more->ns;
-            if (more->node == known->node) {
-                known->node_ns += more->node_ns;
-            } else if (more->node_ns > known->node_ns) {
-                known->node = more->node;
-                known->node_ns = more->node_ns;
-            }
-            return;
-        }
-        least = known->ns < s->of[least].ns ? i : least;
-    }
-    if (s->shares < SHARES) {
-        s->of[s->shares++] = *more;
-    } else if (more->ns > s->of[least].ns) {
-        s->of[least] = *more;
-    }
-}
-
-/* The slot of a depth that is wanted; NULL: out of memory. */
-static slot *slot_of(painter *p, uint32_t depth) {
-    size_t at = depth - p->asked->first_depth;
-    if (at >= p->room) {
-        size_t room = at + 64;
-        slot *slots = sm_realloc(p->slots, room * sizeof *slots);
-        if (slots == NULL) {
-            p->failed = true;
+static opened *opened_at(walker *w, opened_list *list, uint32_t depth) {
+    if (depth >= list->room) {
+        size_t room = depth + 64;
+        opened *at = sm_realloc(list->at, room * sizeof *at);
+        if (at == NULL) {
+            w->failed = true;
             return NULL;
         }
-        memset(slots + p->room, 0, (room - p->room) * sizeof *slots);
-        p->slots = slots;
-        p->room = room;
+        memset(at + list->room, 0, (room - list->room) * sizeof *at);
+        list->at = at;
+        list->room = room;
     }
-    return &p->slots[at];
+    return &list->at[depth];
 }
 
-static bool is_wanted(const painter *p, int64_t start, int64_t end, uint32_t depth) {
-    const sm_overview_asked *a = p->asked;
-    return end >= a->from && start < a->to && depth >= a->first_depth && depth < a->last_depth;
+/* The node of a row, or -1. */
+static int64_t node_of(walker *w, uint32_t rank) {
+    int64_t place = rank ? sm_dictionary_rank(w->journal->dictionary, w->stream->thread, rank) : -1;
+    w->overview->wrong.unknown += place < 0;
+    return place;
 }
 
-/* A run, with its `most` and `node` as the one share that is known of it. */
-static void paint(painter *p, const sm_run *run) {
-    slot *s = slot_of(p, run->depth);
-    if (s == NULL) {
-        return;
+/* ---- rows ---- */
+
+static void paint_single(walker *w, const sm_row *row, uint32_t node) {
+    sm_call call = {.start = row->start + w->origin,
+                    .end = row->end + w->origin,
+                    .start_bound = -1,
+                    .end_bound = -1,
+                    .node = node,
+                    .depth = row->depth,
+                    .flags = row->flags};
+    sm_paint_call(w->painter, &call, w->number);
+}
+
+static void paint_sum(walker *w, const sm_row *row) {
+    sm_share share[SM_SHARES];
+    unsigned shares = 0;
+    for (unsigned i = 0; i < row->shares; i++) {
+        int64_t node = node_of(w, row->share[i].rank);
+        if (node >= 0) {
+            share[shares++] = (sm_share){.rank = (uint32_t)node, .ns = row->share[i].ns};
+        }
     }
-    share all = {.function = p->asked->function[run->node], .ns = run->most, .node_ns = run->most, .node = run->node};
-    if (s->run.calls && (run->start < s->run.start || run->end - s->run.start > p->width)) {
-        hand_on(p, s);
+    if (shares) {
+        sm_run run = {.start = row->start + w->origin,
+                      .end = row->end + w->origin,
+                      .busy = row->busy,
+                      .bound = -1,
+                      .calls = row->calls,
+                      .stream = w->number,
+                      .depth = row->depth};
+        sm_paint_run(w->painter, &run, share, shares);
     }
-    if (s->run.calls == 0) {
-        s->run = *run;
-        s->shares = 0;
-    } else {
-        s->run.end = run->end > s->run.end ? run->end : s->run.end;
-        s->run.busy += run->busy;
-        s->run.calls += run->calls;
-        s->run.flags = 0;
-        s->run.bound = -1;
+}
+
+/* What a slice says of open calls; with `paint`, what it says of all. */
+static void take_rows(walker *w, const sm_sheet_rows *rows, size_t slice, bool singles, bool runs) {
+    for (size_t i = rows->first[slice]; i < rows->first[slice + 1] && !w->failed; i++) {
+        const sm_row *row = &rows->row[i];
+        if (row->kind == SM_ROW_RUN) {
+            if (runs) {
+                paint_sum(w, row);
+            }
+            continue;
+        }
+        int64_t node = node_of(w, row->share[0].rank);
+        opened *o = node < 0 ? NULL : opened_at(w, &w->open, row->depth);
+        if (o != NULL && row->kind == SM_ROW_OPEN) {
+            *o = (opened){.known = true, .node = (uint32_t)node, .start = row->start, .flags = row->flags};
+        } else if (o != NULL) {
+            o->known = false;
+            if (singles) {
+                paint_single(w, row, (uint32_t)node);
+            }
+        }
     }
-    add_share(s, &all);
+}
+
+/* ---- from the journal itself ---- */
+
+static int exact_call(void *receiver, const sm_stream *stream, const sm_call *call) {
+    walker *w = receiver;
+    (void)stream;
+    if (w->seen++ < w->skip) {
+        return 0;
+    }
+    sm_call known = *call;
+    if ((call->flags & SM_CALL_BEFORE) && call->depth < w->before.room && w->before.at[call->depth].known) {
+        known.start = w->before.at[call->depth].start + w->origin;
+        known.flags &= ~(uint32_t)SM_CALL_BEFORE | w->before.at[call->depth].flags;
+        w->before.at[call->depth].known = false;
+    }
+    known.start = known.start < known.end ? known.start : known.end;
+    sm_paint_call(w->painter, &known, w->number);
+    return w->painter->failed || w->seen >= w->skip + w->calls;
+}
+
+/* Where a block stands among those of the stream: the last one whose number is not above. */
+static size_t block_at(const walker *w, uint64_t number) {
+    const sm_index *index = w->journal->index;
+    size_t low = 0, high = w->stream->blocks;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (index->piece[index->block[w->stream->first + middle].first].block <= number) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low ? low - 1 : 0;
+}
+
+static void decode_exact(walker *w, int64_t to) {
+    sm_sink sink = {.receiver = w, .call = exact_call};
+    w->seen = 0;
+    w->exact = false;
+    w->failed |= sm_decode_from(w->journal, w->stream, block_at(w, w->block), to, &sink, &w->overview->wrong) ==
+                 SM_DECODE_NO_MEMORY;
+}
+
+/* What waits to be read from the journal is read. */
+static void settle(walker *w) {
+    if (w->exact) {
+        decode_exact(w, INT64_MAX);
+    }
+}
+
+/* A slice of level 0 is to be read from the journal. False: too much was already. */
+static bool add_exact(walker *w, const sm_sheet_rows *rows, size_t at, uint64_t number) {
+    const sm_slice *slice = &rows->slice[at];
+    if (slice->calls > w->calls_left) {
+        return false;
+    }
+    w->calls_left -= slice->calls;
+    if (w->exact && (w->next != number || (slice->flags & SM_SLICE_AFTER_GAP))) {
+        settle(w);
+    }
+    if (!w->exact) {
+        w->exact = true;
+        w->block = slice->block;
+        w->skip = slice->skip;
+        w->calls = 0;
+        if (w->before.at) {
+            memset(w->before.at, 0, w->before.room * sizeof *w->before.at);
+        }
+    }
+    for (size_t i = rows->first[at]; i < rows->first[at + 1]; i++) {
+        const sm_row *row = &rows->row[i];
+        opened *o = row->kind == SM_ROW_ENDED ? opened_at(w, &w->before, row->depth) : NULL;
+        if (o != NULL && !o->known) {
+            *o = (opened){.known = true, .start = row->start, .flags = row->flags};
+        }
+    }
+    take_rows(w, rows, at, false, false);
+    w->calls += slice->calls;
+    w->next = number + 1;
+    return true;
+}
+
+/* ---- sheets ---- */
+
+static const sm_sheet_place *find(const walker *w, uint32_t level, uint64_t number) {
+    size_t low = w->first[level], high = low + w->count[level];
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (w->sheets->sheet[middle].number < number) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    bool found = low < w->first[level] + w->count[level] && w->sheets->sheet[low].number == number;
+    return found ? &w->sheets->sheet[low] : NULL;
+}
+
+/* Whether there is such a sheet, and it could be read. */
+static bool take_sheet(walker *w, uint32_t level, uint64_t number) {
+    const sm_sheet_place *sheet = find(w, level, number);
+    if (sheet == NULL) {
+        return false;
+    }
+    sm_sheet_rows rows = {0}; /* owned */
+    int done = sm_sheet_read(w->sheets, sheet, &rows);
+    w->overview->bad_sheets += done == 0;
+    w->failed |= done < 0;
+    for (size_t i = 0; done > 0 && i < rows.slices && !w->failed; i++) {
+        const sm_slice *slice = &rows.slice[i];
+        int64_t start = slice->start + w->origin, end = slice->end + w->origin;
+        uint64_t below = number * SM_SLICES + i;
+        if (end < w->asked->from || start >= w->asked->to) {
+            settle(w);
+            take_rows(w, &rows, i, start >= w->asked->to, false);
+        } else if (end - start <= w->painter->width ||
+                   !(level ? take_sheet(w, level - 1, below) : add_exact(w, &rows, i, below))) {
+            settle(w);
+            take_rows(w, &rows, i, true, true);
+        }
+    }
+    sm_sheet_rows_free(&rows);
+    return done > 0;
+}
+
+/* All sheets, from the highest on; where a level ends (who was killed wrote no more of it), the one below goes on.
+ * Returns whether the last slice says that nothing follows; otherwise w->block and w->skip are where it ends. */
+static bool take_sheets(walker *w) {
+    uint64_t done = 0; /* slices of level 0 */
+    for (uint32_t level = SM_LEVELS; level-- > 0 && !w->failed;) {
+        uint64_t sheets = w->count[level] ? w->sheets->sheet[w->first[level] + w->count[level] - 1].number + 1 : 0;
+        unsigned shift = 4 * (level + 1);
+        for (uint64_t number = done >> shift; number < sheets && !w->failed; number++) {
+            bool known = take_sheet(w, level, number);
+            w->overview->bad_sheets += !known && level == 0;
+        }
+        uint64_t to = sheets << shift;
+        done = to > done ? to : done;
+    }
+    settle(w);
+    sm_sheet_rows rows = {0}; /* owned */
+    bool last = false;
+    if (sm_sheet_read(w->sheets, &w->sheets->sheet[w->first[0] + w->count[0] - 1], &rows) > 0) {
+        const sm_slice *slice = &rows.slice[rows.slices - 1];
+        last = (slice->flags & SM_SLICE_LAST) != 0;
+        w->block = slice->block;
+        w->skip = slice->skip + slice->calls;
+    }
+    sm_sheet_rows_free(&rows);
+    return last;
+}
+
+/* ---- streams ---- */
+
+/* What sheets found open has no end in them. */
+static void take_rest(walker *w) {
+    opened_list none = w->before;
+    w->before = w->open; /* their beginnings */
+    w->open = none;
+    w->calls = UINT64_MAX - w->skip;
+    decode_exact(w, INT64_MAX);
 }
 
 static int paint_call(void *receiver, const sm_stream *stream, const sm_call *call) {
-    painter *p = receiver;
-    if (is_wanted(p, call->start, call->end, call->depth)) {
-        int64_t took = call->end - call->start;
-        bool known = call->start_bound >= 0 && call->end_bound >= 0;
-        paint(p, &(sm_run){.start = call->start,
-                           .end = call->end,
-                           .busy = took,
-                           .most = took,
-                           .bound = !known                                ? -1
-                                    : call->start_bound > call->end_bound ? call->start_bound
-                                                                          : call->end_bound,
-                           .calls = 1,
-                           .stream = (uint64_t)(stream - p->index->stream),
-                           .node = call->node,
-                           .depth = call->depth,
-                           .flags = call->flags});
+    walker *w = receiver;
+    (void)stream;
+    sm_paint_call(w->painter, call, w->number);
+    return w->painter->failed;
+}
+
+static void take_stream(walker *w) {
+    for (uint32_t level = 0; level < SM_LEVELS; level++) {
+        w->first[level] = sm_sheets_of(w->sheets, w->stream->thread, w->stream->number, level, &w->count[level]);
     }
-    return p->failed;
+    if (w->count[0] == 0) {
+        sm_sink sink = {.receiver = w, .call = paint_call, .look_back = LOOK_BACK};
+        w->failed |= sm_decode(w->journal, w->stream, w->asked->from, w->asked->to, &sink, &w->overview->wrong) ==
+                     SM_DECODE_NO_MEMORY;
+    } else if (!take_sheets(w) && !w->failed) {
+        take_rest(w);
+    }
+    w->failed |= w->painter->failed;
+    sm_paint_end(w->painter);
+    sm_free(w->open.at);
+    sm_free(w->before.at);
+    w->open = w->before = (opened_list){0};
 }
 
 static int note_gap(void *receiver, const sm_stream *stream, int64_t from, int64_t to) {
-    painter *p = receiver;
-    if (to < p->asked->from || from >= p->asked->to) {
-        return 0;
+    walker *w = receiver;
+    (void)stream;
+    if (to >= w->asked->from && from < w->asked->to) {
+        sm_window_gap row = {.from = from, .to = to, .stream = w->number};
+        w->failed |= sm_buffer_append(&w->overview->gaps, &row, sizeof row) < 0;
     }
-    sm_window_gap row = {.from = from, .to = to, .stream = (uint64_t)(stream - p->index->stream)};
-    p->failed |= sm_buffer_append(&p->overview->gaps, &row, sizeof row) < 0;
-    return p->failed;
+    return 1;
+}
+
+/* Gaps stand between two blocks, of which the first says where they begin. */
+static void find_gaps(walker *w) {
+    const sm_index *index = w->journal->index;
+    for (size_t b = 1; b < w->stream->blocks && !w->failed; b++) {
+        const sm_piece *head = &index->piece[index->block[w->stream->first + b].first];
+        const sm_piece *before = &index->piece[index->block[w->stream->first + b - 1].first];
+        bool gap = (head->flags & SM_BLOCK_AFTER_GAP) || head->block != before->block + 1;
+        if (gap && head->time + w->origin >= w->asked->from && before->time + w->origin < w->asked->to) {
+            sm_sink sink = {.receiver = w, .gap = note_gap};
+            sm_wrong wrong = {0};
+            w->failed |= sm_decode_from(w->journal, w->stream, b - 1, INT64_MAX, &sink, &wrong) == SM_DECODE_NO_MEMORY;
+        }
+    }
 }
 
 static int by_place(const void *left, const void *right) {
@@ -160,25 +354,27 @@ static int by_place(const void *left, const void *right) {
 int sm_overview_fill(sm_overview *o, const sm_journal *journal, const sm_overview_asked *asked) {
     *o = (sm_overview){0};
     int64_t width = (asked->to - asked->from) / (asked->columns ? asked->columns : 1);
-    painter p = {.overview = o, .asked = asked, .index = journal->index, .width = width};
-    sm_sink sink = {.receiver = &p, .call = paint_call, .gap = note_gap};
-    for (size_t s = 0; s < journal->index->streams && !p.failed; s++) {
-        const sm_stream *stream = &journal->index->stream[s];
-        if (asked->wanted && !asked->wanted[stream->thread]) {
-            continue;
-        }
-        p.failed |= sm_decode(journal, stream, asked->from, asked->to, &sink, &o->wrong) == SM_DECODE_NO_MEMORY;
-        for (size_t i = 0; i < p.room && !p.failed; i++) {
-            if (p.slots[i].run.calls) {
-                hand_on(&p, &p.slots[i]);
-            }
+    sm_painter painter = {.asked = asked, .runs = &o->runs, .width = width};
+    walker w = {.painter = &painter,
+                .overview = o,
+                .asked = asked,
+                .journal = journal,
+                .sheets = asked->sheets,
+                .calls_left = EXACT_CALLS};
+    for (size_t s = 0; s < journal->index->streams && !w.failed; s++) {
+        w.stream = &journal->index->stream[s];
+        w.number = s;
+        w.origin = journal->origin[w.stream->thread];
+        if (asked->wanted == NULL || asked->wanted[w.stream->thread]) {
+            find_gaps(&w);
+            take_stream(&w);
         }
     }
-    sm_free(p.slots);
+    sm_painter_free(&painter);
     if (o->runs.size) {
         qsort(o->runs.bytes, o->runs.size / sizeof(sm_run), sizeof(sm_run), by_place);
     }
-    return p.failed ? -1 : 0;
+    return w.failed ? -1 : 0;
 }
 
 void sm_overview_free(sm_overview *o) {

@@ -6,31 +6,14 @@
 #ifndef SM_JOURNAL_OVERVIEW_H
 #define SM_JOURNAL_OVERVIEW_H
 
-#include "base/buffer.h"
-#include "journal/decode.h"
-
-typedef struct {
-    int64_t start, end; /* ns: of the first call, and of the last */
-    int64_t busy;       /* ns in which one of them was open */
-    int64_t most;       /* ns of these, at least, in the function of which node is one */
-    int64_t bound;      /* of one call: ns that start or end may be off by; -1: not known, or several calls */
-    uint64_t calls;
-    uint64_t stream;             /* in the index */
-    uint32_t node, depth, flags; /* flags: of one call; SM_CALL_... */
-} sm_run;
-
-typedef struct {
-    int64_t from, to;                 /* ns */
-    uint32_t columns;                 /* of the picture, from 1 */
-    uint32_t first_depth, last_depth; /* depths in [first, last) are wanted */
-    const uint8_t *wanted;            /* by thread, or NULL: all */
-    const int64_t *function;          /* borrowed; by node */
-} sm_overview_asked;
+#include "journal/paint.h"
+#include "journal/sheets.h"
 
 typedef struct {
     sm_buffer runs; /* of sm_run; by stream, depth and start */
     sm_buffer gaps; /* of sm_window_gap */
     sm_wrong wrong;
+    uint64_t bad_sheets; /* that are damaged */
 } sm_overview;
 
 /* 0, or -1 when out of memory; sm_overview_free whatever comes of it. */

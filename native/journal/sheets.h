@@ -17,7 +17,7 @@ typedef struct {
     bool in_memory; /* it has no frame with a checksum before it */
 } sm_sheet_place;
 
-typedef struct {
+typedef struct sm_sheets {
     sm_sheet_place *sheet; /* owned; by thread, stream, level and number */
     size_t sheets, room, dropped;
     sm_buffer memory; /* payloads of those that were made by the reader */

@@ -81,36 +81,66 @@ static void end_top(sm_slicer *s, uint32_t flags) {
     s->ended++;
 }
 
-/* Makes the stack the path of a place, as the reader does. */
-static void go_to(sm_slicer *s, uint64_t rank, uint32_t stays, uint32_t begins) {
+/* The path of a rank: *length of them from the root on, owned by the caller. NULL: out of memory, or no such rank. */
+static uint32_t *path_of(sm_slicer *s, uint64_t rank, uint32_t *length) {
+    const sm_place *place = s->places->place;
+    *length = 0;
     if (rank >= s->places->count) {
         s->broken = true;
-        return;
+        return NULL;
     }
-    const sm_place *place = s->places->place;
-    uint32_t length = 0, common = 0;
     for (uint64_t at = rank; at != 0; at = place[at].parent) {
-        length++;
+        ++*length;
     }
-    uint32_t *path = sm_malloc((length + 1) * sizeof *path);
-    if (path == NULL) {
-        s->failed = true;
-        return;
-    }
-    uint32_t at = (uint32_t)rank;
-    for (uint32_t i = length; i > 0; i--, at = place[at].parent) {
+    uint32_t *path = sm_malloc((*length + 1) * sizeof *path), at = (uint32_t)rank;
+    for (uint32_t i = *length; path != NULL && i > 0; i--, at = place[at].parent) {
         path[i - 1] = at;
     }
+    s->failed |= path == NULL;
+    return path;
+}
+
+/* What is not on the path ends unseen; the rest stays. */
+static void leave_for(sm_slicer *s, const uint32_t *path, uint32_t length, uint32_t stays) {
+    uint32_t common = 0;
     while (common < length && common < s->depth && s->stack[common].rank == path[common]) {
         s->stack[common++].flags |= stays;
     }
     while (s->depth > common) {
         end_top(s, SM_CALL_ENDED_UNSEEN);
     }
-    for (uint32_t i = common; i < length && !s->failed; i++) {
-        push(s, path[i], begins);
+}
+
+static void begin_rest(sm_slicer *s, const uint32_t *path, uint32_t length, uint32_t begins) {
+    while (s->depth < length && !s->failed) {
+        push(s, path[s->depth], begins);
     }
-    s->place = (uint32_t)rank;
+    s->place = length ? path[length - 1] : 0;
+}
+
+/* Makes the stack the path of a place, as the reader does. */
+static void go_to(sm_slicer *s, uint64_t rank, uint32_t begins) {
+    uint32_t length, *path = path_of(s, rank, &length);
+    if (path != NULL) {
+        leave_for(s, path, length, 0);
+        begin_rest(s, path, length, begins);
+        sm_free(path);
+    }
+}
+
+/* The same where events are missing: a slice ends here. */
+static void go_on_behind(sm_slicer *s, const sm_block_head *head) {
+    uint32_t length, *path = path_of(s, head->rank, &length);
+    if (path == NULL) {
+        return;
+    }
+    leave_for(s, path, length, SM_CALL_GAP);
+    sm_slice_end(s, SM_SLICE_GOES_ON);
+    sm_slice *slice = &s->level[0].slice;
+    if (s->ended == s->before) {
+        *slice = (sm_slice){.block = head->number, .start = s->now >> SM_FINE, .flags = SM_SLICE_AFTER_GAP};
+    }
+    begin_rest(s, path, length, SM_CALL_BEGAN_UNSEEN);
     sm_free(path);
 }
 
@@ -137,7 +167,7 @@ static const uint8_t *take_rare(sm_slicer *s, unsigned token, const uint8_t *at,
     if (operand >= s->places->count || (operand == 0 && token != SM_TOKEN_GOTO)) {
         s->broken = true;
     } else if (token == SM_TOKEN_GOTO) {
-        go_to(s, operand, 0, SM_CALL_BEGAN_UNSEEN);
+        go_to(s, operand, SM_CALL_BEGAN_UNSEEN);
     } else {
         push(s, (uint32_t)operand, token == SM_TOKEN_RESUME ? SM_CALL_RESUMED : 0);
     }
@@ -272,18 +302,16 @@ static void enter(sm_slicer *s, const sm_block_head *head) {
     if (!s->begun) {
         s->begun = true;
         s->now = time;
-        go_to(s, head->rank, 0, SM_CALL_BEFORE);
+        go_to(s, head->rank, SM_CALL_BEFORE);
         s->low = s->depth;
     } else if (follows) {
         s->now = time > s->now ? time : s->now;
         if (s->place != head->rank) {
-            go_to(s, head->rank, 0, SM_CALL_BEGAN_UNSEEN);
+            go_to(s, head->rank, SM_CALL_BEGAN_UNSEEN);
         }
     } else {
-        sm_slice_end(s, SM_SLICE_GOES_ON);
-        s->level[0].slice.flags |= SM_SLICE_AFTER_GAP;
         s->now = time > s->now ? time : s->now;
-        go_to(s, head->rank, SM_CALL_GAP, SM_CALL_BEGAN_UNSEEN);
+        go_on_behind(s, head);
     }
     s->ended_before_block = s->ended;
 }

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 
 #include "base/buffer.h"
-#include "journal/places.h"
+#include "journal/paths.h"
 
 enum {
     SM_SLICES = 16,         /* of a level that make one of the next */

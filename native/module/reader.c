@@ -78,11 +78,11 @@ static PyObject *tables_dict(PyObject *module, sm_read_data *data) {
     return dict;
 }
 
-/* Where the pieces of a journal are: offset, length, offset ... of payloads. */
-static PyObject *journal_column(PyObject *module, sm_read_data *data) {
-    int64_t *places = (int64_t *)(void *)data->journal.bytes;
-    Py_ssize_t numbers = (Py_ssize_t)(data->journal.size / sizeof *places);
-    data->journal = (sm_buffer){0};
+/* Where the pieces of a journal, or the sheets of its levels, are: offset, length, offset ... of payloads. */
+static PyObject *places_column(PyObject *module, sm_buffer *taken) {
+    int64_t *places = (int64_t *)(void *)taken->bytes;
+    Py_ssize_t numbers = (Py_ssize_t)(taken->size / sizeof *places);
+    *taken = (sm_buffer){0};
     return sm_column_new(module, places ? places : sm_malloc(0), numbers, 'q');
 }
 
@@ -106,8 +106,10 @@ static PyObject *result_dict(PyObject *module, sm_read_data *data) {
         put(dict, "version", PyLong_FromUnsignedLong(data->version)) < 0 ||
         put(dict, "finished", PyBool_FromLong(data->finished)) < 0 ||
         put(dict, "behind", PyBool_FromLong(data->behind)) < 0 || put(dict, "meta", meta_list(data)) < 0 ||
-        put(dict, "problems", problem_list(data)) < 0 || put(dict, "journal", journal_column(module, data)) < 0 ||
-        put(dict, "sound", sound_dict(data)) < 0 || put(dict, "tables", tables_dict(module, data)) < 0) {
+        put(dict, "problems", problem_list(data)) < 0 ||
+        put(dict, "journal", places_column(module, &data->journal)) < 0 ||
+        put(dict, "levels", places_column(module, &data->levels)) < 0 || put(dict, "sound", sound_dict(data)) < 0 ||
+        put(dict, "tables", tables_dict(module, data)) < 0) {
         Py_CLEAR(dict);
     }
     return dict;

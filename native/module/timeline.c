@@ -1,16 +1,18 @@
 /* seismo._core.Journal: the calls of a trace in time, from the pieces in its file. */
 #include "module/timeline.h"
 #include "base/alloc.h"
+#include "journal/build.h"
 #include "journal/collect.h"
 #include "journal/overview.h"
 #include "module/column.h"
 #include "module/module.h"
 
-enum { DATA, PLACES, PARENT, THREAD, FUNCTION, OWN, CALLS, RESUMES, ORIGIN, END, VIEWS };
+enum { DATA, PLACES, LEVELS, PARENT, THREAD, FUNCTION, OWN, CALLS, RESUMES, ORIGIN, END, VIEWS };
 
 typedef struct {
     PyObject_HEAD Py_buffer view[VIEWS]; /* held: the journal reads them */
     sm_index index;
+    sm_sheets sheets;
     sm_dictionary dictionary;
     double *weight; /* owned */
     sm_journal journal;
@@ -23,7 +25,7 @@ static PyObject *no_memory(void) {
 
 /* ---- made ---- */
 
-static const char *const NAMES[VIEWS] = {"data",   "places", "parent",  "thread", "function",
+static const char *const NAMES[VIEWS] = {"data",   "places", "levels",  "parent", "thread", "function",
                                          "own_ns", "calls",  "resumes", "origin", "end"};
 
 static int take_views(timeline *self, PyObject *given) {
@@ -131,6 +133,10 @@ static PyObject *timeline_new(PyTypeObject *type, PyObject *arguments, PyObject 
         done = sm_index_make(&self->index, self->view[DATA].buf, (size_t)self->view[DATA].len, self->view[PLACES].buf,
                              (size_t)self->view[PLACES].shape[0] / 2, self->dictionary.sound_threads);
     }
+    if (done == 0) {
+        done = sm_sheets_make(&self->sheets, self->view[DATA].buf, (size_t)self->view[DATA].len, self->view[LEVELS].buf,
+                              (size_t)self->view[LEVELS].shape[0] / 2, self->dictionary.sound_threads);
+    }
     if (done < 0) {
         Py_DECREF(self);
         return no_memory();
@@ -147,6 +153,7 @@ static void timeline_dealloc(PyObject *object) {
     timeline *self = (timeline *)object;
     PyTypeObject *type = Py_TYPE(object);
     sm_index_free(&self->index);
+    sm_sheets_free(&self->sheets);
     sm_dictionary_free(&self->dictionary);
     sm_free(self->weight);
     for (int v = 0; v < VIEWS; v++) {
@@ -392,7 +399,8 @@ static PyObject *timeline_overview(PyObject *object, PyTypeObject *defining, PyO
                                .first_depth = (uint32_t)number[3],
                                .last_depth = (uint32_t)number[4],
                                .wanted = wanted.buf,
-                               .function = self->view[FUNCTION].buf};
+                               .function = self->view[FUNCTION].buf,
+                               .sheets = &self->sheets};
     sm_overview overview;
     int done;
     Py_BEGIN_ALLOW_THREADS done = sm_overview_fill(&overview, &self->journal, &asked);
@@ -408,6 +416,35 @@ static PyObject *timeline_overview(PyObject *object, PyTypeObject *defining, PyO
     }
     sm_overview_free(&overview);
     return result;
+}
+
+/* Not while another thread reads: the sheets move. */
+static PyObject *timeline_build(PyObject *object, PyObject *least) {
+    timeline *self = (timeline *)object;
+    size_t bytes = PyLong_AsSize_t(least);
+    if (bytes == (size_t)-1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    size_t before = self->sheets.sheets;
+    if (sm_sheets_build(&self->sheets, &self->journal, self->view[FUNCTION].buf, (size_t)self->functions, bytes) < 0) {
+        return no_memory();
+    }
+    return PyLong_FromSize_t(self->sheets.sheets - before);
+}
+
+static PyObject *timeline_sheets(PyObject *object, PyObject *unused) {
+    (void)unused;
+    const timeline *self = (const timeline *)object;
+    PyObject *list = PyList_New(0); /* owned, returned */
+    for (size_t i = 0; list && i < self->sheets.sheets; i++) {
+        const sm_sheet_place *sheet = &self->sheets.sheet[i];
+        PyObject *item = PyBytes_FromStringAndSize((const char *)sheet->payload, sheet->length);
+        if (item == NULL || PyList_Append(list, item) < 0) {
+            Py_CLEAR(list);
+        }
+        Py_XDECREF(item);
+    }
+    return list;
 }
 
 /* A column that takes *memory over. */
@@ -501,6 +538,10 @@ static PyMethodDef timeline_methods[] = {
      "a choice or (None) all. counts: arrays of a value for each node, which are counted up. Else tree: parent and "
      "thread of new nodes, the number there of each old node and thread (-1: none), and receiver(payload) gets the "
      "pieces of a journal with them."},
+    {"build", timeline_build, METH_O,
+     "build(least) -> int\n\nMake the levels of streams that have none and hold so many bytes. Returns how many sheets "
+     "there are more."},
+    {"sheets", timeline_sheets, METH_NOARGS, "sheets() -> list\n\nThe sheets of the levels, as they are in a file."},
     {"sums", (PyCFunction)(void (*)(void))timeline_sums, METH_METHOD | METH_FASTCALL | METH_KEYWORDS,
      "sums() -> dict\n\nCounts by node, the longest call of each function, and gaps, of all of it."},
     {"blocks", timeline_blocks, METH_NOARGS,

@@ -14,12 +14,12 @@ sys.path.insert(0, str(ROOT / "tests" / "native" / "file"))
 import journal_decoder
 
 
-def payloads(data: bytes) -> list[bytes]:
-    """Those of the JRNL chunks of a file."""
+def payloads(data: bytes, wanted: bytes = b"JRNL") -> list[bytes]:
+    """Those of the chunks of a kind of a file."""
     found, at = [], 16
     while at < len(data):
         length, kind = struct.unpack_from("<I4s", data, at)
-        if kind == b"JRNL":
+        if kind == wanted:
             found.append(data[at + 12 : at + 12 + length])
         at += 12 + length
     return found

@@ -1,5 +1,9 @@
 /* From the journal's blocks to the file: the queue, and the worker that empties it.
  *
+ * A block that is in the file goes into a second queue, until the worker has summed it up (levels.h). That takes longer
+ * than writing it, and others than the worker do not do it, so that no thread of the program pays for it: only where
+ * the worker is far behind, or is not there, whoever flushes helps.
+ *
  * A piece is what of a block goes into the file at a time: all of it, if the queue is behind, or what has come since
  * the last look. Whoever moves pieces holds `disk` from taking one to its being in the file, so that pieces of a stream
  * come in order. Compression and writing happen without `lists`, which events take when a block is full. */
@@ -15,6 +19,7 @@
 #include "base/varint.h"
 #include "base/worker.h"
 #include "journal/tokens.h"
+#include "recorder/calls/levels.h"
 #include "slots/forks.h"
 #include "vendor/lz4/lz4.h"
 
@@ -22,6 +27,7 @@
 #define MOST_QUEUED (24 << 20)       /* bytes of full blocks that wait for the disk */
 #define FIRST_ROOM 1024              /* of a stream's first block; */
 #define LARGEST_ROOM 16384           /* of its later ones */
+#define FAR_BEHIND (8 << 20)         /* bytes that are to be summed up */
 #define HURRY (8 * LARGEST_ROOM)     /* so much in the queue is worth waking the worker */
 #define WORTH_COMPRESSING 64         /* bytes */
 #define LEAST_SAVED 16               /* bytes */
@@ -32,17 +38,20 @@ static void work(sm_worker *self, uintptr_t run);
 static struct {
     pthread_mutex_t disk, lists;
     sm_worker worker;
-    sm_writer *writer;       /* borrowed; with `disk`. NULL: blocks go nowhere */
-    bool on;                 /* with `lists`: there is a writer */
-    sm_stream *streams;      /* with `lists`; owned */
-    sm_block *first, **last; /* the queue; with `lists`; owned */
-    size_t queued;           /* bytes in it; with `lists` */
-    uint32_t count;          /* of streams so far; the number of the next; with the GIL */
-    uint8_t *room;           /* for a piece; with `disk`; owned */
+    sm_writer *writer;                 /* borrowed; with `disk`. NULL: blocks go nowhere */
+    bool on;                           /* with `lists`: there is a writer */
+    sm_stream *streams;                /* with `lists`; owned */
+    sm_block *first, **last;           /* the queue; with `lists`; owned */
+    sm_block *written, **last_written; /* the second one; with `lists`; owned */
+    size_t queued;                     /* bytes in both; with `lists` */
+    size_t behind;                     /* of them, in the second one */
+    uint32_t count;                    /* of streams so far; the number of the next; with the GIL */
+    uint8_t *room;                     /* for a piece; with `disk`; owned */
 } blocks = {.disk = PTHREAD_MUTEX_INITIALIZER,
             .lists = PTHREAD_MUTEX_INITIALIZER,
             .worker = SM_WORKER(work, 0),
-            .last = &blocks.first};
+            .last = &blocks.first,
+            .last_written = &blocks.written};
 
 static const size_t ROOM = HEAD + LZ4_COMPRESSBOUND(SM_BLOCK_MOST);
 
@@ -111,26 +120,72 @@ static bool next_open(piece *next, sm_stream **from) {
     return false;
 }
 
-static void forget_block(sm_block *block) { /* with `lists`: the first of the queue */
+/* With `lists`. The first of the queue is in the file. */
+static void pass_on(sm_block *block) {
     assert(block == blocks.first);
     blocks.first = block->next;
     if (blocks.first == NULL)
         blocks.last = &blocks.first;
-    blocks.queued -= block->sealed;
+    block->next = NULL;
+    *blocks.last_written = block;
+    blocks.last_written = &block->next;
+    blocks.behind += block->sealed;
     block->stream->queued--;
-    sm_free(block);
+    block->stream->behind++;
 }
 
-/* With `lists`. */
+/* With `lists`. The next block to sum up, which is nobody's then; NULL: there is none. */
+static sm_block *take_written(void) {
+    sm_block *block = blocks.written;
+    if (block == NULL)
+        return NULL;
+    blocks.written = block->next;
+    if (blocks.written == NULL)
+        blocks.last_written = &blocks.written;
+    blocks.behind -= block->sealed;
+    return block;
+}
+
+/* Sums up what is in the file, down to so many bytes, block by block: nobody waits for `disk` for longer. */
+static void sum_up(size_t down_to) {
+    for (bool more = true; more;) {
+        pthread_mutex_lock(&blocks.disk);
+        pthread_mutex_lock(&blocks.lists);
+        sm_block *block = blocks.behind > down_to ? take_written() : NULL;
+        pthread_mutex_unlock(&blocks.lists);
+        more = block != NULL;
+        if (more && blocks.writer != NULL)
+            sm_levels_block(blocks.writer, block);
+        pthread_mutex_lock(&blocks.lists);
+        if (more) {
+            blocks.queued -= block->sealed;
+            block->stream->behind--;
+            sm_free(block);
+        }
+        pthread_mutex_unlock(&blocks.lists);
+        pthread_mutex_unlock(&blocks.disk);
+    }
+}
+
+/* With `disk`. Streams whose threads are gone, and whose blocks are all seen to. */
 static void forget_ended(void) {
+    sm_stream *ended = NULL;
+    pthread_mutex_lock(&blocks.lists);
     for (sm_stream **at = &blocks.streams; *at != NULL;) {
         sm_stream *stream = *at;
-        if (stream->at == NULL && stream->queued == 0) {
+        if (stream->at == NULL && stream->queued + stream->behind == 0) {
             *at = stream->next;
-            sm_free(stream);
+            stream->next = ended;
+            ended = stream;
         } else {
             at = &stream->next;
         }
+    }
+    pthread_mutex_unlock(&blocks.lists);
+    for (sm_stream *next; ended != NULL; ended = next) {
+        next = ended->next;
+        sm_levels_end(blocks.writer, ended);
+        sm_free(ended);
     }
 }
 
@@ -148,18 +203,18 @@ static bool write_all(bool open_ones) {
             looked = true;
             found = next_open(&next, &from);
         }
-        if (!found)
-            forget_ended();
         pthread_mutex_unlock(&blocks.lists);
-        if (!found)
+        if (!found) {
+            forget_ended();
             break;
+        }
         /* The paths that it names were met before it was taken, and go first: who is killed leaves none without. */
         written = next.from == next.to || (sm_writer_catch_up(blocks.writer) == 0 && write_piece(&next));
         pthread_mutex_lock(&blocks.lists);
         if (written)
             next.block->taken = next.to;
         if (written && whole)
-            forget_block(next.block);
+            pass_on(next.block);
         pthread_mutex_unlock(&blocks.lists);
     }
     pthread_mutex_unlock(&blocks.disk);
@@ -171,6 +226,8 @@ static void work(sm_worker *self, uintptr_t run) {
         sm_worker_sleep(self, sm_monotonic_ns() + PERIOD_NS);
         if (sm_worker_goes_on(self, run))
             (void)write_all(true);
+        if (sm_worker_goes_on(self, run))
+            sum_up(0);
     }
 }
 
@@ -214,11 +271,12 @@ void sm_blocks_open(sm_stream *stream, sm_block *block) {
     pthread_mutex_unlock(&blocks.lists);
 }
 
-void sm_blocks_seal(sm_stream *stream, const uint8_t *end) {
+void sm_blocks_seal(sm_stream *stream, const uint8_t *end, sm_block_nodes nodes) {
     pthread_mutex_lock(&blocks.lists);
     sm_block *block = stream->open;
     stream->open = NULL;
     block->sealed = (uint32_t)(end - block->bytes);
+    block->nodes = nodes;
     assert(block->sealed <= block->room && block->taken <= block->sealed);
     bool hurry = false;
     if (blocks.on) {
@@ -248,12 +306,17 @@ void sm_blocks_end(sm_stream *stream) {
 
 static void forget(void) { /* with `disk`, or nobody else there */
     while (blocks.first != NULL)
-        forget_block(blocks.first);
+        pass_on(blocks.first);
+    for (sm_block *block; (block = take_written()) != NULL;)
+        sm_free(block);
+    blocks.queued = 0;
     for (sm_stream *stream = blocks.streams, *next; stream != NULL; stream = next) {
         next = stream->next;
         sm_free(stream->open);
+        sm_levels_forget(stream);
         sm_free(stream);
     }
+    sm_levels_forget_all();
     blocks.streams = NULL;
     blocks.writer = NULL;
     blocks.on = false;
@@ -275,11 +338,14 @@ void sm_blocks_start(sm_writer *writer) {
 
 void sm_blocks_flush(void) {
     (void)write_all(true);
+    sum_up(FAR_BEHIND);
 }
 
 void sm_blocks_stop(void) {
     sm_worker_stop(&blocks.worker);
     (void)write_all(true);
+    sum_up(0);
+    (void)write_all(true); /* now streams can end */
     sm_blocks_start(NULL);
 }
 

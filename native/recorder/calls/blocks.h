@@ -11,6 +11,11 @@
 
 #define SM_JOURNAL_SLACK 64 /* bytes: a token with operands, a mark, and what ends a stream */
 
+typedef struct { /* of a thread's tree: where its newest nodes are, and how many there are */
+    const struct sm_tree_chunk *newest;
+    uint32_t count;
+} sm_block_nodes;
+
 typedef struct sm_block {
     struct sm_block *next;    /* in the queue */
     struct sm_stream *stream; /* lives as long as its blocks */
@@ -22,6 +27,7 @@ typedef struct sm_block {
     uint64_t rank;            /* where it begins: of the node */
     uint64_t ns;              /* since the recording's start */
     double unit_ns;
+    sm_block_nodes nodes; /* that it may name; once it is sealed */
     uint8_t bytes[];
 } sm_block;
 
@@ -30,7 +36,8 @@ typedef struct sm_stream { /* a thread's journal */
     uint8_t *const *at; /* the thread's, while it has one: atomic. NULL: it has ended */
     uint32_t thread, number;
     uint32_t blocks;                       /* so many have begun */
-    uint32_t queued;                       /* blocks in the queue; with `lists` */
+    uint32_t queued, behind;               /* blocks in either queue; with `lists` */
+    struct sm_slicer *slicer;              /* owned; with `disk`: levels.h */
     const uint8_t *after;                  /* where the last mark ended, if nothing came since: there is none to make */
     bool gap;                              /* events are missing since the last block */
     sm_block *open;                        /* owned */
@@ -46,7 +53,7 @@ void sm_blocks_flush(void); /* writes what is there */
 sm_stream *sm_blocks_stream(uint32_t thread, uint8_t *const *at); /* NULL: out of memory */
 sm_block *sm_blocks_new(sm_stream *stream, size_t least);         /* NULL: out of memory, or too much is queued */
 void sm_blocks_open(sm_stream *stream, sm_block *block);          /* the thread is at its first byte */
-void sm_blocks_seal(sm_stream *stream, const uint8_t *end);       /* its open block is full */
-void sm_blocks_end(sm_stream *stream);                            /* the thread does not touch it again */
+void sm_blocks_seal(sm_stream *stream, const uint8_t *end, sm_block_nodes nodes); /* its open block is full */
+void sm_blocks_end(sm_stream *stream); /* the thread does not touch it again */
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/varint.h"
 #include "engine/threads.h"
 #include "recorder/calls/blocks.h"
+#include "recorder/calls/levels.h"
 #include "recorder/calls/store.h"
 
 #define UNIT_NS 16        /* a unit of marks is no longer: less than an event costs */
@@ -66,7 +67,7 @@ static void begin_block(sm_thread *thread, uint64_t now, size_t least) {
 static void next_block(sm_thread *thread, uint64_t now, size_t least) {
     sm_tree_thread *tree = sm_tree_of(thread);
     if (tree->journal.stream->open != NULL)
-        sm_blocks_seal(tree->journal.stream, tree->journal.at);
+        sm_blocks_seal(tree->journal.stream, tree->journal.at, sm_levels_nodes(tree));
     begin_block(thread, now, least);
 }
 
@@ -249,7 +250,7 @@ void sm_journal_thread_end(sm_thread *thread) {
         uint8_t *at = tree->journal.at;
         *at++ = SM_TOKEN_MARK;
         publish(tree, put_since(&tree->journal, at, now));
-        sm_blocks_seal(stream, tree->journal.at);
+        sm_blocks_seal(stream, tree->journal.at, sm_levels_nodes(tree));
     }
     sm_blocks_end(stream);
     tree->journal = (sm_journal_end){.at = NULL};

@@ -159,7 +159,8 @@ def _journal(raw: dict[str, Any], data: Any) -> Pieces | None:
         return None
     from seismo.model.timeline.pieces import Pieces
 
-    return Pieces(data, memoryview(raw["journal"]), raw["sound"]["nodes"], raw["sound"]["threads"])
+    sound = raw["sound"]
+    return Pieces(data, memoryview(raw["journal"]), sound["nodes"], sound["threads"], memoryview(raw["levels"]))
 
 
 class Recording:

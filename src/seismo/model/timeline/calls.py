@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from seismo.model.recording import Recording
 
 MOST_DEPTH = 2**32 - 1
+UNSUMMED = 16384  # bytes of a stream's events that are read as they are, without levels
 MOST = 5_000_000
 """Rows that a window gives by default: half a gigabyte."""
 LOOK_BACK = 4 << 20
@@ -172,6 +173,7 @@ class Calls:
         columns = {
             "data": self._pieces.data,
             "places": self._pieces.places,
+            "levels": self._pieces.levels,
             "parent": nodes["parent"],
             "thread": nodes["thread"],
             "function": nodes["function"],
@@ -183,6 +185,13 @@ class Calls:
         }
         functions = len(raw["functions"]["id"])
         return _core.Journal(columns, functions, self._pieces.nodes, self._pieces.threads)
+
+    @cached_property
+    def _summed(self) -> _core.Journal | None:
+        """The journal, with levels of all streams that are worth them: of some, older ones, they may be missing."""
+        if self._journal is not None:
+            self._journal.build(UNSUMMED)
+        return self._journal
 
     @cached_property
     def blocks(self) -> list[BlockRow]:
@@ -236,13 +245,14 @@ class Calls:
         end_ns = self.end_ns + 1 if end_ns is None else end_ns
         first, last = (max(0, min(when, FOREVER)) for when in (start_ns, end_ns))
         low, high = depths or (0, MOST_DEPTH)
-        if self._journal is None or last <= first or high <= low or columns < 1:
+        journal = self._summed
+        if journal is None or last <= first or high <= low or columns < 1:
             return Overview(Table(RunRow, dict.fromkeys(RunRow._fields, _NOTHING), 0), [], [])
         chosen = None
         if threads is not None:
             wanted = set(threads)
             chosen = bytes(number in wanted for number in range(len(self._ends)))
-        found = self._journal.overview(first, last, columns, max(low, 0), min(high, MOST_DEPTH), chosen)
+        found = journal.overview(first, last, columns, max(low, 0), min(high, MOST_DEPTH), chosen)
         runs = {name: memoryview(found["runs"][name]) for name in RunRow._fields}
         gaps = [GapRow(*gap) for gap in found["gaps"]]
         return Overview(Table(RunRow, {**runs}, len(runs["start_ns"])), gaps, _problems(found["wrong"]))

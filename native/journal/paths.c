@@ -1,4 +1,4 @@
-#include "journal/places.h"
+#include "journal/paths.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* The dictionary of a journal as whoever sums it up needs it: it grows while the program runs. No Python.h.
  *
  * A place is known by its rank in its thread: 0 is the root, then nodes in the order in which they were made. */
-#ifndef SM_JOURNAL_PLACES_H
-#define SM_JOURNAL_PLACES_H
+#ifndef SM_JOURNAL_PATHS_H
+#define SM_JOURNAL_PATHS_H
 
 #include <stdbool.h>
 #include <stddef.h>

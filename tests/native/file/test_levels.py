@@ -1,0 +1,171 @@
+"""Levels of detail against the tokens that they sum up, and pictures that are drawn from them."""
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+import journal_made
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from seismo.model.kinds import CallFlags
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import journal_decoder
+import levels_decoder
+
+SEEDS = st.integers(0, 2**32)
+
+
+def made(seed, events=9_000, **how):
+    tree, played = journal_made.play(seed, events=events, threads=2, **how)
+    return tree, played, journal_made.recording(tree, played, 6, threads=2)
+
+
+def ranks(tree, thread):
+    """(parents, functions), by rank."""
+    nodes = tree.ranks.get(thread, [])
+    rank = {node: number for number, node in enumerate(nodes, 1)}
+    return [rank.get(tree.parent[node], 0) for node in nodes], [None, *(tree.function[node] for node in nodes)]
+
+
+def check(tree, pieces, sheets):
+    """How many levels the longest stream has."""
+    found = levels_decoder.read(sheets)
+    for (thread, stream), levels in found.items():
+        parents, functions = ranks(tree, thread)
+        replay = levels_decoder.replayed(pieces[thread, stream], parents)
+        levels_decoder.check(levels, replay, functions)
+    return max((len(levels) for levels in found.values()), default=0)
+
+
+@settings(max_examples=6, deadline=None)
+@given(SEEDS)
+def test_levels_say_what_the_tokens_do(seed):
+    tree, played, recording = made(seed)
+    journal = recording.calls._journal
+    journal.build(0)
+    pieces = journal_decoder.pieces(payload for p in played for payload in p.pieces)
+    check(tree, pieces, journal.sheets())
+
+
+def looped(calls, gap_at=None, unit=1.0, end=True):
+    """A loop of three functions, one of which calls another."""
+    tree = journal_made.Tree()
+    p = journal_made.Played(tree, 0, 0, 50, unit=unit)
+    p.call(0)
+    for number in range(calls):
+        p.call(1 + number % 2)
+        p.pass_time(30 + number % 7)
+        if number % 5 == 0:
+            p.call(3)
+            p.pass_time(100)
+            p.leave(journal_made.RETURN)
+        p.leave(journal_made.UNWIND if number % 11 == 0 else journal_made.RETURN)
+        if number % 8 == 0:
+            p.mark()
+        if number == gap_at:
+            p.cut_piece()
+            p.number += 1
+            p.begin_block()
+    if end:
+        p.leave(journal_made.RETURN)
+    p.end(in_order=end)
+    return tree, p, journal_made.recording(tree, [p], 4)
+
+
+@pytest.mark.parametrize("gap_at", [None, 9000])
+@pytest.mark.parametrize("end", [True, False])
+def test_levels_of_levels_say_what_the_tokens_do(gap_at, end):
+    """A stream of so many calls that there are slices of slices, with a gap inside, and without an end."""
+    tree, p, recording = looped(36_000, gap_at, end=end)
+    journal = recording.calls._journal
+    assert journal.build(0) > 3
+    assert journal.build(0) == 0
+    assert check(tree, journal_decoder.pieces(p.pieces), journal.sheets()) == 2
+
+
+def test_deep_stacks_have_longer_slices():
+    """Rows cost bytes: where calls are at a thousand depths, a slice has many more calls."""
+    tree = journal_made.Tree()
+    p = journal_made.Played(tree, 0, 0, 0)
+    for _ in range(4):
+        for _ in range(300):
+            p.call(0)
+            p.pass_time(10)
+        for _ in range(300):
+            p.leave(journal_made.RETURN)
+        p.mark()
+    for number in range(40_000):
+        p.call(1)
+        p.pass_time(10)
+        p.leave(journal_made.RETURN)
+        if number % 10 == 0:
+            p.mark()
+    p.end()
+    recording = journal_made.recording(tree, [p], 2)
+    journal = recording.calls._journal
+    journal.build(0)
+    check(tree, journal_decoder.pieces(p.pieces), journal.sheets())
+    levels = levels_decoder.read(journal.sheets())[0, 0]
+    for one in levels[0]:
+        assert one["calls"] >= 64 * len(one["rows"]) or one["flags"] & 2
+    assert max(one["calls"] for one in levels[0]) >= 64 * 300
+
+
+def places(rows):
+    found = Counter()
+    for row in rows:
+        found[row.thread, row.stream, row.depth] += getattr(row, "calls", 1)
+    return found
+
+
+@settings(max_examples=5, deadline=None)
+@given(SEEDS, st.sampled_from([1, 3, 40, 1000]))
+def test_pictures_from_levels_show_the_calls(seed, columns):
+    """All calls are counted where they are, and those that are wider than two columns stand alone, with their times."""
+    _, played, recording = made(seed)
+    end = int(max(p.ns for p in played)) + 1
+    recording.calls._journal.build(0)
+    drawn = recording.calls.overview(0, end, columns=columns)
+    assert drawn.problems == []
+    calls = recording.calls.window().calls
+    assert places(drawn.runs) == places(calls)
+    width = end // columns
+    single = {}
+    for row in drawn.runs:
+        assert row.calls == 1 or row.end_ns - row.start_ns <= max(width, 1) or columns > 40
+        assert 0 <= row.most_ns <= row.busy_ns <= row.end_ns - row.start_ns
+        if row.calls == 1:
+            single.setdefault((row.thread, row.stream, row.depth, row.node), []).append(row)
+    for call in calls:
+        if call.end_ns - call.start_ns > 2 * width and not call.flags & (CallFlags.OPEN | CallFlags.GAP):
+            same = single[call.thread, call.stream, call.depth, call.node]
+            off = max(call.start_bound_ns, 0) + max(call.end_bound_ns, 0) + 2
+            assert any(abs(row.start_ns - call.start_ns) + abs(row.end_ns - call.end_ns) <= 2 * off for row in same)
+
+
+def test_a_part_of_a_long_trace_is_drawn_from_what_is_there_then():
+    """Calls that are open all the while are known, with their beginnings and ends, without reading to either."""
+    _, p, recording = looped(36_000)
+    recording.calls._journal.build(0)
+    whole = list(recording.calls.window().calls)
+    for first, last in ((10_000, 900_000), (400_000, 400_400), (p.ns - 100, p.ns + 1)):
+        drawn = recording.calls.overview(int(first), int(last), columns=20).runs
+        inside = [row for row in whole if row.end_ns >= first and row.start_ns < last]
+        assert abs(sum(row.calls for row in drawn) - len(inside)) <= 0.02 * len(inside) + 4
+        (outermost,) = [row for row in drawn if row.depth == 0]
+        assert outermost.calls == 1
+        assert abs(outermost.start_ns - whole[0].start_ns) <= whole[0].start_bound_ns
+        assert abs(outermost.end_ns - whole[0].end_ns) <= whole[0].end_bound_ns
+
+
+def test_what_was_open_when_a_program_was_killed_has_its_beginning():
+    _, p, recording = looped(36_000, end=False)
+    recording.calls._journal.build(0)
+    (outermost,) = [row for row in recording.calls.overview(p.ns - 1000, p.ns, columns=20).runs if row.depth == 0]
+    first = recording.calls.window().calls[0]
+    assert abs(outermost.start_ns - first.start_ns) <= first.start_bound_ns
+    assert outermost.flags == CallFlags.OPEN

@@ -1,0 +1,119 @@
+"""The levels of detail that are written while a program is recorded."""
+
+import signal
+import subprocess
+import sys
+import textwrap
+
+import pytest
+from journals import journal_decoder, payloads
+from recorded import Image
+
+import seismo
+
+PROGRAM = """
+def leaf(): pass
+def numbers(n):
+    for i in range(n):
+        yield i
+def work(n):
+    for i in numbers(n):
+        leaf()
+        if i % 100 == 0:
+            try:
+                fail(3)
+            except ValueError:
+                pass
+def fail(n):
+    if n == 0: raise ValueError
+    fail(n - 1)
+def main(n):
+    for _ in range(5): work(n // 5)
+"""
+
+
+def levels_of(image):
+    """Checks the levels of all streams against the tokens; {(thread, stream): {level: slices}}."""
+    import levels_decoder
+
+    found = levels_decoder.read(payloads(image.data, b"LEVL"))
+    pieces = journal_decoder.pieces(payloads(image.data))
+    for (thread, stream), levels in found.items():
+        nodes = [number for number, row in enumerate(image.nodes) if row["thread"] == thread]
+        ranks = {node: rank for rank, node in enumerate(nodes, 1)}
+        parents = [ranks.get(image.nodes[node]["parent"], 0) for node in nodes]
+        functions = [None, *(image.nodes[node]["function"] for node in nodes)]
+        replay = levels_decoder.replayed(pieces[thread, stream], parents)
+        levels_decoder.check(levels, replay, functions)
+    return found
+
+
+def record(path, calls, **settings):
+    namespace = {}
+    exec(PROGRAM, namespace)
+    with seismo.trace(output=path, c_functions="none", **settings):
+        namespace["main"](calls)
+    return Image(path.read_bytes())
+
+
+@pytest.mark.parametrize("timing", ["frugal", "every"])
+def test_levels_are_written_beside_the_journal(timing, tmp_path):
+    image = record(tmp_path / "trace.seismo", 20_000, timing=timing)
+    (levels,) = levels_of(image).values()
+    assert sorted(levels) == [0, 1]
+    assert levels[0][-1]["flags"] & 2
+    (sizes,) = [sum(map(len, payloads(image.data, b"LEVL")))]
+    assert sizes < 0.5 * 40_000  # bytes a call
+
+
+def test_a_picture_of_a_recording_shows_all_of_its_calls(tmp_path):
+    path = tmp_path / "trace.seismo"
+    record(path, 30_000)
+    recording = seismo.open(path)
+    journal = recording.calls._journal
+    assert journal.build(10**9) == 0
+    assert sum(recording.calls.overview(columns=100).runs["calls"]) == recording.calls.sums.steps
+    drawn = recording.calls.overview(columns=100).runs
+    assert len(drawn) < 2 * 101 * (max(drawn["depth"]) + 1)
+
+
+def test_short_recordings_have_no_levels(tmp_path):
+    image = record(tmp_path / "trace.seismo", 100)
+    assert payloads(image.data, b"LEVL") == []
+
+
+def test_threads_have_levels_of_their_own(tmp_path):
+    path = tmp_path / "trace.seismo"
+    code = f"""
+        import threading
+        {textwrap.indent(PROGRAM, " " * 8).strip()}
+        threads = [threading.Thread(target=main, args=(6000,)) for _ in range(3)]
+        for thread in threads: thread.start()
+        for thread in threads: thread.join()
+    """
+    command = [sys.executable, "-m", "seismo", "trace", "-q", "-o", path, "-c", textwrap.dedent(code)]
+    assert subprocess.run(command, check=False, timeout=120).returncode == 0
+    image = Image(path.read_bytes())
+    assert len(levels_of(image)) >= 3
+
+
+def test_killed_programs_leave_levels_as_far_as_they_got(tmp_path):
+    """What is whole is read, the rest comes from the journal: the picture has all calls that the file has."""
+    path = tmp_path / "trace.seismo"
+    code = f"""
+        import os, signal, time
+        {textwrap.indent(PROGRAM, " " * 8).strip()}
+        main(60_000)
+        time.sleep(0.5)
+        main(1000)
+        os.kill(os.getpid(), signal.SIGKILL)
+    """
+    command = [sys.executable, "-m", "seismo", "trace", "-q", "-o", path, "-c", textwrap.dedent(code)]
+    assert subprocess.run(command, check=False, timeout=120).returncode == -signal.SIGKILL
+    image = Image(path.read_bytes())
+    (levels,) = levels_of(image).values()
+    assert levels[0]
+    recording = seismo.open(path)
+    drawn = recording.calls.overview(columns=200)
+    assert drawn.problems == []
+    assert sum(drawn.runs["calls"]) == recording.calls.sums.steps
