@@ -10,7 +10,7 @@ HITS = 20_000
 def recorded(sampled_ns, known_ns, *, wall_ns=100_000_000, python_inside=0.0):
     """Lines hit so often of which 1 in 100 was sampled, each with that mean; known_ns is what all of them took."""
     what = Builder()
-    costs = {"python_inside": python_inside, "cost_error": 0.4}
+    costs = {"python_inside": python_inside, "cost_error": 0.4 if python_inside else 0.0}
     process = what.process(
         pid=1, start_ns=1, end_ns=wall_ns, source="monitoring", clock="tsc: x", clock_ns=8.0, **costs
     )
