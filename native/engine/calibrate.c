@@ -251,14 +251,14 @@ static bool agreed(experiment *what, int cycle, way way) {
     double best = INFINITY, sum = 0.0;
     for (int i = 1; i <= cycle; i++) {
         for (int k = 0; k < i; k++) {
-            double apart = fabs(what->found[i] - what->found[k]);
-            if (apart < best)
-                best = apart, sum = (what->found[i] + what->found[k]) / 2;
+            double apart = fabs(what->found[i] - what->found[k]), mean = (what->found[i] + what->found[k]) / 2;
+            if (apart < best && mean > 0) /* nothing costs nothing: bare was disturbed, twice */
+                best = apart, sum = mean;
         }
     }
     double inside = what->inside + what->outside > 0 ? what->inside / (what->inside + what->outside) : 0.5;
     *what->cost = (sm_cost){sum * inside, sum * (1 - inside)};
-    what->error = sum > 0 && cycle > 0 ? best / sum : 0.0;
+    what->error = sum > 0 ? best / sum : INFINITY;
     return cycle > 0 && what->error <= AGREE;
 }
 
