@@ -5,12 +5,16 @@ import json
 import struct
 import zlib
 
-SIZES = {"u8": "B", "u16": "H", "u32": "I", "f32": "f", "f64": "d"}
+SIZES = {"u8": "B", "u16": "H", "u32": "I", "i32": "i", "f32": "f", "f64": "d"}
 
 
 def unpacked(text):
-    """Head and columns, by a second reader."""
-    data = zlib.decompress(base64.b64decode(text, validate=True))
+    """Head and columns of a page, by a second reader."""
+    return read(zlib.decompress(base64.b64decode(text, validate=True)))
+
+
+def read(data):
+    """The same, from the bytes that a server sends."""
     assert data[:4] == b"seis"
     at = 8 + int.from_bytes(data[4:8], "little")
     head = json.loads(data[8:at])

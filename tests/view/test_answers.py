@@ -1,17 +1,15 @@
 """What the viewer's server answers, held against the recording that it is asked about."""
 
 import json
-import struct
 from pathlib import Path
 
 import pytest
+from page_data import read
 
 import seismo
 from seismo.errors import UsageError
 from seismo.view.answers import Answers, Shown
 from seismo.view.server import NothingThereError
-
-TYPES = {"d": ("d", 8), "i": ("i", 4), "I": ("I", 4), "B": ("B", 1)}
 
 
 def inner(number):
@@ -54,20 +52,6 @@ def loaded(answers, path, **query):
     return json.loads(got(answers, path, **query).content)
 
 
-def unpacked(content):
-    """The columns, decoded as src/seismo/view/columns.py says."""
-    (length,) = struct.unpack_from("<I", content)
-    head = json.loads(content[4 : 4 + length])
-    assert (4 + length) % 8 == 0
-    table = {}
-    for name, (code, count, at) in head["columns"].items():
-        assert at % 8 == 0
-        kind, size = TYPES[code]
-        assert 4 + length + at + count * size <= len(content)
-        table[name] = list(struct.unpack_from(f"<{count}{kind}", content, 4 + length + at))
-    return head["info"], table
-
-
 def test_recordings_are_listed(trace, profile):
     found = loaded(Answers([trace, profile]), "recordings")
     assert [entry["trace"] for entry in found] == [True, False]
@@ -99,28 +83,28 @@ def test_rows_are_the_calls_of_the_trace(trace):
     """Close enough, each row is a call; far away, runs stand for them, and nothing is left out."""
     answers = Answers([trace])
     about = loaded(answers, "0/trace")
-    names = about["functions"]["name"]
+    names = about["names"]
     window = trace.recording.calls.window()
     whole = {"from": 0, "to": about["to"]}
-    _, rows = unpacked(got(answers, "0/rows", columns=1, **whole).content)
+    _, rows = read(got(answers, "0/rows", columns=1, **whole).content)
     assert sum(rows["calls"]) == len(window.calls)
     call = next(row for row in window.calls if names[row.function] == "inner")
     near = {"from": call.start_ns, "to": max(call.end_ns, call.start_ns + 1)}
-    _, rows = unpacked(got(answers, "0/rows", columns=4096, **near).content)
+    _, rows = read(got(answers, "0/rows", columns=4096, **near).content)
     found = list(zip(rows["start"], rows["end"], rows["function"], rows["depth"], rows["calls"], strict=True))
     assert (call.start_ns, call.end_ns, call.function, call.depth, 1) in found
     assert [names[number] for number in rows["function"]].count("outer") == 1
 
 
 def test_density_counts_every_call(trace):
-    _, table = unpacked(got(Answers([trace]), "0/density", columns=50).content)
+    _, table = read(got(Answers([trace]), "0/density", columns=50).content)
     assert len(table["calls"]) == 50
     assert round(sum(table["calls"])) == len(trace.recording.calls.window().calls)
 
 
 def test_a_range_adds_up(trace):
     answers = Answers([trace])
-    names = loaded(answers, "0/trace")["functions"]["name"]
+    names = loaded(answers, "0/trace")["names"]
     sums = loaded(answers, "0/range", **{"from": 0, "to": 1e15})
     calls = {}
     for function, count in zip(sums["function"], sums["calls"], strict=True):
@@ -135,7 +119,7 @@ def test_a_range_adds_up(trace):
 
 def test_search_goes_from_call_to_call(trace):
     answers = Answers([trace])
-    names = loaded(answers, "0/trace")["functions"]["name"]
+    names = loaded(answers, "0/trace")["names"]
     function = names.index("inner")
     starts = [row.start_ns for row in trace.recording.calls.window().calls if row.function == function]
     at, seen = -1, []
@@ -169,7 +153,7 @@ def test_a_file_that_grows_is_followed(tmp_path, trace, profile):
 def test_a_call_is_found_whole(trace):
     """A stretch that was read may have but a part of a long call."""
     answers = Answers([trace])
-    names = loaded(answers, "0/trace")["functions"]["name"]
+    names = loaded(answers, "0/trace")["names"]
     outer_call = next(row for row in trace.recording.calls.window().calls if names[row.function] == "outer")
     middle = (outer_call.start_ns + outer_call.end_ns) // 2
     place = {"thread": outer_call.thread, "depth": outer_call.depth}

@@ -95,7 +95,7 @@ def test_the_keyboard_alone_will_do(browser, address):
         view.wait_for_function("whole => document.querySelector('.sight').innerText === whole", arg=whole)
         view.keyboard.press("/")
         view.keyboard.type(r":inner$")
-        assert view.locator("text=1 function").count() == 1
+        view.locator("text=1 function").wait_for()
         view.keyboard.press("Enter")
         view.wait_for_function("() => document.querySelector('.panel h2')?.innerText.endsWith(':inner')")
         start = view.locator(".panel dd").nth(1).inner_text()

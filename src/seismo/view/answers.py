@@ -19,20 +19,20 @@ not: nothing here holds more rows than are asked for, and what is asked for has 
 from __future__ import annotations
 
 import json
-import math
 import os
 import tempfile
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from seismo import model
 from seismo.errors import SeismoError, UsageError
 from seismo.escape import printable
+from seismo.report.calls.timeline import said, threads, waiting
 from seismo.report.facts import command_line, losses
 from seismo.report.kind import of
 from seismo.report.libraries import library_of
+from seismo.report.page.payload import doubles, integers, laid_out, shown
 from seismo.report.words import Signs
-from seismo.view import columns, shell
+from seismo.view import shell
 from seismo.view.ranges import call_at, functions_of, next_call
 from seismo.view.server import Answer, NothingThereError
 
@@ -43,11 +43,10 @@ if TYPE_CHECKING:
 
 MOST_COLUMNS = 4096
 MOST_THREADS = 64
-MOST_SAID = 20_000
-MOST_NAME = 400
 MOST_NAMED = 20_000  # bytes of the numbers of functions in a question
 FOREVER = 2**62
 
+COLUMNS = "application/octet-stream"  # as seismo.report.page.payload lays them out
 JSON = "application/json; charset=utf-8"
 
 
@@ -69,17 +68,7 @@ class Shown:
         except SeismoError:
             return False  # in the middle of being written anew: the next look finds it
         self._stamp = stamp
-        self.__dict__.pop("depths", None)
         return True
-
-    @cached_property
-    def depths(self) -> list[int]:
-        """For each thread how many calls are open on its deepest path."""
-        deepest = [0] * len(self.recording.threads)
-        tree = self.recording.tree
-        for thread, depth in zip(tree["thread"], tree["depth"], strict=True):
-            deepest[thread] = max(deepest[thread], depth + 1)
-        return deepest
 
 
 def _stamp(path: str) -> tuple[int, int]:
@@ -120,8 +109,8 @@ class Answers:
         recording = entry.recording
         kind, signs = of(recording), Signs()
         return {
-            "name": printable(os.path.basename(entry.path))[:MOST_NAME],
-            "command": command_line(recording)[:MOST_NAME],
+            "name": shown(os.path.basename(entry.path)),
+            "command": shown(command_line(recording)),
             "kind": kind.name,
             "what": kind.what,
             "trace": bool(recording.calls),
@@ -145,8 +134,8 @@ def _json(value: object) -> Answer:
     return Answer(json.dumps(value, separators=(",", ":"), allow_nan=False).encode(), JSON)
 
 
-def _packed(info: Mapping[str, Any], table: Mapping[str, tuple[str, Any]]) -> Answer:
-    return Answer(columns.packed(info, table), columns.MEDIA_TYPE)
+def _columns(head: Mapping[str, object], table: Mapping[str, tuple[str, Any]]) -> Answer:
+    return Answer(laid_out(head, table), COLUMNS)
 
 
 def _whole(query: Mapping[str, str], name: str, least: int, most: int, default: int | None = None) -> int:
@@ -170,56 +159,24 @@ def _stretch(query: Mapping[str, str]) -> tuple[int, int]:
 
 def _trace(entry: Shown, _query: Mapping[str, str]) -> Answer:
     recording = entry.recording
-    calls = recording.calls
     functions = recording.functions
-    libraries: dict[str, bool] = {}
-    for file in functions["file"]:
-        if file not in libraries:
-            libraries[file] = bool(library_of(file)[0])
+    libraries = {file: bool(library_of(file)[0]) for file in set(functions["file"])}
     whole = not all(libraries.values())  # where nothing is the program's own, everything is
-    tree = recording.tree
-    waits = [int(2 * wait > own) for own, wait in zip(tree["own_ns"], tree["wait_ns"], strict=True)]
-    several = len(recording.processes) > 1
     return _json(
         {
             "from": 0,
-            "to": calls.end_ns,
-            "start": calls.start_ns,
-            "processes": [
-                {"id": row.id, "title": _title(recording, row.id, row.pid, row.argv) if several else ""}
-                for row in recording.processes
+            **threads(recording),
+            "names": [shown(name) for name in functions["qualname"]],
+            "modules": [shown(name) for name in functions["module"]],
+            "places": [
+                f"{shown(file)}:{line}" if line > 0 else shown(file)
+                for file, line in zip(functions["file"], functions["line"], strict=True)
             ],
-            "threads": [
-                {
-                    "id": row.id,
-                    "name": printable(row.name)[:MOST_NAME] + (f" and {row.folded} more" if row.folded else ""),
-                    "process": row.process,
-                    "start": row.start_ns - calls.start_ns,
-                    "end": row.end_ns - calls.start_ns,
-                    "depth": entry.depths[number],
-                }
-                for number, row in enumerate(recording.threads)
-            ],
-            "functions": {
-                "name": [printable(name)[:MOST_NAME] for name in functions["qualname"]],
-                "module": [printable(name)[:MOST_NAME] for name in functions["module"]],
-                "file": [printable(name)[:MOST_NAME] for name in functions["file"]],
-                "line": list(functions["line"]),
-                "kind": [int(kind) for kind in functions["kind"]],
-                "foreign": [int(whole and libraries[file]) for file in functions["file"]],
-            },
-            "waits": "".join(map(str, waits)),
+            "kinds": [int(kind) for kind in functions["kind"]],
+            "foreign": [int(whole and libraries[file]) for file in functions["file"]],
+            "waits": "".join("01"[waits] for waits in waiting(recording)),
         }
     )
-
-
-def _title(recording: Recording, number: int, pid: int, argv: str) -> str:
-    try:
-        words = json.loads(argv)
-    except ValueError:
-        words = []
-    line = " ".join(str(word) for word in words) if isinstance(words, list) else ""
-    return f"process {pid}  {printable(line)[:120]}" if pid else f"process {number} of {len(recording.processes)}"
 
 
 def _threads(entry: Shown, query: Mapping[str, str]) -> list[int]:
@@ -233,19 +190,19 @@ def _rows(entry: Shown, query: Mapping[str, str]) -> Answer:
     start, end = _stretch(query)
     width = _whole(query, "columns", 1, MOST_COLUMNS, 1024)
     rows = entry.recording.calls.overview(start, end, width, _threads(entry, query)).runs
-    return _packed(
-        {"from": start, "to": end},
+    return _columns(
+        {},
         {
-            "thread": ("i", rows["thread"]),
-            "depth": ("i", rows["depth"]),
-            "start": ("d", rows["start_ns"]),
-            "end": ("d", rows["end_ns"]),
-            "bound": ("d", rows["bound_ns"]),
-            "busy": ("d", rows["busy_ns"]),
-            "function": ("i", rows["function"]),
-            "node": ("i", rows["node"]),
-            "calls": ("d", rows["calls"]),
-            "flags": ("i", rows["flags"]),
+            "thread": integers(rows["thread"]),
+            "depth": integers(rows["depth"]),
+            "start": doubles(rows["start_ns"]),
+            "end": doubles(rows["end_ns"]),
+            "bound": doubles(rows["bound_ns"]),
+            "busy": doubles(rows["busy_ns"]),
+            "function": integers(rows["function"]),
+            "node": integers(rows["node"]),
+            "calls": doubles(rows["calls"]),
+            "flags": integers(rows["flags"]),
         },
     )
 
@@ -270,46 +227,11 @@ def _density(entry: Shown, query: Mapping[str, str]) -> Answer:
         else:  # a run is no wider than a column, and may lie in two
             began[first] += count / 2
             began[last] += count / 2
-    return _packed({"from": 0, "to": whole}, {"calls": ("d", began)})
+    return _columns({"from": 0, "to": whole}, {"calls": doubles(began)})
 
 
 def _said(entry: Shown, _query: Mapping[str, str]) -> Answer:
-    calls = entry.recording.calls
-    found = calls.instants
-    return _json(
-        {
-            "instants": [
-                {
-                    "time": row.time_ns,
-                    "thread": row.thread,
-                    "kind": row.kind,
-                    "span": row.span,
-                    "name": printable(row.name)[:MOST_NAME],
-                    "value": _value(row.data) if row.kind == "counter" else None,
-                    "text": printable(_spelled(row.data))[:MOST_NAME],
-                }
-                for row in found[:MOST_SAID]
-            ],
-            "left": max(0, len(found) - MOST_SAID),
-            "gaps": [
-                {"thread": row.thread, "start": row.start_ns, "end": row.end_ns} for row in calls.gaps[:MOST_SAID]
-            ],
-        }
-    )
-
-
-def _value(data: object) -> float | None:
-    """What a counter was from then on; None: what is there makes no sense."""
-    value = data.get("value") if isinstance(data, dict) else None
-    return float(value) if isinstance(value, (int, float)) and math.isfinite(value) else None
-
-
-def _spelled(data: object) -> str:
-    if data is None:
-        return ""
-    if isinstance(data, dict):
-        return ", ".join(f"{name}={value}" for name, value in data.items())
-    return str(data)
+    return _json(said(entry.recording))
 
 
 def _range(entry: Shown, query: Mapping[str, str]) -> Answer:

@@ -1,4 +1,4 @@
-import { CallsPage } from "../page/CallsPage.tsx";
 import { start } from "../page/start.tsx";
+import { TracePage } from "../page/TracePage.tsx";
 
-void start(CallsPage);
+void start(TracePage);

@@ -3,6 +3,7 @@
  * apart (after Okabe and Ito), muted for the standard library and for what is installed, so that one's own code stands
  * out. Text on them keeps a contrast of 4.5 at least.
  */
+import type { TraceInfo } from "./source.ts";
 
 export interface Paint {
   readonly fill: string;
@@ -61,16 +62,13 @@ function hash(text: string): number {
   return value >>> 0;
 }
 
-export interface Shown {
-  readonly module: string;
-  readonly foreign: boolean;
-  readonly c: boolean;
-}
+const C_FUNCTION = 1;
 
-export function paintOf(shown: Shown, theme: Theme): Paint {
-  if (shown.c) return theme.c;
-  if (shown.foreign) return theme.installed;
+/** The paint of a function. */
+export function paintOf(info: TraceInfo, fn: number, theme: Theme): Paint {
+  if (info.kinds[fn] === C_FUNCTION) return theme.c;
+  if (info.foreign[fn]) return theme.installed;
   const hues = theme.dark ? HUES_DARK : HUES_LIGHT;
-  const fill = hues[hash(shown.module) % hues.length] ?? "#888888";
+  const fill = hues[hash((info.modules[fn] ?? "").split(".")[0]) % hues.length];
   return { fill, text: theme.dark ? "#ffffff" : "#15181c", edge: theme.dark ? "#0e1013" : "#ffffff" };
 }

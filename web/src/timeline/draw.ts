@@ -4,10 +4,12 @@
  * Rectangles of one colour are filled in one path, since what costs on a canvas is to change its state. Names are cut by
  * counting letters: the font is one of fixed width, so nothing is measured while drawing.
  */
+
+import { duration } from "../data/words.ts";
 import type { Paint, Theme } from "./colours.ts";
 import type { Rows } from "./tiles.ts";
 import { COUNTER, HEADING, inSight, type Layout, PROCESS, ROW, type Track } from "./tracks.ts";
-import { duration, moment, type Stretch, ticks, type Viewport } from "./viewport.ts";
+import { moment, type Stretch, ticks, type Viewport } from "./viewport.ts";
 
 export const RULER = 30;
 

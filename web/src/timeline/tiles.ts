@@ -5,7 +5,7 @@
  * nanoseconds a column, so that the same tile serves every zoom near it, and panning asks only for what comes into
  * sight. While a tile is on its way, what is known of a coarser or finer one is drawn in its place.
  */
-import { type Columns, unpack } from "../data/columns.ts";
+import type { Payload } from "../data/payload.ts";
 
 export const TILE_COLUMNS = 1024;
 export const THREADS_A_TILE = 8;
@@ -17,8 +17,8 @@ export interface Rows {
   readonly from: number;
   readonly to: number;
   readonly count: number;
-  readonly thread: Float64Array | Int32Array | Uint32Array;
-  readonly depth: Int32Array | Uint32Array;
+  readonly thread: Int32Array;
+  readonly depth: Int32Array;
   readonly start: Float64Array;
   readonly end: Float64Array;
   readonly bound: Float64Array;
@@ -37,7 +37,8 @@ export interface Place {
 
 export type Tile = { readonly place: Place; rows: Rows | null; failed: string; used: number };
 
-export type Fetch = (path: string, signal: AbortSignal) => Promise<ArrayBuffer>;
+/** Fetches the rows of a tile. */
+export type Load = (place: Place, signal: AbortSignal) => Promise<Rows>;
 
 const keyOf = (place: Place): string => `${place.level}/${place.index}/${place.group}`;
 
@@ -66,8 +67,7 @@ export class Tiles {
   private clock = 0;
 
   constructor(
-    private readonly fetch: Fetch,
-    private readonly pathOf: (place: Place) => string,
+    private readonly fetch: Load,
     private readonly arrived: () => void,
   ) {}
 
@@ -129,9 +129,7 @@ export class Tiles {
     const control = new AbortController();
     this.under.set(key, control);
     try {
-      const span = spanOf(tile.place.level);
-      const from = tile.place.index * span;
-      tile.rows = rowsOf(unpack(await this.fetch(this.pathOf(tile.place), control.signal)), from, from + span);
+      tile.rows = await this.fetch(tile.place, control.signal);
     } catch (error) {
       if (!control.signal.aborted) tile.failed = error instanceof Error ? error.message : String(error);
     }
@@ -149,7 +147,8 @@ export class Tiles {
   }
 }
 
-export function rowsOf(table: Columns, from: number, to: number): Rows {
+/** Rows as the server sends them. from, to: the stretch that it was asked for. */
+export function rowsOf(table: Payload<unknown>, from: number, to: number): Rows {
   const floats = (name: string): Float64Array => Float64Array.from(table.column(name));
   const ints = (name: string): Int32Array => Int32Array.from(table.column(name));
   return {

@@ -2,9 +2,9 @@
  * The timeline: a canvas that shows threads over time, what moves it, and what is chosen on it.
  *
  * It draws on the browser's next frame, once for all that changed. It knows neither HTTP nor the page around it: rows
- * come from a Source, and what is chosen goes to listeners.
+ * come from a TraceSource, and what is chosen goes to listeners.
  */
-import type { Paint, Theme } from "./colours.ts";
+import { type Paint, paintOf, type Theme } from "./colours.ts";
 import {
   AFTER,
   BEFORE,
@@ -20,32 +20,10 @@ import {
 } from "./draw.ts";
 import { type Density, drawMinimap, MINIMAP, timeOnMinimap } from "./minimap.ts";
 import { countersOf, type Gap, spansOf } from "./said.ts";
-import { covering, type Fetch, levelOf, type Place, type Rows, THREADS_A_TILE, Tiles } from "./tiles.ts";
-import {
-  type Fold,
-  HEADING,
-  inSight,
-  type Layout,
-  layOut,
-  nextFold,
-  type ProcessInfo,
-  type ThreadInfo,
-} from "./tracks.ts";
+import type { TraceSource } from "./source.ts";
+import { covering, levelOf, type Rows, spanOf, THREADS_A_TILE, TILE_COLUMNS, Tiles } from "./tiles.ts";
+import { type Fold, HEADING, inSight, type Layout, layOut, nextFold } from "./tracks.ts";
 import { Viewport } from "./viewport.ts";
-
-export interface Source {
-  readonly from: number;
-  readonly to: number;
-  readonly threads: readonly ThreadInfo[];
-  readonly processes: readonly ProcessInfo[];
-  readonly fetch: Fetch;
-  readonly tilePath: (place: Place, threads: readonly number[]) => string;
-  /** The call of which a part is known, with its own beginning and end; null: they cannot be found. */
-  readonly whole: (part: Spot, at: number) => Promise<Spot | null>;
-  readonly name: (fn: number) => string;
-  readonly paint: (fn: number, theme: Theme) => Paint;
-  readonly waits: (node: number) => boolean;
-}
 
 export interface Listener {
   /** A call was chosen, a range, or nothing. */
@@ -91,7 +69,7 @@ export class Timeline {
   constructor(
     private readonly canvas: HTMLCanvasElement,
     private readonly map: HTMLCanvasElement,
-    private readonly source: Source,
+    private readonly source: TraceSource,
     private theme: Theme,
     private readonly listener: Listener,
   ) {
@@ -100,13 +78,16 @@ export class Timeline {
     if (!context || !mapContext) throw new Error("this browser has no canvas");
     this.context = context;
     this.mapContext = mapContext;
-    this.view = new Viewport({ from: source.from, to: source.to });
-    this.layout = layOut(source.threads, source.processes, this.folds, this.seenDepth);
+    this.view = new Viewport({ from: source.info.from, to: source.info.to });
+    this.layout = layOut(source.info.threads, source.info.processes, this.folds, this.seenDepth);
     this.order = this.layout.tracks.map((track) => track.index);
     for (const [at, index] of this.order.entries()) this.groupOf.set(index, Math.floor(at / THREADS_A_TILE));
     this.tiles = new Tiles(
-      source.fetch,
-      (place) => source.tilePath(place, this.threadsOf(place.group)),
+      (place, signal) => {
+        const span = spanOf(place.level);
+        const from = place.index * span;
+        return source.rows(from, from + span, TILE_COLUMNS, this.threadsOf(place.group), signal);
+      },
       () => this.refresh(),
     );
     this.listen();
@@ -128,7 +109,13 @@ export class Timeline {
   }
 
   private arrange(): void {
-    this.layout = layOut(this.source.threads, this.source.processes, this.folds, this.seenDepth, this.counters);
+    this.layout = layOut(
+      this.source.info.threads,
+      this.source.info.processes,
+      this.folds,
+      this.seenDepth,
+      this.counters,
+    );
   }
 
   // ---- what the page asks for ----
@@ -137,7 +124,7 @@ export class Timeline {
   say(instants: readonly Instant[], gaps: readonly Gap[]): void {
     this.instants = instants;
     this.gaps = gaps;
-    this.spans = spansOf(instants, this.source.to);
+    this.spans = spansOf(instants, this.source.info.to);
     this.counters = countersOf(instants);
     this.arrange();
     this.refresh();
@@ -155,7 +142,7 @@ export class Timeline {
   }
 
   whole(): void {
-    this.show(this.source.from, this.source.to);
+    this.show(this.view.whole.from, this.view.whole.to);
   }
 
   zoom(factor: number, x = this.view.width / 2): void {
@@ -313,13 +300,13 @@ export class Timeline {
       paint: (fn) => {
         let paint = this.paints.get(fn);
         if (!paint) {
-          paint = this.source.paint(fn, this.theme);
+          paint = paintOf(this.source.info, fn, this.theme);
           this.paints.set(fn, paint);
         }
         return paint;
       },
-      name: this.source.name,
-      waits: this.source.waits,
+      name: (fn) => this.source.info.names[fn] ?? "?",
+      waits: this.source.info.waits,
       matches: this.matches,
       instants: this.instants,
       gaps: this.gaps,
@@ -502,7 +489,7 @@ export class Timeline {
       "-": () => this.zoom(1 / 0.7),
       a: () => this.pan(-far),
       d: () => this.pan(far),
-      Home: () => this.show(this.source.from, this.source.from + this.view.span),
+      Home: () => this.show(this.view.whole.from, this.view.whole.from + this.view.span),
       End: () => this.show(this.view.whole.to - this.view.span, this.view.whole.to),
       PageUp: () => this.scrollBy(-this.height / 2),
       PageDown: () => this.scrollBy(this.height / 2),

@@ -62,26 +62,6 @@ export class Viewport {
   }
 }
 
-const UNITS: readonly (readonly [number, string])[] = [
-  [60e9, "min"],
-  [1e9, "s"],
-  [1e6, "ms"],
-  [1e3, "µs"],
-  [1, "ns"],
-];
-
-/** A length of time in three digits: `1.25 ms`. */
-export function duration(ns: number): string {
-  if (ns <= 0) return "0";
-  for (const [size, unit] of UNITS) {
-    if (ns >= size * (unit === "min" ? 2 : 1)) {
-      const value = ns / size;
-      return `${value.toFixed(value >= 100 || unit === "ns" ? 0 : value >= 10 ? 1 : 2)} ${unit}`;
-    }
-  }
-  return `${ns.toFixed(1)} ns`;
-}
-
 /** A time from the start, to the precision that the step asks for: `1.204 035 s`. */
 export function moment(ns: number, step: number): string {
   const digits = Math.min(9, Math.max(0, -Math.floor(Math.log10(step / 1e9) + 1e-9)));

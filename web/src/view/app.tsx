@@ -1,7 +1,7 @@
 /** The viewer: which recordings there are, and the timeline or the page of the one that is looked at. */
 import { useEffect, useState } from "preact/hooks";
-import { getJson, type RecordingInfo } from "./client.ts";
-import { TraceView } from "./trace.tsx";
+import { TraceView } from "../timeline/TraceView.tsx";
+import { getJson, type RecordingInfo, ServedTrace } from "./client.ts";
 
 type Tab = "timeline" | "report";
 
@@ -77,8 +77,8 @@ export function App() {
       )}
       {view === "timeline" ? (
         <main class="traces">
-          <TraceView key={at} number={at} live={shown.live} />
-          {beside >= 0 && beside !== at && <TraceView key={`beside${beside}`} number={beside} live={false} />}
+          <Trace key={at} number={at} live={shown.live} />
+          {beside >= 0 && beside !== at && <Trace key={`beside${beside}`} number={beside} live={false} />}
         </main>
       ) : (
         <main class="report">
@@ -89,7 +89,19 @@ export function App() {
   );
 }
 
-export function Message({ title, text }: { title: string; text: string }) {
+function Trace({ number, live }: { number: number; live: boolean }) {
+  const [source, setSource] = useState<ServedTrace | null>(null);
+  const [trouble, setTrouble] = useState("");
+  useEffect(() => {
+    ServedTrace.open(number).then(setSource, (error: Error) => setTrouble(error.message));
+  }, [number]);
+  if (trouble) return <Message title="The trace cannot be shown" text={trouble} />;
+  if (!source) return <Message title="Reading …" text="" />;
+  if (source.info.threads.length === 0) return <Message title="Nothing happened" text="The trace has no thread." />;
+  return <TraceView source={source} live={live} />;
+}
+
+function Message({ title, text }: { title: string; text: string }) {
   return (
     <main class="message" aria-live="polite">
       <h1>{title}</h1>

@@ -1,6 +1,9 @@
-/** What the viewer asks its server: src/seismo/view/answers.py has the other side. Addresses are relative to the page's,
- * which holds the token. */
-import type { Instant } from "../timeline/draw.ts";
+/** What the viewer asks its server: src/seismo/view/answers.py has the other side. Addresses are relative to the
+ * page's, which holds the token. */
+import { type Payload, unpack } from "../data/payload.ts";
+import type { Spot } from "../timeline/draw.ts";
+import type { FoundCall, RangeSums, Said, TraceInfo, TraceSource } from "../timeline/source.ts";
+import { type Rows, rowsOf } from "../timeline/tiles.ts";
 import type { ProcessInfo, ThreadInfo } from "../timeline/tracks.ts";
 
 export interface RecordingInfo {
@@ -14,57 +17,20 @@ export interface RecordingInfo {
   readonly losses: readonly string[];
 }
 
-export interface TraceInfo {
+interface TraceAnswer {
   readonly from: number;
   readonly to: number;
-  readonly start: number;
   readonly processes: readonly ProcessInfo[];
   readonly threads: readonly ThreadInfo[];
-  readonly functions: {
-    readonly name: readonly string[];
-    readonly module: readonly string[];
-    readonly file: readonly string[];
-    readonly line: readonly number[];
-    readonly kind: readonly number[];
-    readonly foreign: readonly number[];
-  };
+  readonly names: readonly string[];
+  readonly modules: readonly string[];
+  readonly places: readonly string[];
+  readonly kinds: readonly number[];
+  readonly foreign: readonly number[];
   readonly waits: string;
 }
 
-export interface Said {
-  readonly instants: readonly Instant[];
-  readonly left: number;
-  readonly gaps: readonly { thread: number; start: number; end: number }[];
-}
-
-export interface RangeSums {
-  readonly from: number;
-  readonly to: number;
-  readonly estimated: boolean;
-  readonly left: number;
-  readonly parent: readonly number[];
-  readonly function: readonly number[];
-  readonly calls: readonly number[];
-  readonly total: readonly number[];
-  readonly own: readonly number[];
-}
-
-export interface FoundCall {
-  readonly row: {
-    thread: number;
-    depth: number;
-    start: number;
-    end: number;
-    bound: number;
-    busy: number;
-    fn: number;
-    node: number;
-    calls: number;
-    flags: number;
-  } | null;
-  readonly to: number;
-  readonly done: boolean;
-}
+const MOST_THREADS = 64; // of which a stretch is added up
 
 async function answered(path: string, signal?: AbortSignal): Promise<Response> {
   let answer: Response;
@@ -82,6 +48,61 @@ export async function getJson<T>(path: string, signal?: AbortSignal): Promise<T>
   return (await (await answered(path, signal)).json()) as T;
 }
 
-export async function getBytes(path: string, signal?: AbortSignal): Promise<ArrayBuffer> {
-  return (await answered(path, signal)).arrayBuffer();
+async function getColumns(path: string, signal?: AbortSignal): Promise<Payload<unknown>> {
+  return unpack(new Uint8Array(await (await answered(path, signal)).arrayBuffer()));
+}
+
+/** A trace that the server reads. */
+export class ServedTrace implements TraceSource {
+  private constructor(
+    private readonly number: number,
+    readonly info: TraceInfo,
+  ) {}
+
+  static async open(number: number): Promise<ServedTrace> {
+    const found = await getJson<TraceAnswer>(`${number}/trace`);
+    const { waits } = found;
+    return new ServedTrace(number, { ...found, waits: (node) => waits[node] === "1" });
+  }
+
+  async rows(
+    from: number,
+    to: number,
+    columns: number,
+    threads: readonly number[],
+    signal: AbortSignal,
+  ): Promise<Rows> {
+    const path = `${this.number}/rows?from=${from}&to=${to}&columns=${columns}&threads=${threads.join(",")}`;
+    return rowsOf(await getColumns(path, signal), from, to);
+  }
+
+  async density(columns: number): Promise<Float64Array> {
+    return Float64Array.from((await getColumns(`${this.number}/density?columns=${columns}`)).column("calls"));
+  }
+
+  said(): Promise<Said> {
+    return getJson<Said>(`${this.number}/said`);
+  }
+
+  async whole(part: Spot, at: number): Promise<Spot | null> {
+    const place = `thread=${part.thread}&depth=${part.depth}&at=${Math.round(at)}`;
+    return (await getJson<{ row: Spot | null }>(`${this.number}/call?${place}`)).row;
+  }
+
+  range(from: number, to: number, signal: AbortSignal): Promise<RangeSums> {
+    const threads = [...this.info.threads.keys()].slice(0, MOST_THREADS);
+    const stretch = `from=${Math.round(from)}&to=${Math.round(to)}`;
+    return getJson<RangeSums>(`${this.number}/range?${stretch}&threads=${threads.join(",")}`, signal);
+  }
+
+  find(functions: readonly number[], from: number, back: boolean): Promise<FoundCall> {
+    return getJson<FoundCall>(
+      `${this.number}/find?functions=${functions.join(",")}&from=${Math.round(from)}&back=${back ? 1 : 0}`,
+    );
+  }
+
+  async grown(): Promise<number | null> {
+    const state = await getJson<{ grown: boolean; to: number }>(`${this.number}/state`);
+    return state.grown ? state.to : null;
+  }
 }

@@ -14,6 +14,7 @@ from seismo.report import words
 from seismo.report.calls.folds import Folds
 from seismo.report.calls.paths import Paths
 from seismo.report.calls.sources import sources
+from seismo.report.calls.timeline import all_calls, said, threads
 from seismo.report.calls.tree import machinery
 from seismo.report.facts import command_line, header
 from seismo.report.libraries import INSTALLED, STANDARD, of_functions
@@ -79,6 +80,10 @@ def calls_data(recording: Recording, times: str = "cpu") -> tuple[dict[str, obje
         "paths": len(recording.tree),
         "leftOut": paths.left_out,
     }
+    if recording.calls:
+        every = all_calls(recording)
+        head["trace"] = {**threads(recording), **said(recording)} if every else None
+        columns |= every or {}
     columns["f.kind"] = counts([*kinds, words.SYNTHETIC])
     columns["f.whose"] = counts([*whose, OTHER])
     columns["f.group"] = counts([*groups, 2])

@@ -56,6 +56,11 @@ def singles(values: Iterable[float]) -> tuple[str, array[float]]:
     return "f32", array("f", (min(value, _LARGEST_F32) for value in values))
 
 
+def integers(values: Iterable[int]) -> tuple[str, array[int]]:
+    """Whole numbers of 32 bits, negative ones too."""
+    return "i32", array("i", values)
+
+
 def doubles(values: Iterable[float]) -> tuple[str, array[float]]:
     """Numbers as they are."""
     return "f64", array("d", values)
@@ -63,6 +68,11 @@ def doubles(values: Iterable[float]) -> tuple[str, array[float]]:
 
 def packed(head: Mapping[str, object], columns: Mapping[str, tuple[str, array[Any]]]) -> str:
     """The head and the columns as text. columns: (type, numbers) by name. The head's text must be safe to show."""
+    return base64.b64encode(zlib.compress(laid_out(head, columns), 9)).decode("ascii")
+
+
+def laid_out(head: Mapping[str, object], columns: Mapping[str, tuple[str, array[Any]]]) -> bytes:
+    """The same as bytes, which a server can send as they are."""
     listed = [{"name": name, "type": code, "length": len(values)} for name, (code, values) in columns.items()]
     text = json.dumps({**head, "columns": listed}, separators=(",", ":"), allow_nan=False).encode()
     pieces = [b"seis", len(text).to_bytes(4, "little"), text]
@@ -74,7 +84,7 @@ def packed(head: Mapping[str, object], columns: Mapping[str, tuple[str, array[An
         plain = _planes(values)
         pieces.append(plain)
         size += len(pieces[-2]) + len(plain)
-    return base64.b64encode(zlib.compress(b"".join(pieces), 9)).decode("ascii")
+    return b"".join(pieces)
 
 
 def _planes(values: array[Any]) -> bytes:

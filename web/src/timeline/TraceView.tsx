@@ -1,21 +1,18 @@
 /** One trace: the timeline, the tools above it, and below it what is known of what was chosen. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { unpack } from "../data/columns.ts";
-import { DARK, LIGHT, paintOf, type Theme } from "../timeline/colours.ts";
-import type { Spot } from "../timeline/draw.ts";
-import { spanOf, TILE_COLUMNS } from "../timeline/tiles.ts";
-import { Timeline } from "../timeline/timeline.ts";
-import type { Viewport } from "../timeline/viewport.ts";
-import { duration, moment } from "../timeline/viewport.ts";
-import { Message } from "./app.tsx";
-import { type FoundCall, getBytes, getJson, type Said, type TraceInfo } from "./client.ts";
-import { Help } from "./help.tsx";
-import { CallPanel, RangePanel } from "./panel.tsx";
-import { matcher } from "./search.ts";
+import { search } from "../data/search.ts";
+import { count, duration } from "../data/words.ts";
+import { DARK, LIGHT, type Theme } from "./colours.ts";
+import type { Spot } from "./draw.ts";
+import { Help } from "./Help.tsx";
+import { CallPanel, RangePanel } from "./Panels.tsx";
+import type { TraceSource } from "./source.ts";
+import { Timeline } from "./timeline.ts";
+import { moment, type Viewport } from "./viewport.ts";
 
-const C_FUNCTION = 1;
 const MOST_NAMED = 3000;
 const LOOK_MS = 1000;
+const DENSITY = 1000; // columns of the minimap
 
 function useTheme(): Theme {
   const query = useMemo(() => matchMedia("(prefers-color-scheme: dark)"), []);
@@ -29,27 +26,16 @@ function useTheme(): Theme {
 }
 
 interface Props {
-  readonly number: number;
-  readonly live: boolean;
+  readonly source: TraceSource;
+  readonly live?: boolean;
 }
 
-export function TraceView({ number, live }: Props) {
-  const [info, setInfo] = useState<TraceInfo | null>(null);
-  const [trouble, setTrouble] = useState("");
-  useEffect(() => {
-    getJson<TraceInfo>(`${number}/trace`).then(setInfo, (error: Error) => setTrouble(error.message));
-  }, [number]);
-  if (trouble) return <Message title="The trace cannot be shown" text={trouble} />;
-  if (!info) return <Message title="Reading …" text="" />;
-  if (info.threads.length === 0) return <Message title="Nothing happened" text="The trace has no thread." />;
-  return <Loaded number={number} live={live} info={info} />;
-}
-
-function Loaded({ number, live, info }: Props & { info: TraceInfo }) {
+export function TraceView({ source, live = false }: Props) {
+  const { info } = source;
   const canvas = useRef<HTMLCanvasElement>(null);
   const stage = useRef<HTMLDivElement>(null);
   const map = useRef<HTMLCanvasElement>(null);
-  const search = useRef<HTMLInputElement>(null);
+  const field = useRef<HTMLInputElement>(null);
   const timeline = useRef<Timeline | null>(null);
   const theme = useTheme();
   const [chosen, setChosen] = useState<{ spot: Spot | null; range: { from: number; to: number } | null }>({
@@ -65,101 +51,58 @@ function Loaded({ number, live, info }: Props & { info: TraceInfo }) {
 
   useEffect(() => {
     if (!canvas.current || !map.current) return;
-    const { functions, waits } = info;
-    const line = new Timeline(
-      canvas.current,
-      map.current,
-      {
-        from: info.from,
-        to: info.to,
-        threads: info.threads,
-        processes: info.processes,
-        fetch: getBytes,
-        tilePath: (place, threads) => {
-          const span = spanOf(place.level);
-          const from = place.index * span;
-          return `${number}/rows?from=${from}&to=${from + span}&columns=${TILE_COLUMNS}&threads=${threads.join(",")}`;
-        },
-        whole: async (part, when) => {
-          const place = `thread=${part.thread}&depth=${part.depth}&at=${Math.round(when)}`;
-          return (await getJson<{ row: Spot | null }>(`${number}/call?${place}`)).row;
-        },
-        name: (fn) => functions.name[fn] ?? "?",
-        paint: (fn, colours) =>
-          paintOf(
-            {
-              module: (functions.module[fn] ?? "").split(".")[0] ?? "",
-              foreign: functions.foreign[fn] === 1,
-              c: functions.kind[fn] === C_FUNCTION,
-            },
-            colours,
-          ),
-        waits: (node) => waits[node] === "1",
-      },
-      theme,
-      {
-        chosen: (spot, range) => setChosen({ spot, range }),
-        over: (spot, x, y) => setHover(spot && { spot, x, y }),
-        moved: (view: Viewport) => setSight({ from: view.from, to: view.to }),
-      },
-    );
+    const line = new Timeline(canvas.current, map.current, source, theme, {
+      chosen: (spot, range) => setChosen({ spot, range }),
+      over: (spot, x, y) => setHover(spot && { spot, x, y }),
+      moved: (view: Viewport) => setSight({ from: view.from, to: view.to }),
+    });
     timeline.current = line;
     const failed = (error: Error) => setSaid(error.message);
-    getJson<Said>(`${number}/said`).then((found) => {
+    source.said().then((found) => {
       line.say(found.instants, found.gaps);
-      if (found.left > 0) setSaid(`${found.left.toLocaleString("en")} marks more are not drawn`);
+      if (found.left > 0) setSaid(`${count(found.left)} marks more are not drawn`);
     }, failed);
-    getBytes(`${number}/density?columns=1000`).then((bytes) => {
-      const table = unpack(bytes);
-      line.density = {
-        calls: Float64Array.from(table.column("calls")),
-        from: Number(table.info.from),
-        to: Number(table.info.to),
-      };
+    source.density(DENSITY).then((calls) => {
+      line.density = { calls, from: info.from, to: info.to };
       line.refresh();
     }, failed);
     stage.current?.focus({ preventScroll: true });
     return () => line.end();
-  }, [number, info]);
+  }, [source]);
 
   useEffect(() => timeline.current?.setTheme(theme), [theme]);
 
   useEffect(() => {
     if (!live) return;
     const look = setInterval(() => {
-      getJson<{ grown: boolean; to: number }>(`${number}/state`).then(
-        (state) => state.grown && timeline.current?.grown(state.to),
+      source.grown?.().then(
+        (to) => to !== null && timeline.current?.grown(to),
         (error: Error) => setSaid(error.message),
       );
     }, LOOK_MS);
     return () => clearInterval(look);
-  }, [live, number]);
+  }, [live, source]);
 
-  const matches = useMemo(() => matcher(text), [text]);
-  const named = useMemo(() => {
-    if (!matches.test) return [];
-    return info.functions.name.flatMap((name, fn) =>
-      matches.test?.(`${info.functions.module[fn]}:${name}`) ? [fn] : [],
-    );
-  }, [matches, info]);
+  const nameOf = (fn: number) => `${info.modules[fn] ? `${info.modules[fn]}:` : ""}${info.names[fn] ?? "?"}`;
+  const found = useMemo(() => search(text, info.names.length, nameOf), [text, info]);
+  const { matches } = found;
+  const named = useMemo(() => (matches ? Array.from(matches.keys()).filter((fn) => matches[fn]) : []), [matches]);
   useEffect(() => {
     const line = timeline.current;
     if (!line) return;
-    const set = new Set(named);
-    line.matches = matches.test ? (fn) => set.has(fn) : null;
+    line.matches = matches && ((fn) => matches[fn] === 1);
     line.refresh();
-  }, [named, matches]);
+  }, [matches]);
 
   const find = async (back: boolean): Promise<void> => {
     const line = timeline.current;
-    if (!line || !matches.test) return search.current?.focus();
+    if (!line || !matches) return field.current?.focus();
     if (named.length === 0) return setSaid("no function has such a name");
     if (named.length > MOST_NAMED) return setSaid("too many functions have such a name: write more of it");
     const run = ++looking.current;
     let at = line.selected?.start ?? (back ? line.view.to : line.view.from);
     for (;;) {
-      const path = `${number}/find?functions=${named.join(",")}&from=${Math.round(at)}&back=${back ? 1 : 0}`;
-      const found = await getJson<FoundCall>(path).catch((error: Error) => setSaid(error.message));
+      const found = await source.find(named, at, back).catch((error: Error) => setSaid(error.message));
       if (run !== looking.current || !found) return;
       if (found.row) {
         setSaid("");
@@ -182,7 +125,7 @@ function Loaded({ number, live, info }: Props & { info: TraceInfo }) {
       stage.current?.focus();
     } else if (event.key === "Enter" && typing) void find(event.shiftKey);
     else if (typing) return;
-    else if (event.key === "/") search.current?.focus();
+    else if (event.key === "/") field.current?.focus();
     else if (event.key === "?") setHelp(true);
     else if (event.key === "n" || event.key === "p") void find(event.key === "p");
     else {
@@ -192,9 +135,6 @@ function Loaded({ number, live, info }: Props & { info: TraceInfo }) {
     event.preventDefault();
   };
 
-  const { functions } = info;
-  const nameOf = (fn: number) =>
-    `${functions.module[fn] ? `${functions.module[fn]}:` : ""}${functions.name[fn] ?? "?"}`;
   const step = (sight.to - sight.from) / 1000;
   return (
     <section class="trace" onKeyDown={keys} aria-label="Timeline">
@@ -211,7 +151,7 @@ function Loaded({ number, live, info }: Props & { info: TraceInfo }) {
         <label class="search">
           <span class="hidden">Find calls</span>
           <input
-            ref={search}
+            ref={field}
             type="search"
             placeholder="Find calls: a name or a regular expression   /"
             value={text}
@@ -219,7 +159,7 @@ function Loaded({ number, live, info }: Props & { info: TraceInfo }) {
             onInput={(event) => setText(event.currentTarget.value)}
           />
         </label>
-        {matches.test && (
+        {matches && (
           <>
             <button type="button" title="the one before (p)" onClick={() => void find(true)}>
               ↑
@@ -228,12 +168,12 @@ function Loaded({ number, live, info }: Props & { info: TraceInfo }) {
               ↓
             </button>
             <span class="quiet">
-              {named.length.toLocaleString("en")} function{named.length === 1 ? "" : "s"}
+              {count(named.length)} function{named.length === 1 ? "" : "s"}
             </span>
           </>
         )}
         <span class="quiet" role="status">
-          {matches.wrong || said}
+          {found.problem || said}
         </span>
         <span class="sight">
           {moment(sight.from, step)} – {moment(sight.to, step)} · {duration(sight.to - sight.from)}
@@ -258,13 +198,7 @@ function Loaded({ number, live, info }: Props & { info: TraceInfo }) {
       </div>
       {chosen.spot && <CallPanel spot={chosen.spot} info={info} nameOf={nameOf} />}
       {chosen.range && (
-        <RangePanel
-          number={number}
-          range={chosen.range}
-          info={info}
-          nameOf={nameOf}
-          close={() => timeline.current?.choose(null)}
-        />
+        <RangePanel source={source} range={chosen.range} nameOf={nameOf} close={() => timeline.current?.choose(null)} />
       )}
       {help && <Help close={() => setHelp(false)} />}
     </section>
@@ -287,7 +221,7 @@ function Tip({ spot, x, y, name }: { spot: Spot; x: number; y: number; name: str
       <b>{name.length > 200 ? `${name.slice(0, 199)}…` : name}</b>
       <span>
         {many
-          ? `and others: ${Math.round(spot.calls).toLocaleString("en")} calls in ${duration(spot.end - spot.start)}, running for ${duration(spot.busy)}`
+          ? `and others: ${count(spot.calls)} calls in ${duration(spot.end - spot.start)}, running for ${duration(spot.busy)}`
           : `${duration(spot.end - spot.start)}${spot.bound > 0 ? ` ±${duration(spot.bound)}` : ""}`}
       </span>
     </div>

@@ -1,5 +1,6 @@
 /** What is known of a call, and of a range: its functions and its flame graph. */
 import { useEffect, useState } from "preact/hooks";
+import { count, duration } from "../data/words.ts";
 import {
   AFTER,
   BEFORE,
@@ -12,19 +13,16 @@ import {
   type Spot,
   UNSURE,
   UNWOUND,
-} from "../timeline/draw.ts";
-import { duration, moment } from "../timeline/viewport.ts";
-import { getJson, type RangeSums, type TraceInfo } from "./client.ts";
+} from "./draw.ts";
+import type { RangeSums, TraceInfo, TraceSource } from "./source.ts";
+import { moment } from "./viewport.ts";
 
 interface Common {
-  readonly info: TraceInfo;
   readonly nameOf: (fn: number) => string;
 }
 
-export function CallPanel({ spot, info, nameOf }: Common & { spot: Spot }) {
-  const { functions } = info;
-  const file = functions.file[spot.fn] ?? "";
-  const line = functions.line[spot.fn] ?? 0;
+export function CallPanel({ spot, info, nameOf }: Common & { spot: Spot; info: TraceInfo }) {
+  const place = info.places[spot.fn] ?? "";
   const length = spot.end - spot.start;
   const many = spot.calls > 1;
   const notes = [
@@ -37,13 +35,11 @@ export function CallPanel({ spot, info, nameOf }: Common & { spot: Spot }) {
     spot.flags & UNSURE ? "several calls were paused here: which one this is is a guess" : "",
     spot.flags & UNWOUND ? "an exception left it" : "",
     spot.flags & GAP ? "events are missing inside: it may be several calls" : "",
-    info.waits[spot.node] === "1" ? "over the whole recording it waits more than it runs" : "",
+    info.waits(spot.node) ? "over the whole recording it waits more than it runs" : "",
   ].filter(Boolean);
   return (
     <aside class="panel" aria-live="polite">
-      <h2>
-        {many ? `${Math.round(spot.calls).toLocaleString("en")} calls, mostly ${nameOf(spot.fn)}` : nameOf(spot.fn)}
-      </h2>
+      <h2>{many ? `${count(spot.calls)} calls, mostly ${nameOf(spot.fn)}` : nameOf(spot.fn)}</h2>
       <dl>
         <div>
           <dt>{many ? "stretch" : "took"}</dt>
@@ -70,13 +66,10 @@ export function CallPanel({ spot, info, nameOf }: Common & { spot: Spot }) {
           <dt>depth</dt>
           <dd>{spot.depth}</dd>
         </div>
-        {file && (
+        {place && (
           <div>
             <dt>source</dt>
-            <dd class="path">
-              {file}
-              {line > 0 ? `:${line}` : ""}
-            </dd>
+            <dd class="path">{place}</dd>
           </div>
         )}
       </dl>
@@ -113,25 +106,22 @@ export function sumsOf(range: RangeSums): FunctionSum[] {
 const ROWS = 40;
 
 export function RangePanel({
-  number,
+  source,
   range,
-  info,
   nameOf,
   close,
-}: Common & { number: number; range: { from: number; to: number }; close: () => void }) {
+}: Common & { source: TraceSource; range: { from: number; to: number }; close: () => void }) {
   const [sums, setSums] = useState<RangeSums | null>(null);
   const [trouble, setTrouble] = useState("");
   useEffect(() => {
     const control = new AbortController();
     setSums(null);
     setTrouble("");
-    const threads = info.threads.map((_, index) => index).slice(0, 64);
-    const path = `${number}/range?from=${Math.round(range.from)}&to=${Math.round(range.to)}&threads=${threads.join(",")}`;
-    getJson<RangeSums>(path, control.signal).then(setSums, (error: Error) => {
+    source.range(range.from, range.to, control.signal).then(setSums, (error: Error) => {
       if (!control.signal.aborted) setTrouble(error.message);
     });
     return () => control.abort();
-  }, [number, range.from, range.to]);
+  }, [source, range.from, range.to]);
   const functions = sums ? sumsOf(sums) : [];
   const whole = Math.max(1, ...functions.map((row) => row.own));
   return (
@@ -169,7 +159,7 @@ export function RangePanel({
                   <td class="number">{duration(row.total)}</td>
                   <td class="number">
                     {sums.estimated ? "≈" : ""}
-                    {Math.round(row.calls).toLocaleString("en")}
+                    {count(row.calls)}
                   </td>
                   <td class="name">{nameOf(row.fn)}</td>
                 </tr>

@@ -1,0 +1,89 @@
+"""The timeline in the page of a trace: no server, the same calls."""
+
+import pytest
+from browser import page, started
+from page_data import unpacked
+
+import seismo
+from seismo.report.calls import timeline
+from seismo.report.calls.page import calls_data, calls_page
+from seismo.report.page.payload import packed
+
+
+def inner(number):
+    return number + 1
+
+
+def outer():
+    for number in range(200):
+        inner(number)
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory):
+    with seismo.trace() as t:
+        with seismo.span("all"):
+            outer()
+        seismo.count("queue", 3)
+    path = tmp_path_factory.mktemp("page") / "a.seismo"
+    t.save(path)
+    return seismo.open(path)
+
+
+def test_the_page_has_every_call(trace):
+    """Steps and lengths add up to the calls of the recording, exactly."""
+    head, columns = unpacked(packed(*calls_data(trace)))
+    rows = trace.calls.window().calls
+    assert [row["kind"] for row in head["trace"]["instants"]] == ["begin", "end", "counter"]
+    assert sum(columns["c.threads"]) == len(rows)
+    at, starts = 0, []
+    for thread in columns["c.threads"]:
+        start = 0
+        for step in columns["c.step"][at : at + thread]:
+            start += step
+            starts.append(start)
+        at += thread
+    assert starts == list(rows["start_ns"])
+    ends = [start + length for start, length in zip(starts, columns["c.length"], strict=True)]
+    assert ends == list(rows["end_ns"])
+    assert columns["c.function"] == list(rows["function"])
+    assert columns["c.depth"] == list(rows["depth"])
+
+
+def test_a_longer_trace_is_not_in_the_page(trace, monkeypatch):
+    monkeypatch.setattr(timeline, "MOST_CALLS", 100)
+    head, columns = unpacked(packed(*calls_data(trace)))
+    assert head["trace"] is None
+    assert "c.step" not in columns
+
+
+def test_a_profile_has_no_timeline():
+    with seismo.profile() as p:
+        outer()
+    head, _ = unpacked(packed(*calls_data(p.recording)))
+    assert "trace" not in head
+
+
+@pytest.mark.browser
+def test_the_timeline_of_a_page_in_a_browser(trace, tmp_path):
+    """It draws, is searched, and adds up a stretch, without a server."""
+    path = tmp_path / "a.html"
+    path.write_text(calls_page(trace))
+    with started() as browser, page(browser, viewport={"width": 1280, "height": 720}) as view:
+        view.goto(path.as_uri())
+        view.locator(".sight").wait_for()
+        view.keyboard.press("/")
+        view.keyboard.type(":inner$")
+        view.keyboard.press("Enter")
+        view.wait_for_function("() => document.querySelector('.panel h2')?.innerText.endsWith(':inner')")
+        view.keyboard.press("Escape")
+        view.keyboard.press("f")
+        box = view.locator(".canvas canvas").bounding_box()
+        view.mouse.move(box["x"] + 1, box["y"] + 10)
+        view.mouse.down()
+        view.mouse.move(box["x"] + box["width"] - 1, box["y"] + 10, steps=4)
+        view.mouse.up()
+        row = view.locator(".panel tr", has=view.locator("td.name", has_text=":inner"))
+        assert row.locator("td").nth(3).inner_text() == "200"
+        view.locator("input[value=calls]").check()
+        view.locator(".functions").wait_for()
