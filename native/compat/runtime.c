@@ -23,6 +23,7 @@ typedef struct {
 #define Py_BUILD_CORE 1
 #if PY_VERSION_HEX >= 0x030E0000
 #include "internal/pycore_debug_offsets.h"
+#include "internal/pycore_interp_structs.h"
 PyAPI_DATA(_Py_DebugOffsets) _PyRuntime; /* its first field */
 #define OFFSETS _PyRuntime
 #else
@@ -45,6 +46,16 @@ bool sm_runtime_find(sm_runtime_places *places) {
     places->newest = (PyInterpreterState *const *)((const char *)&_PyRuntime + head);
     places->holder = (PyThreadState *const *)(interpreter + holder);
     return true;
+}
+
+/* Where the whole structure is as large as it was, its fields are taken to be where they were. */
+static PyObject **find_callbacks(void) {
+    const _Py_DebugOffsets *offsets = &OFFSETS;
+    if (memcmp(offsets->cookie, "xdebugpy", 8) != 0 || offsets->gc.size != sizeof(struct _gc_runtime_state) ||
+        offsets->gc.collecting != offsetof(struct _gc_runtime_state, collecting))
+        return NULL;
+    char *gc = (char *)PyInterpreterState_Main() + offsets->interpreter_state.gc;
+    return (PyObject **)(gc + offsetof(struct _gc_runtime_state, callbacks));
 }
 
 /* What is read of the interpreter's structures by the offsets that were compiled in. */
@@ -85,11 +96,19 @@ static const interpreter_list *find_list(void) {
     return (const interpreter_list *)&_PyRuntime.interpreters.head;
 }
 
+static PyObject **find_callbacks(void) {
+    return &PyInterpreterState_Main()->gc.callbacks;
+}
+
 void sm_wake_for_pending_calls(void) {
     __atomic_store_n(&PyInterpreterState_Main()->ceval.eval_breaker._value, 1, __ATOMIC_RELEASE);
 }
 #else
 static const interpreter_list *find_list(void) {
+    return NULL;
+}
+
+static PyObject **find_callbacks(void) {
     return NULL;
 }
 #endif
@@ -118,6 +137,19 @@ uint64_t sm_interpreters_made(void) {
 uint64_t sm_interpreters_gone(void) {
     const interpreter_list *list = known_list();
     return list != NULL ? sm_interpreters_made() - (list->newest != list->main) : 0;
+}
+
+PyObject **sm_collector_callbacks(void) {
+    PyObject **place = find_callbacks();
+    return place != NULL && *place != NULL && PyList_CheckExact(*place) ? place : NULL;
+}
+
+void sm_collector_unraisable(PyObject *callback) {
+#if PY_VERSION_HEX >= 0x030E0000
+    PyErr_FormatUnraisable("Exception ignored while calling GC callback %R", callback);
+#else
+    PyErr_WriteUnraisable(callback);
+#endif
 }
 
 #define NEWEST_KNOWN 0x030F

@@ -31,6 +31,12 @@ bool sm_runtime_find(sm_runtime_places *places);
 uint64_t sm_interpreters_gone(void);
 uint64_t sm_interpreters_made(void);
 
+/* Where the interpreter keeps the list of what it calls around a collection; gc.callbacks is the same list. NULL: this
+ * interpreter does not tell. */
+PyObject **sm_collector_callbacks(void);
+/* Tells of an exception that one of them raised, as the interpreter does. */
+void sm_collector_unraisable(PyObject *callback);
+
 /* After Py_AddPendingCall by a thread without the GIL: has the main thread look for it. Up to 3.12 the interpreter asks
  * whether the thread that asked may run it, and so a program of one thread never looks. */
 void sm_wake_for_pending_calls(void);

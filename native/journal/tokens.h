@@ -24,9 +24,16 @@ enum {
     SM_TOKEN_CHILDREN_RESUMED = 256 - SM_TOKEN_RESUME_CHILD,       /* children that a byte resumes */
 };
 
-/* Kinds of instants. Bytes: uvarint number of the span (of spans only), uvarint length of the name, the name in UTF-8,
- * then a JSON object or nothing. */
-enum { SM_INSTANT_MARK = 1, SM_INSTANT_COUNTER = 2, SM_INSTANT_SPAN_BEGINS = 3, SM_INSTANT_SPAN_ENDS = 4 };
+/* Kinds of instants. Bytes: uvarint number of the span or collection (not of the first two), uvarint length of the name,
+ * the name in UTF-8, then a JSON object or nothing. */
+enum {
+    SM_INSTANT_MARK = 1,
+    SM_INSTANT_COUNTER = 2,
+    SM_INSTANT_SPAN_BEGINS = 3,
+    SM_INSTANT_SPAN_ENDS = 4,
+    SM_INSTANT_PAUSE_BEGINS = 5, /* the cycle collector's */
+    SM_INSTANT_PAUSE_ENDS = 6,
+};
 
 /* Kinds that are the journal's own. LEFT_OUT: uvarint calls, resumes and exceptions below the current node that have
  * no tokens, for they were shorter or deeper than was wanted. CLOCK: the clock was read, and nothing happened. */

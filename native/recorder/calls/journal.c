@@ -198,7 +198,7 @@ bool sm_journal_instant(sm_thread *thread, unsigned kind, uint64_t span, const c
     assert(thread == sm_this_thread);
     sm_tree_thread *tree = sm_tree_of(thread);
     uint8_t head[2 * SM_VARINT_MAX], *end = head;
-    if (kind == SM_INSTANT_SPAN_BEGINS || kind == SM_INSTANT_SPAN_ENDS)
+    if (kind >= SM_INSTANT_SPAN_BEGINS)
         end = sm_varint_put(end, span);
     end = sm_varint_put(end, name_size);
     size_t size = (size_t)(end - head) + name_size + json_size;

@@ -133,7 +133,7 @@ class Sums(NamedTuple):
 
 
 _NOTHING = memoryview(array.array("q"))
-_KINDS = {1: "mark", 2: "counter", 3: "begin", 4: "end"}
+_KINDS = {1: "mark", 2: "counter", 3: "begin", 4: "end", 5: "collect", 6: "collected"}
 
 
 class Calls:
