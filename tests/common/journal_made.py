@@ -212,7 +212,7 @@ class Played:
         self.put(bytes([GOTO]) + uvarint(self.tree.rank(node, self.thread)))
 
     def instant(self, kind, name, data=None, span=1):
-        text = (uvarint(span) if kind in (3, 4) else b"") + uvarint(len(name.encode())) + name.encode()
+        text = (uvarint(span) if kind in (3, 4, 5, 6) else b"") + uvarint(len(name.encode())) + name.encode()
         text += b"" if data is None else json.dumps(data).encode()
         self.put(bytes([INSTANT]) + uvarint(kind) + uvarint(len(text)) + text)
 

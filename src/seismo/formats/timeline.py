@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from seismo.formats.forest import pids, thread_names
 from seismo.model.kinds import CallFlags
+from seismo.model.timeline.landmarks import landmarks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 FOREVER = 2**63 - 1
 _MANY = 10_000_000  # thread numbers of the threads that share a row, which has one for all
 
+_PAUSES = 1 << 40  # what the numbers of the collector's pauses have on top: the program's spans are fewer
+
+_SHOWN = ("child", "import")  # of landmarks: the beginnings and ends of threads are those of their tracks
 _TOLD = {
     CallFlags.UNWOUND: "left by an exception",
     CallFlags.YIELDED: "paused",
@@ -94,7 +98,16 @@ def timeline(recording: Recording, most: int) -> Timeline:
         tid = (natives[thread] or thread + 1) if number == 1 else _MANY + len(tracks)
         label = recording.threads["name"][thread] or "thread"
         tracks.append(Track(thread, stream, names[thread] + more, label + more, processes[thread], tid, first, last))
-    return Timeline(window.calls, tracks, window.instants, window.gaps, cut)
+    marks = [mark._replace(name=f"{mark.kind} {mark.name}") for mark in landmarks(recording, window.calls)]
+    marks = [mark for mark in marks if mark.kind in _SHOWN and (cut is None or mark.time_ns < cut)]
+    instants = [_as_span(said) for said in window.instants]
+    return Timeline(window.calls, tracks, instants + marks, window.gaps, cut)
+
+
+def _as_span(said: InstantRow) -> InstantRow:
+    """A pause of the collector as a span, which no viewer takes for one of the program's."""
+    kind = {"collect": "begin", "collected": "end"}.get(said.kind)
+    return said if kind is None else said._replace(kind=kind, span=_PAUSES + said.span)
 
 
 def steps(calls: Table[CallRow], track: Track) -> Iterator[tuple[int, int]]:

@@ -78,8 +78,8 @@ def test_both_readers_see_the_same_calls(decoder, seed):
             if call["how"]:
                 check_time(row.end_ns, row.end_bound_ns, call["end"])
     for instant in window.instants:
-        assert instant.kind in ("mark", "counter", "begin", "end")
-    known = [i for stream in streams.values() for i in stream.instants if 1 <= i["kind"] <= 4]
+        assert instant.kind in ("mark", "counter", "begin", "end", "collect", "collected")
+    known = [i for stream in streams.values() for i in stream.instants if 1 <= i["kind"] <= 6]
     assert len(window.instants) == len(known)
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from seismo.model.kinds import CallFlags
     from seismo.model.recording import Recording
+    from seismo.model.timeline.landmarks import Pause
 
 MOST_DEPTH = 2**32 - 1
 UNSUMMED = 16384  # bytes of a stream's events that are read as they are, without levels
@@ -78,7 +79,11 @@ class Overview(NamedTuple):
 
 
 class InstantRow(NamedTuple):
-    """Something that the program said: `kind` is "mark", "counter", "begin" or "end" (of a span), or a number."""
+    """Something that the journal says beside calls, and by whom it was said.
+
+    By the program: `kind` is "mark", "counter", "begin" or "end" (of a span). By seismo: "collect" and "collected", a
+    pause of the cycle collector (`pauses`), or what `landmarks` says.
+    """
 
     time_ns: int
     bound_ns: int
@@ -266,8 +271,22 @@ class Calls:
 
     @cached_property
     def instants(self) -> list[InstantRow]:
-        """What the program said of itself, thread by thread: marks, counters, spans."""
+        """What the journal says beside calls, thread by thread: marks, counters, spans, pauses of the collector."""
         return self.window(limit=0).instants
+
+    @cached_property
+    def pauses(self) -> list[Pause]:
+        """The pauses of the cycle collector, in the order of time."""
+        from seismo.model.timeline.landmarks import pauses
+
+        return pauses(self.instants)
+
+    @cached_property
+    def landmarks(self) -> list[InstantRow]:
+        """When threads began and ended, children began and modules were imported, in the order of time."""
+        from seismo.model.timeline.landmarks import landmarks
+
+        return landmarks(self._recording) if self else []
 
     @cached_property
     def gaps(self) -> list[GapRow]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from seismo.escape import printable
 from seismo.report import words as text
 from seismo.report.calls.window import END, _thread, write_window
 from seismo.report.facts import unended
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from seismo.report.paper import Paper
 
 LONGEST = 10
+IMPORTS = 5
 MOST_BYTES = 64 << 20  # of a journal that is read to the end for a report: some seconds
 
 
@@ -23,6 +25,8 @@ def write_trace(paper: Paper, recording: Recording) -> None:
         return
     if sum(block.size for block in calls.blocks) <= MOST_BYTES:
         _write_longest(paper, recording)
+        _write_pauses(paper, recording)
+        _write_imports(paper, recording)
     else:
         paper.line()
         paper.line(("the trace is too long to look for its longest calls here", "quiet"))
@@ -52,3 +56,32 @@ def _write_longest(paper: Paper, recording: Recording) -> None:
         paper.line((f"and {len(sums.gaps) - LONGEST:,} more gaps", "warning"))
     for problem in sums.problems:
         paper.line((problem, "warning"))
+
+
+def _write_pauses(paper: Paper, recording: Recording) -> None:
+    """One line, if the cycle collector ever stopped the program."""
+    known = [pause for pause in recording.calls.pauses if pause.end_ns >= 0]
+    if not known:
+        return
+    longest = max(known, key=lambda pause: pause.end_ns - pause.start_ns)
+    whole = text.duration(sum(pause.end_ns - pause.start_ns for pause in known), paper.signs)
+    most = text.duration(longest.end_ns - longest.start_ns, paper.signs)
+    at = f"at {longest.start_ns / 1e9:,.6f} s, generation {longest.generation}"
+    paper.line()
+    paper.line(
+        ("garbage collector", "strong"), f"  {text.number_of(len(known), 'pause')}, {whole}; the longest {most} ({at})"
+    )
+
+
+def _write_imports(paper: Paper, recording: Recording) -> None:
+    """The modules whose own code, with what that imported, took longest."""
+    rows = [row for row in recording.calls.landmarks if row.kind == "import"]
+    if not rows:
+        return
+    paper.line()
+    paper.line(
+        ("longest imports", "strong"), (f"  of {text.number_of(len(rows), 'module')}, with what they import", "quiet")
+    )
+    for row in sorted(rows, key=lambda row: -row.data["took_ns"])[:IMPORTS]:
+        took = text.aligned(text.duration(row.data["took_ns"], paper.signs))
+        paper.line((f"{took:>10}  at {row.time_ns / 1e9:,.6f} s  ", "quiet"), (printable(row.name), "name"))

@@ -19,6 +19,7 @@ from seismo.errors import UsageError
 from seismo.escape import printable
 from seismo.model.kinds import CallFlags
 from seismo.model.recording import FOREVER
+from seismo.model.timeline.landmarks import landmarks, pauses
 from seismo.report import words as text
 
 if TYPE_CHECKING:
@@ -243,16 +244,40 @@ def write_window(paper: Paper, recording: Recording, around: str, span: str | No
         writer.write(_lines(shown))
         if writer.left_out:
             paper.line((f"and {text.number_of(writer.left_out, 'line')} more ({paper.more})", "quiet"))
-    _write_rest(paper, recording, window)
+    if around == END:
+        first, last = min((row.start_ns for row in window.calls), default=0), FOREVER
+    _write_rest(paper, recording, window, first, last)
 
 
-def _write_rest(paper: Paper, recording: Recording, window: Window) -> None:
-    """What the program said meanwhile, what is missing, and what could not be read."""
-    if window.instants:
+def _said(paper: Paper, recording: Recording, window: Window, first: int, last: int) -> list[tuple[int, str]]:
+    """What the program said meanwhile, and what is said of the interpreter, with the times."""
+    found = []
+    for said in window.instants:
+        if said.kind not in ("collect", "collected"):
+            data = "" if said.data is None else f" {printable(str(said.data))}"
+            found.append((said.time_ns, f"{said.kind} {printable(said.name)}{data}"))
+    for pause in pauses(window.instants):
+        took = text.duration(pause.end_ns - pause.start_ns, paper.signs) if pause.end_ns >= 0 else "end not seen"
+        freed = f", freed {text.number_of(pause.collected, 'object')}" if pause.collected > 0 else ""
+        where = f"on {_thread(recording, pause.thread)}" if len(recording.threads) > 1 else ""
+        words = f"garbage collection{' ' if where else ''}{where}, generation {pause.generation}: {took}{freed}"
+        found.append((pause.start_ns, words))
+    for mark in landmarks(recording, window.calls):
+        if first <= mark.time_ns < last:
+            took = f": {text.duration(mark.data['took_ns'], paper.signs)}" if mark.data else ""
+            found.append((mark.time_ns, f"{mark.kind} {printable(mark.name)}{took}"))
+    return sorted(found)
+
+
+def _write_rest(paper: Paper, recording: Recording, window: Window, first: int, last: int) -> None:
+    """What was said meanwhile, what is missing, and what could not be read."""
+    said = _said(paper, recording, window, first, last)
+    if said:
         paper.line()
-    for said in window.instants[:LINES]:
-        data = "" if said.data is None else f" {said.data}"
-        paper.line(f"{said.time_ns / 1e9:>14,.6f} s  {said.kind} {printable(said.name)}{printable(data)}")
+    for time, words in said[:LINES]:
+        paper.line(f"{time / 1e9:>14,.6f} s  {words}")
+    if len(said) > LINES:
+        paper.line(("and " + text.number_of(len(said) - LINES, "line") + " more: choose a shorter --window", "quiet"))
     for gap in window.gaps:
         missing = text.duration(gap.end_ns - gap.start_ns, paper.signs)
         paper.line(
