@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 def _write(recording: Recording, fd: int | None) -> bytes | None:
     writer = _core.Writer(fd)
     write_tables(recording, writer)
-    if recording._journal is not None:
-        for payload in recording._journal.payloads():
+    journal = recording._journal
+    if journal is not None and journal.fits(recording._raw):
+        for payload in journal.payloads():
             writer.piece(payload)
     return writer.finish()
 
