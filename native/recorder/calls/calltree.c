@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "recorder/calls/pauses.h"
 #include "recorder/calls/store.h"
 
 /* ---- paths ---- */
@@ -298,8 +297,6 @@ static void start(const sm_settings *settings) {
         sm_function_by_id(i)->flags &= ~(uint32_t)SM_FUNCTION_SITES_OFF;
     sm_tree.gaps = sm_segments_seed();
     sm_journal_start(settings->journal, sm_engine.output.writer);
-    if (settings->journal && sm_engine.output.writer != NULL)
-        sm_pauses_start();
 }
 
 static sm_node *new_root(sm_tree_thread *tree) {
@@ -364,7 +361,6 @@ static void code_died(sm_code_entry *entry) {
 }
 
 static void stop(void) {
-    sm_pauses_stop();
     sm_journal_stop();
     sm_node_forget_lists();
 }

@@ -2,6 +2,7 @@
 #include "recorder/calls/journal.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/varint.h"
@@ -9,6 +10,7 @@
 #include "recorder/calls/blocks.h"
 #include "recorder/calls/levels.h"
 #include "recorder/calls/store.h"
+#include "slots/collector.h"
 
 #define UNIT_NS 16        /* a unit of marks is no longer: less than an event costs */
 #define LONGEST_TEXT 4096 /* bytes of an instant */
@@ -18,6 +20,7 @@ unsigned sm_journal_unit;
 static struct {
     bool on;
     bool file;       /* there is one */
+    uint64_t pauses; /* of the collector: begun so far */
     uint64_t gaps;   /* times that events had to be left out */
     uint32_t nodes;  /* that were there at the last flush, and */
     uint64_t looked; /* ticks: when that was */
@@ -216,6 +219,25 @@ bool sm_journal_instant(sm_thread *thread, unsigned kind, uint64_t span, const c
     return true;
 }
 
+/* A pause of the cycle collector, on the thread that collects. */
+static void note_pause(const sm_pause *pause) {
+    static const char name[] = "garbage collection";
+    sm_thread *thread = sm_this_thread;
+    if (!sm_engine.running || sm_engine.forked || thread->session != sm_engine.session || thread->ended)
+        return; /* no event has come from this thread */
+    char json[96] = "";
+    if (pause->begins)
+        snprintf(json, sizeof json, "{\"generation\":%ld}", pause->generation);
+    else if (pause->uncollectable != 0)
+        snprintf(json, sizeof json, "{\"collected\":%ld,\"uncollectable\":%ld}", pause->collected,
+                 pause->uncollectable);
+    else
+        snprintf(json, sizeof json, "{\"collected\":%ld}", pause->collected);
+    unsigned kind = pause->begins ? SM_INSTANT_PAUSE_BEGINS : SM_INSTANT_PAUSE_ENDS;
+    journal.pauses += pause->begins;
+    (void)sm_journal_instant(thread, kind, journal.pauses, name, sizeof name - 1, json, strlen(json));
+}
+
 bool sm_journal_has_file(void) {
     return journal.file && !sm_engine.forked;
 }
@@ -261,7 +283,7 @@ void sm_journal_start(bool on, sm_writer *writer) {
     journal.on = on && sm_blocks_init();
     sm_engine.lost_memory += on && !journal.on;
     journal.file = journal.on && writer != NULL;
-    journal.gaps = journal.nodes = 0;
+    journal.gaps = journal.pauses = journal.nodes = 0;
     journal.looked = sm_clock_read(&sm_engine.clock);
     sm_journal_unit = 0;
     while (sm_engine.clock.kind != SM_CLOCK_SIMULATED &&
@@ -269,9 +291,13 @@ void sm_journal_start(bool on, sm_writer *writer) {
         sm_journal_unit++;
     if (on)
         sm_blocks_start(journal.on ? writer : NULL);
+    if (journal.file)
+        (void)sm_collector_tell(note_pause);
 }
 
 void sm_journal_stop(void) {
+    if (journal.file)
+        (void)sm_collector_tell(NULL);
     for (sm_thread *thread = sm_engine.threads; thread != NULL && journal.on; thread = thread->next) {
         if (thread->session == sm_engine.session && !thread->ended)
             sm_journal_thread_end(thread);
