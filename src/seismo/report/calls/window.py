@@ -276,8 +276,9 @@ def _write_rest(paper: Paper, recording: Recording, window: Window, first: int, 
         paper.line()
     for time, words in said[:LINES]:
         paper.line(f"{time / 1e9:>14,.6f} s  {words}")
-    if len(said) > LINES:
-        paper.line(("and " + text.number_of(len(said) - LINES, "line") + " more: choose a shorter --window", "quiet"))
+    left_out = len(said[LINES:])
+    if left_out:
+        paper.line((f"and {text.number_of(left_out, 'line')} more: choose a shorter --window", "quiet"))
     for gap in window.gaps:
         missing = text.duration(gap.end_ns - gap.start_ns, paper.signs)
         paper.line(
