@@ -4,6 +4,7 @@ import base64
 import json
 import struct
 import zlib
+from html.parser import HTMLParser
 
 SIZES = {"u8": "B", "u16": "H", "u32": "I", "i32": "i", "f32": "f", "f64": "d"}
 
@@ -30,3 +31,33 @@ def read(data):
         at += width * length
     assert at == len(data)
     return head, columns
+
+
+class Elements(HTMLParser):
+    """The elements of a page, with their attributes and texts."""
+
+    def __init__(self, source):
+        super().__init__(convert_charrefs=True)
+        self.found = []
+        self.open = False
+        self.feed(source)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self.found.append([tag, dict(attributes), ""])
+        self.open = True
+
+    def handle_endtag(self, tag):
+        self.open = False
+
+    def handle_data(self, data):
+        if self.open:
+            self.found[-1][2] += data
+
+    def all(self, tag):
+        return [(given, text) for name, given, text in self.found if name == tag]
+
+
+def data_of(source):
+    ((_, text),) = [one for one in Elements(source).all("script") if one[0].get("id") == "seismo-data"]
+    return unpacked(text)

@@ -27,7 +27,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from seismo.cli.options import JSON
+from seismo.cli.options import FORCE, JSON, OPEN
 from seismo.errors import UsageError
 
 if TYPE_CHECKING:
@@ -52,6 +52,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     limit = "show at most N rows of each table (default: 15; 0: all rows)"
     parser.add_argument("--limit", metavar="N", type="count", default=15, help=limit)
     parser.add_argument("--json", action="store_true", help=JSON)
+    page = "calls: write an HTML page to OUT instead: a flame graph of both sides, and the functions"
+    parser.add_argument("--html", metavar="OUT", help=page)
+    parser.add_argument("--open", action="store_true", help=OPEN)
+    parser.add_argument("--force", action="store_true", help=FORCE.format("OUT"))
     add_time(parser)
     add_color(parser)
 
@@ -61,6 +65,8 @@ def run(args: Namespace) -> int:
     from seismo.cli.files import check_time, open_recording
     from seismo.report.paper import paper_for
 
+    if args.json and (args.html or args.open):
+        raise UsageError("--json and a page cannot both be written", "--json", "leave one of them out")
     old, new = _sides(args)
     recordings = {path: open_recording(path) for path in (*old, *new)}
     kind = _kind(recordings)
@@ -72,6 +78,11 @@ def run(args: Namespace) -> int:
         raise UsageError("--time applies to recordings of calls and lines only", old[0], "see: seismo info FILE")
     paper = None if args.json else paper_for(sys.stdout, args.color)
     sides = [recordings[path] for path in old], [recordings[path] for path in new]
+    if args.html or args.open:
+        from seismo.cli.pages import page
+
+        page(args, lambda path: kind.changes_page(sides, path, (old, new)))
+        return 0
     written = kind.changes(paper, sides, (old, new), args.limit if args.limit > 0 else None)
     if written:
         sys.stdout.write(written + "\n")

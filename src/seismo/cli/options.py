@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 COLOR = "when to print colours: auto (default; on a terminal, unless NO_COLOR or FORCE_COLOR is set), always, never"
 FORCE = "overwrite {} even if it does not look like a file of seismo"
 JSON = "print one JSON object, for programs"
+OPEN = "open the page in the browser (without --html: one in a temporary folder)"
 SEVERAL = "; may be given several times"
 
 _RUNS = """\

@@ -37,7 +37,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
-from seismo.cli.options import FORCE, one_of
+from seismo.cli.options import FORCE, OPEN, one_of
 from seismo.errors import UsageError
 
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     pages = "write HTML pages to OUT instead: a folder for coverage, a file for all others"
     parser.add_argument("--html", metavar="OUT", help=pages)
+    parser.add_argument("--open", action="store_true", help=OPEN)
     parser.add_argument("--force", action="store_true", help=FORCE.format("OUT"))
     add_color(parser)
     add_time(parser, "calls and lines: show and rank by")
@@ -133,7 +134,7 @@ def _not_for_this(option: str, what: str, file: str) -> NoReturn:
 
 def run(args: argparse.Namespace) -> int:
     """Shows the recording on standard output."""
-    from seismo.cli.files import check_pages, check_time, open_recording, or_newest
+    from seismo.cli.files import check_time, open_recording, or_newest
     from seismo.report.kind import of
     from seismo.report.paper import paper_for
 
@@ -148,7 +149,8 @@ def run(args: argparse.Namespace) -> int:
 
         args.where = chosen(args.only, args.where)
     check_time(recording, args.time, args.file)
-    if args.html:
-        check_pages(kind.page_at(args.html), args.force)
-        return kind.page(recording, args.html, args)
+    if args.html or args.open:
+        from seismo.cli.pages import page
+
+        return page(args, lambda path: kind.page(recording, path, args), kind.page_at)
     return kind.report(paper_for(sys.stdout, args.color), recording, args)

@@ -77,17 +77,14 @@ def write_changes(
     came = [row for row in rows if row.calls_new and not row.calls_old_range[1]]
     went = [row for row in rows if row.calls_old and not row.calls_new_range[1]]
     sometimes = len(rows) - len(both) - len(came) - len(went)
-    inexact = _lower_bounds([*old, *new])
-    facts = [("old", described(old, words, signs)), ("new", described(new, words, signs))]
-    change = f"{_time_change(old, new, len(rows), signs)}, {_calls_change(rows, words)}"
-    facts.append(("change", change + (" (some of them lower bounds)" if inexact else "")))
-    write_facts(paper, [*facts, *unended(signs, *named(old, "old"), *named(new, "new"))])
+    inexact = lower_bounds([*old, *new])
+    write_facts(paper, overview(old, new, rows, words, signs))
     told = [row for row in both if row.significant]
     untold = [row for row in both if not row.significant and row.own_new != row.own_old]
     small = any(row.sure_own_change for row in untold)
     within = text.number_of(len(untold), f"other {words.one}") + " changed within the error" if untold else ""
     within += " or too small a part of the time" if small else ""
-    time = _Section(paper, words, "Changed in own time", _time_cells, ("change  ", "", "old  ", "new  "))
+    time = _Section(paper, words, "Changed in own time", time_cells, ("change  ", "", "old  ", "new  "))
     time.write(told, limit, _time_remark(within, rows, (len(old), len(new)), signs))
     moved = sorted((row for row in both if row.calls_change), key=lambda row: (-abs(row.calls_change), row.key))
     known = [row for row in moved if row.key not in inexact]
@@ -100,7 +97,7 @@ def write_changes(
         verb = "differs" if varied == 1 else "differ"
         other = text.number_of(varied, f"other {words.one}")
         remarks.append(f"{other} {verb} by as many {words.count}s among the runs of a side: no finding")
-    calls = _Section(paper, words, f"Changed in {words.count}s", _call_cells, ("change", "", "old", "new"))
+    calls = _Section(paper, words, f"Changed in {words.count}s", call_cells, ("change", "", "old", "new"))
     calls.write(known, limit, "; ".join(remarks))
     came.sort(key=lambda row: (-row.own_new, -row.calls_new, row.key))
     remark = f"{text.number_of(sometimes, f'other {words.one}')} ran in some runs of one side only" if sometimes else ""
@@ -109,12 +106,22 @@ def write_changes(
     _Section(paper, words, words.went, _gone_cells, ("own  ", f"{words.count}s")).write(went, limit)
 
 
+def overview(
+    old: Sequence[Recording], new: Sequence[Recording], rows: Sequence[DiffRow], words: Compared, signs: text.Signs
+) -> list[tuple[str, str]]:
+    """What stands before the rows: the two sides, what changed in all, and what has no end."""
+    change = f"{_time_change(old, new, len(rows), signs)}, {_calls_change(rows, words)}"
+    change += " (some of them lower bounds)" if lower_bounds([*old, *new]) else ""
+    sides = [("old", described(old, words, signs)), ("new", described(new, words, signs))]
+    return [*sides, ("change", change), *unended(signs, *named(old, "old"), *named(new, "new"))]
+
+
 def named(side: Sequence[Recording], name: str) -> list[tuple[str, Recording]]:
     """The recordings of a side with what to call them, several by number."""
     return [(f"{name} {number}" if len(side) > 1 else name, one) for number, one in enumerate(side, 1)]
 
 
-def _lower_bounds(recordings: Sequence[Recording]) -> set[tuple[int, str, str, str]]:
+def lower_bounds(recordings: Sequence[Recording]) -> set[tuple[int, str, str, str]]:
     """The keys, as in DiffRow, of the functions whose calls are at least what is recorded."""
     found: set[tuple[int, str, str, str]] = set()
     for recording in recordings:
@@ -219,14 +226,16 @@ def _signed(ns: float, signs: text.Signs) -> str:
     return ("+" if ns > 0 else "-" if ns < 0 else "") + text.duration(abs(ns), signs)
 
 
-def _time_cells(row: DiffRow, signs: text.Signs) -> list[str]:
+def time_cells(row: DiffRow, signs: text.Signs) -> list[str]:
+    """The change in own time, its error, both times, and how they compare."""
     change = text.aligned(_signed(row.own_change, signs))
     error = text.error(row.own_error, abs(row.own_change), signs)
     times = [text.aligned(text.duration(ns, signs)) for ns in (row.own_old, row.own_new)]
     return [change, text.left(error, 6) if error else "", *times, growth(row.own_new, row.own_old)]
 
 
-def _call_cells(row: DiffRow, signs: text.Signs) -> list[str]:
+def call_cells(row: DiffRow, signs: text.Signs) -> list[str]:
+    """The change in calls, nothing, both numbers, and how they compare."""
     old, new = row.calls_old_range, row.calls_new_range
     if old[0] == old[1] and new[0] == new[1]:
         return [f"{row.calls_change:+,}", "", ranged(old), ranged(new), growth(new[0], old[0])]
@@ -257,7 +266,7 @@ class _Section:
         self._title = title
         self._cells = cells
         self._heads = heads
-        self._colour = cells is _time_cells  # more time is bad; more calls may be either
+        self._colour = cells is time_cells  # more time is bad; more calls may be either
 
     def write(self, rows: Sequence[DiffRow], limit: int | None, remark: str = "") -> None:
         """Writes the rows, or that there is none; a list of which there is neither row nor remark says so in a line."""

@@ -113,6 +113,15 @@ class Kind:
         """Writes what changed between the sides; without a paper, returns it as JSON."""
         raise NotImplementedError
 
+    def changes_page(self, sides: Sides, path: str | os.PathLike[str], files: tuple[list[str], list[str]]) -> None:  # noqa: ARG002
+        """Writes what changed between the sides as a page.
+
+        UsageError: there is no such page; FormatError: it cannot be written.
+        """
+        from seismo.errors import UsageError
+
+        raise UsageError(f"there are no HTML pages of changes in {self.what}", f"--html {path}", "leave --html out")
+
     # ---- what there is to say before the numbers ----
 
     def facts(self, recording: Recording, signs: Signs) -> Facts:

@@ -3,46 +3,15 @@
 import base64
 import hashlib
 import re
-from html.parser import HTMLParser
 
 import pytest
-from page_data import unpacked
+from page_data import Elements, data_of
 
 from seismo.model import Builder
 from seismo.report.calls.page import SMALLER, calls_page, write_calls
 from seismo.report.calls.paths import Paths
 
 HOSTILE = '</script><script>alert(1)</script><img src=x onerror="alert(2)">\'&lt;\x1b[31m\u202e\ud800'
-
-
-class Elements(HTMLParser):
-    """The elements of a page, with their attributes and texts."""
-
-    def __init__(self, source):
-        super().__init__(convert_charrefs=True)
-        self.found = []
-        self.open = False
-        self.feed(source)
-        self.close()
-
-    def handle_starttag(self, tag, attributes):
-        self.found.append([tag, dict(attributes), ""])
-        self.open = True
-
-    def handle_endtag(self, tag):
-        self.open = False
-
-    def handle_data(self, data):
-        if self.open:
-            self.found[-1][2] += data
-
-    def all(self, tag):
-        return [(given, text) for name, given, text in self.found if name == tag]
-
-
-def data_of(source):
-    ((_, text),) = [one for one in Elements(source).all("script") if one[0].get("id") == "seismo-data"]
-    return unpacked(text)
 
 
 @pytest.fixture
@@ -122,8 +91,8 @@ def test_depths_tell_the_paths(json_tool):
 
 
 def test_what_is_left_out_stays_in_the_sums(json_tool):
-    whole = Paths(json_tool, 99).columns("")
-    some = Paths(json_tool, 99, most=6)
+    whole = Paths.of(json_tool, 99).columns("")
+    some = Paths.of(json_tool, 99, most=6)
     columns = some.columns("")
     assert some.left_out == len(json_tool.tree) - sum(function != 99 for function in some.functions)
     assert some.left_out > 5

@@ -8,7 +8,7 @@ interface Props {
   facts: [string, string][];
 }
 
-const FIRST = ["took", "calls", "matches", "waiting"]; // always in sight
+const FIRST = ["took", "calls", "matches", "waiting", "change", "old", "new"]; // always in sight
 
 export function Facts({ title, facts, children }: Props) {
   const lost = facts.filter(([label, text]) => label === "lost" && text !== "nothing");
@@ -29,7 +29,7 @@ export function Facts({ title, facts, children }: Props) {
             </span>
           ))}
           {lost.length > 0 && <span class="fact warn">something was lost</span>}
-          <span class="more">about this recording</span>
+          <span class="more">more about it</span>
         </summary>
         <dl>
           {facts.map(([label, text], at) => (

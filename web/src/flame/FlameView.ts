@@ -27,6 +27,7 @@ export class FlameView {
   private width = 0;
   private height = 0;
   private waiting = 0;
+  private resting: ReturnType<typeof setTimeout> | undefined;
   private cursor = -1;
   private hovered = -1;
   private readonly context: CanvasRenderingContext2D;
@@ -75,6 +76,7 @@ export class FlameView {
   end(): void {
     this.watcher.disconnect();
     cancelAnimationFrame(this.waiting);
+    clearTimeout(this.resting);
   }
 
   /** Shows other frames, all of them. */
@@ -119,7 +121,8 @@ export class FlameView {
   private measure(): void {
     if (!this.frames || !this.width) return;
     const rows = rowsOf(this.frames, this.goal ? { ...this.view, ...this.goal } : this.view, this.width);
-    this.spacer.style.height = `${Math.max(0, rows * ROW - this.height)}px`;
+    const height = `${Math.max(0, rows * ROW - this.height)}px`;
+    if (this.spacer.style.height !== height) this.spacer.style.height = height;
   }
 
   private paint(now: number): void {
@@ -158,9 +161,15 @@ export class FlameView {
       this.view.x0 = left;
       this.view.x1 = left + wide;
     }
-    this.measure();
+    this.later();
     this.told.zoomed(wide < 0.9999);
     this.request();
+  }
+
+  /** Measures once the zooming rests: another height is a layout of the pane, which a frame has no time for. */
+  private later(): void {
+    clearTimeout(this.resting);
+    this.resting = setTimeout(() => this.measure(), 120);
   }
 
   /** Zooms about a point (px) by a factor; above 1: closer. */
@@ -196,6 +205,7 @@ export class FlameView {
   focus(frame: number): void {
     if (!this.frames) return;
     this.look_at(...this.span(frame), true);
+    this.measure();
     this.reveal(frame);
   }
 
@@ -219,6 +229,7 @@ export class FlameView {
       const wide = Math.min(right - left, Math.max(until - from, ((until - from) * this.width) / 40));
       this.look_at(Math.max(left, from - wide / 2), Math.max(left, from - wide / 2) + wide, true);
     }
+    this.measure();
     this.reveal(frame);
     this.told.reach(frame);
     this.request();

@@ -76,8 +76,11 @@ class Calls(Kind):
         write(recording, stream, path, coloured)
 
     def page(self, recording: Recording, path: str | os.PathLike[str], args: Namespace | None = None) -> int:
+        from seismo.report.calls.options import check_page
         from seismo.report.calls.page import write_calls
 
+        if args is not None:
+            check_page(args)
         write_calls(recording, path, times=(args and args.time) or "cpu")
         return 0
 
@@ -86,6 +89,11 @@ class Calls(Kind):
         from seismo.report.changes import OF_FUNCTIONS, tell
 
         return tell(paper, sides, diff(*sides), OF_FUNCTIONS, files, limit)
+
+    def changes_page(self, sides: Sides, path: str | os.PathLike[str], files: tuple[list[str], list[str]]) -> None:
+        from seismo.report.calls.changes_page import write_changes_page
+
+        write_changes_page(sides, path, files)
 
     def facts(self, recording: Recording, signs: Signs) -> Facts:
         from seismo.report.calls.facts import facts

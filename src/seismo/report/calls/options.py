@@ -125,6 +125,23 @@ def check(args: argparse.Namespace) -> None:
         about_functions(args.where)
 
 
+# What only the terminal's report does; a page does it in its own way.
+_OF_THE_TERMINAL = (
+    *("sort", "tree", "callers", "callees", "columns", "around", "limit", "depth", "min", "module", "exclude_module"),
+    *("thread", "where", "only"),
+)
+
+
+def check_page(args: argparse.Namespace) -> None:
+    """Raises UsageError for options that a page does not take: it shows everything, and is searched."""
+    from seismo.errors import UsageError
+
+    given = next((name for name in _OF_THE_TERMINAL if getattr(args, name, None)), "")
+    if given:
+        hint = "leave it out: the page has everything, and a field to search in"
+        raise UsageError(f"--{given.replace('_', '-')} is for the terminal, not for the page of calls", "--html", hint)
+
+
 def view(args: argparse.Namespace, order: str) -> View:
     """What to show."""
     from seismo.report.calls.functions import chosen_columns

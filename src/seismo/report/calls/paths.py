@@ -25,9 +25,17 @@ if TYPE_CHECKING:
 
 MOST = 200_000
 LOWER_BOUND = 1  # a node's flag
-# What is summed where paths are left out, and how a page has it.
-SUMS = ("calls", "exceptions", "own", "own_error", "total_error", "wait", "wait_error")
-_COUNTS = ("calls", "exceptions")
+# Values that hold what is below a path already.
+TOTALS = ("total_error",)
+
+
+def summed(values: Sequence[Any], parents: Sequence[int]) -> list[Any]:
+    """For each path the sum of the values of itself and of all below it."""
+    sums = list(values)
+    for node in range(len(sums) - 1, -1, -1):
+        if parents[node] >= 0:
+            sums[parents[node]] += sums[node]
+    return sums
 
 
 class Paths:
@@ -36,14 +44,35 @@ class Paths:
     left_out: how many were. threads: for each root its thread, in the order of the walk.
     """
 
-    def __init__(self, recording: Recording, smaller: int, most: int = MOST) -> None:
-        """recording: with wall-clock times. smaller: the number of the function that stands for what is left out."""
+    def __init__(
+        self,
+        parents: Sequence[int],
+        functions: Sequence[int],
+        threads: Sequence[int],
+        values: Mapping[str, list[Any]],
+        weights: Sequence[Sequence[float]],
+        smaller: int,
+        most: int = MOST,
+    ) -> None:
+        """For each path the path above it (-1: none; before it), its function and thread, and what is summed over them.
+
+        values: of those in TOTALS, what is below is in them. weights: with what is below, what decides which are kept.
+        smaller: the number of the function that stands for what is left out.
+        """
+        self._parents, self._functions, self._threads = parents, functions, threads
+        self._values = values
+        self._totals = weights
+        self._smaller = smaller
+        self.left_out = 0
+        self.threads: list[int] = []
+        self._walk(self._kept(most))
+
+    @classmethod
+    def of(cls, recording: Recording, smaller: int, most: int = MOST) -> Paths:
+        """Those of a recording, with running and waiting apart."""
         tree, waiting = recording.timed("cpu").tree, recording.timed("wait").tree
-        self._parents: Sequence[int] = tree["parent"].tolist()
-        self._functions: list[int] = tree["function"].tolist()
-        self._flags: Sequence[int] = tree["flags"].tolist()
-        self._threads: Sequence[int] = tree["thread"].tolist()
-        self._values: dict[str, list[Any]] = {
+        parents: list[int] = tree["parent"].tolist()
+        values: dict[str, list[Any]] = {
             "calls": tree["calls"].tolist(),
             "exceptions": tree["exceptions"].tolist(),
             "own": tree["own_ns"].tolist(),
@@ -52,19 +81,9 @@ class Paths:
             "wait": waiting["own_ns"].tolist(),
             "wait_error": waiting["own_error_ns"].tolist(),
         }
-        self._totals = (tree["total_ns"], waiting["total_ns"], self._summed("calls"))
-        self._smaller = smaller
-        self.left_out = 0
-        self.threads: list[int] = []
-        self._walk(self._kept(most))
-
-    def _summed(self, name: str) -> list[Any]:
-        sums = list(self._values[name])
-        parents = self._parents
-        for node in range(len(sums) - 1, -1, -1):
-            if parents[node] >= 0:
-                sums[parents[node]] += sums[node]
-        return sums
+        weights = [tree["total_ns"].tolist(), waiting["total_ns"].tolist(), summed(values["calls"], parents)]
+        functions, threads = tree["function"].tolist(), tree["thread"].tolist()
+        return cls(parents, functions, threads, values, weights, smaller, most)
 
     def _kept(self, most: int) -> bytearray:
         """For each node, whether it is in the page."""
@@ -101,7 +120,11 @@ class Paths:
         roots = sorted(
             (node for node in range(size) if self._parents[node] < 0), key=lambda node: (self._threads[node], node)
         )
-        sums = {name: self._summed(name) for name in SUMS if name != "total_error"} if cut else {}
+        sums = {
+            name: values if name in TOTALS else summed(values, self._parents)
+            for name, values in self._values.items()
+            if cut
+        }
         self.order, self.depths, self.functions = array("q"), array("q"), array("q")
         self.extra: list[list[Any]] = []  # the sums of what is left out; `order` has -1 - its number there
         waiting = [(node, 0) for node in reversed(roots)]
@@ -120,8 +143,7 @@ class Paths:
                 self._leave_out(cut[node], depth + 1, sums)
 
     def _leave_out(self, nodes: list[int], depth: int, sums: Mapping[str, list[Any]]) -> None:
-        tables = [(self._values if name == "total_error" else sums)[name] for name in SUMS]
-        self.extra.append([sum(table[node] for node in nodes) for table in tables])
+        self.extra.append([sum(table[node] for node in nodes) for table in sums.values()])
         self.order.append(-len(self.extra))
         self.depths.append(depth)
         self.functions.append(self._smaller)
@@ -129,11 +151,11 @@ class Paths:
     def columns(self, prefix: str) -> Columns:
         """The columns of the page. prefix: of their names."""
         columns: Columns = {f"{prefix}depth": counts(self.depths), f"{prefix}function": counts(self.functions)}
-        for at, name in enumerate(SUMS):
-            values = self._values[name]
+        for at, (name, values) in enumerate(self._values.items()):
             picked = [values[node] if node >= 0 else self.extra[-1 - node][at] for node in self.order]
             if any(picked):
-                columns[prefix + name] = counts(picked) if name in _COUNTS else singles(picked)
+                whole = isinstance(values[0], int)
+                columns[prefix + name] = counts(picked) if whole else singles(picked)
         return columns
 
     def __len__(self) -> int:

@@ -1,0 +1,176 @@
+"""The page of what changed between recordings of calls: a flame graph of both sides, and the functions, ranked.
+
+The trees of all runs are laid on one another: a path is the same on both sides if its functions are, and functions are
+the same as in `seismo diff` (seismo.model.difference). Of several runs a side, a path has their mean. What stands in
+the table are the cells that `seismo diff` prints.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from ntpath import basename
+from typing import TYPE_CHECKING, Any
+
+from seismo.model import diff
+from seismo.model.difference import FunctionKey
+from seismo.report import words
+from seismo.report.calls.page import SMALLER
+from seismo.report.calls.paths import Paths, summed
+from seismo.report.changes import OF_FUNCTIONS, call_cells, lower_bounds, overview, time_cells
+from seismo.report.libraries import INSTALLED, STANDARD, of_functions
+from seismo.report.page.document import drawn, save
+from seismo.report.page.payload import counts, doubles, packed, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from seismo.model import DiffRow, Recording
+    from seismo.report.calls.paths import Columns
+    from seismo.report.kind import Sides
+
+_SIGNS = words.Signs()
+_BOTH, _NEW, _GONE, _SOMETIMES = "both", "new", "gone", "sometimes"
+
+
+def write_changes_page(sides: Sides, path: str | os.PathLike[str], files: tuple[list[str], list[str]]) -> None:
+    """Writes the page. files: of either side. FormatError: it cannot be written."""
+    save(os.fspath(path), changes_page(sides, files))
+
+
+def changes_page(sides: Sides, files: tuple[list[str], list[str]]) -> str:
+    """The page as text."""
+    title = " → ".join(", ".join(os.path.basename(file) for file in side[:3]) for side in files)
+    head, columns = changes_data(sides)
+    return drawn(title or "Changes", "diff", packed({**head, "title": shown(title)}, columns))
+
+
+def changes_data(sides: Sides) -> tuple[dict[str, object], Columns]:
+    """What the page carries: the head and the columns."""
+    old, new = sides
+    rows = diff(old, new)
+    numbers = {row.key: number for number, row in enumerate(rows)}
+    tree = _Union(numbers)
+    for side, recordings in enumerate((old, new)):
+        for recording in recordings:
+            tree.add(recording, side, len(recordings))
+    inexact = lower_bounds([*old, *new])
+    paths, columns = tree.paths(len(rows))
+    head: dict[str, object] = {
+        "kind": "diff",
+        "facts": [[label, shown(said, 2_000)] for label, said in overview(old, new, rows, OF_FUNCTIONS, _SIGNS)],
+        "runs": [len(old), len(new)],
+        "names": [*(shown(row.key.qualname) for row in rows), SMALLER],
+        "modules": [shown(row.key.module) for row in rows],
+        "places": [words.location(row.key.kind, shown(row.key.file), 0) for row in rows],
+        "states": [_state(row) for row in rows],
+        "calls": [_plain(call_cells(row, _SIGNS)) for row in rows],
+        "times": [_plain(time_cells(row, _SIGNS)) for row in rows],
+        "leftOut": paths.left_out,
+        "paths": len(tree.parents),
+    }
+    columns["f.kind"] = counts([*(row.key.kind for row in rows), words.SYNTHETIC])
+    columns["f.calls_change"] = doubles(row.calls_change for row in rows)
+    columns["f.own_change"] = doubles(row.own_change for row in rows)
+    columns["f.sure"] = doubles(row.sure_own_change for row in rows)
+    columns["f.significant"] = counts([int(row.significant) for row in rows])
+    columns["f.bound"] = counts([int(tuple(row.key) in inexact) for row in rows])
+    columns["f.library"] = counts([*_libraries([*old, *new], numbers), 0])
+    return head, columns
+
+
+def _plain(cells: list[str]) -> list[str]:
+    return [cell.strip() for cell in cells]
+
+
+def _state(row: DiffRow) -> str:
+    """Whether it ran on both sides, as the report divides them."""
+    if row.calls_old_range[1] and row.calls_new_range[1]:
+        return _BOTH
+    if row.calls_new and not row.calls_old_range[1]:
+        return _NEW
+    return _GONE if row.calls_old and not row.calls_new_range[1] else _SOMETIMES
+
+
+def _libraries(recordings: Sequence[Recording], numbers: dict[Any, int]) -> list[int]:
+    """For each function whether it is a library's on any side."""
+    found = [0] * len(numbers)
+    for recording in recordings:
+        keys = _keys(recording)
+        python = [row for row, key in enumerate(keys) if key.kind == words.PYTHON]
+        for row, library in of_functions(recording, python).items():
+            if library in (INSTALLED, STANDARD):
+                found[numbers[keys[row]]] = 1
+    return found
+
+
+def _keys(recording: Recording) -> list[FunctionKey]:
+    """What tells each function, as seismo.model.difference has it."""
+    columns = (recording.functions[name] for name in ("kind", "module", "qualname", "file"))
+    return [FunctionKey(kind, module, name, basename(file)) for kind, module, name, file in zip(*columns, strict=True)]
+
+
+class _Union:
+    """The trees of several recordings laid on one another, all threads as one."""
+
+    def __init__(self, numbers: dict[Any, int]) -> None:
+        """numbers: of the functions by their keys."""
+        self._numbers = numbers
+        self._known: dict[tuple[int, int], int] = {}
+        self.parents: list[int] = []
+        self._functions: list[int] = []
+        # For either side: calls, own times, and the squares of their errors and of those of the totals.
+        self._calls: tuple[list[float], list[float]] = ([], [])
+        self._owns: tuple[list[float], list[float]] = ([], [])
+        self._squares: list[float] = []
+        self._total_squares: list[float] = []
+
+    def add(self, recording: Recording, side: int, runs: int) -> None:
+        """Adds one of so many runs of a side. The recording has the times that are compared."""
+        tree = recording.tree
+        to_function = [self._numbers[key] for key in _keys(recording)]
+        to: list[int] = []
+        names = ("parent", "function", "calls", "own_ns", "own_error_ns", "total_error_ns")
+        errors: dict[int, tuple[float, float]] = {}
+        for parent, function, calls, own, error, total_error in zip(*(tree[name] for name in names), strict=True):
+            path = self._path(to[parent] if parent >= 0 else -1, to_function[function])
+            to.append(path)
+            self._calls[side][path] += calls / runs
+            self._owns[side][path] += own / runs
+            before = errors.get(path, (0.0, 0.0))  # threads share their errors
+            errors[path] = before[0] + error, before[1] + total_error
+        for path, (error, total_error) in errors.items():
+            self._squares[path] += (error / runs) ** 2
+            self._total_squares[path] += (total_error / runs) ** 2
+
+    def _path(self, parent: int, function: int) -> int:
+        found = self._known.get((parent, function))
+        if found is None:
+            found = self._known[parent, function] = len(self.parents)
+            self.parents.append(parent)
+            self._functions.append(function)
+            for column in (*self._calls, *self._owns, self._squares, self._total_squares):
+                column.append(0.0)
+        return found
+
+    def paths(self, functions: int) -> tuple[Paths, Columns]:
+        """The paths that go into the page, and their columns. functions: how many there are."""
+        values = {
+            "calls_old": self._calls[0],
+            "calls_new": self._calls[1],
+            "own_old": self._owns[0],
+            "own_new": self._owns[1],
+            "own_error": [math.sqrt(square) for square in self._squares],
+            "total_error": [math.sqrt(square) for square in self._total_squares],
+        }
+        weights = [summed(column, self.parents) for column in (*self._calls, *self._owns)]
+        threads = [0] * len(self.parents)
+        paths = Paths(self.parents, self._functions, threads, values, weights, functions)
+        columns = paths.columns("t.")
+        for name in ("calls_old", "calls_new"):  # seven digits are too few for counts
+            if f"t.{name}" in columns:
+                column = values[name]
+                extra = list(values).index(name)
+                picked = (column[node] if node >= 0 else paths.extra[-1 - node][extra] for node in paths.order)
+                columns[f"t.{name}"] = doubles(picked)
+        return paths, columns

@@ -1,0 +1,170 @@
+"""The page of what changed: one closed file with the numbers that `seismo diff` prints, in a real browser."""
+
+import io
+import re
+from pathlib import Path
+
+import pytest
+from browsers import Shown, launched, violations
+from page_data import data_of
+
+from seismo.cli.main import main
+from seismo.model import Builder
+from seismo.report.calls import KIND
+from seismo.report.calls.changes_page import changes_page
+from seismo.report.paper import Paper
+
+
+def recording(**functions):
+    """main calls each of the functions: name=(calls, own ms)."""
+    b = Builder()
+    thread = b.thread(b.process(argv='["app.py"]'), name="MainThread")
+    top = b.node(-1, thread, b.function("app", "main", "/srv/app.py", 1), calls=1, own_ns=1_000_000)
+    for line, (name, (calls, own)) in enumerate(functions.items(), 10):
+        b.node(top, thread, b.function("app", name, "/srv/app.py", line), calls=calls, own_ns=own * 1_000_000)
+    return b.build({"recorder": "calltree"})
+
+
+@pytest.fixture
+def sides():
+    old = recording(parse=(100, 50), render=(7, 20), gone=(3, 4), same=(9, 9))
+    new = recording(parse=(1_250, 80), render=(7, 5), came=(2, 30), same=(9, 9))
+    return [old], [new]
+
+
+FILES = (["old.seismo"], ["new.seismo"])
+
+
+def test_the_data_has_the_sums_of_both_sides(sides):
+    head, columns = data_of(changes_page(sides, FILES))
+    assert head["title"] == "old.seismo → new.seismo"
+    for side, (one,) in zip(("old", "new"), sides, strict=True):
+        assert sum(columns[f"t.calls_{side}"]) == sum(one.functions["calls"])
+        assert sum(columns[f"t.own_{side}"]) == pytest.approx(sum(one.timed("cpu").functions["own_ns"]), rel=1e-6)
+    states = dict(zip(head["names"], head["states"], strict=False))
+    assert states == {"main": "both", "parse": "both", "render": "both", "gone": "gone", "came": "new", "same": "both"}
+
+
+def test_several_runs_have_their_mean_and_ranges():
+    old = [recording(parse=(100, 50)), recording(parse=(110, 60))]
+    head, columns = data_of(changes_page((old, [recording(parse=(200, 90))]), (["a", "b"], ["c"])))
+    assert sorted(columns["t.calls_old"]) == [1, 105]
+    parse = head["names"].index("parse")
+    assert head["calls"][parse][2] == "100-110"
+
+
+def test_the_command(sides, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    sides[0][0].save("old.seismo")
+    sides[1][0].save("new.seismo")
+    assert main(["diff", "old.seismo", "new.seismo", "--html", "diff.html"]) == 0
+    assert (tmp_path / "diff.html").read_text().startswith("<!DOCTYPE html>")
+    (tmp_path / "mine.html").write_text("mine")
+    assert main(["diff", "old.seismo", "new.seismo", "--html", "mine.html"]) == 2
+    assert (tmp_path / "mine.html").read_text() == "mine"
+    assert main(["diff", "old.seismo", "new.seismo", "--html", "x.html", "--json"]) == 2
+    assert "--json" in capsys.readouterr().err
+    assert main(["report", "new.seismo", "--html", "x.html", "--callers", "parse"]) == 2
+    assert "--callers is for the terminal" in capsys.readouterr().err
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert main(["report", "new.seismo", "--open"]) == 0
+    said = capsys.readouterr().err
+    path = re.search(r"no browser could be opened; the page is (\S+)", said)[1]
+    assert "seismo-data" in Path(path).read_text(encoding="utf-8")
+
+
+def test_other_kinds_have_no_such_page(tmp_path, capsys):
+    for name in ("a", "b"):
+        b = Builder()
+        b.line(b.function("", "<module>", "/x.py", 1), 4, flags=1, segments=0)
+        b.build({"recorder": "coverage"}).save(tmp_path / f"{name}.seismo")
+    files = [str(tmp_path / f"{name}.seismo") for name in ("a", "b")]
+    assert main(["diff", *files, "--html", str(tmp_path / "x.html")]) == 2
+    assert "no HTML pages of changes in coverage" in capsys.readouterr().err
+    assert not (tmp_path / "x.html").exists()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with launched() as browser:
+        yield browser
+
+
+@pytest.fixture
+def show(browser, tmp_path):
+    opened = []
+
+    def open_(sides, **how):
+        path = tmp_path / "diff.html"
+        KIND.changes_page(sides, path, FILES)
+        opened.append(Shown(browser, path, **how))
+        return opened[-1]
+
+    yield open_
+    for shown in opened:
+        shown.close()
+
+
+def rows(shown):
+    """For each row of the table its function, its file and its cells, as words."""
+    texts = """rows => rows.map(row => [
+      ...['.whole', '.place'].map(name => row.querySelector(name).textContent),
+      ...Array.from(row.querySelectorAll('td'), cell => cell.textContent)].join(' '))"""
+    return [text.split() for text in shown.page.locator("tbody tr").evaluate_all(texts)]
+
+
+@pytest.mark.browser
+def test_the_tables_are_those_of_the_terminal(show, sides):
+    out = io.StringIO()
+    KIND.changes(Paper(out, 100), tuple([one.timed("cpu") for one in side] for side in sides), FILES, None)
+    printed = {}
+    for line in out.getvalue().splitlines():
+        if "app:" in line:
+            cells, _, name = line.partition("app:")
+            printed.setdefault(title, []).append([*name.split(), *cells.split()])
+        elif line[:1].isupper():
+            title = line
+    shown = show([[one.timed("cpu") for one in side] for side in sides])
+    for words, title in (
+        ("Calls", "Changed in calls"), ("Own time", "Changed in own time"),
+        ("New", "New functions"), ("Gone", "Functions that are gone"),
+    ):  # fmt: skip
+        shown.page.get_by_label(words, exact=True).check()
+        shown.settle()
+        found = [[row[0].removeprefix("app:"), *row[1:]] for row in rows(shown)]
+        expected = next(rows for head, rows in printed.items() if head.startswith(title))
+        assert found == expected, title
+    assert "+1,150 calls" in shown.text("header")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_graph_shows_both_sides_and_each(show, sides, scheme):
+    shown = show(sides, scheme=scheme)
+    assert {"app:came", "app:gone", "app:parse"} <= shown.names()
+    assert next(frame for frame in shown.seen() if frame["name"] == "app:parse")["value"] == 675  # the mean
+    shown.page.select_option("select[name=side]", "new")
+    shown.settle()
+    assert "app:gone" not in shown.names()
+    assert next(frame for frame in shown.seen() if frame["name"] == "app:parse")["value"] == 1_250
+    shown.click("app:parse")
+    assert shown.page.locator("tr.selected .whole").text_content() == "app:parse"
+    shown.page.locator(".flame").focus()
+    shown.press("ArrowUp")
+    shown.until(lambda: "app:main: +1,149, before 120, now 1,269" in shown.text(".graph .hidden"))
+    assert violations(shown) == []
+
+
+@pytest.mark.browser
+def test_two_different_programs_and_an_empty_one(show, sides):
+    shown = show(([recording(other=(1, 1))], [Builder().build({"recorder": "calltree"})]))
+    assert "Every function was called as often" in shown.text(".side")
+    shown.page.select_option("select[name=side]", "new")
+    shown.settle()
+    assert "nothing of this on the new side" in shown.text(".graph")
+    shown.page.get_by_label("Gone", exact=True).check()
+    shown.settle()
+    assert len(rows(shown)) == 2
+    assert violations(shown) == []

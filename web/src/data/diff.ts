@@ -1,0 +1,77 @@
+// What changed between recordings, as its page carries it (seismo.report.calls.changes_page).
+
+import { Paths, type Sums } from "./paths.ts";
+import type { Payload } from "./payload.ts";
+
+export interface DiffHead {
+  kind: "diff";
+  title: string;
+  facts: [string, string][];
+  runs: [number, number];
+  names: string[];
+  modules: string[];
+  places: string[];
+  states: ("both" | "new" | "gone" | "sometimes")[];
+  /** The cells that `seismo diff` prints: change, nothing or the error, old, new, how they compare. */
+  calls: string[][];
+  times: string[][];
+  leftOut: number;
+  paths: number;
+}
+
+/** Which side the widths are of; both: their mean, so that nothing of either is missing. */
+export type Side = "both" | "old" | "new";
+
+/** The paths of both sides with the numbers of one of them, or with the means. */
+export class Sides {
+  private readonly made = new Map<Side, Paths>();
+
+  constructor(private readonly payload: Payload<DiffHead>) {}
+
+  of(side: Side): Paths {
+    const known = this.made.get(side);
+    if (known) return known;
+    const { payload } = this;
+    const depth = payload.column("t.depth");
+    const parent = new Int32Array(depth.length);
+    const open: number[] = [];
+    for (let path = 0; path < depth.length; path++) {
+      parent[path] = depth[path] > 0 ? open[depth[path] - 1] : -1;
+      open[depth[path]] = path;
+    }
+    const none = new Float64Array(depth.length);
+    const column = (name: string) => (payload.has(`t.${name}`) ? payload.column(`t.${name}`) : none);
+    const numbers = (name: string) => {
+      if (side !== "both") return column(`${name}_${side}`);
+      const [old, now] = [column(`${name}_old`), column(`${name}_new`)];
+      return Float64Array.from(none, (_, path) => (old[path] + now[path]) / 2);
+    };
+    const sums: Sums = {
+      calls: numbers("calls"),
+      own: numbers("own"),
+      own_error: column("own_error"),
+      total_error: column("total_error"),
+      exceptions: none,
+      wait: none,
+      wait_error: none,
+    };
+    const paths = new Paths(parent, Int32Array.from(payload.column("t.function")), sums);
+    this.made.set(side, paths);
+    return paths;
+  }
+}
+
+/** By how much a value has changed, as a part of the larger one: from -1 (gone) to 1 (new); 0: within the error. */
+export function change(old: number, now: number, error: number): number {
+  const most = Math.max(old, now);
+  if (!(most > 0) || Math.abs(now - old) <= error) return 0;
+  return (now - old) / most;
+}
+
+const STEPS = [0.02, 0.2, 0.5];
+
+/** The colour number of a change: 0 much less, 3 none, 6 much more. */
+export function colourOf(part: number): number {
+  const size = STEPS.filter((step) => Math.abs(part) >= step).length;
+  return 3 + Math.sign(part) * size;
+}

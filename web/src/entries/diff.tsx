@@ -1,0 +1,4 @@
+import { DiffPage } from "../page/DiffPage.tsx";
+import { start } from "../page/start.tsx";
+
+void start(DiffPage);
