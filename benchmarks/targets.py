@@ -56,8 +56,8 @@ JOURNAL = (
     "lock."
 )
 EVERY = (
-    "With `--clock every`, each event goes the way of those that are timed: it reads the clock twice and keeps the "
-    "account of its segment, not only its time."
+    "With `--clock every`, each event reads the clock, adds its segment's time to its node and writes three bytes, "
+    "however little the hook itself costs."
 )
 TRUTH = "[accuracy.md](accuracy.md#how-far-from-the-truth) says which code is estimated worst, and why."
 WIDTH = (

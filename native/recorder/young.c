@@ -10,8 +10,8 @@
 
 #include <math.h>
 
-#define GOOD 512.0
-#define DEAR 1.5
+#define GOOD 256.0
+#define DEAR 3.0
 #define DIFFER 3.0
 #define FEW 0.002
 

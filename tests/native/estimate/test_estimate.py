@@ -48,7 +48,7 @@ class Rule:
         if mean >= WORTH:
             return 0
         differ = min(max(self.squares / self.count / mean**2 - 1, 1.0), 9.0)
-        chance = min(512 * differ / self.count, mean * math.sqrt(differ) / (1.5 * WORTH))
+        chance = min(256 * differ / self.count, mean * math.sqrt(differ) / (3.0 * WORTH))
         step = 1
         while step < 256 and step * 2 <= chance * PERIOD:
             step *= 2
