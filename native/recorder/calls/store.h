@@ -7,17 +7,17 @@
 
 typedef struct sm_tree_function { /* what the recorder knows of a function; shared by threads, slow paths only */
     sm_function *function;
-    sm_node *nodes;    /* its nodes, through sm_node_rest.same */
-    const void *first; /* the code object that all of its nodes have as key while there is only one; NULL: none yet */
-    bool several;      /* there have been more, or that is gone */
-    bool first_gone;   /* that is; what is at its address now is another */
-    bool unlisted;     /* a list of nodes by code object lacks some, for want of memory */
-    int32_t step;      /* what its nodes' step should be; they follow when they are next timed */
+    int32_t step;    /* what its nodes' step should be; they follow when they are next timed */
+    bool several;    /* there have been more code objects than `first`, or that is gone */
+    bool first_gone; /* that is; what is at its address now is another */
+    bool unlisted;   /* a list of nodes by code object lacks some, for want of memory */
+    bool sites_off;  /* it has a place that no longer tells which C function it calls: see bounds.c */
     sm_past past;
+    uint64_t longest; /* ticks */
     uint64_t sampled;
     double sampled_ticks; /* whatever they weigh: for the calibration */
-    uint64_t longest;     /* ticks */
-    bool sites_off;       /* it has a place that no longer tells which C function it calls: see bounds.c */
+    sm_node *nodes;       /* its nodes, through sm_node_rest.same */
+    const void *first; /* the code object that all of its nodes have as key while there is only one; NULL: none yet */
 } sm_tree_function;
 
 enum { /* the first as in the file */
