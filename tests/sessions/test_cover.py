@@ -33,7 +33,7 @@ def app(tmp_path, monkeypatch):
     import covered_app
 
     yield covered_app
-    assert not coverage.running()
+    assert not coverage.users
     sys.modules.pop("covered_app", None)
 
 

@@ -167,6 +167,20 @@ def test_garbage_in_cycles():
 
 
 @possible
+def test_what_lived_at_a_sessions_end_is_told_after_other_sessions():
+    with seismo.objects() as first:
+        keep(3)
+    with seismo.objects():
+        KEPT.append(Other())
+    rows = [(row.type, row.function, row.count) for row in first.since() if row.function == f"{HERE}:keep"]
+    assert (f"{HERE}.Thing", f"{HERE}:keep", 3) in rows
+    with seismo.objects():
+        pass
+    with pytest.raises(AssertionError, match="Thing"):
+        first.assert_objects(max_alive=0, of="Thing")
+
+
+@possible
 def test_decorated_functions():
     @seismo.objects
     def one(count):

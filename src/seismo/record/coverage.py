@@ -20,11 +20,13 @@ from seismo import kinds
 from seismo.coverage.globs import absolute, globs
 from seismo.errors import RecordingError, UsageError
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.record import engine, forks
+from seismo.record import engine
+from seismo.record.users import Life as Recorder
+from seismo.record.users import Users
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
     from typing import Any
 
     from seismo import _core
@@ -37,13 +39,9 @@ _BETWEEN = "\x1f"
 LISTS = ("source_dirs", "source_pkgs", "include", "omit")
 _HOW = ("branch", "counts", "tests")
 
-lock = forks.new_lock()  # held while users come and go
-forked_hook: Callable[[], None] | None = None  # as engine's
-_users: list[object] = []  # as engine's
 _settings: dict[str, object] = {}
 _context = ""
 _fd = -1  # what is recorded into
-_changing = False  # as engine's
 
 
 def options(settings: Settings) -> dict[str, object]:
@@ -228,33 +226,28 @@ def start(settings: dict[str, object], fd: int = -1, user: object = None) -> boo
     settings: see `options`. user: the session that asks. Raises UsageError for a conflict with the running one,
     RecordingError when there is none to be had.
     """
-    global _settings, _fd, _changing
-    with lock:
-        if _users:
-            _agree(settings)
-            _users.append(user)
-            return False
+
+    def begin() -> None:
+        global _settings, _fd
         from seismo.expression import parse
 
-        _changing = True
+        how: dict[str, Any] = {name: bool(settings.get(name)) for name in _HOW}
+        how |= engine.about_process()
+        how["apart"] = bool(settings.get("apart"))
+        if settings.get("flush_ms"):
+            how["flush_ms"] = settings["flush_ms"]
+        where = _core.Filter(parse(expression(settings)).program)
         try:
-            how: dict[str, Any] = {name: bool(settings.get(name)) for name in _HOW}
-            how |= engine.about_process()
-            how["apart"] = bool(settings.get("apart"))
-            if settings.get("flush_ms"):
-                how["flush_ms"] = settings["flush_ms"]
-            where = _core.Filter(parse(expression(settings)).program)
             _core.cover_start(where=where, fd=fd, hide=engine.hidden(), meta=meta(settings), **how)
-            _settings = settings
-            _users.append(user)
-            _fd = fd
         except (RuntimeError, ValueError) as reason:
             raise RecordingError("coverage cannot be recorded", str(reason), "see: seismo doctor") from None
-        finally:
-            _changing = False
-        if settings.get("context"):
-            context(str(settings["context"]))
-        return True
+        _settings = settings
+        _fd = fd
+
+    started = users.start(user, begin, lambda: _agree(settings))
+    if started and settings.get("context"):
+        context(str(settings["context"]))
+    return started
 
 
 def _agree(settings: dict[str, object]) -> None:
@@ -270,26 +263,14 @@ def _agree(settings: dict[str, object]) -> None:
 
 def stop(exit_: str = "", user: object = None) -> bool:
     """One user less. True: it was the last, and the recorder has stopped."""
-    global _context, _changing
-    with lock:
-        if user not in _users:
-            return False
-        _changing = len(_users) == 1
-        try:
-            _users.remove(user)
-            if _users:
-                return False
-            _core.cover_stop(exit_)
-        finally:
-            _changing = False
+
+    def end() -> None:
+        global _context
+        _core.cover_stop(exit_)
         _context = ""
         _parts.clear()
-        return True
 
-
-def running() -> bool:
-    """Whether anybody uses the recorder."""
-    return bool(_users)
+    return users.stop(user, end)
 
 
 def context(name: str) -> str:
@@ -326,7 +307,7 @@ def is_of_part(name: str, number: int) -> bool:
 
 
 def _switch() -> None:
-    if _users:
+    if users:
         part = f"{_PART}{','.join(map(str, _parts))}" if _parts else ""
         _core.cover_context(engine.printable("|".join(filter(None, (_context, part)))))
 
@@ -335,7 +316,7 @@ def so_far() -> bytes:
     """What is recorded up to now, as a file has it. Of a recording into a file, much is only there."""
     if _fd < 0:
         return _core.cover_snapshot()
-    if _users:
+    if users:
         _core.cover_flush()
     try:
         with open(f"/proc/self/fd/{_fd}", "rb") as file:  # another opening of the same file, whatever its name is now
@@ -345,37 +326,18 @@ def so_far() -> bytes:
     return content if content.startswith(b"\x8fseismo\n") else _core.cover_snapshot()
 
 
-def _after_fork() -> None:
-    global _changing
-    ours, _changing = bool(_users) or _changing, False
-    if _users and forked_hook is not None:
-        forked_hook()
-    elif _users:
-        after_fork(-1, meta(_settings))
-    elif ours:
-        after_fork(-2)  # who uses, starts or stops it is a thread that is not here
-
-
-forks.tell(_after_fork, forks.RECORDERS)
-
-
-def gone(user: object) -> None:
-    """As the engine's."""
-    global _changing
-    if user in _users:
-        _users.remove(user)
-        _changing = True
-
-
 def after_fork(fd: int, about: str = "{}") -> None:
     """In a forked child: forgets what the parent ran and goes on into fd (-1: memory; -2: stops, saying nothing)."""
     global _fd
     _core.cover_after_fork(fd, about)
     _fd = fd
     if fd == -2:
-        _users.clear()
+        users.clear()
     elif _context or _parts:
         _switch()
+
+
+users = Users(lambda fd: after_fork(fd, meta(_settings) if fd == -1 else "{}"))
 
 
 def meta(settings: dict[str, object]) -> str:
@@ -404,33 +366,22 @@ def meta(settings: dict[str, object]) -> str:
     )
 
 
-class Life:
-    """The recorder as one who records a whole process sees it (record.children.Process)."""
+class Life(Recorder):
+    """The recorder as one who records a whole process sees it."""
+
+    users = users
 
     def __init__(self, name: str = kinds.COVERAGE) -> None:
-        """name: the recorder's."""
-        self.name = name
+        super().__init__(name)
 
-    def start(self, settings: dict[str, object], fd: int, forked: Callable[[], None]) -> None:
-        """Starts recording into fd. forked: called in a forked child; must end in after_fork. Raises SeismoError."""
-        global forked_hook
-        forked_hook = forked
-        try:
-            start(settings, fd)
-        except BaseException:
-            forked_hook = None
-            raise
+    def begin(self, settings: dict[str, object], fd: int) -> None:
+        """Starts the recorder."""
+        start(settings, fd)
 
-    def stop(self, exit_: str = "") -> None:
-        """Stops, saving how the program ended."""
-        _users[:] = [None] * bool(_users)  # sessions inside of it that have not ended, end with it
+    def end(self, exit_: str) -> None:
+        """Stops the recorder."""
+        users.end_sessions()
         stop(exit_)
-
-    def abandon(self) -> None:
-        """Stops, and what is recorded is nobody's."""
-        global forked_hook
-        self.stop()
-        forked_hook = None
 
     def after_fork(self, fd: int, settings: dict[str, object]) -> None:
         """In a forked child: goes on into fd, or stops (-2)."""

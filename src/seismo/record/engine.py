@@ -3,7 +3,7 @@
 The native engine records the whole process or nothing, so whoever starts it while it runs only joins. This file counts
 the users, holds the settings against each other, and keeps the engine right across fork.
 
-In a forked child the engine waits to be told how to go on. `forked_hook` is what answers; who starts it sets that.
+In a forked child the engine waits to be told how to go on: by `users.forked_hook`, which who starts it sets.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from _json import encode_basestring_ascii as quote  # json itself would import r
 from seismo import __version__, kinds
 from seismo.errors import RecordingError, UsageError
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
-from seismo.record import forks
 from seismo.record.secrets import masked
+from seismo.record.users import Life as Recorder
+from seismo.record.users import Users
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,14 +85,7 @@ _SPAN_WHY = (
     "can say which"
 )
 
-# Held while users come and go; re-entrant because a signal handler may open a session in the middle.
-lock = forks.new_lock()
-_users: list[object] = []  # who uses the engine: a session, or None for who records the whole process
 _settings: dict[str, object] = {}
-
-# Called in a forked child while the engine is in use: must end in after_fork().
-forked_hook: Callable[[], None] | None = None
-_changing = False  # a thread is about to start or to stop the engine, or was when this child was forked
 
 
 def start(
@@ -104,45 +98,21 @@ def start(
     Raises UsageError for values that are none and for a conflict with the running engine, RecordingError when this
     interpreter cannot be recorded.
     """
-    global _settings, _changing
     wanted = {name: value for name, value in settings.items() if value is not None}
     wanted.setdefault("recorder", kinds.CALLS)
     check(wanted)
-    with lock:
-        if _users:
-            _agree(wanted)
-            _users.append(user)
-            return False
-        _changing = True
-        try:
-            _start(wanted, fd, meta, frames)
-            _settings = wanted
-            _users.append(user)
-        finally:
-            _changing = False
-        return True
+
+    def begin() -> None:
+        global _settings
+        _start(wanted, fd, meta, frames)
+        _settings = wanted
+
+    return users.start(user, begin, lambda: _agree(wanted))
 
 
 def stop(exit_: str = "", user: object = None) -> bool:
     """One user less. True: it was the last, and the engine has stopped."""
-    global _changing
-    with lock:
-        if user not in _users:
-            return False
-        _changing = len(_users) == 1
-        try:
-            _users.remove(user)
-            if _users:
-                return False
-            _core.stop(exit_)
-        finally:
-            _changing = False
-        return True
-
-
-def running() -> bool:
-    """Whether anybody uses the engine."""
-    return bool(_users)
+    return users.stop(user, lambda: _core.stop(exit_))
 
 
 def setting(name: str) -> object:
@@ -240,65 +210,36 @@ def about_process() -> dict[str, str]:
     }
 
 
-def _after_fork() -> None:
-    global _changing
-    ours, _changing = bool(_users) or _changing, False
-    if _users and forked_hook is not None:
-        forked_hook()
-    elif ours:
-        after_fork(-1 if _users else -2)  # nobody any more: who uses, starts or stops it is a thread that is not here
-
-
-forks.tell(_after_fork, forks.RECORDERS)
-
-
 def after_fork(fd: int, meta: str = "{}") -> None:
     """In a forked child: forgets the parent's counts and goes on into fd (-1: memory; -2: stops, saying nothing)."""
     _core.after_fork(fd, meta)
     if fd == -2:
-        _users.clear()
+        users.clear()
 
 
-def gone(user: object) -> None:
-    """In a forked child, before the engine knows: a session leaves that only threads used which are not there."""
-    global _changing
-    if user in _users:
-        _users.remove(user)
-        _changing = True  # if it was the last, the engine is to be stopped
+users = Users(after_fork)
 
 
-class Life:
-    """The engine as one who records a whole process sees it (record.children.Process). Coverage has another one."""
+class Life(Recorder):
+    """The engine as one who records a whole process sees it. Coverage has another one."""
+
+    users = users
 
     def __init__(self, name: str = kinds.CALLS) -> None:
-        """name: the recorder's."""
-        self.name = name
+        super().__init__(name)
 
-    def start(self, settings: dict[str, object], fd: int, forked: Callable[[], None]) -> None:
-        """Starts recording into fd. forked: called in a forked child; must end in after_fork. Raises SeismoError."""
-        global forked_hook
-        forked_hook = forked
-        try:
-            start(
-                {**self.start_settings(settings), "recorder": self.name}, fd, self.meta(settings), frames=False
-            )  # those are ours, and the interpreter's own
-        except BaseException:
-            forked_hook = None
-            raise
+    def begin(self, settings: dict[str, object], fd: int) -> None:
+        """Starts the engine."""
+        how = {**self.start_settings(settings), "recorder": self.name}
+        start(how, fd, self.meta(settings), frames=False)  # the frames are ours, and the interpreter's own
 
     def start_settings(self, settings: dict[str, object]) -> dict[str, object]:
         """Those of a life's settings that are the engine's."""
         return settings
 
-    def stop(self, exit_: str = "") -> None:
-        """Stops, saving how the program ended."""
+    def end(self, exit_: str) -> None:
+        """Stops the engine."""
         stop(exit_)
-
-    def abandon(self) -> None:
-        """Stops, and what is recorded is nobody's."""
-        global forked_hook
-        stop()
-        forked_hook = None
 
     def after_fork(self, fd: int, settings: dict[str, object]) -> None:
         """In a forked child: goes on into fd, or stops (-2)."""

@@ -64,7 +64,7 @@ class Cover(Recorded):
         return last
 
     def _gone(self) -> None:
-        coverage.gone(self)
+        coverage.users.gone(self)
         if self._part:
             coverage.end_part(self._part)
             self._part = 0

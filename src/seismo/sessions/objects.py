@@ -218,13 +218,13 @@ class Objects(Paged, Recorded):
             raise UsageError(f"there is no mark {name!r}", hint=f"those of this session: {known}") from None
 
     def _now(self) -> Recording:
-        """All that the engine knows, of this session or not."""
+        """All that the engine knows, of this session or not; when this one has ended, what it knew then."""
         from seismo.model import read
 
         if self._depth:
             return read(_core.snapshot())
         if self._snapshot is None:
-            self._snapshot = read(_core.snapshot())
+            self._snapshot = read(self._after)
         return self._snapshot
 
     # ---- budgets ----

@@ -96,7 +96,8 @@ class Recorded(Results, Session):
     def _stop(self) -> bool:
         """Leaves the recorder and keeps what this use has recorded. True: it has stopped."""
         last = engine.stop(user=self)
-        self._stretches.append((self._before, _core.snapshot()))
+        self._after = _core.snapshot()
+        self._stretches.append((self._before, self._after))
         self._before = None
         if len(self._stretches) > _STRETCHES:
             engine.quietly(self._add_up)  # now, so that memory stays bounded
@@ -144,7 +145,7 @@ class Recorded(Results, Session):
             self.output = beside(self.output, parent, self._pid)
 
     def _gone(self) -> None:
-        engine.gone(self)
+        engine.users.gone(self)
 
     def __repr__(self) -> str:
         state = "running" if self._depth else "ended" if self._stretches or self._sum is not None else "not begun"

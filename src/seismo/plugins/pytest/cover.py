@@ -71,7 +71,7 @@ class Cover:
         self._shipped = 0
         self._ended = False
         children.abandon()  # a recording of this process for somebody else ends where one of its own begins
-        if coverage.running():
+        if coverage.users:
             raise SeismoError(
                 "coverage is being recorded in this process already",
                 hint="leave out --seismo-cover, or run this pytest in a process of its own",

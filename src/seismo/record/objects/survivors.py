@@ -187,19 +187,25 @@ def _printable(text: str) -> str:
 
 
 def survivors(alive: dict[int, int], recording: Recording, ask: Callable[[list[SurvivorRow]], list[Tree]]) -> Survivors:
-    """The rows for so many living objects of sites. recording: a snapshot that knows them, for sizes and paths."""
-    sizes = {row.full_name: (row.size, bool(row.flags & 12)) for row in recording.types}
-    found: dict[tuple[object, ...], SurvivorRow] = {}
-    ids = [site for site, count in alive.items() if count]
-    for site, (module, name, home, qualname, file, line, node) in zip(ids, map(_core.refs_site, ids), strict=True):
-        kind = full_name(module, name)
+    """The rows for so many living objects of sites. recording: as it was when they lived; sites are its objects."""
+    from seismo.model.objects.rows import TYPE_OUTSIDE, TYPE_VARIABLE
+
+    found: dict[tuple[str, str, str, int, tuple[str, ...]], SurvivorRow] = {}
+    for site, count in alive.items():
+        if not count:
+            continue
+        made = recording.objects[site]
+        type_ = recording.types[made.type]
+        home, qualname, file = "", "", ""
+        if made.function >= 0:
+            place = recording.functions[made.function]
+            home, qualname, file = place.module, place.qualname, place.file
         function = f"{home}:{qualname}" if qualname else ""
-        path = _path(recording, node)
-        row = found.setdefault((kind, function, file, line, path), SurvivorRow(kind, function, file, line, path))
-        size, more = sizes.get(kind, (0, True))
-        row.count += alive[site]
-        row.bytes += alive[site] * size
-        row.at_least |= more
+        key = (type_.full_name, function, file, made.line, _path(recording, made.node))
+        row = found.setdefault(key, SurvivorRow(*key))
+        row.count += count
+        row.bytes += count * type_.size
+        row.at_least |= bool(type_.flags & (TYPE_VARIABLE | TYPE_OUTSIDE))
         row.sites.append(site)
     rows = sorted(found.values(), key=lambda row: (-row.count, row.type, row.file, row.line))
     return Survivors(rows, int(_core.status().get("sampling") or 1) > 1, lambda limit: ask(rows[:limit]))
