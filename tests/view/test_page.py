@@ -15,7 +15,7 @@ def inner(number):
 
 
 def outer():
-    for number in range(200):
+    for number in range(2000):
         inner(number)
 
 
@@ -51,7 +51,7 @@ def test_the_page_has_every_call(trace):
 
 
 def test_a_longer_trace_is_not_in_the_page(trace, monkeypatch):
-    monkeypatch.setattr(timeline, "MOST_CALLS", 100)
+    monkeypatch.setattr(timeline, "MOST_CALLS", 1000)
     head, columns = unpacked(packed(*calls_data(trace)))
     assert head["trace"] is None
     assert "c.step" not in columns
@@ -84,6 +84,6 @@ def test_the_timeline_of_a_page_in_a_browser(trace, tmp_path):
         view.mouse.move(box["x"] + box["width"] - 1, box["y"] + 10, steps=4)
         view.mouse.up()
         row = view.locator(".panel tr", has=view.locator("td.name", has_text=":inner"))
-        assert row.locator("td").nth(3).inner_text() == "200"
+        assert row.locator("td").nth(3).inner_text() == "2,000"
         view.locator("input[value=calls]").check()
         view.locator(".functions").wait_for()

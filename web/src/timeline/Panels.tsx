@@ -103,7 +103,7 @@ export function sumsOf(range: RangeSums): FunctionSum[] {
   return [...sums.values()].sort((a, b) => b.own - a.own || b.calls - a.calls);
 }
 
-const ROWS = 40;
+const ROWS = 200;
 
 export function RangePanel({
   source,

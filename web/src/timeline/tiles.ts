@@ -67,7 +67,7 @@ export class Tiles {
   private clock = 0;
 
   constructor(
-    private readonly fetch: Load,
+    private readonly fill: Load,
     private readonly arrived: () => void,
   ) {}
 
@@ -129,7 +129,7 @@ export class Tiles {
     const control = new AbortController();
     this.under.set(key, control);
     try {
-      tile.rows = await this.fetch(tile.place, control.signal);
+      tile.rows = await this.fill(tile.place, control.signal);
     } catch (error) {
       if (!control.signal.aborted) tile.failed = error instanceof Error ? error.message : String(error);
     }
