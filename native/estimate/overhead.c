@@ -10,10 +10,10 @@
  * How many are below a call, on average, follows from the counts of the nodes below; a node that is entered less often
  * than its parent is below as many of its calls.
  *
- * Unsure. What is known by such rules only may be off by SM_GUESSED of itself. And where a C function evaluates each
- * frame, the calibration's call, of a Python function by another, is dearer than one by C code, which is no inlined
- * call without us either, and cheaper than that of a coroutine, which enters that function twice, or one that ends by
- * an exception: nobody counts which call is which, so FROM_C and RAISED of it are stated. Found with
+ * Unsure. What is known by such rules only may be off by SM_GUESSED of itself, or DEEP. And where a C function
+ * evaluates each frame, the calibration's call, of a Python function by another, is dearer than one by C code, which is
+ * no inlined call without us either, and cheaper than that of a coroutine, which enters that function twice, or one
+ * that ends by an exception: nobody counts which call is which, so FROM_C and RAISED of it are stated. Found with
  * benchmarks/truth.py. */
 #include "estimate/overhead.h"
 
@@ -24,6 +24,7 @@
 
 static const double NEAR = 256;    /* bytes */
 static const double COLD = 2;      /* by benchmarks/truth.py, on 3.12 to 3.14 */
+static const double DEEP = 0.2;    /* of what deep calls cost more may be off: how many they are is not counted */
 static const double FROM_C = 0.03; /* of a deep call's cost, by which others differ where frames go through C */
 static const double RAISED = 1.5;  /* of a call's cost, by which one that raises differs there */
 
@@ -87,7 +88,7 @@ int sm_overhead_count(const sm_estimate_input *in, double *segments, double *ove
             double deep = fmin(1, fmax(0, below[n] - SM_FORESEEN_DEPTH)) * in->costs.deep_ns[process];
             segments[in->parent[n]] += entered;
             overhead[in->parent[n]] += of.outside + (double)in->calls[n] * deep;
-            unsure[in->parent[n]] += of.unsure + SM_GUESSED * (double)in->calls[n] * deep;
+            unsure[in->parent[n]] += of.unsure + DEEP * (double)in->calls[n] * deep;
         }
     }
     sm_free(below);
