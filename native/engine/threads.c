@@ -377,6 +377,8 @@ static void find_group(sm_thread *thread) {
     if (!sm_thread_fold(thread))
         return;
     before->folded--;
+    if (sm_engine.settings.journal)
+        sm_engine.recorder->thread_end(thread); /* its journal names the other group: another one begins */
     if (!sm_engine.recorder->thread_start(thread)) {
         sm_engine.lost_memory++;
         __atomic_store_n(&thread->session, 0, __ATOMIC_RELAXED);

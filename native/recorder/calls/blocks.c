@@ -295,6 +295,14 @@ void sm_blocks_seal(sm_stream *stream, const uint8_t *end, sm_block_nodes nodes)
         (void)sm_worker_want(&blocks.worker); /* after a fork it has to begin again */
 }
 
+void sm_blocks_drop(sm_stream *stream) {
+    pthread_mutex_lock(&blocks.lists);
+    assert(stream->open != NULL && stream->open->taken == 0);
+    sm_free(stream->open);
+    stream->open = NULL;
+    pthread_mutex_unlock(&blocks.lists);
+}
+
 void sm_blocks_end(sm_stream *stream) {
     pthread_mutex_lock(&blocks.lists);
     assert(stream->open == NULL);

@@ -54,6 +54,7 @@ sm_stream *sm_blocks_stream(uint32_t thread, uint8_t *const *at); /* NULL: out o
 sm_block *sm_blocks_new(sm_stream *stream, size_t least);         /* NULL: out of memory, or too much is queued */
 void sm_blocks_open(sm_stream *stream, sm_block *block);          /* the thread is at its first byte */
 void sm_blocks_seal(sm_stream *stream, const uint8_t *end, sm_block_nodes nodes); /* its open block is full */
-void sm_blocks_end(sm_stream *stream); /* the thread does not touch it again */
+void sm_blocks_drop(sm_stream *stream); /* its open block is empty, and never becomes one of the file */
+void sm_blocks_end(sm_stream *stream);  /* the thread does not touch it again */
 
 #endif

@@ -264,7 +264,9 @@ void sm_journal_thread_end(sm_thread *thread) {
     sm_stream *stream = tree->journal.stream;
     if (stream == NULL)
         return;
-    if (stream->open != NULL) {
+    if (stream->open != NULL && stream->open->number == 0 && tree->journal.at == stream->open->bytes) {
+        sm_blocks_drop(stream); /* no event has come */
+    } else if (stream->open != NULL) {
         *tree->journal.at = SM_TOKEN_END;
         publish(tree, tree->journal.at + 1);
         stream->after = NULL;

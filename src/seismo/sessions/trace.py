@@ -1,13 +1,14 @@
-# ruff: noqa: SIM105  contextlib would import collections
 """Recording calls in time from inside: `with seismo.trace()` and `@seismo.trace`."""
 
 from __future__ import annotations
 
 import os
 
+from seismo.errors import RecordingError
 from seismo.originals import Restored
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.record import engine
+from seismo.record.output import out_of_the_way
 from seismo.sessions.profile import Profile, chosen
 
 TYPE_CHECKING = False
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
 class Trace(Profile):
     """A session that records calls and when they were.
 
-    A journal is as long as its program, so it always goes into a file: without `output` into a temporary one, which is
-    there for as long as the session runs. recording is of the last use. A session that begins while another one
-    records shares that one's journal: its own recording has the calls of its time, but no timeline.
+    A journal is as long as its program, so it always goes into a file: without `output` into a temporary one without a
+    name, which is there for as long as the session runs. recording is of the last use. A session that begins while
+    another one records shares that one's journal: its own recording has the calls of its time, but no timeline.
     """
 
     name = "trace"
@@ -35,41 +36,86 @@ class Trace(Profile):
     def __init__(self, output: str | os.PathLike[str] | None, settings: dict[str, object]) -> None:
         super().__init__(output, settings)
         self._unnamed = output is None
+        self._fd = -1  # of the temporary file, which has no name: nothing of it stays, however the program ends
+        self._identity = (0, 0)
 
     def _begin(self) -> None:
         if self._unnamed:
             with Restored():
-                self.output = engine.quietly(_temporary)
+                self._fd, self.output = engine.quietly(_temporary)
+                self._identity = _identity(self._fd)
         try:
             super()._begin()
         except BaseException:
             self._tidy()
             raise
+        if self._unnamed and self._file is None:
+            self._tidy()  # another session records: the file stays empty
 
     def _end(self) -> None:
-        assert self.output is not None
+        if self._unnamed and self.output is not None and not self._is_there():
+            self._lose()
         try:
-            super()._end()
-            with Restored():
-                self._sum, self._stretches = engine.quietly(_read, self.output), []
+            try:
+                super()._end()
+            except RecordingError as error:
+                if not self._unnamed:
+                    raise
+                raise _no_room(error.what.removesuffix(f": {self.output}")) from None
+            if self.output is not None:
+                with Restored():
+                    self._sum, self._stretches = engine.quietly(_read, self.output), []
         finally:
             self._tidy()
 
+    def _is_there(self) -> bool:
+        return _identity(self._fd) == self._identity
+
+    def _lose(self) -> None:
+        """The program has closed the temporary file, and with it the timeline; the calls are counted all the same."""
+        if self._file is not None:
+            self._file.close()
+        self._file = self.output = None
+
+    def _forked(self) -> None:
+        super()._forked()
+        self._tidy()
+
     def _tidy(self) -> None:
         if self._unnamed and self.output is not None:
-            path, self.output = self.output, None
-            try:
-                os.unlink(path)
-            except OSError:
-                pass  # the program was quicker
+            fd, self._fd, self.output = self._fd, -1, None
+            if _identity(fd) == self._identity:
+                os.close(fd)
 
 
-def _temporary() -> str:
+def _identity(fd: int) -> tuple[int, int]:
+    try:
+        is_ = os.fstat(fd)
+    except OSError:
+        return -1, -1
+    return is_.st_dev, is_.st_ino
+
+
+def _no_room(why: str) -> RecordingError:
+    hint = "let TMPDIR be a folder with room, or name a file: seismo.trace(output=...)"
+    return RecordingError("a trace takes a temporary file, and this one cannot be written", why, hint)
+
+
+def _temporary() -> tuple[int, str]:
+    """A file without a name, and the path by which it can be opened. Raises RecordingError."""
     import tempfile
 
-    fd, path = tempfile.mkstemp(".seismo")
-    os.close(fd)
-    return path
+    try:
+        folder = tempfile.gettempdir()
+        try:
+            fd = os.open(folder, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        except OSError:  # the file system cannot
+            fd, path = tempfile.mkstemp(".seismo")
+            os.unlink(path)
+    except OSError as error:
+        raise _no_room(error.strerror or str(error)) from None
+    fd = out_of_the_way(fd)
+    return fd, f"/proc/self/fd/{fd}"
 
 
 def _read(path: str) -> Recording:
