@@ -150,6 +150,30 @@ def test_threads_by_the_thousand_are_told_apart(tmp_path):
     assert sums(image.data, image.nodes) == recorded(image.nodes)
 
 
+def test_threads_by_the_thousand_take_memory_within_bounds(tmp_path):
+    path = tmp_path / "trace.seismo"
+    code = """
+        import threading
+        def work(): pass
+        def kilobytes():
+            for line in open("/proc/self/status"):
+                if line.startswith("VmRSS"): return int(line.split()[1])
+        def turns(number):
+            for i in range(number):
+                thread = threading.Thread(target=work)
+                thread.start()
+                thread.join()
+        turns(2000)
+        before = kilobytes()
+        turns(6000)
+        print(kilobytes() - before)
+    """
+    done = run(code, path, stdout=subprocess.PIPE)
+    assert done.returncode == 0
+    if "libasan" not in os.environ.get("LD_PRELOAD", ""):
+        assert int(done.stdout) < 6_000  # kB: a stream that is kept takes more than one a thread
+
+
 def test_folded_paths_are_entered_from_anywhere(tmp_path):
     path = tmp_path / "trace.seismo"
     code = """
