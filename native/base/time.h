@@ -2,6 +2,7 @@
 #ifndef SM_BASE_TIME_H
 #define SM_BASE_TIME_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -22,5 +23,17 @@ static inline int64_t sm_unix_ns(void) {
 static inline uint64_t sm_monotonic_ns(void) {
     return (uint64_t)sm_time_ns(CLOCK_MONOTONIC);
 }
+
+/* When something was, by the clocks that others can be held against. */
+typedef struct {
+    int64_t unix_ns;       /* since 1970 */
+    int64_t boot_ns;       /* since the system's start, suspended or not; 0: not known */
+    int64_t unix_bound_ns; /* that unix_ns may be off by, as the kernel says; 0: not known */
+} sm_moment;
+
+sm_moment sm_moment_now(void);
+
+/* Which start of the system this is: a text that no other has, here or elsewhere; "": not known. */
+void sm_boot_id(char *to, size_t room);
 
 #endif

@@ -94,7 +94,8 @@ static void begin(void) {
     sm_engine.cython_unseen = false;
     sm_engine.end_ns = 0;
     replace_text(&sm_engine.exit, "");
-    sm_engine.start_ns = sm_unix_ns();
+    sm_engine.began = sm_moment_now();
+    sm_engine.start_ns = sm_engine.began.unix_ns;
     sm_engine.start_ticks = sm_clock_read(&sm_engine.clock);
     sm_engine.flush_took = 0;
     sm_engine.flushed = sm_engine.start_ticks;

@@ -172,6 +172,7 @@ typedef struct {
     bool from_here;                  /* the frames of the starting thread are no part of the recording */
     char *meta, *host, *argv, *interpreter, *exit; /* owned */
     int64_t start_ns, end_ns;
+    sm_moment began; /* start_ns, by other clocks as well */
     uint64_t start_ticks;
     sm_cost python, c, resume;
     double cost_error;

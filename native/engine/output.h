@@ -23,7 +23,7 @@ typedef struct {
     sm_writer *writer;             /* owned */
     sm_output_function *functions; /* by sm_function.id */
     uint32_t functions_size, functions_count;
-    uint64_t host, argv, interpreter, clock, source; /* string numbers */
+    uint64_t host, argv, interpreter, clock, source, boot; /* string numbers */
     uint32_t losses;
     uint64_t noted; /* of the first 64 losses: a bit for each that the file has */
     uint64_t lost;  /* functions not taken in for want of memory */
@@ -39,8 +39,9 @@ static inline bool sm_output_all(const sm_output *output) {
 typedef struct {
     const char *meta; /* a JSON object */
     const char *host, *argv, *interpreter, *clock, *source, *waits, *exit;
-    int64_t start_ns, end_ns; /* Unix time; end_ns 0: now */
-    const double *costs;      /* the process row's real columns, by column number; NULL: all 0 */
+    int64_t start_ns, end_ns;       /* Unix time; end_ns 0: now */
+    int64_t boot_ns, unix_bound_ns; /* of start_ns: see base/time.h */
+    const double *costs;            /* the process row's real columns, by column number; NULL: all 0 */
 } sm_about;
 
 /* writer: taken over, also on failure. False: out of memory. */

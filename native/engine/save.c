@@ -16,6 +16,8 @@ static sm_about about(void) {
                       .waits = sm_engine.recorder->threadless ? NULL : sm_waits_known(),
                       .exit = sm_engine.exit,
                       .start_ns = sm_engine.start_ns,
+                      .boot_ns = sm_engine.began.boot_ns,
+                      .unix_bound_ns = sm_engine.began.unix_bound_ns,
                       .end_ns = sm_engine.running ? 0 : sm_engine.end_ns};
 }
 

@@ -25,11 +25,14 @@
     X(PROCESSES, C_OUTSIDE, "c_outside", REAL)                                                                         \
     X(PROCESSES, RESUME_INSIDE, "resume_inside", REAL)                                                                 \
     X(PROCESSES, RESUME_OUTSIDE, "resume_outside", REAL)                                                               \
-    X(PROCESSES, CLOCK_NS, "clock_ns", REAL)     /* cost of one reading */                                             \
-    X(PROCESSES, COST_ERROR, "cost_error", REAL) /* relative */                                                        \
-    X(PROCESSES, WAITS, "waits", STR)            /* how waiting was told from running; "": it was not */               \
-    X(PROCESSES, FAR_NS, "far_ns", REAL)         /* that an event costs more far into its code */                      \
-    X(PROCESSES, DEEP_NS, "deep_ns", REAL)       /* that a call costs more which deep ones were made below */
+    X(PROCESSES, CLOCK_NS, "clock_ns", REAL)            /* cost of one reading */                                      \
+    X(PROCESSES, COST_ERROR, "cost_error", REAL)        /* relative */                                                 \
+    X(PROCESSES, WAITS, "waits", STR)                   /* how waiting was told from running; "": it was not */        \
+    X(PROCESSES, FAR_NS, "far_ns", REAL)                /* that an event costs more far into its code */               \
+    X(PROCESSES, DEEP_NS, "deep_ns", REAL)              /* that a call costs more which deep ones were made below */   \
+    X(PROCESSES, BOOT, "boot", STR)                     /* which start of the system it ran on; "": not known */       \
+    X(PROCESSES, BOOT_NS, "boot_ns", COUNT)             /* from then to start_ns; 0: not known */                      \
+    X(PROCESSES, UNIX_BOUND_NS, "unix_bound_ns", COUNT) /* that start_ns may be off by; 0: not known */
 
 #define SM_COLUMNS_THREADS(X)                                                                                          \
     X(THREADS, ID, "id", COUNT)                                                                                        \

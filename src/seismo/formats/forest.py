@@ -102,14 +102,14 @@ def pids(recording: Recording) -> list[int]:
     return [pid[process] for process in recording.threads["process"]]
 
 
-def program(recording: Recording) -> str:
-    """What was recorded: the command line of the first process, or an empty text."""
+def program(recording: Recording, process: int = 0) -> str:
+    """What was recorded: the command line of the first process, or of another row; or an empty text."""
     import json
 
     processes = recording.processes
-    if not len(processes):
+    if not process < len(processes):
         return ""
-    argv = processes["argv"][0]
+    argv = processes["argv"][process]
     try:
         words = json.loads(argv)
         return " ".join(map(str, words))

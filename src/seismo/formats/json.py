@@ -132,8 +132,10 @@ class _Document:
         """What the probes cost is left out: it would be taken off the times once more."""
         found = {}
         for row in self._rows("processes"):
-            numbers = {key: row.integer(key) for key in ("pid", "ppid", "start_ns", "end_ns")}
-            texts = {key: row.text(key) for key in ("host", "interpreter", "exit", "clock", "source", "waits")}
+            numbers = {
+                key: row.integer(key) for key in ("pid", "ppid", "start_ns", "end_ns", "boot_ns", "unix_bound_ns")
+            }
+            texts = {key: row.text(key) for key in ("host", "interpreter", "exit", "clock", "source", "waits", "boot")}
             columns: dict[str, Any] = {**numbers, **texts, "argv": row.texts("argv") or ""}
             found[row.integer("id")] = builder.process(**columns)
         return found

@@ -1,8 +1,8 @@
 """Perfetto's protobuf: track events, names written once, for ui.perfetto.dev and its trace processor.
 
 Each stream is a thread's track. A call is a slice that begins and one that ends; the order of the file is the order of
-the events, so that calls of the same time nest as they did. What the program counted is a counter's track. Reading is
-in perfetto_read.py.
+the events, so that calls of the same time nest as they did. What the program counted is a counter's track. What ran on
+several systems is an archive of several traces (perfetto_archive.py). Reading is in perfetto_read.py.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 
 from seismo.formats.base import Format
 from seismo.formats.forest import frames, program
+from seismo.formats.perfetto_archive import write_archive
 from seismo.formats.perfetto_read import read
 from seismo.formats.protobuf import BYTES, bytes_field, number_field, varint
 from seismo.formats.text import escape, json_text, name
 from seismo.formats.timeline import Timeline, Track, said_data, steps, timeline, told, value_of
+from seismo.model.timeline.hosts import hosts
 
 if TYPE_CHECKING:
     from seismo.formats.base import ByteSink
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
 MOST = 4_000_000
 """Calls: about 200 MB, and two gigabytes in the page's memory."""
 
-SEQUENCE = 1
 CATEGORIES = ("python", "c", "synthetic", "program", "seismo")
 _BEGIN, _END, _INSTANT, _COUNTER = 1, 2, 3, 4  # TrackEvent.Type
 _REALTIME, _BOOTTIME = 1, 6  # BuiltinClock
@@ -35,15 +36,21 @@ _PACKET, _TIME = varint(1 << 3 | BYTES), varint(8 << 3)  # what stands before a 
 
 
 class _Out:
-    """Packets, written in large blocks."""
+    """Packets, written in large blocks. part: of an archive, whose files have other numbers of sequences and tracks."""
 
-    def __init__(self, file: ByteSink) -> None:
+    def __init__(self, file: ByteSink, part: int = 0) -> None:
         self._file = file
         self._held = bytearray()
+        self.base = part << 44
+        self.sequence = number_field(10, part + 1)
+
+    def process(self, pid: int) -> int:
+        """The number of a process's track."""
+        return self.base | 1 << 40 | pid
 
     def packet(self, *parts: bytes) -> None:
         """A TracePacket of these fields, of our sequence."""
-        self._held += bytes_field(1, b"".join((*parts, number_field(10, SEQUENCE))))
+        self._held += bytes_field(1, b"".join((*parts, self.sequence)))
         if len(self._held) > _HELD:
             self.flush()
 
@@ -86,13 +93,21 @@ def _text(field: int, text: str) -> bytes:
 
 
 def _write(recording: Recording, file: ByteSink) -> None:
-    found = timeline(recording, MOST)
-    out = _Out(file)
+    found, systems = timeline(recording, MOST), hosts(recording)
+    if len(systems) > 1:
+        write_archive(recording, found, systems, file, _write_part)
+    else:
+        _write_part(recording, found, file, 0)
+
+
+def _write_part(recording: Recording, found: Timeline, file: ByteSink, part: int) -> None:
+    """The tracks that are in `found`, as a trace of their own."""
+    out = _Out(file, part)
     _write_clocks(out, recording.calls.start_ns)
     _write_tracks(out, recording, found)
     _write_names(out, recording)
     heads = _heads(recording)
-    for number, track in enumerate(found.tracks, 1):
+    for number, track in enumerate(found.tracks, out.base + 1):
         _write_calls(out, heads, found, track, number)
     _write_said(out, found)
     out.flush()
@@ -106,17 +121,14 @@ def _write_clocks(out: _Out, start_ns: int) -> None:
 
 
 def _write_tracks(out: _Out, recording: Recording, found: Timeline) -> None:
-    for pid in dict.fromkeys(track.pid for track in found.tracks):
-        process = number_field(1, pid) + _text(6, escape(program(recording)))
-        out.packet(bytes_field(60, number_field(1, _process_uuid(pid)) + bytes_field(3, process)))
-    for number, track in enumerate(found.tracks, 1):
-        thread = number_field(1, track.pid) + number_field(2, track.tid) + _text(5, escape(track.label))
-        descriptor = number_field(1, number) + number_field(5, _process_uuid(track.pid)) + bytes_field(4, thread)
+    of = recording.threads["process"]
+    for pid, thread in {track.pid: track.thread for track in reversed(found.tracks)}.items():
+        about = number_field(1, pid) + _text(6, escape(program(recording, of[thread])))
+        out.packet(bytes_field(60, number_field(1, out.process(pid)) + bytes_field(3, about)))
+    for number, track in enumerate(found.tracks, out.base + 1):
+        about = number_field(1, track.pid) + number_field(2, track.tid) + _text(5, escape(track.label))
+        descriptor = number_field(1, number) + number_field(5, out.process(track.pid)) + bytes_field(4, about)
         out.packet(bytes_field(60, descriptor))
-
-
-def _process_uuid(pid: int) -> int:
-    return 1 << 40 | pid
 
 
 def _write_names(out: _Out, recording: Recording) -> None:
@@ -149,7 +161,7 @@ def _write_calls(out: _Out, heads: list[bytes], found: Timeline, track: Track, n
     columns = ("function", "flags", "start_bound_ns", "end_bound_ns")
     functions, flags, before, after = (found.calls.numbers(column) for column in columns)
     on_track = number_field(11, number)
-    rest = number_field(13, 2) + number_field(10, SEQUENCE)  # of a packet that refers to names
+    rest = number_field(13, 2) + out.sequence  # of a packet that refers to names
     end = bytes_field(11, number_field(9, _END) + on_track) + rest
     begins: dict[int, bytes] = {}
     bounds: dict[int, bytes] = {}
@@ -176,20 +188,21 @@ def _write_calls(out: _Out, heads: list[bytes], found: Timeline, track: Track, n
 
 
 def _write_said(out: _Out, found: Timeline) -> None:
-    numbers = {(track.thread, track.stream): place for place, track in enumerate(found.tracks, 1)}
+    numbers = {(track.thread, track.stream): place for place, track in enumerate(found.tracks, out.base + 1)}
     counters: dict[tuple[int, str], int] = {}
     spans: dict[tuple[int, int], int] = {}
     for said in found.instants:
         number = numbers.get((said.thread, said.stream))
         if number is None:
             continue
-        pid = found.tracks[number - 1].pid
+        pid = found.tracks[number - out.base - 1].pid
         time, shown = _TIME + varint(max(0, said.time_ns)), name("", said.name)
         value = value_of(said.data)
         if said.kind == "counter" and value is not None:
-            track = counters.setdefault((pid, shown), (1 << 41) + len(counters))
-            if track == (1 << 41) + len(counters) - 1:
-                descriptor = number_field(1, track) + number_field(5, _process_uuid(pid)) + _text(2, shown)
+            known = len(counters)
+            track = counters.setdefault((pid, shown), (out.base | 1 << 41) + known)
+            if len(counters) > known:
+                descriptor = number_field(1, track) + number_field(5, out.process(pid)) + _text(2, shown)
                 out.packet(bytes_field(60, descriptor + bytes_field(8, b"")))
             counted = varint(44 << 3 | 1) + struct.pack("<d", value)
             out.packet(time, bytes_field(11, number_field(9, _COUNTER) + number_field(11, track) + counted))
@@ -198,7 +211,7 @@ def _write_said(out: _Out, found: Timeline) -> None:
         track = number
         if kind != _INSTANT:  # a span may end on another thread, and overlaps calls
             known = len(spans)
-            track = spans.setdefault((pid, said.span), (1 << 42) + known)
+            track = spans.setdefault((pid, said.span), (out.base | 1 << 42) + known)
             if len(spans) > known:
                 descriptor = number_field(1, track) + number_field(5, number) + _text(2, "spans")
                 out.packet(bytes_field(60, descriptor))
@@ -218,7 +231,7 @@ def _write_said(out: _Out, found: Timeline) -> None:
 FORMAT = Format(
     name="perfetto",
     description="Perfetto's protobuf of track events, of a trace: for ui.perfetto.dev and trace_processor",
-    suffixes=(".pftrace", ".perfetto-trace", ".perfetto"),
+    suffixes=(".pftrace", ".perfetto-trace", ".perfetto", ".pftrace.tar"),
     binary=True,
     writer=_write,
     reader=read,

@@ -438,4 +438,8 @@ def read(data: bytes) -> Recording:
     """The recording of a file, which may be gzipped. ValueError: it holds no track events."""
     if data.startswith(b"\x1f\x8b"):
         data = unzip(data)
+    if data[257:262] == b"ustar":
+        raise ValueError(
+            "it is an archive of several traces; unpack it (tar -xf), and put them together by seismo merge"
+        )
     return _Reader().read(data)

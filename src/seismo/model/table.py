@@ -95,7 +95,8 @@ class ThreadRow(NamedTuple):
 class ProcessRow(NamedTuple):
     """One process, with what its probes cost (ns a call; `cost_error` relative). `argv` is a JSON list.
 
-    `waits`: how waiting was told from running; "": it was not.
+    `waits`: how waiting was told from running; "": it was not. `boot`: which start of the system it ran on; `boot_ns`:
+    from then to `start_ns`, and `unix_bound_ns`: by how much `start_ns` may be wrong; "" and 0: not known.
     """
 
     id: int
@@ -118,6 +119,9 @@ class ProcessRow(NamedTuple):
     clock_ns: float
     cost_error: float
     waits: str
+    boot: str
+    boot_ns: int
+    unix_bound_ns: int
 
 
 class LineRow(NamedTuple):

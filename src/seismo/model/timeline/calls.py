@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from seismo import _core
 from seismo.model.recording import FOREVER
 from seismo.model.table import Table
+from seismo.model.timeline.hosts import starts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -157,11 +158,20 @@ class Calls:
     @cached_property
     def start_ns(self) -> int:
         """Unix time that all times here count from."""
-        return min(self._recording._raw["processes"]["start_ns"].tolist(), default=0)
+        return min(self._starts, default=0)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return starts(self._recording)
 
     @cached_property
     def _ends(self) -> list[int]:
-        ends = self._recording._raw["threads"]["end_ns"].tolist()
+        raw = self._recording._raw
+        later = [
+            mine - of_day for mine, of_day in zip(self._starts, raw["processes"]["start_ns"].tolist(), strict=True)
+        ]
+        threads = zip(raw["threads"]["end_ns"].tolist(), raw["threads"]["process"].tolist(), strict=True)
+        ends = [end + later[process] if process < len(later) and end else end for end, process in threads]
         return [end - self.start_ns if end >= self.start_ns else -1 for end in ends]
 
     @cached_property
@@ -170,9 +180,9 @@ class Calls:
             return None
         recording = self._recording
         raw = recording._raw
-        nodes, starts = raw["nodes"], raw["processes"]["start_ns"].tolist()
+        nodes, began = raw["nodes"], self._starts
         origin = [
-            min(max(starts[process] - self.start_ns, 0), 1 << 61) if starts else 0
+            min(max(began[process] - self.start_ns, 0), 1 << 61) if began else 0
             for process in raw["threads"]["process"].tolist()
         ]
         columns = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from seismo.escape import printable
+from seismo.model.timeline.hosts import apart_ns, hosts
 from seismo.report import words as text
 from seismo.report.calls.window import END, _thread, write_window
 from seismo.report.facts import unended
@@ -30,9 +31,20 @@ def write_trace(paper: Paper, recording: Recording) -> None:
     else:
         paper.line()
         paper.line(("the trace is too long to look for its longest calls here", "quiet"))
+    _write_hosts(paper, recording)
     if unended(paper.signs, ("", recording)):
         paper.line()
         write_window(paper, recording, END)
+
+
+def _write_hosts(paper: Paper, recording: Recording) -> None:
+    """How far the times of several systems may be apart: each has a clock of its own."""
+    systems = hosts(recording)
+    for host in systems[1:]:
+        bound = apart_ns(systems[0], host)
+        told = f"by up to {text.duration(bound, paper.signs)}" if bound else "by an unknown time"
+        names = f"{printable(systems[0].name)} and {printable(host.name)}"
+        paper.line((f"clocks: those of {names} may differ {told}", "warning"))
 
 
 def _write_longest(paper: Paper, recording: Recording) -> None:
