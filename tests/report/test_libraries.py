@@ -64,8 +64,8 @@ def test_made_code_is_its_modules_and_nothing_is_hidden_where_nothing_is_own():
 
 def recording(settings=None):
     b = Builder()
-    process = b.process(pid=7, start_ns=1, end_ns=100, source="monitoring", clock="tsc: x", clock_ns=8.0)
-    b.thread(process, name="MainThread", wall_ns=100, cpu_ns=90, main=1)
+    process = b.process(pid=7, start_ns=1, end_ns=100_000_001, source="monitoring", clock="tsc: x", clock_ns=8.0)
+    b.thread(process, name="MainThread", wall_ns=100_000_000, cpu_ns=100_000_000, main=1)
     functions = [
         b.function("importlib._bootstrap", "find", "<frozen importlib._bootstrap>", 3),
         b.function("json", "slow", LIB + "json/__init__.py", 3),
