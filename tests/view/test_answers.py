@@ -160,3 +160,15 @@ def test_a_call_is_found_whole(trace):
     whole = loaded(answers, "0/call", at=middle, **place)["row"]
     assert (whole["start"], whole["end"], whole["fn"]) == (outer_call.start_ns, outer_call.end_ns, outer_call.function)
     assert loaded(answers, "0/call", thread=0, depth=10_000, at=middle)["row"] is None
+
+
+def test_a_stretch_has_a_page_of_its_own(trace, monkeypatch):
+    answers = Answers([trace])
+    whole = got(answers, "0/page").content
+    call = next(row for row in trace.recording.calls.window().calls if row.depth == 0)
+    part = got(answers, "0/page", **{"from": call.start_ns, "to": call.end_ns}).content
+    assert b"seismo-data" in part
+    assert b"seismo-data" in whole
+    monkeypatch.setattr("seismo.view.answers.MOST_CUT", 10)
+    with pytest.raises(UsageError, match="more than can be cut out"):
+        got(answers, "0/page", **{"from": 0, "to": 1e15})

@@ -120,6 +120,10 @@ def test_a_range_has_the_functions_that_the_recording_has(browser, address):
         row = view.locator(".panel tr", has=view.locator("td.name", has_text=":inner"))
         row.wait_for()
         assert row.locator("td").nth(3).inner_text() == "6,000"
+        view.get_by_role("button", name="Flame graph of this stretch").click()
+        frame = view.frame_locator("iframe")
+        frame.locator("input[value=calls]").check()
+        frame.locator(".functions").wait_for()
 
 
 def test_wheel_drag_and_minimap(browser, address):

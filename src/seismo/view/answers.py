@@ -3,6 +3,7 @@
     /                     the viewer's own page
     recordings            the recordings that are shown, with what is said of each before its numbers
     N/page                the page of recording N, as `seismo report --html` writes it
+    N/page?from=&to=      of a trace: the page of a stretch of it
     N/trace               of a trace: its threads, processes and functions, and which paths mostly wait
     N/rows?from=&to=&columns=&threads=     what to draw of a stretch, one row a call or a run of calls
     N/call?thread=&depth=&at=    the call that is open at a time, whole
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
 MOST_COLUMNS = 4096
 MOST_THREADS = 64
+MOST_CUT = 3_000_000  # calls of a stretch that gets a page
 MOST_NAMED = 20_000  # bytes of the numbers of functions in a question
 FOREVER = 2**62
 
@@ -96,7 +98,7 @@ class Answers:
             raise NothingThereError("there is no such recording")
         entry = self.shown[int(number[:6])]
         if what == "page":
-            return Answer(_page(entry), "text/html; charset=utf-8")
+            return Answer(_page(_part(entry, query)), "text/html; charset=utf-8")
         answer = _OF_TRACES.get(what)
         if answer is None:
             raise NothingThereError("there is nothing of this name")
@@ -120,12 +122,27 @@ class Answers:
         }
 
 
-def _page(entry: Shown) -> bytes:
+def _part(entry: Shown, query: Mapping[str, str]) -> Recording:
+    """The recording, or the stretch of it that is asked for. Raises UsageError: it holds too many calls."""
+    recording = entry.recording
+    if not (recording.calls and ("from" in query or "to" in query)):
+        return recording
+    start, end = _stretch(query)
+    inside = sum(recording.calls.overview(start, end, 100).runs["calls"])
+    if inside > MOST_CUT:
+        raise UsageError(
+            f"this stretch has some {inside:,} calls, more than can be cut out at once",
+            hint=f"choose one with less than {MOST_CUT:,}, or use: seismo cut --from TIME --to TIME",
+        )
+    return recording.cut(start, end)
+
+
+def _page(recording: Recording) -> bytes:
     with tempfile.TemporaryDirectory(prefix="seismo-view-") as folder:
         place = os.path.join(folder, "page.html")
-        kind = of(entry.recording)
+        kind = of(recording)
         at = kind.page_at(place)
-        kind.page(entry.recording, place)
+        kind.page(recording, place)
         with open(at, "rb") as file:
             return file.read()
 

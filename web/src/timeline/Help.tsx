@@ -38,7 +38,10 @@ export function Help({ close }: { close: () => void }) {
           it is, the less of its time these calls ran.
         </li>
         <li>A hatched call is of a function that, over the whole recording, waits more than it runs.</li>
-        <li>A frayed beginning or end is uncertain by its width. Orange marks a gap: events are missing there.</li>
+        <li>
+          A frayed beginning or end is uncertain by its width. Orange marks a gap: events are missing there. A line of
+          magenta is a pause of the cycle collector.
+        </li>
         <li>A triangle is something that the program said: a mark, a span, a count.</li>
       </ul>
       <form method="dialog">

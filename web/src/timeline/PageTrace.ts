@@ -18,6 +18,7 @@ export interface TraceHead {
   readonly instants: readonly Instant[];
   readonly left: number;
   readonly gaps: readonly Gap[];
+  readonly pauses: readonly Gap[];
 }
 
 /** What the page of calls knows of functions, which its timeline needs, too. */
@@ -156,7 +157,7 @@ export class PageTrace implements TraceSource {
   }
 
   async said(): Promise<Said> {
-    return { instants: this.head.instants, left: this.head.left, gaps: this.head.gaps };
+    return { instants: this.head.instants, left: this.head.left, gaps: this.head.gaps, pauses: this.head.pauses };
   }
 
   async whole(part: Spot): Promise<Spot | null> {

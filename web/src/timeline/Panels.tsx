@@ -110,7 +110,14 @@ export function RangePanel({
   range,
   nameOf,
   close,
-}: Common & { source: TraceSource; range: { from: number; to: number }; close: () => void }) {
+  open,
+}: Common & {
+  source: TraceSource;
+  range: { from: number; to: number };
+  close: () => void;
+  /** Shows the flame graph of the stretch; missing where there is no server. */
+  open?: ((from: number, to: number) => void) | undefined;
+}) {
   const [sums, setSums] = useState<RangeSums | null>(null);
   const [trouble, setTrouble] = useState("");
   useEffect(() => {
@@ -128,7 +135,12 @@ export function RangePanel({
     <aside class="panel range" aria-live="polite">
       <h2>
         {duration(range.to - range.from)} from {moment(range.from, Math.max(1, (range.to - range.from) / 100))}
-        <button type="button" onClick={close} title="choose nothing (Escape)">
+        {open && (
+          <button type="button" class="open" onClick={() => open(range.from, range.to)}>
+            Flame graph of this stretch
+          </button>
+        )}
+        <button type="button" class="close" onClick={close} title="choose nothing (Escape)">
           ×
         </button>
       </h2>

@@ -28,9 +28,10 @@ function useTheme(): Theme {
 interface Props {
   readonly source: TraceSource;
   readonly live?: boolean;
+  readonly open?: (from: number, to: number) => void;
 }
 
-export function TraceView({ source, live = false }: Props) {
+export function TraceView({ source, live = false, open }: Props) {
   const { info } = source;
   const canvas = useRef<HTMLCanvasElement>(null);
   const stage = useRef<HTMLDivElement>(null);
@@ -59,7 +60,7 @@ export function TraceView({ source, live = false }: Props) {
     timeline.current = line;
     const failed = (error: Error) => setSaid(error.message);
     source.said().then((found) => {
-      line.say(found.instants, found.gaps);
+      line.say(found);
       if (found.left > 0) setSaid(`${count(found.left)} marks more are not drawn`);
     }, failed);
     source.density(DENSITY).then((calls) => {
@@ -198,7 +199,13 @@ export function TraceView({ source, live = false }: Props) {
       </div>
       {chosen.spot && <CallPanel spot={chosen.spot} info={info} nameOf={nameOf} />}
       {chosen.range && (
-        <RangePanel source={source} range={chosen.range} nameOf={nameOf} close={() => timeline.current?.choose(null)} />
+        <RangePanel
+          source={source}
+          open={open}
+          range={chosen.range}
+          nameOf={nameOf}
+          close={() => timeline.current?.choose(null)}
+        />
       )}
       {help && <Help close={() => setHelp(false)} />}
     </section>

@@ -24,6 +24,8 @@ export interface Theme {
   readonly accent: string;
   readonly selection: string;
   readonly gap: string;
+  /** The cycle collector at work. */
+  readonly pause: string;
   readonly installed: Paint;
   readonly c: Paint;
 }
@@ -38,6 +40,7 @@ export const LIGHT: Theme = {
   accent: "#0b63b0",
   selection: "rgba(11, 99, 176, 0.14)",
   gap: "#c2410c",
+  pause: "#a3207a",
   installed: { fill: "#d5dae1", text: "#1b1f24", edge: "#aeb6c1" },
   c: { fill: "#e8ebef", text: "#3c4450", edge: "#c3cad3" },
 };
@@ -52,6 +55,7 @@ export const DARK: Theme = {
   accent: "#6db3f2",
   selection: "rgba(108, 176, 255, 0.2)",
   gap: "#fb923c",
+  pause: "#f472b6",
   installed: { fill: "#3d4550", text: "#e8eaed", edge: "#59636f" },
   c: { fill: "#2b3139", text: "#c3cad3", edge: "#454e59" },
 };

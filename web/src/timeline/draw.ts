@@ -7,6 +7,7 @@
 
 import { duration } from "../data/words.ts";
 import type { Paint, Theme } from "./colours.ts";
+import type { Gap } from "./said.ts";
 import type { Rows } from "./tiles.ts";
 import { COUNTER, HEADING, inSight, type Layout, PROCESS, ROW, type Track } from "./tracks.ts";
 import { moment, type Stretch, ticks, type Viewport } from "./viewport.ts";
@@ -77,7 +78,8 @@ export interface Scene {
   readonly waits: (node: number) => boolean;
   readonly matches: ((fn: number) => boolean) | null;
   readonly instants: readonly Instant[];
-  readonly gaps: readonly { thread: number; start: number; end: number }[];
+  readonly gaps: readonly Gap[];
+  readonly pauses: readonly Gap[];
   readonly spans: readonly SpanMark[];
   readonly selected: Spot | null;
   readonly range: Stretch | null;
@@ -300,6 +302,12 @@ function drawMarks(context: CanvasRenderingContext2D, scene: Scene, track: Track
     context.fillRect(x, track.top + HEADING, width, track.rows * ROW);
     context.globalAlpha = 1;
     context.fillRect(x, track.top + HEADING - 3, width, 2);
+  }
+  context.fillStyle = theme.pause;
+  for (const pause of scene.pauses) {
+    if (pause.thread !== track.index || pause.end < view.from || pause.start > view.to) continue;
+    const x = view.xOf(pause.start);
+    context.fillRect(x, track.top + HEADING - 1, Math.max(view.xOf(pause.end) - x, 1.5), 3);
   }
   context.font = SMALL;
   context.textBaseline = "middle";

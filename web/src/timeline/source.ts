@@ -24,6 +24,8 @@ export interface Said {
   /** How many more there are than are drawn. */
   readonly left: number;
   readonly gaps: readonly Gap[];
+  /** Of the cycle collector. */
+  readonly pauses: readonly Gap[];
 }
 
 /** The paths of a stretch: each its caller's path (-1: none), function, calls, total and own time in ns. */

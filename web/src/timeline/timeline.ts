@@ -20,7 +20,7 @@ import {
 } from "./draw.ts";
 import { type Density, drawMinimap, MINIMAP, timeOnMinimap } from "./minimap.ts";
 import { countersOf, type Gap, spansOf } from "./said.ts";
-import type { TraceSource } from "./source.ts";
+import type { Said, TraceSource } from "./source.ts";
 import { covering, levelOf, type Rows, spanOf, THREADS_A_TILE, TILE_COLUMNS, Tiles } from "./tiles.ts";
 import { type Fold, HEADING, inSight, type Layout, layOut, nextFold } from "./tracks.ts";
 import { Viewport } from "./viewport.ts";
@@ -61,6 +61,7 @@ export class Timeline {
   range: { from: number; to: number } | null = null;
   private instants: readonly Instant[] = [];
   private gaps: readonly Gap[] = [];
+  private pauses: readonly Gap[] = [];
   private spans: readonly SpanMark[] = [];
   private counters: readonly Counter[] = [];
   matches: ((fn: number) => boolean) | null = null;
@@ -121,9 +122,10 @@ export class Timeline {
   // ---- what the page asks for ----
 
   /** What the program said of itself, and where events are missing. */
-  say(instants: readonly Instant[], gaps: readonly Gap[]): void {
+  say({ instants, gaps, pauses }: Said): void {
     this.instants = instants;
     this.gaps = gaps;
+    this.pauses = pauses;
     this.spans = spansOf(instants, this.source.info.to);
     this.counters = countersOf(instants);
     this.arrange();
@@ -310,6 +312,7 @@ export class Timeline {
       matches: this.matches,
       instants: this.instants,
       gaps: this.gaps,
+      pauses: this.pauses,
       spans: this.spans,
       selected: this.selected,
       range: this.range,

@@ -11,6 +11,11 @@ export function App() {
   const [at, setAt] = useState(0);
   const [tab, setTab] = useState<Tab>("timeline");
   const [beside, setBeside] = useState(-1);
+  const [stretch, setStretch] = useState("");
+  const open = (from: number, to: number) => {
+    setStretch(`?from=${Math.round(from)}&to=${Math.round(to)}`);
+    setTab("report");
+  };
   useEffect(() => {
     getJson<RecordingInfo[]>("recordings").then(setRecordings, (error: Error) => setTrouble(error.message));
   }, []);
@@ -27,7 +32,13 @@ export function App() {
         </span>
         <label class="pick">
           <span class="hidden">Recording</span>
-          <select value={at} onChange={(event) => setAt(Number(event.currentTarget.value))}>
+          <select
+            value={at}
+            onChange={(event) => {
+              setAt(Number(event.currentTarget.value));
+              setStretch("");
+            }}
+          >
             {recordings.map((info, number) => (
               <option key={number} value={number}>
                 {info.name}
@@ -45,7 +56,14 @@ export function App() {
               Timeline
             </button>
           )}
-          <button type="button" aria-pressed={view === "report"} onClick={() => setTab("report")}>
+          <button
+            type="button"
+            aria-pressed={view === "report"}
+            onClick={() => {
+              setStretch("");
+              setTab("report");
+            }}
+          >
             {shown.trace ? "Flame graph" : "Report"}
           </button>
         </nav>
@@ -77,19 +95,19 @@ export function App() {
       )}
       {view === "timeline" ? (
         <main class="traces">
-          <Trace key={at} number={at} live={shown.live} />
+          <Trace key={at} number={at} live={shown.live} open={open} />
           {beside >= 0 && beside !== at && <Trace key={`beside${beside}`} number={beside} live={false} />}
         </main>
       ) : (
         <main class="report">
-          <iframe key={at} title={`Report of ${shown.name}`} src={`${at}/page`} sandbox="allow-scripts" />
+          <iframe key={at} title={`Report of ${shown.name}`} src={`${at}/page${stretch}`} sandbox="allow-scripts" />
         </main>
       )}
     </>
   );
 }
 
-function Trace({ number, live }: { number: number; live: boolean }) {
+function Trace({ number, live, open }: { number: number; live: boolean; open?: (from: number, to: number) => void }) {
   const [source, setSource] = useState<ServedTrace | null>(null);
   const [trouble, setTrouble] = useState("");
   useEffect(() => {
@@ -98,7 +116,7 @@ function Trace({ number, live }: { number: number; live: boolean }) {
   if (trouble) return <Message title="The trace cannot be shown" text={trouble} />;
   if (!source) return <Message title="Reading …" text="" />;
   if (source.info.threads.length === 0) return <Message title="Nothing happened" text="The trace has no thread." />;
-  return <TraceView source={source} live={live} />;
+  return <TraceView source={source} live={live} {...(open ? { open } : {})} />;
 }
 
 function Message({ title, text }: { title: string; text: string }) {

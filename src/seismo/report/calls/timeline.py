@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 MOST_CALLS = 500_000  # in a page: some megabytes
 MOST_SAID = 20_000
+_BY_PROGRAM = {"mark", "counter", "begin", "end"}
 _OF_READING = CallFlags.BEFORE | CallFlags.AFTER
 
 
@@ -65,9 +66,10 @@ def waiting(recording: Recording) -> list[bool]:
 
 
 def said(recording: Recording) -> dict[str, Any]:
-    """Marks, spans and counts, how many there are besides, and the stretches of which events are missing."""
+    """Marks, spans and counts, how many there are besides; stretches without events; the collector's pauses."""
     calls = recording.calls
-    found, gaps = calls.instants, calls.gaps
+    found = [row for row in calls.instants if row.kind in _BY_PROGRAM]
+    gaps = calls.gaps
     return {
         "instants": [
             {
@@ -83,6 +85,9 @@ def said(recording: Recording) -> dict[str, Any]:
         ],
         "left": max(0, len(found) - MOST_SAID),
         "gaps": [{"thread": row.thread, "start": row.start_ns, "end": row.end_ns} for row in gaps[:MOST_SAID]],
+        "pauses": [
+            {"thread": row.thread, "start": row.start_ns, "end": row.end_ns} for row in calls.pauses[:MOST_SAID]
+        ],
     }
 
 
