@@ -62,7 +62,7 @@ EVERY = (
 TRUTH = "[accuracy.md](accuracy.md#how-far-from-the-truth) says which code is estimated worst, and why."
 WIDTH = (
     "Stated errors contain what probes do to the code around them, which no clock tells; code dense with calls has an "
-    "error of an eighth of its time, however long it runs. Of functions that take less than their probes, hardly more "
+    "error of 15 % of its time, however long it runs. Of functions that take less than their probes, hardly more "
     "than a bound is known."
 )
 HUB = (
