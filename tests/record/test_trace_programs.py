@@ -1,0 +1,106 @@
+"""Programs that a trace finds hard: they print what they print without it, and the journal agrees with the tree."""
+
+import sys
+import textwrap
+
+import children
+import pytest
+
+PROGRAMS = {
+    "forked in the middle of a call": """
+        import os
+        def leaf(n): return n + 1
+        def middle(n):
+            child = os.fork()
+            n = leaf(n)
+            if child:
+                os.waitpid(child, 0)
+            return n, child
+        def outer():
+            n, child = middle(1)
+            for _ in range(500): n = leaf(n)
+            if child == 0:
+                os._exit(0)
+            return n
+        print(outer())
+    """,
+    "functions without end": """
+        total = 0
+        for i in range(3000):
+            names = {}
+            exec(f"def f{i}(n): return n + {i}", names)
+            total = names[f"f{i}"](total)
+        print(total)
+    """,
+    "a generator resumed on other threads": """
+        import threading
+        def numbers():
+            for i in range(300): yield i
+        def take(generator, found): found.append(next(generator))
+        generator, found = numbers(), []
+        for _ in range(300):
+            thread = threading.Thread(target=take, args=(generator, found))
+            thread.start()
+            thread.join()
+        print(sum(found))
+    """,
+    "pools of processes and threads": """
+        import concurrent.futures, multiprocessing, sys
+        def square(n): return n * n
+        if __name__ == "__main__":
+            with concurrent.futures.ThreadPoolExecutor(4) as pool:
+                print(sum(pool.map(square, range(500))))
+            with multiprocessing.get_context("fork").Pool(2) as pool:
+                print(sum(pool.map(square, range(500))))
+    """,
+    "tasks and exceptions": """
+        import asyncio
+        async def leaf(n):
+            await asyncio.sleep(0)
+            if n % 7 == 0: raise ValueError(n)
+            return n
+        async def main():
+            found = await asyncio.gather(*map(leaf, range(400)), return_exceptions=True)
+            print(sum(isinstance(one, ValueError) for one in found), sum(one for one in found if type(one) is int))
+        asyncio.run(main())
+    """,
+    "a collection in every call": """
+        import gc, weakref
+        class Node: pass
+        def make(n):
+            node = Node()
+            node.me = node
+            weakref.finalize(node, died.append, n)
+            del node
+            gc.collect(0)
+        died = []
+        for n in range(200): make(n)
+        gc.collect()
+        print(sum(died), len(gc.callbacks), gc.garbage)
+    """,
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_it_runs_as_without_and_the_journal_is_right(tmp_path, name):
+    program = tmp_path / "program.py"
+    program.write_text(textwrap.dedent(PROGRAMS[name]))
+    bare = children.run([sys.executable, program], cwd=tmp_path, check=True)
+    command = [sys.executable, "-m", "seismo", "trace", "-q", "--children", "-o", "x.seismo", program]
+    traced = children.run(command, cwd=tmp_path, check=True)
+    assert (traced.stdout, traced.stderr) == (bare.stdout, bare.stderr)
+    verify = [sys.executable, "-m", "seismo", "info", "--verify", "x.seismo"]
+    assert "agrees with the tree" in children.run(verify, cwd=tmp_path, check=True).stdout
+
+
+def test_traces_that_do_not_belong_together_are_one_recording_all_the_same(tmp_path):
+    for name in ("forked in the middle of a call", "functions without end"):
+        (tmp_path / "program.py").write_text(textwrap.dedent(PROGRAMS[name]))
+        command = [sys.executable, "-m", "seismo", "trace", "-q", "-o", f"{len(name)}.seismo", "program.py"]
+        children.run(command, cwd=tmp_path, check=True)
+    parts = sorted(path.name for path in tmp_path.glob("*.seismo"))
+    assert len(parts) == 3
+    seismo = [sys.executable, "-m", "seismo"]
+    children.run([*seismo, "merge", "all.seismo", *parts], cwd=tmp_path, check=True)
+    assert "agrees" in children.run([*seismo, "info", "--verify", "all.seismo"], cwd=tmp_path, check=True).stdout
+    assert "longest calls" in children.run([*seismo, "report", "all.seismo"], cwd=tmp_path, check=True).stdout
