@@ -75,11 +75,13 @@ typedef struct {
     const char *c_functions; /* "auto", "all", "none" */
     const char *clock;       /* "auto", "tsc", "monotonic", "simulated" */
     bool time_every;
-    bool opcodes; /* count instructions, too */
-    bool narrow;  /* where= leaves functions out: ask for no events of theirs */
-    bool only_c;  /* where= leaves all Python functions out */
-    bool apart;   /* leave out the threads that run already: engine/apart.h */
-    bool journal; /* of calls: a trace, with the time of each event */
+    bool opcodes;              /* count instructions, too */
+    bool narrow;               /* where= leaves functions out: ask for no events of theirs */
+    bool only_c;               /* where= leaves all Python functions out */
+    bool apart;                /* leave out the threads that run already: engine/apart.h */
+    bool journal;              /* of calls: a trace, with the time of each event */
+    uint32_t journal_depth;    /* of the deepest calls in it; 0: any */
+    uint64_t journal_least_ns; /* of the shortest */
     uint64_t flush_ns;
     uint64_t max_paths;
     bool lines;        /* of objects: which line made an object, not only its type */

@@ -59,7 +59,8 @@ typedef struct {
     int (*instant)(void *receiver, const sm_stream *stream, const sm_instant *instant);
     int (*gap)(void *receiver, const sm_stream *stream, int64_t from, int64_t to);
     int64_t *calls, *resumes, *exceptions;
-    size_t look_back; /* bytes of tokens that are searched for when calls began that were open before; 0: none */
+    int64_t *left_out[3]; /* the same three, by place: of what is below it and has no events */
+    size_t look_back;     /* bytes of tokens that are searched for when calls began that were open before; 0: none */
 } sm_sink;
 
 /* What was wrong, in numbers of places. */

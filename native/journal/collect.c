@@ -1,5 +1,6 @@
 #include "journal/collect.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -123,7 +124,12 @@ int sm_sums_fill(sm_sums *s, const sm_journal *journal, const int64_t *function,
     s->resumes = sm_calloc(nodes, sizeof *s->resumes);
     s->exceptions = sm_calloc(nodes, sizeof *s->exceptions);
     s->longest = sm_calloc(functions, sizeof *s->longest);
-    if (s->calls == NULL || s->resumes == NULL || s->exceptions == NULL || s->longest == NULL) {
+    bool missing = s->calls == NULL || s->resumes == NULL || s->exceptions == NULL || s->longest == NULL;
+    for (int i = 0; i < 3; i++) {
+        s->left_out[i] = sm_calloc(nodes + journal->dictionary->threads, sizeof **s->left_out);
+        missing |= s->left_out[i] == NULL;
+    }
+    if (missing) {
         return -1;
     }
     for (size_t f = 0; f < functions; f++) {
@@ -134,7 +140,8 @@ int sm_sums_fill(sm_sums *s, const sm_journal *journal, const int64_t *function,
                     .gap = sums_gap,
                     .calls = s->calls,
                     .resumes = s->resumes,
-                    .exceptions = s->exceptions};
+                    .exceptions = s->exceptions,
+                    .left_out = {s->left_out[0], s->left_out[1], s->left_out[2]}};
     for (size_t i = 0; i < journal->index->streams; i++) {
         const sm_stream *stream = &journal->index->stream[i];
         if (sm_decode(journal, stream, INT64_MIN, INT64_MAX, &sink, &s->wrong) == SM_DECODE_NO_MEMORY || s->no_memory) {
@@ -149,5 +156,8 @@ void sm_sums_free(sm_sums *s) {
     sm_free(s->resumes);
     sm_free(s->exceptions);
     sm_free(s->longest);
+    for (int i = 0; i < 3; i++) {
+        sm_free(s->left_out[i]);
+    }
     sm_buffer_free(&s->gaps);
 }

@@ -44,6 +44,7 @@ int64_t sm_window_row(const sm_window *window, uint64_t stream, uint64_t number)
 
 typedef struct {
     int64_t *calls, *resumes, *exceptions; /* owned; by node */
+    int64_t *left_out[3];                  /* owned; by place: calls, resumes, exceptions below it without events */
     sm_window_call *longest;               /* owned; by function; depth UINT32_MAX: none */
     const int64_t *function;               /* borrowed; by node */
     uint64_t steps;                        /* calls and resumes in all */

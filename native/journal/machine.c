@@ -229,7 +229,7 @@ static void begin(sm_machine *m, uint32_t node, bool resumed) {
             return;
         }
         call->call = p->others ? p->call : SM_CALL_NONE;
-        call->flags |= p->others == 1 ? 0 : SM_CALL_UNSURE;
+        call->flags |= p->others == 1 && !m->left_out ? 0 : SM_CALL_UNSURE;
         p->others -= p->others > 0;
         p->call = SM_CALL_NONE;
     }
@@ -281,6 +281,19 @@ void sm_machine_end_all(sm_machine *m, uint32_t how) {
 
 /* ---- tokens ---- */
 
+/* What a filter left out below the place that is current. */
+static void take_left_out(sm_machine *m, const uint8_t *at, const uint8_t *end) {
+    m->left_out = true;
+    for (int i = 0; i < 3; i++) {
+        uint64_t number = 0;
+        at = at ? sm_varint_get(at, end, &number) : NULL;
+        if (at != NULL && m->sink->left_out[i] != NULL) {
+            int64_t *sum = &m->sink->left_out[i][m->place];
+            *sum = number < (uint64_t)(INT64_MAX - *sum) ? *sum + (int64_t)number : INT64_MAX;
+        }
+    }
+}
+
 /* The operands of an instant. NULL: cut off. */
 static const uint8_t *take_instant(sm_machine *m, const uint8_t *at, const uint8_t *end) {
     uint64_t kind, length;
@@ -289,6 +302,9 @@ static const uint8_t *take_instant(sm_machine *m, const uint8_t *at, const uint8
         return NULL;
     }
     sm_machine_pass_segment(m);
+    if (kind == SM_INSTANT_LEFT_OUT) {
+        take_left_out(m, at, at + length);
+    }
     if (m->sink->instant == NULL && m->sink->event == NULL) {
         wait_for_mark(m, SM_HAPPENED_OTHER, 0);
         return at + length;

@@ -57,6 +57,7 @@ typedef struct {
     uint64_t steps_left; /* of paths */
     int64_t place;       /* current, in the dictionary */
     bool stopped, failed, begun;
+    bool left_out;    /* calls are missing: which step of a generator continues which is a guess */
     uint32_t started; /* flag of calls that are open without an event */
 } sm_machine;
 

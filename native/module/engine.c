@@ -76,7 +76,8 @@ typedef struct {
     const char *source, *c_functions, *clock, *timing, *recorder, *objects;
     int opcodes, paths, apart, journal;
     unsigned long flush_ms;
-    unsigned long long max_paths, max_live;
+    unsigned long depth;
+    unsigned long long max_paths, max_live, min_duration_ns;
     PyObject *where, *span;
 } start_options;
 
@@ -96,6 +97,8 @@ static int check_options(const start_options *given, sm_settings *settings) {
     settings->narrow = given->where != Py_None;
     settings->apart = given->apart != 0;
     settings->journal = given->journal != 0 && strcmp(given->recorder, sm_calltree.name) == 0;
+    settings->journal_depth = given->depth < UINT16_MAX / 2 ? (uint32_t)given->depth : 0; /* of none that deep */
+    settings->journal_least_ns = given->min_duration_ns;
     settings->opcodes = given->opcodes != 0 && strcmp(given->recorder, sm_linetimes.name) == 0;
     if ((given->paths || given->span != Py_None) && !settings->lines) {
         PyErr_SetString(PyExc_ValueError, "call paths and spans of objects can be recorded by line only, not by type");
@@ -130,10 +133,10 @@ static int filter_from(PyObject *given, sm_filter **filter) {
 }
 
 static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords) {
-    static char *names[] = {"source",    "c_functions", "clock", "timing",    "fd",          "flush_ms",
-                            "max_paths", "hide",        "meta",  "calibrate", "interpreter", "host",
-                            "argv",      "running",     "where", "recorder",  "opcodes",     "objects",
-                            "paths",     "max_live",    "span",  "apart",     "journal",     NULL};
+    static char *names[] = {"source", "c_functions", "clock",     "timing",          "fd",    "flush_ms", "max_paths",
+                            "hide",   "meta",        "calibrate", "interpreter",     "host",  "argv",     "running",
+                            "where",  "recorder",    "opcodes",   "objects",         "paths", "max_live", "span",
+                            "apart",  "journal",     "depth",     "min_duration_ns", NULL};
     start_options given = {.c_functions = "auto",
                            .clock = "auto",
                            .timing = "frugal",
@@ -147,11 +150,11 @@ static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObj
     const char *hide = "";
     PyObject *meta = NULL, *interpreter = NULL, *host = NULL, *argv = NULL;
     int fd = -1, calibrate = 1, running = 1;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$zsssikKsUpUUUpOspspKOpp:start", names, &given.source,
-                                     &given.c_functions, &given.clock, &given.timing, &fd, &given.flush_ms,
-                                     &given.max_paths, &hide, &meta, &calibrate, &interpreter, &host, &argv, &running,
-                                     &given.where, &given.recorder, &given.opcodes, &given.objects, &given.paths,
-                                     &given.max_live, &given.span, &given.apart, &given.journal))
+    if (!PyArg_ParseTupleAndKeywords(
+            args, keywords, "|$zsssikKsUpUUUpOspspKOppkK:start", names, &given.source, &given.c_functions, &given.clock,
+            &given.timing, &fd, &given.flush_ms, &given.max_paths, &hide, &meta, &calibrate, &interpreter, &host, &argv,
+            &running, &given.where, &given.recorder, &given.opcodes, &given.objects, &given.paths, &given.max_live,
+            &given.span, &given.apart, &given.journal, &given.depth, &given.min_duration_ns))
         return NULL;
     sm_filter *where, *span;
     if (filter_from(given.where, &where) < 0 || filter_from(given.span, &span) < 0)

@@ -473,6 +473,7 @@ static PyObject *timeline_sums(PyObject *object, PyTypeObject *defining, PyObjec
         return NULL;
     }
     Py_ssize_t nodes = (Py_ssize_t)self->dictionary.nodes;
+    Py_ssize_t places = nodes + (Py_ssize_t)self->dictionary.threads;
     sm_sums sums;
     int done;
     Py_BEGIN_ALLOW_THREADS done =
@@ -484,6 +485,9 @@ static PyObject *timeline_sums(PyObject *object, PyTypeObject *defining, PyObjec
                (put(result, "calls", moved(module, &sums.calls, nodes)) < 0 ||
                 put(result, "resumes", moved(module, &sums.resumes, nodes)) < 0 ||
                 put(result, "exceptions", moved(module, &sums.exceptions, nodes)) < 0 ||
+                put(result, "left_calls", moved(module, &sums.left_out[0], places)) < 0 ||
+                put(result, "left_resumes", moved(module, &sums.left_out[1], places)) < 0 ||
+                put(result, "left_exceptions", moved(module, &sums.left_out[2], places)) < 0 ||
                 put(result, "steps", PyLong_FromUnsignedLongLong(sums.steps)) < 0 ||
                 put(result, "longest", longest_columns(module, self, &sums)) < 0 ||
                 put(result, "gaps", gap_list(self, &sums.gaps)) < 0 ||

@@ -34,6 +34,8 @@ def start(
     span: Filter | None = None,
     apart: bool = False,
     journal: bool = False,
+    depth: int = 0,
+    min_duration_ns: int = 0,
 ) -> None: ...
 
 DEFAULTS: dict[str, int]  # flush_ms, max_paths, max_live

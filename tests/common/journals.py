@@ -45,3 +45,16 @@ def sums(data: bytes, nodes: list[dict[str, Any]]) -> list[tuple[int, int, int]]
 def recorded(nodes: list[dict[str, Any]]) -> list[tuple[int, int, int]]:
     """The same as the tree has it."""
     return [(row["calls"], row["resumes"], row["exceptions"]) for row in nodes]
+
+
+def left_out(data: bytes, nodes: list[dict[str, Any]]) -> list[int]:
+    """Calls, resumes and exceptions that a filter left out, by what the journal says."""
+    sums = [0, 0, 0]
+    for stream in streams(data, nodes).values():
+        for instant in stream.instants:
+            if instant["kind"] == 32:
+                at = 0
+                for place in range(3):
+                    value, at = journal_decoder.uvarint(instant["bytes"], at)
+                    sums[place] += value
+    return sums

@@ -18,6 +18,7 @@
 #include "base/time.h"
 #include "base/varint.h"
 #include "base/worker.h"
+#include "engine/engine.h"
 #include "journal/tokens.h"
 #include "recorder/calls/levels.h"
 #include "slots/forks.h"
@@ -47,6 +48,8 @@ static struct {
     size_t behind;                     /* of them, in the second one */
     uint32_t count;                    /* of streams so far; the number of the next; with the GIL */
     uint8_t *room;                     /* for a piece; with `disk`; owned */
+    sm_blocks_filter filter;           /* set while nobody else is there */
+    bool filtered;
 } blocks = {.disk = PTHREAD_MUTEX_INITIALIZER,
             .lists = PTHREAD_MUTEX_INITIALIZER,
             .worker = SM_WORKER(work, 0),
@@ -60,6 +63,7 @@ static const size_t ROOM = HEAD + LZ4_COMPRESSBOUND(SM_BLOCK_MOST);
 typedef struct { /* to be written */
     sm_block *block;
     uint32_t from, to;
+    const uint8_t *bytes; /* from there on */
 } piece;
 
 static uint8_t *put_head(uint8_t *to, const piece *of) {
@@ -79,7 +83,7 @@ static uint8_t *put_head(uint8_t *to, const piece *of) {
 }
 
 static bool write_piece(const piece *of) {
-    const uint8_t *bytes = of->block->bytes + of->from;
+    const uint8_t *bytes = of->bytes;
     int size = (int)(of->to - of->from), packed = 0;
     uint8_t *to = put_head(blocks.room, of), *codec = to++;
     to = sm_varint_put(to, (uint64_t)size);
@@ -91,6 +95,37 @@ static bool write_piece(const piece *of) {
     return sm_writer_append(blocks.writer, SM_CHUNK_JRNL, blocks.room, (size_t)(to + packed - blocks.room)) == 0;
 }
 
+/* The paths that it names were met before it was taken, and go first: who is killed leaves none without. */
+static bool write_after_paths(const piece *of) {
+    return of->from == of->to || (sm_writer_catch_up(blocks.writer) == 0 && write_piece(of));
+}
+
+/* The same of what the filter leaves of it. whole: no more of the block will come. */
+static bool write_sieved(const piece *next, bool whole) {
+    sm_block *block = next->block;
+    sm_stream *stream = block->stream;
+    sm_sieve *sieve = stream->sieve;
+    if (stream->sieved != block->number + 1) {
+        double least = (double)blocks.filter.least_ns / block->unit_ns;
+        sm_sieve_begin(sieve, &(sm_sieve_limits){(uint64_t)least, blocks.filter.depth}, block->depth);
+        stream->sieved = block->number + 1;
+        block->after_gap = block->after_gap || stream->lost;
+        stream->lost = false;
+    }
+    uint64_t now = sm_clock_read(&sm_engine.clock) >> blocks.filter.shift;
+    if (!stream->lost)
+        sm_sieve_take(sieve, block->bytes, next->to, now > block->mark ? now - block->mark : 0, whole);
+    stream->lost = stream->lost || sieve->no_memory;
+    sieve->no_memory = false;
+    size_t ready = stream->lost ? sieve->sent : sm_sieve_ready(sieve);
+    assert(ready <= SM_BLOCK_MOST && ready >= sieve->sent);
+    piece left = {block, (uint32_t)sieve->sent, (uint32_t)ready, sieve->out.bytes + sieve->sent};
+    if (!write_after_paths(&left))
+        return false;
+    sieve->sent = ready;
+    return true;
+}
+
 /* With `lists`. */
 static bool next_queued(piece *next) {
     next->block = blocks.first;
@@ -98,7 +133,13 @@ static bool next_queued(piece *next) {
         return false;
     next->from = next->block->taken;
     next->to = next->block->sealed;
+    next->bytes = next->block->bytes + next->from;
     return true;
+}
+
+/* Whether something of its open block is held back: it may be sure by now. */
+static bool waits(const sm_stream *stream) {
+    return stream->sieved == stream->open->number + 1 && stream->sieve->out.size > stream->sieve->sent;
 }
 
 /* With `lists`. What there is of the open blocks, which are not touched by anybody else while `disk` is held: a thread
@@ -111,7 +152,9 @@ static bool next_open(piece *next, sm_stream **from) {
         next->block = stream->open;
         next->from = next->block->taken;
         next->to = (uint32_t)(at - next->block->bytes);
-        if (at >= next->block->bytes && next->to <= next->block->room && next->to > next->from) {
+        next->bytes = next->block->bytes + next->from;
+        bool more = next->to > next->from || (stream->sieve != NULL && next->to == next->from && waits(stream));
+        if (at >= next->block->bytes && next->to <= next->block->room && more) {
             *from = stream->next;
             return true;
         }
@@ -134,6 +177,13 @@ static void pass_on(sm_block *block) {
     block->stream->behind++;
 }
 
+static void free_stream(sm_stream *stream) {
+    if (stream->sieve != NULL)
+        sm_sieve_free(stream->sieve);
+    sm_free(stream->sieve);
+    sm_free(stream);
+}
+
 /* With `lists`. The next block to sum up, which is nobody's then; NULL: there is none. */
 static sm_block *take_written(void) {
     sm_block *block = blocks.written;
@@ -154,7 +204,7 @@ static void sum_up(size_t down_to) {
         sm_block *block = blocks.behind > down_to ? take_written() : NULL;
         pthread_mutex_unlock(&blocks.lists);
         more = block != NULL;
-        if (more && blocks.writer != NULL)
+        if (more && blocks.writer != NULL && !blocks.filtered) /* else its bytes are not those of the file */
             sm_levels_block(blocks.writer, block);
         pthread_mutex_lock(&blocks.lists);
         if (more) {
@@ -185,7 +235,7 @@ static void forget_ended(void) {
     for (sm_stream *next; ended != NULL; ended = next) {
         next = ended->next;
         sm_levels_end(blocks.writer, ended);
-        sm_free(ended);
+        free_stream(ended);
     }
 }
 
@@ -208,8 +258,7 @@ static bool write_all(bool open_ones) {
             forget_ended();
             break;
         }
-        /* The paths that it names were met before it was taken, and go first: who is killed leaves none without. */
-        written = next.from == next.to || (sm_writer_catch_up(blocks.writer) == 0 && write_piece(&next));
+        written = next.block->stream->sieve != NULL ? write_sieved(&next, whole) : write_after_paths(&next);
         pthread_mutex_lock(&blocks.lists);
         if (written)
             next.block->taken = next.to;
@@ -235,6 +284,10 @@ static void work(sm_worker *self, uintptr_t run) {
 
 sm_stream *sm_blocks_stream(uint32_t thread, uint8_t *const *at) {
     sm_stream *stream = sm_calloc(1, sizeof *stream);
+    if (stream != NULL && blocks.filtered && (stream->sieve = sm_calloc(1, sizeof *stream->sieve)) == NULL) {
+        sm_free(stream);
+        stream = NULL;
+    }
     if (stream == NULL)
         return NULL;
     stream->at = at;
@@ -322,7 +375,7 @@ static void forget(void) { /* with `disk`, or nobody else there */
         next = stream->next;
         sm_free(stream->open);
         sm_levels_forget(stream);
-        sm_free(stream);
+        free_stream(stream);
     }
     sm_levels_forget_all();
     blocks.streams = NULL;
@@ -330,12 +383,15 @@ static void forget(void) { /* with `disk`, or nobody else there */
     blocks.on = false;
 }
 
-void sm_blocks_start(sm_writer *writer) {
+void sm_blocks_start(sm_writer *writer, const sm_blocks_filter *filter) {
     sm_worker_stop(&blocks.worker);
     pthread_mutex_lock(&blocks.disk);
     pthread_mutex_lock(&blocks.lists);
     forget();
     blocks.count = 0;
+    blocks.filtered = filter != NULL;
+    if (filter != NULL)
+        blocks.filter = *filter;
     if (blocks.room == NULL && writer != NULL)
         blocks.room = sm_malloc(ROOM);
     blocks.writer = blocks.room != NULL ? writer : NULL;
@@ -354,7 +410,7 @@ void sm_blocks_stop(void) {
     (void)write_all(true);
     sum_up(0);
     (void)write_all(true); /* now streams can end */
-    sm_blocks_start(NULL);
+    sm_blocks_start(NULL, NULL);
 }
 
 static void before_fork(void) {

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "file/writer.h"
+#include "recorder/calls/sieve.h"
 
 #define SM_JOURNAL_SLACK 64 /* bytes: a token with operands, a mark, and what ends a stream */
 
@@ -28,6 +29,8 @@ typedef struct sm_block {
     uint64_t ns;              /* since the recording's start */
     double unit_ns;
     sm_block_nodes nodes; /* that it may name; once it is sealed */
+    uint64_t mark;        /* units of the clock, at its beginning */
+    uint32_t depth;       /* of the thread, there */
     uint8_t bytes[];
 } sm_block;
 
@@ -41,12 +44,22 @@ typedef struct sm_stream { /* a thread's journal */
     const uint8_t *after;                  /* where the last mark ended, if nothing came since: there is none to make */
     bool gap;                              /* events are missing since the last block */
     sm_block *open;                        /* owned */
+    sm_sieve *sieve;                       /* owned; with `disk`. NULL: nothing is left out */
+    uint32_t sieved;                       /* number of the block that it is in, and 1 */
+    bool lost;                             /* with `disk`: the rest of that block, for want of memory */
     uint8_t nowhere[2 * SM_JOURNAL_SLACK]; /* where events go that have no block */
 } sm_stream;
 
 bool sm_blocks_init(void); /* once per process. False: out of memory, or the system gives no semaphore */
-/* From now on blocks go to this file; NULL: nowhere. Everything there is is forgotten. */
-void sm_blocks_start(sm_writer *writer);
+typedef struct {
+    uint64_t least_ns; /* calls that are shorter are left out */
+    uint32_t depth;    /* and those that are deeper; UINT32_MAX: none */
+    unsigned shift;    /* a unit of the clock is so many ticks, as a power of two */
+} sm_blocks_filter;
+
+/* From now on blocks go to this file; NULL: nowhere. Everything there is is forgotten. filter: NULL: nothing is left
+ * out. */
+void sm_blocks_start(sm_writer *writer, const sm_blocks_filter *filter);
 void sm_blocks_stop(void);  /* writes what is there, and everything is forgotten */
 void sm_blocks_flush(void); /* writes what is there */
 

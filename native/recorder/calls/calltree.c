@@ -296,7 +296,7 @@ static void start(const sm_settings *settings) {
     for (uint32_t i = 0; i < sm_functions_count(); i++)
         sm_function_by_id(i)->flags &= ~(uint32_t)SM_FUNCTION_SITES_OFF;
     sm_tree.gaps = sm_segments_seed();
-    sm_journal_start(settings->journal, sm_engine.output.writer);
+    sm_journal_start(settings, sm_engine.output.writer);
 }
 
 static sm_node *new_root(sm_tree_thread *tree) {

@@ -21,6 +21,8 @@ static struct {
     bool on;
     bool file;       /* there is one */
     uint64_t pauses; /* of the collector: begun so far */
+    bool filtered;   /* the worker leaves calls out, and has to know how deep they are */
+    uint32_t depth;  /* ... of the deepest that stay */
     uint64_t gaps;   /* times that events had to be left out */
     uint32_t nodes;  /* that were there at the last flush, and */
     uint64_t looked; /* ticks: when that was */
@@ -32,6 +34,13 @@ static struct {
 static uint64_t rank_of(const sm_node *node) {
     const sm_tree_chunk *chunk = (const sm_tree_chunk *)((uintptr_t)node & ~(uintptr_t)(SM_TREE_CHUNK - 1));
     return (uint64_t)chunk->number * SM_TREE_NODES + (uint64_t)(node - chunk->nodes);
+}
+
+/* The innermost node on the path that the journal tells of. */
+static const sm_node *shown(const sm_node *node) {
+    while (node->depth > journal.depth)
+        node = node->parent;
+    return node;
 }
 
 static void publish(sm_tree_thread *tree, uint8_t *at) {
@@ -56,7 +65,9 @@ static void begin_block(sm_thread *thread, uint64_t now, size_t least) {
     }
     tree->journal.mark = now >> sm_journal_unit;
     block->after_gap = stream->gap;
-    block->rank = rank_of(tree->node);
+    block->rank = rank_of(shown(tree->node));
+    block->mark = tree->journal.mark;
+    block->depth = tree->node->depth;
     uint64_t since = sm_ticks_since(sm_engine.start_ticks, tree->journal.mark << sm_journal_unit);
     block->ns = (uint64_t)sm_clock_ns(&sm_engine.clock, (double)since);
     block->unit_ns = sm_clock_ns(&sm_engine.clock, (double)(1u << sm_journal_unit));
@@ -163,25 +174,28 @@ void sm_journal_stamped(sm_thread *thread, uint64_t now) {
     look_after_paths(now);
 }
 
-/* A token with one operand. */
-static void put_far(sm_thread *thread, uint8_t token, uint64_t operand) {
+/* A token with the rank of a node. */
+static void put_far(sm_thread *thread, uint8_t token, const sm_node *node) {
     sm_tree_thread *tree = sm_tree_of(thread);
     if (tree->journal.stream == NULL)
         return;
     uint8_t *at = tree->journal.at;
     *at++ = token;
-    publish(tree, sm_varint_put(at, operand));
+    at = sm_varint_put(at, rank_of(node));
+    if (journal.filtered && token == SM_TOKEN_GOTO) /* for the filter alone: sieve.c */
+        at = sm_varint_put(at, node->depth);
+    publish(tree, at);
     if (tree->journal.at >= tree->journal.limit)
         sm_journal_look(thread);
 }
 
 void sm_journal_enter_far(sm_thread *thread, const sm_node *node, bool resumed) {
-    put_far(thread, resumed ? SM_TOKEN_RESUME : SM_TOKEN_CALL, rank_of(node));
+    put_far(thread, resumed ? SM_TOKEN_RESUME : SM_TOKEN_CALL, node);
 }
 
 void sm_journal_goto(sm_thread *thread, sm_node *node) {
     sm_tree_of(thread)->node = node;
-    put_far(thread, SM_TOKEN_GOTO, rank_of(node));
+    put_far(thread, SM_TOKEN_GOTO, node);
 }
 
 void sm_journal_left(sm_thread *thread, sm_node *to, sm_leaving how) {
@@ -280,7 +294,8 @@ void sm_journal_thread_end(sm_thread *thread) {
     tree->journal = (sm_journal_end){.at = NULL};
 }
 
-void sm_journal_start(bool on, sm_writer *writer) {
+void sm_journal_start(const sm_settings *settings, sm_writer *writer) {
+    bool on = settings->journal;
     sm_journal_stop(); /* what was recorded to learn costs, or before a fork */
     journal.on = on && sm_blocks_init();
     sm_engine.lost_memory += on && !journal.on;
@@ -291,8 +306,11 @@ void sm_journal_start(bool on, sm_writer *writer) {
     while (sm_engine.clock.kind != SM_CLOCK_SIMULATED &&
            sm_clock_ns(&sm_engine.clock, (double)(2u << sm_journal_unit)) <= UNIT_NS)
         sm_journal_unit++;
+    journal.filtered = settings->journal_depth != 0 || settings->journal_least_ns != 0;
+    journal.depth = settings->journal_depth != 0 ? settings->journal_depth : UINT32_MAX;
+    sm_blocks_filter filter = {settings->journal_least_ns, journal.depth, sm_journal_unit};
     if (on)
-        sm_blocks_start(journal.on ? writer : NULL);
+        sm_blocks_start(journal.on ? writer : NULL, journal.filtered ? &filter : NULL);
     if (journal.file)
         (void)sm_collector_tell(note_pause);
 }

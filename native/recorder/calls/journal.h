@@ -31,8 +31,8 @@
 
 #define SM_JOURNAL_SOON_NS 50000000 /* after which the counts of a new path are written, for who is killed */
 
-/* A recording begins. on: with a journal. writer: of its file; NULL: there is none, and events go nowhere. */
-void sm_journal_start(bool on, sm_writer *writer);
+/* A recording begins, perhaps with a journal. writer: of its file; NULL: there is none, and events go nowhere. */
+void sm_journal_start(const sm_settings *settings, sm_writer *writer);
 /* It ends: all streams have their ends, and everything is in the file. */
 void sm_journal_stop(void);
 uint64_t sm_journal_gaps(void); /* times that events had to be left out */

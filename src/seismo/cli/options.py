@@ -105,6 +105,19 @@ def milliseconds(name: str, text: str) -> int:
     return max(1, round(number(name, text) * 1000))
 
 
+def span_ns(name: str, text: str) -> int:
+    """A time with its unit (10us, 1.5ms, 2s), in ns, above 0."""
+    digits = text.rstrip("nuµms")
+    scale = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9}.get(text[len(digits) :])
+    try:
+        value = float(digits) * (scale or 0)
+    except ValueError:
+        value = 0.0
+    if not 1 <= value < 1e15:
+        _refuse(name, text, "give a time such as 10us, 1.5ms or 2s")
+    return int(value)
+
+
 def parts(_name: str, text: str) -> list[str]:
     """Words with commas between them."""
     return [part.strip() for part in text.split(",") if part.strip()]

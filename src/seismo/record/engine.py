@@ -93,8 +93,9 @@ def start(
 ) -> bool:
     """Starts the engine, or joins it when it runs. True: started, and fd, meta and frames are taken.
 
-    settings: names and values of SETTINGS, max_paths, flush_ms; None and missing ones mean the default, or whatever the
-    running engine has. frames: record the calls that this thread is in the middle of, too. user: the session that asks.
+    settings: names and values of SETTINGS, max_paths, flush_ms, depth, min_duration_ns; None and missing ones mean the
+    default, or whatever the running engine has. frames: record the calls that this thread is in the middle of, too.
+    user: the session that asks.
     Raises UsageError for values that are none and for a conflict with the running engine, RecordingError when this
     interpreter cannot be recorded.
     """

@@ -138,6 +138,8 @@ if TYPE_CHECKING:
         source: str | None = None,
         max_paths: int | None = None,
         where: str | Expression | None = None,
+        depth: int | None = None,
+        min_duration_ns: int | None = None,
     ) -> Trace: ...
 
 
@@ -152,6 +154,8 @@ def trace(
     source: str | None = None,
     max_paths: int | None = None,
     where: str | Expression | None = None,
+    depth: int | None = None,
+    min_duration_ns: int | None = None,
 ) -> Any:
     """Records every call in a `with` block, or in a function whenever it runs, and when it was.
 
@@ -161,8 +165,18 @@ def trace(
     The recording is one of calls, as `profile` makes it, with a journal beside the tree. Takes what `profile` takes,
     and raises what it raises. timing: "frugal" (default: the order is exact, and each time carries how far off it may
     be) or "every": each event has its own time. What the program says of itself by `seismo.mark`, `seismo.span` and
-    `seismo.count` is in the journal.
+    `seismo.count` is in the journal. depth: calls that are deeper are counted and have no time. min_duration_ns: so are
+    calls that were surely shorter, with what they called.
     """
-    settings = chosen(where, c_functions=c_functions, clock=clock, timing=timing, source=source, max_paths=max_paths)
+    settings = chosen(
+        where,
+        c_functions=c_functions,
+        clock=clock,
+        timing=timing,
+        source=source,
+        max_paths=max_paths,
+        depth=depth,
+        min_duration_ns=min_duration_ns,
+    )
     session = Trace(output, {**settings, "journal": 1})
     return session if function is None else session(function)

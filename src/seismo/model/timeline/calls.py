@@ -127,7 +127,11 @@ class Window(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """What all of a journal says. By node: `calls`, `resumes`, `exceptions`; `longest`: one call of each function."""
+    """What all of a journal says. By node: `calls`, `resumes`, `exceptions`; `longest`: one call of each function.
+
+    left_out: calls, resumes and exceptions that a filter left out of the journal: for each node those below it that no
+    node below it has, and after the nodes the same of each thread.
+    """
 
     calls: memoryview
     resumes: memoryview
@@ -136,6 +140,7 @@ class Sums(NamedTuple):
     longest: Table[CallRow]
     gaps: list[GapRow]
     problems: list[str]
+    left_out: tuple[memoryview, memoryview, memoryview]
 
 
 _NOTHING = memoryview(array.array("q"))
@@ -308,12 +313,17 @@ class Calls:
         """What all of it says, in one pass and in memory that does not grow with it."""
         if self._journal is None:
             nothing = memoryview(array.array("q"))
-            return Sums(nothing, nothing, nothing, 0, self.window().calls, [], [])
+            return Sums(nothing, nothing, nothing, 0, self.window().calls, [], [], (nothing, nothing, nothing))
         found = self._journal.sums()
         calls, resumes, exceptions = (memoryview(found[name]) for name in ("calls", "resumes", "exceptions"))
         gaps = [GapRow(*gap) for gap in found["gaps"]]
         problems = _problems(found["wrong"])
-        return Sums(calls, resumes, exceptions, found["steps"], _calls(found["longest"]), gaps, problems)
+        left = (
+            memoryview(found["left_calls"]),
+            memoryview(found["left_resumes"]),
+            memoryview(found["left_exceptions"]),
+        )
+        return Sums(calls, resumes, exceptions, found["steps"], _calls(found["longest"]), gaps, problems, left)
 
 
 def _calls(columns: dict[str, Any]) -> Table[CallRow]:

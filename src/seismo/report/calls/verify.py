@@ -1,4 +1,9 @@
-"""Whether a trace's journal and its tree tell the same: the counts of each node, made again from the journal."""
+"""Whether a trace's journal and its tree tell the same: the counts of each node, made again from the journal.
+
+Where a filter left calls out of the journal, it says how many are missing below a node, and not on which paths; what
+was in a call that is left out is missing there, too. So no node may have more than in the tree, below no node may more
+be left out than is missing there, and of a thread as much as is missing must be left out.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +30,8 @@ def write_verified(paper: Paper, recording: Recording, file: str) -> int:
     differ = [node for node in range(len(tree)) if any(a[node] != b[node] for a, b in zip(counts, kept, strict=True))]
     for problem in sums.problems:
         paper.line((problem, "warning"))
+    if any(map(any, sums.left_out)):
+        return _write_filtered(paper, recording, counts, kept)
     if sums.gaps:
         paper.line((f"{text.number_of(len(sums.gaps), 'gap')}: what is missing there is missing below", "warning"))
     steps = f"{text.number_of(sum(counts[0]), 'call')}, {text.number_of(sum(counts[1]), 'resume')}"
@@ -51,3 +58,43 @@ def write_verified(paper: Paper, recording: Recording, file: str) -> int:
     if len(differ) > SHOWN:
         paper.line(f"  and {len(differ) - SHOWN:,} more")
     return 1
+
+
+def _write_filtered(paper: Paper, recording: Recording, counts: list[list[int]], kept: list[list[int]]) -> int:
+    """The same of a trace that leaves calls out."""
+    sums, tree = recording.calls.sums, recording.tree
+    left = [text.number_of(sum(of), word) for of, word in zip(sums.left_out, ("call", "resume"), strict=False)]
+    if unended(paper.signs, ("", recording)):
+        paper.line(f"the journal leaves out {' and '.join(left)}; without its end, the tree cannot be compared with it")
+        return 0
+    differ = sorted({place for of in zip(counts, kept, sums.left_out, strict=True) for place in _wrong(recording, *of)})
+    if not differ:
+        steps = f"{text.number_of(sum(counts[0]), 'call')}, {text.number_of(sum(counts[1]), 'resume')}"
+        paper.line(f"the journal agrees with the tree: {steps}, and {' and '.join(left)} left out")
+        return 0
+    paper.line(f"the journal and what it leaves out differ from the tree on {text.number_of(len(differ), 'path')}")
+    for place in differ[:SHOWN]:
+        if place < len(tree):
+            row = recording.functions[tree.numbers("function")[place]]
+            name = text.shorten(text.function_name(row.kind, row.module, row.qualname), 40, paper.signs)
+            paper.line(f"  in or below node {place}, {name}")
+        else:
+            paper.line(f"  on thread {place - len(tree)}")
+    return 1
+
+
+def _wrong(recording: Recording, counted: list[int], kept: list[int], left_out: memoryview) -> list[int]:
+    """The nodes, and after them the threads, below which the journal and what was left out are not the tree's."""
+    tree = recording.tree
+    size, parents, threads = len(tree), tree.numbers("parent"), tree.numbers("thread")
+    missing, said = [0] * len(left_out), left_out.tolist()
+    wrong = []
+    folds = "paths-folded" in recording.losses["kind"]  # counted flat: elsewhere in the tree than they are left out
+    for node in range(size - 1, -1, -1):
+        lacks = kept[node] - counted[node]
+        if lacks < 0 or (missing[node] < said[node] and not folds):
+            wrong.append(node)
+        above = parents[node] if parents[node] >= 0 else size + threads[node]
+        missing[above] += missing[node] + lacks
+        said[above] += said[node]
+    return wrong + [place for place in range(size, len(said)) if missing[place] != said[place]]

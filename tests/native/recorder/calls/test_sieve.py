@@ -1,0 +1,247 @@
+"""What a trace leaves out of its journal is counted there: it still adds up to the tree."""
+
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import pytest
+from journals import left_out, recorded, streams, sums
+from recorded import Image
+
+import seismo
+from seismo.errors import UsageError
+
+BUSY = """
+import asyncio, contextlib, threading, time
+
+def tiny(i):
+    return i
+
+def steps(n):
+    for i in range(n):
+        yield tiny(i)
+
+def fail():
+    raise ValueError
+
+def work(n):
+    total = 0
+    for i in range(n):
+        total += tiny(i)
+        if i % 10 == 0:
+            with contextlib.suppress(ValueError):
+                fail()
+    time.sleep(0.03)
+    return sum(steps(n))
+
+def recurse(n):
+    return n and recurse(n - 1)
+
+async def ticks(n):
+    for i in range(n):
+        await asyncio.sleep(0)
+        yield i
+
+async def use():
+    return [x async for x in ticks(20)]
+
+async def main():
+    await asyncio.gather(use(), use())
+
+threads = [threading.Thread(target=work, args=(3000,)) for _ in range(2)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+work(5000)
+recurse(300)
+asyncio.run(main())
+"""
+
+WAYS = [
+    ["--min-duration", "10ms"],
+    ["--min-duration", "5us"],
+    ["--min-duration", "1ms", "--clock", "every"],
+    ["--depth", "3"],
+    ["--depth", "1"],
+    ["--depth", "4", "--min-duration", "2ms"],
+    ["--where", 'function("work", "tiny", "steps", "fail")', "--min-duration", "1ms"],
+]
+
+
+def run(code, path, *words, **options):
+    command = [sys.executable, "-m", "seismo", "trace", "-q", "-o", path, *words, "-c", textwrap.dedent(code)]
+    return subprocess.run(command, check=False, timeout=120, **options)
+
+
+def read(path):
+    image = Image(path.read_bytes())
+    image.streams = streams(image.data, image.nodes)
+    return image
+
+
+def names(image):
+    functions = {row["id"]: row["qualname"] for row in image.tables["functions"]}
+    found = []
+    for stream in image.streams.values():
+        found += [functions[image.nodes[call["node"]]["function"]] for call in stream.calls]
+    return found
+
+
+def adds_up(image):
+    """No path has more in the journal than in the tree, and what is missing is what was left out."""
+    journal, tree = sums(image.data, image.nodes), recorded(image.nodes)
+    missing = [[b - a for a, b in zip(*rows, strict=True)] for rows in zip(journal, tree, strict=True)]
+    assert all(count >= 0 for row in missing for count in row)
+    assert [sum(column) for column in zip(*missing, strict=True)] == left_out(image.data, image.nodes)
+
+
+@pytest.mark.parametrize("words", WAYS, ids=" ".join)
+def test_the_journal_adds_up_to_the_tree(words, tmp_path):
+    path = tmp_path / "trace.seismo"
+    assert run(BUSY, path, *words).returncode == 0
+    image = read(path)
+    adds_up(image)
+    verified = subprocess.run(
+        [sys.executable, "-m", "seismo", "info", "--verify", path], capture_output=True, text=True, check=False
+    )
+    assert (verified.returncode, verified.stderr) == (0, "")
+    assert "left out" in verified.stdout
+
+
+def test_long_calls_stay_and_short_ones_go(tmp_path):
+    path = tmp_path / "trace.seismo"
+    assert run(BUSY, path, "--min-duration", "10ms").returncode == 0
+    image = read(path)
+    found = names(image)
+    assert found.count("work") == 3
+    blocks = sum(len(stream.calls) for stream in image.streams.values())
+    assert blocks < 1000  # of the 16,000 calls, those that a block ends in, and what is long
+    assert found.count("tiny") < 50
+    whole = tmp_path / "whole.seismo"
+    assert run(BUSY, whole).returncode == 0
+    assert path.stat().st_size < whole.stat().st_size
+
+
+def test_calls_up_to_a_depth_are_all_there(tmp_path):
+    path = tmp_path / "trace.seismo"
+    assert run(BUSY, path, "--depth", "3").returncode == 0
+    image = read(path)
+    depth = {}
+    for node in image.nodes:
+        depth[node["id"]] = depth.get(node["parent"], 0) + 1
+    journal, tree = sums(image.data, image.nodes), recorded(image.nodes)
+    for number, node in enumerate(image.nodes):
+        wanted = tree[number] if depth[node["id"]] <= 3 else (0, 0, 0)
+        assert journal[number] == wanted
+    assert max(call["depth"] for stream in image.streams.values() for call in stream.calls) == 2
+
+
+def test_a_call_in_which_the_program_said_something_stays():
+    def quiet():
+        pass
+
+    def loud():
+        seismo.mark("here")
+
+    with seismo.trace(min_duration_ns=10**9, c_functions="none") as t:
+        for _ in range(100):
+            quiet()
+        loud()
+    functions = t.recording.functions["qualname"]
+    found = [functions[row.function].rpartition(".")[2] for row in t.recording.calls.window().calls]
+    assert found.count("loud") == 1
+    assert [row.name for row in t.recording.calls.instants] == ["here"]
+    assert sum(t.recording.calls.sums.left_out[0]) >= 100
+    assert "quiet" not in found
+
+
+def test_the_time_of_what_stays_is_known_beside_what_is_left_out(tmp_path):
+    """Calls that are left out one after the other share a mark, and the first one keeps its own: it is who knows when
+    the call before them ended."""
+    path = tmp_path / "trace.seismo"
+    code = """
+        import time
+        def tiny(): pass
+        def slow(): time.sleep(0.005)
+        for _ in range(5):
+            slow()
+            for _ in range(100_000): tiny()
+    """
+    assert run(code, path, "--min-duration", "1ms").returncode == 0
+    image = read(path)
+    functions = {row["id"]: row["qualname"] for row in image.tables["functions"]}
+    (stream,) = [stream for stream in image.streams.values() if stream.calls]
+    slow = [call for call in stream.calls if functions[image.nodes[call["node"]]["function"]] == "slow"]
+    assert len(slow) == 5
+    for call, following in itertools.pairwise(slow):
+        between = following["start"][0] - call["end"][1]
+        assert call["end"][1] - call["end"][0] < between / 2
+        assert following["start"][1] - following["start"][0] < between / 2
+    adds_up(image)
+    assert path.stat().st_size < 20_000
+
+
+def test_a_killed_program_leaves_what_was_sure(tmp_path):
+    path = tmp_path / "trace.seismo"
+    code = """
+        import os, signal, time
+        def tiny(): pass
+        def blocked(): time.sleep(2); os.kill(os.getpid(), signal.SIGKILL)
+        for _ in range(1000): tiny()
+        blocked()
+    """
+    assert run(code, path, "--min-duration", "100ms").returncode == -signal.SIGKILL
+    recording = seismo.open(path)
+    functions = recording.functions["qualname"]
+    found = [functions[row.function] for row in recording.calls.window().calls]
+    assert "blocked" in found
+    assert "tiny" not in found
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_forked_child_leaves_out_as_its_parent_does(tmp_path):
+    path = tmp_path / "trace.seismo"
+    code = """
+        import os
+        def tiny(): pass
+        def work():
+            for _ in range(500): tiny()
+        if os.fork() == 0:
+            work()
+            os._exit(0)
+        os.wait()
+        work()
+    """
+    assert run(code, path, "--children", "--min-duration", "1s").returncode == 0
+    recording = seismo.open(path)
+    assert len(recording.processes) == 2
+    assert sum(recording.calls.sums.left_out[0]) > 900  # a call that a block ends in stays
+    adds_up(read(path))
+
+
+def test_a_part_of_it_says_that_calls_are_left_out(tmp_path):
+    path = tmp_path / "trace.seismo"
+    assert run(BUSY, path, "--min-duration", "10ms").returncode == 0
+    whole = seismo.open(path)
+    part = whole.cut(0, whole.calls.end_ns + 1)
+    counts = {row.kind: row.count for row in part.losses}
+    assert counts["calls-left-out"] == sum(whole.calls.sums.left_out[0]) + sum(whole.calls.sums.left_out[1])
+    assert not any(part.calls.sums.left_out[0])
+    assert part.calls.sums.calls.tolist() == part.tree["calls"].tolist()
+
+
+@pytest.mark.parametrize("given", [{"depth": 0}, {"min_duration_ns": -1}, {"depth": "3"}])
+def test_what_is_no_limit_is_refused(given):
+    with pytest.raises(UsageError, match="cannot be"):
+        seismo.trace(**given)
+
+
+@pytest.mark.parametrize("words", [["--min-duration", "10"], ["--min-duration", "fast"], ["--depth", "0"]])
+def test_a_command_refuses_what_is_no_limit(words, tmp_path):
+    done = run("pass", tmp_path / "trace.seismo", *words, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert f"{words[0]} cannot be {words[1]!r}" in done.stderr
