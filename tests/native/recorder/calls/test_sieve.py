@@ -3,10 +3,10 @@
 import itertools
 import os
 import signal
-import subprocess
 import sys
 import textwrap
 
+import children
 import pytest
 from journals import left_out, recorded, streams, sums
 from recorded import Image
@@ -74,7 +74,7 @@ WAYS = [
 
 def run(code, path, *words, **options):
     command = [sys.executable, "-m", "seismo", "trace", "-q", "-o", path, *words, "-c", textwrap.dedent(code)]
-    return subprocess.run(command, check=False, timeout=120, **options)
+    return children.run(command, **options)
 
 
 def read(path):
@@ -105,9 +105,7 @@ def test_the_journal_adds_up_to_the_tree(words, tmp_path):
     assert run(BUSY, path, *words).returncode == 0
     image = read(path)
     adds_up(image)
-    verified = subprocess.run(
-        [sys.executable, "-m", "seismo", "info", "--verify", path], capture_output=True, text=True, check=False
-    )
+    verified = children.run([sys.executable, "-m", "seismo", "info", "--verify", path])
     assert (verified.returncode, verified.stderr) == (0, "")
     assert "left out" in verified.stdout
 
@@ -242,6 +240,6 @@ def test_what_is_no_limit_is_refused(given):
 
 @pytest.mark.parametrize("words", [["--min-duration", "10"], ["--min-duration", "fast"], ["--depth", "0"]])
 def test_a_command_refuses_what_is_no_limit(words, tmp_path):
-    done = run("pass", tmp_path / "trace.seismo", *words, capture_output=True, text=True)
+    done = run("pass", tmp_path / "trace.seismo", *words)
     assert done.returncode == 2
     assert f"{words[0]} cannot be {words[1]!r}" in done.stderr
