@@ -14,7 +14,6 @@ import os
 from seismo import kinds
 from seismo.cli.options import of_a_program, parts, percent
 from seismo.cli.program import Option, Recording, RecordingVerb
-from seismo.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,13 +28,12 @@ def wanted(given: dict[str, Any]) -> Settings:
     """The project's settings, and what the options say over them. Raises UsageError."""
     from seismo.coverage import settings
 
-    if given.get("rcfile") and given.get("no_config"):
-        raise UsageError("--rcfile and --no-config cannot be used together", hint="leave one of them out")
     folder = os.getcwd()
-    if given.get("no_config") or not (given.get("rcfile") or settings.is_there(folder)):
+    rcfile = settings.rcfile_of(given.get("rcfile"), bool(given.get("no_config")))
+    if rcfile == "" or not (rcfile or settings.is_there(folder)):
         found = settings.Settings(folder=folder)
     else:
-        found = settings.load(folder, given.get("rcfile"))
+        found = settings.load(folder, rcfile)
     over: dict[str, Any] = {
         name: given[name] for name in ("branch", "counts", "contexts", "context", "fail_under") if name in given
     }

@@ -54,9 +54,10 @@ def run(args: Namespace) -> int:
     from seismo import formats
     from seismo.cli.files import check_time, open_recording, or_newest
     from seismo.coverage.carried import for_recording
+    from seismo.coverage.settings import rcfile_of
     from seismo.formats.covered import settings_of, use
     from seismo.formats.output import check_free
-    from seismo.report.coverage.options import rcfile_of, say_settings
+    from seismo.report.coverage.options import say_settings
 
     args.file = or_newest(args.file)
     if not args.format and not args.output:
@@ -64,7 +65,7 @@ def run(args: Namespace) -> int:
         fitting = formats.names(given.kind, bool(given.calls))
         raise UsageError("no format is given", hint=f"give -f FORMAT, one of {', '.join(fitting)}")
     entry = formats.by_name(args.format) if args.format else formats.for_path(args.output)
-    rcfile = rcfile_of(args)
+    rcfile = rcfile_of(args.rcfile, args.no_config)
     recording = open_recording(args.file)
     if rcfile is not None and not kinds.entry(recording.kind).by_settings:
         option = "--rcfile" if args.rcfile else "--no-config"

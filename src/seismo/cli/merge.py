@@ -70,10 +70,11 @@ def _mapped(openers: list[_Opener], args: Namespace) -> list[_Opener]:
     """What reads the recordings with their sources' paths as they are here. One is in memory at a time."""
     from seismo.coverage.carried import for_recordings
     from seismo.coverage.paths import aliases_of, mapped
-    from seismo.report.coverage.options import rcfile_of, say_settings
+    from seismo.coverage.settings import rcfile_of
+    from seismo.report.coverage.options import say_settings
 
     metas = [opener().meta for opener in openers]
-    settings = for_recordings(metas, rcfile=rcfile_of(args))
+    settings = for_recordings(metas, rcfile=rcfile_of(args.rcfile, args.no_config))
     if settings.paths or settings.relative_files:
         say_settings(settings)
     aliases = aliases_of(settings.paths, args.paths)

@@ -267,6 +267,13 @@ def load(folder: str, rcfile: str | None = None) -> Settings:
     return Settings(folder=folder, file=used, notes=tuple(notes), **found)
 
 
+def rcfile_of(rcfile: str | None, no_config: bool) -> str | None:
+    """The settings file that the options name, "" for none at all, None if they say nothing. Raises UsageError."""
+    if rcfile and no_config:
+        raise UsageError("--rcfile and --no-config cannot be used together", hint="leave one of them out")
+    return "" if no_config else rcfile
+
+
 def _strings(settings: object, name: str) -> list[str]:
     """A list of strings in a recording's settings, which may be anything."""
     found = settings.get(name) if isinstance(settings, dict) else None

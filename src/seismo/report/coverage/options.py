@@ -65,13 +65,6 @@ def add_settings(add: Callable[..., object]) -> None:
     )
 
 
-def rcfile_of(args: Namespace) -> str | None:
-    """The settings file that the options name, "" for none at all, None if they say nothing. Raises UsageError."""
-    if args.rcfile and args.no_config:
-        raise UsageError("--rcfile and --no-config cannot be used together", hint="leave one of them out")
-    return "" if args.no_config else args.rcfile
-
-
 def say_settings(settings: Settings) -> None:
     """Says on stderr which settings are used, if a file says any."""
     from seismo.coverage.carried import said
@@ -85,8 +78,9 @@ def settings_of(args: Namespace, recording: Recording) -> Settings:
     """The settings for the recording, and the options over them. Raises UsageError."""
     from seismo.coverage.carried import for_recording
     from seismo.coverage.globs import absolute
+    from seismo.coverage.settings import rcfile_of
 
-    found = for_recording(recording, os.getcwd(), rcfile_of(args))
+    found = for_recording(recording, os.getcwd(), rcfile_of(args.rcfile, args.no_config))
     over: dict[str, object] = {}
     for name in ("show_missing", "skip_covered", "skip_empty", "sort"):
         if getattr(args, name):
