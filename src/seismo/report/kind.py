@@ -109,6 +109,10 @@ class Kind:
         """
         raise NotImplementedError
 
+    def inline(self, recording: Recording) -> str:  # noqa: ARG002
+        """An element for a notebook that draws the recording; "": there is only the text."""
+        return ""
+
     def changes(self, paper: Paper | None, sides: Sides, files: tuple[list[str], list[str]], limit: int | None) -> str:
         """Writes what changed between the sides; without a paper, returns it as JSON."""
         raise NotImplementedError

@@ -9,7 +9,7 @@ from seismo.errors import UsageError
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.record import engine, forks
 from seismo.sessions.recorded import Recorded
-from seismo.sessions.results import Reported
+from seismo.sessions.results import Paged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     R = TypeVar("R")
 
 
-class Profile(Reported, Recorded):
+class Profile(Paged, Recorded):
     """A session that records calls."""
 
     name = "profile"

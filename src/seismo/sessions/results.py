@@ -89,8 +89,10 @@ class Results:
         from seismo.report.html import HtmlPaper
 
         paper = HtmlPaper().asked_by("report(limit=N)")
-        self._kind().show(paper, self.recording, "", IN_NOTEBOOK, "")
-        return paper.html
+        kind, recording = self._kind(), self.recording
+        kind.show(paper, recording, "", IN_NOTEBOOK, "")
+        drawn = kind.inline(recording)
+        return f"{drawn}<details><summary>as text</summary>{paper.html}</details>" if drawn else paper.html
 
     def _kind(self) -> Kind:
         """How it is shown."""

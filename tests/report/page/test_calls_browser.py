@@ -10,6 +10,7 @@ from seismo import model
 from seismo.escape import printable
 from seismo.model import Builder
 from seismo.report import words
+from seismo.report.calls import KIND
 from seismo.report.calls.functions import COLUMNS, FunctionCells, selected_rows
 from seismo.report.calls.page import write_calls
 from seismo.report.modules import Modules
@@ -363,4 +364,18 @@ def test_damaged_data_says_so(browser, tmp_path, program):
     shown.page.wait_for_selector("h1")
     assert "This page cannot be shown" in shown.text("#app")
     assert "seismo report FILE" in shown.text("#app")
+    shown.context.close()
+
+
+def test_a_notebook_draws_it_inline(browser, tmp_path, program):
+    path = tmp_path / "notebook.html"
+    path.write_text(f"<!DOCTYPE html><title>cells</title><body>{KIND.inline(program)}", encoding="utf-8")
+    shown = Shown(browser, path, wait=False)
+    frame = shown.page.frame_locator("iframe[title='flame graph']")
+    frame.locator(".functions tbody tr").first.wait_for()
+    seen = frame.locator(".flame").evaluate(
+        "pane => new Promise(done => requestAnimationFrame(() => setTimeout(() => done(pane.view.seen()), 50)))"
+    )
+    assert {"all", "app:main"} <= {one["name"] for one in seen}
+    assert shown.wrong == []
     shown.context.close()

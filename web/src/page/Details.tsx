@@ -58,11 +58,11 @@ export function Details({ graph, metric, times, selected, select, sandwich, unfo
           <button type="button" class="button" onClick={sandwich}>
             Callers and callees as a sandwich
           </button>
+          <Source graph={graph} fn={selected} />
           <div class="relatives">
             <Relatives {...{ graph, metric, selected, select }} up />
             <Relatives {...{ graph, metric, selected, select }} up={false} />
           </div>
-          <Source graph={graph} fn={selected} />
         </>
       )}
     </section>

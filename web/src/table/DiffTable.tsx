@@ -115,7 +115,7 @@ export function DiffTable({ payload, name, rank, setRank, matches, selected, sel
           </table>
         )}
         {rows.length > shown.length && (
-          <p class="more">
+          <p class="rest">
             <button type="button" class="button" onClick={() => setAll(true)}>
               Show {count(rows.length - shown.length)} more
             </button>

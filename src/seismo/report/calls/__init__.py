@@ -84,6 +84,11 @@ class Calls(Kind):
         write_calls(recording, path, times=(args and args.time) or "cpu")
         return 0
 
+    def inline(self, recording: Recording) -> str:
+        from seismo.report.calls.page import calls_frame
+
+        return calls_frame(recording)
+
     def changes(self, paper: Paper | None, sides: Sides, files: tuple[list[str], list[str]], limit: int | None) -> str:
         from seismo.model import diff
         from seismo.report.changes import OF_FUNCTIONS, tell

@@ -7,12 +7,13 @@ sums them up where it shows all threads as one, as the report does.
 
 from __future__ import annotations
 
+import html
 import os
 from typing import TYPE_CHECKING, Any
 
 from seismo.report import words
 from seismo.report.calls.folds import Folds
-from seismo.report.calls.paths import Paths
+from seismo.report.calls.paths import MOST, Paths
 from seismo.report.calls.sources import sources
 from seismo.report.calls.timeline import all_calls, said, threads
 from seismo.report.calls.tree import machinery
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 # Whose a function is: the order of the legend.
 OWN, INSTALLED_PACKAGE, STANDARD_LIBRARY, C_FUNCTION, OTHER = range(5)
 SMALLER = "smaller paths, left out of this page"
+IN_NOTEBOOK = 5_000  # paths
 _LIBRARY = 1  # as in seismo.report.calls.folds
 _WHOSE = {"": OWN, INSTALLED: INSTALLED_PACKAGE, STANDARD: STANDARD_LIBRARY}
 
@@ -40,21 +42,32 @@ def write_calls(recording: Recording, path: str | os.PathLike[str], *, title: st
     save(os.fspath(path), calls_page(recording, title, times))
 
 
-def calls_page(recording: Recording, title: str = "", times: str = "cpu") -> str:
-    """The page as text."""
+def calls_frame(recording: Recording) -> str:
+    """The page as an element for a notebook: closed off from it, and with fewer paths, since the notebook keeps it."""
+    if not len(recording.tree):
+        return ""
+    page = html.escape(calls_page(recording, most=IN_NOTEBOOK), quote=True)
+    return (
+        f'<iframe title="flame graph" sandbox="allow-scripts" srcdoc="{page}" '
+        'style="width: 100%; height: 640px; border: 1px solid #8886; border-radius: 8px"></iframe>'
+    )
+
+
+def calls_page(recording: Recording, title: str = "", times: str = "cpu", most: int = MOST) -> str:
+    """The page as text. most: paths."""
     title = title or command_line(recording) or "Calls"
-    head, columns = calls_data(recording, times)
+    head, columns = calls_data(recording, times, most)
     return drawn(title, "calls", packed({**head, "title": shown(title)}, columns))
 
 
-def calls_data(recording: Recording, times: str = "cpu") -> tuple[dict[str, object], Columns]:
+def calls_data(recording: Recording, times: str = "cpu", most: int = MOST) -> tuple[dict[str, object], Columns]:
     """What the page carries: the head and the columns."""
     functions = recording.functions
     size = len(functions)
     signs = words.Signs()
     known = told(recording)
     columns = _function_columns(recording)
-    paths = Paths.of(recording, size)
+    paths = Paths.of(recording, size, most)
     columns |= paths.columns("t.")
     columns["t.thread"] = counts(paths.threads)
     texts, lines = sources(recording)
