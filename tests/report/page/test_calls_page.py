@@ -107,3 +107,22 @@ def test_an_empty_recording_has_a_page():
     head, columns = data_of(calls_page(Builder().build({"recorder": "calltree"})))
     assert head["names"] == [SMALLER]
     assert columns["t.depth"] == columns["f.calls"] == []
+
+
+def test_each_function_has_its_own_lines(tmp_path):
+    file = tmp_path / "app.py"
+    file.write_text(
+        "import x\n\n\n@x.cached\ndef outer(n):\n    if n:\n        return [\n            one\n"
+        "            for one in n\n        ]\n\n    return lambda: 3\n\n\ndef broken(:\n    pass\n"
+    )
+    b = Builder()
+    thread = b.thread(b.process(), name="MainThread")
+    places = {"outer": 4, "outer.<locals>.<listcomp>": 7, "outer.<locals>.<lambda>": 12, "broken": 15, "gone": 99}
+    for name, line in places.items():
+        b.node(-1, thread, b.function("app", name, str(file), line), calls=1, own_ns=5)
+    head, _ = data_of(calls_page(b.build({"recorder": "calltree"})))
+    lengths = {name: len(head["sources"][str(at)]["lines"]) for at, name in enumerate(places)}
+    assert lengths == {
+        "outer": 9, "outer.<locals>.<listcomp>": 4, "outer.<locals>.<lambda>": 1, "broken": 1, "gone": 0,
+    }  # fmt: skip
+    assert "no such line" in head["sources"]["4"]["problem"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import tokenize
 from typing import TYPE_CHECKING
 
 from seismo.report.page.payload import counts, doubles, shown
@@ -66,8 +67,12 @@ def _block(lines: list[str], first: int, name: str) -> list[str]:
         return lines[first - 1 :]
     below = lines[first - 1 : first - 1 + 10 * LONGEST]
     try:
+        if name.endswith(">"):  # a comprehension or a lambda: the statement that it begins in
+            source = (f"{line}\n" for line in (below[0].lstrip(), *below[1:]))
+            tokens = tokenize.generate_tokens(lambda: next(source, ""))
+            return below[: next((token.end[0] for token in tokens if token.type == tokenize.NEWLINE), 1)]
         return below[: len(inspect.getblock([f"{line}\n" for line in below]))]
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except (SyntaxError, ValueError, IndexError, tokenize.TokenError, RecursionError, MemoryError):
         return below[:1]
 
 
