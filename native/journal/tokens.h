@@ -24,8 +24,8 @@ enum {
     SM_TOKEN_CHILDREN_RESUMED = 256 - SM_TOKEN_RESUME_CHILD,       /* children that a byte resumes */
 };
 
-/* Kinds of instants. Bytes: uvarint number of the span or collection (not of the first two), uvarint length of the name,
- * the name in UTF-8, then a JSON object or nothing. */
+/* Kinds of instants. Bytes: uvarint number of the span or collection (not of the first two), uvarint length of the
+ * name, the name in UTF-8, then a JSON object or nothing. */
 enum {
     SM_INSTANT_MARK = 1,
     SM_INSTANT_COUNTER = 2,
