@@ -264,6 +264,10 @@ TARGETS: dict[str, list[Target]] = {
             ("totals", "trace every", "bytes_a_call"),
             4,
         ),
+        Target("10^8 calls: memory while recording, MB", "long_trace", ("recording_mb",), 64, 0),
+        Target("10^8 calls: seconds to the first line of `seismo report`", "long_trace", ("report_s",), 1),
+        Target("10^8 calls: any window as a picture of 1,000 columns, worst: ms", "long_trace", ("worst_ms",), 50, 1),
+        Target("10^8 calls: memory of who reads pictures, MB", "long_trace", ("reader_mb",), 300, 0),
     ],
     "hooks": [
         Target(

@@ -24,7 +24,7 @@ import journal_made
 from seismo.coverage.analysis import analyze
 from seismo.coverage.settings import Settings
 from seismo.errors import RecordingError
-from seismo.model import Builder, diff_objects, merge, read
+from seismo.model import Builder, Recording, diff_objects, merge, read
 from seismo.model.objects.groups import by_line, by_path, by_type, by_type_and_line, totals
 from seismo.model.objects.leaks import leaks, spans
 
@@ -78,6 +78,18 @@ def objects(size: int) -> bytes:
     return b.build({"recorder": "lifetimes"}).to_bytes()
 
 
+def with_levels(recording: Recording) -> bytes:
+    """A trace with sheets of its levels, and its longest calls as a recorder notes them."""
+    recording.calls._journal.build(0)
+    chunks = chunks_of(recording.to_bytes())
+    sheets = [(b"LEVL", bytearray(sheet)) for sheet in recording.calls._journal.sheets()]
+    longest = bytearray()
+    for row in recording.calls.sums.longest:
+        for value in (row.thread, row.stream, 1, row.depth, row.start_ns, row.end_ns - row.start_ns):
+            longest += uvarint(value)
+    return joined([*chunks[:-1], *sheets, (b"LONG", longest), chunks[-1]])
+
+
 def corpus(folder: Path | None) -> list[bytes]:
     """Recordings to start from: some made here, of each recorder, and those of a folder."""
     seeds = [objects(size) for size in (1, 5, 60)]
@@ -99,8 +111,9 @@ def corpus(folder: Path | None) -> list[bytes]:
         b.loss("repaired", size, "somewhere")
         seeds.append(b.build({"n": size}).to_bytes())
     for seed in range(6):
-        tree, played = journal_made.play(seed, events=40 * (seed + 1))
+        tree, played = journal_made.play(seed, events=40 * (seed + 1) if seed < 4 else 4000)
         seeds.append(journal_made.recording(tree, played, 6, threads=2).to_bytes())
+        seeds.append(with_levels(journal_made.recording(tree, played, 6, threads=2)))
     if folder is not None:
         seeds += [path.read_bytes() for path in sorted(folder.rglob("*.seismo"))]
     return seeds
@@ -173,7 +186,10 @@ def mutate(rnd: random.Random, seeds: list[bytes]) -> bytes:
             case 3:
                 chunks += chunks_of(rnd.choice(seeds))
             case 4:
-                chunks[i] = (rnd.choice((b"TABL", b"STRS", b"META", b"JRNL", b"END ", b"ELSE")), chunks[i][1])
+                chunks[i] = (
+                    rnd.choice((b"TABL", b"STRS", b"META", b"JRNL", b"LEVL", b"LONG", b"END ", b"ELSE")),
+                    chunks[i][1],
+                )
             case _:
                 mutate_bytes(rnd, chunks[i][1])
     result = joined(chunks)
@@ -208,6 +224,9 @@ def use(data: bytes) -> None:
         assert row.parent < 0 or rows[row.parent].depth == row.depth - 1, row
     recording.calls.window(1000, 2000, limit=1000)
     assert recording.calls.sums.steps >= len(rows)
+    if recording.calls:
+        recording.calls._journal.build(0)  # what a reader makes for those that are long enough
+        list(recording.calls.longest or [])
     for run in recording.calls.overview(columns=100).runs:
         assert run.start_ns <= run.end_ns, run
         assert 0 <= run.most_ns <= run.busy_ns, run

@@ -62,6 +62,7 @@ void sm_read_free(sm_read_data *data) {
     sm_buffer_free(&data->meta);
     sm_buffer_free(&data->journal);
     sm_buffer_free(&data->levels);
+    sm_buffer_free(&data->longest);
     for (int t = 0; t < SM_TABLES; t++) {
         for (int c = 0; c < SM_MAX_COLUMNS; c++) {
             sm_free(data->table[t].column[c]);
@@ -330,7 +331,7 @@ static result read_table(reader *r, const uint8_t *at, const uint8_t *end, uint6
 
 static bool is_known_kind(uint32_t kind) {
     return kind == SM_CHUNK_META || kind == SM_CHUNK_STRS || kind == SM_CHUNK_TABL || kind == SM_CHUNK_END ||
-           kind == SM_CHUNK_JRNL || kind == SM_CHUNK_LEVL;
+           kind == SM_CHUNK_JRNL || kind == SM_CHUNK_LEVL || kind == SM_CHUNK_LONG;
 }
 
 /* Whether a piece of a journal, or a sheet of its levels, stands at `offset`, by its frame and the one after it alone:
@@ -395,9 +396,12 @@ static result read_chunk(reader *r, size_t offset, uint32_t kind, const uint8_t 
         got = read_table(r, payload, end, offset);
         break;
     case SM_CHUNK_JRNL:
-    case SM_CHUNK_LEVL: {
+    case SM_CHUNK_LEVL:
+    case SM_CHUNK_LONG: {
         int64_t place[2] = {(int64_t)(payload - r->bytes), end - payload};
-        sm_buffer *places = kind == SM_CHUNK_JRNL ? &r->data->journal : &r->data->levels;
+        sm_buffer *places = kind == SM_CHUNK_JRNL   ? &r->data->journal
+                            : kind == SM_CHUNK_LEVL ? &r->data->levels
+                                                    : &r->data->longest;
         got = sm_buffer_append(places, place, sizeof place) < 0 ? NO_MEMORY : GOOD;
         break;
     }

@@ -39,6 +39,7 @@ typedef struct {
     size_t sound[SM_TABLES]; /* ids below are the written ones: no row before was missing or dropped */
     sm_buffer journal;       /* offset in the file and length of each payload of the kind JRNL, as pairs of int64 */
     sm_buffer levels;        /* the same of the kind LEVL */
+    sm_buffer longest;       /* the same of the kind LONG */
     sm_problem *problem;     /* owned */
     size_t problems;         /* at most SM_MAX_PROBLEMS */
     size_t more_problems;    /* that found no room */

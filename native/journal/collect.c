@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "journal/slices.h"
 
 /* ---- a window ---- */
 
@@ -160,4 +161,102 @@ void sm_sums_free(sm_sums *s) {
         sm_free(s->left_out[i]);
     }
     sm_buffer_free(&s->gaps);
+}
+
+/* ---- what needs no pass over all of it ---- */
+
+/* The stream of a thread that has this number, in the index; -1: there is none. */
+static int64_t stream_at(const sm_index *index, uint32_t thread, uint64_t number) {
+    size_t low = 0, high = index->streams;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        const sm_stream *s = &index->stream[middle];
+        if (s->thread < thread || (s->thread == thread && s->number < number)) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    bool found = low < index->streams && index->stream[low].thread == thread && index->stream[low].number == number;
+    return found ? (int64_t)low : -1;
+}
+
+static void take_longest(sm_sums *s, const sm_journal *journal, const int64_t *function, const uint8_t *payload,
+                         size_t length) {
+    sm_longest found;
+    for (const uint8_t *at = payload, *end = payload + length;
+         at != end && (at = sm_longest_parse(at, end, &found)) != NULL;) {
+        int64_t stream = stream_at(journal->index, found.thread, found.stream);
+        int64_t node =
+            stream < 0 || found.rank == 0 ? -1 : sm_dictionary_rank(journal->dictionary, found.thread, found.rank);
+        if (node < 0) {
+            continue;
+        }
+        sm_window_call *longest = &s->longest[function[node]];
+        if (longest->call.depth == UINT32_MAX || found.ns > longest->call.end - longest->call.start) {
+            int64_t start = found.start + journal->origin[found.thread];
+            longest->stream = (uint64_t)stream;
+            longest->call = (sm_call){.start = start,
+                                      .end = start + found.ns,
+                                      .start_bound = -1,
+                                      .end_bound = -1,
+                                      .parent = SM_CALL_NONE,
+                                      .call = SM_CALL_NONE,
+                                      .node = (uint32_t)node,
+                                      .depth = found.depth};
+        }
+    }
+}
+
+int sm_longest_fill(sm_sums *s, const sm_journal *journal, const int64_t *function, size_t functions,
+                    const int64_t *places, size_t count) {
+    const sm_index *index = journal->index;
+    *s = (sm_sums){.index = index, .longest = sm_calloc(functions, sizeof *s->longest)};
+    if (s->longest == NULL) {
+        return -1;
+    }
+    for (size_t f = 0; f < functions; f++) {
+        s->longest[f].call.depth = UINT32_MAX;
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint64_t at = (uint64_t)places[2 * i], length = (uint64_t)places[2 * i + 1];
+        if (at >= 12 && at <= index->size && length <= index->size - at) {
+            take_longest(s, journal, function, index->bytes + at, (size_t)length);
+        }
+    }
+    return 0;
+}
+
+typedef struct {
+    const sm_index *index;
+    sm_buffer *gaps;
+    bool no_memory;
+} gap_finder;
+
+static int found_gap(void *receiver, const sm_stream *stream, int64_t from, int64_t to) {
+    gap_finder *f = receiver;
+    sm_window_gap row = {.from = from, .to = to, .stream = (uint64_t)(stream - f->index->stream)};
+    f->no_memory |= sm_buffer_append(f->gaps, &row, sizeof row) < 0;
+    return 1;
+}
+
+int sm_gaps_find(const sm_journal *journal, sm_buffer *gaps) {
+    gap_finder f = {.index = journal->index, .gaps = gaps};
+    sm_sink sink = {.receiver = &f, .gap = found_gap};
+    for (size_t s = 0; s < f.index->streams; s++) {
+        const sm_stream *stream = &f.index->stream[s];
+        for (size_t b = 1; b < stream->blocks; b++) {
+            const sm_piece *head = &f.index->piece[f.index->block[stream->first + b].first];
+            const sm_piece *before = &f.index->piece[f.index->block[stream->first + b - 1].first];
+            sm_wrong wrong = {0};
+            if (!(head->flags & SM_BLOCK_AFTER_GAP) && head->block == before->block + 1) {
+                continue;
+            }
+            if (sm_decode_from(journal, stream, b - 1, INT64_MAX, &sink, &wrong) == SM_DECODE_NO_MEMORY ||
+                f.no_memory) {
+                return -1;
+            }
+        }
+    }
+    return 0;
 }

@@ -54,6 +54,13 @@ typedef struct {
     int no_memory;
 } sm_sums;
 
+/* Only `longest`, as the recorder noted them in payloads at these places (pairs of offset and length). 0, or -1 when
+ * out of memory; sm_sums_free whatever comes of it. */
+int sm_longest_fill(sm_sums *sums, const sm_journal *journal, const int64_t *function, size_t functions,
+                    const int64_t *places, size_t count);
+/* All gaps (sm_window_gap), by the heads of blocks: beside them, only blocks before gaps are read. 0, or -1 when out of
+ * memory. */
+int sm_gaps_find(const sm_journal *journal, sm_buffer *gaps);
 int sm_sums_fill(sm_sums *sums, const sm_journal *journal, const int64_t *function, size_t functions);
 void sm_sums_free(sm_sums *sums);
 

@@ -315,29 +315,17 @@ static void take_stream(walker *w) {
     w->open = w->before = (opened_list){0};
 }
 
-static int note_gap(void *receiver, const sm_stream *stream, int64_t from, int64_t to) {
-    walker *w = receiver;
-    (void)stream;
-    if (to >= w->asked->from && from < w->asked->to) {
-        sm_window_gap row = {.from = from, .to = to, .stream = w->number};
-        w->failed |= sm_buffer_append(&w->overview->gaps, &row, sizeof row) < 0;
-    }
-    return 1;
-}
-
-/* Gaps stand between two blocks, of which the first says where they begin. */
-static void find_gaps(walker *w) {
-    const sm_index *index = w->journal->index;
-    for (size_t b = 1; b < w->stream->blocks && !w->failed; b++) {
-        const sm_piece *head = &index->piece[index->block[w->stream->first + b].first];
-        const sm_piece *before = &index->piece[index->block[w->stream->first + b - 1].first];
-        bool gap = (head->flags & SM_BLOCK_AFTER_GAP) || head->block != before->block + 1;
-        if (gap && head->time + w->origin >= w->asked->from && before->time + w->origin < w->asked->to) {
-            sm_sink sink = {.receiver = w, .gap = note_gap};
-            sm_wrong wrong = {0};
-            w->failed |= sm_decode_from(w->journal, w->stream, b - 1, INT64_MAX, &sink, &wrong) == SM_DECODE_NO_MEMORY;
+/* Leaves those gaps that are in the picture. */
+static void choose_gaps(sm_overview *o, const sm_journal *journal, const sm_overview_asked *asked) {
+    sm_window_gap *gap = (sm_window_gap *)(void *)o->gaps.bytes;
+    size_t kept = 0;
+    for (size_t i = 0; i < o->gaps.size / sizeof *gap; i++) {
+        bool wanted = asked->wanted == NULL || asked->wanted[journal->index->stream[gap[i].stream].thread];
+        if (wanted && gap[i].to >= asked->from && gap[i].from < asked->to) {
+            gap[kept++] = gap[i];
         }
     }
+    o->gaps.size = kept * sizeof *gap;
 }
 
 static int by_place(const void *left, const void *right) {
@@ -366,11 +354,12 @@ int sm_overview_fill(sm_overview *o, const sm_journal *journal, const sm_overvie
         w.number = s;
         w.origin = journal->origin[w.stream->thread];
         if (asked->wanted == NULL || asked->wanted[w.stream->thread]) {
-            find_gaps(&w);
             take_stream(&w);
         }
     }
     sm_painter_free(&painter);
+    w.failed |= sm_gaps_find(journal, &o->gaps) < 0;
+    choose_gaps(o, journal, asked);
     if (o->runs.size) {
         qsort(o->runs.bytes, o->runs.size / sizeof(sm_run), sizeof(sm_run), by_place);
     }

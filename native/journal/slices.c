@@ -33,6 +33,44 @@ void sm_functions_free(sm_functions *f) {
     *f = (sm_functions){0};
 }
 
+int sm_longest_pack(sm_functions *f, sm_buffer *buffer) {
+    for (size_t i = 0; i < f->count; i++) {
+        sm_longest *l = &f->of[i];
+        uint8_t *to = l->fresh ? sm_buffer_reserve(buffer, 6 * SM_VARINT_MAX) : NULL;
+        if (l->fresh && to == NULL) {
+            return -1;
+        }
+        if (l->fresh) {
+            to = sm_varint_put(to, l->thread);
+            to = sm_varint_put(to, l->stream);
+            to = sm_varint_put(to, l->rank);
+            to = sm_varint_put(to, l->depth);
+            to = sm_varint_put(to, (uint64_t)l->start);
+            to = sm_varint_put(to, (uint64_t)l->ns);
+            buffer->size = (size_t)(to - buffer->bytes);
+            l->fresh = false;
+        }
+    }
+    return 0;
+}
+
+const uint8_t *sm_longest_parse(const uint8_t *at, const uint8_t *end, sm_longest *l) {
+    uint64_t value[6];
+    for (int i = 0; i < 6; i++) {
+        if ((at = sm_varint_get(at, end, &value[i])) == NULL || value[i] > (uint64_t)1 << 57 ||
+            (i != 1 && i < 4 && value[i] > INT32_MAX)) {
+            return NULL;
+        }
+    }
+    *l = (sm_longest){.thread = (uint32_t)value[0],
+                      .stream = value[1],
+                      .rank = (uint32_t)value[2],
+                      .depth = (uint32_t)value[3],
+                      .start = (int64_t)value[4],
+                      .ns = (int64_t)value[5]};
+    return at;
+}
+
 void sm_longest_note(sm_slicer *s, uint32_t rank, uint32_t depth, int64_t start, int64_t ns) {
     sm_longest *longest = &s->functions->of[s->places->place[rank].function];
     if (ns >= longest->ns) {

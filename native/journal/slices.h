@@ -65,6 +65,10 @@ typedef struct {
 
 bool sm_functions_know(sm_functions *functions, size_t count); /* room for so many. False: out of memory */
 void sm_functions_free(sm_functions *functions);
+/* Appends those longest calls that have come since the last time, as a payload has them. 0, or -1: out of memory. */
+int sm_longest_pack(sm_functions *functions, sm_buffer *to);
+/* Reads one of a payload. Returns where the next is; NULL: it makes no sense. */
+const uint8_t *sm_longest_parse(const uint8_t *at, const uint8_t *end, sm_longest *longest);
 
 typedef struct {
     uint64_t number, stream;

@@ -7,7 +7,7 @@
 #include "module/column.h"
 #include "module/module.h"
 
-enum { DATA, PLACES, LEVELS, PARENT, THREAD, FUNCTION, OWN, CALLS, RESUMES, ORIGIN, END, VIEWS };
+enum { DATA, PLACES, LEVELS, LONGEST, PARENT, THREAD, FUNCTION, OWN, CALLS, RESUMES, ORIGIN, END, VIEWS };
 
 typedef struct {
     PyObject_HEAD Py_buffer view[VIEWS]; /* held: the journal reads them */
@@ -25,8 +25,8 @@ static PyObject *no_memory(void) {
 
 /* ---- made ---- */
 
-static const char *const NAMES[VIEWS] = {"data",   "places", "levels",  "parent", "thread", "function",
-                                         "own_ns", "calls",  "resumes", "origin", "end"};
+static const char *const NAMES[VIEWS] = {"data",     "places", "levels", "longest", "parent", "thread",
+                                         "function", "own_ns", "calls",  "resumes", "origin", "end"};
 
 static int take_views(timeline *self, PyObject *given) {
     for (int v = DATA; v < VIEWS; v++) {
@@ -421,11 +421,10 @@ static PyObject *timeline_overview(PyObject *object, PyTypeObject *defining, PyO
 /* Not while another thread reads: the sheets move. */
 static PyObject *timeline_build(PyObject *object, PyObject *least) {
     timeline *self = (timeline *)object;
-    size_t bytes = PyLong_AsSize_t(least);
+    size_t bytes = PyLong_AsSize_t(least), before = self->sheets.sheets;
     if (bytes == (size_t)-1 && PyErr_Occurred()) {
         return NULL;
     }
-    size_t before = self->sheets.sheets;
     if (sm_sheets_build(&self->sheets, &self->journal, self->view[FUNCTION].buf, (size_t)self->functions, bytes) < 0) {
         return no_memory();
     }
@@ -436,8 +435,8 @@ static PyObject *timeline_sheets(PyObject *object, PyObject *unused) {
     (void)unused;
     const timeline *self = (const timeline *)object;
     PyObject *list = PyList_New(0); /* owned, returned */
-    for (size_t i = 0; list && i < self->sheets.sheets; i++) {
-        const sm_sheet_place *sheet = &self->sheets.sheet[i];
+    const sm_sheet_place *sheet = self->sheets.sheet;
+    for (size_t i = 0; list && i < self->sheets.sheets; i++, sheet++) {
         PyObject *item = PyBytes_FromStringAndSize((const char *)sheet->payload, sheet->length);
         if (item == NULL || PyList_Append(list, item) < 0) {
             Py_CLEAR(list);
@@ -462,6 +461,30 @@ static PyObject *longest_columns(PyObject *module, const timeline *self, sm_sums
         }
     }
     return call_columns(module, self, NULL, sums->longest, kept);
+}
+
+static PyObject *timeline_longest(PyObject *object, PyTypeObject *defining, PyObject *const *arguments,
+                                  Py_ssize_t count, PyObject *keywords) {
+    (void)arguments, (void)count, (void)keywords;
+    timeline *self = (timeline *)object;
+    sm_sums sums;
+    const Py_buffer *at = &self->view[LONGEST], *of = &self->view[FUNCTION];
+    int done =
+        sm_longest_fill(&sums, &self->journal, of->buf, (size_t)self->functions, at->buf, (size_t)at->shape[0] / 2);
+    PyObject *module = PyType_GetModule(defining); /* borrowed */
+    PyObject *result = module == NULL ? NULL : done < 0 ? no_memory() : longest_columns(module, self, &sums);
+    sm_sums_free(&sums);
+    return result;
+}
+
+static PyObject *timeline_gaps(PyObject *object, PyObject *unused) {
+    (void)unused;
+    const timeline *self = (const timeline *)object;
+    sm_buffer gaps = {0};
+    int done = sm_gaps_find(&self->journal, &gaps);
+    PyObject *list = done < 0 ? no_memory() : gap_list(self, &gaps);
+    sm_buffer_free(&gaps);
+    return list;
 }
 
 static PyObject *timeline_sums(PyObject *object, PyTypeObject *defining, PyObject *const *arguments, Py_ssize_t count,
@@ -546,6 +569,9 @@ static PyMethodDef timeline_methods[] = {
      "build(least) -> int\n\nMake the levels of streams that have none and hold so many bytes. Returns how many sheets "
      "there are more."},
     {"sheets", timeline_sheets, METH_NOARGS, "sheets() -> list\n\nThe sheets of the levels, as they are in a file."},
+    {"longest", (PyCFunction)(void (*)(void))timeline_longest, METH_METHOD | METH_FASTCALL | METH_KEYWORDS,
+     "longest() -> dict\n\nThe longest call of each function, where the recorder noted them."},
+    {"gaps", timeline_gaps, METH_NOARGS, "gaps() -> list\n\nThe gaps, found by the heads of blocks."},
     {"sums", (PyCFunction)(void (*)(void))timeline_sums, METH_METHOD | METH_FASTCALL | METH_KEYWORDS,
      "sums() -> dict\n\nCounts by node, the longest call of each function, and gaps, of all of it."},
     {"blocks", timeline_blocks, METH_NOARGS,

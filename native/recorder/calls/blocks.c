@@ -28,6 +28,7 @@
 #define MOST_QUEUED (24 << 20)       /* bytes of full blocks that wait for the disk */
 #define FIRST_ROOM 1024              /* of a stream's first block; */
 #define LARGEST_ROOM 16384           /* of its later ones */
+#define SELDOM_NS 1000000000         /* between two looks at the longest calls */
 #define FAR_BEHIND (8 << 20)         /* bytes that are to be summed up */
 #define HURRY (8 * LARGEST_ROOM)     /* so much in the queue is worth waking the worker */
 #define WORTH_COMPRESSING 64         /* bytes */
@@ -270,13 +271,26 @@ static bool write_all(bool open_ones) {
     return written;
 }
 
+/* The longest calls so far, for who is killed. */
+static void write_longest(void) {
+    pthread_mutex_lock(&blocks.disk);
+    if (blocks.writer != NULL)
+        sm_levels_write(blocks.writer);
+    pthread_mutex_unlock(&blocks.disk);
+}
+
 static void work(sm_worker *self, uintptr_t run) {
+    uint64_t written = sm_monotonic_ns();
     while (sm_worker_goes_on(self, run)) {
         sm_worker_sleep(self, sm_monotonic_ns() + PERIOD_NS);
         if (sm_worker_goes_on(self, run))
             (void)write_all(true);
         if (sm_worker_goes_on(self, run))
             sum_up(0);
+        if (sm_worker_goes_on(self, run) && sm_monotonic_ns() - written > SELDOM_NS) {
+            write_longest();
+            written = sm_monotonic_ns();
+        }
     }
 }
 
@@ -410,6 +424,7 @@ void sm_blocks_stop(void) {
     (void)write_all(true);
     sum_up(0);
     (void)write_all(true); /* now streams can end */
+    write_longest();
     sm_blocks_start(NULL, NULL);
 }
 

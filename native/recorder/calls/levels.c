@@ -81,6 +81,12 @@ void sm_levels_block(sm_writer *writer, const sm_block *block) {
     sm_slicer_block(stream->slicer, &head, block->bytes, block->sealed);
 }
 
+void sm_levels_write(sm_writer *writer) {
+    levels.packed.size = 0;
+    if (sm_longest_pack(&levels.functions, &levels.packed) == 0 && levels.packed.size != 0)
+        (void)sm_writer_append(writer, SM_CHUNK_LONG, levels.packed.bytes, levels.packed.size);
+}
+
 void sm_levels_forget(sm_stream *stream) {
     sm_slicer_free(stream->slicer);
     stream->slicer = NULL;

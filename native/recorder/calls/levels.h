@@ -16,6 +16,7 @@ sm_block_nodes sm_levels_nodes(const sm_tree_thread *tree);
 void sm_levels_block(sm_writer *writer, const sm_block *block);
 void sm_levels_end(sm_writer *writer, sm_stream *stream); /* there are no more of it */
 void sm_levels_forget(sm_stream *stream);                 /* the same, and nothing more is written */
+void sm_levels_write(sm_writer *writer);                  /* the longest calls so far */
 void sm_levels_forget_all(void);                          /* when all streams are forgotten */
 
 #endif

@@ -160,7 +160,8 @@ def _journal(raw: dict[str, Any], data: Any) -> Pieces | None:
     from seismo.model.timeline.pieces import Pieces
 
     sound = raw["sound"]
-    return Pieces(data, memoryview(raw["journal"]), sound["nodes"], sound["threads"], memoryview(raw["levels"]))
+    journal, levels, longest = (memoryview(raw[name]) for name in ("journal", "levels", "longest"))
+    return Pieces(data, journal, sound["nodes"], sound["threads"], levels, longest, raw["finished"])
 
 
 class Recording:

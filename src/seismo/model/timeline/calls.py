@@ -194,6 +194,7 @@ class Calls:
             "data": self._pieces.data,
             "places": self._pieces.places,
             "levels": self._pieces.levels,
+            "longest": self._pieces.longest,
             "parent": nodes["parent"],
             "thread": nodes["thread"],
             "function": nodes["function"],
@@ -305,8 +306,20 @@ class Calls:
 
     @cached_property
     def gaps(self) -> list[GapRow]:
-        """The stretches of threads of which events are missing."""
-        return self.window(limit=0).gaps
+        """The stretches of threads of which events are missing; found without reading the rest."""
+        return [GapRow(*gap) for gap in self._journal.gaps()] if self._journal else []
+
+    @cached_property
+    def longest(self) -> Table[CallRow] | None:
+        """The longest call of each function, as the recorder noted them; None: it did not, or was killed.
+
+        Their times are between those marks that are around them, and their bounds are not known. `sums` finds the same
+        by reading all of the journal.
+        """
+        pieces = self._pieces
+        if self._journal is None or pieces is None or not pieces.finished or not len(pieces.longest):
+            return None
+        return _calls(self._journal.longest())
 
     @cached_property
     def sums(self) -> Sums:

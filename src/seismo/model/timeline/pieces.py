@@ -18,7 +18,8 @@ class Pieces(NamedTuple):
 
     `places`: offset and length of each, one after the other. `nodes`, `threads`: so many of the first rows of these
     tables have the ids that they were written with; where that is not all, pieces do not fit the tables any more.
-    `levels`: the same as `places` of the sheets of its levels, where the recorder wrote them.
+    `levels`, `longest`: the same as `places` of the sheets of its levels, and of the longest calls, where the recorder
+    wrote them. `finished`: it wrote all that there is.
     """
 
     data: Any
@@ -26,6 +27,8 @@ class Pieces(NamedTuple):
     nodes: int
     threads: int
     levels: memoryview = memoryview(array.array("q"))
+    longest: memoryview = memoryview(array.array("q"))
+    finished: bool = False
 
     def payloads(self) -> Iterator[memoryview]:
         """The pieces whose checksums hold, as they are in the file. Others leave a hole, which readers find."""

@@ -12,10 +12,13 @@ from seismo.report.facts import unended
 
 if TYPE_CHECKING:
     from seismo.model import Recording
+    from seismo.model.table import Table
+    from seismo.model.timeline.calls import CallRow, GapRow
     from seismo.report.paper import Paper
 
 LONGEST = 10
 IMPORTS = 5
+SOME_BYTES = 4 << 20  # of a journal that is read to the end whatever the recorder noted: some tenths of a second
 MOST_BYTES = 64 << 20  # of a journal that is read to the end for a report: some seconds
 
 
@@ -24,13 +27,18 @@ def write_trace(paper: Paper, recording: Recording) -> None:
     calls = recording.calls
     if not calls:
         return
-    if sum(block.size for block in calls.blocks) <= MOST_BYTES:
-        _write_longest(paper, recording)
-        _write_pauses(paper, recording)
-        _write_imports(paper, recording)
+    size = sum(block.size for block in calls.blocks)
+    if size > SOME_BYTES and calls.longest is not None:
+        _write_longest(paper, recording, calls.longest, calls.gaps, [])
+    elif size <= MOST_BYTES:
+        sums = calls.sums
+        _write_longest(paper, recording, sums.longest, sums.gaps, sums.problems)
     else:
         paper.line()
         paper.line(("the trace is too long to look for its longest calls here", "quiet"))
+    if size <= MOST_BYTES:
+        _write_pauses(paper, recording)
+        _write_imports(paper, recording)
     _write_hosts(paper, recording)
     if unended(paper.signs, ("", recording)):
         paper.line()
@@ -47,9 +55,10 @@ def _write_hosts(paper: Paper, recording: Recording) -> None:
         paper.line((f"clocks: those of {names} may differ {told}", "warning"))
 
 
-def _write_longest(paper: Paper, recording: Recording) -> None:
-    sums = recording.calls.sums
-    rows = sorted(sums.longest, key=lambda row: row.start_ns - row.end_ns)[:LONGEST]
+def _write_longest(
+    paper: Paper, recording: Recording, longest: Table[CallRow], gaps: list[GapRow], problems: list[str]
+) -> None:
+    rows = sorted(longest, key=lambda row: row.start_ns - row.end_ns)[:LONGEST]
     functions = recording.functions
     if rows:
         paper.line()
@@ -60,13 +69,13 @@ def _write_longest(paper: Paper, recording: Recording) -> None:
         lead = f"{took:>10}  at {row.start_ns / 1e9:,.6f} s  "
         name = text.function_name(function.kind, function.module, function.qualname)
         paper.line((lead, "quiet"), (text.shorten(name, max(12, paper.width - text.cells(lead)), paper.signs), "name"))
-    for gap in sums.gaps[:LONGEST]:
+    for gap in gaps[:LONGEST]:
         missing = text.duration(gap.end_ns - gap.start_ns, paper.signs)
         where = _thread(recording, gap.thread)
         paper.line((f"gap: from {gap.start_ns / 1e9:,.6f} s, {missing} of {where} are missing", "warning"))
-    if len(sums.gaps) > LONGEST:
-        paper.line((f"and {len(sums.gaps) - LONGEST:,} more gaps", "warning"))
-    for problem in sums.problems:
+    if len(gaps) > LONGEST:
+        paper.line((f"and {len(gaps) - LONGEST:,} more gaps", "warning"))
+    for problem in problems:
         paper.line((problem, "warning"))
 
 

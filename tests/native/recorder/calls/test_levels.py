@@ -1,5 +1,6 @@
 """The levels of detail that are written while a program is recorded."""
 
+import io
 import signal
 import subprocess
 import sys
@@ -10,6 +11,8 @@ from journals import journal_decoder, payloads
 from recorded import Image
 
 import seismo
+from seismo.report.calls.trace import write_trace
+from seismo.report.paper import Paper
 
 PROGRAM = """
 def leaf(): pass
@@ -75,6 +78,33 @@ def test_a_picture_of_a_recording_shows_all_of_its_calls(tmp_path):
     assert sum(recording.calls.overview(columns=100).runs["calls"]) == recording.calls.sums.steps
     drawn = recording.calls.overview(columns=100).runs
     assert len(drawn) < 2 * 101 * (max(drawn["depth"]) + 1)
+
+
+def test_the_longest_calls_are_noted(tmp_path, monkeypatch):
+    """A report of a long trace names the longest call of each function, without reading all of it."""
+    path = tmp_path / "trace.seismo"
+    record(path, 30_000)
+    calls = seismo.open(path).calls
+    noted = {row.function: row for row in calls.longest}
+    found = {row.function: row for row in calls.sums.longest if row.end_ns > row.start_ns}
+    assert set(found) <= set(noted)
+    for function, row in found.items():
+        unsure = max(row.start_bound_ns, 0) + max(row.end_bound_ns, 0) + 2
+        assert noted[function].end_ns - noted[function].start_ns >= row.end_ns - row.start_ns - unsure
+    rows = list(calls.window().calls)
+    for one in noted.values():  # each is a call that there is, as far as times are known
+        assert any(
+            row.node == one.node
+            and abs(row.start_ns - one.start_ns) <= max(row.start_bound_ns, 0) + 2
+            and abs(row.end_ns - one.end_ns) <= max(row.end_bound_ns, 0) + 2
+            for row in rows
+        )
+    monkeypatch.setattr("seismo.report.calls.trace.SOME_BYTES", 0)
+    monkeypatch.setattr("seismo.model.timeline.calls.Calls.sums", None)
+    short = io.StringIO()
+    write_trace(Paper(short, 80), seismo.open(path))
+    assert "longest calls" in short.getvalue()
+    assert "main" in short.getvalue()
 
 
 def test_short_recordings_have_no_levels(tmp_path):
