@@ -17,7 +17,7 @@
 #include "journal/collect.h"
 #include "journal/decode.h"
 
-enum { EXACT_CALLS = 600000, LOOK_BACK = 1 << 20 };
+enum { EXACT_CALLS = 300000, LOOK_BACK = 1 << 20 };
 
 typedef struct { /* a call that is open, by depth */
     bool known;
@@ -180,11 +180,13 @@ static void settle(walker *w) {
 /* A slice of level 0 is to be read from the journal. False: too much was already. */
 static bool add_exact(walker *w, const sm_sheet_rows *rows, size_t at, uint64_t number) {
     const sm_slice *slice = &rows->slice[at];
-    if (slice->calls > w->calls_left) {
+    bool goes_on = w->exact && w->next == number && !(slice->flags & SM_SLICE_AFTER_GAP);
+    uint64_t cost = slice->calls + (goes_on ? 0 : slice->skip); /* a block is read from its beginning */
+    if (cost > w->calls_left) {
         return false;
     }
-    w->calls_left -= slice->calls;
-    if (w->exact && (w->next != number || (slice->flags & SM_SLICE_AFTER_GAP))) {
+    w->calls_left -= cost;
+    if (!goes_on) {
         settle(w);
     }
     if (!w->exact) {

@@ -19,9 +19,7 @@ typedef struct {
     Py_ssize_t functions;
 } timeline;
 
-static PyObject *no_memory(void) {
-    return PyErr_NoMemory();
-}
+#define no_memory PyErr_NoMemory /* as a value: NULL */
 
 /* ---- made ---- */
 
@@ -435,8 +433,8 @@ static PyObject *timeline_sheets(PyObject *object, PyObject *unused) {
     (void)unused;
     const timeline *self = (const timeline *)object;
     PyObject *list = PyList_New(0); /* owned, returned */
-    const sm_sheet_place *sheet = self->sheets.sheet;
-    for (size_t i = 0; list && i < self->sheets.sheets; i++, sheet++) {
+    for (const sm_sheet_place *sheet = self->sheets.sheet, *end = sheet + self->sheets.sheets; list && sheet < end;
+         sheet++) {
         PyObject *item = PyBytes_FromStringAndSize((const char *)sheet->payload, sheet->length);
         if (item == NULL || PyList_Append(list, item) < 0) {
             Py_CLEAR(list);

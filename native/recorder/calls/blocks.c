@@ -25,7 +25,7 @@
 #include "vendor/lz4/lz4.h"
 
 #define PERIOD_NS 40000000           /* between two looks at what is there */
-#define MOST_QUEUED (24 << 20)       /* bytes of full blocks that wait for the disk */
+#define MOST_QUEUED (16 << 20)       /* bytes of full blocks that wait for the disk */
 #define FIRST_ROOM 1024              /* of a stream's first block; */
 #define LARGEST_ROOM 16384           /* of its later ones */
 #define SELDOM_NS 1000000000         /* between two looks at the longest calls */
