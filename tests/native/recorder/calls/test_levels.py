@@ -134,7 +134,7 @@ def test_killed_programs_leave_levels_as_far_as_they_got(tmp_path):
         import os, signal, time
         {textwrap.indent(PROGRAM, " " * 8).strip()}
         main(60_000)
-        time.sleep(0.5)
+        while b"LEVL" not in open({str(path)!r}, "rb").read(): time.sleep(0.05)
         main(1000)
         os.kill(os.getpid(), signal.SIGKILL)
     """
