@@ -19,8 +19,6 @@ typedef struct {
     Py_ssize_t functions;
 } timeline;
 
-#define no_memory PyErr_NoMemory /* as a value: NULL */
-
 /* ---- made ---- */
 
 static const char *const NAMES[VIEWS] = {"data",     "places", "levels", "longest", "parent", "thread",
@@ -78,7 +76,7 @@ static int make_weights(timeline *self) {
     self->weight = sm_calloc(nodes, sizeof *self->weight);
     if (segments == NULL || self->weight == NULL) {
         sm_free(segments);
-        no_memory();
+        PyErr_NoMemory();
         return -1;
     }
     for (size_t n = 0; n < nodes; n++) {
@@ -137,7 +135,7 @@ static PyObject *timeline_new(PyTypeObject *type, PyObject *arguments, PyObject 
     }
     if (done < 0) {
         Py_DECREF(self);
-        return no_memory();
+        return PyErr_NoMemory();
     }
     self->journal = (sm_journal){.index = &self->index,
                                  .dictionary = &self->dictionary,
@@ -234,7 +232,7 @@ static PyObject *call_columns(PyObject *module, const timeline *self, const sm_w
     }
     if (missing) {
         Py_XDECREF(dict);
-        return PyErr_Occurred() ? NULL : no_memory();
+        return PyErr_Occurred() ? NULL : PyErr_NoMemory();
     }
     return dict;
 }
@@ -294,7 +292,7 @@ static PyObject *timeline_read(PyObject *object, PyTypeObject *defining, PyObjec
                        number[4] < 0 ? 0 : (size_t)number[4]);
     Py_END_ALLOW_THREADS PyObject *result = NULL; /* owned, returned */
     if (done < 0) {
-        no_memory();
+        PyErr_NoMemory();
     } else if ((result = PyDict_New()) != NULL &&
                (put(result, "calls",
                     call_columns(module, self, &window, (const sm_window_call *)window.calls.bytes,
@@ -405,7 +403,7 @@ static PyObject *timeline_overview(PyObject *object, PyTypeObject *defining, PyO
     Py_END_ALLOW_THREADS PyBuffer_Release(&wanted);
     PyObject *result = NULL; /* owned, returned */
     if (done < 0) {
-        no_memory();
+        PyErr_NoMemory();
     } else if ((result = PyDict_New()) != NULL &&
                (put(result, "runs", run_columns(module, self, &overview)) < 0 ||
                 put(result, "gaps", gap_list(self, &overview.gaps)) < 0 ||
@@ -424,7 +422,7 @@ static PyObject *timeline_build(PyObject *object, PyObject *least) {
         return NULL;
     }
     if (sm_sheets_build(&self->sheets, &self->journal, self->view[FUNCTION].buf, (size_t)self->functions, bytes) < 0) {
-        return no_memory();
+        return PyErr_NoMemory();
     }
     return PyLong_FromSize_t(self->sheets.sheets - before);
 }
@@ -470,7 +468,7 @@ static PyObject *timeline_longest(PyObject *object, PyTypeObject *defining, PyOb
     int done =
         sm_longest_fill(&sums, &self->journal, of->buf, (size_t)self->functions, at->buf, (size_t)at->shape[0] / 2);
     PyObject *module = PyType_GetModule(defining); /* borrowed */
-    PyObject *result = module == NULL ? NULL : done < 0 ? no_memory() : longest_columns(module, self, &sums);
+    PyObject *result = module == NULL ? NULL : done < 0 ? PyErr_NoMemory() : longest_columns(module, self, &sums);
     sm_sums_free(&sums);
     return result;
 }
@@ -480,7 +478,7 @@ static PyObject *timeline_gaps(PyObject *object, PyObject *unused) {
     const timeline *self = (const timeline *)object;
     sm_buffer gaps = {0};
     int done = sm_gaps_find(&self->journal, &gaps);
-    PyObject *list = done < 0 ? no_memory() : gap_list(self, &gaps);
+    PyObject *list = done < 0 ? PyErr_NoMemory() : gap_list(self, &gaps);
     sm_buffer_free(&gaps);
     return list;
 }
@@ -501,7 +499,7 @@ static PyObject *timeline_sums(PyObject *object, PyTypeObject *defining, PyObjec
         sm_sums_fill(&sums, &self->journal, self->view[FUNCTION].buf, (size_t)self->functions);
     Py_END_ALLOW_THREADS PyObject *result = NULL; /* owned, returned */
     if (done < 0) {
-        no_memory();
+        PyErr_NoMemory();
     } else if ((result = PyDict_New()) != NULL &&
                (put(result, "calls", moved(module, &sums.calls, nodes)) < 0 ||
                 put(result, "resumes", moved(module, &sums.resumes, nodes)) < 0 ||
