@@ -169,3 +169,12 @@ def test_what_was_open_when_a_program_was_killed_has_its_beginning():
     first = recording.calls.window().calls[0]
     assert abs(outermost.start_ns - first.start_ns) <= first.start_bound_ns
     assert outermost.flags == CallFlags.OPEN
+
+
+def test_what_ran_after_the_last_flush_of_a_killed_program_is_drawn():
+    """Its tables say that it ended with its last flush, and its journal goes on: the picture ends where that does."""
+    tree, p, _ = looped(2_000, end=False)
+    recording = journal_made.recording(tree, [p], 4, end_ns=1_000)
+    steps = recording.calls.sums.steps
+    assert sum(recording.calls.overview(columns=30).runs["calls"]) == steps
+    assert recording.calls.end_ns >= p.ns - 200

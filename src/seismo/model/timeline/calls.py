@@ -219,10 +219,15 @@ class Calls:
         """What the journal is made of: by its headers, without reading it."""
         return [BlockRow(*block) for block in self._journal.blocks()] if self._journal else []
 
-    @property
+    @cached_property
     def end_ns(self) -> int:
-        """When the last thread ended, or the last block began."""
-        return max([block.time_ns for block in self.blocks] + self._ends, default=0)
+        """When the last thread ended, or, of who was killed, the last call that is known."""
+        known = max([block.time_ns for block in self.blocks] + self._ends, default=0)
+        if self._pieces is not None and not self._pieces.finished:
+            last = {block.thread: block.time_ns for block in sorted(self.blocks, key=lambda block: block.time_ns)}
+            for thread, time in last.items():
+                known = max([known, *self.window(time, thread=thread).calls["end_ns"]])
+        return known
 
     def window(
         self,
