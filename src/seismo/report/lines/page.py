@@ -18,6 +18,7 @@ from seismo.report.page.document import (
     STEPS,
     breakable,
     count,
+    divided,
     document,
     filter_box,
     heads,
@@ -80,6 +81,7 @@ def lines_page(recording: Recording, title: str = "", times: str = "cpu") -> str
     top = f"""<h1>{text(title)}: <b>{text(duration(program.whole_ns, _SIGNS))}</b></h1>
 <p class="facts">{_facts(recording, program, len(functions), libraries)}</p>"""
     titles = heads("Function", "Own", "", "±", *waiting, "Inner", "Lines run", "Place")
+    rows = divided(rows, [library for library, _, _ in functions], 7 + waits)
     main = f"{filter_box('part of a name', after=STEPS)}\n{table('functions', titles, rows)}\n{sections}{more}"
     keys = "<kbd>n</kbd> <kbd>p</kbd> next and previous hot line, <kbd>/</kbd> filter"
     return document(title, "lines", top, main, keys)

@@ -22,6 +22,7 @@ from seismo.report.page.document import (
     breakable,
     code,
     count,
+    divided,
     document,
     filter_box,
     heads,
@@ -238,6 +239,7 @@ def _lines(words: ObjectWords, groups: Sequence[ObjectGroup], totals: ObjectTota
     rows, more = _limited(groups, row)
     own = ("Own time",) if whole_ns > 0 else ()
     titles = ("Type and line", "Born", "", "Short-lived", *own, "Live", "Bytes", "Live bytes", "Life")
+    rows = divided(rows, [bool(words.libraries.of(group)) for group in groups[:_ROWS]], len(titles))
     others = others_in_words(words.libraries.others(groups, lambda group: group.born))
     remark = "those of the program come first, then those of libraries;" if others else "where objects were made;"
     remark += " <i>short-lived</i> objects died before 256 others were born, or within a millisecond"
@@ -296,16 +298,27 @@ def _leaks(words: ObjectWords) -> str:
     born, died, live = (sum(getattr(one, figure) for one in spans) for figure in ("born", "died", "alive"))
     remark = f"{named}: {count(born)} born inside, {count(died)} died inside, {count(live)} alive at the end"
     rows = [_leak(words, leak) for leak in found[:_ROWS]]
-    rows += [
-        f"<tr>{_name(words, group)}<td class='verdict' data-v='-99'>nothing is left</td><td class='bars'></td>"
-        f"<td data-v='0'><s>0</s></td><td data-v='0'></td><td data-v='0'></td>{_number(group.span_born)}"
-        f"{_number(group.span_born - group.span_died)}<td data-v='{group.span_born / max(1, calls):.6f}'>"
-        f"{text(each(group.span_born, calls, False, _SIGNS))}</td></tr>"
-        for group in rest[:_REST]
-    ]
-    more = len(found) - _ROWS if len(found) > _ROWS else len(rest) - _REST
+    more = len(found) - _ROWS
     titles = ("Type and line", "Verdict", "", "Alive", "A call", "In calls", "Born inside", "Escaped", "Born a call")
-    return _section("calls", "What the calls left behind", remark, _table("calls", titles, rows, more))
+    table_of_leaks = _table("calls", titles, rows, more) if rows else ""
+    return _section("calls", "What the calls left behind", remark, table_of_leaks + _all_dead(words, rest, calls))
+
+
+def _all_dead(words: ObjectWords, groups: Sequence[ObjectGroup], calls: int) -> str:
+    """What was born in the calls and is all dead: in a sentence, and folded below it line by line."""
+    if not groups:
+        return ""
+    rows = [
+        f"<tr>{_name(words, group)}{_number(group.span_born)}{_number(group.span_born - group.span_died)}"
+        f"<td data-v='{group.span_born / max(1, calls):.6f}'>"
+        f"{text(each(group.span_born, calls, False, _SIGNS))}</td></tr>"
+        for group in groups[:_REST]
+    ]
+    titles = ("Type and line", "Born inside", "Escaped", "Born a call")
+    said = f"Nothing is left of what {plural(len(groups), 'other line')} made in the calls."
+    return (
+        f'<details class="dead"><summary>{said}</summary>{_table("dead", titles, rows, len(groups) - _REST)}</details>'
+    )
 
 
 def _leak(words: ObjectWords, leak: Leak) -> str:

@@ -165,8 +165,17 @@ def heads(*titles: str, classes: Mapping[str, str] | None = None) -> str:
     )
 
 
+def divided(rows: Sequence[str], libraries: Sequence[bool], columns: int) -> list[str]:
+    """The rows of a table whose own ones come first, with a line where those of libraries begin, if there are both."""
+    first = next((at for at, library in enumerate(libraries) if library), 0)
+    if not first:
+        return list(rows)
+    divider = f'<tr class="divider"><td colspan="{columns}">Libraries</td></tr>'
+    return [*rows[:first], divider, *rows[first:]]
+
+
 def table(anchor: str, titles: str, rows: Sequence[str], foot: str = "") -> str:
-    """A table that can be sorted and filtered. titles: heads()."""
+    """A table that can be sorted and filtered, and is folded if it is long. titles: heads()."""
     body = "\n".join(rows)
     return (
         f'{SCROLLS}<table id="{anchor}" class="sortable">\n<thead><tr>{titles}</tr></thead>\n'

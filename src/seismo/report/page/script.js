@@ -33,23 +33,43 @@
       const up = head.getAttribute("aria-sort") === "descending"
         || (head.getAttribute("aria-sort") === null && column === 0);
       const sign = up ? 1 : -1;
+      for (const divider of all("tr.divider", body)) divider.remove(); // of an order that is no more
       const rows = Array.from(body.rows).map((row) => [value(row, column), row]);
       rows.sort(([a], [b]) => sign * (typeof a === "number" ? a - b : a.localeCompare(b)));
       body.append(...rows.map(([, row]) => row));
       heads.forEach((other) => other.removeAttribute("aria-sort"));
       head.setAttribute("aria-sort", up ? "ascending" : "descending");
+      table.dispatchEvent(new Event("sorted"));
     }));
+  }
+
+  // A long table shows its first rows, and the others when it is asked for them. A filter looks at all of them.
+  const FIRST = 20;
+  for (const table of all("table.sortable")) {
+    const body = table.tBodies[0];
+    if (body.rows.length <= FIRST + 10) continue;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "unfold";
+    button.textContent = `Show all ${body.querySelectorAll("tr:not(.divider)").length.toLocaleString("en").replaceAll(",", "\u202f")} rows`;
+    const fold = () => Array.from(body.rows).forEach((row, at) => row.classList.toggle("beyond", at >= FIRST));
+    table.classList.add("folded");
+    table.addEventListener("sorted", () => { if (table.classList.contains("folded")) fold(); });
+    button.addEventListener("click", () => { table.classList.remove("folded"); button.remove(); });
+    table.parentElement.after(button);
+    fold();
   }
 
   // The filter: words that must all be in the row's title; * stands for anything.
   const filter = one("filter");
   const hide = one("hide");
   if (filter) {
-    const rows = all("table.sortable tbody tr").map((row) => [row, row.cells[0].textContent.toLowerCase()]);
+    const rows = all("table.sortable tbody tr:not(.divider)").map((row) => [row, row.cells[0].textContent.toLowerCase()]);
     const apply = () => {
       const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean).map((word) =>
         new RegExp(word.split("*").map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&")).join(".*")));
       let shown = 0;
+      document.body.classList.toggle("filtered", words.length > 0);
       for (const [row, title] of rows) {
         row.hidden = !words.every((word) => word.test(title)) || Boolean(hide && hide.checked && row.className === "whole");
         shown += !row.hidden;
