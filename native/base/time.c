@@ -2,16 +2,21 @@
 #include "base/time.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 #ifdef __linux__
+#include <sys/prctl.h>
 #include <sys/timex.h>
 #endif
 
 /* The kernel's bound grows with the time since somebody last set the clock right. Without such a somebody it says that
- * the clock is not synchronised, and its bound means nothing. */
+ * the clock is not synchronised, and its bound means nothing. A process that has a filter of system calls may die of
+ * this one, which also sets clocks (systemd's SystemCallFilter=~@clock): it is not asked there. */
 static int64_t unix_bound_ns(void) {
 #ifdef __linux__
+    if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 0)
+        return 0;
     struct timex told;
     memset(&told, 0, sizeof told); /* no mode: nothing is set */
     int state = adjtimex(&told);
@@ -21,7 +26,22 @@ static int64_t unix_bound_ns(void) {
     return 0;
 }
 
+/* Read once, when recording first starts: a program may forbid itself to open files after that. */
+static char boot_id[64];
+static pthread_once_t boot_id_read = PTHREAD_ONCE_INIT;
+
+static void read_boot_id(void) {
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    ssize_t length = read(fd, boot_id, sizeof boot_id - 1);
+    close(fd);
+    boot_id[length > 0 ? length : 0] = 0;
+    boot_id[strcspn(boot_id, "\n")] = 0;
+}
+
 sm_moment sm_moment_now(void) {
+    (void)pthread_once(&boot_id_read, read_boot_id);
     sm_moment now = {.unix_bound_ns = unix_bound_ns()};
 #ifdef CLOCK_BOOTTIME
     int64_t before = sm_time_ns(CLOCK_BOOTTIME);
@@ -35,13 +55,6 @@ sm_moment sm_moment_now(void) {
     return now;
 }
 
-void sm_boot_id(char *to, size_t room) {
-    to[0] = 0;
-    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return;
-    ssize_t length = read(fd, to, room - 1);
-    close(fd);
-    to[length > 0 ? length : 0] = 0;
-    to[strcspn(to, "\n")] = 0;
+const char *sm_boot_id(void) {
+    return boot_id;
 }

@@ -33,7 +33,8 @@ typedef struct {
 
 sm_moment sm_moment_now(void);
 
-/* Which start of the system this is: a text that no other has, here or elsewhere; "": not known. */
-void sm_boot_id(char *to, size_t room);
+/* Which start of the system this is: a text that no other has, here or elsewhere; "": not known, or sm_moment_now() has
+ * not been called yet. */
+const char *sm_boot_id(void);
 
 #endif

@@ -25,10 +25,7 @@ bool sm_output_open(sm_output *output, sm_writer *writer, bool whole, const sm_a
     output->interpreter = put_text(output, about->interpreter);
     output->clock = put_text(output, about->clock);
     output->source = put_text(output, about->source);
-    char boot[64] = "";
-    if (about->boot_ns > 0)
-        sm_boot_id(boot, sizeof boot);
-    output->boot = put_text(output, boot);
+    output->boot = put_text(output, about->boot_ns > 0 ? sm_boot_id() : "");
     return true;
 }
 
