@@ -175,12 +175,23 @@ export class Timeline {
     const long = Math.max(spot.end - spot.start, 400);
     if (spot.start < this.view.from || spot.end > this.view.to || long < this.view.scale * 8)
       this.view.show(spot.start - long * 3, spot.end + long * 3);
+    this.unfold(spot);
     const track = this.layout.tracks.find((one) => one.index === spot.thread);
     if (track) {
       const top = track.top + HEADING + spot.depth * 17;
       if (top < this.scroll || top > this.scroll + this.height - RULER - 40) this.scroll = Math.max(0, top - 80);
     }
     this.moved();
+  }
+
+  /** Opens the track of a call whose row is folded away, or has not been seen yet. */
+  private unfold(spot: Spot): void {
+    if (spot.depth >= (this.seenDepth.get(spot.thread) ?? 0)) this.seenDepth.set(spot.thread, spot.depth + 1);
+    this.arrange();
+    const track = this.layout.tracks.find((one) => one.index === spot.thread);
+    if (!track || spot.depth < track.rows) return;
+    this.folds.set(spot.thread, "open");
+    this.arrange();
   }
 
   /** The call next to the chosen one: its caller, what it calls, the one before or after. */
