@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis.strategies import none
 
 TESTS = Path(__file__).parent
 # The tests are imported by path, so their folders are on no path. `common` has what several folders share; a module
@@ -31,7 +33,11 @@ RECORDING = {"capi", "coverage", "cprofile", "hooks", "native", "parity", "recor
 
 
 def pytest_collection_finish():
-    """What pytest has found is thousands of objects and stays: a collection in a test need not look at them again."""
+    """What pytest has found is thousands of objects and stays: a collection in a test need not look at them again.
+
+    Hypothesis looks for who refers to its generator of random numbers when it is first used, so that comes before.
+    """
+    given(none())(lambda _: None)()
     gc.collect()
     gc.freeze()
 
