@@ -27,8 +27,10 @@ def test_it_prints_the_address_serves_and_ends(recording):
         url = child.stdout.readline().strip()
         with urllib.request.urlopen(url + "recordings", timeout=SECONDS) as answer:
             assert b'"a.seismo"' in answer.read()
-        with pytest.raises(urllib.error.HTTPError):
+        with pytest.raises(urllib.error.HTTPError) as refused:
             urllib.request.urlopen(url.rpartition("/")[0][:-1] + "/recordings", timeout=SECONDS)
+        assert refused.value.code == 404
+        refused.value.close()
         child.send_signal(signal.SIGINT)
         assert child.wait(SECONDS) == 0
         said = child.stderr.read()

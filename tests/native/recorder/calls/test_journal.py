@@ -163,15 +163,17 @@ def test_threads_by_the_thousand_take_memory_within_bounds(tmp_path):
                 thread = threading.Thread(target=work)
                 thread.start()
                 thread.join()
+        def grown():
+            before = kilobytes()
+            turns(3000)
+            return kilobytes() - before
         turns(2000)
-        before = kilobytes()
-        turns(6000)
-        print(kilobytes() - before)
+        print(min(grown() for _ in range(4)))
     """
     done = run(code, path, stdout=subprocess.PIPE)
     assert done.returncode == 0
     if "libasan" not in os.environ.get("LD_PRELOAD", ""):
-        assert int(done.stdout) < 6_000  # kB: a stream that is kept takes more than one a thread
+        assert int(done.stdout) < 2_000  # kB: a stream that is kept takes more than one a thread, buffers grow at once
 
 
 def test_folded_paths_are_entered_from_anywhere(tmp_path):
