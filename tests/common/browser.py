@@ -33,9 +33,10 @@ def started() -> Iterator[Any]:
     path = chromium()
     if not path:
         pytest.skip(f"there is no Chromium here ({', '.join(NAMES)}, or SEISMO_CHROMIUM)")
-    sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+    options = ["--disable-dev-shm-usage", "--force-color-profile=srgb"]
+    options += ["--no-sandbox"] if os.geteuid() == 0 else []
     with api.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=path, args=[*sandbox, "--disable-dev-shm-usage"])
+        browser = play.chromium.launch(executable_path=path, args=options)
         yield browser
         browser.close()
 

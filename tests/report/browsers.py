@@ -1,35 +1,12 @@
-"""A real Chromium for the tests of pages: the machine's own, driven by playwright."""
+"""Pages of recordings in a browser (tests/common/browser.py): what they draw, and what every one of them must keep."""
 
-import os
-import shutil
 import time
-from contextlib import contextmanager
 
 import pytest
+from browser import MILLISECONDS
 from paths import ROOT
 
 AXE = ROOT / "web/node_modules/axe-core/axe.min.js"
-
-
-def chromium():
-    """The path of a Chromium; skips the test where there is none, or nothing to drive it with."""
-    path = os.environ.get("SEISMO_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-    if not path:
-        pytest.skip("there is no Chromium here (Debian: apt-get install chromium)")
-    pytest.importorskip("playwright", reason="playwright is not installed (pip install playwright)")
-    return path
-
-
-@contextmanager
-def launched():
-    """A browser."""
-    path = chromium()
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--force-color-profile=srgb"])
-        yield browser
-        browser.close()
 
 
 class Shown:
@@ -42,7 +19,7 @@ class Shown:
             reduced_motion="reduce" if calm else "no-preference",
         )
         self.page = self.context.new_page()
-        self.page.set_default_timeout(20_000)
+        self.page.set_default_timeout(MILLISECONDS)
         self.wrong = []
         self.asked = []
         self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
@@ -82,7 +59,7 @@ class Shown:
 
     def until(self, condition):
         """Waits until the condition holds: it may take some frames."""
-        end = time.monotonic() + 15
+        end = time.monotonic() + MILLISECONDS / 1000
         while not condition():
             assert time.monotonic() < end
             self.settle()

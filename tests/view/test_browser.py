@@ -1,9 +1,11 @@
 """The viewer in a real browser: what it draws, and that it can be used by mouse and by keyboard alone."""
 
 import threading
+from types import SimpleNamespace
 
 import pytest
 from browser import page, started
+from browsers import violations
 
 import seismo
 from seismo.view.answers import Answers, Shown
@@ -207,3 +209,18 @@ def test_a_server_that_is_gone_is_said(browser, tmp_path):
     view.keyboard.press("Enter")
     view.locator("text=does not answer any more").wait_for()
     context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_readers_with_other_means_can_use_it(browser, address, scheme):
+    """axe-core finds nothing wrong: of the timeline, of a chosen call, of the help."""
+    with page(browser, color_scheme=scheme) as view:
+        view.goto(address)
+        drawn(view)
+        assert violations(SimpleNamespace(page=view)) == []
+        view.keyboard.press("Enter")
+        view.locator(".panel h2").wait_for()
+        assert violations(SimpleNamespace(page=view)) == []
+        view.keyboard.press("?")
+        view.locator("dialog[open]").wait_for()
+        assert violations(SimpleNamespace(page=view)) == []

@@ -4,7 +4,8 @@ import random
 from functools import partial
 
 import pytest
-from browsers import Shown, launched, violations
+from browser import started
+from browsers import Shown, violations
 
 from seismo import model
 from seismo.escape import printable
@@ -21,7 +22,7 @@ HOSTILE = '</script><script>alert(1)</script><img src=x onerror="alert(2)">\'&lt
 
 @pytest.fixture(scope="module")
 def browser():
-    with launched() as browser:
+    with started() as browser:
         yield browser
 
 

@@ -5,7 +5,8 @@ import re
 from pathlib import Path
 
 import pytest
-from browsers import Shown, launched, violations
+from browser import started
+from browsers import Shown, violations
 from page_data import data_of
 
 from seismo.cli.main import main
@@ -88,7 +89,7 @@ def test_other_kinds_have_no_such_page(tmp_path, capsys):
 
 @pytest.fixture(scope="module")
 def browser():
-    with launched() as browser:
+    with started() as browser:
         yield browser
 
 

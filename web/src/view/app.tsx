@@ -27,9 +27,7 @@ export function App() {
   return (
     <>
       <header class="top">
-        <span class="mark" aria-hidden="true">
-          seismo
-        </span>
+        <h1 class="mark">seismo</h1>
         <label class="pick">
           <span class="hidden">Recording</span>
           <select
