@@ -8,7 +8,7 @@
     N/rows?from=&to=&columns=&threads=     what to draw of a stretch, one row a call or a run of calls
     N/call?thread=&depth=&at=    the call that is open at a time, whole
     N/density?columns=    how many calls began in each part of the whole
-    N/said                marks, spans, counts and gaps
+    N/said?from=&to=      marks, spans, counts, pauses and gaps of a stretch
     N/range?from=&to=     the functions of a stretch
     N/find?functions=&from=&back=     the next call of one of the functions
     N/state               whether the file has grown, for --live
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 MOST_COLUMNS = 4096
 MOST_THREADS = 64
+BLOCKS_A_STEP = 16  # of the journal, in which what the program said is read: some milliseconds
+MOST_STEPS = 1000
 MOST_CUT = 3_000_000  # calls of a stretch that gets a page
 MOST_NAMED = 20_000  # bytes of the numbers of functions in a question
 FOREVER = 2**62
@@ -182,6 +184,7 @@ def _trace(entry: Shown, _query: Mapping[str, str]) -> Answer:
     return _json(
         {
             "from": 0,
+            "steps": max(1, min(MOST_STEPS, len(recording.calls.blocks) // BLOCKS_A_STEP)),
             **threads(recording),
             "names": [shown(name) for name in functions["qualname"]],
             "modules": [shown(name) for name in functions["module"]],
@@ -247,8 +250,8 @@ def _density(entry: Shown, query: Mapping[str, str]) -> Answer:
     return _columns({"from": 0, "to": whole}, {"calls": doubles(began)})
 
 
-def _said(entry: Shown, _query: Mapping[str, str]) -> Answer:
-    return _json(said(entry.recording))
+def _said(entry: Shown, query: Mapping[str, str]) -> Answer:
+    return _json(said(entry.recording, *_stretch(query)))
 
 
 def _range(entry: Shown, query: Mapping[str, str]) -> Answer:

@@ -18,7 +18,6 @@ export interface TraceHead {
   readonly instants: readonly Instant[];
   readonly left: number;
   readonly gaps: readonly Gap[];
-  readonly pauses: readonly Gap[];
 }
 
 /** What the page of calls knows of functions, which its timeline needs, too. */
@@ -38,6 +37,7 @@ interface Lane {
 
 export class PageTrace implements TraceSource {
   readonly info: TraceInfo;
+  readonly steps = 1;
   private readonly start: Float64Array;
   private readonly end: Float64Array;
   private readonly bound: ArrayLike<number>;
@@ -157,7 +157,7 @@ export class PageTrace implements TraceSource {
   }
 
   async said(): Promise<Said> {
-    return { instants: this.head.instants, left: this.head.left, gaps: this.head.gaps, pauses: this.head.pauses };
+    return { instants: this.head.instants, left: this.head.left, gaps: this.head.gaps };
   }
 
   async whole(part: Spot): Promise<Spot | null> {

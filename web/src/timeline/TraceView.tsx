@@ -3,9 +3,10 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { search } from "../data/search.ts";
 import { count, duration } from "../data/words.ts";
 import { DARK, LIGHT, type Theme } from "./colours.ts";
-import type { Spot } from "./draw.ts";
+import type { Instant, Spot } from "./draw.ts";
 import { Help } from "./Help.tsx";
 import { CallPanel, RangePanel } from "./Panels.tsx";
+import type { Gap } from "./said.ts";
 import type { TraceSource } from "./source.ts";
 import { Timeline } from "./timeline.ts";
 import { moment, type Viewport } from "./viewport.ts";
@@ -23,6 +24,31 @@ function useTheme(): Theme {
     return () => query.removeEventListener("change", changed);
   }, [query]);
   return dark ? DARK : LIGHT;
+}
+
+/** Asks for what the program said, stretch by stretch, and shows what is known so far. */
+async function hear(
+  source: TraceSource,
+  line: Timeline,
+  tell: (text: string) => void,
+  gone: () => boolean,
+): Promise<void> {
+  const { from, to } = source.info;
+  const step = (to + 1 - from) / source.steps;
+  const instants: Instant[] = [];
+  const gaps = new Map<string, Gap>();
+  let left = 0;
+  for (let at = 0; at < source.steps; at++) {
+    const last = at === source.steps - 1;
+    const found = await source.said(Math.floor(from + at * step), last ? to + 1 : Math.floor(from + (at + 1) * step));
+    if (gone()) return;
+    if (found.instants.length === 0 && found.gaps.length === 0) continue;
+    instants.push(...found.instants);
+    for (const gap of found.gaps) gaps.set(`${gap.thread} ${gap.start}`, gap);
+    left += found.left;
+    line.say({ instants, gaps: [...gaps.values()], left });
+  }
+  if (left > 0) tell(`${count(left)} marks more are not drawn`);
 }
 
 interface Props {
@@ -59,16 +85,17 @@ export function TraceView({ source, live = false, open }: Props) {
     });
     timeline.current = line;
     const failed = (error: Error) => setSaid(error.message);
-    source.said().then((found) => {
-      line.say(found);
-      if (found.left > 0) setSaid(`${count(found.left)} marks more are not drawn`);
-    }, failed);
     source.density(DENSITY).then((calls) => {
       line.density = { calls, from: info.from, to: info.to };
       line.refresh();
     }, failed);
     stage.current?.focus({ preventScroll: true });
-    return () => line.end();
+    let gone = false;
+    hear(source, line, setSaid, () => gone).catch(failed);
+    return () => {
+      gone = true;
+      line.end();
+    };
   }, [source]);
 
   useEffect(() => timeline.current?.setTheme(theme), [theme]);

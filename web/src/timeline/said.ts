@@ -27,6 +27,21 @@ export function spansOf(instants: readonly Instant[], end: number): SpanMark[] {
   return found.sort((a, b) => a.from - b.from || b.to - a.to);
 }
 
+/** The pauses of the cycle collector, thread by thread from "collect" to "collected". */
+export function pausesOf(instants: readonly Instant[], end: number): Gap[] {
+  const open = new Map<number, number>();
+  const found: Gap[] = [];
+  for (const mark of [...instants].sort((a, b) => a.time - b.time)) {
+    const start = open.get(mark.thread);
+    if (mark.kind === "collect") open.set(mark.thread, mark.time);
+    if (mark.kind !== "collected" || start === undefined) continue;
+    open.delete(mark.thread);
+    found.push({ thread: mark.thread, start, end: mark.time });
+  }
+  for (const [thread, start] of open) found.push({ thread, start, end });
+  return found;
+}
+
 /** The counters by name, those that were counted most often first. */
 export function countersOf(instants: readonly Instant[]): Counter[] {
   const series = new Map<string, [number, number][]>();

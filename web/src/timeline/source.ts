@@ -24,8 +24,6 @@ export interface Said {
   /** How many more there are than are drawn. */
   readonly left: number;
   readonly gaps: readonly Gap[];
-  /** Of the cycle collector. */
-  readonly pauses: readonly Gap[];
 }
 
 /** The paths of a stretch: each its caller's path (-1: none), function, calls, total and own time in ns. */
@@ -52,7 +50,10 @@ export interface TraceSource {
   rows(from: number, to: number, columns: number, threads: readonly number[], signal: AbortSignal): Promise<Rows>;
   /** How many calls began in each part of the whole. */
   density(columns: number): Promise<Float64Array>;
-  said(): Promise<Said>;
+  /** What was said in a stretch. */
+  said(from: number, to: number): Promise<Said>;
+  /** In how many steps the whole is asked for it: what is long must not keep others waiting. */
+  readonly steps: number;
   /** The call of which a part is known, whole; null: it cannot be told from others. */
   whole(part: Spot, at: number): Promise<Spot | null>;
   range(from: number, to: number, signal: AbortSignal): Promise<RangeSums>;

@@ -19,7 +19,7 @@ import {
   spotOf,
 } from "./draw.ts";
 import { type Density, drawMinimap, MINIMAP, timeOnMinimap } from "./minimap.ts";
-import { countersOf, type Gap, spansOf } from "./said.ts";
+import { countersOf, type Gap, pausesOf, spansOf } from "./said.ts";
 import type { Said, TraceSource } from "./source.ts";
 import { covering, levelOf, type Rows, spanOf, THREADS_A_TILE, TILE_COLUMNS, Tiles } from "./tiles.ts";
 import { type Fold, HEADING, inSight, type Layout, layOut, nextFold } from "./tracks.ts";
@@ -122,10 +122,10 @@ export class Timeline {
   // ---- what the page asks for ----
 
   /** What the program said of itself, and where events are missing. */
-  say({ instants, gaps, pauses }: Said): void {
+  say({ instants, gaps }: Said): void {
     this.instants = instants;
     this.gaps = gaps;
-    this.pauses = pauses;
+    this.pauses = pausesOf(instants, this.source.info.to);
     this.spans = spansOf(instants, this.source.info.to);
     this.counters = countersOf(instants);
     this.arrange();

@@ -18,6 +18,7 @@ export interface RecordingInfo {
 }
 
 interface TraceAnswer {
+  readonly steps: number;
   readonly from: number;
   readonly to: number;
   readonly processes: readonly ProcessInfo[];
@@ -57,12 +58,13 @@ export class ServedTrace implements TraceSource {
   private constructor(
     private readonly number: number,
     readonly info: TraceInfo,
+    readonly steps: number,
   ) {}
 
   static async open(number: number): Promise<ServedTrace> {
     const found = await getJson<TraceAnswer>(`${number}/trace`);
     const { waits } = found;
-    return new ServedTrace(number, { ...found, waits: (node) => waits[node] === "1" });
+    return new ServedTrace(number, { ...found, waits: (node) => waits[node] === "1" }, found.steps);
   }
 
   async rows(
@@ -80,8 +82,8 @@ export class ServedTrace implements TraceSource {
     return Float64Array.from((await getColumns(`${this.number}/density?columns=${columns}`)).column("calls"));
   }
 
-  said(): Promise<Said> {
-    return getJson<Said>(`${this.number}/said`);
+  said(from: number, to: number): Promise<Said> {
+    return getJson<Said>(`${this.number}/said?from=${Math.floor(from)}&to=${Math.floor(to)}`);
   }
 
   async whole(part: Spot, at: number): Promise<Spot | null> {

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from seismo.escape import printable
 from seismo.model.kinds import CallFlags
+from seismo.model.recording import FOREVER
 from seismo.report.page.payload import counts, shown
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 MOST_CALLS = 500_000  # in a page: some megabytes
 MOST_SAID = 20_000
-_BY_PROGRAM = {"mark", "counter", "begin", "end"}
+_DRAWN = {"mark", "counter", "begin", "end", "collect", "collected"}
 _OF_READING = CallFlags.BEFORE | CallFlags.AFTER
 
 
@@ -65,11 +66,13 @@ def waiting(recording: Recording) -> list[bool]:
     return [2 * wait > own for own, wait in zip(tree["own_ns"], tree["wait_ns"], strict=True)]
 
 
-def said(recording: Recording) -> dict[str, Any]:
-    """Marks, spans and counts, how many there are besides; stretches without events; the collector's pauses."""
-    calls = recording.calls
-    found = [row for row in calls.instants if row.kind in _BY_PROGRAM]
-    gaps = calls.gaps
+def said(recording: Recording, start_ns: int = 0, end_ns: int = FOREVER) -> dict[str, Any]:
+    """Marks, spans, counts and the collector's pauses of a stretch, how many there are besides, and gaps in it.
+
+    A stretch of the journal is read for it: of a long trace, one after the other is asked for.
+    """
+    window = recording.calls.window(start_ns, end_ns, limit=0)
+    found = [row for row in window.instants if row.kind in _DRAWN and start_ns <= row.time_ns < end_ns]
     return {
         "instants": [
             {
@@ -84,10 +87,7 @@ def said(recording: Recording) -> dict[str, Any]:
             for row in found[:MOST_SAID]
         ],
         "left": max(0, len(found) - MOST_SAID),
-        "gaps": [{"thread": row.thread, "start": row.start_ns, "end": row.end_ns} for row in gaps[:MOST_SAID]],
-        "pauses": [
-            {"thread": row.thread, "start": row.start_ns, "end": row.end_ns} for row in calls.pauses[:MOST_SAID]
-        ],
+        "gaps": [{"thread": row.thread, "start": row.start_ns, "end": row.end_ns} for row in window.gaps[:MOST_SAID]],
     }
 
 
