@@ -9,6 +9,7 @@ import children
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from objects_made import drawn
 
 from seismo.errors import RecordingError
 from seismo.model import Builder, Recording, merge, merge_files, merge_into, read
@@ -42,6 +43,69 @@ def test_the_file_is_what_merge_gives(tmp_path_factory, seeds):
     two = merge([merge(parts[:2]), *parts[2:]]) if len(parts) > 2 else whole
     merge_into([lambda part=part: part for part in (two, made(1))], folder / "b.seismo")
     assert (folder / "b.seismo").read_bytes() == merge([two, made(1)]).to_bytes()
+
+
+@given(st.lists(st.integers(0, 10**6), min_size=1, max_size=5), st.randoms())
+@settings(max_examples=60, deadline=None)
+def test_objects_with_and_without_paths_are_what_merge_gives(tmp_path_factory, seeds, some):
+    parts = [drawn(seed, pid=some.randint(0, 4), paths=some.random() < 0.7) for seed in seeds]
+    if len(parts) > 2:  # its processes begin before and after those of others
+        parts = [merge(parts[:2]), *parts[2:]]
+    out = tmp_path_factory.mktemp("joined") / "out.seismo"
+    merge_into([lambda part=part: part for part in parts], out)
+    assert read(out).problems == []
+    assert read(out).to_bytes() == merge(parts).to_bytes()
+
+
+def covered(seed: int) -> Recording:
+    """Lines and arcs that ran in contexts, some of which other recordings have, too."""
+    some = random.Random(seed)
+    builder = Builder()
+    rows = {"line": [0], "arc": [0]}
+    for number in sorted(some.sample(range(9), 5)):
+        function = builder.function("m", f"f{number}", "m.py", number)
+        for line in some.sample(range(100), some.randint(0, 90)):
+            rows["line"].append(builder.line(function, line))
+            rows["arc"].append(builder.arc(function, line, some.randint(0, 5)))
+    for name in some.sample(["", "a", "b", f"c{seed}", f"d{seed}"], some.randint(0, 4)):
+        picked = [sorted(set(some.choices(of, k=some.randint(0, 60)))) if len(of) > 1 else [] for of in rows.values()]
+        builder.context(name, *picked)
+    return read(builder.build({"recorder": "coverage"}).to_bytes())
+
+
+@given(st.lists(st.integers(0, 10**6), max_size=5))
+@settings(max_examples=60, deadline=None)
+def test_contexts_are_what_merge_gives(tmp_path_factory, seeds):
+    parts = [covered(seed) for seed in seeds]
+    out = tmp_path_factory.mktemp("joined") / "out.seismo"
+    merge_into([lambda part=part: part for part in parts], out)
+    assert read(out).problems == []
+    assert read(out).to_bytes() == merge(parts).to_bytes()
+
+
+def test_a_tree_of_calls_beside_objects(tmp_path):
+    """A recording that has nothing but calls has functions that the sums of the others know nothing of."""
+    parts = [drawn(1, pid=3), made(4), drawn(7, pid=1)]
+    for part in parts:
+        part.meta["recorder"] = "lifetimes"
+    merge_into([lambda part=part: part for part in parts], tmp_path / "out")
+    assert read(tmp_path / "out").to_bytes() == merge(parts).to_bytes()
+
+
+def test_damaged_objects_are_merged_all_the_same(tmp_path):
+    """A call of one process that an object of another survived has no place until all rows are there."""
+    builder = Builder()
+    on = [builder.thread(builder.process(pid=pid, start_ns=10 * pid)) for pid in (1, 2)]
+    function = builder.function("m", "f")
+    of = builder.object(builder.type("m", "T", born=1), node=builder.node(-1, on[1], function, calls=1), born=1)
+    builder.object_survivor(builder.object_span(process=0), of, 1)
+    odd = builder.build({"recorder": "lifetimes"})
+    parts = [drawn(1, pid=3), odd, drawn(7, pid=1)]
+    losses = [{"kind": "child-running", "count": 2, "thread": -1, "detail": "there"}]
+    merge_into([lambda part=part: part for part in parts], tmp_path / "out", losses)
+    result = read(tmp_path / "out")
+    assert list(result.object_survivors) == list(merge(parts).object_survivors)
+    assert [row.kind for row in result.losses] == ["child-running"]
 
 
 def test_more_losses(tmp_path):
@@ -129,3 +193,47 @@ def test_memory_of_a_merge_of_coverage_does_not_grow_with_the_number_of_recordin
     assert set(merged.lines["hits"]) == {32}
     raw = sum(column.nbytes for table in merged._raw.values() for column in table.values())
     assert (many - few) * 1024 < 32 * raw / 2
+
+
+def paths_made(number: int) -> Recording:
+    """Objects at many nodes of the process' own tree, with what is said of them."""
+    builder = Builder()
+    on = builder.thread(builder.process(pid=number))
+    function = builder.function("m", "f")
+    of = builder.type("m", "T", born=1)
+    for _ in range(4000):
+        made_at = builder.object(of, function, 1, builder.node(-1, on, function, calls=1), born=1)
+        for bucket in range(3):
+            builder.lifetime(made_at, 1, bucket, 1)
+    return builder.build({"recorder": "lifetimes"})
+
+
+def contexts_made(number: int) -> Recording:
+    """Tests of one worker's own, each in all lines."""
+    builder = Builder()
+    function = builder.function("m", "f")
+    lines = [builder.line(function, line) for line in range(3200)]
+    for test in range(240):
+        builder.context(f"{number}:{test}", lines)
+    return builder.build({"recorder": "coverage"})
+
+
+@pytest.mark.parametrize(("make", "kind"), [(paths_made, "lifetimes"), (contexts_made, "context_hits")])
+def test_memory_of_what_stands_side_by_side_does_not_grow_with_the_number_of_recordings(tmp_path, make, kind):
+    """What is no sum is in memory for one recording at a time."""
+    for number in range(24):
+        make(number).save(tmp_path / str(number))
+    program = (
+        "import resource, sys\nfrom seismo.model import merge_files\n"
+        "folder, count = sys.argv[1:]\n"
+        "merge_files([f'{folder}/{number}' for number in range(int(count))], folder + '/out')\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
+    )
+    few, many = (
+        int(children.run([sys.executable, "-c", program, str(tmp_path), str(count)], check=True).stdout)
+        for count in (4, 24)
+    )
+    merged = read(tmp_path / "out")
+    assert len(merged._raw[kind]["id"]) == 24 * 12000
+    raw = sum(column.nbytes for table in merged._raw.values() for column in table.values())
+    assert (many - few) * 1024 < raw / 6

@@ -1,15 +1,17 @@
 """Many recordings as one file, in memory that does not grow with their number.
 
-What is written is what merge() of them all would give, saved. Nearly all of a recording of calls is its tree, and trees
-stand side by side in a merge, so they need not be there at the same time. Each recording is read twice: first for its
-functions, processes, threads and losses, from which all new numbers follow; then, in the order of the threads, for its
-tree, which goes straight into the file.
+What is written is what merge() of them all would give, saved. The rows of a merge are of two kinds. Some are sums: of
+functions, lines, types, and whatever else is about the code; the program bounds how many there are. Others stand side
+by side, each recording's own: the call tree, which is nearly all of a recording of calls, objects that name their call
+path, and what ran in contexts that no other recording has. They need not be there at the same time.
 
-Of a recording, memory keeps a number for each of its functions, and the rows of its threads. Recordings with other
-tables than those of calls are folded instead: two are merged, then what came of these with what came of two others, and
-so on: there are never more of them than the logarithm of their number. The tables of coverage, of lines and of objects
-without call paths are sums, which the program bounds. Objects with call paths (`seismo objects --paths`) are rows of a
-tree of their own in each process, and so many rows are there at the end: memory grows with the file that is written.
+Each recording is therefore read more than once. First come its functions, processes, threads and losses, from which all
+new numbers follow, how many rows of its own it has of what, and what is summed. Sums are made as a binary counter
+counts: two are merged, then what came of these with what came of two others, and so on, so that there are never more of
+them than the logarithm of their number. Then, in the order of the threads, each recording's own rows go straight into
+the file.
+
+Of a recording, memory keeps a number for each of its functions, and the rows of its threads and marks.
 """
 
 from __future__ import annotations
@@ -21,20 +23,26 @@ from typing import TYPE_CHECKING, Any
 
 from seismo import _core
 from seismo.model import combine
-from seismo.model.lines.tables import ints
-from seismo.model.recording import SCHEMA, Columns, Recording, read
+from seismo.model.lines.joining import Contexts
+from seismo.model.lines.tables import OF_FUNCTIONS, columns_of, empty, ints
+from seismo.model.objects import tables as object_tables
+from seismo.model.objects.joining import ELSEWHERE, Objects, Unsorted, types_of, without_paths
+from seismo.model.recording import KEY, SCHEMA, Columns, Recording, read
 from seismo.model.save import save, write_file
 from seismo.model.table import Strings
 from seismo.model.timeline.pieces import renamed
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from seismo.model.recording import Tables
 
     # Reads a recording, each time it is called.
     Opener = Callable[[], Recording]
 
 _OF_CALLS = ("functions", "nodes", "threads", "processes", "losses")
+_OWN = ("nodes", "threads", "processes", "losses", "contexts", "context_hits")  # never summed
 _KEPT_ROWS = 1 << 16  # nodes of recordings that are kept while others come between
 
 
@@ -53,51 +61,66 @@ def merge_into(
     RecordingError: one cannot be read, they are of different kinds, or the file cannot be written.
     """
     plan = _Plan()
-    part: Recording | None
-    for opener in openers:
-        part = combine.problem_losses(opener())
-        if any(len(table["id"]) for kind, table in part._raw.items() if kind not in _OF_CALLS and "id" in table):
-            _fold(openers, target, losses)
-            return
-        plan.add(part)
-    part = None  # the last one need not be there, either
+    try:
+        for opener in openers:
+            plan.add(combine.problem_losses(opener()))
+    except Unsorted:
+        merged = combine.merge(opener() for opener in openers)
+        save(combine.with_losses(merged, losses) if losses else merged, target)
+        return
     combine._check_kinds(plan.parts)
     if losses and plan.parts:
         plan.parts[0] = combine.with_losses(plan.parts[0], losses)
     write_file(target, lambda fd: plan.write(_core.Writer(fd), openers))
 
 
-def _fold(openers: Sequence[Opener], target: str | os.PathLike[str], losses: Sequence[dict[str, Any]]) -> None:
-    """Merges as a binary counter counts: no more than a few at a time, and each only as often as they double."""
-    heights: list[Recording | None] = []
-    for opener in openers:
-        one: Recording = opener()
-        for height, other in enumerate(heights):
+class _Sum:
+    """The merge of any number of recordings, made as a binary counter counts."""
+
+    def __init__(self) -> None:
+        self._heights: list[Recording | None] = []
+
+    def add(self, one: Recording) -> None:
+        for height, other in enumerate(self._heights):
             if other is None:
-                heights[height] = one
-                break
-            one, heights[height] = combine.merge([other, one]), None
-        else:
-            heights.append(one)
-    merged = combine.merge([one for one in heights if one is not None])
-    save(combine.with_losses(merged, losses) if losses else merged, target)
+                self._heights[height] = one
+                return
+            one, self._heights[height] = combine.merge([other, one]), None
+        self._heights.append(one)
+
+    def total(self) -> Recording:
+        """All that was added; nothing can be added any more."""
+        heights, self._heights = self._heights, []
+        return combine.merge([one for one in heights if one is not None])
+
+
+def _emptied(part: Recording, kinds: Iterable[str]) -> Tables:
+    return {**part._raw, **{kind: empty(kind) for kind in kinds}}
 
 
 class _Plan:
-    """What is known of the recordings without their trees. parts: them without functions and trees."""
+    """What is known of the recordings without their own rows. parts: them without functions and those."""
 
     def __init__(self) -> None:
         self.parts: list[Recording] = []
         self._functions = combine.MergedFunctions()
-        self._numbers: list[array.array[int]] = []
+        self.numbers: list[array.array[int]] = []
         self._marks: list[list[int]] = []
-        self._sizes: list[int] = []
+        self.sizes: list[int] = []
         self._traces: list[bool] = []  # of each: whether it has a journal
+        self._sum = _Sum()
+        self._contexts = Contexts()
+        self._with_contexts: list[int] = []
+        self.objects = Objects()
+        self._any_objects = False
+        self.with_objects: set[int] = set()
 
     def add(self, part: Recording) -> None:
-        self._numbers.append(self._functions.add(part))
+        """Takes a recording in. Unsorted: it is damaged so that its rows must be there at once."""
+        number = len(self.parts)
+        self.numbers.append(self._functions.add(part))
         self._marks.append(combine._tree_marks(part, len(part._raw["processes"]["id"])))
-        self._sizes.append(len(part._raw["nodes"]["id"]))
+        self.sizes.append(len(part._raw["nodes"]["id"]))
         self._traces.append(part._journal is not None)
         texts = combine._Texts()
         tables = {kind: combine._table(kind, [], texts) for kind in SCHEMA}
@@ -105,12 +128,23 @@ class _Plan:
             rows = combine._rows(part, kind)
             tables[kind] = combine._table(kind, rows, texts)
         self.parts.append(Recording(tables, Strings.of(list(texts.index)), part.meta))
+        if not any(len(table["id"]) for kind, table in part._raw.items() if kind not in _OF_CALLS):
+            return
+        summed = _emptied(part, _OWN)
+        if any(len(part._raw[kind]["id"]) for kind in object_tables.KINDS):
+            if self.objects.add(number, part, self.numbers[number]):
+                self.with_objects.add(number)
+            self._any_objects = True
+            summed |= without_paths(summed)
+        if self._contexts.add(number, part):
+            self._with_contexts.append(number)
+        self._sum.add(Recording(summed, part._strings, part.meta))
 
     def write(self, writer: _core.Writer, openers: Sequence[Opener]) -> bytes | None:
-        """Writes the tables as `save` does, the trees one after the other."""
+        """Writes the tables as `save` does, what is not summed one recording after the other."""
         functions, order = self._functions.ordered()
         alone = [[0] * len(marks) for marks in self._marks] if len(self.parts) == 1 else self._marks
-        threads, maps, processes, _ = combine.merged_threads(self.parts, alone)
+        threads, maps, processes, process_maps = combine.merged_threads(self.parts, alone)
         texts = combine._Texts()
         made = {
             "functions": combine._table("functions", functions, texts),
@@ -118,51 +152,138 @@ class _Plan:
             "threads": combine._table("threads", threads, texts),
             "losses": combine._table("losses", combine._merge_losses(self.parts, maps), texts),
         }
-        meta = combine._merge_meta([part.meta for part in self.parts])
-        writer.meta(json.dumps(meta, sort_keys=True))
+        out = _Output(writer)
+        writer.meta(json.dumps(combine._merge_meta([part.meta for part in self.parts]), sort_keys=True))
+        total = self._total(functions)
+        summed = dict(total._raw)
+        if self._any_objects:
+            self.objects.place(total, order, process_maps)
+            summed |= self.objects.summed_rows(total)
+            made["marks"] = self.objects.marks(texts)
         strings = list(texts.index)
-        index = {0: 0}
-        for kind, schema in SCHEMA.items():
+        names = self._contexts.names(summed)
+        own = _Own(openers, self, order, maps, process_maps, [row["process"] for row in threads])
+        for kind in SCHEMA:
             if kind == "nodes":
-                self._write_nodes(writer, openers, maps, order)
+                own.write(out, types_of(total))
             elif kind in made:
-                columns: dict[str, Any] = dict(made[kind])
-                for name, code in schema:
-                    if code == "s":
-                        used = columns[name].tolist()
-                        for i in used:
-                            if i not in index:
-                                index[i] = writer.string(strings[i])
-                        columns[name] = array.array("q", map(index.__getitem__, used))
-                writer.table(kind, columns)
+                out.table(kind, made[kind], strings)
+            elif kind == "contexts":
+                of_names = combine._Texts()
+                out.table(kind, columns_of(kind, [(name,) for name in names], of_names), list(of_names.index))
+            elif kind == "context_hits":
+                self._write_contexts(out, openers, order)
+            else:
+                out.table(kind, summed[kind], total._strings)
         for part in compress(range(len(openers)), self._traces):
             journal = openers[part]()._journal
             for payload in renamed(journal, maps[part]) if journal is not None else ():
                 writer.piece(payload)
         return writer.finish()
 
-    def _write_nodes(
-        self, writer: _core.Writer, openers: Sequence[Opener], maps: list[dict[int, int]], order: array.array[int]
-    ) -> None:
-        of: dict[int, int] = {new: part for part, threads in enumerate(maps) for new in threads.values()}
-        kept: dict[int, Recording] = {}
-        base = 0
-        for part, run in groupby(sorted(of), key=of.__getitem__):
-            recording = kept.pop(part, None) or openers[part]()
-            kept[part] = recording  # the newest last
-            while len(kept) > 1 and sum(map(self._sizes.__getitem__, kept)) > _KEPT_ROWS:
-                del kept[next(iter(kept))]
-            rows = self._nodes(recording, set(run), maps[part], [order[number] for number in self._numbers[part]])
-            rows["id"] = ints(range(base, base + len(rows["id"])))
-            rows["parent"] = ints(parent + base if parent >= 0 else -1 for parent in rows["parent"].tolist())
-            writer.table("nodes", rows)
-            base += len(rows["id"])
+    def _total(self, functions: Sequence[dict[str, Any]]) -> Recording:
+        """What is summed, with the functions' ids of the result: recordings without sums have functions, too."""
+        total = self._sum.total()
+        ids = {tuple(row[name] for name in KEY): number for number, row in enumerate(functions)}
+        new = [ids[tuple(row[name] for name in KEY)] for row in combine._rows(total, "functions")]
+        tables: Tables = {
+            kind: object_tables.translated(total._raw[kind], function=new)
+            for kind in (*OF_FUNCTIONS, *object_tables.OF_FUNCTIONS)
+        }
+        return Recording({**total._raw, **tables}, total._strings, total.meta)
 
-    def _nodes(self, part: Recording, run: set[int], threads: dict[int, int], functions: list[int]) -> Columns:
-        """The nodes of the run's threads (new ids) in the order of these, numbered from 0."""
+    def _write_contexts(self, out: _Output, openers: Sequence[Opener], order: Sequence[int]) -> None:
+        """What ran in contexts: first how much of it there is, then the rows of each recording, and the shared ones."""
+        for number in self._with_contexts:
+            self._contexts.count(openers[number](), [order[i] for i in self.numbers[number]])
+        for rows in self._contexts.shared_rows():
+            out.table("context_hits", rows, ())
+        for number in self._with_contexts:
+            for rows in self._contexts.own_rows(openers[number](), [order[i] for i in self.numbers[number]]):
+                out.table("context_hits", rows, ())
+
+
+class _Output:
+    """Tables on their way into a file, with strings of several tables of strings."""
+
+    def __init__(self, writer: _core.Writer) -> None:
+        self._writer = writer
+        self._index = {"": 0}
+
+    def table(self, kind: str, table: Columns, strings: Strings | Sequence[str]) -> None:
+        columns: dict[str, Any] = dict(table)
+        for name, code in SCHEMA[kind]:
+            if code == "s":
+                known = {i: self._string(strings[i]) for i in dict.fromkeys(columns[name].tolist())}
+                columns[name] = array.array("q", map(known.__getitem__, columns[name].tolist()))
+        self._writer.table(kind, columns)
+
+    def _string(self, text: str) -> int:
+        if text not in self._index:
+            self._index[text] = self._writer.string(text)
+        return self._index[text]
+
+
+class _Own:
+    """The rows of each recording alone that its processes bring: nodes, and objects that name them."""
+
+    def __init__(
+        self,
+        openers: Sequence[Opener],
+        plan: _Plan,
+        order: Sequence[int],
+        threads: Sequence[dict[int, int]],
+        processes: Sequence[dict[int, int]],
+        process_of: Sequence[int],
+    ) -> None:
+        """order: the functions' ids. threads, processes: each recording's new ids. process_of: that of new threads."""
+        self._openers = openers
+        self._plan = plan
+        self._order = order
+        self._threads = threads
+        self._processes = processes
+        self._process_of = process_of
+        self._kept: dict[int, Recording] = {}
+
+    def write(self, out: _Output, types: Mapping[tuple[Any, ...], int]) -> None:
+        """Writes them in the order of the processes. types: the ids of types."""
+        of: dict[int, int] = {}
+        for number, part in enumerate(self._plan.parts):
+            of |= dict.fromkeys((self._processes[number][old] for old in part._raw["processes"]["id"].tolist()), number)
+        base = 0
+        for number, run in groupby(sorted(of), key=of.__getitem__):
+            part, processes = self._part(number), set(run)
+            functions = [self._order[i] for i in self._plan.numbers[number]]
+            rows, chosen = self._nodes(part, number, functions, processes)
+            rows["id"] = ints(range(base, base + len(chosen)))
+            rows["parent"] = ints(parent + base if parent >= 0 else -1 for parent in rows["parent"].tolist())
+            out.table("nodes", rows, ())
+            if number in self._plan.with_objects:
+                nodes = array.array("q", [ELSEWHERE]) * len(part._raw["nodes"]["id"])
+                for new, row in enumerate(chosen, base):
+                    nodes[row] = new
+                maps = object_tables.Maps(functions, nodes, self._processes[number])
+                texts = combine._Texts()
+                tables = self._plan.objects.rows(part, maps, types, texts, processes)
+                for kind, table in tables.items():
+                    out.table(kind, table, list(texts.index))
+            base += len(chosen)
+
+    def _part(self, number: int) -> Recording:
+        recording = self._kept.pop(number, None) or self._openers[number]()
+        self._kept[number] = recording  # the newest last
+        while len(self._kept) > 1 and sum(map(self._plan.sizes.__getitem__, self._kept)) > _KEPT_ROWS:
+            del self._kept[next(iter(self._kept))]
+        return recording
+
+    def _nodes(
+        self, part: Recording, number: int, functions: list[int], processes: set[int]
+    ) -> tuple[Columns, list[int]]:
+        """The nodes of these processes' threads, in the order of these, numbered from 0; and which rows they were."""
         nodes = dict(part._raw["nodes"])
-        of = [threads[thread] for thread in nodes["thread"].tolist()]
+        of = [self._threads[number][thread] for thread in nodes["thread"].tolist()]
         nodes["thread"] = ints(of)
         nodes["function"] = ints(map(functions.__getitem__, nodes["function"].tolist()))
-        rows = sorted((row for row in range(len(of)) if of[row] in run), key=of.__getitem__)
-        return combine._chosen_nodes(nodes, rows)
+        rows = [row for row, thread in enumerate(of) if self._process_of[thread] in processes]
+        rows.sort(key=of.__getitem__)
+        return combine._chosen_nodes(nodes, rows), rows

@@ -1,0 +1,125 @@
+"""What ran in which context, of many recordings, one after the other.
+
+A context that only one of the recordings has (a worker's tests, a child's request) has all its rows there, so that they
+need not be kept until the end: they are counted first, which gives the rows of every context their place, and written
+when the recording is read again. What several recordings have is united in memory, 16 bytes for 64 rows.
+"""
+
+from __future__ import annotations
+
+import array
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+from seismo.model.lines.tables import ARCS, PLACES, SCHEMA, context_rows, ints, rows_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from seismo.model.recording import Columns, Recording, Tables
+
+_SHARED = -1
+_NAMES = ("lines", "arcs")
+_Blocks = dict[tuple[int, int], int]  # (kind, number of 64 rows): which of these ran
+
+
+class Contexts:
+    """The contexts of many recordings. All of them are added, then counted, then their rows are taken, in one order."""
+
+    def __init__(self) -> None:
+        self._part_of: dict[str, int] = {}
+        self._ids: dict[str, int] = {}
+        self._rows: tuple[dict[tuple[int, ...], int], ...] = ()
+        self._sizes: list[int] = []
+        self._shared: dict[int, tuple[array.array[int], array.array[int], array.array[int]]] = {}
+
+    def add(self, number: int, part: Recording) -> bool:
+        """Takes the names of a recording's contexts in. Returns whether it has any."""
+        names = {name for (name,) in rows_of(part, "contexts")}
+        for name in names:
+            if self._part_of.setdefault(name, number) != number:
+                self._part_of[name] = _SHARED
+        return bool(names)
+
+    def names(self, tables: Tables) -> list[str]:
+        """The names in their order. tables: those of the result, in which rows are counted and taken from now on."""
+        names = sorted(self._part_of)
+        self._ids = {name: number for number, name in enumerate(names)}
+        self._sizes = [0] * len(names)
+        places = (zip(*(tables[kind][name].tolist() for name in PLACES[kind]), strict=True) for kind in _NAMES)
+        self._rows = tuple({key: row for row, key in enumerate(keys)} for keys in places)
+        return names
+
+    def count(self, part: Recording, functions: Sequence[int]) -> None:
+        """Counts the rows of a recording's own contexts, and unites those that it shares."""
+        for name, blocks in self._blocks(part, functions):
+            number = self._ids[name]
+            if self._part_of[name] == _SHARED:
+                self._unite(number, blocks)
+            else:
+                self._sizes[number] = len(blocks)
+
+    def _blocks(self, part: Recording, functions: Sequence[int]) -> Iterator[tuple[str, _Blocks]]:
+        """What ran in each context of a recording, in rows of the result."""
+        maps = []
+        for table, rows in zip(_NAMES, self._rows, strict=True):
+            of, *rest = (part._raw[table][name].tolist() for name in PLACES[table])
+            maps.append([rows[key] for key in zip(map(functions.__getitem__, of), *rest, strict=True)])
+        found: dict[int, _Blocks] = {}
+        for context, kind, row in context_rows(part):
+            if kind > ARCS or row >= len(maps[kind]):
+                continue  # a damaged file
+            row = maps[kind][row]
+            blocks = found.setdefault(context, {})
+            blocks[kind, row >> 6] = blocks.get((kind, row >> 6), 0) | 1 << (row & 63)
+        of_names: dict[str, _Blocks] = {}
+        for context, (name,) in enumerate(rows_of(part, "contexts")):
+            have = of_names.setdefault(name, {})
+            for key, bits in found.get(context, {}).items():
+                have[key] = have.get(key, 0) | bits
+        return iter(of_names.items())
+
+    def _unite(self, number: int, blocks: _Blocks) -> None:
+        kinds, bases, masks = self._shared.get(number, ((), (), ()))
+        known = dict(zip(zip(kinds, bases, strict=True), masks, strict=True))
+        before = sum(map(int.bit_count, known.values()))
+        for key, bits in blocks.items():
+            known[key] = known.get(key, 0) | bits
+        if number in self._shared and sum(map(int.bit_count, known.values())) == before:
+            return
+        keys = sorted(known)
+        self._shared[number] = (
+            array.array("b", [kind for kind, _ in keys]),
+            array.array("i", [base for _, base in keys]),
+            array.array("Q", [known[key] for key in keys]),
+        )
+        self._sizes[number] = len(keys)
+
+    def starts(self) -> list[int]:
+        """The first row of each context."""
+        return [0, *accumulate(self._sizes)]
+
+    def shared_rows(self) -> Iterator[Columns]:
+        """The rows of contexts that several recordings have, when all are counted."""
+        starts = self.starts()
+        for number, (kinds, bases, masks) in sorted(self._shared.items()):
+            yield _columns(starts[number], number, list(zip(kinds, bases, masks, strict=True)))
+
+    def own_rows(self, part: Recording, functions: Sequence[int]) -> Iterator[Columns]:
+        """The rows of contexts that only this recording has, when all are counted."""
+        starts = self.starts()
+        for name, blocks in self._blocks(part, functions):
+            number = self._ids[name]
+            if self._part_of[name] != _SHARED:
+                yield _columns(starts[number], number, [(*key, bits) for key, bits in sorted(blocks.items())])
+
+
+def _columns(first: int, context: int, rows: Sequence[tuple[int, int, int]]) -> Columns:
+    values: dict[str, Any] = {
+        "id": range(first, first + len(rows)),
+        "context": [context] * len(rows),
+        "kind": [kind for kind, _, _ in rows],
+        "base": [base << 6 for _, base, _ in rows],
+        "bits": [bits - (1 << 64) if bits >> 63 else bits for _, _, bits in rows],
+    }
+    return {name: ints(values[name]) for name, _ in SCHEMA["context_hits"]}
