@@ -46,6 +46,10 @@ class FormatError(SeismoError):
     """Another tool's file cannot be read or written, or its format is unknown."""
 
 
+class CheckError(SeismoError):
+    """`seismo check` cannot measure, cannot read its baseline, or cannot compare the two."""
+
+
 class UsageError(SeismoError):
     """The command line, or a call of the Python API, asks for something that cannot be."""
 

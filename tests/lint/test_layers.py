@@ -52,6 +52,7 @@ PYTHON_LAYERS = {
     "report": {"errors", "escape", "expression", "model", "coverage"},
     "record": {"errors", "escape", "expression", "model", "coverage", "_core"},
     "hooks": {"errors", "expression", "_core"},
+    "check": {"errors", "escape", "expression", "model", "coverage", "record", "_core", "__init__"},
     "cprofile": {"errors", "hooks", "_core"},
     "watching": {"errors", "escape", "expression", "hooks", "model", "record", "_core"},
     "sessions": {
@@ -76,6 +77,7 @@ PYTHON_LAYERS = {
         "report",
         "record",
         "sessions",
+        "check",
         "_core",
         "__init__",
     },
@@ -93,6 +95,7 @@ PYTHON_LAYERS = {
         "sessions",
         "hooks",
         "watching",
+        "check",
         "view",
         "_core",
         "__init__",

@@ -1,0 +1,220 @@
+"""Holds two measurements against limits.
+
+    found = compare(old, new, [parse_limit('calls("app.*") <= +1%')])
+    found.findings      one for each limit and what it is of: Finding
+    found.verdict       Verdict.BEYOND if any is, else UNDECIDED if any is, else WITHIN
+
+What differs between the runs of one program is no change. A count that differs a little between the runs of a side
+gets a band: the runs' range, widened by `Bands.widen` times its width. One that differs by more than `Bands.largest` of
+itself is left out of sums on both sides, and listed (`Comparison.left_out`). A change counts only where the bands of
+the two sides say so: the least that the new side may have is beyond what the limit allows over the most that the old
+side may have.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from seismo.check.measurement import NOTHING, Counts, Function, Measurement, Range, summed
+from seismo.check.renames import followed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from seismo.check.limits import Limit
+
+
+class Verdict(Enum):
+    """What became of a limit."""
+
+    BEYOND = "beyond"  # more than it allows
+    UNDECIDED = "undecided"  # too much differs from run to run
+    UNMEASURED = "unmeasured"  # one side has not counted it
+    BETTER = "better"  # less than the baseline
+    WITHIN = "within"
+
+
+@dataclass(frozen=True)
+class Bands:
+    """How much of a difference means nothing.
+
+    relative: the share by which any count may differ, for sides that are not of the same version. widen: how many
+    times the width of the runs' range is added at either end. largest: the width, as a share of the greatest, beyond
+    which a count is left out. smallest: a width up to which nothing is left out.
+    """
+
+    relative: float = 0.0
+    widen: float = 2.0
+    largest: float = 0.1
+    smallest: int = 2
+
+    def around(self, found: Range) -> Range:
+        """The band of a count."""
+        more = int((found.high - found.low) * self.widen + 0.999)
+        return Range(
+            max(0, int((found.low - more) * (1 - self.relative))),
+            int((found.high + more) * (1 + self.relative) + 0.999),
+        )
+
+    def is_out(self, found: Range) -> bool:
+        """Whether the count differs too much between runs to say anything."""
+        width = found.high - found.low
+        return width > self.smallest and width > self.largest * found.high
+
+
+EXACT = Bands()
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What became of one limit, for the one thing it is of.
+
+    subject: None for a sum or the whole program, else the function or the name of the test. old, new: the counts of the
+    runs. allowed: the most that the limit allows. share: the part of the quantity that was left out because it differs
+    from run to run.
+    """
+
+    limit: Limit
+    subject: Function | str | None
+    old: Range
+    new: Range
+    allowed: int
+    verdict: Verdict
+    share: float = 0.0
+
+    @property
+    def growth(self) -> float:
+        """How much more it became, as a share of the baseline; infinite where that had none."""
+        more = self.new.low - self.old.high
+        return more / self.old.high if self.old.high else float("inf") if more > 0 else 0.0
+
+
+@dataclass
+class Comparison:
+    """All that compare() found.
+
+    old: as given, its renamed functions under their new names (`renamed`: {new: old}). left_out: {function or test:
+    the quantities that differ too much between runs}.
+    """
+
+    old: Measurement
+    new: Measurement
+    findings: list[Finding] = field(default_factory=list)
+    left_out: dict[Function | str, list[str]] = field(default_factory=dict)
+    renamed: dict[Function, Function] = field(default_factory=dict)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst of all findings. UNMEASURED counts as UNDECIDED, and BETTER as WITHIN."""
+        found = {finding.verdict for finding in self.findings}
+        if Verdict.BEYOND in found:
+            return Verdict.BEYOND
+        return Verdict.UNDECIDED if found & {Verdict.UNDECIDED, Verdict.UNMEASURED} else Verdict.WITHIN
+
+    @property
+    def beyond(self) -> list[Finding]:
+        """Those beyond their limits, the one that grew most first."""
+        return sorted((one for one in self.findings if one.verdict is Verdict.BEYOND), key=lambda one: -one.growth)
+
+
+def compare(old: Measurement, new: Measurement, limits: Iterable[Limit], bands: Bands = EXACT) -> Comparison:
+    """Holds `new` against `old`. Whether the two are comparable at all is for Stamp.differences to say."""
+    old, renamed = followed(old, new)
+    found = Comparison(old, new, renamed=renamed)
+    for name, old_counts, new_counts in _pairs(old, new):
+        for quantity in {**old_counts, **new_counts}:
+            if any(bands.is_out(counts.get(quantity, NOTHING)) for counts in (old_counts, new_counts)):
+                found.left_out.setdefault(name, []).append(quantity)
+    for limit in limits:
+        if limit.quantity == "depth":
+            found.findings.append(_depth(limit, old, new, bands))
+        elif limit.scope:
+            found.findings += _each(limit, found, bands)
+        else:
+            found.findings.append(_sum(limit, found, bands))
+    return found
+
+
+def _pairs(old: Measurement, new: Measurement) -> list[tuple[Function | str, Counts, Counts]]:
+    """Each function and test with its counts on both sides; what one side lacks has none there."""
+    found: list[tuple[Function | str, Counts, Counts]] = []
+    sides: tuple[tuple[Mapping[Any, Counts], Mapping[Any, Counts]], ...]
+    sides = (old.functions, new.functions), (old.tests, new.tests)
+    for before, after in sides:
+        names: dict[Any, None] = dict.fromkeys([*before, *after])
+        found += [(name, before.get(name, {}), after.get(name, {})) for name in names]
+    return found
+
+
+def _sum(limit: Limit, found: Comparison, bands: Bands) -> Finding:
+    """The functions that match, together, without those that were left out. Without functions, the tests."""
+    quantity = limit.quantity
+    sides: list[Range] = []
+    kept: list[int] = []
+    everything: list[int] = []
+    measured = True
+    for side in (found.old, found.new):
+        measured = measured and (quantity in side.quantities or (limit.fixed is not None and side is found.old))
+        table: Mapping[Any, Counts] = side.functions or side.tests
+        rows = [(name, counts) for name, counts in table.items() if limit.matches(str(name))]
+        steady = [counts for name, counts in rows if quantity not in found.left_out.get(name, ())]
+        sides.append(summed(steady).get(quantity, NOTHING))
+        kept.append(sides[-1].high)
+        everything.append(summed(counts for _, counts in rows).get(quantity, NOTHING).high)
+    before, after = sides
+    if not measured:
+        return Finding(limit, None, before, after, limit.allowed(before.high), Verdict.UNMEASURED)
+    share = max(1 - part / whole if whole else 0.0 for part, whole in zip(kept, everything, strict=True))
+    judged = _judged(limit, None, before, after, bands, share)
+    if share > 0.5 and judged.verdict is not Verdict.BEYOND:  # what is left says little of the whole
+        return Finding(limit, None, before, after, judged.allowed, Verdict.UNDECIDED, share)
+    return judged
+
+
+def _each(limit: Limit, found: Comparison, bands: Bands) -> list[Finding]:
+    """One finding for each function or test that is not simply within; a last one for all that are."""
+    quantity = limit.quantity
+    per_test = limit.scope == "test"
+    old: Mapping[Any, Counts] = found.old.tests if per_test else found.old.functions
+    new: Mapping[Any, Counts] = found.new.tests if per_test else found.new.functions
+    if quantity not in found.new.quantities or (limit.fixed is None and quantity not in found.old.quantities):
+        return [Finding(limit, None, NOTHING, NOTHING, 0, Verdict.UNMEASURED)]
+    judged = []
+    for name, counts in new.items():
+        if not limit.matches(str(name)) or quantity not in counts:
+            continue
+        known = limit.fixed is not None or name in old
+        before = old.get(name, {})
+        if not known and per_test:  # a new test has nothing to be compared with
+            continue
+        if quantity in found.left_out.get(name, ()):
+            continue
+        judged.append(_judged(limit, name, before.get(quantity, NOTHING), counts[quantity], bands))
+    notable = [one for one in judged if one.verdict is not Verdict.WITHIN]
+    if len(notable) == len(judged) and judged:
+        return notable
+    return [*notable, Finding(limit, None, NOTHING, NOTHING, 0, Verdict.WITHIN)]
+
+
+def _depth(limit: Limit, old: Measurement, new: Measurement, bands: Bands) -> Finding:
+    if new.depth is None or (old.depth is None and limit.fixed is None):
+        return Finding(limit, None, old.depth or NOTHING, new.depth or NOTHING, 0, Verdict.UNMEASURED)
+    return _judged(limit, None, old.depth or NOTHING, new.depth, bands)
+
+
+def _judged(
+    limit: Limit, subject: Function | str | None, old: Range, new: Range, bands: Bands, share: float = 0.0
+) -> Finding:
+    old_band, new_band = bands.around(old), bands.around(new)
+    allowed = limit.allowed(old_band.high)
+    if new_band.low > allowed:
+        verdict = Verdict.BEYOND
+    elif limit.fixed is not None and new_band.high > allowed:
+        verdict = Verdict.UNDECIDED
+    elif new_band.high < old_band.low:
+        verdict = Verdict.BETTER
+    else:
+        verdict = Verdict.WITHIN
+    return Finding(limit, subject, old, new, allowed, verdict, share)

@@ -1,0 +1,196 @@
+"""What was counted: for each function, for each test, and in all; and by which Python, on which machine.
+
+    Counts        {"calls": Range(3, 3), "lines": Range(40, 42)}: a quantity that is absent was not measured
+    Range         the least and the greatest that the runs had; the same number twice where they agreed
+    Measurement   functions: {Function: Counts}, tests: {"tests/test_a.py::test_b": Counts}
+
+A function that is absent ran 0 times. Numbers are of events: `calls` of calls, `lines` of lines executed, each as
+often as it was, `exceptions` of exceptions that left the function, `births` of objects made by its own lines, `bytes`
+of the bytes that they had at birth.
+"""
+
+from __future__ import annotations
+
+import platform
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+QUANTITIES = ("calls", "lines", "exceptions", "births", "bytes")
+
+
+class Range(NamedTuple):
+    """The least and the greatest number that the runs had."""
+
+    low: int
+    high: int
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether all runs had the same."""
+        return self.low == self.high
+
+    def __str__(self) -> str:
+        return str(self.low) if self.low == self.high else f"{self.low}..{self.high}"
+
+
+NOTHING = Range(0, 0)
+Counts = dict[str, Range]
+Key = TypeVar("Key")
+
+
+def exact(**counts: int) -> Counts:
+    """The counts of one run, by their names. Raises ValueError for what is no quantity."""
+    for name in counts:
+        if name not in QUANTITIES:
+            raise ValueError(f"{name!a} is no quantity: there are {', '.join(QUANTITIES)}")
+    return {name: Range(number, number) for name, number in counts.items()}
+
+
+class Function(NamedTuple):
+    """Which function: its module, its name in it, and its file, relative to the project where it lies there.
+
+    A C function has no file (""). The code of a module is its function `<module>`.
+    """
+
+    module: str
+    qualname: str
+    file: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.module}:{self.qualname}"
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """What a count depends on beside the program: `dependencies` are {name of the distribution: version}.
+
+    `program` is what was run, as the user said it; `python` is major.minor.patch.
+    """
+
+    program: str = ""
+    python: str = ""
+    platform: str = ""
+    seismo: str = ""
+    dependencies: Mapping[str, str] = field(default_factory=dict)
+
+    def differences(self, new: Stamp) -> list[str]:
+        """What makes counts of the two incomparable: one plain sentence for each, none where nothing does.
+
+        A dependency counts if both have it in another version, or only one has it. seismo's own version does not:
+        counts are the interpreter's.
+        """
+        found = []
+        for what, old_one, new_one in (
+            ("the program", self.program, new.program),
+            ("Python", self.python, new.python),
+            ("the platform", self.platform, new.platform),
+        ):
+            if old_one != new_one and old_one and new_one:
+                found.append(f"{what} was {old_one} and is {new_one}")
+        for name in sorted({*self.dependencies, *new.dependencies}):
+            before, after = self.dependencies.get(name), new.dependencies.get(name)
+            if before != after:
+                found.append(f"{name} was {before or 'absent'} and is {after or 'absent'}")
+        return found
+
+
+def stamp_of_here(program: str, dependencies: Mapping[str, str] | None = None) -> Stamp:
+    """The stamp of this interpreter on this machine."""
+    from seismo import __version__
+
+    kind = "" if sys.implementation.name == "cpython" else f" ({sys.implementation.name})"
+    free = "t" if not getattr(sys, "_is_gil_enabled", lambda: True)() else ""
+    machine = f"{sys.platform}-{platform.machine()}"
+    return Stamp(program, platform.python_version() + free + kind, machine, __version__, dict(dependencies or {}))
+
+
+@dataclass
+class Measurement:
+    """What a program did.
+
+    `functions` and `tests`: the counts; a test's are of all that ran in it. `depth`: the greatest depth of calls, None
+    where it was not measured. `quantities`: those that were measured, in the order of QUANTITIES. `codes`: a hash of
+    what a function consists of, without its name, for those of the project; it follows renamed functions.
+
+    `callers` ({function: {caller: calls}}), `lines` ({function: {line: times executed}}), `first` ({function: the
+    number of its first line}) and `sources` ({function: where its file is now}) tell where a change comes from. They
+    are of the last run and are not written to a baseline.
+    """
+
+    stamp: Stamp = field(default_factory=Stamp)
+    functions: dict[Function, Counts] = field(default_factory=dict)
+    tests: dict[str, Counts] = field(default_factory=dict)
+    depth: Range | None = None
+    codes: dict[Function, str] = field(default_factory=dict)
+    callers: dict[Function, dict[Function, int]] = field(default_factory=dict, compare=False)
+    lines: dict[Function, dict[int, int]] = field(default_factory=dict, compare=False)
+    first: dict[Function, int] = field(default_factory=dict, compare=False)
+    sources: dict[Function, str] = field(default_factory=dict, compare=False)
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """Those that any function or test has."""
+        found = {name for counts in (*self.functions.values(), *self.tests.values()) for name in counts}
+        return tuple(name for name in QUANTITIES if name in found)
+
+    @property
+    def totals(self) -> Counts:
+        """The sums over all functions; over all tests where only tests were measured."""
+        return summed(self.functions.values() or self.tests.values())
+
+
+def summed(rows: Iterable[Counts]) -> Counts:
+    """The counts of all rows together. Least and greatest are summed, so that the true sum is in the range."""
+    low: dict[str, int] = {}
+    high: dict[str, int] = {}
+    for row in rows:
+        for name, one in row.items():
+            low[name] = low.get(name, 0) + one.low
+            high[name] = high.get(name, 0) + one.high
+    return {name: Range(low[name], high[name]) for name in QUANTITIES if name in low}
+
+
+def over_runs(runs: Sequence[Measurement]) -> Measurement:
+    """One measurement of several runs of the same program: each count is the range of what the runs had.
+
+    A function or test that a run lacks counts as 0 there. The stamp, and what tells where a change comes from, are the
+    last run's.
+    """
+    if len(runs) == 1:
+        return runs[0]
+    last = runs[-1]
+    depths = [run.depth for run in runs if run.depth is not None]
+    codes: dict[Function, str] = {}
+    for run in runs:
+        codes |= run.codes
+    return Measurement(
+        stamp=last.stamp,
+        functions=_joined([run.functions for run in runs], [run.quantities for run in runs]),
+        tests=_joined([run.tests for run in runs], [run.quantities for run in runs]),
+        depth=Range(min(one.low for one in depths), max(one.high for one in depths)) if depths else None,
+        codes=codes,
+        callers=last.callers,
+        lines=last.lines,
+        first=last.first,
+        sources=last.sources,
+    )
+
+
+def _joined(tables: list[dict[Key, Counts]], measured: list[tuple[str, ...]]) -> dict[Key, Counts]:
+    found: dict[Key, Counts] = {}
+    for key in {key: None for table in tables for key in table}:
+        counts: Counts = {}
+        for name in {name: None for table in tables for name in table.get(key, ())}:
+            # A run that did not measure the quantity at all says nothing of it; one that did had none of it here.
+            ranges = [
+                table.get(key, {}).get(name, NOTHING)
+                for table, had in zip(tables, measured, strict=True)
+                if name in had
+            ]
+            counts[name] = Range(min(one.low for one in ranges), max(one.high for one in ranges))
+        found[key] = counts
+    return found

@@ -1,0 +1,61 @@
+"""Follows functions and files that were renamed, where what they consist of says so clearly.
+
+A function that only the baseline has and one that only the program has now are the same one if both have the same code
+(a hash of it without its name) and no third function has it. Of functions with the same code, that of the same name
+is the one: a file that moved keeps the names in it. Anything else stays one function that went and one that came.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from seismo.check.measurement import Function, Measurement
+
+
+def followed(old: Measurement, new: Measurement) -> tuple[Measurement, dict[Function, Function]]:
+    """The old measurement with the functions under their new names; and {new name: old name} of those renamed."""
+    renamed = _renames(old, new)
+    if not renamed:
+        return old, {}
+    now = {before: after for after, before in renamed.items()}
+    moved = replace(
+        old,
+        functions={now.get(name, name): counts for name, counts in old.functions.items()},
+        codes={now.get(name, name): code for name, code in old.codes.items()},
+        callers={
+            now.get(name, name): {now.get(caller, caller): calls for caller, calls in callers.items()}
+            for name, callers in old.callers.items()
+        },
+        lines={now.get(name, name): lines for name, lines in old.lines.items()},
+        first={now.get(name, name): line for name, line in old.first.items()},
+        sources={now.get(name, name): path for name, path in old.sources.items()},
+    )
+    return moved, renamed
+
+
+def _renames(old: Measurement, new: Measurement) -> dict[Function, Function]:
+    went = _by_code(old, (name for name in old.functions if name not in new.functions))
+    came = _by_code(new, (name for name in new.functions if name not in old.functions))
+    stayed = {new.codes[name] for name in new.functions if name in old.functions and name in new.codes}
+    found: dict[Function, Function] = {}
+    for code, names in came.items():
+        before = went.get(code, [])
+        for name in names:
+            same = [one for one in before if one.qualname == name.qualname]
+            if len(same) == 1 and sum(one.qualname == name.qualname for one in names) == 1:
+                found[name] = same[0]
+            elif len(before) == len(names) == 1 and code not in stayed:
+                found[name] = before[0]
+    return found
+
+
+def _by_code(side: Measurement, names: Iterable[Function]) -> dict[str, list[Function]]:
+    found: dict[str, list[Function]] = {}
+    for name in names:
+        if code := side.codes.get(name):
+            found.setdefault(code, []).append(name)
+    return found
