@@ -75,6 +75,7 @@ typedef struct {
     const char *c_functions; /* "auto", "all", "none" */
     const char *clock;       /* "auto", "tsc", "monotonic", "simulated" */
     bool time_every;
+    bool timeless;             /* of calls: count them, and read no clock at events */
     bool opcodes;              /* count instructions, too */
     bool narrow;               /* where= leaves functions out: ask for no events of theirs */
     bool only_c;               /* where= leaves all Python functions out */

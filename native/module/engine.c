@@ -20,7 +20,7 @@
 
 static const char *const choices_c[] = {"auto", "all", "none", NULL};
 static const char *const choices_clock[] = {"auto", "tsc", "monotonic", "simulated", NULL};
-static const char *const choices_timing[] = {"frugal", "every", NULL};
+static const char *const choices_timing[] = {"frugal", "every", "none", NULL};
 static const char *const choices_objects[] = {"lines", "types", NULL};
 
 /* The static string that equals the given one, so that settings need not own it; NULL with ValueError. */
@@ -93,6 +93,7 @@ static int check_options(const start_options *given, sm_settings *settings) {
     if (objects == NULL)
         return -1;
     settings->time_every = strcmp(timing, "every") == 0;
+    settings->timeless = strcmp(timing, "none") == 0 && strcmp(given->recorder, sm_calltree.name) == 0;
     settings->lines = strcmp(objects, "lines") == 0;
     settings->narrow = given->where != Py_None;
     settings->apart = given->apart != 0;
@@ -100,6 +101,10 @@ static int check_options(const start_options *given, sm_settings *settings) {
     settings->journal_depth = given->depth < UINT16_MAX / 2 ? (uint32_t)given->depth : 0; /* of none that deep */
     settings->journal_least_ns = given->min_duration_ns;
     settings->opcodes = given->opcodes != 0 && strcmp(given->recorder, sm_linetimes.name) == 0;
+    if (settings->timeless && settings->journal) {
+        PyErr_SetString(PyExc_ValueError, "a trace has times: timing cannot be none");
+        return -1;
+    }
     if ((given->paths || given->span != Py_None) && !settings->lines) {
         PyErr_SetString(PyExc_ValueError, "call paths and spans of objects can be recorded by line only, not by type");
         return -1;
@@ -182,7 +187,7 @@ static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObj
     if (meta_text == NULL)
         return NULL;
     sm_wire(main.recorder, alongside.recorder, &settings);
-    if (main.recorder == &sm_objects_recorder)
+    if (main.recorder == &sm_objects_recorder || settings.timeless)
         calibrate = 0; /* no times are kept that the hook could be in */
     if (sm_engine_start(&main, alongside.recorder ? &alongside : NULL, &settings, calibrate, running, fd, meta_text) <
         0)

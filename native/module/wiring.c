@@ -50,6 +50,7 @@ TREE_OF(tree, SM_WAY_COUNT)
 TREE_OF(timeline, SM_WAY_JOURNAL)
 TREE_OF(timed, SM_WAY_EVERY)
 TREE_OF(stamped, SM_WAY_EVERY | SM_WAY_JOURNAL)
+TREE_OF(counted, SM_WAY_BARE)
 
 #define RECEIVER(name)                                                                                                 \
     .call = name##_called, .resume = name##_resumed, .leave = name##_left, .calls_from = calls_from,                   \
@@ -58,6 +59,7 @@ static const sm_calls_receiver calls = {RECEIVER(tree), .place = any_place};
 static const sm_calls_receiver trace = {RECEIVER(timeline), .place = any_place};
 static const sm_calls_receiver every = {RECEIVER(timed), .place = any_place};
 static const sm_calls_receiver stamps = {RECEIVER(stamped), .place = any_place};
+static const sm_calls_receiver counts = {RECEIVER(counted), .place = any_place};
 
 #define PROFILEFUNC_OF(receiver)                                                                                       \
     static int receiver##_profilefunc(PyObject *Py_UNUSED(self), PyFrameObject *frame, int what, PyObject *arg) {      \
@@ -67,8 +69,9 @@ PROFILEFUNC_OF(calls)
 PROFILEFUNC_OF(trace)
 PROFILEFUNC_OF(every)
 PROFILEFUNC_OF(stamps)
-static const Py_tracefunc profilefuncs[] = {calls_profilefunc, trace_profilefunc, every_profilefunc,
-                                            stamps_profilefunc}; /* by sm_tree_way */
+PROFILEFUNC_OF(counts)
+static const Py_tracefunc profilefuncs[] = {calls_profilefunc, trace_profilefunc, every_profilefunc, stamps_profilefunc,
+                                            counts_profilefunc}; /* by sm_tree_way */
 
 #if SM_HAS_EVALFRAME
 #define EVALFRAME_OF(receiver)                                                                                         \
@@ -82,7 +85,9 @@ EVALFRAME_OF(calls)
 EVALFRAME_OF(trace)
 EVALFRAME_OF(every)
 EVALFRAME_OF(stamps)
-static const _PyFrameEvalFunction evalframes[] = {calls_evalframe, trace_evalframe, every_evalframe, stamps_evalframe};
+EVALFRAME_OF(counts)
+static const _PyFrameEvalFunction evalframes[] = {calls_evalframe, trace_evalframe, every_evalframe, stamps_evalframe,
+                                                  counts_evalframe};
 #endif
 
 #if SM_HAS_MONITORING
@@ -111,9 +116,10 @@ CALLS_OF(calls);
 CALLS_OF(trace);
 CALLS_OF(every);
 CALLS_OF(stamps);
+CALLS_OF(counts);
 CALLS_OF(paths);
 static const sm_monitoring_callbacks *const callbacks[] = {&calls_callbacks, &trace_callbacks, &every_callbacks,
-                                                           &stamps_callbacks};
+                                                           &stamps_callbacks, &counts_callbacks};
 #endif
 
 /* ---- lines ---- */
@@ -226,7 +232,9 @@ void sm_wire(const sm_recorder *recorder, const sm_recorder *alongside, const sm
     sm_reftracer_in_use = alongside == &sm_objects_recorder ? &objects_by_path_functions
                           : settings->lines                 ? &objects_by_line_functions
                                                             : &objects_by_type_functions;
-    sm_tree_way way = (settings->journal ? SM_WAY_JOURNAL : 0) | (settings->time_every ? SM_WAY_EVERY : 0);
+    sm_tree_way way = settings->timeless
+                          ? SM_WAY_BARE
+                          : (settings->journal ? SM_WAY_JOURNAL : 0) | (settings->time_every ? SM_WAY_EVERY : 0);
     /* evalframe may have to fall back on profilefunc, so all are made ready */
 #if SM_HAS_MONITORING
     sm_monitoring_callbacks_in_use = recorder == &sm_linetimes           ? &lines_callbacks

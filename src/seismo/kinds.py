@@ -25,9 +25,23 @@ class Entry:
     times: the table whose rows have times of running and waiting to choose from; "": none. columns: (table, column):
     a recording that does not name its kind is of this one if one of them holds something. beside: the kinds whose
     columns such a recording may have as well. by_settings: it is read by the project's settings of coverage.
+    untimed: its recorder can do without times.
     """
 
-    __slots__ = ("beside", "by_settings", "columns", "does", "engine", "life", "of", "report", "times", "verb", "what")
+    __slots__ = (
+        "beside",
+        "by_settings",
+        "columns",
+        "does",
+        "engine",
+        "life",
+        "of",
+        "report",
+        "times",
+        "untimed",
+        "verb",
+        "what",
+    )
 
     def __init__(
         self,
@@ -43,11 +57,13 @@ class Entry:
         columns: tuple[tuple[str, str], ...] = (),
         beside: tuple[str, ...] = (),
         by_settings: bool = False,
+        untimed: bool = False,
     ) -> None:
         self.what, self.verb, self.does = what, verb, does
         self.report, self.life, self.engine = report, life, engine
         self.of = of or what
         self.times, self.columns, self.beside, self.by_settings = times, columns, beside, by_settings
+        self.untimed = untimed
 
 
 # In the order of a day's work.
@@ -62,6 +78,7 @@ KINDS = {
         times="functions",
         columns=(("nodes", "id"),),
         beside=(LINES, COVERAGE),
+        untimed=True,
     ),
     LINES: Entry(
         "lines",

@@ -316,7 +316,8 @@ static bool thread_start(sm_thread *thread) {
     tree->node = tree->looked = tree->root;
     if (!sm_journal_thread(thread))
         return false;
-    sm_segments_start(thread, &tree->segments, sm_tree.gaps += SM_SEED_STEP);
+    if (!sm_engine.settings.timeless)
+        sm_segments_start(thread, &tree->segments, sm_tree.gaps += SM_SEED_STEP);
     return true;
 }
 

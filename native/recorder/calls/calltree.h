@@ -97,6 +97,10 @@ SM_INLINE void sm_tree_stamp(sm_thread *thread, sm_node *from, sm_node *to, uint
 
 /* The thread calls or resumes a child of the node that it is at. */
 SM_INLINE void sm_tree_enter(sm_thread *thread, sm_node *from, sm_node *child, bool resumed, sm_tree_way way) {
+    if (way & SM_WAY_BARE) {
+        sm_tree_of(thread)->node = child;
+        return;
+    }
     if ((way & SM_WAY_EVERY) && (!(way & SM_WAY_JOURNAL) || SM_LIKELY(child->token != 0))) {
         sm_tree_stamp(thread, from, child, resumed ? child->token | SM_TOKEN_END : child->token, way);
         return;
@@ -108,6 +112,10 @@ SM_INLINE void sm_tree_enter(sm_thread *thread, sm_node *from, sm_node *child, b
 
 /* It leaves that node for its parent. */
 SM_INLINE void sm_tree_back(sm_thread *thread, sm_node *node, sm_leaving how, sm_tree_way way) {
+    if (way & SM_WAY_BARE) {
+        sm_tree_of(thread)->node = node->parent;
+        return;
+    }
     if (way & SM_WAY_EVERY) {
         sm_tree_stamp(thread, node, node->parent, (uint8_t)how, way);
         return;

@@ -198,7 +198,8 @@ sm_node *sm_node_new(sm_tree_thread *tree, sm_node *parent, const void *key, sm_
     if (parent != NULL)
         node->depth = parent->depth == SM_TREE_DEPTH ? SM_TREE_DEPTH : (uint16_t)(parent->depth + 1);
     node->step = function->step;
-    node->awaits = (function->function->flags & (SM_FUNCTION_COROUTINE | SM_FUNCTION_ASYNC_GENERATOR)) != 0;
+    node->awaits = !sm_engine.settings.timeless &&
+                   (function->function->flags & (SM_FUNCTION_COROUTINE | SM_FUNCTION_ASYNC_GENERATOR)) != 0;
     rest->function = function;
     if (parent == NULL)
         rest->flags = SM_NODE_ROOT;

@@ -218,6 +218,10 @@ static inline void look(sm_thread *thread, sm_node *from, uint64_t now) {
 }
 
 void sm_tree_clock(sm_thread *thread, sm_node *from, uint64_t now) {
+    if (SM_UNLIKELY(sm_engine.settings.timeless)) { /* the slow paths come by here all the same */
+        sm_tree_of(thread)->segments.countdown = INT32_MAX;
+        return;
+    }
     if (sm_tree_of(thread)->journal.stream != NULL)
         sm_journal_mark(thread, now);
     look(thread, from, now);
@@ -230,10 +234,14 @@ void sm_tree_clock_stamped(sm_thread *thread, sm_node *from, uint64_t now) {
 /* ---- around events ---- */
 
 void sm_tree_poke(sm_thread *thread) {
+    if (sm_engine.settings.timeless)
+        return;
     sm_segments_poke(&sm_tree_of(thread)->segments);
 }
 
 void sm_tree_hold(sm_thread *thread) {
+    if (sm_engine.settings.timeless)
+        return;
     uint64_t rest = thread->rest_ticks;
     sm_segments_hold(thread, &sm_tree_of(thread)->segments);
     if (thread->rest_ticks != rest)
@@ -241,6 +249,8 @@ void sm_tree_hold(sm_thread *thread) {
 }
 
 void sm_tree_go_on(sm_thread *thread) {
+    if (sm_engine.settings.timeless)
+        return;
     sm_segments_go_on(&sm_tree_of(thread)->segments);
 }
 

@@ -111,9 +111,12 @@ def _recordings_in(folder: str) -> str:
 
 
 def check_time(recording: Recording, time: str | None, path: str) -> None:
-    """Raises UsageError where waiting is asked for that the recording does not tell."""
+    """Raises UsageError where times are asked for that the recording does not tell."""
     from seismo.report.waiting import told
 
+    if time not in (None, "calls") and recording.timeless:
+        hint = "leave --time out: it is shown by its calls; to have times, record the program again without --no-times"
+        raise UsageError("the recording was made without times", path, hint)
     if time == "wait" and not told(recording):
         hint = "it has wall-clock times only; to tell them apart, record the program again with this version, on Linux"
         raise UsageError("the recording does not separate waiting from running", path, hint)

@@ -70,10 +70,17 @@ def _name(action: argparse.Action) -> str:
     return action.option_strings[-1] if action.option_strings else str(action.metavar or action.dest)
 
 
-def add_time(parser: argparse.ArgumentParser | argparse._ArgumentGroup, what: str = "show") -> None:
-    """The option about times: args.time is one of seismo.model.recording.TIMES, or None if it is not given."""
+def add_time(
+    parser: argparse.ArgumentParser | argparse._ArgumentGroup, what: str = "show", calls: bool = False
+) -> None:
+    """The option about times: args.time is one of seismo.model.recording.TIMES, or None if it is not given.
+
+    calls: or "calls", for what is ranked by their number instead.
+    """
     text = f"{what} running time (cpu, the default), wall-clock time (wall), or waiting time (wait)"
-    parser.add_argument("--time", choices=("cpu", "wall", "wait"), default=None, metavar="WHICH", help=text)
+    text += "; or of calls their number (calls)" if calls else ""
+    choices = ("cpu", "wall", "wait", "calls") if calls else ("cpu", "wall", "wait")
+    parser.add_argument("--time", choices=choices, default=None, metavar="WHICH", help=text)
 
 
 def add_color(parser: argparse.ArgumentParser) -> None:

@@ -4,13 +4,37 @@ from __future__ import annotations
 
 from seismo import kinds
 from seismo.cli.options import of_a_program, whole
-from seismo.cli.program import Option, RecordingVerb, clock, source
+from seismo.cli.program import Option, RecordingVerb, clock, settings_of, source
+from seismo.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from seismo.cli.program import Given
+    from seismo.record.run import Program
 
 
 def _where(_name: str, text: str) -> str:
     from seismo.record.engine import narrowed
 
     return str(narrowed(text))
+
+
+_NO_TIMES = Option(
+    "--no-times",
+    "no_times",
+    "count calls only: all of them, exactly, for less; no clock is read, and the report ranks by calls",
+)
+
+
+def _settings(given: Given, program: Program) -> dict[str, object]:
+    settings = settings_of(given, program)
+    if settings.pop("no_times", None):
+        if settings.get("clock") or settings.get("timing"):
+            raise UsageError(
+                "--no-times reads no clock, and --clock says which one to read", hint="leave one of them out"
+            )
+        settings["timing"] = "none"
+    return settings
 
 
 OPTIONS = (
@@ -40,5 +64,5 @@ OPTIONS = (
     ),
 )
 
-VERB = RecordingVerb(kinds.CALLS, of_a_program(__doc__), OPTIONS)
+VERB = RecordingVerb(kinds.CALLS, of_a_program(__doc__), (*OPTIONS, _NO_TIMES), _settings)
 main = VERB.run

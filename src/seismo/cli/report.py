@@ -87,7 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--open", action="store_true", help=OPEN)
     parser.add_argument("--force", action="store_true", help=FORCE.format("OUT"))
     add_color(parser)
-    add_time(parser, "calls and lines: show and rank by")
+    add_time(parser, "calls and lines: show and rank by", calls=True)
     parser.set_defaults(of_kinds=[(kind, _declared(kind, parser)) for kind in every()])
     parser.epilog = _EXAMPLES
 

@@ -71,6 +71,7 @@ class Format:
     `tells_losses`: what the recording lacks is in the file.
     `of_traces`: it holds what happened when, which only a trace says. `most_calls`: of a trace, so many are written at
     most, and the beginning of a longer one; 0: it does not hold calls in time.
+    `counts`: it holds numbers of calls, and so is of use for a recording without times.
     `all_times`: it holds the times of the wall with what of them was waiting, not one of the two.
     """
 
@@ -89,6 +90,7 @@ class Format:
     mark: bytes = b""
     tells_losses: bool = False
     all_times: bool = False
+    counts: bool = False
     of_traces: bool = False
     most_calls: int = 0
 
@@ -123,6 +125,11 @@ class Format:
             raise FormatError(
                 f"{self.name} files hold what happened when, and this recording does not say",
                 hint=f"seismo trace records it; formats for this recording: {', '.join(_names(kind))}",
+            )
+        if recording.timeless and self.of and not self.counts:
+            raise FormatError(
+                f"{self.name} files hold times, and this recording was made without any",
+                hint="formats that hold calls: collapsed-calls, json, callgrind, pprof, pstats",
             )
         weighed = self.weighed.get(kind)
         if weight and (weighed is None or weight not in WEIGHTS):

@@ -324,6 +324,7 @@ FORMAT = Format(
     suffixes=(".callgrind", ".cachegrind"),
     prefixes=("callgrind.out",),
     binary=False,
+    counts=True,
     writer=_write,
     reader=_read,
     lost="paths beyond caller and callee, resumes, exceptions, awaits, errors, lower bounds",

@@ -272,6 +272,7 @@ CALLS = Format(
     description="collapsed stacks, weighted by calls",
     suffixes=(),
     binary=False,
+    counts=True,
     writer=partial(_write, weigh=_calls),
     reader=partial(_read, source="collapsed-calls", scale=0),
     lost=f"times, {_NO_PLACES} {_LOST}",

@@ -190,6 +190,7 @@ FORMAT = Format(
     description="all of the model as JSON, for scripts; docs/json-schema.json",
     suffixes=(".json",),
     binary=False,
+    counts=True,
     writer=_write,
     reader=_read,
     lost="nothing of the model; the measurements behind the errors",

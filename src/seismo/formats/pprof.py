@@ -365,6 +365,7 @@ FORMAT = Format(
     description="Google's profile.proto, gzipped: pprof, go tool pprof, Pyroscope, Parca",
     suffixes=(".pb.gz", ".pprof", ".pb"),
     binary=True,
+    counts=True,
     writer=_write,
     reader=_read,
     lost=f"errors, kinds of functions, the order of frames beyond {MAX_DEPTH} levels; losses become comments",

@@ -243,6 +243,7 @@ FORMAT = Format(
     description="cProfile's file: pstats.Stats, snakeviz, gprof2dot",
     suffixes=(".pstats", ".prof", ".cprof"),
     binary=True,
+    counts=True,
     writer=_write,
     reader=_read,
     lost="paths beyond caller and callee, threads and processes, modules of Python functions, resumes, exceptions, "

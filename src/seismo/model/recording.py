@@ -55,6 +55,7 @@ MAPPED = 16 << 20  # bytes
 MAGIC = b"\x8fseismo\n"
 NODE_LOWER_BOUND = 1
 TIMES = ("cpu", "wall", "wait")
+BY_CALLS = "calls"  # what stands in the places of times where a recording is ranked by its calls: see Recording.timed
 FOREVER = 2**63 - 1  # ns: later than any time
 UNENDED = "cut-short"  # the loss that a recorder writes with every flush and takes back at its end
 # The name of a function's place: what makes two functions of different recordings the same one.
@@ -203,6 +204,14 @@ class Recording:
         """Whether the table has a row, or the column another number than 0."""
         values = self._raw[table][column]
         return bool(len(values)) if column == "id" else any(values)
+
+    @property
+    def timeless(self) -> bool:
+        """Whether it was made without times (`seismo profile --no-times`), at least in parts: all of them are 0."""
+        merged = self.meta.get("merged")
+        parts = [part for part in merged if isinstance(part, dict)] if isinstance(merged, list) else []
+        settings = [part.get("settings") for part in parts or [self.meta]]
+        return any(isinstance(one, dict) and one.get("timing") == "none" for one in settings)
 
     @property
     def timed_rows(self) -> Table[LineRow] | Table[FunctionRow]:
@@ -439,9 +448,11 @@ class Recording:
         """The recording with its own and total times as "wall" (as it is read), "cpu" (running) or "wait" (waiting).
 
         With "cpu", what threads were off the CPU is in no time but those of waiting (`wait_ns` and its parts). Where
-        running and waiting were not told apart, all of it is running. ValueError: `by` is something else.
+        running and waiting were not told apart, all of it is running. With "calls" there are no times: the columns of
+        own and total times hold numbers of calls instead, so that whatever ranks and draws times does so with calls.
+        ValueError: `by` is something else.
         """
-        if by not in TIMES:
+        if by not in (*TIMES, BY_CALLS):
             raise ValueError(f"times are one of {', '.join(TIMES)}, not {by!r}")
         if by == self.times:
             return self

@@ -21,8 +21,13 @@ PLACES = ("id", "parent", "thread", "function", "flags")
 
 
 def estimated(tables: Tables | dict[str, Any], times: str, distorted: bool = True) -> Columns:
-    """What _core.estimate gives, of the times that are asked for; total_wait_ns is what was waited, in any case."""
+    """What _core.estimate gives, of the times that are asked for; total_wait_ns is what was waited, in any case.
+
+    times: as Recording.timed() has them; with "calls" numbers of calls stand where times would.
+    """
     nodes = tables["nodes"]
+    if times == "calls":
+        return _counted(tables)
     if times == "wall" or not any(nodes["wait_ns"]):
         return _columns(_waiting(tables) if times == "wait" else tables, distorted)
     waiting = _waiting(tables)
@@ -30,6 +35,25 @@ def estimated(tables: Tables | dict[str, Any], times: str, distorted: bool = Tru
         return _columns(waiting, distorted)
     total_wait = _columns(waiting, distorted)["total_wait_ns"]
     return {**_columns({**tables, "nodes": _without(nodes, WAITS)}, distorted), "total_wait_ns": total_wait}
+
+
+def _counted(tables: Any) -> Columns:
+    """What `estimated` gives with calls instead of times: exact, or lower bounds, which other columns say."""
+    nodes = tables["nodes"]
+    parents, functions = nodes["parent"], nodes["function"]
+    own = array.array("d", nodes["calls"])
+    total = own[:]
+    of_functions = array.array("d", bytes(8 * len(tables["functions"]["id"])))
+    for node in range(len(own) - 1, -1, -1):  # parents stand before their children
+        of_functions[functions[node]] += own[node]
+        if parents[node] >= 0:
+            total[parents[node]] += total[node]
+    found = {"own_ns": own, "total_ns": total, "function_own_ns": of_functions}
+    columns = {name: memoryview(column) for name, column in found.items()}
+    for name, like in _columns(tables, False).items():
+        if name not in columns:
+            columns[name] = memoryview(array.array(like.format, bytes(like.nbytes)))
+    return columns
 
 
 def _columns(tables: Any, distorted: bool) -> Columns:

@@ -64,7 +64,7 @@ SETTINGS = {
     "source": (None, "monitoring", "profilefunc", "evalframe", "tracefunc"),
     "c_functions": ("auto", "all", "none"),
     "clock": ("auto", "tsc", "monotonic"),
-    "timing": ("frugal", "every"),
+    "timing": ("frugal", "every", "none"),
     "recorder": tuple(_RECORDS),
     "opcodes": (0, 1),
     "objects": ("lines", "types"),
@@ -141,6 +141,10 @@ def check(settings: dict[str, object]) -> None:
         if allowed is not None and value not in allowed:
             words = ", ".join(repr(one) for one in allowed if one is not None)
             raise UsageError(f"{name} cannot be {value!r}", hint=f"use one of {words}")
+        if name == "timing" and value == "none" and not kinds.entry(str(settings.get("recorder", kinds.CALLS))).untimed:
+            raise UsageError("only calls can be recorded without times", hint="leave timing out")
+        if name == "timing" and value == "none" and settings.get("journal"):
+            raise UsageError("a trace has times", hint="seismo profile counts calls without them")
         if allowed is None and not (isinstance(value, int) and value > 0):
             raise UsageError(f"{name} cannot be {value!r}", hint="give a whole number above 0")
 

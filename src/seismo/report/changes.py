@@ -84,8 +84,10 @@ def write_changes(
     small = any(row.sure_own_change for row in untold)
     within = text.number_of(len(untold), f"other {words.one}") + " changed within the error" if untold else ""
     within += " or too small a part of the time" if small else ""
-    time = _Section(paper, words, "Changed in own time", time_cells, ("change  ", "", "old  ", "new  "))
-    time.write(told, limit, _time_remark(within, rows, (len(old), len(new)), signs))
+    timeless = without_times([*old, *new])
+    if not timeless:
+        time = _Section(paper, words, "Changed in own time", time_cells, ("change  ", "", "old  ", "new  "))
+        time.write(told, limit, _time_remark(within, rows, (len(old), len(new)), signs))
     moved = sorted((row for row in both if row.calls_change), key=lambda row: (-abs(row.calls_change), row.key))
     known = [row for row in moved if row.key not in inexact]
     remarks = []
@@ -101,19 +103,35 @@ def write_changes(
     calls.write(known, limit, "; ".join(remarks))
     came.sort(key=lambda row: (-row.own_new, -row.calls_new, row.key))
     remark = f"{text.number_of(sometimes, f'other {words.one}')} ran in some runs of one side only" if sometimes else ""
-    _Section(paper, words, words.came, _new_cells, ("own  ", f"{words.count}s")).write(came, limit, remark)
+    heads = (f"{words.count}s",) if timeless else ("own  ", f"{words.count}s")
+    new_cells, gone_cells = (_new_counts, _gone_counts) if timeless else (_new_cells, _gone_cells)
+    _Section(paper, words, words.came, new_cells, heads).write(came, limit, remark)
     went.sort(key=lambda row: (-row.own_old, -row.calls_old, row.key))
-    _Section(paper, words, words.went, _gone_cells, ("own  ", f"{words.count}s")).write(went, limit)
+    _Section(paper, words, words.went, gone_cells, heads).write(went, limit)
 
 
 def overview(
     old: Sequence[Recording], new: Sequence[Recording], rows: Sequence[DiffRow], words: Compared, signs: text.Signs
 ) -> list[tuple[str, str]]:
     """What stands before the rows: the two sides, what changed in all, and what has no end."""
-    change = f"{_time_change(old, new, len(rows), signs)}, {_calls_change(rows, words)}"
+    timeless = without_times([*old, *new])
+    change = _calls_change(rows, words)
+    change = change if timeless else f"{_time_change(old, new, len(rows), signs)}, {change}"
     change += " (some of them lower bounds)" if lower_bounds([*old, *new]) else ""
     sides = [("old", described(old, words, signs)), ("new", described(new, words, signs))]
-    return [*sides, ("change", change), *unended(signs, *named(old, "old"), *named(new, "new"))]
+    some = timeless and not all(one.timeless for one in (*old, *new))
+    note = "some of the recordings were made without times, so that no times are compared"
+    return [
+        *sides,
+        ("change", change),
+        *[("note", note)][: int(some)],
+        *unended(signs, *named(old, "old"), *named(new, "new")),
+    ]
+
+
+def without_times(recordings: Sequence[Recording]) -> bool:
+    """Whether there is nothing to compare but calls: where any was made without times."""
+    return any(one.timeless for one in recordings)
 
 
 def named(side: Sequence[Recording], name: str) -> list[tuple[str, Recording]]:
@@ -143,7 +161,8 @@ def described(side: Sequence[Recording], words: Compared, signs: text.Signs) -> 
     number = text.number_of(max(map(len, tables)), words.one)
     said = f"{len(side):,} runs, " if len(side) > 1 else ""
     noun = words.count if max(calls) == 1 else words.count + "s"
-    said += f"{time} in {ranged((min(calls), max(calls)))} {noun} of {number}"
+    said += "" if without_times(side) else f"{time} in "
+    said += f"{ranged((min(calls), max(calls)))} {noun} of {number}"
     programs = list(dict.fromkeys(filter(None, map(command_line, side))))
     others = f" and {text.number_of(len(programs) - 1, 'other program')}" if len(programs) > 1 else ""
     return said + (f": {programs[0]}{others}" if programs else "")
@@ -248,6 +267,14 @@ def _new_cells(row: DiffRow, signs: text.Signs) -> list[str]:
 
 def _gone_cells(row: DiffRow, signs: text.Signs) -> list[str]:
     return [text.aligned(text.duration(row.own_old, signs)), ranged(row.calls_old_range)]
+
+
+def _new_counts(row: DiffRow, _signs: text.Signs) -> list[str]:
+    return [ranged(row.calls_new_range)]
+
+
+def _gone_counts(row: DiffRow, _signs: text.Signs) -> list[str]:
+    return [ranged(row.calls_old_range)]
 
 
 class _Section:

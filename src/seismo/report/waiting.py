@@ -23,7 +23,7 @@ WAITED = 0.1  # of all time: less waiting takes no line of a summary
 MOST = 0.4  # of all waiting: a function that has it is named
 
 # What --time takes, and what own times are then called.
-WORDS = {"cpu": "running", "wall": "the wall", "wait": "waiting"}
+WORDS = {"cpu": "running", "wall": "the wall", "wait": "waiting", "calls": "calls"}
 
 
 def told(recording: Recording) -> set[str]:
@@ -46,6 +46,8 @@ def reasons(wait_ns: float, ready_ns: float, lock_ns: float, known: Container[st
 
 def sentence(recording: Recording, signs: Signs) -> str:
     """What there is to say of waiting before the numbers; empty where little was waited, or nothing is known of it."""
+    if recording.timeless:
+        return ""
     threads = recording.threads
     known = [(wall, cpu) for wall, cpu in zip(threads["wall_ns"], threads["cpu_ns"], strict=True) if cpu >= 0]
     wall, cpu = sum(wall for wall, _ in known), sum(cpu for _, cpu in known)

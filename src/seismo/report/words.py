@@ -141,6 +141,11 @@ def time(ns: float, error_ns: float, signs: Signs) -> str:
     return f"< {_rounded_up(ns + error_ns, signs)}" if is_unknown(ns, error_ns) else duration(ns, signs)
 
 
+def amount(value: float, error: float, signs: Signs, times: str) -> str:
+    """A time with an error as time() has it; where `times` is "calls", the number of calls that stands in its place."""
+    return count(value) if times == "calls" else time(value, error, signs)
+
+
 def _rounded_up(ns: float, signs: Signs) -> str:
     """A duration that is no less, in one digit, or in two where the first is 1 or 2: a bound needs no more."""
     ns, step = min(ns, 1e30), 0.1  # a file may say anything

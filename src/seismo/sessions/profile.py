@@ -75,7 +75,8 @@ def profile(
     c_functions: "auto" (default: all but the ones that prove trivial where they are called; on 3.11 none, since
     recording them makes every instruction slow there), "all" or "none".
     output: a file that is written at the end, and now and then before. clock: "auto" (default), "tsc", "monotonic".
-    timing: "frugal" (default: a random sample of short calls) or "every" call. source: the interpreter's hook, by
+    timing: "frugal" (default: a random sample of short calls), "every" call, or "none": calls are counted, all of them
+    and exactly, and no clock is read. source: the interpreter's hook, by
     default the best there is. max_paths: call paths beyond that many are folded. where: an expression about functions
     (docs/expressions.md), such as 'module("app.*")': those for which it is false are left out, and their time belongs
     to the caller that is kept.

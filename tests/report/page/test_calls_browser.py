@@ -348,6 +348,18 @@ def test_an_empty_recording_says_so(show):
     assert violations(shown) == []
 
 
+def test_one_without_times_is_drawn_by_its_calls(show):
+    b = Builder()
+    thread = b.thread(b.process(), name="MainThread")
+    top = b.node(-1, thread, b.function("app", "main", "app.py", 1), calls=1)
+    b.node(top, thread, b.function("app", "leaf", "app.py", 5), calls=30)
+    shown = show(b.build({"recorder": "calltree", "settings": {"timing": "none"}}))
+    assert {frame["name"]: frame["value"] for frame in shown.seen(".flame")}["app:leaf"] == 30
+    heads = " ".join(shown.page.locator("th").all_inner_texts())
+    assert "calls" in heads
+    assert not {"own", "total"} & set(heads.split())
+
+
 def test_one_that_is_cut_short_says_so(show, program):
     shown = show(model.read(program.to_bytes()[:-200]))
     assert "something was lost" in shown.text("header")

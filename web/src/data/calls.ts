@@ -22,6 +22,7 @@ export interface CallsHead {
   kind: "calls";
   title: string;
   times: Times;
+  timeless: boolean; // only calls were counted: all times are 0
   told: boolean; // whether waiting is told apart from running
   facts: [string, string][];
   modules: string[];

@@ -46,7 +46,7 @@ export function CallsPage({ payload }: { payload: Payload<CallsHead> }) {
   const { head } = payload;
   const graph = useMemo(() => new Graph(head, payload), [payload]);
   const [view, setView] = useState<View>("root");
-  const [metric, setMetric] = useState<Metric>(head.times);
+  const [metric, setMetric] = useState<Metric>(head.timeless ? "calls" : head.times);
   const [fold, setFold] = useState(head.folded ?? false);
   const [apart, setApart] = useState(false);
   const [words, setWords] = useState("");
@@ -123,6 +123,7 @@ export function CallsPage({ payload }: { payload: Payload<CallsHead> }) {
   });
 
   const metrics: [Metric, string][] = (["cpu", "wait", "wall", "calls", "exceptions"] as Metric[])
+    .filter((one) => !head.timeless || one === "calls" || one === "exceptions")
     .filter((one) => head.told || !(one === "wait" || one === "wall"))
     .map((one) => [one, METRIC_WORDS[one]]);
   return (

@@ -74,13 +74,14 @@ function figuresOf(graph: Graph, times: Times, fn: number): [string, string][] {
   const of = (name: string) => functions.column(name)[fn] ?? 0;
   const own = of(`${times}.own`);
   const ownError = of(`${times}.own_error`);
-  const found: [string, string][] = [
+  const timed: [string, string][] = [
     [times === "wait" ? "waiting" : "own", `${time(own, ownError)} ${error(ownError, own)}`],
     ["total", time(of(`${times}.total`), of(`${times}.total_error`))],
     ["of all", percent(own, functions.whole(times))],
-    ["calls", (functions.bound[fn] ? "≥" : "") + count(functions.calls[fn])],
   ];
-  if (functions.calls[fn]) {
+  const calls: [string, string] = ["calls", (functions.bound[fn] ? "≥" : "") + count(functions.calls[fn])];
+  const found = graph.head.timeless ? [calls] : [...timed, calls];
+  if (functions.calls[fn] && !graph.head.timeless) {
     found.push(["own a call", time(own / functions.calls[fn], ownError / functions.calls[fn])]);
   }
   if (times === "cpu" && of("wait.own") > 0) {

@@ -19,7 +19,7 @@ interface Props {
 
 /** The functions; those that match a search, where there is one. */
 export function Table({ functions, columns, times, matches, selected, select }: Props) {
-  const [sort, setSort] = useState({ name: "own", descending: true });
+  const [sort, setSort] = useState({ name: functions.head.timeless ? "calls" : "own", descending: true });
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(600);
   const pane = useRef<HTMLDivElement>(null);

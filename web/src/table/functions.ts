@@ -89,7 +89,11 @@ export function columns(functions: Functions, times: Times): Columns {
     },
   };
   const some = (values: ArrayLike<number>, least = 1) => Array.prototype.some.call(values, (one) => one >= least);
+  const timed = !functions.head.timeless;
   const there: Record<string, boolean> = {
+    own: timed,
+    percent: timed,
+    total: timed,
     error: Array.from(own, (_, row) => of.error.text(row)).some(Boolean),
     waiting: times !== "wait" && some(wait, Math.max(1, notable)),
     for: some(wait, Math.max(1, notable)) && functions.head.reasons.some(Boolean),

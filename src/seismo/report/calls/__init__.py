@@ -56,19 +56,19 @@ class Calls(Kind):
             how = {"limit": limit, "depth": args.depth, "threads": threads}
             write_window(paper, recording, args.around, args.window, **how)
             return 0
-        write_report(paper, recording, view(args, self.order(args.sort or "own", "--sort")))
+        write_report(paper, recording, view(args, self.order(args.sort or "own", "--sort"), recording))
         if not (args.tree or args.callers or args.callees):
             write_trace(paper, recording)
         return 0
 
     def show(self, paper: Paper, recording: Recording, order: str, limit: int | None, times: str) -> None:
+        from seismo.report.calls.options import usual_times
         from seismo.report.calls.text import View, write_report
         from seismo.report.calls.tree import Limits
 
+        times = usual_times(recording) if recording.timeless else times or "cpu"
         limits = Limits(lines=limit or 40)
-        write_report(
-            paper, recording, View(order=order or "own", limit=limit or 20, limits=limits, times=times or "cpu")
-        )
+        write_report(paper, recording, View(order=order or "own", limit=limit or 20, limits=limits, times=times))
 
     def summary(self, recording: Recording, stream: TextIO, path: str = "", coloured: bool = False) -> None:
         from seismo.report.calls.summary import write

@@ -35,6 +35,8 @@ def measured(recording: Recording, signs: Signs) -> str:
         ]
     else:
         parts = [f"every call counted{_exceptions(recording, signs)} (source: {by})"] if by else []
+    if recording.timeless:
+        return "; ".join([*parts, "no times were taken"])
     return "; ".join([*parts, *clock(recording, signs), *doubt(recording, signs)])
 
 
@@ -63,5 +65,7 @@ def notes(recording: Recording) -> list[str]:
     without = without_c(recording)
     if not without:
         return []
+    if recording.timeless:
+        return ["C functions were left out (--c-functions all counts them)"]
     why = ", but makes every instruction slow on 3.11" if without == "default" else ""
     return [f"C functions were left out: their time is their callers' (--c-functions all records them{why})"]

@@ -48,6 +48,8 @@ class FunctionCells:
     def time(self, column: str, row: int) -> str:
         """The cell of a time column, its unit aligned."""
         ns = self.columns[column][row]
+        if self.times == "calls" and column in ERRORS:
+            return text.count(ns)
         if column not in ERRORS:
             return text.aligned(text.duration(ns, self.signs))
         return text.aligned(text.time(ns, self.columns[ERRORS[column]][row], self.signs))
@@ -70,8 +72,7 @@ class FunctionCells:
 
     def heading(self, column: str) -> str:
         """The heading of a column."""
-        of_waiting = {"own": "waiting  ", "percent": "waiting %"} if self.times == "wait" else {}
-        return of_waiting.get(column, COLUMNS[column][0])
+        return _HEADINGS.get(self.times, {}).get(column, COLUMNS[column][0])
 
     def calls(self, row: int) -> str:
         """The calls, as a lower bound where they are one."""
@@ -83,6 +84,8 @@ class FunctionCells:
         if not calls:
             return ""
         own, error = (self.columns[name][row] / calls for name in ("own_ns", "own_error_ns"))
+        if self.times == "calls":
+            return ""
         return text.aligned(text.time(own, error, self.signs))
 
     def count(self, column: str, row: int) -> str:
@@ -103,6 +106,12 @@ class FunctionCells:
         """`file.py:line`."""
         return text.location(self.columns["kind"][row], self.columns["file"][row], self.columns["line"][row])
 
+
+# What some columns are headed where they do not hold running time.
+_HEADINGS = {
+    "wait": {"own": "waiting  ", "percent": "waiting %"},
+    "calls": {"own": "calls", "percent": "calls %", "total": "total calls", "total-percent": "total %"},
+}
 
 # Columns by the name that --columns takes: heading, style, and how a cell is made. "function" is the elastic one.
 COLUMNS: dict[str, tuple[str, str, Cell]] = {
@@ -143,6 +152,10 @@ def usual_columns(cells: FunctionCells, rows: Sequence[int], order: str, roomy: 
     """The columns that these rows call for: those that would be empty are left out. roomy: there is room for more."""
     columns = cells.columns
     names = ["own", "error", "percent", "total", "calls"]
+    if cells.times == "calls":
+        names = ["percent", "calls", "total"]
+        names += ["exceptions"] if any(columns["exceptions"][row] for row in rows) else []
+        return names + (["resumes"] if any(columns["resumes"][row] for row in rows) else [])
     if not any(map(cells.error, rows)):
         names.remove("error")
     if not any(columns["calls"]):  # a format that does not hold them
@@ -192,8 +205,10 @@ def write_functions(
     told = "ready" in known or "lock" in known or any(functions["wait_ns"])
     where = "in functions" if times == "wall" or not told else f"of {WORDS[times]}"
     whole = f"100 % is {text.duration(sum(functions['own_ns']), paper.signs)} {where}"
+    if times == "calls":
+        whole = f"100 % is {text.number_of(sum(functions['calls']), 'call')}"
     remark = f" ({'; '.join(words for words in (modules.words(), whole) if words)})"
-    by = ORDERS[order][1].replace("own time", "time waiting") if times == "wait" else ORDERS[order][1]
+    by = order_words(order, times)
     paper.line((f"Functions by {by}", "title"), (printable(remark), "quiet"))
     if not rows:
         paper.line(("  none matches the filter" if modules and len(functions) else "  none", "quiet"))
@@ -207,7 +222,19 @@ def write_functions(
         own = functions["own_ns"]
         rest = text.percent(sum(own[row] for row in rows[len(shown) :]), cells.whole_ns)
         more = text.number_of(len(rows) - len(shown), "more function")
-        paper.line((f"  {paper.signs.cut} {more}, {rest or '0 %'} of the own time ({paper.more_all})", "quiet"))
+        what = "calls" if times == "calls" else "own time"
+        paper.line(
+            (
+                f"  {paper.signs.cut} {more}, {rest or '0 %'} of the {what} ({paper.more_all})",
+                "quiet",
+            )
+        )
+
+
+def order_words(order: str, times: str) -> str:
+    """What one of ORDERS is called where the times are these."""
+    words = {"wait": {"own": "time waiting"}, "calls": {"own": "calls", "total": "calls made in all"}}
+    return words.get(times, {}).get(order, ORDERS[order][1])
 
 
 def _fitting(paper: Paper, cells: FunctionCells, rows: Sequence[int], columns: list[str]) -> list[str]:

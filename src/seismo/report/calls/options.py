@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import argparse
 
+    from seismo.model import Recording
     from seismo.report.calls.text import View
 
 
@@ -142,7 +143,12 @@ def check_page(args: argparse.Namespace) -> None:
         raise UsageError(f"--{given.replace('_', '-')} is for the terminal, not for the page of calls", "--html", hint)
 
 
-def view(args: argparse.Namespace, order: str) -> View:
+def usual_times(recording: Recording) -> str:
+    """What a recording is ranked by where nobody says it, as --time has it."""
+    return "calls" if recording.timeless else "cpu"
+
+
+def view(args: argparse.Namespace, order: str, recording: Recording) -> View:
     """What to show."""
     from seismo.report.calls.functions import chosen_columns
     from seismo.report.calls.text import View
@@ -166,5 +172,5 @@ def view(args: argparse.Namespace, order: str) -> View:
         threads=args.thread,
         callers=args.callers,
         callees=args.callees,
-        times=args.time or "cpu",
+        times=args.time or usual_times(recording),
     )

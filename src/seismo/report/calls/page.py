@@ -77,6 +77,7 @@ def calls_data(recording: Recording, times: str = "cpu", most: int = MOST) -> tu
     head: dict[str, object] = {
         "kind": "calls",
         "times": times,
+        "timeless": recording.timeless,
         "told": bool(known) or any(functions["wait_ns"]),
         "facts": [[label, shown(sentence, 2_000)] for label, sentence in header(recording, signs)],
         "modules": _texts(modules),

@@ -168,7 +168,10 @@ def _write_one(
     title = "Callers of " if callers else "Callees of "
     paper.line((title, "title"), *name_spans(cells, function, paper.width - len(title), "title"))
     total = cells.time("total_ns", function).strip()
-    paper.line((f"  {cells.calls(function)} calls, {total} total, {text.time(*own, signs)} own", "quiet"))
+    times = f"{total} total, {text.amount(*own, signs, cells.times)} own"
+    if cells.times == "calls":
+        times = f"{total} with all that it calls"
+    paper.line((f"  {cells.calls(function)} calls, {times}", "quiet"))
     rows = sorted(shares.items(), key=lambda item: _place(cells, *item))
     shown = rows if limit is None else rows[:limit]
     waits = cells.times == "cpu" and any(share.wait_ns >= max(1.0, cells.notable_ns) for _, share in shown)
@@ -182,7 +185,7 @@ def _write_one(
         paper.line(("  none was recorded", "quiet"))
     for (other, share), number in zip(shown, counts, strict=True):
         recursion = other == function
-        time = "(in it)" if recursion else text.aligned(text.time(share.total_ns, share.error_ns, signs))
+        time = "(in it)" if recursion else text.aligned(text.amount(share.total_ns, share.error_ns, signs, cells.times))
         part = "" if recursion else text.share(share.total_ns, share.error_ns, whole)
         wait = "" if recursion or share.wait_ns <= LEAST * cells.notable_ns else text.duration(share.wait_ns, signs)
         waiting = f"  {text.right(text.aligned(wait) if wait else '', 9)}" if waits else ""
@@ -194,9 +197,9 @@ def _write_one(
         paper.line(head, *name)
     if not callers and shares:
         paper.line(
-            f"{text.right(text.aligned(text.time(*own, signs)), 9)}  {text.share(*own, whole):>7}  "
+            f"{text.right(text.aligned(text.amount(*own, signs, cells.times)), 9)}  {text.share(*own, whole):>7}  "
             + " " * (width + (11 if waits else 0) + 2),
-            ("(its own time)", "quiet"),
+            ("(its own calls)" if cells.times == "calls" else "(its own time)", "quiet"),
         )
     if len(shown) < len(rows):
         paper.line((f"  {signs.cut} {len(rows) - len(shown):,} more ({paper.more_all})", "quiet"))

@@ -30,6 +30,7 @@ from seismo.report.words import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import TextIO
 
     from seismo.model import Recording
@@ -47,7 +48,7 @@ def write(recording: Recording, stream: TextIO, path: str = "", coloured: bool =
 
 
 def _lines(recording: Recording, path: str, signs: Signs, width: int) -> list[Styled]:
-    recording = recording.timed("cpu")
+    recording = recording.timed("calls" if recording.timeless else "cpu")
     functions = recording.functions
     cpu = cpu_ns(recording)
     at_least = signs.at_least if any(functions["lower_bound"]) else ""
@@ -57,7 +58,7 @@ def _lines(recording: Recording, path: str, signs: Signs, width: int) -> list[St
     first += f" ({duration(cpu, signs)} CPU)" if cpu >= 0 else ""
     first += f" on {threads:,} threads" if threads > 1 else ""
     lines = [(first, "strong")]
-    waited = waiting_words(sum(functions["wait_ns"]), sum(functions["own_ns"]), signs)
+    waited = "" if recording.timeless else waiting_words(sum(functions["wait_ns"]), sum(functions["own_ns"]), signs)
     if len(functions):
         lines += _table(recording, signs, width, FUNCTIONS - bool(waited))
     lines += _indented(waited, width, "quiet") if waited else []
@@ -86,6 +87,8 @@ def _table(recording: Recording, signs: Signs, width: int, most: int) -> list[St
     shown = ranked(functions, "own_ns")[:most]
     counts = [calls(all_calls[row], bool(functions["lower_bound"][row]), signs) for row in shown]
     widest = max(len("calls"), *map(len, counts))
+    if recording.timeless:
+        return _counts(recording, signs, width, shown, counts)
     doubts = [error(errors[row], own[row], signs) for row in shown]
     apart = 7 if any(doubts) else 0
     lines = [(f"{'own  ':>8} {'':{apart}}{'own %':>7}  {'calls':>{widest}}  function", "quiet")]
@@ -93,9 +96,27 @@ def _table(recording: Recording, signs: Signs, width: int, most: int) -> list[St
         head = f"{right(aligned(time(own[row], errors[row], signs)), 8)} {doubt:<{apart}}"
         head += f"{share(own[row], errors[row], whole):>7}  "
         head += f"{number:>{widest}}  "
-        name = function_name(functions["kind"][row], functions["module"][row], functions["qualname"][row])
-        where = location(functions["kind"][row], functions["file"][row], functions["line"][row])
-        room = width - len(head)
-        fits = where and width > 80 and cells(name) + 2 + cells(where) <= room
-        lines.append((head + (f"{name}  {where}" if fits else shorten(name, room, signs)), ""))
+        lines.append((head + _named(recording, row, width - len(head), width > 80, signs), ""))
     return lines
+
+
+def _counts(
+    recording: Recording, signs: Signs, width: int, shown: Sequence[int], counts: Sequence[str]
+) -> list[Styled]:
+    """The table of a recording without times: by calls."""
+    all_calls = recording.functions["calls"]
+    whole = sum(all_calls)
+    widest = max(len("calls"), *map(len, counts))
+    lines = [(f"{'calls %':>7}  {'calls':>{widest}}  function", "quiet")]
+    for row, number in zip(shown, counts, strict=True):
+        head = f"{share(all_calls[row], 0.0, whole):>7}  {number:>{widest}}  "
+        lines.append((head + _named(recording, row, width - len(head), width > 80, signs), ""))
+    return lines
+
+
+def _named(recording: Recording, row: int, room: int, roomy: bool, signs: Signs) -> str:
+    functions = recording.functions
+    name = function_name(functions["kind"][row], functions["module"][row], functions["qualname"][row])
+    where = location(functions["kind"][row], functions["file"][row], functions["line"][row])
+    fits = where and roomy and cells(name) + 2 + cells(where) <= room
+    return f"{name}  {where}" if fits else shorten(name, room, signs)

@@ -330,14 +330,17 @@ def write_tree(paper: Paper, recording: Recording, modules: Modules, limits: Lim
     open_tree(tree, limits)
     remarks = [f"{paper.signs.hot} hot path"]
     if modules:
-        remarks.append(f"{modules.words()}; others' time is in their callers' total")
+        what = "what others call" if recording.times == "calls" else "others' time"
+        remarks.append(f"{modules.words()}; {what} is in their callers' total")
     if all_threads > 1:
         remarks.append(f"{all_threads:,} threads together")
     if tree.folds:
         remarks.append("libraries folded, --libraries opens them")
     if tree.left_out:
         remarks.append("without import frames")
-    by = "Call tree by time waiting" if recording.times == "wait" else "Call tree by total time"
+    by = {"wait": "Call tree by time waiting", "calls": "Call tree by calls"}.get(
+        recording.times, "Call tree by total time"
+    )
     lines = text.wrapped(f"{by} ({printable('; '.join(remarks))})", paper.width)
     for index, line in enumerate(lines):
         title = by if index == 0 else ""
@@ -368,16 +371,18 @@ class _TreeWriter:
         self._indent = 2 if paper.width >= ROOMY else 1
         opened = self._opened()
         self._calls_width = max([len("calls"), *(text.cells(self._count(branch)) for branch in opened)])
+        self._own_width = 0 if tree.times == "calls" else 1  # of which a column follows
         times = [time for branch in opened for time in (self._total(branch), self._own(branch))]
         self._time_width = 2 + max([len("total"), *map(text.cells, times)])
         self._waits = tree.times == "cpu" and any(branch.wait_ns >= max(1.0, tree.notable_ns) for branch in opened)
         self._wait_width = 2 + len("waiting  ") if self._waits else 0
-        self._head_width = 2 + 7 + 2 * self._time_width + self._wait_width + 2 + self._calls_width + 2
+        self._own_width *= self._time_width
+        self._head_width = 2 + 7 + self._time_width + self._own_width + self._wait_width + 2 + self._calls_width + 2
         # However deep a branch is, its name has room: half of the width, or what the longest takes if that is less.
         width = max(24, paper.width - self._head_width)
         longest = max((text.cells(cells.name(branch.function)) for branch in opened), default=0)
         self._deepest = max(4, (width - max(26, min(width // 2, longest))) // self._indent)
-        self._blank = " " * (self._time_width + self._wait_width + 2 + self._calls_width + 2)
+        self._blank = " " * (self._own_width + self._wait_width + 2 + self._calls_width + 2)
 
     def _opened(self) -> list[Branch]:
         found: list[Branch] = []
@@ -392,7 +397,7 @@ class _TreeWriter:
     def write(self) -> None:
         """Writes the heading, the branches, and what was left out of each."""
         width = self._time_width
-        head = f"  {'total %':>7}{'total  ':>{width}}{'own  ':>{width}}"
+        head = f"  {'total %':>7}{'total  ':>{width}}{'own  ' if self._own_width else '':>{self._own_width}}"
         head += f"{'waiting  ' if self._waits else '':>{self._wait_width}}  {'calls':>{self._calls_width}}  function"
         self._paper.line((head, "quiet"))
         # What is to be written and how far it is indented, the next at the end.
@@ -432,10 +437,15 @@ class _TreeWriter:
         waiting += [(branch, indent) for branch in reversed(branches) if branch.opened]
 
     def _total(self, branch: Branch) -> str:
-        return text.aligned(text.time(branch.total_ns, branch.total_error_ns, self._paper.signs))
+        return self._amount(branch.total_ns, branch.total_error_ns)
 
     def _own(self, branch: Branch) -> str:
-        return text.aligned(text.time(branch.own_ns, branch.own_error_ns, self._paper.signs))
+        if not self._own_width:
+            return ""
+        return self._amount(branch.own_ns, branch.own_error_ns)
+
+    def _amount(self, value: float, error: float = 0.0) -> str:
+        return text.aligned(text.amount(value, error, self._paper.signs, self._tree.times))
 
     def _waiting(self, branch: Branch) -> str:
         """What was waited in all of it, as a column where there is one."""
@@ -455,7 +465,7 @@ class _TreeWriter:
     def _write_branch(self, branch: Branch, indent: int) -> None:
         signs = self._paper.signs
         head = self._head(branch)
-        own = text.right(self._own(branch), self._time_width) + self._waiting(branch)
+        own = text.right(self._own(branch), self._own_width) + self._waiting(branch)
         count = "  " + text.right(self._count(branch), self._calls_width) + "  "
         style = "hot" if branch.hot else "name"
         mark = (signs.hot + " ", "hot") if branch.hot else ("  ", "")
@@ -504,7 +514,7 @@ class _TreeWriter:
         )
 
     def _write_rest(self, rest: _Rest, indent: int) -> None:
-        time = text.aligned(text.duration(rest.total_ns, self._paper.signs))
+        time = self._amount(rest.total_ns)
         share = text.percent(rest.total_ns, self._tree.whole_ns)
         head = f"  {share:>7}{text.right(time, self._time_width)}{self._blank}"
         lead, _room = self._indented(indent)

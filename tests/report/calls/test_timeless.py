@@ -1,0 +1,114 @@
+"""Recordings without times: everywhere calls stand where times would, and times are refused in a sentence."""
+
+import io
+import re
+import sys
+
+import children
+import pytest
+
+import seismo
+from seismo import model
+from seismo.errors import FormatError, UsageError
+from seismo.formats import write
+
+PROGRAM = """
+def leaf(): return len("leaf")
+def branch():
+    for _ in range(30): leaf()
+def main():
+    for _ in range(20): branch()
+    try: int("x")
+    except ValueError: pass
+main()
+"""
+
+
+def said(*words, status=0):
+    """What the command prints; on stderr where it fails."""
+    done = children.run([sys.executable, "-m", "seismo", *map(str, words)])
+    assert done.returncode == status, done.stderr
+    return done.stdout if not status and words[0] != "profile" else done.stderr
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    def record(*options):
+        script = tmp_path / "program.py"
+        script.write_text(PROGRAM)
+        path = tmp_path / f"{len(options)}.seismo"
+        return path, said("profile", "--c-functions", "all", *options, "-o", path, script)
+
+    return record
+
+
+def test_every_call_is_counted_and_no_time_is_shown(recorded):
+    path, summary = recorded("--no-times")
+    assert re.search(r"\d %\s+600  __main__:leaf", summary), summary
+    shown = said("report", path)
+    assert "no times were taken" in shown
+    assert "≥" not in shown
+    assert re.search(r"^ +\d[\d.]* % +600 +1,200 +__main__:leaf", shown, re.MULTILINE), shown
+    head, tree = shown.split("Call tree by calls")
+    assert re.search(r"% +1,220 +20 .*branch", tree), tree
+    assert not re.search(r"\d (ns|µs|ms)\b", head.partition("Functions by")[2] + tree)
+    recording = model.read(path)
+    assert recording.timeless
+    counts = {row.qualname: row.calls for row in recording.functions}
+    assert (counts["leaf"], counts["len"], counts["branch"]) == (600, 600, 20)
+    assert not any(recording.functions["own_ns"])
+
+
+def test_times_are_refused(recorded):
+    path, _ = recorded("--no-times")
+    assert "made without times" in said("report", path, "--time", "cpu", status=2)
+    with pytest.raises(FormatError, match="hold times"):
+        write(model.read(path), io.BytesIO(), "speedscope")
+
+
+def test_formats_of_calls_have_the_counts(recorded):
+    path, _ = recorded("--no-times")
+    file = io.BytesIO()
+    write(model.read(path), file, "collapsed-calls")
+    assert any(
+        line.endswith("main;__main__:branch;__main__:leaf 600") for line in file.getvalue().decode().splitlines()
+    )
+
+
+def test_diff_compares_calls_alone(recorded):
+    timed, _ = recorded()
+    path, _ = recorded("--no-times")
+    shown = said("diff", path, timed)
+    assert "no times are compared" in " ".join(shown.split())
+    assert "own time" not in shown
+    assert "Changed in calls: none" in shown
+
+
+def test_any_recording_can_be_ranked_by_calls(recorded):
+    path, _ = recorded()
+    shown = said("report", path, "--time", "calls")
+    assert "Functions by calls (100 % is" in shown
+    rows = shown.partition("  function\n")[2].splitlines()
+    assert {rows[0].split()[-2], rows[1].split()[-2]} <= {"__main__:leaf", "builtins:len"}, rows[:2]
+
+
+def test_a_session_without_times():
+    with seismo.profile(timing="none", c_functions="none") as session:
+        for _ in range(7):
+            test_nothing()
+    rows = {row.qualname: row.calls for row in session.recording.functions}
+    assert rows["test_nothing"] == 7
+    out = io.StringIO()
+    session.report(out)
+    assert "no times were taken" in out.getvalue()
+
+
+def test_nothing():
+    assert sys.version_info
+
+
+def test_what_needs_times_says_so():
+    with pytest.raises(UsageError, match="a trace has times"), seismo.trace(timing="none"):
+        pass
+    with pytest.raises(UsageError, match="only calls can be recorded without times"), seismo.lines(timing="none"):
+        pass
