@@ -53,6 +53,18 @@ def test_what_was_done_since_the_last_look(tmp_path):
     assert out.getvalue().splitlines()[-1] == "nothing has been called"
 
 
+def test_without_times_calls_are_shown_alone():
+    with profile(timing="none") as p:
+        for number in range(321):
+            leaf(number)
+    out = io.StringIO()
+    write_look(Paper(out, 100), look(p.recording), None, "own", 5, "", "")
+    head, *rows = out.getvalue().splitlines()[3:]
+    assert head.split() == ["calls", "function"]
+    assert rows[0].split()[:1] == ["321"]
+    assert "by calls" in out.getvalue()
+
+
 @pytest.fixture
 def running(tmp_path):
     (tmp_path / "busy.py").write_text(BUSY)

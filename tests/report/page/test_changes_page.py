@@ -16,14 +16,14 @@ from seismo.report.calls.changes_page import changes_page
 from seismo.report.paper import Paper
 
 
-def recording(**functions):
+def recording(_settings=None, **functions):
     """main calls each of the functions: name=(calls, own ms)."""
     b = Builder()
     thread = b.thread(b.process(argv='["app.py"]'), name="MainThread")
     top = b.node(-1, thread, b.function("app", "main", "/srv/app.py", 1), calls=1, own_ns=1_000_000)
     for line, (name, (calls, own)) in enumerate(functions.items(), 10):
         b.node(top, thread, b.function("app", name, "/srv/app.py", line), calls=calls, own_ns=own * 1_000_000)
-    return b.build({"recorder": "calltree"})
+    return b.build({"recorder": "calltree", "settings": _settings or {}})
 
 
 @pytest.fixture
@@ -138,6 +138,18 @@ def test_the_tables_are_those_of_the_terminal(show, sides):
         expected = next(rows for head, rows in printed.items() if head.startswith(title))
         assert found == expected, title
     assert "+1,149 calls (x10.6)" in shown.text("header")
+
+
+@pytest.mark.browser
+def test_without_times_only_calls_are_compared(show, sides):
+    counted = recording({"timing": "none"}, parse=(900, 0), came=(2, 0))
+    shown = show((sides[0], [counted]))
+    assert shown.page.get_by_label("Own time", exact=True).count() == 0
+    assert "own time" not in shown.text("header").replace("no times", "")
+    assert [row[0] for row in rows(shown)] == ["app:parse"]
+    shown.page.get_by_label("New", exact=True).check()
+    shown.settle()
+    assert [[row[0], *row[2:]] for row in rows(shown)] == [["app:came", "2"]]
 
 
 @pytest.mark.browser

@@ -7,6 +7,7 @@ export interface DiffHead {
   kind: "diff";
   title: string;
   facts: [string, string][];
+  timeless: boolean; // a side has no times: only calls are compared
   runs: [number, number];
   names: string[];
   modules: string[];

@@ -16,6 +16,11 @@ import { DiffTable, type Rank } from "../table/DiffTable.tsx";
 type View = "root" | "heavy" | "leaf";
 type Metric = "calls" | "cpu";
 
+const METRICS: [Metric, string][] = [
+  ["calls", "calls (exact)"],
+  ["cpu", "own and total time"],
+];
+
 const C = 1;
 const SYNTHETIC = 2;
 const LEGEND: [number, string][] = [
@@ -134,10 +139,7 @@ export function DiffPage({ payload }: { payload: Payload<DiffHead> }) {
           name="metric"
           label="Compare"
           value={metric}
-          choices={[
-            ["calls", "calls (exact)"],
-            ["cpu", "own and total time"],
-          ]}
+          choices={METRICS.slice(0, head.timeless ? 1 : 2)}
           choose={(one) => {
             setMetric(one);
             setRank(one === "calls" ? "calls" : "time");

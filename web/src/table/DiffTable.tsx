@@ -56,19 +56,27 @@ export function DiffTable({ payload, name, rank, setRank, matches, selected, sel
   const side = rank === "went" ? 2 : 3; // which cell of the old or the new side
   const cells = (row: number): string[] => {
     const [calls, times] = [head.calls[row], head.times[row]];
-    if (alone) return [times[side], calls[side]];
+    if (alone) return head.timeless ? [calls[side]] : [times[side], calls[side]];
     const [change, error, old, now, growth] = rank === "calls" ? calls : times;
     return rank === "calls" ? [change, old, now, growth] : [change, error, old, now, growth];
   };
   const titles = alone
-    ? ["own", "calls"]
+    ? head.timeless
+      ? ["calls"]
+      : ["own", "calls"]
     : rank === "calls"
       ? ["change", "old", "new", ""]
       : ["change", "±", "old", "new", ""];
   return (
     <>
       <div class="ranks">
-        <Choice name="rank" label="ranked by" value={rank} choices={RANKS} choose={setRank} />
+        <Choice
+          name="rank"
+          label="ranked by"
+          value={rank}
+          choices={RANKS.filter(([one]) => one !== "time" || !head.timeless)}
+          choose={setRank}
+        />
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls */}
       <section class="table-pane" tabIndex={0} aria-label="changes">

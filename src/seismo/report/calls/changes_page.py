@@ -17,7 +17,7 @@ from seismo.model.difference import FunctionKey
 from seismo.report import words
 from seismo.report.calls.page import SMALLER
 from seismo.report.calls.paths import Paths, summed
-from seismo.report.changes import OF_FUNCTIONS, call_cells, lower_bounds, overview, time_cells
+from seismo.report.changes import OF_FUNCTIONS, call_cells, lower_bounds, overview, time_cells, without_times
 from seismo.report.libraries import INSTALLED, STANDARD, of_functions
 from seismo.report.page.document import drawn, save
 from seismo.report.page.payload import counts, doubles, packed, shown
@@ -59,6 +59,7 @@ def changes_data(sides: Sides) -> tuple[dict[str, object], Columns]:
     head: dict[str, object] = {
         "kind": "diff",
         "facts": [[label, shown(said, 2_000)] for label, said in overview(old, new, rows, OF_FUNCTIONS, _SIGNS)],
+        "timeless": without_times([*old, *new]),
         "runs": [len(old), len(new)],
         "names": [*(shown(row.key.qualname) for row in rows), SMALLER],
         "modules": [shown(row.key.module) for row in rows],

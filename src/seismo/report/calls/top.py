@@ -43,6 +43,7 @@ class Look(NamedTuple):
     threads: int
     losses: int
     rows: dict[tuple[str, str, str, int], Row]
+    timeless: bool = False  # only calls are counted
 
 
 def look(recording: Recording) -> Look:
@@ -65,7 +66,15 @@ def look(recording: Recording) -> Look:
         )
     }
     found = len(losses(recording, text.Signs(plain=True)))
-    return Look(command_line(recording), wall_ns(recording), cpu_ns(recording), thread_count(recording), found, rows)
+    return Look(
+        command_line(recording),
+        wall_ns(recording),
+        cpu_ns(recording),
+        thread_count(recording),
+        found,
+        rows,
+        recording.timeless,
+    )
 
 
 def since(now: Look, before: Look | None) -> list[Row]:
@@ -104,26 +113,27 @@ def write_look(paper: Paper, now: Look, before: Look | None, order: str, limit: 
     facts += [text.number_of(now.threads, "thread")] if now.threads > 1 else []
     facts += [f"{text.number_of(now.losses, 'loss', 'losses')}: see seismo info"] if now.losses else []
     paper.line(("; ".join(facts), ""))
+    order = "calls" if now.timeless else order
     what = "since the start" if before is None else f"in the last {text.duration(span, signs)}"
     paper.line((f"{what}, by {order}", ""), ("  " + keys if keys else "", "quiet"))
     rows = ordered(since(now, before), order)
     whole = sum(row.own_ns for row in rows) or 1.0
-    head = f"{'own':>10} {'own %':>7} {'waiting':>10} {'total':>10} {'calls':>12}  function"
+    head = "" if now.timeless else f"{'own':>10} {'own %':>7} {'waiting':>10} {'total':>10} "
+    head += f"{'calls':>12}  function"
     paper.line((head, "head"))
     room = max(16, paper.width - len(head) + len("function"))
     for row in rows[:limit]:
         calls = text.calls(row.calls, row.lower_bound, signs)
         name = text.shorten(row.name, room, signs)
         where = f"  {row.where}" if len(name) + len(row.where) + 2 <= room else ""
-        paper.line(
+        waiting = text.duration(row.wait_ns, signs) if row.wait_ns > span / 1000 else ""
+        times = (
             (f"{text.duration(row.own_ns, signs):>10}", "time"),
             (f" {100 * row.own_ns / whole:>6.1f}%", ""),
-            (f" {text.duration(row.wait_ns, signs) if row.wait_ns > span / 1000 else '':>10}", "quiet"),
-            (f" {text.duration(row.total_ns, signs):>10}", ""),
-            (f" {calls:>12}  ", ""),
-            (name, "strong"),
-            (where, "quiet"),
+            (f" {waiting:>10}", "quiet"),
+            (f" {text.duration(row.total_ns, signs):>10} ", ""),
         )
+        paper.line(*times[: 0 if now.timeless else 4], (f"{calls:>12}  ", ""), (name, "strong"), (where, "quiet"))
     if not rows:
         paper.line(("nothing has been called", "quiet"))
     elif len(rows) > limit:
