@@ -1,9 +1,9 @@
-"""What seismo gives to pytest: --seismo-cover, the marker seismo_no_leaks, the fixture seismo_objects.
+"""What seismo gives to pytest: --seismo-cover, --seismo-profile, seismo_no_leaks, seismo_objects.
 
-Pytest loads this file in every run (entry point pytest11), so nothing more than their names is here. What covers is in
-pytest_cover and is imported only when asked for, in pytest_load_initial_conftests: before the conftest files and most
-plugins, so that what they import is covered too. What counts objects is in pytest.leaks and pytest.objects, imported by
-the first test that is marked or takes the fixture.
+Pytest loads this file in every run (entry point pytest11), so nothing more than their names is here. What records is in
+pytest.cover and pytest.profile and is imported only when asked for, in pytest_load_initial_conftests: before the
+conftest files and most plugins, so that what they import is recorded too. What counts objects is in pytest.leaks and
+pytest.objects, imported by the first test that is marked or takes the fixture.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable, Generator
 
+    from seismo.plugins.pytest.cover import Cover
     from seismo.plugins.pytest.objects import ObjectCounts
-
-PLUGIN = "seismo-cover"  # the name under which the running coverage is registered
+    from seismo.plugins.pytest.profile import Profile
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -89,6 +89,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="also cover the processes that tests start or fork",
     )
     _add_files(add)
+    _add_profile(parser.getgroup("seismo-profile", "profile of the tests with seismo").addoption)
     parser.addini(
         "seismo_objects_unavailable",
         "what to do with tests that use seismo_objects or seismo_no_leaks where births and deaths of objects cannot be "
@@ -119,6 +120,42 @@ def _add_files(add: Callable[..., None]) -> None:
         add(f"--seismo-cover-{name}", dest=f"seismo_cover_{name}", action="store_true", help=what)
 
 
+def _add_profile(add: Callable[..., None]) -> None:
+    """Declares the options of a profile."""
+    add(
+        "--seismo-profile",
+        dest="seismo_profile",
+        metavar="FILE",
+        nargs="?",
+        const="",
+        default=None,
+        help="record the calls of each test, and show the slowest tests and the functions that they share; FILE is the "
+        "recording to write (default: profile.seismo)",
+    )
+    add(
+        "--seismo-profile-limit",
+        dest="seismo_profile_limit",
+        metavar="N",
+        type=_rows,
+        default=10,
+        help="show at most N tests and functions (default: 10)",
+    )
+    add(
+        "--seismo-profile-children",
+        dest="seismo_profile_children",
+        action="store_true",
+        help="also record the processes that tests start or fork",
+    )
+
+
+def _rows(text: str) -> int:
+    from argparse import ArgumentTypeError
+
+    if not text.isdecimal() or not int(text):
+        raise ArgumentTypeError(f"{text} is not a whole number above 0")
+    return int(text)
+
+
 def _percent(text: str) -> float:
     from argparse import ArgumentTypeError
 
@@ -133,18 +170,28 @@ def _percent(text: str) -> float:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Starts covering. Raises pytest.UsageError with seismo's words when that cannot be: no test runs then."""
+    """Starts recording. Raises pytest.UsageError with seismo's words when that cannot be: no test runs then."""
     options: Namespace = early_config.known_args_namespace
-    if not options.seismo_cover or options.seismo_no_cover or options.help or options.version:
+    if options.help or options.version:
         return
+    if options.seismo_cover and not options.seismo_no_cover:
+        from seismo.plugins.pytest.cover import Cover
+
+        _begin(early_config, Cover)
+    if options.seismo_profile is not None:
+        from seismo.plugins.pytest.profile import Profile
+
+        _begin(early_config, Profile)
+
+
+def _begin(config: pytest.Config, run: type[Cover | Profile]) -> None:
     from seismo.errors import SeismoError
-    from seismo.plugins.pytest.cover import Cover
 
     try:
-        cover = Cover(options)
+        plugin = run(config.known_args_namespace)
     except SeismoError as error:
-        raise pytest.UsageError("\n".join(["--seismo-cover: " + error.what, *error.lines()[1:]])) from None
-    early_config.pluginmanager.register(cover, PLUGIN)
+        raise pytest.UsageError("\n".join([f"--seismo-{run.name}: {error.what}", *error.lines()[1:]])) from None
+    config.pluginmanager.register(plugin, f"seismo-{run.name}")
 
 
 # ---- births and deaths of objects ----

@@ -21,7 +21,7 @@ from seismo.record.users import Users
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from types import FrameType
     from typing import TypeVar, TypeVarTuple
 
@@ -52,9 +52,9 @@ def hide_launcher() -> None:
         frame = frame.f_back
 
 
-def hidden() -> str:
+def hidden(also: Iterable[str] = ()) -> str:
     """The files that are left out, a line each; what ends with a slash stands for all below."""
-    return "\n".join([HIDE, *sorted(printable(name) for name in _launchers if "\n" not in name)])
+    return "\n".join([HIDE, *sorted(printable(name) for name in {*_launchers, *also} if "\n" not in name)])
 
 
 # The recorders that the engine runs, one at a time: what each does, and how to have both.
@@ -89,13 +89,18 @@ _settings: dict[str, object] = {}
 
 
 def start(
-    settings: dict[str, object], fd: int = -1, meta: str = "{}", frames: bool = True, user: object = None
+    settings: dict[str, object],
+    fd: int = -1,
+    meta: str = "{}",
+    frames: bool = True,
+    user: object = None,
+    hide: Iterable[str] = (),
 ) -> bool:
-    """Starts the engine, or joins it when it runs. True: started, and fd, meta and frames are taken.
+    """Starts the engine, or joins it when it runs. True: started, and fd, meta, frames and hide are taken.
 
     settings: names and values of SETTINGS, max_paths, flush_ms, depth, min_duration_ns; None and missing ones mean the
     default, or whatever the running engine has. frames: record the calls that this thread is in the middle of, too.
-    user: the session that asks.
+    user: the session that asks. hide: files and folders (with a slash) that are no part of the program, besides ours.
     Raises UsageError for values that are none and for a conflict with the running engine, RecordingError when this
     interpreter cannot be recorded.
     """
@@ -105,7 +110,7 @@ def start(
 
     def begin() -> None:
         global _settings
-        _start(wanted, fd, meta, frames)
+        _start(wanted, fd, meta, frames, hide)
         _settings = wanted
 
     return users.start(user, begin, lambda: _agree(wanted))
@@ -190,7 +195,7 @@ def _agree(wanted: dict[str, object]) -> None:
             )
 
 
-def _start(settings: dict[str, object], fd: int, meta: str, frames: bool) -> None:
+def _start(settings: dict[str, object], fd: int, meta: str, frames: bool, hide: Iterable[str]) -> None:
     options: dict[str, object] = dict(settings)
     if not frames:
         options["running"] = False
@@ -201,7 +206,7 @@ def _start(settings: dict[str, object], fd: int, meta: str, frames: bool) -> Non
     if "span" in options:
         options["span"] = _core.Filter(spanned(options["span"]).program)
     try:
-        _core.start(fd=fd, meta=meta, hide=hidden(), **options, **about_process())  # type: ignore[arg-type]
+        _core.start(fd=fd, meta=meta, hide=hidden(hide), **options, **about_process())  # type: ignore[arg-type]
     except (RuntimeError, ValueError) as reason:
         raise RecordingError("this program cannot be recorded", str(reason), "see: seismo doctor") from None
 
@@ -230,13 +235,16 @@ class Life(Recorder):
 
     users = users
 
-    def __init__(self, name: str = kinds.CALLS) -> None:
+    def __init__(self, name: str = kinds.CALLS, hide: Iterable[str] = ()) -> None:
+        """hide: as start() takes it."""
         super().__init__(name)
+        self._hide = tuple(hide)
 
     def begin(self, settings: dict[str, object], fd: int) -> None:
         """Starts the engine."""
         how = {**self.start_settings(settings), "recorder": self.name}
-        start(how, fd, self.meta(settings), frames=False)  # the frames are ours, and the interpreter's own
+        # No frames: those that run now are ours, and the interpreter's own.
+        start(how, fd, self.meta(settings), frames=False, hide=self._hide)
 
     def start_settings(self, settings: dict[str, object]) -> dict[str, object]:
         """Those of a life's settings that are the engine's."""

@@ -117,9 +117,10 @@ def result(path: str, settings: Settings) -> Result:
 
 def write(result: Result, reports: Sequence[Wanted], terminal: TerminalReporter) -> None:
     """Writes all reports. Relative names are of the folder that the settings are of. Raises SeismoError."""
+    from seismo.plugins.pytest.terminal import paper_of
     from seismo.report.coverage.text import write_problems, write_verdict
 
-    paper = _paper(terminal)
+    paper = paper_of(terminal)
     with chdir(result.settings.folder):
         for report in reports:
             if report.kind.startswith("term"):
@@ -142,16 +143,6 @@ def write(result: Result, reports: Sequence[Wanted], terminal: TerminalReporter)
         if result.settings.fail_under:
             write_verdict(paper, result.report.totals, result.settings)
     paper.flush()
-
-
-def _paper(terminal: TerminalReporter) -> Paper:
-    """The terminal that pytest writes to, coloured if pytest colours it."""
-    from seismo.report.paper import ColourPaper, Paper
-
-    writer = terminal._tw
-    terminal.ensure_newline()
-    writer.flush()
-    return (ColourPaper if writer.hasmarkup else Paper)(writer._file, writer.fullwidth)
 
 
 def _table(paper: Paper, result: Result, report: Wanted) -> None:

@@ -1,0 +1,20 @@
+"""The terminal that pytest writes to, as seismo's reports want it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from _pytest.terminal import TerminalReporter
+
+    from seismo.report.paper import Paper
+
+
+def paper_of(terminal: TerminalReporter) -> Paper:
+    """Coloured if pytest colours it."""
+    from seismo.report.paper import ColourPaper, Paper
+
+    writer = terminal._tw
+    terminal.ensure_newline()
+    writer.flush()
+    return (ColourPaper if writer.hasmarkup else Paper)(writer._file, writer.fullwidth)

@@ -1,0 +1,393 @@
+"""`pytest --seismo-profile`: inner pytests of small projects, in this process where one process is enough."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import seismo
+from seismo.plugins.pytest.slowest import Suite
+
+if TYPE_CHECKING:
+    from seismo.model import Recording
+
+sys.path.insert(0, str(Path(__file__).parent))
+import children
+from covered_suites import write
+
+pytest_plugins = ["pytester"]
+
+PLUGIN = "seismo.plugins.pytest_plugin"
+
+TESTS = """
+import pytest
+
+def work(n):
+    return sum(step(i) for i in range(n))
+
+def step(i):
+    return i
+
+def connect():
+    return work(3)
+
+def close(db):
+    return work(4)
+
+@pytest.fixture
+def db():
+    yield connect()
+    close(1)
+
+def test_one(db):
+    work(10)
+
+@pytest.mark.parametrize("n", [5, 2000])
+def test_many(n):
+    work(n)
+"""
+
+
+class Project:
+    """A folder with tests, and pytest run in it."""
+
+    def __init__(self, pytester: pytest.Pytester) -> None:
+        self.pytester = pytester
+        self.folder = pytester.path
+        self.options = ["-p", "no:cacheprovider", "-p", PLUGIN]
+        write(self.folder, test_it=TESTS)
+        (self.folder / "pytest.ini").write_text("[pytest]\n")
+
+    def run(self, *options: str) -> pytest.RunResult:
+        """In this process."""
+        return self.pytester.runpytest_inprocess("-q", *self.options, *options)
+
+    def run_apart(self, *options: str) -> tuple[int, str]:
+        """In a process of its own. Its exit status, and what it said on stdout and stderr."""
+        done = children.run(
+            [sys.executable, "-m", "pytest", "-q", *self.options, *options],
+            cwd=self.folder,
+            env=children.environment(self.folder),
+            stderr=subprocess.STDOUT,
+        )
+        return done.returncode, done.stdout
+
+    @property
+    def recording(self) -> Recording:
+        return seismo.open(self.folder / "profile.seismo")
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Project:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    for name in ("PYTEST_XDIST_WORKER", "PYTEST_ADDOPTS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.syspath_prepend(pytester.path)
+    return Project(pytester)
+
+
+def calls_by_phase(recording: Recording, name: str) -> dict[str, int]:
+    """{test|phase: the calls of the function that it led to}."""
+    functions, found = recording.functions, {}
+    phase: dict[int, str] = {}
+    for row in recording.tree:
+        function = functions[row.function]
+        if function.file == "<pytest>":
+            phase[row.id] = function.qualname.partition("::")[2]
+        elif row.parent in phase:
+            phase[row.id] = phase[row.parent]
+        if function.qualname == name and row.id in phase:
+            found[phase[row.id]] = found.get(phase[row.id], 0) + row.calls
+    return found
+
+
+EXPECTED = {
+    "test_one|setup": 3,
+    "test_one|call": 10,
+    "test_one|teardown": 4,
+    "test_many[5]|call": 5,
+    "test_many[2000]|call": 2000,
+}
+
+
+def test_each_phase_of_each_test_is_apart(project):
+    done = project.run("--seismo-profile")
+    assert done.ret == 0
+    assert calls_by_phase(project.recording, "step") == EXPECTED
+    assert [path.name for path in project.folder.iterdir() if "seismo" in path.name] == ["profile.seismo"]
+
+
+def test_the_summary_names_slow_tests_and_what_they_share(project):
+    lines = project.run("--seismo-profile", "--seismo-profile-limit=1000").outlines
+    tests = lines.index("Slowest tests, by running time")
+    slowest = [test.name for test in Suite(project.recording.timed("cpu")).slowest()]
+    assert [re.split("::|…", line)[-1] for line in lines[tests + 2 : tests + 5]] == [
+        name.split("::")[-1] for name in slowest
+    ]
+    shared = next(number for number, line in enumerate(lines) if line.startswith("Functions that several tests call"))
+    row = next(line for line in lines[shared:] if line.endswith("test_it:step"))
+    assert row.split()[-3:] == ["3", "2,022", "test_it:step"]  # tests, calls
+    assert not any(line.endswith(":connect") for line in lines[shared:]), "only one test calls it"
+    assert any(line.startswith("seismo report profile.seismo ") for line in lines)
+
+
+def test_the_summary_is_bounded(project):
+    write(
+        project.folder, test_it="import pytest\n@pytest.mark.parametrize('n', range(30))\ndef test_it(n): sorted([n])\n"
+    )
+    done = project.run("--seismo-profile", "--seismo-profile-limit=4")
+    shown = [line for line in done.outlines if re.search(r"test_it\.py::test_it\[\d+\]$", line)]
+    assert len(shown) == 4
+    done.stdout.fnmatch_lines(["*26 more tests, * of the time (--seismo-profile-limit=N)"])
+
+
+def test_pytest_itself_is_left_out(project):
+    assert project.run("--seismo-profile").ret == 0
+    parts = {part for row in project.recording.functions for part in Path(row.file).parts}
+    assert not parts & {"_pytest", "pluggy"}
+
+
+def test_it_changes_nothing_for_failing_tests(project):
+    write(
+        project.folder,
+        test_it=TESTS
+        + """
+def test_failing(db):
+    work(1)
+    assert step(1) == 2
+
+def test_without_fixture(no_such): pass
+
+@pytest.fixture
+def broken(db):
+    raise KeyError("broken")
+
+def test_broken(broken): pass
+
+@pytest.fixture
+def late():
+    yield
+    assert 0
+
+def test_late(late): pass
+
+@pytest.mark.xfail(strict=True)
+def test_expected():
+    raise ValueError
+
+def test_skipped():
+    pytest.skip("not here")
+
+class TestClass:
+    def setup_method(self): work(2)
+    def test_method(self): assert work(2) == 0
+""",
+    )
+
+    def said(*options: str) -> list[str]:
+        lines = project.run(*options).outlines
+        end = next((number for number, line in enumerate(lines) if "= profile =" in line), None)
+        summary = next(number for number, line in enumerate(lines) if "short test summary" in line)
+        kept = lines[:end] + lines[summary:] if end is not None else lines
+        return [re.sub(r" in \d+\.\d+s|0x[0-9a-f]+", "", line) for line in kept]
+
+    for style in ("long", "short", "line"):
+        assert said("-rA", f"--tb={style}", "--seismo-profile") == said("-rA", f"--tb={style}")
+    assert "test_failing|setup" in calls_by_phase(project.recording, "step")
+
+
+def test_exit_statuses_stay(project):
+    write(project.folder, test_it="def test(): assert 0\n")
+    assert project.run("--seismo-profile").ret == 1
+    assert project.run("--seismo-profile", "-k", "none").ret == 5
+
+
+def test_a_file_that_is_no_recording_is_refused(project):
+    for word in ("test_it.py", "test_it.py::test_one", "."):
+        done = project.run("--seismo-profile", word)
+        assert done.ret == pytest.ExitCode.USAGE_ERROR
+        done.stderr.fnmatch_lines(
+            ["*taken for the recording to write*", word, f"write: pytest {word} --seismo-profile"]
+        )
+    (project.folder / "other.seismo").write_text("mine")
+    done = project.run("--seismo-profile=other.seismo")
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    done.stderr.fnmatch_lines(["*this file exists already and is not a recording*"])
+    (project.folder / "other.seismo").unlink()
+    assert project.run("--seismo-profile=other.seismo", "test_it.py").ret == 0
+    assert calls_by_phase(seismo.open(project.folder / "other.seismo"), "step") == EXPECTED
+
+
+def test_nothing_stays_behind(project):
+    assert project.run("--seismo-profile").ret == 0
+    (project.folder / "profile.seismo").unlink()
+    assert project.run().ret == 0
+    assert not (project.folder / "profile.seismo").exists()
+    with seismo.profile() as p:
+        sorted([2, 1])
+    assert p.recording is not None
+
+
+def test_a_pytest_inside_of_it_is_only_profiled_by_one(project):
+    write(
+        project.folder,
+        conftest="pytest_plugins = ['pytester']\n",
+        test_it=f"""
+def test_inner(pytester):
+    pytester.makepyfile("def test_it(): sorted([])")
+    assert pytester.runpytest_inprocess("-p", "{PLUGIN}").ret == 0
+    done = pytester.runpytest_inprocess("-p", "{PLUGIN}", "--seismo-profile")
+    assert done.ret == 4
+    done.stderr.fnmatch_lines(["*in this process already*"])
+
+def test_after(): sorted([1])
+""",
+    )
+    done = project.run("--seismo-profile")
+    assert done.ret == 0
+    names = {row.qualname for row in project.recording.functions if row.file == "<pytest>"}
+    assert names == {
+        f"test_it.py::test_{name}|{phase}" for name in ("inner", "after") for phase in ("setup", "call", "teardown")
+    }
+
+
+def test_tests_that_profile_themselves(project):
+    write(
+        project.folder,
+        test_it=TESTS
+        + """
+import cProfile, sys, threading
+
+def test_setprofile():
+    assert sys.getprofile() is None
+    seen = []
+    def profile(frame, event, arg):
+        seen.append((event, frame.f_code.co_name))
+    sys.setprofile(profile)
+    step(1)
+    assert sys.getprofile() is profile
+    sys.setprofile(None)
+    assert ("call", "step") in seen and ("return", "step") in seen
+    assert sys.getprofile() is None
+
+def test_cprofile():
+    profiler = cProfile.Profile()
+    profiler.enable()
+    step(1)
+    profiler.disable()
+    assert any(entry.code.co_name == "step" for entry in profiler.getstats() if not isinstance(entry.code, str))
+
+def test_settrace():
+    seen = []
+    sys.settrace(lambda frame, event, arg: seen.append(event))
+    step(1)
+    sys.settrace(None)
+    assert seen == ["call"]
+
+def test_seismo():
+    import seismo
+    with seismo.profile() as p:
+        step(1)
+    assert [row.calls for row in p.recording.functions if row.qualname == "step"] == [1]
+
+def test_later():
+    work(7)
+""",
+    )
+    code, said = project.run_apart("--seismo-profile")
+    assert code == 0, said
+    counted = calls_by_phase(project.recording, "step")
+    assert counted.pop("test_later|call") == 7
+    assert {name: count for name, count in counted.items() if name in EXPECTED} == EXPECTED
+
+
+def test_threads_of_a_test_are_recorded_and_belong_to_none(project):
+    write(
+        project.folder,
+        test_it=TESTS
+        + "import threading\ndef test_thread():\n t = threading.Thread(target=work, args=[6])\n t.start(); t.join()\n",
+    )
+    assert project.run("--seismo-profile").ret == 0
+    assert calls_by_phase(project.recording, "step") == EXPECTED
+    assert sum(row.calls for row in project.recording.functions if row.qualname == "step") == sum(EXPECTED.values()) + 6
+
+
+FORKING = """
+import os, pytest
+def step(i): return i
+def test_fork():
+    step(1)
+    pid = os.fork()
+    if not pid:
+        step(2)
+        os._exit(0)
+    assert os.waitpid(pid, 0)[1] == 0
+    step(3)
+"""
+
+
+@pytest.mark.filterwarnings("ignore:This process")
+def test_forks(project):
+    write(project.folder, test_it=FORKING)
+    code, said = project.run_apart("--seismo-profile")
+    assert code == 0, said
+    assert calls_by_phase(project.recording, "step") == {"test_fork|call": 2}
+    assert len(project.recording.processes) == 1
+    code, said = project.run_apart("--seismo-profile", "--seismo-profile-children")
+    assert code == 0, said
+    assert len(project.recording.processes) == 2
+    assert sum(row.calls for row in project.recording.functions if row.qualname == "step") == 3
+    assert [path.name for path in project.folder.iterdir() if "seismo" in path.name] == ["profile.seismo"]
+
+
+def test_xdist_merges_what_workers_record(project):
+    code, said = project.run_apart("-p", "xdist", "-n", "2", "--dist=each", "--seismo-profile")
+    assert code == 0, said
+    assert calls_by_phase(project.recording, "step") == {name: 2 * count for name, count in EXPECTED.items()}
+    assert "3 tests ran for" in said
+    assert len(project.recording.processes) == 3
+    assert [path.name for path in project.folder.iterdir() if "seismo" in path.name] == ["profile.seismo"]
+
+
+def test_a_worker_that_crashes_leaves_what_it_had(project):
+    write(
+        project.folder,
+        test_it="import os, time\ndef step(): pass\ndef test_a(): step(); time.sleep(1.5)\ndef test_b(): os._exit(3)\n",
+    )
+    code, said = project.run_apart("-p", "xdist", "-n", "1", "--seismo-profile")
+    assert code == 1
+    assert "these workers crashed: gw0" in said
+    assert calls_by_phase(project.recording, "step") == {"test_a|call": 1}
+
+
+def test_beside_coverage_of_both_kinds(project):
+    code, said = project.run_apart(
+        "-p", "pytest_cov", "--cov=.", "--cov-report=term", "--seismo-profile", "--seismo-cover=."
+    )
+    assert code == 0, said
+    assert calls_by_phase(project.recording, "step") == EXPECTED
+    assert re.search(r"^test_it\.py +\d+ +0 +100%", said, re.MULTILINE), said
+    assert re.search(r"^test_it\.py +\d+ +0 +100 %", said, re.MULTILINE), said
+
+
+def test_the_file_opens_in_the_report(project):
+    assert project.run("--seismo-profile").ret == 0
+    done = children.run(
+        [
+            sys.executable,
+            "-m",
+            "seismo",
+            "report",
+            "profile.seismo",
+            "--callees",
+            "test_it.py::test_many[[]2000[]]|call",
+        ],
+        cwd=project.folder,
+        check=True,
+    )
+    assert "test_it:test_many" in done.stdout
