@@ -17,6 +17,7 @@ function paths(): Paths {
     own: OWN,
     own_error: [0, 0, 2, 0, 0, 0, 0],
     total_error: [2, 2, 2, 0, 0, 0, 0],
+    common: nothing,
     wait: nothing,
     wait_error: nothing,
   });
@@ -81,6 +82,49 @@ test("from the leaf: own times by who called", () => {
     [1, 4],
   ]);
   assert.equal(frames.error[frames.firstChild[0]], 2);
+});
+
+test("a process stands above its threads", () => {
+  const tree = paths();
+  const labels = [
+    { fn: -4, roots: [0], below: [{ fn: -2, roots: [0] }] },
+    { fn: -5, roots: [5], below: [{ fn: -3, roots: [5] }] },
+  ];
+  const frames = Frames.fromRoot(tree, tree.weights("cpu"), "called", 3, labels);
+  assert.deepEqual(children(frames, 0), [
+    [-4, 31],
+    [-5, 96],
+  ]);
+  assert.deepEqual(children(frames, 1), [[-2, 31]]);
+  assert.deepEqual(children(frames, 2), [[-3, 96]]);
+  assert.deepEqual(children(frames, frames.firstChild[2]), [[0, 96]]);
+});
+
+test("errors of summed paths: what they share is added up, the rest in quadrature", () => {
+  const nothing = new Float64Array(2);
+  const two = (common: number[]) =>
+    new Paths(Int32Array.from([-1, -1]), Int32Array.from([0, 0]), {
+      calls: [1, 1],
+      exceptions: nothing,
+      own: [50, 50],
+      own_error: [3, 4],
+      total_error: [3, 4],
+      common,
+      wait: [10, 10],
+      wait_error: [6, 8],
+    });
+  const error = (tree: Paths, metric: "cpu" | "wait" | "wall") =>
+    Frames.fromRoot(tree, tree.weights(metric), "called", 1).error[0];
+  assert.equal(error(two([0, 0]), "cpu"), 5);
+  assert.equal(error(two([255, 255]), "cpu"), 7);
+  const half = error(two([0, 255]), "cpu");
+  assert.ok(half > 4.9 && half <= 7);
+  assert.equal(error(two([0, 0]), "wait"), 10);
+  assert.ok(Math.abs(error(two([0, 0]), "wall") - Math.hypot(5, 10)) < 1e-9);
+  const tree = two([255, 255]);
+  const leaf = Frames.fromLeaf(tree, tree.weights("cpu"), 1, [6]);
+  assert.deepEqual([leaf.error[0], leaf.error[1]], [7, 6]); // all; the function, whose own error is known
+  assert.equal(Frames.fromLeaf(tree, tree.weights("cpu"), 1).error[1], 7);
 });
 
 test("a sandwich weighs the outermost calls", () => {

@@ -479,7 +479,7 @@ def combined(recording: Recording, threads: Iterable[int] | None = None) -> Reco
     Equal paths are one node with summed numbers; the functions' numbers are those of the chosen threads. ValueError: no
     such thread.
     """
-    source = recording if threads is None else _restricted(recording, set(threads))
+    source = recording if threads is None else restricted(recording, set(threads))
     nodes, estimated = source._raw["nodes"], source._estimated
     laid = {name: memoryview(c) for name, c in _core.combine(nodes, b"\1" * len(source._raw["threads"]["id"])).items()}
     rows, to = len(laid["parent"]), laid["to"]
@@ -546,8 +546,8 @@ def _one_thread(source: Recording) -> Tables:
     return {"threads": thread, "processes": process}
 
 
-def _restricted(recording: Recording, threads: set[int]) -> Recording:
-    """The recording with only the given threads."""
+def restricted(recording: Recording, threads: set[int]) -> Recording:
+    """The recording with only the given threads. ValueError: no such thread."""
     count = len(recording._raw["threads"]["id"])
     for thread in threads:
         if not 0 <= thread < count:

@@ -273,6 +273,10 @@ class Recording:
         error, square, distortion = (sum(map(self._estimated[name].__getitem__, nodes)) for name in names)
         return min(error, math.hypot(math.sqrt(square), distortion))
 
+    def total_doubts(self) -> tuple[Sequence[float], Sequence[float]]:
+        """Of each node's total what total_error() adds up: the squares of what is its own, and what all share (ns)."""
+        return self._estimated["total_square"], self._estimated["total_distortion"]
+
     @functools.cached_property
     def threads(self) -> Table[ThreadRow]:
         """The threads that were seen."""
@@ -457,6 +461,12 @@ class Recording:
         if by == self.times:
             return self
         return Recording(self._raw, self._strings, self.meta, self.problems, by, self._journal)
+
+    def restricted(self, threads: Iterable[int]) -> Recording:
+        """The recording with the chosen threads (ids) alone, which get new ids in order. ValueError: no such thread."""
+        from seismo.model.combine import restricted
+
+        return restricted(self, set(threads))
 
     def combined(self, threads: Iterable[int] | None = None) -> Recording:
         """The chosen threads (ids; all by default) as one: their trees laid on one another, equal paths summed."""

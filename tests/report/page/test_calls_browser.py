@@ -93,6 +93,28 @@ def test_threads_apart(show, program):
     assert values(shown)["writer"] == 40
 
 
+def test_processes_stand_above_their_threads(show):
+    """Threads of several processes have a frame of their process above them, with its command."""
+    b = Builder()
+    function = b.function("app", "main", "/a.py", 1)
+    for pid, own in ((7, 30_000_000), (8, 10_000_000)):
+        process = b.process(pid=pid, argv='["serve.py", "--fast"]')
+        for name in ("MainThread", "worker"):
+            b.node(-1, b.thread(process, name=name), function, calls=1, own_ns=own)
+    shown = show(b.build({"recorder": "calltree"}))
+    shown.press("t")
+    frames = sorted((frame["row"], frame["x"], frame["name"]) for frame in shown.seen())
+    assert [name for row, _, name in frames if row == 1] == [
+        "process 7  serve.py --fast", "process 8  serve.py --fast",
+    ]  # fmt: skip
+    assert [name for row, _, name in frames if row == 2] == ["MainThread", "worker"] * 2
+    values = {frame["name"]: round(frame["value"] / 1e6) for frame in shown.seen() if frame["row"] == 1}
+    assert values == {"process 7  serve.py --fast": 60, "process 8  serve.py --fast": 20}
+    shown.page.locator(".flame").focus()
+    shown.press("ArrowDown")
+    shown.until(lambda: "process 7" in shown.text(".graph .hidden"))
+
+
 def test_widths(show, program):
     shown = show(program)
     for metric, whole in (("wait", 5_000_000), ("calls", 26), ("exceptions", 2), ("wall", 145_000_000)):

@@ -1,12 +1,10 @@
 // A recording of calls as its page carries it (seismo.report.calls.page): functions, and the paths of every thread.
 
-import { sum } from "./numbers.ts";
 import type { Numbers, Payload } from "./payload.ts";
 
 export interface Thread {
   name: string;
-  process: number; // -1: there is one only
-  pid: number;
+  process: number;
   folded: number;
 }
 
@@ -30,8 +28,10 @@ export interface CallsHead {
   files: string[];
   places: string[];
   reasons: string[];
+  wholes: Record<Times, number>; // own time of all functions, in ns, those that are not shown among them
   folded: boolean | null; // whether libraries are folded at first; null: there is nothing to fold
   threads: Thread[];
+  processes: string[]; // none: there is one only
   sources: Record<number, Source>; // by function
   paths: number;
   leftOut: number;
@@ -88,6 +88,6 @@ export class Functions {
 
   /** All own time of the functions, in ns: what shares are of. */
   whole(times: Times): number {
-    return sum(this.column(`${times}.own`));
+    return this.head.wholes[times];
   }
 }

@@ -52,6 +52,7 @@ export class Sides {
       own: numbers("own"),
       own_error: column("own_error"),
       total_error: column("total_error"),
+      common: none.map(() => 255),
       exceptions: none,
       wait: none,
       wait_error: none,

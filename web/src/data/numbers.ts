@@ -1,10 +1,4 @@
-// Sums over columns.
-
-export function sum(values: ArrayLike<number>): number {
-  let whole = 0;
-  for (let at = 0; at < values.length; at++) whole += values[at];
-  return whole;
-}
+// What is asked of whole columns.
 
 /** The largest, or 0. */
 export function largest(values: ArrayLike<number>): number {

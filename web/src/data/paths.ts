@@ -16,6 +16,8 @@ export interface Weights {
   total: Float64Array;
   ownError: Float64Array;
   totalError: Float64Array;
+  /** The part of a total's error that it shares with those of other paths; the rest is its own. */
+  common: Float64Array;
   whole: number;
 }
 
@@ -25,11 +27,12 @@ export interface Sums {
   own: ArrayLike<number>;
   own_error: ArrayLike<number>;
   total_error: ArrayLike<number>;
+  common: ArrayLike<number>; // of the total's error, in 255ths
   wait: ArrayLike<number>;
   wait_error: ArrayLike<number>;
 }
 
-const SUMS = ["calls", "exceptions", "own", "own_error", "total_error", "wait", "wait_error"] as const;
+const SUMS = ["calls", "exceptions", "own", "own_error", "total_error", "common", "wait", "wait_error"] as const;
 
 export class Paths {
   readonly size: number;
@@ -66,6 +69,7 @@ export class Paths {
     const own = new Float64Array(size);
     const ownError = new Float64Array(size);
     const totalError = new Float64Array(size);
+    const common = new Float64Array(size);
     const plus = (to: Float64Array, from: ArrayLike<number>) => {
       for (let path = 0; path < from.length; path++) to[path] += from[path];
     };
@@ -76,8 +80,11 @@ export class Paths {
     }
     if (metric === "wait" || metric === "wall") {
       plus(own, sums.wait);
-      plus(ownError, sums.wait_error);
-      plus(totalError, sums.wait_error);
+      for (let path = 0; path < size; path++) {
+        const error = sums.wait_error[path] ?? 0;
+        ownError[path] = Math.hypot(ownError[path], error);
+        totalError[path] = error * error; // the errors of waits are independent: as squares, up to below
+      }
     }
     const total = own.slice();
     for (let path = size - 1; path >= 0; path--) {
@@ -86,10 +93,17 @@ export class Paths {
       total[above] += total[path];
       totalError[above] += totalError[path];
     }
-    if (metric === "cpu" || metric === "wall") plus(totalError, sums.total_error);
+    for (let path = 0; path < size; path++) totalError[path] = Math.sqrt(totalError[path]);
+    if (metric === "cpu" || metric === "wall") {
+      for (let path = 0; path < size; path++) {
+        const error = sums.total_error[path] ?? 0;
+        common[path] = (error * (sums.common[path] ?? 0)) / 255;
+        totalError[path] = Math.hypot(totalError[path], error);
+      }
+    }
     let whole = 0;
     for (let path = 0; path < size; path++) if (parent[path] < 0) whole += total[path];
-    const weights = { own, total, ownError, totalError, whole };
+    const weights = { own, total, ownError, totalError, common, whole };
     this.weighed.set(metric, weights);
     return weights;
   }
@@ -151,8 +165,10 @@ export function folded(paths: Paths, group: ArrayLike<number>, foldOf: (fn: numb
   };
   const sums = Object.fromEntries(SUMS.map((name) => [name, gather(paths.sums[name])])) as unknown as Sums;
   // A total holds what is below already, so that of a fold is that of its first path.
-  const totals = new Float64Array(count);
-  for (let path = size - 1; path >= 0; path--) totals[to[path]] = paths.sums.total_error[path];
-  sums.total_error = totals;
+  for (const name of ["total_error", "common"] as const) {
+    const totals = new Float64Array(count);
+    for (let path = size - 1; path >= 0; path--) totals[to[path]] = paths.sums[name][path];
+    sums[name] = totals;
+  }
   return [new Paths(newParent.slice(0, count), newFn.slice(0, count), sums), to];
 }

@@ -36,6 +36,8 @@ export interface Label {
   /** The function that a frame shows; a negative number stands for what is no function. */
   fn: number;
   roots: number[];
+  /** What stands between it and its roots. */
+  below?: Label[];
 }
 
 export class Frames {
@@ -54,6 +56,7 @@ export class Frames {
   private readonly slots: Int32Array;
   private readonly weightOf: Float64Array;
   private readonly errorOf: Float64Array;
+  private readonly commonOf: Float64Array;
   size = 0;
   /** The rows that are not drawn: that of frame 0, where only one frame is below it. */
   skipped = 0;
@@ -70,34 +73,36 @@ export class Frames {
     this.slots = new Int32Array(functions);
     this.weightOf = own ? weights.own : weights.total;
     this.errorOf = own ? weights.ownError : weights.totalError;
+    this.commonOf = own ? weights.ownError : weights.common;
   }
 
   /** From the root. labels: what stands above the roots, such as threads; none: all threads are one. */
   static fromRoot(paths: Paths, weights: Weights, order: Order, functions: number, labels: Label[] = []): Frames {
     const frames = new Frames(paths, weights, false, false, order, functions);
     frames.begin(paths.roots());
-    if (labels.length) {
-      frames.firstChild[0] = frames.size;
-      for (const { fn, roots } of labels) {
-        const at = frames.add(fn, 0, roots.length);
-        roots.forEach((root, index) => {
-          frames.members.values[frames.from[at] + index] = root;
-          frames.bases.values[frames.from[at] + index] = root;
-        });
-        frames.holder[at] = 1;
-        frames.weigh(at);
-      }
-      frames.lastChild[0] = frames.size;
-    }
+    frames.label(0, labels);
     return frames;
   }
 
-  /** From the leaf: the functions by their own weight, and below each who called it. */
-  static fromLeaf(paths: Paths, weights: Weights, functions: number): Frames {
+  /** Puts frames above the roots. Those of one row lie side by side before those below them are made. */
+  private label(above: number, labels: Label[]): void {
+    if (!labels.length) return;
+    this.firstChild[above] = this.size;
+    const made = labels.map(({ fn, roots }) => this.hold(fn, above, roots));
+    this.lastChild[above] = this.size;
+    for (const [at, { below }] of labels.entries()) if (below) this.label(made[at], below);
+  }
+
+  /** From the leaf: the functions by their own weight, and below each who called it. known: the functions' own errors. */
+  static fromLeaf(paths: Paths, weights: Weights, functions: number, known: ArrayLike<number> = []): Frames {
     const frames = new Frames(paths, weights, true, true, "heavy", functions);
     const leaves: number[] = [];
     for (let path = 0; path < paths.size; path++) if (weights.own[path] > 0) leaves.push(path);
     frames.begin(leaves);
+    frames.open(0);
+    for (let at = frames.firstChild[0]; at < frames.lastChild[0]; at++)
+      frames.error[at] = Math.min(frames.error[at], known[frames.fn[at]] ?? Number.POSITIVE_INFINITY);
+    frames.error[0] = Frames.fromRoot(paths, weights, "called", functions).error[0];
     return frames;
   }
 
@@ -111,7 +116,12 @@ export class Frames {
   }
 
   private begin(members: number[]): void {
-    const at = this.add(-1, -1, members.length);
+    this.hold(-1, -1, members);
+  }
+
+  /** A frame whose members are those of its children. */
+  private hold(fn: number, parent: number, members: number[]): number {
+    const at = this.add(fn, parent, members.length);
     const { values } = this.members;
     const bases = this.bases.values;
     members.forEach((path, index) => {
@@ -120,6 +130,7 @@ export class Frames {
     });
     this.holder[at] = 1;
     this.weigh(at);
+    return at;
   }
 
   private add(fn: number, parent: number, members: number): number {
@@ -154,16 +165,27 @@ export class Frames {
     this.holder = larger(this.holder);
   }
 
+  /**
+   * Sums up the members. What their errors share is added up, the rest in quadrature, as Recording.total_error() does.
+   * Own times of one function share all of their errors; where a frame has those of several, the sum is a bound.
+   */
   private weigh(at: number): void {
     let value = 0;
-    let error = 0;
+    let plain = 0;
+    let common = 0;
+    let square = 0;
     const bases = this.bases.values;
     for (let member = this.from[at]; member < this.until[at]; member++) {
-      value += this.weightOf[bases[member]];
-      error += this.errorOf[bases[member]];
+      const path = bases[member];
+      const error = this.errorOf[path];
+      const shared = this.commonOf[path];
+      value += this.weightOf[path];
+      plain += error;
+      common += shared;
+      square += error * error - shared * shared;
     }
     this.value[at] = value;
-    this.error[at] = error;
+    this.error[at] = Math.min(plain, Math.hypot(Math.sqrt(Math.max(0, square)), common));
   }
 
   /** The paths of a frame: those that end in it, or of a tree that goes up, those whose weight it has. */

@@ -108,14 +108,13 @@ export class Graph {
   }
 
   private aboveName(number: number): string {
-    const { threads } = this.head;
+    const { threads, processes } = this.head;
     const thread = threads[number];
-    if (!thread) return "?";
-    const process = thread.process >= 0 ? ` (process ${thread.pid})` : "";
-    return thread.name + (thread.folded > 1 ? ` × ${count(thread.folded)}` : "") + process;
+    if (!thread) return processes[number - threads.length] ?? "?";
+    return thread.name + (thread.folded > 1 ? ` × ${count(thread.folded)}` : "");
   }
 
-  /** What stands above the roots where threads are apart: threads, those of a process beside one another. */
+  /** What stands above the roots where threads are apart: threads, and where there are several, processes above them. */
   above(paths: Paths): Label[] {
     const threads = this.payload.column("t.thread");
     const roots = paths.roots();
@@ -126,7 +125,20 @@ export class Graph {
       if (found) found.push(root);
       else of.set(thread, [root]);
     });
-    return [...of].map(([thread, found]) => ({ fn: -2 - thread, roots: found }));
+    const labels = [...of].map(([thread, found]) => ({ fn: -2 - thread, roots: found }));
+    if (!this.head.processes.length) return labels;
+    const processes = new Map<number, Label>();
+    for (const label of labels) {
+      const process = this.head.threads[-2 - label.fn]?.process ?? 0;
+      let above = processes.get(process);
+      if (!above) {
+        above = { fn: -2 - this.head.threads.length - process, roots: [], below: [] };
+        processes.set(process, above);
+      }
+      above.roots.push(...label.roots);
+      above.below?.push(label);
+    }
+    return [...processes.values()];
   }
 }
 

@@ -12,7 +12,7 @@ import { numberOf, percent } from "../data/words.ts";
 import { Flame } from "../flame/Flame.tsx";
 import type { FlameView } from "../flame/FlameView.ts";
 import { Frames } from "../flame/frames.ts";
-import { Graph, METRIC_WORDS, saidOf } from "../flame/graph.ts";
+import { Graph, isTime, METRIC_WORDS, saidOf } from "../flame/graph.ts";
 import { palette, SHADES, shadeOf } from "../flame/palette.ts";
 import { Tip, type Tipped } from "../flame/Tip.tsx";
 import { columns } from "../table/functions.ts";
@@ -213,7 +213,10 @@ function framesOf(graph: Graph, paths: Paths, view: View, metric: Metric, apart:
       callers: Frames.around(paths, weights, fn, true, size),
     };
   }
-  if (view === "leaf") return { main: Frames.fromLeaf(paths, weights, size), callers: null };
+  if (view === "leaf") {
+    const known = isTime(metric) ? graph.functions.column(`${metric}.own_error`) : [];
+    return { main: Frames.fromLeaf(paths, weights, size, known), callers: null };
+  }
   const labels = apart ? graph.above(paths) : [];
   return {
     main: Frames.fromRoot(paths, weights, view === "root" ? "called" : "heavy", size, labels),

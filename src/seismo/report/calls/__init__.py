@@ -79,9 +79,14 @@ class Calls(Kind):
         from seismo.report.calls.options import check_page
         from seismo.report.calls.page import write_calls
 
-        if args is not None:
-            check_page(args)
-        write_calls(recording, path, times=(args and args.time) or "cpu")
+        if args is None:
+            write_calls(recording, path)
+            return 0
+        from seismo.report.modules import chosen_modules
+
+        check_page(args)
+        modules = chosen_modules(args)
+        write_calls(recording, path, times=args.time or "cpu", modules=modules, threads=args.thread)
         return 0
 
     def inline(self, recording: Recording) -> str:

@@ -132,17 +132,19 @@ class _Union:
         to_function = [self._numbers[key] for key in _keys(recording)]
         to: list[int] = []
         names = ("parent", "function", "calls", "own_ns", "own_error_ns", "total_error_ns")
-        errors: dict[int, tuple[float, float]] = {}
-        for parent, function, calls, own, error, total_error in zip(*(tree[name] for name in names), strict=True):
+        columns = (*(tree[name] for name in names), *recording.total_doubts())
+        errors: dict[int, tuple[float, ...]] = {}
+        for parent, function, calls, own, *doubts in zip(*columns, strict=True):
             path = self._path(to[parent] if parent >= 0 else -1, to_function[function])
             to.append(path)
             self._calls[side][path] += calls / runs
             self._owns[side][path] += own / runs
-            before = errors.get(path, (0.0, 0.0))  # threads share their errors
-            errors[path] = before[0] + error, before[1] + total_error
-        for path, (error, total_error) in errors.items():
+            before = errors.get(path)  # of another thread
+            errors[path] = tuple(map(sum, zip(before, doubts, strict=True))) if before else tuple(doubts)
+        for path, (error, total_error, square, common) in errors.items():
+            together = min(total_error, math.hypot(math.sqrt(square), common))  # as Recording.total_error() has it
             self._squares[path] += (error / runs) ** 2
-            self._total_squares[path] += (total_error / runs) ** 2
+            self._total_squares[path] += (together / runs) ** 2
 
     def _path(self, parent: int, function: int) -> int:
         found = self._known.get((parent, function))

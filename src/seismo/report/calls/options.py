@@ -127,19 +127,16 @@ def check(args: argparse.Namespace) -> None:
 
 
 # What only the terminal's report does; a page does it in its own way.
-_OF_THE_TERMINAL = (
-    *("sort", "tree", "callers", "callees", "columns", "around", "limit", "depth", "min", "module", "exclude_module"),
-    *("thread", "where", "only"),
-)
+_OF_THE_TERMINAL = ("sort", "tree", "callers", "callees", "columns", "around", "limit", "depth", "min")
 
 
 def check_page(args: argparse.Namespace) -> None:
-    """Raises UsageError for options that a page does not take: it shows everything, and is searched."""
+    """Raises UsageError for options that a page does not take: its reader sorts, searches and zooms."""
     from seismo.errors import UsageError
 
     given = next((name for name in _OF_THE_TERMINAL if getattr(args, name, None)), "")
     if given:
-        hint = "leave it out: the page has everything, and a field to search in"
+        hint = "leave it out: in the page, tables are sorted and graphs are zoomed by a click"
         raise UsageError(f"--{given.replace('_', '-')} is for the terminal, not for the page of calls", "--html", hint)
 
 

@@ -11,11 +11,13 @@ import html
 import os
 from typing import TYPE_CHECKING, Any
 
+from seismo.model.recording import TIMES
 from seismo.report import words
+from seismo.report.calls.chosen import NOT_SHOWN, Chosen
 from seismo.report.calls.folds import Folds
 from seismo.report.calls.paths import MOST, Paths
 from seismo.report.calls.sources import sources
-from seismo.report.calls.timeline import all_calls, said, threads
+from seismo.report.calls.timeline import page_trace, process_title
 from seismo.report.calls.tree import machinery
 from seismo.report.facts import command_line, header
 from seismo.report.libraries import INSTALLED, STANDARD, of_functions
@@ -24,10 +26,11 @@ from seismo.report.page.payload import counts, doubles, packed, shown
 from seismo.report.waiting import reasons, told
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from seismo.model import Recording
     from seismo.report.calls.paths import Columns
+    from seismo.report.modules import Modules
 
 # Whose a function is: the order of the legend.
 OWN, INSTALLED_PACKAGE, STANDARD_LIBRARY, C_FUNCTION, OTHER = range(5)
@@ -37,9 +40,20 @@ _LIBRARY = 1  # as in seismo.report.calls.folds
 _WHOSE = {"": OWN, INSTALLED: INSTALLED_PACKAGE, STANDARD: STANDARD_LIBRARY}
 
 
-def write_calls(recording: Recording, path: str | os.PathLike[str], *, title: str = "", times: str = "cpu") -> None:
-    """Writes the page of a recording of calls: "cpu", "wall" or "wait" first. FormatError: it cannot be written."""
-    save(os.fspath(path), calls_page(recording, title, times))
+def write_calls(
+    recording: Recording,
+    path: str | os.PathLike[str],
+    *,
+    title: str = "",
+    times: str = "cpu",
+    modules: Modules | None = None,
+    threads: Sequence[str] = (),
+) -> None:
+    """Writes the page of a recording of calls: "cpu", "wall" or "wait" first; of some functions and threads alone.
+
+    FormatError: it cannot be written. UsageError: there is no such thread.
+    """
+    save(os.fspath(path), calls_page(recording, title, times, chosen=Chosen(recording, times, modules, threads)))
 
 
 def calls_frame(recording: Recording) -> str:
@@ -53,56 +67,72 @@ def calls_frame(recording: Recording) -> str:
     )
 
 
-def calls_page(recording: Recording, title: str = "", times: str = "cpu", most: int = MOST) -> str:
+def calls_page(
+    recording: Recording, title: str = "", times: str = "cpu", most: int = MOST, chosen: Chosen | None = None
+) -> str:
     """The page as text. most: paths."""
     title = title or command_line(recording) or "Calls"
-    head, columns = calls_data(recording, times, most)
+    head, columns = calls_data(recording, times, most, chosen)
     return drawn(title, "calls", packed({**head, "title": shown(title)}, columns))
 
 
-def calls_data(recording: Recording, times: str = "cpu", most: int = MOST) -> tuple[dict[str, object], Columns]:
+def calls_data(
+    whole: Recording, times: str = "cpu", most: int = MOST, chosen: Chosen | None = None
+) -> tuple[dict[str, object], Columns]:
     """What the page carries: the head and the columns."""
+    chosen = chosen or Chosen(whole, times)
+    recording, pick = chosen.recording, chosen.pick
     functions = recording.functions
-    size = len(functions)
     signs = words.Signs()
     known = told(recording)
-    columns = _function_columns(recording)
-    paths = Paths.of(recording, size, most)
+    columns = _function_columns(recording, pick)
+    paths = Paths.of(recording, len(functions), most, chosen.hidden)
     columns |= paths.columns("t.")
     columns["t.thread"] = counts(paths.threads)
-    texts, lines = sources(recording)
+    columns["t.function"] = counts(_renumbered(chosen, paths.functions))
+    texts, lines = sources(recording, chosen)
     columns |= lines
-    kinds, modules, names = (functions[name] for name in ("kind", "module", "qualname"))
+    kinds, modules, names, files, rows = (
+        pick(functions[name]) for name in ("kind", "module", "qualname", "file", "line")
+    )
     whose, groups, folded = _whose(recording)
     head: dict[str, object] = {
         "kind": "calls",
         "times": times,
         "timeless": recording.timeless,
         "told": bool(known) or any(functions["wait_ns"]),
-        "facts": [[label, shown(sentence, 2_000)] for label, sentence in header(recording, signs)],
+        "facts": [[label, shown(sentence, 2_000)] for label, sentence in [*header(whole, signs), *chosen.facts]],
         "modules": _texts(modules),
-        "names": [*_texts(names), SMALLER],
-        "files": _texts(functions["file"]),
+        "names": [*_texts(names), SMALLER, *([NOT_SHOWN] if chosen.hidden else [])],
+        "files": _texts(files),
         "places": [
-            shown(words.location(kind, file, line))
-            for kind, file, line in zip(kinds, functions["file"], functions["line"], strict=True)
+            shown(words.location(kind, file, line)) for kind, file, line in zip(kinds, files, rows, strict=True)
         ],
-        "reasons": _reasons(recording, known),
+        "reasons": pick(_reasons(recording, known)),
+        "wholes": {times: sum(recording.timed(times).functions["own_ns"]) for times in TIMES},
         "folded": folded,
         "threads": _threads(recording),
+        "processes": _processes(recording),
         "sources": texts,
         "paths": len(recording.tree),
         "leftOut": paths.left_out,
     }
-    if recording.calls:
-        every = all_calls(recording)
-        head["trace"] = {**threads(recording), **said(recording)} if every else None
-        columns |= every or {}
-    columns["f.kind"] = counts([*kinds, words.SYNTHETIC])
-    columns["f.whose"] = counts([*whose, OTHER])
-    columns["f.group"] = counts([*groups, 2])
-    columns["f.line"] = counts([max(0, line) for line in functions["line"]])
+    if whole.calls:
+        timeline, every = page_trace(whole, chosen)
+        head["trace"] = timeline
+        columns |= every
+    more = 1 + bool(chosen.hidden)
+    columns["f.kind"] = counts([*kinds, *[words.SYNTHETIC] * more])
+    columns["f.whose"] = counts([*pick(whose), *[OTHER] * more])
+    columns["f.group"] = counts([*pick(groups), *[2] * more])
+    columns["f.line"] = counts([max(0, line) for line in rows])
     return head, columns
+
+
+def _renumbered(chosen: Chosen, functions: Iterable[int]) -> list[int]:
+    """The functions' numbers in the page, the two that stand for others among them."""
+    to = chosen.numbers()
+    return [to[function] for function in functions]
 
 
 def _texts(texts: Iterable[str]) -> list[str]:
@@ -110,16 +140,16 @@ def _texts(texts: Iterable[str]) -> list[str]:
     return [known.get(text) or known.setdefault(text, shown(text)) for text in texts]
 
 
-def _function_columns(recording: Recording) -> Columns:
+def _function_columns(recording: Recording, pick: Callable[[Sequence[Any]], list[Any]]) -> Columns:
     """What the table of functions shows, for each of the times that there are."""
     functions = recording.functions
-    columns: Columns = {name: counts(functions[name]) for name in ("calls", "resumes", "exceptions", "awaits")}
-    columns["bound"] = counts(functions["lower_bound"])
-    columns["await"] = doubles(functions["await_ns"])
-    for times in ("cpu", "wall", "wait"):
+    columns: Columns = {name: counts(pick(functions[name])) for name in ("calls", "resumes", "exceptions", "awaits")}
+    columns["bound"] = counts(pick(functions["lower_bound"]))
+    columns["await"] = doubles(pick(functions["await_ns"]))
+    for times in TIMES:
         table = recording.timed(times).functions
         for column in ("own_ns", "own_error_ns", "total_ns", "total_error_ns"):
-            columns[f"{times}.{column.removesuffix('_ns')}"] = doubles(table[column])
+            columns[f"{times}.{column.removesuffix('_ns')}"] = doubles(pick(table[column]))
     return {f"f.{name}": column for name, column in columns.items()}
 
 
@@ -148,15 +178,14 @@ def _whose(recording: Recording) -> tuple[list[int], list[int], bool | None]:
 
 
 def _threads(recording: Recording) -> list[dict[str, object]]:
-    """The threads, with the words for their processes where there are several."""
-    several = len(recording.processes) > 1
-    pids = [row.pid for row in recording.processes]
     return [
-        {
-            "name": shown(str(row.name)) or f"thread {row.id}",
-            "process": row.process if several else -1,
-            "pid": pids[row.process] if 0 <= row.process < len(pids) else 0,
-            "folded": row.folded,
-        }
+        {"name": shown(str(row.name)) or f"thread {row.id}", "process": row.process, "folded": row.folded}
         for row in recording.threads
     ]
+
+
+def _processes(recording: Recording) -> list[str]:
+    """What each process is called where there are several; else nothing."""
+    if len(recording.processes) < 2:
+        return []
+    return [process_title(row.pid, str(row.argv)) for row in recording.processes]

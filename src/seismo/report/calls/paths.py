@@ -11,13 +11,15 @@ nothing, where the numbers of the parents would take a quarter of the page.
 
 from __future__ import annotations
 
+import math
 from array import array
 from typing import TYPE_CHECKING, Any
 
+from seismo.report.calls.chosen import COMMON, without
 from seismo.report.page.payload import counts, singles
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from seismo.model import Recording
 
@@ -26,7 +28,18 @@ if TYPE_CHECKING:
 MOST = 200_000
 LOWER_BOUND = 1  # a node's flag
 # Values that hold what is below a path already.
-TOTALS = ("total_error",)
+TOTALS = ("total_error", "common")
+
+
+def _common(recording: Recording) -> list[int]:
+    """For each node the part of its total's error that it shares with others, in 255ths; rounded up."""
+    errors = recording.tree["total_error_ns"]
+    parts = []
+    for error, square, distortion in zip(errors, *recording.total_doubts(), strict=True):
+        # A total whose error is the plain sum of those below has no part that is known to be its own.
+        plain = error < 0.999999 * math.hypot(math.sqrt(square), distortion)
+        parts.append(COMMON if plain else min(COMMON, math.ceil(COMMON * distortion / error)) if error > 0 else 0)
+    return parts
 
 
 def summed(values: Sequence[Any], parents: Sequence[int]) -> list[Any]:
@@ -68,8 +81,13 @@ class Paths:
         self._walk(self._kept(most))
 
     @classmethod
-    def of(cls, recording: Recording, smaller: int, most: int = MOST) -> Paths:
-        """Those of a recording, with running and waiting apart."""
+    def of(cls, recording: Recording, smaller: int, most: int = MOST, hidden: Collection[int] = ()) -> Paths:
+        """Those of a recording, with running and waiting apart; without some functions (seismo.report.calls.chosen).
+
+        `common` is the part of a total's error that it shares with those of other paths, in 255ths: where paths are
+        summed, these are added up, and the rest is added in quadrature, as Recording.total_error() has it.
+        smaller: the number of the function that stands for what is left out; that of hidden ones is the next.
+        """
         tree, waiting = recording.timed("cpu").tree, recording.timed("wait").tree
         parents: list[int] = tree["parent"].tolist()
         values: dict[str, list[Any]] = {
@@ -78,11 +96,14 @@ class Paths:
             "own": tree["own_ns"].tolist(),
             "own_error": tree["own_error_ns"].tolist(),
             "total_error": tree["total_error_ns"].tolist(),
+            "common": _common(recording.timed("cpu")),
             "wait": waiting["own_ns"].tolist(),
             "wait_error": waiting["own_error_ns"].tolist(),
         }
-        weights = [tree["total_ns"].tolist(), waiting["total_ns"].tolist(), summed(values["calls"], parents)]
         functions, threads = tree["function"].tolist(), tree["thread"].tolist()
+        if hidden:
+            parents, functions, threads, values = without(hidden, smaller + 1, tree, values)
+        weights = [summed(values[name], parents) for name in ("own", "wait", "calls")]
         return cls(parents, functions, threads, values, weights, smaller, most)
 
     def _kept(self, most: int) -> bytearray:
@@ -143,7 +164,10 @@ class Paths:
                 self._leave_out(cut[node], depth + 1, sums)
 
     def _leave_out(self, nodes: list[int], depth: int, sums: Mapping[str, list[Any]]) -> None:
-        self.extra.append([sum(table[node] for node in nodes) for table in sums.values()])
+        sums_of = {name: sum(table[node] for node in nodes) for name, table in sums.items()}
+        if "common" in sums_of:
+            sums_of["common"] = COMMON
+        self.extra.append(list(sums_of.values()))
         self.order.append(-len(self.extra))
         self.depths.append(depth)
         self.functions.append(self._smaller)

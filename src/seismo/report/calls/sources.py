@@ -11,7 +11,10 @@ from seismo.report.sources import Source, read_source
 from seismo.report.words import PYTHON
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from seismo.model import Recording
+    from seismo.report.calls.chosen import Chosen
     from seismo.report.calls.paths import Columns
 
 MOST = 300  # functions
@@ -20,8 +23,9 @@ ROOM = 400_000  # characters of them all: deflated, an eighth
 _LINE = 300  # characters of one line
 
 
-def sources(recording: Recording) -> tuple[dict[str, object], Columns]:
+def sources(recording: Recording, chosen: Chosen) -> tuple[dict[str, object], Columns]:
     """The sources by function, for the head of a page, and what is known of their lines, as its columns."""
+    numbers = chosen.numbers()
     functions = recording.functions
     kinds, files, firsts, names = (functions[name] for name in ("kind", "file", "line", "qualname"))
     known: dict[str, list[tuple[str, int, int]]] = {}
@@ -29,10 +33,11 @@ def sources(recording: Recording) -> tuple[dict[str, object], Columns]:
         known.setdefault(row.file, []).append((row.path, row.size, row.crc))
     read: dict[str, Source] = {}
     found: dict[str, object] = {}
+    known_of: set[int] = set()
     room = ROOM
     for function in _hottest(recording):
         file, first = files[function], firsts[function]
-        if kinds[function] != PYTHON or not file or first < 1:
+        if kinds[function] != PYTHON or not file or first < 1 or function in chosen.hidden:
             continue
         source = read.get(file)
         if source is None:
@@ -42,11 +47,12 @@ def sources(recording: Recording) -> tuple[dict[str, object], Columns]:
         room -= sum(map(len, kept))
         if room < 0 or len(found) >= MOST:
             break
+        known_of.add(function)
         more, problem = len(lines) - len(kept), source.problem
         if not lines and not problem:
             problem = "the file has no such line: it has changed since"
-        found[str(function)] = {"first": first, "lines": kept, "more": more, "problem": shown(problem)}
-    return found, _lines(recording, {int(function) for function in found})
+        found[str(numbers[function])] = {"first": first, "lines": kept, "more": more, "problem": shown(problem)}
+    return found, _lines(recording, known_of, numbers)
 
 
 def _hottest(recording: Recording) -> list[int]:
@@ -76,13 +82,13 @@ def _block(lines: list[str], first: int, name: str) -> list[str]:
         return below[:1]
 
 
-def _lines(recording: Recording, functions: set[int]) -> Columns:
-    """What is known of the lines of these functions; nothing where no lines were recorded."""
+def _lines(recording: Recording, functions: set[int], numbers: Mapping[int, int]) -> Columns:
+    """What is known of the lines of these functions; nothing where no lines were recorded. numbers: in the page."""
     rows = [row for row in recording.timed("cpu").lines if row.function in functions and row.line > 0]
     if not rows:
         return {}
     return {
-        "l.function": counts([row.function for row in rows]),
+        "l.function": counts([numbers[row.function] for row in rows]),
         "l.line": counts([row.line for row in rows]),
         "l.hits": counts([row.hits for row in rows]),
         "l.own": doubles([row.own_ns for row in rows]),

@@ -50,7 +50,7 @@ def write_report(paper: Paper, recording: Recording, view: View) -> None:
         find_functions(recording.functions, pattern)  # an error comes before the first line, not after it
     write_facts(paper, header(recording, paper.signs))
     if chosen is not None:
-        names = ", ".join(_thread_name(recording, thread) for thread in chosen)
+        names = thread_names(recording, chosen)
         write_facts(paper, [("shown", f"only {text.number_of(len(chosen), 'thread')}: {names}")])
     paper.flush()
     recording = recording.timed(view.times)
@@ -79,8 +79,10 @@ def write_report(paper: Paper, recording: Recording, view: View) -> None:
         write_tree(paper, shown, view.modules, view.limits, together)
 
 
-def _thread_name(recording: Recording, thread: int) -> str:
-    return printable(str(recording.threads["name"][thread]) or f"thread {thread}")
+def thread_names(recording: Recording, threads: Sequence[int]) -> str:
+    """The threads as a list in a sentence."""
+    names = recording.threads["name"]
+    return ", ".join(printable(str(names[thread]) or f"thread {thread}") for thread in threads)
 
 
 def chosen_threads(recording: Recording, words: Sequence[str]) -> list[int]:

@@ -16,7 +16,11 @@ from seismo.model.recording import FOREVER
 from seismo.report.page.payload import counts, shown
 
 if TYPE_CHECKING:
-    from seismo.model import Recording
+    from collections.abc import Collection, Mapping, Sequence
+
+    from seismo.model import Recording, Table
+    from seismo.model.timeline.calls import CallRow
+    from seismo.report.calls.chosen import Chosen
     from seismo.report.calls.paths import Columns
 
 MOST_CALLS = 500_000  # in a page: some megabytes
@@ -35,7 +39,8 @@ def threads(recording: Recording) -> dict[str, Any]:
     return {
         "to": calls.end_ns,
         "processes": [
-            {"id": row.id, "title": _title(row.pid, str(row.argv)) if several else ""} for row in recording.processes
+            {"id": row.id, "title": process_title(row.pid, str(row.argv)) if several else ""}
+            for row in recording.processes
         ],
         "threads": [
             {
@@ -51,7 +56,8 @@ def threads(recording: Recording) -> dict[str, Any]:
     }
 
 
-def _title(pid: int, argv: str) -> str:
+def process_title(pid: int, argv: str) -> str:
+    """What a process is called."""
     try:
         words = json.loads(argv)
     except (ValueError, RecursionError):
@@ -105,33 +111,74 @@ def _spelled(data: object) -> str:
     return printable(str(data))
 
 
-def all_calls(recording: Recording) -> Columns | None:
-    """Every call, in the order of threads and there of beginnings; None: there are more than a page takes.
+def page_trace(recording: Recording, chosen: Chosen) -> tuple[dict[str, Any] | None, Columns]:
+    """What the timeline in a page is drawn from: what was chosen of a recording; None: it has too many calls.
 
-    A beginning is the step from that of the call before, a thread's first from 0: small numbers, which deflate well.
+    The calls are in the order of threads and there of beginnings. A beginning is the step from that of the call before,
+    a thread's first from 0: small numbers, which deflate well.
     """
     window = recording.calls.window(limit=MOST_CALLS)
     if window.more:
-        return None
+        return None, {}
     rows = window.calls
+    numbers = chosen.numbers()
+    threads_of = {thread: number for number, thread in enumerate(chosen.threads)}
+    shown_rows, depths = _shown(rows, chosen.hidden, threads_of)
     waits = waiting(recording)
-    steps, sizes = [], [0] * len(recording.threads)
+    sizes, deepest = [0] * len(threads_of), [0] * len(threads_of)
+    steps = []
     before = 0
-    for thread, start in zip(rows["thread"], rows["start_ns"], strict=True):
+    for row, depth in zip(shown_rows, depths, strict=True):
+        thread, start = threads_of[rows["thread"][row]], rows["start_ns"][row]
         if not sizes[thread]:
             before = 0
         sizes[thread] += 1
+        deepest[thread] = max(deepest[thread], depth + 1)
         steps.append(max(0, start - before))
         before = max(before, start)
-    bounds = zip(rows["start_bound_ns"], rows["end_bound_ns"], strict=True)
-    lengths = zip(rows["start_ns"], rows["end_ns"], strict=True)
-    return {
+
+    def pick(name: str) -> list[int]:
+        column = rows[name]
+        return [column[row] for row in shown_rows]
+
+    nodes = pick("node")
+    columns = {
         "c.threads": counts(sizes),
         "c.step": counts(steps),
-        "c.length": counts(max(0, end - start) for start, end in lengths),
-        "c.bound": counts(max(0, *pair) for pair in bounds),
-        "c.function": counts(rows["function"]),
-        "c.depth": counts(rows["depth"]),
-        "c.flags": counts(int(flags) & ~int(_OF_READING) for flags in rows["flags"]),
-        "c.waits": counts(int(waits[node]) if 0 <= node < len(waits) else 0 for node in rows["node"]),
+        "c.length": counts(max(0, end - start) for start, end in zip(pick("start_ns"), pick("end_ns"), strict=True)),
+        "c.bound": counts(max(0, *pair) for pair in zip(pick("start_bound_ns"), pick("end_bound_ns"), strict=True)),
+        "c.function": counts(numbers[function] for function in pick("function")),
+        "c.depth": counts(depths),
+        "c.flags": counts(int(flags) & ~int(_OF_READING) for flags in pick("flags")),
+        "c.waits": counts(int(waits[node]) if 0 <= node < len(waits) else 0 for node in nodes),
     }
+    return _of_threads({**threads(recording), **said(recording)}, threads_of, deepest), columns
+
+
+def _shown(rows: Table[CallRow], hidden: Collection[int], threads_of: Mapping[int, int]) -> tuple[list[int], list[int]]:
+    """The calls that are shown, and how deep they are among these."""
+    found: list[int] = []
+    depths: list[int] = []
+    open_: list[int] = []  # for each depth how many of the calls that are open there and above are shown
+    names = ("thread", "depth", "function")
+    for row, (thread, depth, function) in enumerate(zip(*(rows[name] for name in names), strict=True)):
+        if thread not in threads_of:
+            continue
+        above = open_[min(depth, len(open_)) - 1] if depth and open_ else 0
+        del open_[depth:]
+        open_ += [above] * (depth - len(open_))
+        open_.append(above + (function not in hidden))
+        if function not in hidden:
+            found.append(row)
+            depths.append(above if hidden else depth)
+    return found, depths
+
+
+def _of_threads(head: dict[str, Any], threads_of: Mapping[int, int], deepest: Sequence[int]) -> dict[str, Any]:
+    """The head with what is about some threads alone."""
+    rows = [head["threads"][thread] for thread in threads_of]
+    head["threads"] = [{**row, "depth": depth} for row, depth in zip(rows, deepest, strict=True)]
+    for name in ("instants", "gaps"):
+        about = [one for one in head[name] if one["thread"] < 0 or one["thread"] in threads_of]
+        head[name] = [{**one, "thread": threads_of.get(one["thread"], -1)} for one in about]
+    return head
