@@ -18,6 +18,12 @@ test("durations have three digits and a unit", () => {
   ]);
 });
 
+test("halves go to even, and what only looks like a half does not", () => {
+  assert.equal(duration(1815), "1.81 µs"); // 1.815 is 1.81499... in binary
+  assert.equal(duration(1125), "1.12 µs");
+  assert.equal(duration(1375), "1.38 µs");
+});
+
 test("a time that is not known is its upper bound", () => {
   assert.equal(time(2e6, 2e6), "< 4 ms");
   assert.equal(time(2e6, 1e6), "2.00 ms");

@@ -8,7 +8,20 @@ interface Props {
   facts: [string, string][];
 }
 
-const FIRST = ["took", "shown", "calls", "matches", "waiting", "change", "old", "new"]; // always in sight
+const FIRST = [
+  "took",
+  "shown",
+  "calls",
+  "lines",
+  "objects",
+  "covered",
+  "contexts",
+  "matches",
+  "waiting",
+  "change",
+  "old",
+  "new",
+]; // always in sight
 
 export function Facts({ title, facts, children }: Props) {
   const lost = facts.filter(([label, text]) => label === "lost" && text !== "nothing");

@@ -63,9 +63,12 @@ interface SearchProps {
   found: string;
   field: RefObject<HTMLInputElement | null>;
   search(words: string): void;
+  label?: string;
+  /** What Enter does: goes to the next place, or with Shift to the one before. */
+  step?(forth: boolean): void;
 }
 
-export function Search({ words, problem, found, field, search }: SearchProps) {
+export function Search({ words, problem, found, field, search, label = "functions", step }: SearchProps) {
   return (
     <div class="search">
       <input
@@ -73,12 +76,13 @@ export function Search({ words, problem, found, field, search }: SearchProps) {
         type="search"
         value={words}
         placeholder="Search (regular expression)"
-        aria-label="search functions with a regular expression"
+        aria-label={`search ${label} with a regular expression`}
         aria-invalid={problem !== ""}
         aria-describedby="found"
         spellcheck={false}
         autocomplete="off"
         onInput={(event) => search(event.currentTarget.value)}
+        onKeyDown={(event) => step && event.key === "Enter" && step(!event.shiftKey)}
       />
       <span id="found" role="status" class={problem ? "warn" : "quiet"}>
         {problem || found}

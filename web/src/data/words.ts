@@ -15,7 +15,9 @@ function fixed(value: number, digits: number): string {
   const scale = 10 ** digits;
   const scaled = value * scale;
   const down = Math.floor(scaled);
-  if (scaled - down === 0.5 && scaled / scale === value) return ((down % 2 ? down + 1 : down) / scale).toFixed(digits);
+  // Only multiples of such a power of two are halves: 1.815 is a little less than it looks.
+  if (scaled - down === 0.5 && Number.isInteger(value * 2 ** (digits + 1)))
+    return ((down % 2 ? down + 1 : down) / scale).toFixed(digits);
   return value.toFixed(digits);
 }
 

@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Choice, Keys, Pick, Search, Switch, Theme } from "../chrome/controls.tsx";
 import { Facts } from "../chrome/Facts.tsx";
+import { useKeys } from "../chrome/keys.ts";
 import type { CallsHead, Times } from "../data/calls.ts";
 import type { Metric, Paths } from "../data/paths.ts";
 import type { Payload } from "../data/payload.ts";
@@ -264,26 +265,4 @@ function Graphs({ shown: { main, callers }, look, toldOf, view, sandwiched, atta
       />
     </>
   );
-}
-
-/** Keys that work wherever the focus is, but for fields. */
-function useKeys(keys: Record<string, () => void>): void {
-  const latest = useRef(keys);
-  latest.current = keys;
-  useEffect(() => {
-    const press = (event: KeyboardEvent) => {
-      const target = event.target as HTMLElement;
-      if (event.ctrlKey || event.metaKey || event.altKey || target.closest("dialog, select")) return;
-      if (target instanceof HTMLInputElement && target.type !== "radio" && target.type !== "checkbox") {
-        if (event.key === "Escape") target.blur();
-        return;
-      }
-      const action = latest.current[event.key];
-      if (!action) return;
-      action();
-      event.preventDefault();
-    };
-    document.addEventListener("keydown", press);
-    return () => document.removeEventListener("keydown", press);
-  }, []);
 }

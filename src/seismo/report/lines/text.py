@@ -211,7 +211,7 @@ def _place(line: TimedLine, key: Callable[[TimedLine], float]) -> tuple[float, i
 
 
 def _numbers(file: TimedFile) -> set[int]:
-    return {number for function in file.functions for one in (function, *function.small) for number in one.lines}
+    return {number for function in file.functions for one in function.all() for number in one.lines}
 
 
 def _more(paper: Paper, number: int, what: str) -> None:
@@ -222,7 +222,7 @@ def _more(paper: Paper, number: int, what: str) -> None:
 def write_functions(paper: Paper, program: TimedProgram, view: LinesView) -> None:
     """Writes the table of functions, by the own time of their lines."""
     signs = paper.signs
-    functions = [one for file in program.files for function in file.functions for one in (function, *function.small)]
+    functions = [one for file in program.files for function in file.functions for one in function.all()]
     functions.sort(key=lambda one: (-text.rank(one.own_ns, one.own_error_ns), one.qualname, one.file, one.line))
     shown = functions if view.limit is None else functions[: view.limit]
     paper.line(("Functions by own time", "title"), (" (of their lines)", "quiet"))

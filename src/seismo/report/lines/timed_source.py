@@ -16,7 +16,7 @@ from seismo.report.sources import Source, read_source
 from seismo.report.waiting import NOTABLE, told
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Container, Iterator
 
     from seismo.model import Recording
 
@@ -82,6 +82,12 @@ class TimedFunction:
         """What its lines and those of the small functions in it waited, in ns."""
         return sum(line.wait_ns for line in self.lines.values()) + sum(small.whole_wait_ns for small in self.small)
 
+    def all(self) -> Iterator[TimedFunction]:
+        """It, and the small ones in it, those in small ones too."""
+        yield self
+        for small in self.small:
+            yield from small.all()
+
     def span(self) -> tuple[int, int]:
         """The first and the last line to show."""
         numbers = [self.line, *self.lines, *(number for small in self.small for number in small.span())]
@@ -138,7 +144,7 @@ class TimedProgram:
     def own_files(self) -> TimedProgram:
         """The same without libraries' files; the whole is still the whole."""
         files = [file for file in self.files if not file.library]
-        ids = {one.id for file in files for function in file.functions for one in (function, *function.small)}
+        ids = {one.id for file in files for function in file.functions for one in function.all()}
         lines = [line for line in self.lines if line.function.id in ids]
         return TimedProgram(files, lines, self.whole_ns, self.elsewhere_ns, self.times, self.known)
 

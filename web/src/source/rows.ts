@@ -1,0 +1,51 @@
+// The rows that a source is shown in: one for each line, and below a line what else there is to say about it.
+
+export const LINE = -1; // a row that is the line itself
+
+/** For each row the number of its line, and what it is: LINE, or a number that whoever shows it understands. */
+export interface Rows {
+  line: Int32Array;
+  extra: Int32Array;
+  /** The first row of each line. */
+  of: Map<number, number>;
+}
+
+/** Rows of these lines. below: what stands below a line. */
+export function rowsOf(lines: Iterable<number>, below: (line: number) => readonly number[]): Rows {
+  const line: number[] = [];
+  const extra: number[] = [];
+  const of = new Map<number, number>();
+  for (const number of lines) {
+    of.set(number, line.length);
+    line.push(number);
+    extra.push(LINE);
+    for (const one of below(number)) {
+      line.push(number);
+      extra.push(one);
+    }
+  }
+  return { line: Int32Array.from(line), extra: Int32Array.from(extra), of };
+}
+
+/** Lines in which a text is found, capitals or not. words: empty for no search. */
+export function linesWith(lines: readonly string[], words: string): Set<number> {
+  const found = new Set<number>();
+  if (!words.trim()) return found;
+  let pattern: RegExp;
+  try {
+    pattern = new RegExp(words.trim(), "iu");
+  } catch {
+    return found;
+  }
+  lines.forEach((text, at) => {
+    if (pattern.test(text)) found.add(at + 1);
+  });
+  return found;
+}
+
+/** Of sorted places the next one after a place, or the one before; round the ends. */
+export function next(places: readonly number[], from: number, forth: boolean): number {
+  if (!places.length) return 0;
+  if (forth) return places.find((place) => place > from) ?? places[0];
+  return places.findLast((place) => place < from) ?? places[places.length - 1];
+}
