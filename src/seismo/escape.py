@@ -60,4 +60,6 @@ def shell_word(text: str) -> str:
 
 
 def _as_bytes(char: str) -> str:
-    return "".join(f"\\{byte:03o}" for byte in char.encode("utf-8", "surrogateescape"))
+    # Half a pair stands for a byte that was no UTF-8, or for nothing: then it is written as if it were a character.
+    how = "surrogateescape" if "\udc80" <= char <= "\udcff" else "surrogatepass"
+    return "".join(f"\\{byte:03o}" for byte in char.encode("utf-8", how))

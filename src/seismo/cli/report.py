@@ -42,9 +42,17 @@ from seismo.errors import UsageError
 
 if TYPE_CHECKING:
     import argparse
+    from typing import TextIO
 
+    from seismo.model import Recording
     from seismo.report.kind import Kind
 
+FORMATS = ("markdown", "json")
+# What goes with --format: what is shown, not how.
+_WITH_FORMAT = {
+    *("module", "exclude_module", "where", "only", "libraries", "time"),
+    *("include", "omit", "contexts", "rcfile", "no_config"),
+}
 
 _EXAMPLES = (
     "FUNC is module:qualname, a name alone, or a glob such as 'json.*:*decode*'.\n"
@@ -58,7 +66,8 @@ _EXAMPLES = (
     "  seismo report tests.seismo --changed-since main\n"
     "  seismo report tests.seismo --line app/core.py:12\n"
     "  seismo report tests.seismo --html htmlcov\n"
-    "  seismo report objects.seismo --by line --sort live --type 'app.*'"
+    "  seismo report objects.seismo --by line --sort live --type 'app.*'\n"
+    "  seismo report app-123.seismo --format markdown --max-lines 60"
 )
 
 
@@ -81,6 +90,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--all", action="store_true", help="show everything: all functions, the whole tree, all contexts"
+    )
+    parser.add_argument(
+        "--format",
+        choices=FORMATS,
+        metavar="FORMAT",
+        help="print everything at once, the most important first, for agents and scripts: markdown, or json "
+        "(docs/report-schema.json)",
+    )
+    parser.add_argument(
+        "--max-lines",
+        metavar="N",
+        type="whole",
+        help="print at most N lines: the least important ones are left out, wherever they stand "
+        "(with --format; default: 8 kB of Markdown, all of JSON)",
     )
     pages = "write HTML pages to OUT instead: a folder for coverage, a file for all others"
     parser.add_argument("--html", metavar="OUT", help=pages)
@@ -132,6 +155,49 @@ def _not_for_this(option: str, what: str, file: str) -> NoReturn:
     raise UsageError(f"--{shown} applies to recordings of {what} only", file, "see: seismo info FILE")
 
 
+def _check_format(args: argparse.Namespace) -> None:
+    """Raises UsageError for options that only the terminal's report, or a page, takes."""
+    if not args.format:
+        if args.max_lines is not None:
+            raise UsageError("--max-lines needs --format", hint="--format markdown --max-lines 40")
+        return
+    options = {name: default for _, declared in args.of_kinds for name, default in declared.items()}
+    options |= {"sort": None, "all": False, "html": None, "open": False}
+    for name, default in options.items():
+        if name not in _WITH_FORMAT and getattr(args, name) != default:
+            hint = "leave it out: everything is told, as much as --max-lines has room for"
+            raise UsageError(f"--{name.replace('_', '-')} does not go with --format", f"--format {args.format}", hint)
+
+
+def _formatted(kind: Kind, recording: Recording, args: argparse.Namespace) -> int:
+    """Writes the recording's story."""
+    from seismo.report.kind import MOST
+
+    most = max(MOST, args.max_lines or 0)
+    told = kind.story(recording, args.file, most, args)
+    if args.format == "json":
+        from seismo.report.story.document import document
+
+        shown = document(told, args.max_lines)
+    else:
+        from seismo.report.story.markdown import markdown
+
+        shown = markdown(told, args.max_lines)
+    write(shown, sys.stdout)
+    return 0
+
+
+def write(shown: str, stream: TextIO) -> None:
+    """Writes a document as UTF-8, whatever the locale: who reads it is a program."""
+    buffer = getattr(stream, "buffer", None)
+    if buffer is None:
+        stream.write(shown)
+        return
+    stream.flush()
+    buffer.write(shown.encode("utf-8", "backslashreplace"))
+    buffer.flush()
+
+
 def run(args: argparse.Namespace) -> int:
     """Shows the recording on standard output."""
     from seismo.cli.files import check_time, open_recording, or_newest
@@ -140,6 +206,7 @@ def run(args: argparse.Namespace) -> int:
 
     for kind, _ in args.of_kinds:
         kind.check(args)
+    _check_format(args)
     args.file = or_newest(args.file)
     recording = open_recording(args.file)
     kind = of(recording).instead(args, recording)
@@ -149,6 +216,8 @@ def run(args: argparse.Namespace) -> int:
 
         args.where = chosen(args.only, args.where)
     check_time(recording, args.time, args.file)
+    if args.format:
+        return _formatted(kind, recording, args)
     if args.html or args.open:
         from seismo.cli.pages import page
 

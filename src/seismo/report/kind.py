@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from seismo.model import Recording
     from seismo.report.paper import Paper
+    from seismo.report.story import Story
     from seismo.report.words import Signs
 
     Facts = list[tuple[str, str]]  # labels and sentences, in the order to show them
@@ -36,6 +37,8 @@ OF_PSTATS = {
     "module": "file",
     "stdname": "file",
 }
+
+MOST = 50  # rows of a section of a story, unless more are asked for
 
 
 class Kind:
@@ -106,6 +109,13 @@ class Kind:
         """Writes the page. args: the options of `seismo report`. Returns as report() does.
 
         FormatError: it cannot be written.
+        """
+        raise NotImplementedError
+
+    def story(self, recording: Recording, file: str = "FILE", most: int = MOST, args: Namespace | None = None) -> Story:
+        """All there is to tell, for Markdown and JSON (seismo.report.story).
+
+        file: what commands call the recording. most: rows of a section. args: the options of `seismo report`.
         """
         raise NotImplementedError
 

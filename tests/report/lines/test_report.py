@@ -9,9 +9,10 @@ import pytest
 from seismo.model import Builder
 from seismo.report.lines.summary import write as write_summary
 from seismo.report.lines.text import LinesView, write_report
-from seismo.report.lines.timed_source import read_source, timed_program
+from seismo.report.lines.timed_source import timed_program
 from seismo.report.modules import Modules
 from seismo.report.paper import Paper
+from seismo.report.sources import read_source
 from seismo.report.words import Signs
 
 MS = 1_000_000

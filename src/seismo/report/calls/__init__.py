@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from seismo import kinds
-from seismo.report.kind import Kind
+from seismo.report.kind import MOST, Kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from seismo.model import Recording
     from seismo.report.kind import Facts, Sides
     from seismo.report.paper import Paper
+    from seismo.report.story import Story
     from seismo.report.words import Signs
 
 
@@ -88,6 +89,11 @@ class Calls(Kind):
         modules = chosen_modules(args)
         write_calls(recording, path, times=args.time or "cpu", modules=modules, threads=args.thread)
         return 0
+
+    def story(self, recording: Recording, file: str = "FILE", most: int = MOST, args: Namespace | None = None) -> Story:
+        from seismo.report.calls.story import story
+
+        return story(recording, file, most, args)
 
     def inline(self, recording: Recording) -> str:
         from seismo.report.calls.page import calls_frame

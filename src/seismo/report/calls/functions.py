@@ -202,11 +202,7 @@ def write_functions(
     """
     rows = selected_rows(functions, order, modules, tree)
     shown = rows if limit is None else rows[:limit]
-    told = "ready" in known or "lock" in known or any(functions["wait_ns"])
-    where = "in functions" if times == "wall" or not told else f"of {WORDS[times]}"
-    whole = f"100 % is {text.duration(sum(functions['own_ns']), paper.signs)} {where}"
-    if times == "calls":
-        whole = f"100 % is {text.number_of(sum(functions['calls']), 'call')}"
+    whole = whole_words(functions, times, known, paper.signs)
     remark = f" ({'; '.join(words for words in (modules.words(), whole) if words)})"
     by = order_words(order, times)
     paper.line((f"Functions by {by}", "title"), (printable(remark), "quiet"))
@@ -229,6 +225,15 @@ def write_functions(
                 "quiet",
             )
         )
+
+
+def whole_words(functions: Table[FunctionRow], times: str, known: Container[str], signs: text.Signs) -> str:
+    """What the percentages are of: `100 % is 1.83 s of running`."""
+    if times == "calls":
+        return f"100 % is {text.number_of(sum(functions['calls']), 'call')}"
+    told = "ready" in known or "lock" in known or any(functions["wait_ns"])
+    where = "in functions" if times == "wall" or not told else f"of {WORDS[times]}"
+    return f"100 % is {text.duration(sum(functions['own_ns']), signs)} {where}"
 
 
 def order_words(order: str, times: str) -> str:

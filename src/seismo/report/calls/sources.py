@@ -7,7 +7,7 @@ import tokenize
 from typing import TYPE_CHECKING
 
 from seismo.report.page.payload import counts, doubles, shown
-from seismo.report.sources import Source, read_source
+from seismo.report.sources import Sources
 from seismo.report.words import PYTHON
 
 if TYPE_CHECKING:
@@ -28,10 +28,7 @@ def sources(recording: Recording, chosen: Chosen) -> tuple[dict[str, object], Co
     numbers = chosen.numbers()
     functions = recording.functions
     kinds, files, firsts, names = (functions[name] for name in ("kind", "file", "line", "qualname"))
-    known: dict[str, list[tuple[str, int, int]]] = {}
-    for row in recording.sources:
-        known.setdefault(row.file, []).append((row.path, row.size, row.crc))
-    read: dict[str, Source] = {}
+    read = Sources(recording)
     found: dict[str, object] = {}
     known_of: set[int] = set()
     room = ROOM
@@ -39,10 +36,8 @@ def sources(recording: Recording, chosen: Chosen) -> tuple[dict[str, object], Co
         file, first = files[function], firsts[function]
         if kinds[function] != PYTHON or not file or first < 1 or function in chosen.hidden:
             continue
-        source = read.get(file)
-        if source is None:
-            source = read[file] = read_source(file, known.get(file, []))
-        lines = _block(source.lines, first, names[function])
+        source = read.of(file)
+        lines = block(source.lines, first, names[function])
         kept = [shown(line.expandtabs(), _LINE) for line in lines[:LONGEST]]
         room -= sum(map(len, kept))
         if room < 0 or len(found) >= MOST:
@@ -67,7 +62,7 @@ def _hottest(recording: Recording) -> list[int]:
     return sorted(range(len(weights)), key=lambda function: -weights[function])
 
 
-def _block(lines: list[str], first: int, name: str) -> list[str]:
+def block(lines: list[str], first: int, name: str) -> list[str]:
     """The lines of the function that begins at this one."""
     if name.endswith("<module>"):
         return lines[first - 1 :]

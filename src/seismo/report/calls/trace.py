@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from seismo.escape import printable
 from seismo.model.timeline.hosts import apart_ns, hosts
 from seismo.report import words as text
-from seismo.report.calls.window import END, _thread, write_window
+from seismo.report.calls.window import END, thread_name, write_window
 from seismo.report.facts import unended
 
 if TYPE_CHECKING:
     from seismo.model import Recording
     from seismo.model.table import Table
-    from seismo.model.timeline.calls import CallRow, GapRow
+    from seismo.model.timeline.calls import CallRow, GapRow, InstantRow
     from seismo.report.paper import Paper
 
 LONGEST = 10
@@ -22,21 +22,50 @@ SOME_BYTES = 4 << 20  # of a journal that is read to the end whatever the record
 MOST_BYTES = 64 << 20  # of a journal that is read to the end for a report: some seconds
 
 
-def write_trace(paper: Paper, recording: Recording) -> None:
-    """Writes the sections of a trace; of other recordings nothing."""
+class Longest(NamedTuple):
+    """Of each function the longest call, the longest first; the stretches that are missing, and the reader's words."""
+
+    rows: list[CallRow]
+    gaps: list[GapRow]
+    problems: list[str]
+
+
+def longest_calls(recording: Recording) -> Longest | None:
+    """What is known without reading a long journal to its end; None: that would have to be done."""
     calls = recording.calls
-    if not calls:
-        return
     size = sum(block.size for block in calls.blocks)
     if size > SOME_BYTES and calls.longest is not None:
-        _write_longest(paper, recording, calls.longest, calls.gaps, [])
+        found: tuple[Table[CallRow], list[GapRow], list[str]] = (calls.longest, calls.gaps, [])
     elif size <= MOST_BYTES:
         sums = calls.sums
-        _write_longest(paper, recording, sums.longest, sums.gaps, sums.problems)
+        found = (sums.longest, sums.gaps, sums.problems)
+    else:
+        return None
+    return Longest(sorted(found[0], key=lambda row: row.start_ns - row.end_ns)[:LONGEST], *found[1:])
+
+
+def may_read(recording: Recording) -> bool:
+    """Whether the journal is short enough to be read to its end for a report."""
+    return sum(block.size for block in recording.calls.blocks) <= MOST_BYTES
+
+
+def imports(recording: Recording) -> list[InstantRow]:
+    """The modules that were imported, that first which with what it imports took longest."""
+    rows = [row for row in recording.calls.landmarks if row.kind == "import"]
+    return sorted(rows, key=lambda row: -row.data["took_ns"])
+
+
+def write_trace(paper: Paper, recording: Recording) -> None:
+    """Writes the sections of a trace; of other recordings nothing."""
+    if not recording.calls:
+        return
+    found = longest_calls(recording)
+    if found is not None:
+        _write_longest(paper, recording, found)
     else:
         paper.line()
         paper.line(("the trace is too long to look for its longest calls here", "quiet"))
-    if size <= MOST_BYTES:
+    if may_read(recording):
         _write_pauses(paper, recording)
         _write_imports(paper, recording)
     _write_hosts(paper, recording)
@@ -55,10 +84,8 @@ def _write_hosts(paper: Paper, recording: Recording) -> None:
         paper.line((f"clocks: those of {names} may differ {told}", "warning"))
 
 
-def _write_longest(
-    paper: Paper, recording: Recording, longest: Table[CallRow], gaps: list[GapRow], problems: list[str]
-) -> None:
-    rows = sorted(longest, key=lambda row: row.start_ns - row.end_ns)[:LONGEST]
+def _write_longest(paper: Paper, recording: Recording, found: Longest) -> None:
+    rows, gaps, problems = found
     functions = recording.functions
     if rows:
         paper.line()
@@ -71,7 +98,7 @@ def _write_longest(
         paper.line((lead, "quiet"), (text.shorten(name, max(12, paper.width - text.cells(lead)), paper.signs), "name"))
     for gap in gaps[:LONGEST]:
         missing = text.duration(gap.end_ns - gap.start_ns, paper.signs)
-        where = _thread(recording, gap.thread)
+        where = thread_name(recording, gap.thread)
         paper.line((f"gap: from {gap.start_ns / 1e9:,.6f} s, {missing} of {where} are missing", "warning"))
     if len(gaps) > LONGEST:
         paper.line((f"and {len(gaps) - LONGEST:,} more gaps", "warning"))
@@ -96,13 +123,13 @@ def _write_pauses(paper: Paper, recording: Recording) -> None:
 
 def _write_imports(paper: Paper, recording: Recording) -> None:
     """The modules whose own code, with what that imported, took longest."""
-    rows = [row for row in recording.calls.landmarks if row.kind == "import"]
+    rows = imports(recording)
     if not rows:
         return
     paper.line()
     paper.line(
         ("longest imports", "strong"), (f"  of {text.number_of(len(rows), 'module')}, with what they import", "quiet")
     )
-    for row in sorted(rows, key=lambda row: -row.data["took_ns"])[:IMPORTS]:
+    for row in rows[:IMPORTS]:
         took = text.aligned(text.duration(row.data["took_ns"], paper.signs))
         paper.line((f"{took:>10}  at {row.time_ns / 1e9:,.6f} s  ", "quiet"), (printable(row.name), "name"))

@@ -39,7 +39,7 @@ from seismo.report.paper import ROOMY
 from seismo.report.waiting import LEAST, NOTABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from seismo.model import Recording
     from seismo.report.modules import Modules
@@ -324,23 +324,85 @@ def _mark_hot(roots: list[Branch]) -> None:
         own_ns, branches = branches[0].own_ns, branches[0].children
 
 
-def write_tree(paper: Paper, recording: Recording, modules: Modules, limits: Limits, all_threads: int = 1) -> None:
-    """Writes the call tree of the recording (its threads already combined: so many) with its heading."""
-    tree = CallTree(recording, modules, limits.fold, limits.libraries)
-    open_tree(tree, limits)
-    remarks = [f"{paper.signs.hot} hot path"]
-    if modules:
-        what = "what others call" if recording.times == "calls" else "others' time"
-        remarks.append(f"{modules.words()}; {what} is in their callers' total")
+@dataclass
+class Rest:
+    """The children of a branch that were not opened, in one line."""
+
+    total_ns: float
+    words: str
+
+
+def shown_items(tree: CallTree, limits: Limits) -> Iterator[tuple[Branch | list[Branch] | Rest, int]]:
+    """What is shown of an opened tree, top down, and how far it is indented.
+
+    A list are branches that merely call on, one below the other, in one line.
+    """
+    waiting: list[tuple[Branch | Rest, int]] = []  # the next at the end
+    _push(waiting, tree, limits, tree.roots, 0)
+    while waiting:
+        item, indent = waiting.pop()
+        if isinstance(item, Rest):
+            yield item, indent
+            continue
+        run = _run(item) if limits.fold and item.depth > 1 else []
+        if len(run) >= (LONG_RUN_OF_OWN if tree.folds else LONG_RUN):
+            yield run, indent
+            waiting.append((run[-1].children[0], indent + 1))
+            continue
+        yield item, indent
+        _push(waiting, tree, limits, item.children, indent + 1)
+
+
+def _run(branch: Branch) -> list[Branch]:
+    """The branch and those under it that merely call on, as far as the next one is shown too."""
+    run: list[Branch] = []
+    while branch.opened and branch.calls_on() and branch.children[0].opened and not branch.inside:
+        run.append(branch)
+        branch = branch.children[0]
+    return run
+
+
+def _push(
+    waiting: list[tuple[Branch | Rest, int]], tree: CallTree, limits: Limits, branches: list[Branch], indent: int
+) -> None:
+    rest = [branch for branch in branches if not branch.opened]
+    rest_ns = sum(branch.total_ns for branch in rest)
+    if rest and rest_ns >= (0.01 if limits.share else 0) * tree.busy_ns:
+        why = ""
+        if _too_deep(rest[0], limits):
+            why = " (deeper: --depth)"
+        elif limits.fold and rest[0].goes_in_circles():
+            why = ": the recursion goes on"
+        waiting.append((Rest(rest_ns, f"{len(rest):,} more{why}"), indent))
+    waiting += [(branch, indent) for branch in reversed(branches) if branch.opened]
+
+
+def tree_remarks(tree: CallTree, modules: Modules, all_threads: int) -> list[str]:
+    """What there is to know of how the tree is shown."""
+    what = "what others call" if tree.times == "calls" else "others' time"
+    remarks = [f"{modules.words()}; {what} is in their callers' total"] if modules else []
     if all_threads > 1:
         remarks.append(f"{all_threads:,} threads together")
     if tree.folds:
         remarks.append("libraries folded, --libraries opens them")
     if tree.left_out:
         remarks.append("without import frames")
-    by = {"wait": "Call tree by time waiting", "calls": "Call tree by calls"}.get(
-        recording.times, "Call tree by total time"
+    return remarks
+
+
+def tree_title(tree: CallTree) -> str:
+    """By what it is ranked."""
+    return {"wait": "Call tree by time waiting", "calls": "Call tree by calls"}.get(
+        tree.times, "Call tree by total time"
     )
+
+
+def write_tree(paper: Paper, recording: Recording, modules: Modules, limits: Limits, all_threads: int = 1) -> None:
+    """Writes the call tree of the recording (its threads already combined: so many) with its heading."""
+    tree = CallTree(recording, modules, limits.fold, limits.libraries)
+    open_tree(tree, limits)
+    remarks = [f"{paper.signs.hot} hot path", *tree_remarks(tree, modules, all_threads)]
+    by = tree_title(tree)
     lines = text.wrapped(f"{by} ({printable('; '.join(remarks))})", paper.width)
     for index, line in enumerate(lines):
         title = by if index == 0 else ""
@@ -349,14 +411,6 @@ def write_tree(paper: Paper, recording: Recording, modules: Modules, limits: Lim
         paper.line(("  none" if not modules else "  nothing in it matches the filter", "quiet"))
         return
     _TreeWriter(paper, FunctionCells(recording.functions, paper.signs), tree, limits).write()
-
-
-@dataclass
-class _Rest:
-    """The children of a branch that were not opened, in one line."""
-
-    total_ns: float
-    words: str
 
 
 class _TreeWriter:
@@ -400,41 +454,13 @@ class _TreeWriter:
         head = f"  {'total %':>7}{'total  ':>{width}}{'own  ' if self._own_width else '':>{self._own_width}}"
         head += f"{'waiting  ' if self._waits else '':>{self._wait_width}}  {'calls':>{self._calls_width}}  function"
         self._paper.line((head, "quiet"))
-        # What is to be written and how far it is indented, the next at the end.
-        waiting: list[tuple[Branch | _Rest, int]] = []
-        self._push(waiting, self._tree.roots, 0)
-        while waiting:
-            item, indent = waiting.pop()
-            if isinstance(item, _Rest):
+        for item, indent in shown_items(self._tree, self._limits):
+            if isinstance(item, Rest):
                 self._write_rest(item, indent)
-                continue
-            run = self._run(item) if self._limits.fold and item.depth > 1 else []
-            if len(run) >= (LONG_RUN_OF_OWN if self._tree.folds else LONG_RUN):
-                self._write_run(run, indent)
-                waiting.append((run[-1].children[0], indent + 1))
-                continue
-            self._write_branch(item, indent)
-            self._push(waiting, item.children, indent + 1)
-
-    def _run(self, branch: Branch) -> list[Branch]:
-        """The branch and those under it that merely call on, as far as the next one is shown too."""
-        run: list[Branch] = []
-        while branch.opened and branch.calls_on() and branch.children[0].opened and not branch.inside:
-            run.append(branch)
-            branch = branch.children[0]
-        return run
-
-    def _push(self, waiting: list[tuple[Branch | _Rest, int]], branches: list[Branch], indent: int) -> None:
-        rest = [branch for branch in branches if not branch.opened]
-        rest_ns = sum(branch.total_ns for branch in rest)
-        if rest and rest_ns >= (0.01 if self._limits.share else 0) * self._tree.busy_ns:
-            why = ""
-            if _too_deep(rest[0], self._limits):
-                why = " (deeper: --depth)"
-            elif self._limits.fold and rest[0].goes_in_circles():
-                why = ": the recursion goes on"
-            waiting.append((_Rest(rest_ns, f"{len(rest):,} more{why}"), indent))
-        waiting += [(branch, indent) for branch in reversed(branches) if branch.opened]
+            elif isinstance(item, list):
+                self._write_run(item, indent)
+            else:
+                self._write_branch(item, indent)
 
     def _total(self, branch: Branch) -> str:
         return self._amount(branch.total_ns, branch.total_error_ns)
@@ -513,7 +539,7 @@ class _TreeWriter:
             (signs.hot + " ", "hot") if hot else "  ", (head, "quiet"), self._blank, lead, (words, "quiet")
         )
 
-    def _write_rest(self, rest: _Rest, indent: int) -> None:
+    def _write_rest(self, rest: Rest, indent: int) -> None:
         time = self._amount(rest.total_ns)
         share = text.percent(rest.total_ns, self._tree.whole_ns)
         head = f"  {share:>7}{text.right(time, self._time_width)}{self._blank}"

@@ -238,7 +238,7 @@ def write_window(paper: Paper, recording: Recording, around: str, span: str | No
             continue
         shown = _kept(rows, LAST) if around == END else rows
         paper.line()
-        paper.line((_thread(recording, thread), "strong"), (f"  {text.number_of(len(shown), 'call')}", "quiet"))
+        paper.line((thread_name(recording, thread), "strong"), (f"  {text.number_of(len(shown), 'call')}", "quiet"))
         limit = how.get("limit") or (None if around == END else LINES)
         writer = _Writer(paper, recording, first, limit, how.get("depth"))
         writer.write(_lines(shown))
@@ -259,7 +259,7 @@ def _said(paper: Paper, recording: Recording, window: Window, first: int, last: 
     for pause in pauses(window.instants):
         took = text.duration(pause.end_ns - pause.start_ns, paper.signs) if pause.end_ns >= 0 else "end not seen"
         freed = f", freed {text.number_of(pause.collected, 'object')}" if pause.collected > 0 else ""
-        where = f"on {_thread(recording, pause.thread)}" if len(recording.threads) > 1 else ""
+        where = f"on {thread_name(recording, pause.thread)}" if len(recording.threads) > 1 else ""
         words = f"garbage collection{' ' if where else ''}{where}, generation {pause.generation}: {took}{freed}"
         found.append((pause.start_ns, words))
     for mark in landmarks(recording, window.calls):
@@ -282,7 +282,10 @@ def _write_rest(paper: Paper, recording: Recording, window: Window, first: int, 
     for gap in window.gaps:
         missing = text.duration(gap.end_ns - gap.start_ns, paper.signs)
         paper.line(
-            (f"from {gap.start_ns / 1e9:,.6f} s, {missing} of {_thread(recording, gap.thread)} are missing", "warning")
+            (
+                f"from {gap.start_ns / 1e9:,.6f} s, {missing} of {thread_name(recording, gap.thread)} are missing",
+                "warning",
+            )
         )
     if window.more:
         paper.line((f"only the first {MOST:,} calls were read: choose a shorter --window", "warning"))
@@ -292,7 +295,8 @@ def _write_rest(paper: Paper, recording: Recording, window: Window, first: int, 
         paper.line("nothing ran then")
 
 
-def _thread(recording: Recording, thread: int) -> str:
+def thread_name(recording: Recording, thread: int) -> str:
+    """What a thread is called, safe to show; with its process where there are several."""
     row = recording.threads[thread]
     name = printable(str(row.name)) or f"thread {thread}"
     if len(recording.processes) > 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from seismo import kinds
-from seismo.report.kind import Kind
+from seismo.report.kind import MOST, Kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from seismo.model import Recording
     from seismo.report.kind import Facts, Sides
     from seismo.report.paper import Paper
+    from seismo.report.story import Story
     from seismo.report.words import Signs
 
 
@@ -95,6 +96,11 @@ class Coverage(Kind):
             return write_pages(recording, path, args)
         write_by_settings(*self.analysis(recording), path)
         return 0
+
+    def story(self, recording: Recording, file: str = "FILE", most: int = MOST, args: Namespace | None = None) -> Story:
+        from seismo.report.coverage.story import story
+
+        return story(self, recording, file, most, args)
 
     def changes(self, paper: Paper | None, sides: Sides, files: tuple[list[str], list[str]], limit: int | None) -> str:
         from seismo.report.coverage.changes import as_json, write_changes

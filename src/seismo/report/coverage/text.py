@@ -123,7 +123,7 @@ def write_end(
     view = View.of(settings)
     view.rows = ROWS_AT_END
     totals = report.totals
-    what = total_text(totals, view.precision) if report.files else _nothing(report)
+    what = total_text(totals, view.precision) if report.files else nothing_text(report)
     paper.line((f"seismo: {what}", "strong"))
     if report.files:
         write_table(paper, report, view)
@@ -139,7 +139,7 @@ def write_end(
     paper.flush()
 
 
-def _nothing(report: CoverageReport) -> str:
+def nothing_text(report: CoverageReport) -> str:
     """Why there is no file to report."""
     if any(not problem.minor and problem.path and " ran" in problem.text for problem in report.problems):
         return "no source of what was executed can be read"
@@ -189,7 +189,7 @@ def write_table(paper: Paper, report: CoverageReport, view: View) -> None:
     """Writes the table of files and their total; of no file, a sentence."""
     shown = _chosen(report.files, view)
     if not report.files:  # a total of 100 % would be true, and would mislead
-        paper.line((f"no file to report: {_nothing(report)}", "warning"))
+        paper.line((f"no file to report: {nothing_text(report)}", "warning"))
         return
     kept = shown if view.rows is None else _most_to_do(shown, view.rows)
     layout = _Layout(paper, kept, report, view)

@@ -70,21 +70,10 @@ def write_report(paper: Paper, recording: Recording, view: LinesView) -> None:
     """Writes the report."""
     write_facts(paper, header(recording, paper.signs))
     paper.flush()
-    recording = recording.timed(view.times)
-    program = timed_program(recording, view.modules.left_out(recording.functions) if view.modules else ())
-    hidden = "" if view.libraries else library_words(program.library_times(), program.whole_ns, paper.signs)
-    if hidden:
-        program = program.own_files()
-    if not view.order:  # in a program that mostly calls libraries, what it calls is the news
-        own_ns = sum(line.own_ns for line in program.lines)
-        view = replace(view, order="total" if own_ns < MOSTLY * program.whole_ns else "own")
-    remark = printable(view.modules.words())
-    where = f"of {WORDS[view.times]}" if program.known and view.times != "wall" else "in lines"
-    whole = f"100 % is {text.duration(program.whole_ns, paper.signs)} {where}"
+    program, view, hidden = shown_program(recording, view, paper.signs)
     paper.line()
-    words = f" ({'; '.join(part for part in (remark, whole) if part)})"
-    by = ORDERS[view.order][1].replace("own time", "time waiting") if view.times == "wait" else ORDERS[view.order][1]
-    paper.line((f"Lines by {by}", "title"), (words, "quiet"))
+    title, remark = heading(program, view, paper.signs)
+    paper.line((title, "title"), (f" ({printable(remark)})", "quiet"))
     if hidden:
         for part in text.wrapped(f"of the program's own files; not shown: {hidden} (--libraries)", paper.width - 2):
             paper.line((f"  {part}", "quiet"))
@@ -96,6 +85,27 @@ def write_report(paper: Paper, recording: Recording, view: LinesView) -> None:
     write_functions(paper, program, view)
     paper.flush()
     write_sources(paper, program, view)
+
+
+def shown_program(recording: Recording, view: LinesView, signs: Signs) -> tuple[TimedProgram, LinesView, str]:
+    """What is shown of a recording; the view, its order chosen; and what is not shown, in words."""
+    recording = recording.timed(view.times)
+    program = timed_program(recording, view.modules.left_out(recording.functions) if view.modules else ())
+    hidden = "" if view.libraries else library_words(program.library_times(), program.whole_ns, signs)
+    if hidden:
+        program = program.own_files()
+    if not view.order:  # in a program that mostly calls libraries, what it calls is the news
+        own_ns = sum(line.own_ns for line in program.lines)
+        view = replace(view, order="total" if own_ns < MOSTLY * program.whole_ns else "own")
+    return program, view, hidden
+
+
+def heading(program: TimedProgram, view: LinesView, signs: Signs) -> tuple[str, str]:
+    """Over the table of lines: its title, and a remark to it."""
+    where = f"of {WORDS[view.times]}" if program.known and view.times != "wall" else "in lines"
+    whole = f"100 % is {text.duration(program.whole_ns, signs)} {where}"
+    by = ORDERS[view.order][1].replace("own time", "time waiting") if view.times == "wait" else ORDERS[view.order][1]
+    return f"Lines by {by}", "; ".join(part for part in (view.modules.words(), whole) if part)
 
 
 def write_lines(paper: Paper, recording: Recording) -> None:
@@ -152,23 +162,26 @@ def _error(line: TimedLine | TimedFunction, signs: Signs) -> str:
     return text.left(error, 6) if error else ""
 
 
-def _waiting(line: TimedLine, program: TimedProgram, paper: Paper) -> list[str]:
+def _waiting(line: TimedLine, program: TimedProgram, roomy: bool, signs: Signs) -> list[str]:
     """What of its wall it did not run, and what for."""
-    least_ns, roomy, why = program.notable_ns, paper.width >= ROOMY, ""
+    least_ns, why = program.notable_ns, ""
     if line.wait_ns >= least_ns:
         why = reasons(line.wait_ns, line.ready_ns, line.lock_ns, program.known, roomy)
     shown = line.wait_ns > LEAST * least_ns
-    return [_time(line.wait_ns, paper.signs) if shown else "", text.left(why, 16 if roomy else 9) if why else ""]
+    return [_time(line.wait_ns, signs) if shown else "", text.left(why, 16 if roomy else 9) if why else ""]
 
 
-def write_hottest(paper: Paper, program: TimedProgram, view: LinesView) -> None:
-    """Writes the table of single lines, wherever they are."""
+def hottest_lines(program: TimedProgram, view: LinesView) -> list[TimedLine]:
+    """The single lines, wherever they are, in the order of the view."""
     key = ORDERS[view.order][0]
     told = [line for line in program.lines if key(line) > 0 or (line.hits and view.order in ("own", "total"))]
-    lines = sorted(told, key=lambda line: _place(line, key))
-    shown = lines if view.limit is None else lines[: view.limit]
-    texts = {(file.name, number): file.source.text(number) for file in program.files for number in _numbers(file)}
-    signs = paper.signs
+    return sorted(told, key=lambda line: _place(line, key))
+
+
+def line_cells(
+    program: TimedProgram, shown: Sequence[TimedLine], view: LinesView, signs: Signs, roomy: bool
+) -> tuple[list[str], list[list[str]]]:
+    """The headings of a table of lines, and the cells of its rows; the last one, for the line itself, is empty."""
     awaiting = view.order == "awaiting" or any(line.await_ns for line in shown)
     least = program.notable_ns
     waits = any(line.wait_ns >= least for line in shown)
@@ -180,7 +193,7 @@ def write_hottest(paper: Paper, program: TimedProgram, view: LinesView) -> None:
             _time(line.own_ns, signs, line.own_error_ns),
             _error(line, signs),
             text.share(line.own_ns, line.own_error_ns, program.whole_ns),
-            *(_waiting(line, program, paper) if waits else []),
+            *(_waiting(line, program, roomy, signs) if waits else []),
             _time(line.inner_ns, signs, line.inner_error_ns),
             _each(line, signs),
             text.count(line.hits),
@@ -189,6 +202,16 @@ def write_hottest(paper: Paper, program: TimedProgram, view: LinesView) -> None:
         ]
         for line in shown
     ]
+    return headings, rows
+
+
+def write_hottest(paper: Paper, program: TimedProgram, view: LinesView) -> None:
+    """Writes the table of single lines, wherever they are."""
+    lines = hottest_lines(program, view)
+    shown = lines if view.limit is None else lines[: view.limit]
+    texts = {(file.name, number): file.source.text(number) for file in program.files for number in _numbers(file)}
+    signs = paper.signs
+    headings, rows = line_cells(program, shown, view, signs, paper.width >= ROOMY)
 
     def last(number: int, width: int) -> list[Span]:
         line = shown[number]
@@ -219,35 +242,45 @@ def _more(paper: Paper, number: int, what: str) -> None:
         paper.line((f"  {paper.signs.cut} {text.number_of(number, 'more ' + what)} ({paper.more_all})", "quiet"))
 
 
+FUNCTION_HEADINGS = ("own  ", "", "own %", "lines", "hottest", "function")
+
+
+def functions_by_own(program: TimedProgram) -> list[TimedFunction]:
+    """All functions by the own time of their lines."""
+    functions = [one for file in program.files for function in file.functions for one in function.all()]
+    return sorted(
+        functions, key=lambda one: (-text.rank(one.own_ns, one.own_error_ns), one.qualname, one.file, one.line)
+    )
+
+
+def function_cells(program: TimedProgram, function: TimedFunction, signs: Signs) -> list[str]:
+    """The cells of a function's row; the last one, for its name, is empty."""
+    own = function.own_ns
+    hottest = max(function.lines.values(), key=lambda line: line.own_ns)
+    return [
+        _time(own, signs, function.own_error_ns),
+        _error(function, signs),
+        text.share(own, function.own_error_ns, program.whole_ns),
+        text.count(len(function.lines)),
+        f"{hottest.number} ({text.percent(hottest.own_ns, own) or '0 %'})",
+        "",
+    ]
+
+
 def write_functions(paper: Paper, program: TimedProgram, view: LinesView) -> None:
     """Writes the table of functions, by the own time of their lines."""
     signs = paper.signs
-    functions = [one for file in program.files for function in file.functions for one in function.all()]
-    functions.sort(key=lambda one: (-text.rank(one.own_ns, one.own_error_ns), one.qualname, one.file, one.line))
+    functions = functions_by_own(program)
     shown = functions if view.limit is None else functions[: view.limit]
     paper.line(("Functions by own time", "title"), (" (of their lines)", "quiet"))
-    rows = []
-    for function in shown:
-        own = function.own_ns
-        hottest = max(function.lines.values(), key=lambda line: line.own_ns)
-        share = text.percent(hottest.own_ns, own)
-        rows.append(
-            [
-                _time(own, signs, function.own_error_ns),
-                _error(function, signs),
-                text.share(own, function.own_error_ns, program.whole_ns),
-                text.count(len(function.lines)),
-                f"{hottest.number} ({share or '0 %'})",
-                "",
-            ]
-        )
+    rows = [function_cells(program, function, signs) for function in shown]
 
     def last(number: int, width: int) -> list[Span]:
         function = shown[number]
         name = text.function_name(0, function.module, function.qualname)
         return [(text.shorten(name, width, signs), "name")]
 
-    write_table(paper, ["own  ", "", "own %", "lines", "hottest", "function"], rows, last)
+    write_table(paper, FUNCTION_HEADINGS, rows, last)
     _more(paper, len(functions) - len(shown), "function")
 
 
@@ -301,7 +334,7 @@ def _write_function(
     rows = []
     for number, line in entries:
         row = _cells(number, line, function, hottest, signs, awaiting)
-        row[4:4] = _waiting(line, program, paper) if line is not None else ["", ""]
+        row[4:4] = _waiting(line, program, paper.width >= ROOMY, signs) if line is not None else ["", ""]
         rows.append(row)
     if not any(line is not None and line.wait_ns >= program.notable_ns for _, line in entries):
         rows = [[*row[:4], *row[6:]] for row in rows]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from seismo.report.libraries import file_key, libraries
-from seismo.report.sources import Source, read_source
+from seismo.report.sources import Source, Sources
 from seismo.report.waiting import NOTABLE, told
 
 if TYPE_CHECKING:
@@ -207,16 +207,12 @@ def _files(recording: Recording, functions: list[TimedFunction]) -> list[TimedFi
     by_file: dict[str, list[TimedFunction]] = {}
     for function in functions:
         by_file.setdefault(file_key(function.file, function.module), []).append(function)
-    known: dict[str, list[tuple[str, int, int]]] = {}
-    for row in recording.sources:
-        known.setdefault(row.file, []).append((row.path, row.size, row.crc))
+    sources = Sources(recording)
     keys = {}
     for key, members in by_file.items():
         name = members[0].file
         members.sort(key=lambda function: (function.span(), function.qualname))
-        paths = known.get(name, [])
-        path = paths[0][0] if paths else name
-        keys[key] = TimedFile(name, path, members, read_source(name, paths))
+        keys[key] = TimedFile(name, sources.path(name), members, sources.of(name))
     whose = libraries((key, file.path, (one.module for one in file.functions)) for key, file in keys.items())
     for key, file in keys.items():
         file.library = whose[key]

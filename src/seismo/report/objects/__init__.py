@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from seismo import kinds
-from seismo.report.kind import Kind
+from seismo.report.kind import MOST, Kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from seismo.model import Recording
     from seismo.report.kind import Facts, Sides
     from seismo.report.paper import Paper
+    from seismo.report.story import Story
     from seismo.report.words import Signs
 
 
@@ -84,6 +85,11 @@ class Objects(Kind):
             check_page(args)
         write_objects(recording, path)
         return 0
+
+    def story(self, recording: Recording, file: str = "FILE", most: int = MOST, args: Namespace | None = None) -> Story:
+        from seismo.report.objects.story import story
+
+        return story(recording, file, most, args)
 
     def changes(self, paper: Paper | None, sides: Sides, files: tuple[list[str], list[str]], limit: int | None) -> str:
         from seismo.report.objects.changes import as_json, write_changes

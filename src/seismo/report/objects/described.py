@@ -14,14 +14,13 @@ from seismo.escape import printable
 from seismo.model.objects.groups import bucket_range, by_type_and_line
 from seismo.report import words as text
 from seismo.report.objects.libraries import Libraries, place
-from seismo.report.sources import read_source
+from seismo.report.sources import Sources
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from seismo.model import Recording
     from seismo.model.objects.groups import Lifetimes, ObjectGroup
-    from seismo.report.sources import Source
     from seismo.report.words import Signs
 
 TAB = 4
@@ -38,10 +37,7 @@ class ObjectWords:
         self._born_of = recording.objects["born"].tolist()
         functions = recording.functions
         self._modules, self._names = functions["module"], functions["qualname"]
-        self._known: dict[str, list[tuple[str, int, int]]] = {}
-        for row in recording.sources:
-            self._known.setdefault(row.file, []).append((row.path, row.size, row.crc))
-        self._sources: dict[str, Source] = {}
+        self.sources = Sources(recording)
 
     @functools.cached_property
     def lines(self) -> list[ObjectGroup]:
@@ -89,14 +85,12 @@ class ObjectWords:
         """The text of the line; empty where there is none, or where the file is not what ran."""
         if group.function < 0:
             return ""
-        source = self._sources.get(group.file)
-        if source is None:
-            source = self._sources[group.file] = read_source(group.file, self._known.get(group.file, []))
+        source = self.sources.of(group.file)
         return "" if source.problem else printable(source.text(group.line).expandtabs(TAB).strip())
 
     def changed(self) -> list[str]:
         """The files whose lines were asked for and could not be shown, for a reason worth telling."""
-        return [printable(file) for file, source in self._sources.items() if source.problem and source.lines]
+        return [printable(file) for file, source in self.sources.read.items() if source.problem and source.lines]
 
     def life(self, group: ObjectGroup) -> str:
         """The median age that objects of the group died at, `3 / 2 µs`: in births meanwhile and in time."""

@@ -26,18 +26,28 @@ if TYPE_CHECKING:
 
 LEAKS, SPANS = 8, 8  # rows, unless --limit says otherwise
 INDENT = 4
+LEAK_HEADINGS = ("alive", "a call", "in calls", "over calls")
+BORN_HEADINGS = ("a call", "born", "died inside", "escaped", "alive")
 HARMLESS = "quiet"  # the style of verdicts that need no more than a line
 
 
 def write_leaks(paper: Paper, words: ObjectWords, view: ObjectsView) -> None:
     """Writes what the calls left alive, then what was born in them."""
-    recording = words.recording
-    found = judged.leaks(recording, words.lines)
+    _write_survivors(paper, words, shown_leaks(words, view), view)
+    _write_born(paper, words, born_in_calls(words, view), view)
+
+
+def shown_leaks(words: ObjectWords, view: ObjectsView) -> list[Leak]:
+    """What the calls left alive, the more alarming first."""
+    found = judged.leaks(words.recording, words.lines)
     wanted = {group.rows for group in chosen([leak.group for leak in found], view)}
-    shown = [leak for leak in found if leak.group.rows in wanted]
-    _write_survivors(paper, words, shown, view)
+    return [leak for leak in found if leak.group.rows in wanted]
+
+
+def born_in_calls(words: ObjectWords, view: ObjectsView) -> list[ObjectGroup]:
+    """What was born in the calls, by type and line, the most first."""
     groups = [group for group in chosen(words.lines, view) if group.span_born]
-    _write_born(paper, words, sorted(groups, key=lambda group: -group.span_born), view)
+    return sorted(groups, key=lambda group: -group.span_born)
 
 
 def whose_calls(words: ObjectWords) -> str:
@@ -67,10 +77,9 @@ def _write_survivors(paper: Paper, words: ObjectWords, leaks: Sequence[Leak], vi
     holders = Holders(words.recording)
     limit = view.rows(LEAKS)
     shown = leaks if limit is None else leaks[:limit]
-    rows = [_cells(leak, signs) for leak in shown]
-    heads = ["alive", "a call", "in calls", "over calls"]
-    widths = [max(map(text.cells, column)) for column in zip(heads, *rows, strict=True)]
-    head = "  ".join(text.right(name, width) for name, width in zip(heads, widths, strict=True))
+    rows = [leak_cells(leak, signs) for leak in shown]
+    widths = [max(map(text.cells, column)) for column in zip(LEAK_HEADINGS, *rows, strict=True)]
+    head = "  ".join(text.right(name, width) for name, width in zip(LEAK_HEADINGS, widths, strict=True))
     paper.line((f"{head}  verdict", "quiet"))
     for number, (leak, row) in enumerate(zip(shown, rows, strict=True)):
         short, verdict, style = told(leak)
@@ -91,7 +100,8 @@ def _write_survivors(paper: Paper, words: ObjectWords, leaks: Sequence[Leak], vi
     paper.flush()
 
 
-def _cells(leak: Leak, signs: Signs) -> list[str]:
+def leak_cells(leak: Leak, signs: Signs) -> list[str]:
+    """The cells of a row, under LEAK_HEADINGS."""
     about = leak.group.approximate
     at_most = signs.at_most if leak.at_most else ""
     return [
@@ -120,6 +130,17 @@ def _write_what(paper: Paper, words: ObjectWords, leak: Leak, holders: Holders) 
         write_holders(paper, held, INDENT, leak.alive)
 
 
+def born_cells(group: ObjectGroup, calls: int, signs: Signs) -> list[str]:
+    """The cells of a row of what was born in so many calls, under BORN_HEADINGS."""
+    born, rest = group.span_born, (group.span_died, group.span_born - group.span_died, group.span_live)
+    about = signs.about if group.approximate else ""
+    return [
+        each(born, calls, False, signs),
+        f"{born:,}",
+        *(f"{about if number else ''}{number:,}" for number in rest),
+    ]
+
+
 def _write_born(paper: Paper, words: ObjectWords, groups: Sequence[ObjectGroup], view: ObjectsView) -> None:
     """What was born in the calls, by type and line."""
     signs = paper.signs
@@ -133,21 +154,10 @@ def _write_born(paper: Paper, words: ObjectWords, groups: Sequence[ObjectGroup],
     whole = [sum(getattr(one, name) for one in spans) for name in ("born", "died", "escaping", "alive")]
     limit = view.rows(SPANS)
     shown = groups if limit is None else groups[:limit]
-    numbers = [
-        (group.span_born, group.span_died, group.span_born - group.span_died, group.span_live) for group in shown
-    ]
-    rows = [
-        [
-            each(born, calls, False, signs),
-            f"{born:,}",
-            *(f"{signs.about if group.approximate and number else ''}{number:,}" for number in rest),
-        ]
-        for group, (born, *rest) in zip(shown, numbers, strict=True)
-    ]
+    rows = [born_cells(group, calls, signs) for group in shown]
     total = [each(whole[0], calls, False, signs), *(f"{number:,}" for number in whole)]
-    heads = ["a call", "born", "died inside", "escaped", "alive"]
-    widths = [max(map(text.cells, column)) for column in zip(heads, total, *rows, strict=True)]
-    head = "  ".join(text.right(name, width) for name, width in zip(heads, widths, strict=True))
+    widths = [max(map(text.cells, column)) for column in zip(BORN_HEADINGS, total, *rows, strict=True)]
+    head = "  ".join(text.right(name, width) for name, width in zip(BORN_HEADINGS, widths, strict=True))
     paper.line((f"{head}  line and type", "quiet"))
 
     def cells(row: Sequence[str]) -> str:

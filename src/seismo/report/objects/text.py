@@ -11,7 +11,7 @@ life    the median age at death: other objects born meanwhile / time
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
@@ -245,26 +245,32 @@ def _of_lines(
 
 def _write_all(paper: Paper, words: ObjectWords, view: ObjectsView) -> None:
     """The tables that answer: what is made, where, what is thrown away, what lives on and why."""
+    for _, table in all_tables(words, view):
+        write_table(paper, words, table)
+
+
+def all_tables(words: ObjectWords, view: ObjectsView) -> Iterator[tuple[str, Table]]:
+    """The tables of a report without a choice, by what each is called in documents for programs."""
     recording = words.recording
     order = view.order or "born"
     by = ORDERS[order].words
     types = sorted_by(chosen(grouped.by_type(recording), view), order)
-    write_table(paper, words, Table(f"Types by {by}", "", types, BY_TYPE, view.rows(TYPES), lines=False))
+    yield "types", Table(f"Types by {by}", "", types, BY_TYPE, view.rows(TYPES), lines=False)
     if not len(recording.objects):
         return
     both = chosen(words.lines, view)
     lines = both if view.types else grouped.by_line(recording)
-    write_table(paper, words, _of_lines(words, view, f"Lines by {by}", "", lines, order, BY_LINE, LINES))
+    yield "lines", _of_lines(words, view, f"Lines by {by}", "", lines, order, BY_LINE, LINES)
     born = f"short-lived objects; 100 % is {sum(recording.types['born']):,} births"
-    write_table(paper, words, _of_lines(words, view, "Made and dropped at once", born, both, "short", CHURN, FEW))
+    yield "churn", _of_lines(words, view, "Made and dropped at once", born, both, "short", CHURN, FEW)
     if not len(recording.object_spans):  # else the leaks have told it
         most = "live-bytes" if view.order == "live-bytes" else "live"
         alive = _of_lines(words, view, "Alive at the end", "", both, most, ALIVE, FEW)
-        write_table(paper, words, alive._replace(holders=Holders(recording) or None))
+        yield "alive", alive._replace(holders=Holders(recording) or None)
     remark = "objects in reference cycles: only the cycle collector could free them"
     cycles = _of_lines(words, view, "Cycles", remark, both, "gc", CYCLES, FEW)
     if cycles.rows or cycles.others:
-        write_table(paper, words, cycles)
+        yield "cycles", cycles
 
 
 # ---- a table ----

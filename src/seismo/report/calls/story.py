@@ -1,0 +1,381 @@
+"""The story of a recording of calls, of a trace, and of what a watch recorded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from seismo.model.recording import BY_CALLS
+from seismo.report import words as text
+from seismo.report.calls.functions import (
+    COLUMNS,
+    FunctionCells,
+    order_words,
+    selected_rows,
+    usual_columns,
+    whole_words,
+)
+from seismo.report.calls.options import usual_times
+from seismo.report.calls.sources import block
+from seismo.report.calls.tree import CallTree, Limits, Rest, open_tree, shown_items, tree_remarks, tree_title
+from seismo.report.facts import command_line, cpu_ns, header, is_watch, losses, thread_count, unended, wall_ns
+from seismo.report.libraries import of_functions
+from seismo.report.modules import Modules, chosen_modules
+from seismo.report.sources import Sources
+from seismo.report.story import Name, Row, Section, Story, facts_section, falling, next_section, rounded, share
+from seismo.report.story.steps import Steps, option
+from seismo.report.waiting import WAITED, told
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Sequence
+
+    from seismo.model import Recording
+    from seismo.report.calls.tree import Branch
+
+KINDS = {text.PYTHON: "python", text.C: "c", text.SYNTHETIC: "synthetic"}
+_SIGNS = text.Signs()
+OWN_LEAST = 0.1  # of all own time: with less in the program's own functions, any function leads the steps
+BLOCKS, BLOCK_LINES = 3, 12  # sources of functions, and lines of one
+BLOCK_LEAST = 0.05  # of the own time, for a source
+
+
+class Functions:
+    """The functions of a recording as data, and as they are called."""
+
+    def __init__(self, recording: Recording, cells: FunctionCells) -> None:
+        self.recording, self.cells = recording, cells
+        self.sources = Sources(recording)
+        functions = recording.functions
+        names = ("kind", "module", "qualname", "file", "line")
+        self._kinds, self._modules, self._names, self._files, self._lines = (functions[name] for name in names)
+
+    def place(self, row: int) -> dict[str, Any]:
+        """What a function is called and where it is."""
+        kind, file = self._kinds[row], self._files[row]
+        module, name = self._modules[row], self._names[row]
+        return {
+            "function": self.called(row),
+            "kind": KINDS.get(kind, "synthetic"),
+            "module": module,
+            "qualname": name,
+            "file": self.sources.path(file) if kind == text.PYTHON else "",
+            "line": self._lines[row] if kind == text.PYTHON else 0,
+        }
+
+    def called(self, row: int) -> str:
+        """`module:qualname`, as --callers and others take it."""
+        module, name = self._modules[row], self._names[row]
+        return f"{module}:{name}" if module and self._kinds[row] != text.SYNTHETIC else name
+
+    def definition(self, row: int) -> str:
+        """The line that defines it; "" where it is not known."""
+        return self.sources.definition(self._files[row], self._lines[row]) if self._kinds[row] == text.PYTHON else ""
+
+    def data(self, row: int) -> dict[str, Any]:
+        """All that is known of it."""
+        columns = self.cells.columns
+        return {
+            **self.place(row),
+            "calls": columns["calls"][row],
+            "calls_at_least": bool(columns["lower_bound"][row]),
+            **{name: columns[name][row] for name in ("resumes", "exceptions", "awaits")},
+            **times(columns, row, self.cells.times),
+            "own_share": share(columns["own_ns"][row], self.cells.whole_ns),
+            "source": self.definition(row),
+        }
+
+    def names(self, row: int) -> list[str]:
+        """Cells: the name, the place, the definition."""
+        return [Name(self.cells.name(row)), Name(self.cells.where(row)), Name(self.definition(row))]
+
+
+def times(columns: Any, row: int, by: str) -> dict[str, Any]:
+    """Times of a row; where there are none, what stands in their columns are calls."""
+    names = ("own_ns", "own_error_ns", "total_ns", "total_error_ns", "wait_ns", "await_ns")
+    if by == BY_CALLS:
+        return {**dict.fromkeys(names), "total_calls": round(columns["total_ns"][row])}
+    return {name: rounded(columns[name][row]) for name in names}
+
+
+def story(recording: Recording, file: str, most: int, args: Namespace | None) -> Story:
+    """What there is to tell. file: what commands call it. most: rows of a section."""
+    by = (args and args.time) or usual_times(recording)
+    modules = chosen_modules(args) if args is not None else Modules()
+    steps = Steps(recording, file)
+    shown = recording.timed(by)
+    known = told(shown)
+    cells = FunctionCells(shown.functions, _SIGNS, by, known)
+    cells.roomy = True
+    functions = Functions(shown, cells)
+    rows = selected_rows(shown.functions, "own", modules)
+    sections = [facts_section(header(recording, _SIGNS)), _functions(functions, rows, most, modules)]
+    watch = is_watch(recording)
+    if not watch:  # which knows of no callers: its tree is flat
+        threads = thread_count(recording)
+        together = shown.combined() if threads > 1 else shown
+        libraries = bool(args and args.libraries)
+        sections.append(_paths(together, functions, modules, most, threads, libraries))
+    sections.append(_blocks(functions, rows))
+    if recording.calls:
+        from seismo.report.calls.story_trace import sections as of_trace
+
+        sections += of_trace(recording, functions, most)
+    if len(recording.threads) > 1:
+        sections.append(_threads(recording, most))
+    _steps(steps, recording, functions, rows, by, watch)
+    sections = [section for section in sections if section.rows or section.name in ("functions", "paths")]
+    sections.append(next_section(steps.found))
+    kind = "watch" if watch else "trace" if recording.calls else "calls"
+    title = {"watch": "Matches of a watch in", "trace": "Trace of", "calls": "Calls of"}[kind]
+    lost = bool(losses(recording, _SIGNS))
+    return Story(kind, title, command_line(recording), file, totals(recording, by), sections, lost)
+
+
+def totals(recording: Recording, by: str) -> dict[str, Any]:
+    """The sums."""
+    functions, cpu = recording.timed("cpu").functions, cpu_ns(recording)
+    return {
+        "wall_ns": rounded(wall_ns(recording)),
+        "cpu_ns": cpu if cpu >= 0 else None,
+        "processes": len(recording.processes),
+        "threads": max(1, thread_count(recording)),
+        "functions": len(functions),
+        "paths": len(recording.tree),
+        "calls": sum(functions["calls"]),
+        "calls_at_least": any(functions["lower_bound"]),
+        "resumes": sum(functions["resumes"]),
+        "exceptions": sum(functions["exceptions"]),
+        "own_ns": None if recording.timeless else rounded(sum(functions["own_ns"])),
+        "wait_ns": None if recording.timeless else rounded(sum(functions["wait_ns"])),
+        "times": by,
+    }
+
+
+def _functions(functions: Functions, rows: Sequence[int], most: int, modules: Modules) -> Section:
+    cells = functions.cells
+    shown = rows[:most]
+    columns = usual_columns(cells, shown, "own", True)
+    headings = ["±" if name == "error" else cells.heading(name).strip() for name in columns]
+    own = cells.columns["own_ns"]
+    largest = own[shown[0]] if shown else 0.0
+    made = [
+        Row(
+            functions.data(row),
+            [*(COLUMNS[name][2](cells, row).strip() for name in columns), *functions.names(row)],
+            falling(0.95, place, own[row] / largest if largest > 0 else 0.0),
+        )
+        for place, row in enumerate(shown)
+    ]
+    whole = whole_words(functions.recording.functions, cells.times, cells.known, _SIGNS)
+    return Section(
+        "functions",
+        f"Functions by {order_words('own', cells.times)}",
+        made,
+        headings=[*headings, "function", "where", "definition"],
+        numbers=len(columns),
+        remark="; ".join(filter(None, (modules.words(), whole))),
+        more=len(rows) - len(shown),
+        none="none matches the filter" if modules and cells.size else "none",
+    )
+
+
+# ---- the tree ----
+
+
+def _paths(
+    recording: Recording, functions: Functions, modules: Modules, most: int, threads: int, libraries: bool
+) -> Section:
+    limits = Limits(lines=most, libraries=libraries)
+    tree = CallTree(recording, modules, limits.fold, limits.libraries)
+    open_tree(tree, limits)
+    rows = []
+    for item, indent in shown_items(tree, limits):
+        if isinstance(item, Rest):
+            rows.append(_rest(item, indent, tree))
+        elif isinstance(item, list):
+            rows.append(_run(item, indent, tree, functions))
+        else:
+            rows.append(_branch(item, indent, tree, functions))
+    remark = "; ".join([f"{_SIGNS.hot} hot path", *tree_remarks(tree, modules, threads)])
+    none = "nothing in it matches the filter" if modules else "none"
+    return Section("paths", tree_title(tree), rows, "tree", remark=remark, none=none)
+
+
+def _share(total_ns: float, tree: CallTree) -> float:
+    return total_ns / tree.whole_ns if tree.whole_ns > 0 else 0.0
+
+
+def _amounts(of: Branch | Rest, tree: CallTree, *names: str) -> dict[str, Any]:
+    """Times of a row of the tree; where there are none, calls."""
+    if tree.times == BY_CALLS:
+        return {**dict.fromkeys(names), "total_calls": round(of.total_ns)}
+    return {name: rounded(getattr(of, name)) for name in names}
+
+
+def _branch(branch: Branch, indent: int, tree: CallTree, functions: Functions) -> Row:
+    row = branch.function
+    packages = tree.folds.libraries(branch.inside) if tree.folds and branch.inside else []
+    data = {
+        "what": "fold" if branch.inside else "function",
+        "depth": indent,
+        "hot": branch.hot,
+        **functions.place(row),
+        "total_share": share(branch.total_ns, tree.whole_ns),
+        **_amounts(branch, tree, "total_ns", "total_error_ns", "own_ns", "own_error_ns", "wait_ns"),
+        "calls": branch.calls,
+        "calls_at_least": branch.lower_bound,
+        "levels": branch.levels,
+        "frames": len(branch.inside) or branch.levels,
+        "packages": packages,
+    }
+    amounts = f"{text.amount(branch.total_ns, branch.total_error_ns, _SIGNS, tree.times)} total"
+    if tree.times != BY_CALLS:
+        amounts += f", {text.time(branch.own_ns, branch.own_error_ns, _SIGNS)} own"
+    calls = text.calls(branch.calls, branch.lower_bound, _SIGNS) if branch.calls else ""
+    cells = [
+        _SIGNS.hot if branch.hot else "",
+        text.share(branch.total_ns, branch.total_error_ns, tree.whole_ns),
+        amounts + (f", {calls} {'call' if calls == '1' else 'calls'}" if calls else ""),
+        Name(functions.cells.name(row)),
+        Name(functions.cells.where(row)),
+    ]
+    if branch.inside:
+        cells += [f"{_SIGNS.cut} {len(branch.inside):,} frames of", Name(", ".join(packages[:6]))]
+    elif branch.levels > 1:
+        cells.append(f"{branch.levels:,} deep")
+    weight = falling(0.9, indent, _share(branch.total_ns, tree))
+    return Row(data, cells, weight, indent)
+
+
+def _run(run: list[Branch], indent: int, tree: CallTree, functions: Functions) -> Row:
+    first = run[0]
+    modules = list(dict.fromkeys(functions.place(branch.function)["module"] or "?" for branch in run))
+    data = {
+        "what": "run",
+        "depth": indent,
+        "hot": all(branch.hot for branch in run),
+        "total_share": share(first.total_ns, tree.whole_ns),
+        **_amounts(first, tree, "total_ns", "total_error_ns"),
+        "frames": len(run),
+        "packages": modules,
+    }
+    cells = [
+        _SIGNS.hot if data["hot"] else "",
+        text.share(first.total_ns, first.total_error_ns, tree.whole_ns),
+        f"{text.amount(first.total_ns, first.total_error_ns, _SIGNS, tree.times)} total",
+        f"{_SIGNS.cut} {len(run):,} frames that call on, of",
+        Name(", ".join(modules)),
+    ]
+    return Row(data, cells, falling(0.9, indent, _share(first.total_ns, tree)), indent)
+
+
+def _rest(rest: Rest, indent: int, tree: CallTree) -> Row:
+    data = {
+        "what": "rest",
+        "depth": indent,
+        "total_share": share(rest.total_ns, tree.whole_ns),
+        **_amounts(rest, tree, "total_ns"),
+        "words": rest.words,
+    }
+    cells = [
+        text.percent(rest.total_ns, tree.whole_ns),
+        f"{text.amount(rest.total_ns, 0.0, _SIGNS, tree.times)} total",
+        f"{_SIGNS.cut} {rest.words}",
+    ]
+    return Row(data, cells, falling(0.3, indent, _share(rest.total_ns, tree)), indent)
+
+
+# ---- sources, threads, steps ----
+
+
+def _blocks(functions: Functions, rows: Sequence[int]) -> Section:
+    """The sources of the functions with most own time, as far as they are what ran."""
+    cells = functions.cells
+    own, table = cells.columns["own_ns"], functions.recording.functions
+    made: list[Row] = []
+    for row in rows:
+        if len(made) >= BLOCKS or own[row] < BLOCK_LEAST * cells.whole_ns:
+            break
+        file, first = table["file"][row], table["line"][row]
+        source = functions.sources.of(file) if table["kind"][row] == text.PYTHON and first > 0 and file else None
+        if source is None or source.problem or table["qualname"][row].endswith("<module>"):
+            continue
+        lines = block(source.lines, first, table["qualname"][row])
+        if not lines:
+            continue
+        shown = lines[:BLOCK_LINES]
+        data = {**functions.place(row), "first": first, "lines": shown, "more": len(lines) - len(shown)}
+        code = [f"{number:>5}  {line}" for number, line in enumerate(shown, first)]
+        code += [f"{_SIGNS.cut} {data['more']:,} more lines"] if data["more"] else []
+        weight = falling(0.6, len(made), own[row] / cells.whole_ns)
+        names = [Name(cells.name(row)), Name(cells.where(row))]
+        made.append(Row(data, names, weight, code=code))
+    return Section("sources", "Sources of these", made, "code")
+
+
+def _threads(recording: Recording, most: int) -> Section:
+    threads = sorted(recording.threads, key=lambda row: (-row.wall_ns, row.id))
+    rows = [
+        Row(
+            {
+                "thread": str(row.name),
+                "id": row.id,
+                "process": row.process,
+                "main": bool(row.main),
+                "folded": row.folded,
+                "wall_ns": row.wall_ns,
+                "cpu_ns": row.cpu_ns if row.cpu_ns >= 0 else None,
+            },
+            [
+                text.duration(row.wall_ns, _SIGNS),
+                text.duration(row.cpu_ns, _SIGNS) if row.cpu_ns >= 0 else "",
+                f"{row.folded:,}" if row.folded else "",
+                Name(str(row.name)),
+            ],
+            falling(0.35, place),
+        )
+        for place, row in enumerate(threads[:most])
+    ]
+    headings = ("wall", "CPU", "threads", "name")
+    return Section("threads", "Threads", rows, headings=headings, numbers=3, more=len(threads) - len(rows))
+
+
+def _steps(steps: Steps, recording: Recording, functions: Functions, rows: Sequence[int], by: str, watch: bool) -> None:
+    columns, whole = functions.cells.columns, functions.cells.whole_ns
+    own, total, kinds = (columns[name] for name in ("own_ns", "total_ns", "kind"))
+    mine = {
+        row for row, library in of_functions(recording, [row for row in rows if not kinds[row]]).items() if not library
+    }
+    leading = rows
+    if sum(own[row] for row in mine) >= OWN_LEAST * whole:
+        leading = [row for row in rows if row in mine]
+    if leading and not watch:
+        top = leading[0]
+        has, what = text.percent(own[top], whole), "calls" if by == BY_CALLS else "own time"
+        steps.report(
+            f"who calls {functions.called(top)}, which has {has or 'much'} of the {what}",
+            option("--callers", functions.called(top)),
+        )
+        if not kinds[top]:
+            steps.record("which of its lines take the time", "lines", option("--only", functions.called(top)))
+        between = [
+            row for row in leading if not kinds[row] and own[row] < 0.5 * total[row] and total[row] < 0.95 * whole
+        ]
+        if between:
+            most = max(between, key=lambda row: (total[row], -row))
+            steps.report(
+                f"what {functions.called(most)} calls, which makes up {text.percent(total[most], whole)} in all",
+                option("--callees", functions.called(most)),
+            )
+    if by == "cpu" and told(recording):
+        waits, ran = sum(columns["wait_ns"]), sum(own)
+        if waits > WAITED * (waits + ran):
+            steps.report("where it waits, which is no part of own time", "--time wait")
+    if recording.calls:
+        if unended(_SIGNS, ("", recording)):
+            steps.report("what each thread did last", "--around end")
+        steps.of_file("view", "every call on a timeline")
+    elif not watch and rows:
+        steps.record("when each call happened", "trace")
+    if losses(recording, _SIGNS):
+        steps.of_file("info", "what was lost, and how it was recorded")

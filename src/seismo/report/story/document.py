@@ -1,0 +1,67 @@
+"""A story as JSON: one object, whose schema is docs/report-schema.json. A fact, a row, a step stands on its own line.
+
+Members are only ever added; `version` rises when the meaning of one changes. Names are as the program has them, and all
+that is not ASCII is escaped: a terminal that shows the document shows nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+from seismo.report.story.fitting import fitting
+
+if TYPE_CHECKING:
+    from seismo.report.story import Section, Story
+
+FORMAT, VERSION = "seismo-report", 1
+
+
+def document(story: Story, max_lines: int | None = None) -> str:
+    """The document, with its last line's end. max_lines: its lines; None: all of the story.
+
+    Of fewer lines than its frame has, it is written in one.
+    """
+    if max_lines is None:
+        return written(story)
+    fitted = fitting(story, written, lambda shown: shown.count("\n") <= max_lines)
+    return fitted if fitted.count("\n") <= max_lines else fitted.replace("\n", "") + "\n"
+
+
+def written(story: Story) -> str:
+    """All of a story."""
+    known = {section.name: section for section in story.sections}
+    head = {"format": FORMAT, "version": VERSION, "kind": story.kind, "file": story.file, "program": story.program}
+    head |= {"complete": not story.lost, "totals": story.totals}
+    parts = [f"{_text(name)}:{_text(value)}" for name, value in head.items()]
+    parts.append(f'"facts":{_rows(known.pop("facts", None))}')
+    steps = _rows(known.pop("next", None))
+    sections = [f'{_text(section.name)}:{{{_members(section)},"rows":{_rows(section)}}}' for section in known.values()]
+    parts.append('"sections":{' + ",".join(f"\n{section}" for section in sections) + "\n}")
+    parts.append(f'"left_out":{_text(list(filter(None, story.left_out)))}')
+    parts.append(f'"next":{steps}')
+    return "{" + ",\n".join(parts) + "\n}\n"
+
+
+def _members(section: Section) -> str:
+    members = {"title": section.title, "remark": section.remark, "more": section.more}
+    return ",".join(f"{_text(name)}:{_text(value)}" for name, value in members.items())
+
+
+def _rows(section: Section | None) -> str:
+    rows = section.rows if section else []
+    return "[" + ",".join(f"\n{_text(row.data)}" for row in rows) + "]"
+
+
+def _text(value: Any) -> str:
+    return json.dumps(_finite(value), separators=(",", ":"))
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no infinities; a file from elsewhere may."""
+    if isinstance(value, dict):
+        return {name: _finite(member) for name, member in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(member) for member in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,376 @@
+"""The story of a recording: the report's numbers, JSON that has its schema, and a length to choose."""
+
+import io
+import itertools
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+import children
+import jsonschema
+import pytest
+import story_samples as samples
+from markdown_it import MarkdownIt
+from paths import DOCS
+
+from seismo.cli.main import main
+from seismo.model import read
+from seismo.report import words
+from seismo.report.kind import of
+from seismo.report.paper import Paper
+from seismo.report.story.document import document
+from seismo.report.story.markdown import BYTES, markdown
+
+SCHEMA = json.loads((DOCS / "report-schema.json").read_text())
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
+SIGNS = words.Signs()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("stories")
+    for kind in samples.VERBS:
+        samples.recorded(folder, kind)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def stories(folder):
+    told = {}
+    for kind in samples.VERBS:
+        recording = read(folder / f"{kind}.seismo")
+        told[kind] = of(recording).story(recording, f"{kind}.seismo")
+    return {**told, **samples.stories(folder)}
+
+
+def printed(capfd, *arguments, status=0):
+    assert main(["report", *map(str, arguments)]) == status
+    return capfd.readouterr().out
+
+
+def rows_of(text, title):
+    """The cells of a section's table in Markdown, by the headings of its columns."""
+    tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(text.split(f"\n## {title}")[1].split("\n## ")[0])
+    cells = [[]]
+    for before, token in itertools.pairwise(tokens):
+        if before.type in ("th_open", "td_open"):
+            cells[-1].append("".join(part.content for part in token.children))
+        elif token.type == "tr_close":
+            cells.append([])
+    return [dict(zip(cells[0], row, strict=True)) for row in cells[1:-1]]
+
+
+# ---- JSON ----
+
+
+def test_the_schema_is_one():
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+@pytest.mark.parametrize("kind", samples.VERBS)
+def test_the_schema_holds(folder, capfd, kind):
+    told = json.loads(printed(capfd, folder / f"{kind}.seismo", "--format", "json"))
+    VALIDATOR.validate(told)
+    assert told["kind"] == kind
+    assert told["complete"] is True
+    known = set(SCHEMA["properties"]["sections"]["properties"])
+    assert set(told["sections"]) <= known
+
+
+@pytest.mark.parametrize("name", ["hostile", "large", "empty", "objects", "objects by path"])
+def test_the_schema_holds_for_what_is_made(stories, name):
+    told = json.loads(document(stories[name]))
+    VALIDATOR.validate(told)
+    assert told["kind"] == name.split()[0] if name.startswith("objects") else "calls"
+    assert told["complete"] is (name not in ("hostile", "large"))
+
+
+def test_the_schema_knows_every_section_and_every_section_is_seen(stories):
+    seen = {section.name for story in stories.values() for section in story.sections}
+    seen -= {"facts", "next"}
+    # Gaps and branches, and files of which something cannot be told, these programs have none of.
+    rare = {"gaps", "branches", "problems", "pauses"}
+    assert seen | rare == set(SCHEMA["properties"]["sections"]["properties"]) | (seen & rare)
+
+
+def test_a_row_of_another_shape_is_refused_by_the_schema(stories):
+    told = json.loads(document(stories["calls"]))
+    del told["sections"]["functions"]["rows"][0]["calls"]
+    with pytest.raises(jsonschema.ValidationError):
+        VALIDATOR.validate(told)
+
+
+def test_json_is_ascii_and_a_row_a_line(stories):
+    text = document(stories["hostile"])
+    assert text.isascii()
+    assert all(line.isprintable() for line in text.splitlines())
+    rows = json.loads(text)["sections"]["functions"]["rows"]
+    assert sum(line.startswith('{"function":') for line in text.splitlines()) >= len(rows)
+    assert {row["module"] for row in rows} == set(samples.HOSTILE)
+
+
+def test_json_without_a_limit_has_every_name_in_full(stories):
+    rows = json.loads(document(stories["hostile"]))["sections"]["functions"]["rows"]
+    assert max(len(row["module"]) for row in rows) == 3000
+
+
+# ---- the numbers are the report's ----
+
+
+def terminal(folder, kind, **options):
+    recording = read(folder / f"{kind}.seismo")
+    out = io.StringIO()
+    of(recording).show(Paper(out, 240), recording, "", 50, **{"times": "", **options})
+    return out.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("kind", ["calls", "trace", "watch"])
+def test_functions_have_the_numbers_of_the_report(folder, stories, kind):
+    lines = [line.split() for line in terminal(folder, kind)]
+    told = json.loads(document(stories[kind]))["sections"]["functions"]["rows"]
+    assert len(told) > 3 or kind == "watch"
+    shown = rows_of(markdown(stories[kind], 500), "Functions by own time")
+    assert len(shown) == len(told)
+    for row, cells in zip(told, shown, strict=True):
+        own = words.time(row["own_ns"], row["own_error_ns"], SIGNS)
+        total = words.time(row["total_ns"], row["total_error_ns"], SIGNS)
+        assert (cells["own"], cells["total"]) == (own, total)
+        assert cells["calls"] == words.calls(row["calls"], row["calls_at_least"], SIGNS)
+        assert cells["function"] == row["function"]
+        (line,) = [line for line in lines if row["function"] in line and line[:2] == own.split()[:2]][:1]
+        assert [word for word in total.split() if word not in line] == []
+        assert cells["calls"] in line
+
+
+def test_the_tree_has_the_numbers_of_the_report(folder, stories):
+    lines = [" ".join(line.split()) for line in terminal(folder, "calls")]
+    paths = json.loads(document(stories["calls"]))["sections"]["paths"]["rows"]
+    assert {row["function"]: row["depth"] for row in paths if row["what"] == "function"}["__main__:slow"] >= 2
+    for row in paths:
+        if row["what"] == "function" and row["module"] == "__main__":
+            total = words.time(row["total_ns"], row["total_error_ns"], SIGNS)
+            share = words.share(row["total_ns"], row["total_error_ns"], row["total_ns"] / (row["total_share"] or 1))
+            assert any(f"{total} " in line and row["function"] in line for line in lines), (total, share)
+
+
+def test_lines_have_the_numbers_of_the_report(folder, stories):
+    lines = [" ".join(line.split()) for line in terminal(folder, "lines")]
+    told = json.loads(document(stories["lines"]))["sections"]["lines"]["rows"]
+    (loop,) = [row for row in told if row["source"] == "total += step * step % 7"]
+    assert loop["hits"] == 100 * 2000 + 1000
+    assert loop["function"] == "__main__:slow"
+    assert os.path.basename(loop["file"]) == "app.py"
+    for row in told:
+        own = words.time(row["own_ns"], row["own_error_ns"], SIGNS) if row["own_ns"] or row["own_error_ns"] else ""
+        where = f"app.py:{row['line']} "
+        assert any(own in line and where in line and f"{row['hits']:,}" in line for line in lines), row
+
+
+def test_coverage_has_the_numbers_of_the_report(folder, stories, monkeypatch):
+    monkeypatch.chdir(folder)
+    told = json.loads(document(stories["coverage"]))
+    (file,) = told["sections"]["files"]["rows"]
+    (line,) = [line.split() for line in terminal(folder, "coverage") if line.startswith("app.py")]
+    percent = words.percent(file["percent"], 100).split(".")[0]
+    assert [line[1], line[2]] == [str(file["statements"]), str(file["missing"])]
+    assert line[3] == percent.split()[0]
+    never = samples.PROGRAM.splitlines().index("def never(number):") + 1
+    runs = told["sections"]["missing"]["rows"]
+    assert (runs[0]["first"], runs[0]["last"]) == (never + 1, never + 3)
+    assert (runs[0]["function"], runs[0]["source"]) == ("never", "if number > 3:")
+    assert sum(run["statements"] for run in runs) == file["missing"] == told["totals"]["missing"]
+
+
+def test_objects_have_the_numbers_of_the_report(tmp_path):
+    from made_objects import server
+
+    from seismo.report.objects.text import ObjectsView, write_report
+
+    recording = server(tmp_path / "app")
+    out = io.StringIO()
+    write_report(Paper(out, 240), recording, ObjectsView())
+    told = json.loads(document(of(recording).story(recording)))
+    lines = [" ".join(line.split()) for line in out.getvalue().splitlines()]
+    for row in told["sections"]["types"]["rows"]:
+        assert any(line.startswith(f"{row['born']:,} ") and line.endswith(row["type"]) for line in lines), row
+    leak = told["sections"]["leaks"]["rows"][0]
+    assert leak["verdict"] == "steady"
+    assert any(line.startswith(f"{leak['alive']:,} ") and "leak: " in line for line in lines)
+    assert leak["held_by"][0]["count"] > 0
+    assert leak["source"] == "SESSIONS[request] = Session(request)"
+
+
+def test_waiting_is_ranked_when_it_is_asked_for(folder, capfd):
+    told = json.loads(printed(capfd, folder / "calls.seismo", "--format", "json", "--time", "wall"))
+    running = json.loads(printed(capfd, folder / "calls.seismo", "--format", "json"))
+    assert told["sections"]["functions"]["remark"].endswith("in functions")
+    assert " of running" in running["sections"]["functions"]["remark"]
+
+
+def test_without_times_calls_are_ranked(folder, capfd):
+    command = [sys.executable, "-m", "seismo", "profile", "--no-times", "-o", "counted.seismo", "app.py"]
+    assert children.run(command, cwd=folder, env=children.environment()).returncode == 0
+    told = json.loads(printed(capfd, folder / "counted.seismo", "--format", "json"))
+    VALIDATOR.validate(told)
+    assert (told["totals"]["times"], told["totals"]["own_ns"]) == ("calls", None)
+    rows = {row["function"]: row for row in told["sections"]["functions"]["rows"]}
+    assert (rows["__main__:slow"]["calls"], rows["__main__:slow"]["own_ns"]) == (101, None)
+    assert rows["__main__:parse"]["total_calls"] > 100
+    (main_path,) = [row for row in told["sections"]["paths"]["rows"] if row.get("function") == "__main__:main"]
+    assert main_path["total_ns"] is None
+    assert main_path["total_calls"] > 300
+    shown = printed(capfd, folder / "counted.seismo", "--format", "markdown")
+    assert "## Functions by calls (100 % is " in shown
+    assert "## Call tree by calls" in shown
+    assert f"{main_path['total_calls']:,} total, 1 call `__main__:main`" in shown
+    for step in told["next"]:
+        done = children.run([sys.executable, "-m", *shlex.split(step["command"])], cwd=folder)
+        assert done.returncode == 0, step
+
+
+def test_only_what_is_asked_for_is_told(folder, capfd):
+    told = json.loads(printed(capfd, folder / "calls.seismo", "--format", "json", "--module", "__main__"))
+    assert {row["module"] for row in told["sections"]["functions"]["rows"]} == {"__main__"}
+    told = json.loads(printed(capfd, folder / "lines.seismo", "--format", "json", "--only", "__main__:slow"))
+    assert {row["function"] for row in told["sections"]["lines"]["rows"]} == {"__main__:slow"}
+    told = json.loads(printed(capfd, folder / "coverage.seismo", "--format", "json", "--omit", "*/app.py"))
+    assert told["sections"]["files"]["rows"] == []
+    assert told["totals"]["files"] == 0
+
+
+# ---- how much of it ----
+
+
+def test_a_profile_of_ten_thousand_paths_is_short():
+    recording = samples.large()
+    text = markdown(of(recording).story(recording, "large.seismo"))
+    assert 5_000 < len(text.encode()) <= BYTES == 8_000
+    for title in ("Functions by own time", "Call tree by total time", "What to look at next"):
+        assert f"\n## {title}" in text
+
+
+@pytest.mark.parametrize("form", [markdown, document])
+@pytest.mark.parametrize("name", ["calls", "trace", "lines", "coverage", "watch", "hostile", "objects", "empty"])
+def test_no_line_more_than_asked_for(stories, name, form):
+    for lines in (*range(1, 40, 3), 100, 10_000):
+        assert form(stories[name], lines).count("\n") <= lines
+        assert form(stories[name], lines).endswith("\n")
+
+
+def test_json_of_any_length_has_its_schema(stories):
+    for lines in range(1, 120, 7):
+        for name in ("trace", "objects", "coverage"):
+            VALIDATOR.validate(json.loads(document(stories[name], lines)))
+
+
+def kept(story, number):
+    return {(section.name, json.dumps(row.data)) for section in story.kept(number).sections for row in section.rows}
+
+
+@pytest.mark.parametrize("name", ["trace", "objects", "lines"])
+def test_what_is_cut_is_what_matters_least(stories, name):
+    """One row more never costs another, and a short document has the first of all that matters."""
+    story = stories[name]
+    before = set()
+    for number in range(story.rows + 1):
+        rows = kept(story, number)
+        assert len(rows) == number
+        assert before <= rows
+        before = rows
+    few = story.kept(18)
+    sizes = {section.name: len(section.rows) for section in few.sections}
+    whole = {section.name: len(section.rows) for section in story.sections}
+    main = {"trace": ("functions", "paths", "next"), "objects": ("leaks", "types", "next"), "lines": ("lines", "next")}
+    for section in main[name]:
+        assert sizes[section] >= 1
+    assert sizes[main[name][0]] < whole[main[name][0]]
+
+
+def test_a_row_of_the_tree_is_never_shown_without_those_above(stories):
+    for name in ("calls", "hostile", "large"):
+        for number in range(stories[name].rows):
+            for section in stories[name].kept(number).sections:
+                depths = [row.depth for row in section.rows]
+                assert all(depth <= above + 1 for above, depth in zip([-1, *depths], depths, strict=False))
+
+
+def test_what_is_left_out_is_said(stories):
+    told = json.loads(document(stories["trace"], 20))
+    whole = json.loads(document(stories["trace"]))
+    assert set(told["left_out"]) >= {"Longest imports"}
+    shown, all_ = told["sections"]["functions"], whole["sections"]["functions"]
+    assert shown["more"] == all_["more"] + len(all_["rows"]) - len(shown["rows"]) > 0
+    assert "Left out: " in markdown(stories["trace"], 30)
+
+
+def test_losses_stay_in_the_shortest_document(stories):
+    assert "**lost**" in markdown(stories["hostile"], 6)
+    assert json.loads(document(stories["hostile"]))["complete"] is False
+
+
+# ---- what to look at next ----
+
+
+@pytest.mark.parametrize("kind", samples.VERBS)
+def test_what_to_look_at_next_can_be_typed(folder, stories, kind):
+    steps = json.loads(document(stories[kind]))["next"]
+    assert steps or kind == "watch"
+    for step in steps:
+        command = shlex.split(step["command"])
+        assert command[0] == "seismo"
+        if command[1] == "view":  # which serves until somebody ends it
+            continue
+        done = children.run([sys.executable, "-m", *command], cwd=folder, env=children.environment())
+        assert done.returncode == 0, (step["command"], done.stderr)
+
+
+def test_hostile_names_in_commands_are_words(stories, folder):
+    for step in json.loads(document(stories["hostile"]))["next"]:
+        assert step["command"].isprintable()
+        words_ = subprocess.run(
+            ["bash", "-c", f"printf '%s\\0' {step['command'].removeprefix('seismo ')}"],
+            stdout=subprocess.PIPE,
+            check=True,
+            cwd=folder,
+        ).stdout
+        verb, *rest = words_.decode("utf-8", "surrogateescape").split("\0")
+        assert verb in ("report", "info", "lines", "trace")
+        if verb == "report":
+            assert rest[0] == "hostile.seismo"
+
+
+def test_the_leading_function_is_the_programs_own(stories):
+    for kind in ("calls", "trace"):
+        steps = json.loads(document(stories[kind]))["next"]
+        assert re.fullmatch(r"seismo report \w+\.seismo --callers __main__:\w+", steps[0]["command"])
+        assert any(step["command"].startswith("seismo lines --only __main__:") for step in steps)
+
+
+# ---- the command ----
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--format", "yaml"], "--format cannot be 'yaml'"),
+        (["--max-lines", "9"], "--max-lines needs --format"),
+        (["--format", "json", "--max-lines", "0"], "--max-lines cannot be '0'"),
+        (["--format", "json", "--tree"], "--tree does not go with --format"),
+        (["--format", "markdown", "--html", "x.html"], "--html does not go with --format"),
+        (["--format", "markdown", "--sort", "calls"], "--sort does not go with --format"),
+        (["--format", "markdown", "--all"], "--all does not go with --format"),
+    ],
+)
+def test_mistakes(folder, capsys, options, said):
+    assert main(["report", str(folder / "calls.seismo"), *options]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_the_document_is_utf_8_in_any_locale(folder):
+    command = [sys.executable, "-m", "seismo", "report", "calls.seismo", "--format", "markdown"]
+    environment = children.environment(PYTHONIOENCODING="ascii", LC_ALL="C")
+    done = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, check=True, timeout=60)
+    assert "±" in done.stdout.decode("utf-8") or "µs" in done.stdout.decode("utf-8")
