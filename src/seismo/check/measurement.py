@@ -6,14 +6,14 @@
 
 A function that is absent ran 0 times. Numbers are of events: `calls` of calls, `lines` of lines executed, each as
 often as it was, `exceptions` of exceptions that left the function, `births` of objects made by its own lines, `bytes`
-of the bytes that they had at birth.
+of what these took: the size of their types, and of the items of those that died.
 """
 
 from __future__ import annotations
 
 import platform
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
@@ -116,9 +116,10 @@ class Measurement:
     where it was not measured. `quantities`: those that were measured, in the order of QUANTITIES. `codes`: a hash of
     what a function consists of, without its name, for those of the project; it follows renamed functions.
 
-    `callers` ({function: {caller: calls}}), `lines` ({function: {line: times executed}}), `first` ({function: the
-    number of its first line}) and `sources` ({function: where its file is now}) tell where a change comes from. They
-    are of the last run and are not written to a baseline.
+    What tells where a change comes from is of the last run, and is not written to a baseline: `callers` ({function:
+    {caller: calls}}), `inclusive` (calls of a function and of all below it), `lines` and `births` ({function: {line:
+    times executed, or objects made}}), `first` (the number of a function's first line), `sources` (where its file is
+    now) and `texts` ({file: its lines}, of the project's own).
     """
 
     stamp: Stamp = field(default_factory=Stamp)
@@ -127,9 +128,12 @@ class Measurement:
     depth: Range | None = None
     codes: dict[Function, str] = field(default_factory=dict)
     callers: dict[Function, dict[Function, int]] = field(default_factory=dict, compare=False)
+    inclusive: dict[Function, int] = field(default_factory=dict, compare=False)
     lines: dict[Function, dict[int, int]] = field(default_factory=dict, compare=False)
+    births: dict[Function, dict[int, int]] = field(default_factory=dict, compare=False)
     first: dict[Function, int] = field(default_factory=dict, compare=False)
     sources: dict[Function, str] = field(default_factory=dict, compare=False)
+    texts: dict[str, list[str]] = field(default_factory=dict, compare=False)
 
     @property
     def quantities(self) -> tuple[str, ...]:
@@ -167,16 +171,12 @@ def over_runs(runs: Sequence[Measurement]) -> Measurement:
     codes: dict[Function, str] = {}
     for run in runs:
         codes |= run.codes
-    return Measurement(
-        stamp=last.stamp,
+    return replace(
+        last,
         functions=_joined([run.functions for run in runs], [run.quantities for run in runs]),
         tests=_joined([run.tests for run in runs], [run.quantities for run in runs]),
         depth=Range(min(one.low for one in depths), max(one.high for one in depths)) if depths else None,
         codes=codes,
-        callers=last.callers,
-        lines=last.lines,
-        first=last.first,
-        sources=last.sources,
     )
 
 

@@ -30,7 +30,9 @@ def followed(old: Measurement, new: Measurement) -> tuple[Measurement, dict[Func
             now.get(name, name): {now.get(caller, caller): calls for caller, calls in callers.items()}
             for name, callers in old.callers.items()
         },
+        inclusive={now.get(name, name): calls for name, calls in old.inclusive.items()},
         lines={now.get(name, name): lines for name, lines in old.lines.items()},
+        births={now.get(name, name): births for name, births in old.births.items()},
         first={now.get(name, name): line for name, line in old.first.items()},
         sources={now.get(name, name): path for name, path in old.sources.items()},
     )

@@ -40,6 +40,7 @@ VERBS = {
     "cut": "make a smaller trace of a trace: a window of time, certain calls",
     "merge": "combine several recordings into one",
     "diff": "show what changed between two recordings",
+    "check": "count what a program does, and compare it with what it did before",
     "doctor": "show which hooks this interpreter offers and seismo would use",
     "completion": "print a completion script for bash, zsh or fish",
 }

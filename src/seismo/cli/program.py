@@ -426,6 +426,11 @@ class RecordingVerb(Verb):
         """The program, ready to run."""
         return Recording(self, given, program, self.settings(given, program))
 
+    def life(self) -> Life:
+        """What is started and stopped: by default the recorder of the kind."""
+        life: Life = kinds.life(self.kind)
+        return life
+
 
 class Recording:
     """A program that is recorded into a file: all that can be checked is checked before it runs.
@@ -450,7 +455,7 @@ class Recording:
         from seismo.record.output import SUFFIX, Output, out_of_the_way
 
         self.program, self.summary, self.always = program, summary, always
-        self.life: Life = kinds.life(verb.kind)
+        self.life = verb.life()
         self.folder = current_folder()
         self.coloured = wants_colour(given.get("color", "auto"), is_terminal(2))
         children.abandon()

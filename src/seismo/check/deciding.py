@@ -1,0 +1,83 @@
+"""The check as a whole: measures what is needed, compares, and looks again before it says that something is beyond.
+
+A finding beyond its limit is confirmed by one more run of each side that can still run: what differed only by chance
+then shows as a range. So an alarm needs all runs of one side to be beyond all of the other's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from seismo.check.blame import Suspect, suspects
+from seismo.check.compare import EXACT, Bands, Comparison, Verdict, compare
+from seismo.check.measuring import CALLS, OBJECTS, Runs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from seismo.check.growth import Growth
+    from seismo.check.limits import Limit
+    from seismo.check.measurement import Measurement
+    from seismo.check.timing import Times
+
+BORN = ("births", "bytes")
+
+
+@dataclass
+class Outcome:
+    """What a check found.
+
+    comparison: None where there was nothing to compare with. against: what the baseline is. remarks: what is to be
+    said beside it, a sentence each. worse: growths that became worse than linear, with what they were. decides: whether
+    these count as beyond.
+    """
+
+    new: Measurement
+    against: str = ""
+    comparison: Comparison | None = None
+    suspects: list[Suspect] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    growths: list[Growth] = field(default_factory=list)
+    worse: list[tuple[Growth, Growth | None]] = field(default_factory=list)
+    worse_decides: bool = False
+    times: Times | None = None
+    updated: str = ""
+
+    @property
+    def verdict(self) -> Verdict:
+        """BEYOND, UNDECIDED or WITHIN."""
+        found = self.comparison.verdict if self.comparison is not None else Verdict.WITHIN
+        if (self.worse and self.worse_decides) or (self.times is not None and self.times.is_beyond):
+            return Verdict.BEYOND
+        return found
+
+    @property
+    def status(self) -> int:
+        """The exit status."""
+        return {Verdict.BEYOND: 1, Verdict.UNDECIDED: 2}.get(self.verdict, 0)
+
+
+def decided(
+    old: Runs | Measurement, new: Runs, limits: Sequence[Limit], bands: Bands = EXACT, confirm: bool = True
+) -> Comparison:
+    """Compares; where something is beyond its limit, measures the sides that run once more, and compares again."""
+    found = compare(_of(old), new.measurement(), limits, bands)
+    if confirm and found.beyond:
+        quantities = {finding.limit.quantity for finding in found.beyond}
+        kinds = [kind for kind, wanted in ((OBJECTS, quantities & {*BORN}), (CALLS, quantities - {*BORN})) if wanted]
+        for kind in kinds:
+            for side in (old, new):
+                if isinstance(side, Runs):
+                    side.again(kind)
+        found = compare(_of(old), new.measurement(), limits, bands)
+    return found
+
+
+def _of(side: Runs | Measurement) -> Measurement:
+    return side.measurement() if isinstance(side, Runs) else side
+
+
+def blamed(found: Comparison, most: int = 5) -> list[Suspect]:
+    """Whom the changes come from."""
+    return suspects(found, most)

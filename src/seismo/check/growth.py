@@ -1,0 +1,123 @@
+"""How the counts of functions grow with the size of the input: `seismo check --sizes 'n=100,1000,10000'`.
+
+Counts have no noise, so two sizes say how steep a function's growth is between them: the slope on logarithmic axes, 1
+for what is linear and 2 for what is quadratic. The greatest half of the sizes is what the slope is fitted to, by least
+squares: there, what a program does once at its start weighs little. n log n has a slope a little above 1, which is
+computed for the sizes at hand.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from seismo.check.measurement import NOTHING, Function
+from seismo.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from seismo.check.measurement import Measurement
+
+WRITTEN = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(\d+(?:\s*,\s*\d+)*)\s*")
+LINEAR = 1.05  # a slope above is worse than linear: n log n has 1.09 from 10,000 to 100,000
+FEW = 20  # calls or lines: what does less at the greatest size has no growth to speak of
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The sizes that the program is run with: what stands as {name} in its arguments, and the variable `name`."""
+
+    name: str
+    numbers: tuple[int, ...]
+
+    def words(self, words: Sequence[str], size: int) -> list[str]:
+        """The program's words with this size."""
+        return [word.replace(f"{{{self.name}}}", str(size)) for word in words]
+
+
+def parse_sizes(text: str) -> Sizes:
+    """What --sizes says. Raises UsageError."""
+    found = WRITTEN.fullmatch(text)
+    numbers = tuple(sorted({int(part) for part in found[2].split(",")})) if found else ()
+    if found is None or len(numbers) < 2 or numbers[0] < 1:
+        raise UsageError("these sizes cannot be read", text, "write two or more, above 0: --sizes 'n=100,1000,10000'")
+    return Sizes(found[1], numbers)
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How a function's count grows. slope: on logarithmic axes; counts: for each size."""
+
+    function: Function
+    quantity: str
+    sizes: tuple[int, ...]
+    counts: tuple[int, ...]
+    slope: float
+
+    @property
+    def shape(self) -> str:
+        """The slope in words."""
+        if abs(self.slope) < 0.05:
+            return "constant"
+        if self.slope < 0.95:
+            return f"n^{self.slope:.2f}"
+        if self.slope <= LINEAR - 0.02:
+            return "linear"
+        first, last = self.sizes[-2:]
+        if (
+            first > 1
+            and abs(self.slope - 1 - math.log(math.log(last) / math.log(first)) / math.log(last / first)) < 0.06
+        ):
+            return "n log n"
+        for power, name in ((2, "quadratic"), (3, "cubic")):
+            if abs(self.slope - power) < 0.06:
+                return name
+        return f"n^{self.slope:.2f}"
+
+    @property
+    def is_worse_than_linear(self) -> bool:
+        """Whether twice the input takes clearly more than twice the work."""
+        return self.slope > LINEAR
+
+
+def growths(measured: Mapping[int, Measurement]) -> dict[Function, Growth]:
+    """The growth of each function, by the quantity of calls and lines that grows most. measured: by size."""
+    sizes = tuple(sorted(measured))
+    found: dict[Function, Growth] = {}
+    for function in measured[sizes[-1]].functions:
+        for quantity in ("lines", "calls"):
+            counts = tuple(measured[size].functions.get(function, {}).get(quantity, NOTHING).low for size in sizes)
+            if counts[-1] < FEW or counts[-2] < 1:
+                continue
+            one = Growth(function, quantity, sizes, counts, _slope(sizes, counts))
+            if function not in found or one.slope > found[function].slope + 0.01:
+                found[function] = one
+    return found
+
+
+def _slope(sizes: Sequence[int], counts: Sequence[int]) -> float:
+    kept = max(2, (len(sizes) + 1) // 2)
+    points = [
+        (math.log(size), math.log(count)) for size, count in zip(sizes[-kept:], counts[-kept:], strict=True) if count
+    ]
+    middle_x = sum(x for x, _ in points) / len(points)
+    middle_y = sum(y for _, y in points) / len(points)
+    return sum((x - middle_x) * (y - middle_y) for x, y in points) / sum((x - middle_x) ** 2 for x, _ in points)
+
+
+def became_worse(old: Mapping[Function, Growth], new: Mapping[Function, Growth]) -> list[tuple[Growth, Growth | None]]:
+    """Those that are worse than linear now and were not, or grow clearly faster than they did; the steepest first.
+
+    The second of a pair is what it was; None: it did not run often before.
+    """
+    found = []
+    for function, now in new.items():
+        before = old.get(function)
+        if now.is_worse_than_linear and (
+            before is None or not before.is_worse_than_linear or now.slope > before.slope + 0.15
+        ):
+            found.append((now, before))
+    return sorted(found, key=lambda pair: (-round(pair[0].slope, 1), -pair[0].counts[-1], str(pair[0].function)))

@@ -1,0 +1,242 @@
+"""Runs a program in children that count what it does.
+
+Made repeatable: a child has PYTHONHASHSEED=0 and no standard input; its output goes to pipes; the cycle collector
+begins with nothing young, with its usual thresholds, so that it runs at the same places each time; what the import
+system does is left out. Calls of all Python and C functions and lines are counted in one run, births of objects in
+another one.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from seismo.check.measurement import Measurement, Stamp, over_runs, stamp_of_here
+from seismo.check.places import INSTALLED, Places
+from seismo.check.reading import of_recordings
+from seismo.errors import CheckError, RecordingError
+from seismo.model import read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from seismo.model import Recording
+
+CALLS, OBJECTS = "calls", "objects"
+# Of a run that went wrong: bytes of its output that are kept to be shown.
+KEPT = 64 << 10
+
+
+@dataclass
+class Side:
+    """One side of a comparison: where the program runs.
+
+    words: the program, as after `python`. folder: its current folder; root: the project's. name: what errors call it,
+    such as "main". paths: what is put before PYTHONPATH. variables: what else the environment has.
+    """
+
+    words: list[str]
+    folder: str
+    root: str
+    name: str = ""
+    paths: tuple[str, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+    source: str = ""
+
+    def environment(self) -> dict[str, str]:
+        """The environment of a child."""
+        paths = [*self.paths, *filter(None, [os.environ.get("PYTHONPATH")])]
+        found = {**os.environ, **self.variables, "PYTHONHASHSEED": "0"}
+        return found | ({"PYTHONPATH": os.pathsep.join(paths)} if paths else {})
+
+
+class FailedError(CheckError):
+    """The program failed. status: its exit status, negative for a signal; output: the end of what it wrote."""
+
+    def __init__(self, what: str, where: str = "", hint: str = "", status: int = 1, output: bytes = b"") -> None:
+        super().__init__(what, where, hint)
+        self.status = status
+        self.output = output
+
+
+def measure(side: Side, kind: str = CALLS, show: Callable[[bytes, bool], None] | None = None) -> Measurement:
+    """One run. kind: CALLS (with lines) or OBJECTS. show(data, is_error): gets what the program writes.
+
+    Raises FailedError with the program's failure, CheckError where nothing can be measured.
+    """
+    with tempfile.TemporaryDirectory(prefix="seismo-check-") as scratch:
+        first = os.path.join(scratch, "counted.seismo")
+        command = [sys.executable, "-m", "seismo", "check", "--counted", "-q", "-o", first]
+        lines = os.path.join(scratch, "lines.seismo")
+        command += ["--objects"] if kind == OBJECTS else ["--lines", lines]
+        if side.source and kind == CALLS:
+            command += ["--source", side.source]
+        status, output = run([*command, *side.words], side, show)
+        if status:
+            raise FailedError(
+                f"the program {_ended(status)}{f' at {side.name}' if side.name else ''}",
+                " ".join(side.words),
+                "nothing is compared, and no baseline is written",
+                status,
+                b"" if show else output,
+            )
+        counted = _read(sorted(Path(scratch).glob("counted*.seismo")), "")
+        if kind == OBJECTS:
+            return of_recordings(Places(side.root), objects=counted)
+        by_line = _read(sorted(Path(scratch).glob("lines.seismo*")), "")
+        return of_recordings(Places(side.root), calls=counted, lines=by_line)
+
+
+def _ended(status: int) -> str:
+    if status > 0:
+        return f"failed with exit status {status}"
+    import signal
+
+    try:
+        return f"was killed by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"was killed by signal {-status}"
+
+
+def _read(paths: Iterable[Path], what: str) -> list[Recording]:
+    found = []
+    for path in paths:
+        try:
+            recording = read(path)
+        except RecordingError as error:
+            raise CheckError("what was counted cannot be read", error.what, what) from None
+        found.append(recording)
+    if not found:
+        raise CheckError("nothing was counted", hint="did the program replace itself (os.exec*)?")
+    return found
+
+
+def run(command: Sequence[str], side: Side, show: Callable[[bytes, bool], None] | None = None) -> tuple[int, bytes]:
+    """Runs a command of a side. Returns its exit status, and the last of its output. Raises CheckError."""
+    kept = bytearray()
+    lock = threading.Lock()
+
+    def relay(stream: IO[bytes], is_error: bool) -> None:
+        with stream:
+            while data := os.read(stream.fileno(), 1 << 16):
+                with lock:
+                    kept.extend(data)
+                    del kept[:-KEPT]
+                    if show is not None:
+                        show(data, is_error)
+
+    try:
+        child = subprocess.Popen(
+            command,
+            cwd=side.folder,
+            env=side.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+    except OSError as error:
+        raise CheckError(f"the program cannot be started: {error.strerror}", side.folder) from None
+    assert child.stdout is not None
+    assert child.stderr is not None
+    readers = [
+        threading.Thread(target=relay, args=(stream, is_error), daemon=True)
+        for stream, is_error in ((child.stdout, False), (child.stderr, True))
+    ]
+    for reader in readers:
+        reader.start()
+    try:
+        status = child.wait()
+    except BaseException:  # Ctrl-C: the child has it, too
+        child.terminate()
+        child.wait()
+        raise
+    for reader in readers:
+        reader.join(timeout=5)  # a process that it left behind may hold the pipes
+    return status, bytes(kept)
+
+
+def measured(
+    side: Side,
+    runs: int = 2,
+    objects: bool = True,
+    show: Callable[[bytes, bool], None] | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> Runs:
+    """All that is measured of a side: so many runs of calls and lines, and one of births. tell: says what begins."""
+    found = Runs(side, tell=tell)
+    for number in range(runs):
+        found.again(CALLS, show if not number else None)
+    if objects:
+        found.again(OBJECTS)
+    return found
+
+
+@dataclass
+class Runs:
+    """The runs of a side."""
+
+    side: Side
+    calls: list[Measurement] = field(default_factory=list)
+    objects: list[Measurement] = field(default_factory=list)
+    tell: Callable[[str], None] | None = None
+
+    def again(self, kind: str, show: Callable[[bytes, bool], None] | None = None) -> None:
+        """One run more."""
+        if self.tell is not None:
+            what = "births" if kind == OBJECTS else "calls and lines"
+            self.tell(f"{self.side.name or 'now'}: counts {what}")
+        (self.objects if kind == OBJECTS else self.calls).append(measure(self.side, kind, show))
+
+    def measurement(self) -> Measurement:
+        """All runs together, with the stamp of this interpreter."""
+        found = over_runs(self.calls)
+        found = replace(found, functions=dict(found.functions))
+        if self.objects:
+            born = over_runs(self.objects)
+            for function, counts in born.functions.items():
+                found.functions[function] = {**found.functions.get(function, {}), **counts}
+            found.births = born.births
+            found.sources = {**born.sources, **found.sources}
+            found.first = {**born.first, **found.first}
+            found.texts = {**born.texts, **found.texts}
+            found.codes = {**born.codes, **found.codes}
+        found.stamp = stamp_for(self.side, found)
+        return found
+
+
+def stamp_for(side: Side, found: Measurement) -> Stamp:
+    """The stamp, with the versions of the distributions whose functions ran."""
+    import importlib.metadata
+
+    packages = {
+        parts[1].removesuffix(".py") for function in found.functions if len(parts := _installed(function.file)) > 1
+    }
+    dependencies: dict[str, str] = {}
+    if packages:
+        try:
+            known = importlib.metadata.packages_distributions()
+        except Exception:  # noqa: BLE001  other people's files
+            known = {}
+        for package in packages:
+            for name in known.get(package, ()):
+                dependencies[name] = importlib.metadata.version(name)
+    dependencies.pop("seismo", None)
+    return stamp_of_here(said(side.words), dependencies)
+
+
+def _installed(name: str) -> list[str]:
+    parts = name.split("/")
+    return parts if parts[0] in INSTALLED else []
+
+
+def said(words: Sequence[str]) -> str:
+    """A program as one text."""
+    import shlex
+
+    return shlex.join(words)

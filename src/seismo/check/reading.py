@@ -1,0 +1,179 @@
+"""Recordings as a measurement: calls and exceptions of recordings of calls, lines of coverage's, births of objects'.
+
+What the import system does is left out with all that it calls, but for the code of the modules that it runs: whether a
+module was imported before, or its .pyc was there, makes no difference. A module's calls count as made by what imported
+it. The recorder leaves out the frames of seismo itself.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from seismo.check.codes import codes_of
+from seismo.check.measurement import Counts, Function, Measurement, Range, Stamp
+from seismo.check.places import is_import
+from seismo.model.kinds import FunctionKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from seismo.check.places import Places
+    from seismo.model import Recording
+
+
+@dataclass
+class _Sums:
+    """What is added up over recordings."""
+
+    numbers: dict[str, defaultdict[Function, int]] = field(default_factory=dict)
+    callers: defaultdict[Function, defaultdict[Function, int]] = field(
+        default_factory=lambda: defaultdict(lambda: defaultdict(int))
+    )
+    inclusive: defaultdict[Function, int] = field(default_factory=lambda: defaultdict(int))
+    lines: defaultdict[Function, defaultdict[int, int]] = field(
+        default_factory=lambda: defaultdict(lambda: defaultdict(int))
+    )
+    born: defaultdict[Function, defaultdict[int, int]] = field(
+        default_factory=lambda: defaultdict(lambda: defaultdict(int))
+    )
+    first: dict[Function, int] = field(default_factory=dict)
+    sources: dict[Function, str] = field(default_factory=dict)
+    depth: int = 0
+
+    def of(self, quantity: str) -> defaultdict[Function, int]:
+        """The sums of a quantity, which is measured from now on."""
+        return self.numbers.setdefault(quantity, defaultdict(int))
+
+
+def of_recordings(
+    places: Places,
+    calls: Iterable[Recording] = (),
+    lines: Iterable[Recording] = (),
+    objects: Iterable[Recording] = (),
+    stamp: Stamp | None = None,
+) -> Measurement:
+    """One run's measurement: what the recordings of its processes add up to."""
+    sums = _Sums()
+    for recording in calls:
+        _add_calls(recording, places, sums)
+    for recording in lines:
+        _add_lines(recording, places, sums)
+    for recording in objects:
+        _add_objects(recording, places, sums)
+    functions: dict[Function, Counts] = {}
+    for quantity, numbers in sums.numbers.items():
+        for function, number in numbers.items():
+            if number or quantity == "calls":
+                functions.setdefault(function, {})[quantity] = Range(number, number)
+    found = Measurement(
+        stamp=stamp or Stamp(),
+        functions=functions,
+        depth=Range(sums.depth, sums.depth) if sums.depth else None,
+        callers={function: dict(callers) for function, callers in sums.callers.items()},
+        lines={function: dict(numbers) for function, numbers in sums.lines.items()},
+        births={function: dict(numbers) for function, numbers in sums.born.items()},
+        inclusive=dict(sums.inclusive),
+        first=sums.first,
+        sources=sums.sources,
+    )
+    read_sources(found, places)
+    return found
+
+
+def read_sources(measurement: Measurement, places: Places) -> None:
+    """Notes the text of the project's own files, and what their functions consist of."""
+    known: dict[str, dict[str, str]] = {}
+    for function in measurement.functions:
+        path = measurement.sources.get(function, "")
+        if not path or not places.is_own(path):
+            continue
+        if path not in known:
+            try:
+                text = Path(path).read_bytes().decode("utf-8", "replace")
+            except OSError:
+                text = ""
+            known[path] = codes_of(text)
+            measurement.texts[function.file] = text.splitlines()
+        if code := known[path].get(function.qualname):
+            measurement.codes[function] = code
+
+
+def _functions(recording: Recording, places: Places, sums: _Sums) -> list[Function | None]:
+    """The function of each row, by its number; None: it is of the import system, or none of the program's."""
+    found: list[Function | None] = []
+    table = recording.functions
+    columns = [table[name] for name in ("kind", "module", "qualname", "file", "line")]
+    for kind, module, qualname, path, line in zip(*columns, strict=True):
+        if kind == FunctionKind.SYNTHETIC or is_import(path):
+            found.append(None)
+            continue
+        function = Function(module, qualname, places.name(path) if kind == FunctionKind.PYTHON else "")
+        found.append(function)
+        if kind == FunctionKind.PYTHON:
+            sums.sources[function] = path
+            sums.first[function] = min(line, sums.first.get(function, line))
+    return found
+
+
+def _add_calls(recording: Recording, places: Places, sums: _Sums) -> None:
+    functions = _functions(recording, places, sums)
+    modules = [function is not None and function.qualname == "<module>" for function in functions]
+    calls, exceptions = sums.of("calls"), sums.of("exceptions")
+    tree = recording.tree
+    rows = [tree[name].tolist() for name in ("parent", "function", "calls", "exceptions")]
+    size = len(rows[0])
+    above: list[int] = [-1] * size  # the nearest node above that counts, or the node itself
+    hidden = [False] * size
+    depth = [0] * size
+    below = [0] * size
+    for node, (parent, number, called, raised) in enumerate(zip(*rows, strict=True)):
+        function = functions[number]
+        nearest = above[parent] if parent >= 0 else -1
+        if function is None or (parent >= 0 and hidden[parent] and not modules[number]):
+            hidden[node], above[node], depth[node] = True, nearest, depth[parent] if parent >= 0 else 0
+            continue
+        above[node] = node
+        depth[node] = (depth[parent] if parent >= 0 else 0) + 1
+        below[node] = called
+        calls[function] += called
+        exceptions[function] += raised
+        if called and nearest >= 0:
+            caller = functions[rows[1][nearest]]
+            if caller is not None:
+                sums.callers[function][caller] += called
+    sums.depth = max([sums.depth, *depth])
+    for node in range(size - 1, -1, -1):
+        if not hidden[node]:
+            function = functions[rows[1][node]]
+            if function is not None:
+                sums.inclusive[function] += below[node]
+        if (parent := rows[0][node]) >= 0:
+            below[parent] += below[node]
+
+
+def _add_lines(recording: Recording, places: Places, sums: _Sums) -> None:
+    functions = _functions(recording, places, sums)
+    total = sums.of("lines")
+    table = recording.lines
+    for number, line, hits in zip(*(table[name].tolist() for name in ("function", "line", "hits")), strict=True):
+        function = functions[number]
+        if function is not None:
+            total[function] += hits
+            sums.lines[function][line] += hits
+
+
+def _add_objects(recording: Recording, places: Places, sums: _Sums) -> None:
+    functions = _functions(recording, places, sums)
+    births, size = sums.of("births"), sums.of("bytes")
+    sizes = recording.types["size"].tolist()
+    table = recording.objects
+    names = ("type", "function", "line", "born", "item_bytes")
+    for kind, number, line, born, item_bytes in zip(*(table[name].tolist() for name in names), strict=True):
+        function = functions[number] if number >= 0 else None
+        if function is not None:
+            births[function] += born
+            size[function] += born * sizes[kind] + item_bytes
+            sums.born[function][line] += born

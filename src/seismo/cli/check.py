@@ -1,0 +1,366 @@
+"""Counts what a program does, and compares it with what it did before.
+
+A check counts the calls of all functions, the lines executed, and on Python 3.13.3 or newer the objects made. These
+numbers are the same in each run of the same program, so a check on them does not flake; and where one has grown, the
+check names the function that does more.
+
+  seismo check --against main app.py           compare with another revision of git, checked out for the moment
+  seismo check --update app.py                 keep the counts in a text file, seismo-check.txt
+  seismo check app.py                          compare with this file
+  seismo check --limit 'calls("app.*") <= +1%' --against main -m app
+
+Exit status: 0 within all limits, 1 beyond one of them, 2 could not be measured or decided.
+
+A limit is [each|test] QUANTITY[("PATTERN")] <= AMOUNT. QUANTITY is calls, lines, exceptions, births, bytes or depth;
+PATTERN is of functions, as module:name; AMOUNT is +1%, +10, both, or a number without a sign. `each` holds every
+function to the limit, and not their sum. Options of --limit replace the limits that hold by default: calls, lines and
+births <= +1%, bytes <= +2%.
+
+The program is run several times without standard input and with PYTHONHASHSEED=0. What it writes is shown once. What
+differs between runs gets a band, or is left out and listed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from seismo.cli.options import number, one_of, percent, whole
+from seismo.cli.program import Option, Verb, failed
+from seismo.errors import CheckError, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from seismo.check.deciding import Outcome
+    from seismo.check.growth import Sizes
+    from seismo.check.limits import Limit
+    from seismo.check.measurement import Measurement
+    from seismo.check.measuring import Runs, Side
+    from seismo.cli.program import Given
+    from seismo.record.run import Program
+
+BASELINE = "seismo-check.txt"
+FORMATS = ("text", "markdown", "github", "junit", "json")
+TIME_LIMIT = 10.0  # percent
+
+
+def _limit(_name: str, text: str) -> Limit:
+    from seismo.check.limits import parse_limit
+
+    return parse_limit(text)
+
+
+def _sizes(_name: str, text: str) -> Sizes:
+    from seismo.check.growth import parse_sizes
+
+    return parse_sizes(text)
+
+
+def _format(name: str, text: str) -> tuple[str, str]:
+    kind, _, path = text.partition("=")
+    return one_of(name, kind, FORMATS), path
+
+
+OPTIONS = (
+    Option(
+        "--against",
+        "against",
+        "compare with this revision of git (a branch, a tag, a commit), or with this file that --update has written "
+        f"(default: the file {BASELINE})",
+        metavar="REV|FILE",
+    ),
+    Option("--update", "update", f"write the counts to the file of --against, or to {BASELINE}"),
+    Option("--limit", "limits", "what is allowed; may be given several times", metavar="LIMIT", read=_limit, many=True),
+    Option("--build", "build", "run this shell command in the checkout of REV first", metavar="CMD"),
+    Option(
+        "--sizes",
+        "sizes",
+        "run the program with these sizes of its input, and say what grows faster than the input: N in 'n=N,N,N' "
+        "stands for {n} in the program's words, and is its environment variable n",
+        metavar="SIZES",
+        read=_sizes,
+    ),
+    Option("--time", "time", f"also compare the CPU time of bare runs; more than {TIME_LIMIT:g} % is beyond the limit"),
+    Option("--time-limit", "time_limit", "as --time, with this limit in percent", metavar="N", read=number),
+    Option("--runs", "runs", "count calls and lines in N runs of each side (default: 2)", metavar="N", read=whole),
+    Option("--no-objects", "no_objects", "do not count births of objects"),
+    Option(
+        "--tolerate",
+        "tolerate",
+        "compare although Python or a dependency has another version; counts may then differ by N percent",
+        metavar="N",
+        read=percent,
+    ),
+    Option(
+        "--format",
+        "formats",
+        f"how to write the result: {', '.join(FORMATS)}; with =FILE to a file; may be given several times",
+        metavar="NAME[=FILE]",
+        read=_format,
+        many=True,
+    ),
+    Option("-q --quiet", "quiet", "do not show what the program writes, nor what seismo is doing"),
+)
+
+
+class _Check(Verb):
+    """It runs the program in children."""
+
+    def __init__(self) -> None:
+        usage = "seismo check [options] SCRIPT|-m MODULE|-c CODE [ARGS...]"
+        super().__init__("check", usage, __doc__ or "", OPTIONS)
+
+
+def main(words: list[str]) -> int:
+    """Runs the check. Returns the exit status."""
+    if words[:1] == ["--counted"]:
+        from seismo.cli import counted
+
+        return counted.main(words[1:])
+    from seismo.cli.main import FORESEEN
+
+    verb = _Check()
+    try:
+        given, program = verb.read(words)
+        if program is None:
+            return verb.help()
+        if program.kind == "stdin":
+            raise UsageError("a check runs the program several times, and cannot read it from standard input")
+        return _Checking(given, program).run()
+    except FORESEEN as error:
+        output = getattr(error, "output", b"")
+        if output:
+            sys.stderr.flush()
+            sys.stderr.buffer.write(output)
+            sys.stderr.buffer.flush()
+        return failed(error)
+
+
+VERB = _Check()
+
+
+class _Checking:
+    """One check."""
+
+    def __init__(self, given: Given, program: Program) -> None:
+        from seismo.check.limits import DEFAULTS
+        from seismo.check.measuring import Side
+        from seismo.check.revision import path_of_project, root_of
+        from seismo.record.objects.life import why_not
+
+        self.given = given
+        folder = os.getcwd()
+        self.root = root_of(folder)
+        self.new = Side(program.command, folder, self.root, paths=path_of_project(self.root))
+        self.quiet = bool(given.get("quiet"))
+        self.sizes: Sizes | None = given.get("sizes")
+        reason = why_not()
+        self.objects = not given.get("no_objects") and not reason
+        self.limits: list[Limit] = given.get("limits") or [
+            one for one in DEFAULTS if self.objects or one.quantity not in ("births", "bytes")
+        ]
+        self.remarks = [] if self.objects or given.get("no_objects") else [f"births are not counted: {reason}"]
+        self.formats: list[tuple[str, str]] = given.get("formats") or [("text", "")]
+        # What goes to stdout and is no text for people, is alone there.
+        self.apart = any(kind != "text" and not path for kind, path in self.formats)
+
+    def run(self) -> int:
+        """Checks, writes what was found, and returns the exit status."""
+        from seismo.check import revision
+
+        against = self.given.get("against")
+        if against is not None and not os.path.isfile(against) and revision.is_revision(self.new.folder, against):
+            if self.given.get("update"):
+                raise UsageError("--update writes a file, and --against names a revision of git", against)
+            outcome = self._with_revision(against)
+        elif "build" in self.given:
+            raise UsageError("--build is for a revision of git", against or "--build", "give one with --against")
+        else:
+            outcome = self._with_file(against)
+        outcome.remarks[:0] = self.remarks
+        self._write(outcome)
+        return outcome.status
+
+    # ---- what it is compared with ----
+
+    def _with_revision(self, name: str) -> Outcome:
+        from seismo.check import revision
+        from seismo.check.deciding import Outcome
+        from seismo.check.measuring import FailedError
+
+        remarks: list[str] = []
+        with revision.checked_out(self.new, name, self.given.get("build", "")) as (old, said):
+            remarks += said
+            new_runs = self._measured(self.new, True)
+            try:
+                old_runs = self._measured(old, False)
+                revision.refuse_others(old_runs.measurement(), old, self.root)
+            except FailedError as error:
+                self._about_build(error)
+                raise
+            outcome = self._compared(old_runs, new_runs, Outcome(new_runs.measurement(), name, remarks=remarks))
+            if self.sizes is not None:
+                self._grow(outcome, old)
+            if self._timed:
+                from seismo.check.timing import compared
+
+                outcome.times = compared(self._sized(old), self._sized(self.new), self._time_limit, self._tell)
+        return outcome
+
+    def _about_build(self, error: CheckError) -> None:
+        from seismo.check import revision
+
+        if "build" not in self.given and (built := revision.extensions(self.root)):
+            shown = os.path.relpath(built[0], self.root)
+            error.args = (error.what, error.where, f"the project has compiled modules ({shown}): give --build CMD")
+            error.hint = error.args[2]
+
+    def _with_file(self, given: str | None) -> Outcome:
+        from seismo.check import baseline
+        from seismo.check.deciding import Outcome
+
+        path = given or os.path.join(self.root, BASELINE)
+        update = bool(self.given.get("update"))
+        if self._timed:
+            raise UsageError("a file has no times", "--time", "compare with a revision of git: --against REV")
+        old: Measurement | None = None
+        if os.path.exists(path):
+            old = baseline.read(path)
+        elif given is not None and not update:
+            raise CheckError("this is neither a file nor a revision that git knows", given, "--update writes the file")
+        elif not update and self.sizes is None:
+            raise CheckError(
+                "there is nothing to compare with", path, "give --against REV, or write this file with --update"
+            )
+        if old is not None and not update:
+            from seismo.check.measuring import said
+
+            stamp = old.stamp
+            if stamp.program and stamp.program != said(self.new.words):
+                raise CheckError(
+                    "the baseline is of another program", f"{path}: {stamp.program}", "--update measures it anew"
+                )
+            self._check_versions(old, None, path)
+        runs = self._measured(self.new, True)
+        measurement = runs.measurement()
+        outcome = Outcome(measurement, path if old is not None else "")
+        if old is not None and old.stamp.program in ("", measurement.stamp.program):
+            if not update:
+                self._check_versions(old, measurement, path)
+            outcome = self._compared(old, runs, outcome)
+        if self.sizes is not None:
+            self._grow(outcome, None)
+        if update:
+            baseline.write(runs.measurement(), path)
+            outcome.updated = path
+            outcome.remarks.append(f"the counts are written to {path}")
+        return outcome
+
+    def _check_versions(self, old: Measurement, new: Measurement | None, path: str) -> None:
+        """Refuses a baseline of other versions. new: None before anything has run."""
+        from seismo.check.measurement import Stamp, stamp_of_here
+
+        if new is None:
+            here = stamp_of_here(old.stamp.program)
+            stamp = Stamp(here.program, here.python, here.platform, here.seismo, old.stamp.dependencies)
+        else:
+            stamp = new.stamp
+        differences = old.stamp.differences(stamp)
+        if not differences:
+            return
+        if "tolerate" not in self.given:
+            raise CheckError(
+                f"the baseline is of other versions: {'; '.join(differences)}",
+                path,
+                "--update measures it anew; --tolerate N compares all the same; --against REV needs no file",
+            )
+        if new is not None:
+            self.remarks.append(f"other versions than the baseline's: {'; '.join(differences)}")
+
+    def _compared(self, old: Runs | Measurement, new: Runs, outcome: Outcome) -> Outcome:
+        from seismo.check.compare import Bands, Verdict
+        from seismo.check.deciding import blamed, decided
+
+        relative = self.given.get("tolerate", 0) / 100
+        # What is to become the baseline itself is not looked at twice.
+        found = decided(old, new, self.limits, Bands(relative=relative), confirm=not self.given.get("update"))
+        outcome.comparison, outcome.new = found, found.new
+        if found.verdict is Verdict.BEYOND:
+            outcome.suspects = blamed(found)
+        for after, before in list(found.renamed.items())[:5]:
+            outcome.remarks.append(f"{after} is what was {before} in {before.file}")
+        return outcome
+
+    # ---- what is measured ----
+
+    def _measured(self, side: Side, shown: bool) -> Runs:
+        from seismo.check.measuring import measured
+
+        show = self._show if shown and not self.quiet else None
+        return measured(self._sized(side), self.given.get("runs", 2), self.objects, show, self._tell)
+
+    def _sized(self, side: Side, size: int = 0) -> Side:
+        """The side with a size, by default the greatest."""
+        if self.sizes is None:
+            return side
+        from dataclasses import replace
+
+        size = size or self.sizes.numbers[-1]
+        return replace(side, words=self.sizes.words(side.words, size), variables={self.sizes.name: str(size)})
+
+    def _grow(self, outcome: Outcome, old: Side | None) -> None:
+        """Measures the sides with all sizes."""
+        from seismo.check.growth import became_worse, growths
+        from seismo.check.measuring import measure
+
+        assert self.sizes is not None
+        found = []
+        for side in (old, self.new) if old is not None else (self.new,):
+            by_size = {}
+            for size in self.sizes.numbers:
+                self._tell(f"{side.name or 'now'}: {self.sizes.name}={size}")
+                by_size[size] = measure(self._sized(side, size))
+            found.append(growths(by_size))
+        outcome.growths = list(found[-1].values())
+        if old is not None:
+            outcome.worse = became_worse(found[0], found[1])
+            outcome.worse_decides = True
+
+    @property
+    def _timed(self) -> bool:
+        return "time" in self.given or "time_limit" in self.given
+
+    @property
+    def _time_limit(self) -> float:
+        return float(self.given.get("time_limit", TIME_LIMIT)) / 100
+
+    # ---- what is shown ----
+
+    def _show(self, data: bytes, is_error: bool) -> None:
+        stream = sys.stderr if is_error or self.apart else sys.stdout
+        stream.flush()
+        stream.buffer.write(data)
+        stream.buffer.flush()
+
+    def _tell(self, text: str) -> None:
+        if not self.quiet and sys.stderr.isatty():
+            sys.stderr.write(f"seismo: {text}\n")
+            sys.stderr.flush()
+
+    def _write(self, outcome: Outcome) -> None:
+        from seismo.check.shown import FORMATS as WRITERS
+
+        for kind, path in self.formats:
+            write: Callable[[Outcome], str] = WRITERS[kind]
+            text = write(outcome)
+            if not path:
+                sys.stdout.write(text)
+                sys.stdout.flush()
+                continue
+            try:
+                with open(path, "w", encoding="utf-8", errors="backslashreplace") as stream:
+                    stream.write(text)
+            except OSError as error:
+                raise CheckError(f"the result cannot be written: {error.strerror}", path) from None

@@ -1,0 +1,57 @@
+"""The child of `seismo check`: runs a program as `python` would, and counts what it does. For `seismo check` alone.
+
+seismo check --counted -o calls.seismo --lines lines.seismo SCRIPT      calls, and lines
+seismo check --counted -o objects.seismo --objects SCRIPT               births of objects
+"""
+
+from __future__ import annotations
+
+from seismo import kinds
+from seismo.cli.program import Option, RecordingVerb
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from seismo.cli.program import Given
+    from seismo.record.run import Program
+
+
+class _Calls(RecordingVerb):
+    """Counts calls and lines."""
+
+    def life(self) -> Any:
+        """The two recorders."""
+        from seismo.record.counting import Life
+
+        return Life()
+
+
+def _calls(given: Given, _program: Program) -> dict[str, object]:
+    settings: dict[str, object] = {"c_functions": "all"}
+    return settings | {name: given[name] for name in ("lines", "omit", "source") if name in given}
+
+
+def _objects(_given: Given, _program: Program) -> dict[str, object]:
+    from seismo.record.counting import begin_collecting
+    from seismo.record.objects import life
+
+    life.check_possible()
+    begin_collecting()
+    return {"holders": 0}
+
+
+OBJECTS = Option("--objects", "objects", "count births of objects instead of calls")
+OPTIONS = (
+    OBJECTS,
+    Option("--lines", "lines", "also count lines, into this file", metavar="FILE"),
+    Option("--omit", "omit", "do not count lines of these files", metavar="GLOBS"),
+    Option("--source", "source", "which of the interpreter's hooks to use", metavar="NAME"),
+)
+
+
+def main(words: list[str]) -> int:
+    """Runs the program. Returns only when there is none to run."""
+    if "--objects" in words[: words.index("-o") + 3]:
+        return RecordingVerb(kinds.OBJECTS, __doc__, OPTIONS, _objects, name="check").run(words)
+    return _Calls(kinds.CALLS, __doc__, OPTIONS, _calls, name="check").run(words)

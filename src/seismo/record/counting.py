@@ -1,0 +1,95 @@
+"""Counts what a program does, for `seismo check`: its calls, and beside them each line as often as it was executed.
+
+Two recorders run in one process: the engine's of calls, which writes the recording's file, and that of coverage with
+counts, which writes the file that the setting `lines` names. A forked child writes two files beside those.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+
+from seismo import kinds
+from seismo.errors import RecordingError
+from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from seismo.record import coverage, engine
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+OURS = ("lines", "omit")  # settings that are not the engine's
+
+
+class Life(engine.Life):
+    """Both recorders, as one who records a whole process sees them."""
+
+    def __init__(self, name: str = kinds.CALLS) -> None:
+        super().__init__(name)
+        self._lines = coverage.Life()
+        self._path = ""
+
+    def start(self, settings: dict[str, object], fd: int, forked: Callable[[], None]) -> None:
+        """As the engine's. lines: the path of the other file."""
+        self._path = str(settings.get("lines") or "")
+        super().start(settings, fd, forked)
+
+    def begin(self, settings: dict[str, object], fd: int) -> None:
+        """Starts both. The collector begins with nothing young, so that it runs at the same places each time."""
+        if self._path:
+            how: dict[str, object] = {"counts": 1}
+            if settings.get("omit"):
+                how["omit"] = settings["omit"]
+            self._lines.begin(how, _opened(self._path))
+        begin_collecting()
+        super().begin(settings, fd)
+
+    def start_settings(self, settings: dict[str, object]) -> dict[str, object]:
+        """Those that are the engine's."""
+        return {name: value for name, value in settings.items() if name not in OURS}
+
+    def end(self, exit_: str) -> None:
+        """Stops both."""
+        super().end(exit_)
+        if self._path:
+            self._lines.end(exit_)
+
+    def after_fork(self, fd: int, settings: dict[str, object]) -> None:
+        """In a forked child: goes on into fd and a file of lines of its own, or stops (-2)."""
+        super().after_fork(fd, settings)
+        if not self._path:
+            return
+        lines = -2
+        if fd != -2:
+            try:  # noqa: SIM105  contextlib would import collections
+                lines = _opened(f"{self._path}.{os.getpid()}")
+            except RecordingError:
+                pass
+        self._lines.after_fork(lines, {"counts": 1})
+
+    def flush(self) -> None:
+        """Brings both files up to date."""
+        super().flush()
+        if self._path:
+            self._lines.flush()
+
+    def ahead(self, exit_: str, ask: bool = False) -> None:
+        """Writes all, as if the process ended now in this way; "" takes it back."""
+        super().ahead(exit_, ask)
+        if self._path:
+            self._lines.ahead(exit_)
+
+
+def _opened(path: str) -> int:
+    from seismo.record.output import out_of_the_way
+
+    try:
+        return out_of_the_way(os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600))
+    except OSError as error:
+        raise RecordingError(f"the lines cannot be recorded: {error.strerror}", path) from None
+
+
+def begin_collecting() -> None:
+    """Lets the cycle collector begin where it does each time: with nothing in it that may be garbage."""
+    if gc.isenabled():
+        gc.collect()
