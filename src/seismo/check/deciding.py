@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from seismo.check.blame import Suspect, suspects
 from seismo.check.compare import EXACT, Bands, Comparison, Verdict, compare
-from seismo.check.measuring import CALLS, OBJECTS, Runs
+from seismo.check.measuring import RUN_OF_BIRTHS, RUN_OF_CALLS, Runs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,8 +54,8 @@ class Outcome:
 
     @property
     def status(self) -> int:
-        """The exit status."""
-        return {Verdict.BEYOND: 1, Verdict.UNDECIDED: 2}.get(self.verdict, 0)
+        """The exit status: 0 for what has become the baseline."""
+        return 0 if self.updated else {Verdict.BEYOND: 1, Verdict.UNDECIDED: 2}.get(self.verdict, 0)
 
 
 def decided(
@@ -65,7 +65,11 @@ def decided(
     found = compare(_of(old), new.measurement(), limits, bands)
     if confirm and found.beyond:
         quantities = {finding.limit.quantity for finding in found.beyond}
-        kinds = [kind for kind, wanted in ((OBJECTS, quantities & {*BORN}), (CALLS, quantities - {*BORN})) if wanted]
+        kinds = [
+            kind
+            for kind, wanted in ((RUN_OF_BIRTHS, quantities & {*BORN}), (RUN_OF_CALLS, quantities - {*BORN}))
+            if wanted
+        ]
         for kind in kinds:
             for side in (old, new):
                 if isinstance(side, Runs):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from seismo.model import Recording
 
-CALLS, OBJECTS = "calls", "objects"
+RUN_OF_CALLS, RUN_OF_BIRTHS = "calls", "births"
 # Of a run that went wrong: bytes of its output that are kept to be shown.
 KEPT = 64 << 10
 
@@ -65,8 +65,8 @@ class FailedError(CheckError):
         self.output = output
 
 
-def measure(side: Side, kind: str = CALLS, show: Callable[[bytes, bool], None] | None = None) -> Measurement:
-    """One run. kind: CALLS (with lines) or OBJECTS. show(data, is_error): gets what the program writes.
+def measure(side: Side, kind: str = RUN_OF_CALLS, show: Callable[[bytes, bool], None] | None = None) -> Measurement:
+    """One run. kind: RUN_OF_CALLS (with lines) or RUN_OF_BIRTHS. show(data, is_error): gets what the program writes.
 
     Raises FailedError with the program's failure, CheckError where nothing can be measured.
     """
@@ -74,8 +74,8 @@ def measure(side: Side, kind: str = CALLS, show: Callable[[bytes, bool], None] |
         first = os.path.join(scratch, "counted.seismo")
         command = [sys.executable, "-m", "seismo", "check", "--counted", "-q", "-o", first]
         lines = os.path.join(scratch, "lines.seismo")
-        command += ["--objects"] if kind == OBJECTS else ["--lines", lines]
-        if side.source and kind == CALLS:
+        command += ["--objects"] if kind == RUN_OF_BIRTHS else ["--lines", lines]
+        if side.source and kind == RUN_OF_CALLS:
             command += ["--source", side.source]
         status, output = run([*command, *side.words], side, show)
         if status:
@@ -87,7 +87,7 @@ def measure(side: Side, kind: str = CALLS, show: Callable[[bytes, bool], None] |
                 b"" if show else output,
             )
         counted = _read(sorted(Path(scratch).glob("counted*.seismo")), "")
-        if kind == OBJECTS:
+        if kind == RUN_OF_BIRTHS:
             return of_recordings(Places(side.root), objects=counted)
         by_line = _read(sorted(Path(scratch).glob("lines.seismo*")), "")
         return of_recordings(Places(side.root), calls=counted, lines=by_line)
@@ -171,9 +171,9 @@ def measured(
     """All that is measured of a side: so many runs of calls and lines, and one of births. tell: says what begins."""
     found = Runs(side, tell=tell)
     for number in range(runs):
-        found.again(CALLS, show if not number else None)
+        found.again(RUN_OF_CALLS, show if not number else None)
     if objects:
-        found.again(OBJECTS)
+        found.again(RUN_OF_BIRTHS)
     return found
 
 
@@ -189,9 +189,9 @@ class Runs:
     def again(self, kind: str, show: Callable[[bytes, bool], None] | None = None) -> None:
         """One run more."""
         if self.tell is not None:
-            what = "births" if kind == OBJECTS else "calls and lines"
+            what = "births" if kind == RUN_OF_BIRTHS else "calls and lines"
             self.tell(f"{self.side.name or 'now'}: counts {what}")
-        (self.objects if kind == OBJECTS else self.calls).append(measure(self.side, kind, show))
+        (self.objects if kind == RUN_OF_BIRTHS else self.calls).append(measure(self.side, kind, show))
 
     def measurement(self) -> Measurement:
         """All runs together, with the stamp of this interpreter."""

@@ -78,11 +78,13 @@ OPTIONS = (
         "--sizes",
         "sizes",
         "run the program with these sizes of its input, and say what grows faster than the input: N in 'n=N,N,N' "
-        "stands for {n} in the program's words, and is its environment variable n",
+        "stands for {{n}} in the program's words, and is its environment variable n",
         metavar="SIZES",
         read=_sizes,
     ),
-    Option("--time", "time", f"also compare the CPU time of bare runs; more than {TIME_LIMIT:g} % is beyond the limit"),
+    Option(
+        "--time", "time", f"also compare the CPU time of bare runs; more than {TIME_LIMIT:g} %% is beyond the limit"
+    ),
     Option("--time-limit", "time_limit", "as --time, with this limit in percent", metavar="N", read=number),
     Option("--runs", "runs", "count calls and lines in N runs of each side (default: 2)", metavar="N", read=whole),
     Option("--no-objects", "no_objects", "do not count births of objects"),
@@ -246,10 +248,12 @@ class _Checking:
         runs = self._measured(self.new, True)
         measurement = runs.measurement()
         outcome = Outcome(measurement, path if old is not None else "")
-        if old is not None and old.stamp.program in ("", measurement.stamp.program):
+        if old is not None and not (update and old.stamp.differences(measurement.stamp)):
             if not update:
                 self._check_versions(old, measurement, path)
             outcome = self._compared(old, runs, outcome)
+        elif old is not None:
+            outcome.against = ""
         if self.sizes is not None:
             self._grow(outcome, None)
         if update:

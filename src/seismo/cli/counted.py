@@ -28,7 +28,7 @@ class _Calls(RecordingVerb):
 
 
 def _calls(given: Given, _program: Program) -> dict[str, object]:
-    settings: dict[str, object] = {"c_functions": "all"}
+    settings: dict[str, object] = {"c_functions": "all", "timing": "none"}
     return settings | {name: given[name] for name in ("lines", "omit", "source") if name in given}
 
 

@@ -40,6 +40,7 @@ class Life(engine.Life):
             how: dict[str, object] = {"counts": 1}
             if settings.get("omit"):
                 how["omit"] = settings["omit"]
+            coverage.users.forked_hook = _told_by_the_engine
             self._lines.begin(how, _opened(self._path))
         begin_collecting()
         super().begin(settings, fd)
@@ -78,6 +79,10 @@ class Life(engine.Life):
         super().ahead(exit_, ask)
         if self._path:
             self._lines.ahead(exit_)
+
+
+def _told_by_the_engine() -> None:
+    """In a forked child: nothing to do, since what the engine is told tells coverage, too (Life.after_fork)."""
 
 
 def _opened(path: str) -> int:

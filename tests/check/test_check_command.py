@@ -1,0 +1,341 @@
+"""`seismo check` on the command line: programs that did not change, that did, and that fail; files and revisions."""
+
+import json
+import re
+import subprocess
+import sys
+
+import children
+import pytest
+
+from seismo.check import Function, Range, read
+from seismo.record.objects.life import why_not
+
+SEISMO = [sys.executable, "-m", "seismo", "check"]
+APP = """\
+def load(n):
+    rows = []
+    for number in range(n):
+        rows.append(parse(number))
+    return rows
+
+
+def parse(number):
+    return clean(str(number))
+
+
+def clean(text):
+    return text.strip()
+"""
+RUN = "import sys\nfrom app import load\nprint(len(load(int(sys.argv[1]))))\n"
+MORE = APP.replace("        rows.append", "        parse(number)\n        rows.append")
+LIMITS = ["--no-objects", "--limit", "calls <= +1%", "--limit", "lines <= +1%"]
+
+
+def git(folder, *words):
+    author = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
+    done = subprocess.run(["git", *author, *words], cwd=folder, check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A repository with one revision, main."""
+    folder = tmp_path / "project"
+    (folder / "app").mkdir(parents=True)
+    (folder / "app" / "__init__.py").write_text(APP)
+    (folder / "run.py").write_text(RUN)
+    git(folder, "init", "-q", "-b", "main")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "one")
+    return folder
+
+
+def check(folder, *words, **more):
+    return children.run([*SEISMO, *words], cwd=folder, env=children.environment(**more))
+
+
+def found(folder, *words, **more):
+    """The result as JSON, and the exit status."""
+    done = check(folder, "--format", "json", *words, **more)
+    assert done.returncode in (0, 1, 2), done.stderr
+    assert done.stdout, done.stderr
+    return json.loads(done.stdout), done.returncode
+
+
+def test_a_program_that_did_not_change_is_within(project):
+    done = check(project, *LIMITS, "--against", "main", "run.py", "50")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "within all limits" in done.stdout
+    assert done.stdout.startswith("50\n"), "the program's output is its own, and shown once"
+    assert done.stdout.count("50\n") == 1
+    assert git(project, "worktree", "list").count("\n") == 1, "the checkout is removed"
+
+
+def test_a_call_more_in_a_loop_is_found_with_its_line(project):
+    (project / "app" / "__init__.py").write_text(MORE)
+    done = check(project, *LIMITS, "--against", "main", "run.py", "50")
+    assert done.returncode == 1
+    assert re.search(r"calls +205 -> 355 +\+73\.2 %  beyond", done.stdout)
+    assert "1. app:load  app/__init__.py:4\n" in done.stdout
+    assert "line 4: ran 0 -> 50   parse(number)" in done.stdout
+    assert "calls app:parse 50 -> 100" in done.stdout
+
+
+@pytest.mark.skipif(bool(why_not()), reason="births cannot be recorded here")
+def test_a_needless_copy_is_found_by_its_births(project):
+    (project / "app" / "__init__.py").write_text(APP.replace("text.strip()", '"".join([*text]).strip()'))
+    result, status = found(project, "--limit", "births <= +1%", "--against", "main", "run.py", "500")
+    assert status == 1
+    assert result["suspects"][0]["function"]["qualname"] == "clean"
+    assert result["suspects"][0]["counts"]["births"]["new"][0] >= 1000
+
+
+def test_less_is_told_and_update_takes_it(project):
+    (project / "app" / "__init__.py").write_text(MORE)
+    assert check(project, *LIMITS, "--update", "run.py", "50").returncode == 0
+    (project / "app" / "__init__.py").write_text(APP)
+    done = check(project, *LIMITS, "run.py", "50")
+    assert done.returncode == 0
+    assert "less than before" in done.stdout
+    assert check(project, *LIMITS, "--update", "run.py", "50").returncode == 0
+    (project / "app" / "__init__.py").write_text(MORE)
+    taken = check(project, *LIMITS, "--update", "run.py", "50")
+    assert taken.returncode == 0, "what has become the baseline is not beyond it"
+    assert "look at these first" in taken.stdout
+    parse = read(project / "seismo-check.txt").functions[Function("app", "parse", "app/__init__.py")]
+    assert parse["calls"] == Range(100, 100)
+
+
+def test_the_file_is_the_same_each_time(project):
+    texts = []
+    for seed in ("1", "2"):
+        assert check(project, "--update", "run.py", "50", PYTHONHASHSEED=seed).returncode == 0
+        texts.append((project / "seismo-check.txt").read_text())
+    assert texts[0] == texts[1]
+    assert ".." not in texts[0].replace("..", "", 0).split("function", 1)[1], "nothing differs from run to run"
+
+
+def test_a_program_whose_code_was_just_written_counts_as_one_with_its_pyc(project):
+    writing = {"PYTHONDONTWRITEBYTECODE": ""}
+    assert check(project, *LIMITS, "--update", "run.py", "50", **writing).returncode == 0
+    assert list((project / "app").glob("__pycache__/*.pyc"))
+    for path in (project / "app").glob("__pycache__/*.pyc"):
+        path.unlink()
+    result, status = found(project, *LIMITS, "run.py", "50", **writing)
+    assert status == 0
+    assert result["left_out"] == []
+    assert all(one["old"] == one["new"] for one in result["findings"])
+
+
+def test_what_differs_from_run_to_run_is_listed_and_left_out(project):
+    (project / "run.py").write_text(
+        RUN + "import os\nfrom app import parse\nfor _ in range(int.from_bytes(os.urandom(2)) % 2000): parse(1)\n"
+    )
+    git(project, "commit", "-q", "-a", "-m", "random")
+    result, status = found(project, "--no-objects", "--limit", "each calls <= +1%", "--against", "main", "run.py", "10")
+    assert {one["function"]["qualname"] for one in result["left_out"]} >= {"parse", "clean"}
+    assert status == 0
+
+
+def test_where_all_differs_it_says_that_it_cannot_decide(project):
+    (project / "run.py").write_text(
+        "import os\nfrom app import parse\nfor _ in range(int.from_bytes(os.urandom(2)) % 20000): parse(1)\n"
+    )
+    git(project, "commit", "-q", "-a", "-m", "random")
+    done = check(project, *LIMITS, "--against", "main", "run.py")
+    assert done.returncode == 2
+    assert "cannot decide" in done.stdout
+    assert re.search(r"\d+% differs from run to run", done.stdout)
+    assert "app:parse" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run.py"], "there is nothing to compare with"),
+        (["--against", "nowhere", "run.py", "5"], "neither a file nor a revision"),
+        (["--against", "run.py", "run.py", "5"], "no baseline of seismo check"),
+        (["--against", "main", "--update", "run.py", "5"], "names a revision"),
+        (["--build", "true", "run.py", "5"], "--build is for a revision"),
+        (["--limit", "walls <= 1", "run.py", "5"], "cannot be counted"),
+        (["--sizes", "n=5", "run.py", "5"], "sizes cannot be read"),
+        (["--format", "yaml", "run.py", "5"], "--format cannot be"),
+        (["-"], "standard input"),
+        (["--time", "--update", "run.py", "5"], "a file has no times"),
+    ],
+)
+def test_bad_words_are_told_in_a_line(project, words, said):
+    done = check(project, *words)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_program_that_fails_is_shown_and_nothing_is_written(project):
+    (project / "run.py").write_text("print('so far')\nraise ValueError('no rows')\n")
+    done = check(project, "--update", "run.py")
+    assert done.returncode == 2
+    assert "so far" in done.stdout
+    assert "ValueError: no rows" in done.stderr
+    assert 'run.py", line 2' in done.stderr
+    assert "failed with exit status 1" in done.stderr
+    assert not (project / "seismo-check.txt").exists()
+
+
+def test_a_program_that_fails_at_the_other_revision_says_where(project):
+    (project / "run.py").write_text("import app\nassert app.new\n")
+    (project / "app" / "__init__.py").write_text(APP + "new = 1\n")
+    done = check(project, *LIMITS, "--against", "main", "-c", "import app; app.new")
+    assert done.returncode == 2
+    assert "failed with exit status 1 at main" in done.stderr
+    assert "AttributeError" in done.stderr
+
+
+def test_a_baseline_of_another_program_or_version_is_refused(project):
+    assert check(project, *LIMITS, "--update", "run.py", "50").returncode == 0
+    other = check(project, *LIMITS, "run.py", "51")
+    assert other.returncode == 2
+    assert "of another program" in other.stderr
+    path = project / "seismo-check.txt"
+    path.write_text(re.sub(r"^python .*$", "python 3.1.4", path.read_text(), flags=re.MULTILINE))
+    refused = check(project, *LIMITS, "run.py", "50")
+    assert refused.returncode == 2
+    assert "Python was 3.1.4 and is" in refused.stderr
+    tolerated = check(project, *LIMITS, "--tolerate", "5", "run.py", "50")
+    assert tolerated.returncode == 0
+    assert "other versions" in tolerated.stdout
+
+
+def test_an_installed_copy_that_shadows_the_checkout_is_refused(project, tmp_path):
+    site = tmp_path / "lib" / "site-packages"
+    (site / "app").mkdir(parents=True)
+    (site / "app" / "__init__.py").write_text(APP)
+    (project / "bench").mkdir()
+    (project / "bench" / "run.py").write_text(RUN)
+    git(project, "add", "-A")
+    git(project, "commit", "-q", "-m", "bench")
+    done = children.run(
+        [*SEISMO, *LIMITS, "--against", "main", "bench/run.py", "5"], cwd=project, env=children.environment(site)
+    )
+    assert done.returncode == 2
+    assert "an installed copy was imported instead" in done.stderr
+    assert "PYTHONPATH" in done.stderr
+
+
+def test_a_project_on_the_path_is_turned_to_the_checkout(project):
+    (project / "src").mkdir()
+    git(project, "mv", "app", "src/app")
+    git(project, "commit", "-q", "-m", "src")
+    (project / "src" / "app" / "__init__.py").write_text(MORE)
+    env = children.environment(project / "src")
+    done = children.run([*SEISMO, *LIMITS, "--against", "main", "run.py", "50"], cwd=project, env=env)
+    assert done.returncode == 1, done.stderr
+    assert "1. app:load" in done.stdout
+
+
+def test_a_build_that_is_needed_runs_in_the_checkout(project):
+    (project / ".gitignore").write_text("made.py\n")
+    (project / "run.py").write_text("import made, app\napp.load(made.N)\n")
+    git(project, "add", "-A")
+    git(project, "commit", "-q", "-m", "made")
+    (project / "made.py").write_text("N = 50\n")
+    assert check(project, *LIMITS, "--against", "main", "run.py").returncode == 2
+    built = check(project, *LIMITS, "--against", "main", "--build", "echo N = 50 > made.py", "run.py")
+    assert built.returncode == 0, built.stderr
+    failing = check(project, *LIMITS, "--against", "main", "--build", "echo broken; exit 3", "run.py")
+    assert failing.returncode == 2
+    assert "the build at main failed with exit status 3" in failing.stderr
+    assert "broken" in failing.stderr
+
+
+def test_a_script_that_is_new_runs_on_both_sides(project):
+    (project / "bench.py").write_text(RUN)
+    (project / "app" / "__init__.py").write_text(MORE)
+    done = check(project, *LIMITS, "--against", "main", "bench.py", "50")
+    assert done.returncode == 1
+    assert "bench.py is not there at main" in done.stdout
+
+
+def test_a_renamed_function_is_followed(project):
+    (project / "app" / "__init__.py").write_text(APP.replace("clean", "tidy"))
+    result, status = found(project, *LIMITS, "--limit", "each calls <= +0", "--against", "main", "run.py", "50")
+    assert status == 0, result
+    assert result["remarks"][-1].startswith("app:tidy is what was app:clean")
+
+
+def test_sizes_say_what_became_worse_than_linear(project):
+    (project / "app" / "__init__.py").write_text(
+        APP.replace(
+            "for number in range(n):",
+            "for number in range(n):\n        rows.sort(key=parse) if n < 0 else [clean('x') for row in rows]",
+        )
+    )
+    done = check(project, *LIMITS, "--against", "main", "--sizes", "n=20,40,80", "run.py", "{n}")
+    assert done.returncode == 1
+    assert "became worse than linear" in done.stdout
+    assert re.search(r"app:clean: quadratic, was linear; (calls|lines) .* for 20, 40, 80", done.stdout)
+
+
+def test_sizes_alone_say_how_a_program_grows(project):
+    done = check(project, "--no-objects", "--sizes", "n=20,40,80", "run.py", "{n}")
+    assert done.returncode == 0
+    assert "app:load: linear" in done.stdout
+    variable = check(
+        project, "--no-objects", "--sizes", "n=20,40,80", "-c", "import os, app; app.load(int(os.environ['n']))"
+    )
+    assert "app:load: linear" in variable.stdout
+
+
+def test_forked_children_count_too(project):
+    (project / "run.py").write_text(
+        "import os, app\nchild = os.fork()\nif not child:\n    app.load(30)\n    os._exit(0)\n"
+        "os.waitpid(child, 0)\napp.load(20)\n"
+    )
+    assert check(project, "--update", "run.py").returncode == 0
+    counted = read(project / "seismo-check.txt").functions[Function("app", "parse", "app/__init__.py")]
+    assert counted["calls"] == Range(50, 50)
+    assert counted["lines"] == Range(50, 50)
+
+
+def test_the_time_decides_when_asked(project):
+    (project / "run.py").write_text("print(sum(range(10_000)))\n")
+    git(project, "commit", "-q", "-a", "-m", "time")
+    (project / "run.py").write_text("print(sum(range(10_000_000)))\n")
+    unseen = check(project, *LIMITS, "--against", "main", "run.py")
+    assert unseen.returncode == 0
+    assert "--time is for those" in unseen.stdout
+    seen = check(project, *LIMITS, "--time", "--against", "main", "run.py")
+    assert seen.returncode == 1
+    assert "it takes longer" in seen.stdout
+    assert "CPU time" in seen.stdout
+
+
+def test_hostile_names_harm_no_form(project, tmp_path):
+    name = "a`b|c<script>]]>&\\x1b[31m::error::"
+    (project / "app" / "__init__.py").write_text(
+        APP
+        + "\ndef evil():\n    return 1\n"
+        + f"evil.__code__ = evil.__code__.replace(co_name={name!r}, co_qualname={name!r})\n"
+    )
+    (project / "run.py").write_text("import app\napp.load(5)\napp.evil()\n")
+    git(project, "commit", "-q", "-a", "-m", "evil")
+    (project / "run.py").write_text("import app\napp.load(5)\nfor _ in range(50): app.evil()\n")
+    files = {kind: tmp_path / f"out.{kind}" for kind in ("text", "markdown", "github", "junit", "json")}
+    formats = [word for kind, path in files.items() for word in ("--format", f"{kind}={path}")]
+    done = check(project, *LIMITS, "--limit", "each calls <= +1%", *formats, "--against", "main", "run.py")
+    assert done.returncode == 1, done.stderr
+    import xml.etree.ElementTree as ET
+
+    suite = ET.fromstring(files["junit"].read_text())
+    assert int(suite.get("failures")) >= 1
+    text = files["markdown"].read_text()
+    assert "\n| 🔴 " in text
+    assert all(line.count("|") - line.count("\\|") == 6 for line in text.splitlines() if line.startswith("| "))
+    assert not re.search(r"^::error::", files["github"].read_text(), re.MULTILINE)
+    assert all(line.startswith("::") for line in files["github"].read_text().splitlines())
+    assert "\x1b" not in "".join(path.read_text() for path in files.values())
+    schema = pytest.importorskip("jsonschema")
+    from seismo.check.shown.json import SCHEMA
+
+    schema.validate(json.loads(files["json"].read_text()), SCHEMA)
