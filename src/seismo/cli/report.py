@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from seismo.model import Recording
     from seismo.report.kind import Kind
 
-FORMATS = ("markdown", "json")
+FORMATS = ("markdown", "json", "gutter-json")
 # What goes with --format: what is shown, not how.
 _WITH_FORMAT = {
     *("module", "exclude_module", "where", "only", "libraries", "time"),
@@ -96,7 +96,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=FORMATS,
         metavar="FORMAT",
         help="print everything at once, the most important first, for agents and scripts: markdown, or json "
-        "(docs/report-schema.json)",
+        "(docs/report-schema.json); or what an editor shows beside source lines: gutter-json (docs/gutter-schema.json)",
     )
     parser.add_argument(
         "--max-lines",
@@ -161,6 +161,9 @@ def _check_format(args: argparse.Namespace) -> None:
         if args.max_lines is not None:
             raise UsageError("--max-lines needs --format", hint="--format markdown --max-lines 40")
         return
+    if args.max_lines is not None and args.format == "gutter-json":
+        hint = "leave it out: an editor wants every line"
+        raise UsageError("--max-lines does not go with --format gutter-json", hint=hint)
     options = {name: default for _, declared in args.of_kinds for name, default in declared.items()}
     options |= {"sort": None, "all": False, "html": None, "open": False}
     for name, default in options.items():
@@ -170,9 +173,14 @@ def _check_format(args: argparse.Namespace) -> None:
 
 
 def _formatted(kind: Kind, recording: Recording, args: argparse.Namespace) -> int:
-    """Writes the recording's story."""
+    """Writes the recording's story, or what an editor shows of it."""
     from seismo.report.kind import MOST
 
+    if args.format == "gutter-json":
+        from seismo.report.gutter import gutter_document
+
+        write(gutter_document(kind.gutter(recording, args.file, args)), sys.stdout)
+        return 0
     most = max(MOST, args.max_lines or 0)
     told = kind.story(recording, args.file, most, args)
     if args.format == "json":

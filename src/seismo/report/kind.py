@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from seismo.model import Recording
+    from seismo.report.gutter import Gutter
     from seismo.report.paper import Paper
     from seismo.report.story import Story
     from seismo.report.words import Signs
@@ -117,6 +118,10 @@ class Kind:
 
         file: what commands call the recording. most: rows of a section. args: the options of `seismo report`.
         """
+        raise NotImplementedError
+
+    def gutter(self, recording: Recording, file: str = "FILE", args: Namespace | None = None) -> Gutter:
+        """What an editor shows beside lines of source. file: the recording's. args: the options of `seismo report`."""
         raise NotImplementedError
 
     def inline(self, recording: Recording) -> str:  # noqa: ARG002

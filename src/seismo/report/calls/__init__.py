@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from seismo.model import Recording
+    from seismo.report.gutter import Gutter
     from seismo.report.kind import Facts, Sides
     from seismo.report.paper import Paper
     from seismo.report.story import Story
@@ -94,6 +95,11 @@ class Calls(Kind):
         from seismo.report.calls.story import story
 
         return story(recording, file, most, args)
+
+    def gutter(self, recording: Recording, file: str = "FILE", args: Namespace | None = None) -> Gutter:
+        from seismo.report.calls.gutter import gutter
+
+        return gutter(recording, file, args)
 
     def inline(self, recording: Recording) -> str:
         from seismo.report.calls.page import calls_frame

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from seismo.coverage.result import CoverageReport
     from seismo.coverage.settings import Settings
     from seismo.model import Recording
+    from seismo.report.gutter import Gutter
     from seismo.report.kind import Facts, Sides
     from seismo.report.paper import Paper
     from seismo.report.story import Story
@@ -101,6 +102,11 @@ class Coverage(Kind):
         from seismo.report.coverage.story import story
 
         return story(self, recording, file, most, args)
+
+    def gutter(self, recording: Recording, file: str = "FILE", args: Namespace | None = None) -> Gutter:
+        from seismo.report.coverage.gutter import gutter
+
+        return gutter(self, recording, file, args)
 
     def changes(self, paper: Paper | None, sides: Sides, files: tuple[list[str], list[str]], limit: int | None) -> str:
         from seismo.report.coverage.changes import as_json, write_changes

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from seismo.model import Recording
+    from seismo.report.gutter import Gutter
     from seismo.report.kind import Facts, Sides
     from seismo.report.paper import Paper
     from seismo.report.story import Story
@@ -90,6 +91,11 @@ class Objects(Kind):
         from seismo.report.objects.story import story
 
         return story(recording, file, most, args)
+
+    def gutter(self, recording: Recording, file: str = "FILE", args: Namespace | None = None) -> Gutter:
+        from seismo.report.objects.gutter import gutter
+
+        return gutter(recording, file, args)
 
     def changes(self, paper: Paper | None, sides: Sides, files: tuple[list[str], list[str]], limit: int | None) -> str:
         from seismo.report.objects.changes import as_json, write_changes

@@ -1,0 +1,74 @@
+"""What an editor shows of a recording of calls: at the line where a function begins, its calls and times."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from seismo.model.recording import BY_CALLS
+from seismo.report import words as text
+from seismo.report.calls.functions import FunctionCells, order_words, selected_rows, whole_words
+from seismo.report.calls.options import usual_times
+from seismo.report.calls.story import Functions, times
+from seismo.report.facts import command_line, is_watch, losses
+from seismo.report.gutter import Gutter, Note, joined, noted
+from seismo.report.modules import Modules, chosen_modules
+from seismo.report.story import share
+from seismo.report.waiting import told
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from seismo.model import Recording
+
+_SIGNS = text.Signs()
+
+
+def gutter(recording: Recording, file: str, args: Namespace | None) -> Gutter:
+    """The notes. file: the recording's."""
+    by = (args and args.time) or usual_times(recording)
+    shown = recording.timed(by)
+    cells = FunctionCells(shown.functions, _SIGNS, by, told(shown))
+    cells.roomy = True
+    functions = Functions(shown, cells)
+    modules = chosen_modules(args) if args is not None else Modules()
+    rows = selected_rows(shown.functions, "own", modules)
+    own, files = cells.columns["own_ns"], cells.columns["file"]
+    hottest = max((text.rank(own[row], cells.columns["own_error_ns"][row]) for row in rows), default=0.0)
+    python = [row for row in rows if cells.columns["kind"][row] == text.PYTHON]
+    notes = [(files[row], _note(functions, row, hottest)) for row in python]
+    kind = "watch" if is_watch(recording) else "trace" if recording.calls else "calls"
+    words = f"functions by {order_words('own', by)}; {whole_words(shown.functions, by, cells.known, _SIGNS)}"
+    lost = losses(recording, _SIGNS)
+    return Gutter(kind, file, command_line(recording), words, lost, noted(notes, functions.sources))
+
+
+def _note(functions: Functions, row: int, hottest: float) -> Note:
+    cells = functions.cells
+    columns, by = cells.columns, cells.times
+    own, error = columns["own_ns"][row], columns["own_error_ns"][row]
+    data = {
+        "function": functions.called(row),
+        "calls": columns["calls"][row],
+        "calls_at_least": bool(columns["lower_bound"][row]),
+        **{name: columns[name][row] for name in ("resumes", "exceptions")},
+        **times(columns, row, by),
+        "share": share(own, cells.whole_ns),
+    }
+    calls = f"{cells.calls(row)} {'call' if columns['calls'][row] == 1 else 'calls'}"
+    of_whole, total = cells.share("own_ns", row), cells.time("total_ns", row).strip()
+    called = cells.name(row)
+    if by == BY_CALLS:
+        details = [("function", called), ("calls", f"{cells.calls(row)}, {of_whole} of all"), ("calls in all", total)]
+        words = joined(calls, of_whole)
+    else:
+        name = "waiting" if by == "wait" else "own"
+        took = joined(cells.time("own_ns", row).strip(), cells.error(row))
+        details = [("function", called), (name, f"{took}, {of_whole}"), ("total", total), ("calls", cells.calls(row))]
+        details += [("own a call", cells.each(row).strip())]
+        if by == "cpu":
+            details.append(("waiting", joined(cells.waiting(row).strip(), cells.reasons(row))))
+        words = joined(took, of_whole, calls)
+    counts = [("resumes", "resumes"), ("exceptions", "raised")]
+    details += [(label, text.count(columns[name][row])) for name, label in counts if columns[name][row]]
+    heat = text.rank(own, error) / hottest if hottest > 0 else 0.0
+    return Note(columns["line"][row], data, words, details, heat)

@@ -1,0 +1,63 @@
+"""What an editor shows of a recording of coverage: which lines ran, how often, and which branches were not taken."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from seismo.report import words as text
+from seismo.report.coverage.text import nothing_text, total_text
+from seismo.report.facts import command_line, losses
+from seismo.report.gutter import Gutter, Note, NotedFile, joined
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from seismo.coverage.result import FileCoverage
+    from seismo.model import Recording
+    from seismo.report.coverage import Coverage
+
+_SIGNS = text.Signs()
+_CHANGED = "the file has changed since: the text of a line may not be what ran"
+CONTEXTS = 5  # that a note names
+
+
+def gutter(kind: Coverage, recording: Recording, file: str, args: Namespace | None) -> Gutter:
+    """The notes. file: the recording's."""
+    if args is not None:
+        from seismo.report.coverage.options import settings_of
+
+        kind = kind.by(settings_of(args, recording))
+    report, settings = kind.analysis(recording)
+    words = total_text(report.totals, settings.precision) if report.files else nothing_text(report)
+    files = [NotedFile(one.absolute, _CHANGED if one.changed else "", _notes(one)) for one in report.files]
+    return Gutter("coverage", file, command_line(recording), words, losses(recording, _SIGNS), files)
+
+
+def _notes(file: FileCoverage) -> list[Note]:
+    missing, untaken = set(file.missing), dict[int, list[int]]()
+    for line, to in file.missing_branches:
+        untaken.setdefault(line, []).append(to)
+    notes = [
+        Note(line, {"hits": 0, "untaken": []}, "never ran", [("line", "never executed")], state="missing")
+        for line in file.missing
+    ]
+    for line in file.statements:
+        if line in missing:
+            continue
+        hits = file.hits.get(line) if file.hits is not None else None
+        never = untaken.get(line, [])
+        branches = [{"to": to, "words": file.missing_text(line, to)} for to in never]
+        counted = text.number_of(hits, "hit") if hits else ""
+        open_ = f"{text.number_of(len(never), 'branch', 'branches')} not taken" if never else ""
+        names = [name for name in file.contexts_of(line) if name]
+        more = f" and {len(names) - CONTEXTS:,} more" if len(names) > CONTEXTS else ""
+        details = [("line", "executed" + (f" {text.number_of(hits, 'time')}" if hits else ""))]
+        details += [("branch", str(branch["words"])) for branch in branches]
+        details += [("contexts", ", ".join(names[:CONTEXTS]) + more)]
+        data = {"hits": hits, "untaken": branches}
+        notes.append(Note(line, data, joined(counted, open_), details, state="partial" if never else "executed"))
+    notes += [
+        Note(line, {"hits": None, "untaken": []}, "", [("line", "excluded")], state="excluded")
+        for line in file.excluded
+    ]
+    return sorted(notes, key=lambda note: note.line)

@@ -1,0 +1,49 @@
+"""What an editor shows of a recording of objects: beside each line what it made, and what of that lives on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from seismo.model.objects.groups import by_line
+from seismo.report import words as text
+from seismo.report.facts import command_line, losses
+from seismo.report.gutter import Gutter, Note, joined, noted
+from seismo.report.objects.described import ObjectWords
+from seismo.report.objects.facts import objects
+from seismo.report.objects.story import data
+from seismo.report.objects.text import COLUMNS, Cells
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from seismo.model import Recording
+    from seismo.model.objects.groups import ObjectGroup
+
+_SIGNS = text.Signs()
+_DETAILS = ("born", "gc", "short", "live", "bytes", "live-bytes", "life")
+
+
+def gutter(recording: Recording, file: str, args: Namespace | None) -> Gutter:  # noqa: ARG001
+    """The notes. file: the recording's."""
+    words = ObjectWords(recording, _SIGNS)
+    cells = Cells(words)
+    groups = [group for group in by_line(recording) if group.function >= 0]
+    most = max((group.born for group in groups), default=0)
+    whole = sum(recording.types["born"])
+    notes = [(group.file, _note(group, words, cells, most, whole)) for group in groups]
+    lost = losses(recording, _SIGNS)
+    found = noted(notes, words.sources)
+    return Gutter("objects", file, command_line(recording), objects(recording, _SIGNS), lost, found)
+
+
+def _note(group: ObjectGroup, words: ObjectWords, cells: Cells, most: int, whole: int) -> Note:
+    numbers = {
+        name: value for name, value in data(words, group).items() if name not in ("type", "file", "line", "source")
+    }
+    numbers["share"] = round(group.born / whole, 6) if whole else None
+    details = [("types", words.types(group, 6))]
+    details += [(COLUMNS[name][0], COLUMNS[name][1](cells, group).strip()) for name in _DETAILS]
+    size = cells.size(group.bytes, group.at_least).strip()
+    live = f"{cells.live(group)} live" if group.live else ""
+    words_ = joined(f"{group.born:,} born", live, size)
+    return Note(group.line, numbers, words_, details, group.born / most if most else 0.0)
