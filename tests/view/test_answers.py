@@ -8,6 +8,7 @@ import pytest
 from page_data import read
 
 import seismo
+from seismo import model
 from seismo.errors import UsageError
 from seismo.view.answers import Answers, Shown
 from seismo.view.server import NothingThereError
@@ -142,13 +143,39 @@ def test_a_file_that_grows_is_followed(tmp_path, trace, profile):
     path.write_bytes(Path(profile.path).read_bytes())
     shown = Shown(str(path), seismo.open(path), live=True)
     answers = Answers([shown])
-    assert not shown.refreshed()
+    assert loaded(answers, "0/state") == {"version": 0, "grown": False, "to": 0, "sizes": []}
     path.write_bytes(Path(trace.path).read_bytes())
-    assert shown.refreshed()
-    assert loaded(answers, "0/state") == {"grown": False, "to": trace.recording.calls.end_ns}
+    found = loaded(answers, "0/state", version=0)
+    recording = trace.recording
+    sizes = [len(recording.functions), len(recording.threads)]
+    assert found == {"version": 1, "grown": True, "to": recording.calls.end_ns, "sizes": sizes}
+    assert loaded(answers, "0/state", version=0)["grown"]  # another window asks, too
+    assert not loaded(answers, "0/state", version=1)["grown"]
+    assert loaded(answers, "0/trace")["version"] == 1
     path.write_bytes(b"no recording")
-    assert not shown.refreshed()
+    assert not loaded(answers, "0/state", version=1)["grown"]
     assert loaded(answers, "recordings")[0]["trace"]
+
+
+def test_reading_again_takes_a_part_of_the_time_only(tmp_path, trace, profile, monkeypatch):
+    """The longer a file takes to be read, the later it is read again."""
+    now = [0.0]
+    read_file = model.read
+
+    def slowly(path, **how):
+        now[0] += 2.0
+        return read_file(path, **how)
+
+    monkeypatch.setattr("seismo.view.answers.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("seismo.view.answers.model.read", slowly)
+    path = tmp_path / "live.seismo"
+    path.write_bytes(Path(profile.path).read_bytes())
+    shown = Shown(str(path), seismo.open(path), live=True)
+    for content, seconds, version in [(trace, 0, 1), (profile, 1, 1), (profile, 8, 1), (profile, 2, 2)]:
+        path.write_bytes(Path(content.path).read_bytes())
+        now[0] += seconds
+        shown.refresh()
+        assert shown.version == version
 
 
 def test_a_call_is_found_whole(trace):

@@ -11,7 +11,7 @@
     N/said?from=&to=      marks, spans, counts, pauses and gaps of a stretch
     N/range?from=&to=     the functions of a stretch
     N/find?functions=&from=&back=     the next call of one of the functions
-    N/state               whether the file has grown, for --live
+    N/state?version=      whether the file has grown since that version of it, for --live
 
 Times are nanoseconds from the start of the recording's first process. A number of recordings is small, their content is
 not: nothing here holds more rows than are asked for, and what is asked for has limits.
@@ -22,6 +22,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+import time
 from typing import TYPE_CHECKING, Any
 
 from seismo import model
@@ -49,30 +50,40 @@ MOST_STEPS = 1000
 MOST_CUT = 3_000_000  # calls of a stretch that gets a page
 MOST_NAMED = 20_000  # bytes of the numbers of functions in a question
 FOREVER = 2**62
+PATIENCE = 5
 
 COLUMNS = "application/octet-stream"  # as seismo.report.page.payload lays them out
 JSON = "application/json; charset=utf-8"
 
 
 class Shown:
-    """One recording that is shown, read again when its file has grown. path: of the file."""
+    """One recording that is shown, read again when its file has grown. path: of the file. version: counts from 0.
+
+    A file is read from its beginning, though most of it, the journal of a trace, stays on the disk: only its pieces are
+    found again. So that the reading of a long one does not take the machine from the program, it is read no sooner than
+    PATIENCE times later than the last reading took.
+    """
 
     def __init__(self, path: str, recording: Recording, live: bool = False) -> None:
         self.path, self.live = path, live
         self.recording = recording
+        self.version = 0
         self._stamp = _stamp(path)
+        self._due = 0.0
 
-    def refreshed(self) -> bool:
-        """Whether the file had grown, and was read again."""
-        if not self.live or _stamp(self.path) == self._stamp:
-            return False
+    def refresh(self) -> None:
+        """Reads the file again if it has grown and the time has come."""
         stamp = _stamp(self.path)
+        began = time.monotonic()
+        if not self.live or stamp == self._stamp or began < self._due:
+            return
         try:
             self.recording = model.read(self.path, running=True)
         except SeismoError:
-            return False  # in the middle of being written anew: the next look finds it
+            return  # in the middle of being written anew: the next look finds it
         self._stamp = stamp
-        return True
+        self.version += 1
+        self._due = time.monotonic() + PATIENCE * (time.monotonic() - began)
 
 
 def _stamp(path: str) -> tuple[int, int]:
@@ -101,6 +112,8 @@ class Answers:
         entry = self.shown[int(number[:6])]
         if what == "page":
             return Answer(_page(_part(entry, query)), "text/html; charset=utf-8")
+        if what == "state":
+            return _state(entry, query)
         answer = _OF_TRACES.get(what)
         if answer is None:
             raise NothingThereError("there is nothing of this name")
@@ -110,6 +123,7 @@ class Answers:
 
     def _about(self, number: int) -> dict[str, Any]:
         entry = self.shown[number]
+        entry.refresh()
         recording = entry.recording
         kind, signs = of(recording), Signs()
         return {
@@ -119,6 +133,7 @@ class Answers:
             "what": kind.what,
             "trace": bool(recording.calls),
             "live": entry.live,
+            "version": entry.version,
             "facts": kind.facts(recording, signs),
             "losses": [printable(text) for text in losses(recording, signs)],
         }
@@ -184,6 +199,7 @@ def _trace(entry: Shown, _query: Mapping[str, str]) -> Answer:
     return _json(
         {
             "from": 0,
+            "version": entry.version,
             "steps": max(1, min(MOST_STEPS, len(recording.calls.blocks) // BLOCKS_A_STEP)),
             **threads(recording),
             "names": [shown(name) for name in functions["qualname"]],
@@ -267,9 +283,14 @@ def _find(entry: Shown, query: Mapping[str, str]) -> Answer:
     return _json(next_call(entry.recording, wanted, start, query.get("back") == "1"))
 
 
-def _state(entry: Shown, _query: Mapping[str, str]) -> Answer:
-    grown = entry.refreshed()
-    return _json({"grown": grown, "to": entry.recording.calls.end_ns})
+def _state(entry: Shown, query: Mapping[str, str]) -> Answer:
+    """Whether there is a later version than the one that is known, and how much is in it."""
+    entry.refresh()
+    recording = entry.recording
+    known = _whole(query, "version", 0, FOREVER, 0)
+    sizes = [len(recording.functions), len(recording.threads)] if recording.calls else []
+    to = recording.calls.end_ns if recording.calls else 0
+    return _json({"version": entry.version, "grown": entry.version != known, "to": to, "sizes": sizes})
 
 
 _OF_TRACES = {
@@ -280,5 +301,4 @@ _OF_TRACES = {
     "said": _said,
     "range": _range,
     "find": _find,
-    "state": _state,
 }

@@ -8,7 +8,7 @@ import { Help } from "./Help.tsx";
 import { CallPanel, RangePanel } from "./Panels.tsx";
 import type { Gap } from "./said.ts";
 import type { TraceSource } from "./source.ts";
-import { Timeline } from "./timeline.ts";
+import { Timeline, UNWRITTEN_NS } from "./timeline.ts";
 import { moment, type Viewport } from "./viewport.ts";
 
 const MOST_NAMED = 3000;
@@ -26,29 +26,53 @@ function useTheme(): Theme {
   return dark ? DARK : LIGHT;
 }
 
-/** Asks for what the program said, stretch by stretch, and shows what is known so far. */
-async function hear(
-  source: TraceSource,
-  line: Timeline,
-  tell: (text: string) => void,
-  gone: () => boolean,
-): Promise<void> {
-  const { from, to } = source.info;
-  const step = (to + 1 - from) / source.steps;
-  const instants: Instant[] = [];
-  const gaps = new Map<string, Gap>();
-  let left = 0;
-  for (let at = 0; at < source.steps; at++) {
-    const last = at === source.steps - 1;
-    const found = await source.said(Math.floor(from + at * step), last ? to + 1 : Math.floor(from + (at + 1) * step));
-    if (gone()) return;
-    if (found.instants.length === 0 && found.gaps.length === 0) continue;
-    instants.push(...found.instants);
-    for (const gap of found.gaps) gaps.set(`${gap.thread} ${gap.start}`, gap);
-    left += found.left;
-    line.say({ instants, gaps: [...gaps.values()], left });
+/** What the program said, asked for stretch by stretch, and of a recording that grows what was said since. */
+class Heard {
+  private instants: Instant[] = [];
+  private gaps = new Map<string, Gap>();
+  private left = 0;
+  private to: number;
+  private busy = false;
+  gone = false;
+
+  constructor(
+    private readonly source: TraceSource,
+    private readonly line: Timeline,
+    private readonly tell: (text: string) => void,
+  ) {
+    this.to = source.info.from;
   }
-  if (left > 0) tell(`${count(left)} marks more are not drawn`);
+
+  /** Asks for what is new. What was written last is asked for again: threads do not write at the same time. */
+  async more(steps: number): Promise<void> {
+    if (this.busy) return;
+    this.busy = true;
+    try {
+      const from = Math.max(this.source.info.from, this.to - UNWRITTEN_NS);
+      const end = this.source.info.to + 1;
+      const step = (end - from) / steps;
+      for (let at = 0; at < steps && !this.gone; at++) {
+        const last = at === steps - 1;
+        await this.stretch(Math.floor(from + at * step), last ? end : Math.floor(from + (at + 1) * step));
+      }
+      this.to = end;
+      if (this.left > 0) this.tell(`${count(this.left)} marks more are not drawn`);
+    } finally {
+      this.busy = false;
+    }
+  }
+
+  private async stretch(from: number, to: number): Promise<void> {
+    const found = await this.source.said(from, to);
+    if (this.gone) return;
+    const known = this.instants.length;
+    this.instants = this.instants.filter((one) => one.time < from || one.time >= to);
+    if (!known && found.instants.length === 0 && found.gaps.length === 0) return;
+    this.instants.push(...found.instants);
+    for (const gap of found.gaps) this.gaps.set(`${gap.thread} ${gap.start}`, gap);
+    this.left += found.left;
+    this.line.say({ instants: this.instants, gaps: [...this.gaps.values()], left: this.left });
+  }
 }
 
 interface Props {
@@ -74,6 +98,7 @@ export function TraceView({ source, live = false, open }: Props) {
   const [said, setSaid] = useState("");
   const [text, setText] = useState("");
   const [help, setHelp] = useState(false);
+  const [, setGrown] = useState(0);
   const looking = useRef(0);
 
   useEffect(() => {
@@ -85,31 +110,39 @@ export function TraceView({ source, live = false, open }: Props) {
     });
     timeline.current = line;
     const failed = (error: Error) => setSaid(error.message);
-    source.density(DENSITY).then((calls) => {
-      line.density = { calls, from: info.from, to: info.to };
-      line.refresh();
-    }, failed);
+    const measure = () => {
+      const { from, to } = source.info;
+      source.density(DENSITY).then((calls) => {
+        line.density = { calls, from, to };
+        line.refresh();
+      }, failed);
+    };
+    measure();
     stage.current?.focus({ preventScroll: true });
-    let gone = false;
-    hear(source, line, setSaid, () => gone).catch(failed);
+    const heard = new Heard(source, line, setSaid);
+    heard.more(source.steps).catch(failed);
+    let looking = false;
+    const look = async () => {
+      if (looking) return;
+      looking = true;
+      const growth = await source.grown?.().finally(() => {
+        looking = false;
+      });
+      if (!growth || heard.gone) return;
+      line.grown(growth);
+      setGrown((times) => times + 1);
+      measure();
+      await heard.more(1);
+    };
+    const timer = live ? setInterval(() => void look().catch(failed), LOOK_MS) : undefined;
     return () => {
-      gone = true;
+      clearInterval(timer);
+      heard.gone = true;
       line.end();
     };
-  }, [source]);
+  }, [source, live]);
 
   useEffect(() => timeline.current?.setTheme(theme), [theme]);
-
-  useEffect(() => {
-    if (!live) return;
-    const look = setInterval(() => {
-      source.grown?.().then(
-        (to) => to !== null && timeline.current?.grown(to),
-        (error: Error) => setSaid(error.message),
-      );
-    }, LOOK_MS);
-    return () => clearInterval(look);
-  }, [live, source]);
 
   const nameOf = (fn: number) => `${info.modules[fn] ? `${info.modules[fn]}:` : ""}${info.names[fn] ?? "?"}`;
   const found = useMemo(() => search(text, info.names.length, nameOf), [text, info]);

@@ -44,7 +44,14 @@ export interface FoundCall {
   readonly done: boolean;
 }
 
+/** What has become of a recording that is written. anew: threads have come, so that no track is where it was. */
+export interface Growth {
+  readonly to: number;
+  readonly anew: boolean;
+}
+
 export interface TraceSource {
+  /** Another one after grown(). */
   readonly info: TraceInfo;
   /** What to draw of a stretch, so many columns wide, on some threads. */
   rows(from: number, to: number, columns: number, threads: readonly number[], signal: AbortSignal): Promise<Rows>;
@@ -59,6 +66,6 @@ export interface TraceSource {
   range(from: number, to: number, signal: AbortSignal): Promise<RangeSums>;
   /** The first call of one of the functions after a time, or before it. */
   find(functions: readonly number[], from: number, back: boolean): Promise<FoundCall>;
-  /** The end of what is recorded by now, if that has grown. */
-  grown?(): Promise<number | null>;
+  /** What is recorded by now, if that has grown; `info` knows it then, too. */
+  grown?(): Promise<Growth | null>;
 }

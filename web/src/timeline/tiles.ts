@@ -35,7 +35,7 @@ export interface Place {
   readonly group: number;
 }
 
-export type Tile = { readonly place: Place; rows: Rows | null; failed: string; used: number };
+export type Tile = { readonly place: Place; rows: Rows | null; failed: string; used: number; old: boolean };
 
 /** Fetches the rows of a tile. */
 export type Load = (place: Place, signal: AbortSignal) => Promise<Rows>;
@@ -79,6 +79,18 @@ export class Tiles {
     this.wanted.length = 0;
   }
 
+  /** What ends after a time is out of date: it is drawn until it has been fetched again. What is before stays. */
+  age(from: number): void {
+    for (const [key, tile] of this.kept) {
+      const { level, index } = tile.place;
+      if ((index + 1) * spanOf(level) <= from) continue;
+      this.under.get(key)?.abort();
+      this.under.delete(key);
+      tile.old = true;
+      tile.failed = "";
+    }
+  }
+
   /** What is to be drawn for a place: its own rows, or those of others that cover it while it is on its way. */
   at(place: Place): { rows: Rows[]; exact: boolean; failed: string } {
     const tile = this.ask(place);
@@ -115,12 +127,12 @@ export class Tiles {
     const key = keyOf(place);
     let tile = this.kept.get(key);
     if (!tile) {
-      tile = { place, rows: null, failed: "", used: 0 };
+      tile = { place, rows: null, failed: "", used: 0, old: false };
       this.kept.set(key, tile);
       this.forget();
     }
     tile.used = ++this.clock;
-    if (!tile.rows && !tile.failed && !this.under.has(key)) this.wanted.push(tile);
+    if ((!tile.rows || tile.old) && !tile.failed && !this.under.has(key)) this.wanted.push(tile);
     return tile;
   }
 
@@ -129,7 +141,10 @@ export class Tiles {
     const control = new AbortController();
     this.under.set(key, control);
     try {
-      tile.rows = await this.fill(tile.place, control.signal);
+      const rows = await this.fill(tile.place, control.signal);
+      if (control.signal.aborted) return; // it was asked for again since
+      tile.rows = rows;
+      tile.old = false;
     } catch (error) {
       if (!control.signal.aborted) tile.failed = error instanceof Error ? error.message : String(error);
     }

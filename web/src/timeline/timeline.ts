@@ -20,7 +20,7 @@ import {
 } from "./draw.ts";
 import { type Density, drawMinimap, MINIMAP, timeOnMinimap } from "./minimap.ts";
 import { countersOf, type Gap, pausesOf, spansOf } from "./said.ts";
-import type { Said, TraceSource } from "./source.ts";
+import type { Growth, Said, TraceSource } from "./source.ts";
 import { covering, levelOf, type Rows, spanOf, THREADS_A_TILE, TILE_COLUMNS, Tiles } from "./tiles.ts";
 import { type Fold, HEADING, inSight, type Layout, layOut, nextFold } from "./tracks.ts";
 import { Viewport } from "./viewport.ts";
@@ -36,13 +36,16 @@ export interface Listener {
 
 type Drag = { kind: "pan" | "range" | "minimap"; x: number; y: number; far: boolean; at: number; scroll: number };
 
+/** Before the end of a recording that is written: a thread's events may come later than those of others. */
+export const UNWRITTEN_NS = 2e9;
+
 export class Timeline {
   readonly view: Viewport;
   private readonly context: CanvasRenderingContext2D;
   private readonly mapContext: CanvasRenderingContext2D;
   private readonly tiles: Tiles;
   private readonly sizes: ResizeObserver;
-  private readonly order: number[];
+  private order: number[] = [];
   private readonly groupOf = new Map<number, number>();
   private readonly folds = new Map<number, Fold>();
   private readonly seenDepth = new Map<number, number>();
@@ -81,8 +84,7 @@ export class Timeline {
     this.mapContext = mapContext;
     this.view = new Viewport({ from: source.info.from, to: source.info.to });
     this.layout = layOut(source.info.threads, source.info.processes, this.folds, this.seenDepth);
-    this.order = this.layout.tracks.map((track) => track.index);
-    for (const [at, index] of this.order.entries()) this.groupOf.set(index, Math.floor(at / THREADS_A_TILE));
+    this.number();
     this.tiles = new Tiles(
       (place, signal) => {
         const span = spanOf(place.level);
@@ -220,12 +222,27 @@ export class Timeline {
     }
   }
 
-  grown(to: number): void {
-    const follows = this.view.to >= this.view.whole.to - this.view.span * 0.02;
-    (this.view.whole as { to: number }).to = to;
-    this.tiles.clear();
-    if (follows) this.view.show(to - this.view.span, to);
+  /** The recording has grown. What lies well before its old end has been written, and is not asked for again. */
+  grown({ to, anew }: Growth): void {
+    const { whole, span } = this.view;
+    const all = span >= (whole.to - whole.from) * 0.98;
+    const follows = this.view.to >= whole.to - span * 0.02;
+    if (anew) {
+      this.tiles.clear();
+      this.arrange();
+      this.number();
+    } else this.tiles.age(whole.to - UNWRITTEN_NS);
+    (whole as { to: number }).to = to;
+    this.paints.clear();
+    if (all) this.view.show(whole.from, to);
+    else if (follows) this.view.show(to - span, to);
     this.moved();
+  }
+
+  /** Gives each thread its place among the tiles. */
+  private number(): void {
+    this.order = this.layout.tracks.map((track) => track.index);
+    for (const [at, index] of this.order.entries()) this.groupOf.set(index, Math.floor(at / THREADS_A_TILE));
   }
 
   // ---- drawing ----

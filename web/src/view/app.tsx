@@ -1,7 +1,9 @@
 /** The viewer: which recordings there are, and the timeline or the page of the one that is looked at. */
 import { useEffect, useState } from "preact/hooks";
 import { TraceView } from "../timeline/TraceView.tsx";
-import { getJson, type RecordingInfo, ServedTrace } from "./client.ts";
+import { getJson, type RecordingInfo, ServedTrace, type State } from "./client.ts";
+
+const LOOK_MS = 1000;
 
 type Tab = "timeline" | "report";
 
@@ -16,9 +18,10 @@ export function App() {
     setStretch(`?from=${Math.round(from)}&to=${Math.round(to)}`);
     setTab("report");
   };
-  useEffect(() => {
+  const read = () => {
     getJson<RecordingInfo[]>("recordings").then(setRecordings, (error: Error) => setTrouble(error.message));
-  }, []);
+  };
+  useEffect(read, []);
   if (trouble) return <Message title="The recordings cannot be shown" text={trouble} />;
   if (!recordings) return <Message title="Reading …" text="" />;
   const shown = recordings[at]!;
@@ -94,14 +97,49 @@ export function App() {
       {view === "timeline" ? (
         <main class="traces">
           <Trace key={at} number={at} live={shown.live} open={open} />
-          {beside >= 0 && beside !== at && <Trace key={`beside${beside}`} number={beside} live={false} />}
+          {beside >= 0 && beside !== at && (
+            <Trace key={`beside${beside}`} number={beside} live={recordings[beside]!.live} />
+          )}
         </main>
       ) : (
         <main class="report">
-          <iframe key={at} title={`Report of ${shown.name}`} src={`${at}/page${stretch}`} sandbox="allow-scripts" />
+          {shown.live && <Later key={at} number={at} version={shown.version} again={read} />}
+          <iframe
+            key={`${at} ${shown.version}`}
+            title={`Report of ${shown.name}`}
+            src={`${at}/page${stretch}`}
+            sandbox="allow-scripts"
+          />
         </main>
       )}
     </>
+  );
+}
+
+/** Of a recording that is written: says that there is more than the report shows, and shows it if that is wanted. */
+function Later({ number, version, again }: { number: number; version: number; again: () => void }) {
+  const [more, setMore] = useState(false);
+  useEffect(() => {
+    setMore(false);
+    const timer = setInterval(() => {
+      getJson<State>(`${number}/state?version=${version}`).then(
+        (state) => setMore(state.grown),
+        () => clearInterval(timer), // the server has ended: so has the following
+      );
+    }, LOOK_MS);
+    return () => clearInterval(timer);
+  }, [number, version]);
+  return (
+    <p class="later" role="status">
+      {more && (
+        <>
+          The program has gone on since.{" "}
+          <button type="button" onClick={again}>
+            Show what there is now
+          </button>
+        </>
+      )}
+    </p>
   );
 }
 

@@ -2,7 +2,7 @@
  * page's, which holds the token. */
 import { type Payload, unpack } from "../data/payload.ts";
 import type { Spot } from "../timeline/draw.ts";
-import type { FoundCall, RangeSums, Said, TraceInfo, TraceSource } from "../timeline/source.ts";
+import type { FoundCall, Growth, RangeSums, Said, TraceInfo, TraceSource } from "../timeline/source.ts";
 import { type Rows, rowsOf } from "../timeline/tiles.ts";
 import type { ProcessInfo, ThreadInfo } from "../timeline/tracks.ts";
 
@@ -13,11 +13,21 @@ export interface RecordingInfo {
   readonly what: string;
   readonly trace: boolean;
   readonly live: boolean;
+  readonly version: number;
   readonly facts: readonly (readonly [string, string])[];
   readonly losses: readonly string[];
 }
 
+/** Whether a recording that is written has grown. sizes: of its functions and threads; none: it is no trace. */
+export interface State {
+  readonly version: number;
+  readonly grown: boolean;
+  readonly to: number;
+  readonly sizes: readonly number[];
+}
+
 interface TraceAnswer {
+  readonly version: number;
   readonly steps: number;
   readonly from: number;
   readonly to: number;
@@ -53,18 +63,28 @@ async function getColumns(path: string, signal?: AbortSignal): Promise<Payload<u
   return unpack(new Uint8Array(await (await answered(path, signal)).arrayBuffer()));
 }
 
+function infoOf(found: TraceAnswer): TraceInfo {
+  const { waits } = found;
+  return { ...found, waits: (node) => waits[node] === "1" };
+}
+
 /** A trace that the server reads. */
 export class ServedTrace implements TraceSource {
+  info: TraceInfo;
+  readonly steps: number;
+  private version: number;
+
   private constructor(
     private readonly number: number,
-    readonly info: TraceInfo,
-    readonly steps: number,
-  ) {}
+    found: TraceAnswer,
+  ) {
+    this.info = infoOf(found);
+    this.steps = found.steps;
+    this.version = found.version;
+  }
 
   static async open(number: number): Promise<ServedTrace> {
-    const found = await getJson<TraceAnswer>(`${number}/trace`);
-    const { waits } = found;
-    return new ServedTrace(number, { ...found, waits: (node) => waits[node] === "1" }, found.steps);
+    return new ServedTrace(number, await getJson<TraceAnswer>(`${number}/trace`));
   }
 
   async rows(
@@ -103,8 +123,15 @@ export class ServedTrace implements TraceSource {
     );
   }
 
-  async grown(): Promise<number | null> {
-    const state = await getJson<{ grown: boolean; to: number }>(`${this.number}/state`);
-    return state.grown ? state.to : null;
+  async grown(): Promise<Growth | null> {
+    const state = await getJson<State>(`${this.number}/state?version=${this.version}`);
+    if (!state.grown) return null;
+    const { names, threads } = this.info;
+    const [functions, tracks] = state.sizes;
+    const anew = tracks !== threads.length;
+    if (anew || functions !== names.length) this.info = infoOf(await getJson<TraceAnswer>(`${this.number}/trace`));
+    else this.info = { ...this.info, to: state.to };
+    this.version = state.version;
+    return { to: state.to, anew };
   }
 }
