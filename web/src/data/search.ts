@@ -6,12 +6,12 @@ export interface Found {
   problem: string;
 }
 
-/** Functions whose text matches a regular expression, capitals or not. text: of a function. */
+/** Functions of which a line matches a regular expression, capitals or not. text: of a function. */
 export function search(words: string, size: number, text: (fn: number) => string): Found {
   if (!words.trim()) return { matches: null, count: 0, problem: "" };
   let pattern: RegExp;
   try {
-    pattern = new RegExp(words.trim(), "iu");
+    pattern = new RegExp(words.trim(), "imu");
   } catch {
     return { matches: null, count: 0, problem: "this is no regular expression yet" };
   }

@@ -98,9 +98,9 @@ export class Graph {
     return this.isFold(fn) ? this.foldWhose[fn - this.head.names.length] : (this.functions.whose[fn] as Whose);
   }
 
-  /** What a search looks at. */
+  /** What a search looks at, a line each. */
   searched(fn: number): string {
-    return `${this.name(fn)} ${this.place(fn)}`;
+    return `${this.name(fn)}\n${this.place(fn)}`;
   }
 
   get severalThreads(): boolean {

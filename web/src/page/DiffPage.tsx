@@ -83,7 +83,7 @@ export function DiffPage({ payload }: { payload: Payload<DiffHead> }) {
       return found;
     };
   }, [sides, frames, metric]);
-  const found = useMemo(() => search(words, size, (fn) => `${name(fn)} ${head.places[fn] ?? ""}`), [words]);
+  const found = useMemo(() => search(words, size, (fn) => `${name(fn)}\n${head.places[fn] ?? ""}`), [words]);
   useEffect(() => {
     const media = matchMedia("(prefers-color-scheme: dark)");
     const changed = () => setTheme((number) => number + 1);

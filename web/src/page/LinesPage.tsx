@@ -47,7 +47,7 @@ export function LinesPage({ payload }: { payload: Payload<LinesHead> }) {
   const [place, go] = usePlace(lines);
 
   const found = useMemo(
-    () => search(words, lines.functions, (fn) => `${lines.functionName(fn)} ${head.files[lines.fileOf(fn)].path}`),
+    () => search(words, lines.functions, (fn) => `${lines.functionName(fn)}\n${head.files[lines.fileOf(fn)].path}`),
     [lines, words],
   );
   const inSource = useMemo(() => linesWith(head.files[place.file]?.lines ?? [], words), [head, place.file, words]);
