@@ -121,6 +121,10 @@ static PyObject *cover_status(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(a
         sm_cover.hook_lost, "odd_lines", sm_cover.odd_lines, "odd_branches", sm_cover.odd_branches);
 }
 
+static PyObject *cover_executed(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
+    return PyLong_FromUnsignedLongLong(sm_cover_executed());
+}
+
 static PyObject *cover_check(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
     return PyBool_FromLong(sm_cover_check());
 }
@@ -144,6 +148,8 @@ static PyMethodDef functions[] = {
      "cover_context(name): what runs from now on, in all threads, belongs to the context of this name ('': to none)."},
     {"cover_status", cover_status, METH_NOARGS,
      "Return facts about the current recording of coverage, or about the last one."},
+    {"cover_executed", cover_executed, METH_NOARGS,
+     "Return how many lines were executed so far, each as often as it was: with counts, else 0."},
     {"cover_check", cover_check, METH_NOARGS, "Return whether the recorder's structures are consistent (for tests)."},
     {NULL, NULL, 0, NULL},
 };

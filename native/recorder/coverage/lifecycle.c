@@ -434,3 +434,11 @@ sm_cover_facts sm_cover_status(void) {
     facts.write_error = store->output.writer != NULL ? sm_writer_error(store->output.writer) : 0;
     return facts;
 }
+
+uint64_t sm_cover_executed(void) {
+    uint64_t sum = 0;
+    for (const sm_cover_function *of = sm_cover_store.functions; of != NULL; of = of->next)
+        for (uint32_t i = 0; of->counts != NULL && i < of->size; i++)
+            sum += of->counts[i];
+    return sum;
+}

@@ -205,18 +205,30 @@ def pytest_configure(config: pytest.Config) -> None:
         "that every counted run made are still alive. of: count objects of these types only; allow: ignore these "
         "(types, functions, FILE:LINE); runs=0: do not check. Needs Python 3.13.3",
     )
+    config.addinivalue_line(
+        "markers",
+        "seismo_budget(calls=, exceptions=, lines=, births=): the test fails if it does more: calls of functions, "
+        "exceptions that leave them, lines executed, objects made. Each is a number; the first three also a dict of "
+        'numbers by function, such as calls={"*:execute": 3}. births runs the test twice, and needs Python 3.13.3',
+    )
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)  # the innermost: logs and output of all runs are captured
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Runs a marked test several times."""
+    """Runs a marked test several times, or counts what it does."""
     __tracebackhide__ = True
-    mark = item.get_closest_marker("seismo_no_leaks")
-    if mark is None:
+    leaks, budget = item.get_closest_marker("seismo_no_leaks"), item.get_closest_marker("seismo_budget")
+    if leaks is None and budget is None:
         return (yield)
-    from seismo.plugins.pytest.leaks import checked
+    if budget is None:
+        from seismo.plugins.pytest.leaks import checked
 
-    return (yield from checked(item, mark))
+        return (yield from checked(item, leaks))  # type: ignore[arg-type]
+    if leaks is not None:
+        pytest.fail("a test cannot be marked seismo_budget and seismo_no_leaks: make two of it", pytrace=False)
+    from seismo.plugins.pytest import budget as budgets
+
+    return (yield from budgets.checked(item, budget))
 
 
 @pytest.fixture

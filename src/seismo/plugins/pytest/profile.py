@@ -28,7 +28,6 @@ from seismo.record.output import SUFFIX
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable
-    from types import CodeType
 
     from _pytest.terminal import TerminalReporter
 
@@ -40,6 +39,9 @@ PHASES = ("setup", "call", "teardown")
 def _phase(function: Callable[..., object], item: pytest.Item, *rest: object) -> object:
     __tracebackhide__ = True
     return function(item, *rest)
+
+
+_CODE = _phase.__code__.replace(co_filename=PLACE)
 
 
 class Profile(Run):
@@ -60,7 +62,7 @@ class Profile(Run):
         super().__init__(options, file)
         self.limit = options.seismo_profile_limit
         self._frames: Frames | None = None
-        self.start(engine.Life(hide=_machinery()), {}, options.seismo_profile_children)
+        self.start(engine.Life(hide=machinery()), {}, options.seismo_profile_children)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
@@ -89,7 +91,7 @@ class Profile(Run):
         paper.flush()
 
 
-def _machinery() -> tuple[str, ...]:
+def machinery() -> tuple[str, ...]:
     """The folders of pytest's own code."""
     import _pytest
     import pluggy
@@ -102,7 +104,6 @@ class Frames:
 
     def __init__(self, config: pytest.Config) -> None:
         """Changes the functions of the plugin that runs tests, of this pytest alone."""
-        self._code: CodeType = _phase.__code__.replace(co_filename=PLACE)
         self._real: list[tuple[Any, Callable[..., object]]] = []
         for phase in PHASES:
             for implementation in getattr(config.hook, f"pytest_runtest_{phase}").get_hookimpls():
@@ -119,12 +120,14 @@ class Frames:
     def _named(self, phase: str, function: Callable[..., object]) -> Callable[..., object]:
         def named(item: pytest.Item, *rest: object) -> object:
             __tracebackhide__ = True
-            return self._frame(item, phase)(function, item, *rest)
+            return frame_of(item, phase)(function, item, *rest)
 
         return named
 
-    def _frame(self, item: pytest.Item, phase: str) -> Callable[..., object]:
-        name = engine.printable(f"{item.nodeid}|{phase}")
-        line = item.location[1] or 0
-        code = self._code.replace(co_name=name, co_qualname=name, co_firstlineno=line + 1)
-        return FunctionType(code, {"__builtins__": {}})
+
+def frame_of(item: pytest.Item, phase: str) -> Callable[..., object]:
+    """A function whose frame has the name of this phase of the test. It calls its first argument with the others."""
+    name = engine.printable(f"{item.nodeid}|{phase}")
+    line = item.location[1] or 0
+    code = _CODE.replace(co_name=name, co_qualname=name, co_firstlineno=line + 1)
+    return FunctionType(code, {"__builtins__": {}})

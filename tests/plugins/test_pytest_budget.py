@@ -1,0 +1,331 @@
+"""The marker seismo_budget: inner pytests in this process."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import sysconfig
+from typing import TYPE_CHECKING
+
+import children
+import pytest
+
+import seismo.plugins.pytest.budget  # here, or each inner pytest has modules of its own  # noqa: F401
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytest_plugins = ["pytester"]
+
+PLUGIN = "seismo.plugins.pytest_plugin"
+OPTIONS = ["-p", "no:cacheprovider", "-p", PLUGIN, "-rA", "--strict-markers"]
+BIRTHS = sys.version_info >= (3, 13, 3) and not sysconfig.get_config_var("Py_GIL_DISABLED")
+
+HEAD = """
+import sqlite3
+import threading
+import unittest
+import pytest
+
+budget = pytest.mark.seismo_budget
+
+class Db:
+    def __init__(self):
+        self.connection = sqlite3.connect(":memory:")
+        self.connection.execute("create table orders(id, customer)")
+        self.connection.executemany("insert into orders values(?, ?)", [(i, i % 3) for i in range(20)])
+    def query(self, sql, *args):
+        return self.execute(sql, args).fetchall()
+    def execute(self, sql, args):
+        return self.connection.execute(sql, args)
+
+def orders(db):
+    found = []
+    for order, customer in db.query("select * from orders"):
+        found.append((order,
+                      db.query("select ?", customer)))  # one for each
+    return found
+
+def names(db):
+    return {row[0] for row in db.query("select customer from orders")}
+
+@pytest.fixture
+def db():
+    db = Db()
+    yield db
+    db.connection.close()
+
+def work(n):
+    for i in range(n):
+        step(i)
+
+def step(i):
+    return [i]
+
+def fib(n):
+    return n if n < 2 else fib(n - 1) + fib(n - 2)
+"""
+
+
+@pytest.fixture
+def run(pytester, monkeypatch) -> Callable[..., pytest.RunResult]:
+    """Runs an inner pytest on the source of a test file."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+
+    def run(source: str, *options: str) -> pytest.RunResult:
+        (pytester.path / "pytest.ini").write_text("[pytest]\n")
+        (pytester.path / "test_it.py").write_text(HEAD + source)
+        return pytester.runpytest_inprocess(*OPTIONS, *options)
+
+    return run
+
+
+def outcomes(done: pytest.RunResult) -> dict[str, str]:
+    """{test: PASSED, FAILED, ...} of the summary."""
+    found = {}
+    for line in done.outlines:
+        if match := re.match(r"(PASSED|FAILED|SKIPPED|XFAIL|XPASS|ERROR) (?:\[\d+\] )?test_it\.py::(\S+)", line):
+            found[match[2].rpartition("::")[2]] = match[1]
+    return found
+
+
+def expected(source: str) -> dict[str, str]:
+    """What names say: test_..._over fail, all others pass."""
+    names = re.findall(r"def (test_\w+)", source)
+    return {name: "FAILED" if name.endswith("_over") else "PASSED" for name in names}
+
+
+KINDS = """
+@budget(calls={"*:execute": 1})
+def test_one_query(db): names(db)
+
+@budget(calls={"*:execute": 20})
+def test_queries_over(db): orders(db)
+
+@budget(calls={"*:execute": 21})
+def test_queries(db): orders(db)
+
+@budget(calls={"test_it:step": 9})
+def test_step_over(): work(10)
+
+@budget(calls={"test_it:step": 10, "test_it.work": 1})
+def test_step(): work(10)
+
+@budget(calls={"test_it:*": 11})
+def test_all_of_a_module_over(): work(10)
+
+@budget(calls={"test_it:*": 12})
+def test_all_of_a_module(): work(10)
+
+@budget(calls={"*:fib": 24})
+def test_recursion_over(): fib(6)
+
+@budget(calls={"*:fib": 25})
+def test_recursion(): fib(6)
+
+@budget(calls=12)
+def test_calls(): work(10)
+
+@budget(calls=11)
+def test_calls_over(): work(10)
+
+@budget(lines=32)
+def test_lines():
+    work(10)
+
+@budget(lines=31)
+def test_lines_over():
+    work(10)
+
+@budget(lines={"*:step": 10})
+def test_lines_of_a_function():
+    work(10)
+
+@budget(lines={"*:step": 9})
+def test_lines_of_a_function_over():
+    work(10)
+
+def failing(n):
+    raise KeyError(n)
+
+@budget(exceptions={"*:failing": 2})
+def test_exceptions():
+    for i in range(2):
+        with pytest.raises(KeyError):
+            failing(i)
+
+@budget(exceptions={"*:failing": 2})
+def test_exceptions_over():
+    for i in range(3):
+        with pytest.raises(KeyError):
+            failing(i)
+
+@budget(calls={"*:step": 3})
+def test_threads_over():
+    thread = threading.Thread(target=work, args=[4])
+    thread.start(); thread.join()
+
+@budget(calls={"*:step": 4})
+def test_threads():
+    thread = threading.Thread(target=work, args=[4])
+    thread.start(); thread.join()
+
+class TestMethods(unittest.TestCase):
+    def setUp(self):
+        work(1)
+    @budget(calls={"*:step": 3})
+    def test_method(self): work(2)
+    @budget(calls={"*:step": 3})
+    def test_method_over(self): work(3)
+
+@budget(calls={"*:step": 3})
+class TestClass:
+    def test_in_class(self): work(3)
+    def test_in_class_over(self): work(4)
+    @budget(calls={"*:step": 4})
+    def test_nearest_budget(self): work(4)
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_unmarked(n): work(n)
+
+@budget(calls={"sqlite3:*": 0})
+def test_fixtures_do_not_count(db): pass
+"""
+
+
+def test_budgets_are_exact(run):
+    source = KINDS.replace('@pytest.mark.parametrize("n", [1, 2])\ndef test_unmarked(n): work(n)\n', "")
+    assert outcomes(run(source)) == expected(source)
+
+
+def test_the_message_names_the_loop_that_makes_the_calls(run):
+    done = run("@budget(calls={'*:execute': 3})\ndef test_it(db): orders(db)\n")
+    done.stdout.fnmatch_lines(
+        [
+            'seismo_budget: 21 calls of "?:execute", and the budget is 3',
+            "  21  test_it:Db.execute through test_it:Db.query by test_it:orders, test_it.py:*: db.query(*customer)))*",
+        ]
+    )
+    done.stdout.no_fnmatch_line("*entries are hidden*")
+
+
+def test_lines_and_calls_without_a_pattern_name_their_places(run):
+    done = run("@budget(calls=5, lines=5)\ndef test_it(): work(30)\n")
+    done.stdout.fnmatch_lines(
+        [
+            "seismo_budget: 32 calls, and the budget is 5",
+            "  30  test_it:step by test_it:work, test_it.py:*: step(i)",
+            "seismo_budget: * lines, and the budget is 5",
+            "  31  test_it:work, test_it.py:*: for i in range(n):",
+        ]
+    )
+
+
+@pytest.mark.skipif(not BIRTHS, reason="births and deaths of objects are told since CPython 3.13.3")
+def test_births(run):
+    source = """
+made = []
+
+@budget(births=32)
+def test_lists():
+    work(30)
+
+@budget(births=31)
+def test_lists_over():
+    work(30)
+
+@budget(births=32, calls={"*:step": 30})
+def test_both():
+    made.append("")
+    work(30)
+
+@budget(births=32, calls={"*:step": 29})
+def test_calls_over():
+    work(30)
+"""
+    done = run(source)
+    assert outcomes(done) == expected(source)
+    done.stdout.fnmatch_lines(
+        ["seismo_budget: 32 births, and the budget is 31", "  30  a list, test_it.py:*: return ?i?"]
+    )
+
+
+@pytest.mark.skipif(BIRTHS, reason="births can be counted here")
+def test_where_births_cannot_be_counted_the_ini_option_decides(run, pytester):
+    source = "@budget(births=0)\ndef test_it(): work(3)\n"
+    assert outcomes(run(source)) == {}
+    assert run(source).parseoutcomes() == {"skipped": 1}
+    assert run(source, "-o", "seismo_objects_unavailable=run").parseoutcomes() == {"passed": 1}
+    assert run(source, "-o", "seismo_objects_unavailable=fail").parseoutcomes() == {"failed": 1}
+
+
+def test_a_failing_test_tells_its_own_failure(run):
+    source = """
+@budget(calls=0, lines=0)
+def test_fails():
+    work(3)
+    assert step(1) == 2
+
+@budget(calls=0)
+def test_skips(): pytest.skip("later")
+
+@budget(calls=0)
+@pytest.mark.xfail(strict=True)
+def test_expected(): work(3)
+"""
+    done = run(source)
+    assert outcomes(done)["test_fails"] == "FAILED"
+    assert outcomes(done)["test_expected"] == "XFAIL"
+    assert done.parseoutcomes() == {"failed": 1, "skipped": 1, "xfailed": 1}
+    done.stdout.fnmatch_lines([">       assert step(1) == 2"])
+    done.stdout.no_fnmatch_line("seismo_budget:*")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("cals=3", "seismo_budget has no budget cals"),
+        ("calls=-1", "calls of seismo_budget cannot be -1"),
+        ("calls='3'", "calls of seismo_budget cannot be '3'"),
+        ("calls={'x': True}", "calls of seismo_budget cannot be {'x': True}"),
+        ("births={'x': 1}", "births of seismo_budget cannot be {'x': 1}"),
+        ("3", "seismo_budget takes its budgets by name"),
+        ("", "seismo_budget takes its budgets by name"),
+    ],
+)
+def test_wrong_budgets(run, words, said):
+    done = run(f"@pytest.mark.seismo_budget({words})\ndef test_it(): pass\n")
+    assert done.parseoutcomes() == {"failed": 1}
+    assert said in done.outlines
+
+
+def test_budgets_beside_other_recordings(run, pytester):
+    source = """
+@budget(calls={"*:step": 10}, lines={"*": 1000})
+def test_fine(): work(10)
+
+@budget(calls={"*:step": 9})
+def test_over(): work(10)
+"""
+    run(source)
+    plain = {"test_fine": "PASSED", "test_over": "FAILED"}
+    for options in (["--seismo-profile"], ["-p", "xdist", "-n", "1"], ["-p", "pytest_cov", "--cov=."]):
+        done = children.run(
+            [sys.executable, "-m", "pytest", *OPTIONS, *options],
+            cwd=pytester.path,
+            env=children.environment(pytester.path),
+            stderr=subprocess.STDOUT,
+        )
+        found = dict(re.findall(r"^(PASSED|FAILED) test_it\.py::(\w+)", done.stdout, re.MULTILINE))
+        assert {test: outcome for outcome, test in found.items()} == plain, done.stdout
+        assert "seismo_budget: 10 calls" in done.stdout
+
+
+def test_lines_beside_coverage_need_its_counts(run):
+    source = "@budget(lines=31)\ndef test_it():\n    work(10)\n"
+    assert run(source, "--seismo-cover", "--seismo-counts").parseoutcomes() == {"failed": 1}
+    done = run(source, "--seismo-cover")
+    assert done.parseoutcomes() == {"skipped": 1}
+    done.stdout.fnmatch_lines(["*add --seismo-counts*"])
