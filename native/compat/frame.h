@@ -49,6 +49,11 @@ typedef struct sm_frame_head {
     const unsigned char *instruction; /* that runs, from 3.13 on */
 } sm_frame_head;
 
+/* Is this what it runs? */
+static inline bool sm_frame_is_of(const sm_frame_head *frame, const void *code) {
+    return (frame->executable & ~(uintptr_t)7) == (uintptr_t)code;
+}
+
 /* A frame's code; NULL: it is not a Python function's. Some stand for a stretch of C stack. And the call of a class,
  * specialised, has one behind __init__, of a code object that is the interpreter's own and with globals that are none.
  */
@@ -59,6 +64,12 @@ static inline PyCodeObject *sm_frame_code_of(const sm_frame_head *frame) {
     PyCodeObject *code = (PyCodeObject *)executable;
 #ifdef CO_NO_MONITORING_EVENTS
     if ((code->co_flags & CO_NO_MONITORING_EVENTS) != 0)
+        return NULL;
+#elif SM_HAS_MONITORING
+    /* 3.12: the one code object of all entries from C: NOP, INTERPRETER_EXIT. (<opcode.h> has names that others use.)
+     */
+    const unsigned char *bytes = (const unsigned char *)code->co_code_adaptive;
+    if (bytes[0] == 9 && bytes[2] == 3)
         return NULL;
 #endif
     return code;

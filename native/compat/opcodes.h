@@ -32,6 +32,15 @@ typedef enum {
 
 #if SM_HAS_MONITORING
 
+/* Is this where a generator that waits is: the instruction that f_lasti gives? */
+static inline bool sm_op_suspends(uint8_t opcode) {
+#if PY_VERSION_HEX >= 0x030D0000
+    return opcode == RESUME; /* that it goes on with */
+#else
+    return opcode == YIELD_VALUE;
+#endif
+}
+
 static inline sm_op_class sm_op_class_of(uint8_t opcode) {
     switch (opcode) {
     case CACHE:

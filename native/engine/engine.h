@@ -115,6 +115,9 @@ typedef struct sm_recorder {
     /* These frames, outermost first, are the thread's path now; `below` of them are no part of the recording. True if
      * they already were. */
     bool (*resync)(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count);
+    /* Of a source of starts alone: is the frame that runs, or entering its caller, on the path? Then the stack has not
+     * been exchanged. NULL, or false: it has to be walked to know. */
+    bool (*follows)(sm_thread *thread, bool entering);
     void (*code_died)(sm_code_entry *entry); /* a code object that has a function goes away */
     /* From the ticker's thread, without the GIL: the next event is to look at the clock. */
     void (*poke)(sm_thread *thread);
@@ -140,6 +143,7 @@ typedef struct sm_source {
     void (*poll)(void); /* now and then, from any thread: look after what the interpreter does not tell. May be NULL. */
     void (*begin_again)(void); /* a forked child records anew, under the same hook. May be NULL. */
     bool python_only;          /* C functions are unseen, so that "auto" leaves them out */
+    bool starts_only;          /* the ends of calls are unseen: the recorder looks at the frames, and tells no times */
 } sm_source;
 
 /* What records: a recorder and the source of its events. */

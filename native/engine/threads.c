@@ -350,7 +350,8 @@ static sm_thread *thread_here(bool entering) {
     sm_chunk *chunk = sm_tstate_chunk(tstate);
     bool grown = chunk != NULL && thread->chunk != NULL && chunk->previous == thread->chunk;
     bool shrunk = chunk == thread->chunk_before;
-    if (!(grown || shrunk) || chunk == NULL) {
+    bool follows = sm_engine.recorder->follows != NULL && sm_engine.recorder->follows(thread, entering);
+    if ((!(grown || shrunk) || chunk == NULL) && !follows) {
         sm_engine.recorder->pause(thread);
         walk(thread, entering, false); /* another stack: no repair, a switch is no fault */
         sm_engine.recorder->go_on(thread);

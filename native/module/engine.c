@@ -186,7 +186,7 @@ static PyObject *engine_start(PyObject *Py_UNUSED(module), PyObject *args, PyObj
     const char *meta_text = meta ? PyUnicode_AsUTF8(meta) : "{}";
     if (meta_text == NULL)
         return NULL;
-    sm_wire(main.recorder, alongside.recorder, &settings);
+    sm_wire(main.recorder, main.source, alongside.recorder, &settings);
     if (main.recorder == &sm_objects_recorder || settings.timeless)
         calibrate = 0; /* no times are kept that the hook could be in */
     if (sm_engine_start(&main, alongside.recorder ? &alongside : NULL, &settings, calibrate, running, fd, meta_text) <

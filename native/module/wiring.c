@@ -3,11 +3,12 @@
 #include "module/wiring.h"
 
 #include "recorder/calls/calltree.h"
+#include "recorder/calls/starts.h"
 #include "recorder/lines/linetimes.h"
 #include "recorder/objects/events.h"
 #include "recorder/objects/span_births.h"
 #include "source/evalframe.h"
-#include "source/monitoring/monitoring.h"
+#include "source/monitoring/startevents.h"
 #include "source/profilefunc.h"
 #include "source/reftracer.h"
 #include "source/tracefunc.h"
@@ -122,6 +123,34 @@ static const sm_monitoring_callbacks *const callbacks[] = {&calls_callbacks, &tr
                                                            &stamps_callbacks, &counts_callbacks};
 #endif
 
+/* ---- calls, by their starts alone ---- */
+
+#if SM_HAS_MONITORING
+static inline bool is_unwanted(const void *key, PyObject *callable) {
+    const sm_function *function = sm_function_of_c(key, callable);
+    return function != NULL && function->left_out;
+}
+
+static const sm_starts_receiver starts = {
+    .enter = sm_starts_enter,
+    .unwind = sm_starts_unwind,
+    .c_call = sm_starts_c_call,
+    .c_leave = sm_starts_c_leave,
+    .may_disable = is_unwanted,
+};
+SM_MONITORING_CALLBACK(sm_starting, starts, start)
+SM_MONITORING_CALLBACK(sm_starting, starts, resume)
+SM_MONITORING_CALLBACK(sm_starting, starts, throw)
+SM_MONITORING_CALLBACK(sm_starting, starts, unwind)
+SM_MONITORING_CALLBACK(sm_starting, starts, call)
+SM_MONITORING_CALLBACK(sm_starting, starts, c_return)
+SM_MONITORING_CALLBACK(sm_starting, starts, c_raise)
+static const sm_monitoring_callbacks starts_callbacks = {{starts_start, starts_resume, starts_throw, NULL, NULL,
+                                                          starts_unwind, starts_call, starts_c_return, starts_c_raise,
+                                                          NULL, NULL},
+                                                         NULL};
+#endif
+
 /* ---- lines ---- */
 
 static const sm_lines_receiver lines = {
@@ -213,8 +242,8 @@ OBJECTS_OF(objects_by_path);
 
 const sm_recorder *const sm_recorders[] = {&sm_calltree, &sm_linetimes, &sm_objects_recorder, NULL};
 
-static const sm_source *const calltree_sources[] = {&sm_source_monitoring, &sm_source_evalframe, &sm_source_profilefunc,
-                                                    NULL};
+static const sm_source *const calltree_sources[] = {&sm_source_starts, &sm_source_monitoring, &sm_source_evalframe,
+                                                    &sm_source_profilefunc, NULL};
 static const sm_source *const linetimes_sources[] = {&sm_source_monitoring, &sm_source_tracefunc, NULL};
 
 static const sm_source *const objects_sources[] = {&sm_source_reftracer, NULL};
@@ -228,7 +257,8 @@ const sm_source *const *sm_sources_of(const sm_recorder *recorder) {
     return recorder == &sm_linetimes ? linetimes_sources : calltree_sources;
 }
 
-void sm_wire(const sm_recorder *recorder, const sm_recorder *alongside, const sm_settings *settings) {
+void sm_wire(const sm_recorder *recorder, const sm_source *source, const sm_recorder *alongside,
+             const sm_settings *settings) {
     sm_reftracer_in_use = alongside == &sm_objects_recorder ? &objects_by_path_functions
                           : settings->lines                 ? &objects_by_line_functions
                                                             : &objects_by_type_functions;
@@ -238,10 +268,11 @@ void sm_wire(const sm_recorder *recorder, const sm_recorder *alongside, const sm
     /* evalframe may have to fall back on profilefunc, so all are made ready */
 #if SM_HAS_MONITORING
     sm_monitoring_callbacks_in_use = recorder == &sm_linetimes           ? &lines_callbacks
+                                     : source->starts_only               ? &starts_callbacks
                                      : alongside == &sm_objects_recorder ? &paths_callbacks
                                                                          : callbacks[way];
 #else
-    (void)recorder;
+    (void)recorder, (void)source;
     sm_tracefunc_in_use = lines_tracefunc;
     sm_tracefunc_wants_in_use = sm_lines_wants;
 #endif

@@ -22,6 +22,16 @@ typedef struct {
     void (*place)(PyObject *number); /* which the interpreter made to say where the event is */
 } sm_calls_receiver;
 
+/* A recorder of calls that finds callers by the interpreter's frames. Functions that answer say whether the place need
+ * tell again. */
+typedef struct {
+    bool (*enter)(sm_thread *thread, const void *code, bool resumed, bool thrown);
+    bool (*unwind)(sm_thread *thread, const void *code);
+    bool (*c_call)(sm_thread *thread, const void *caller, const void *key, PyObject *callable);
+    void (*c_leave)(sm_thread *thread, const void *key, sm_leaving how);
+    bool (*may_disable)(const void *key, PyObject *callable);
+} sm_starts_receiver;
+
 /* A recorder of lines: calls need no event, it tells frames apart. */
 typedef struct {
     bool (*line)(sm_thread *thread, const void *code, const void *frame, int number);
@@ -51,8 +61,8 @@ typedef struct {
     bool (*wants)(PyObject *code, PyObject *globals); /* of a recorder of lines: with where=, whose events to ask for */
 } sm_monitoring_callbacks;
 
-extern const sm_source sm_source_monitoring, sm_source_profilefunc, sm_source_evalframe, sm_source_tracefunc,
-    sm_source_reftracer;
+extern const sm_source sm_source_monitoring, sm_source_starts, sm_source_profilefunc, sm_source_evalframe,
+    sm_source_tracefunc, sm_source_reftracer;
 
 /* Set by wiring.c before a start. */
 extern const sm_monitoring_callbacks *sm_monitoring_callbacks_in_use;

@@ -111,12 +111,13 @@ class Image:
         return found
 
 
-def sources(c_functions: str = "none") -> list[str]:
-    """The sources that can be used here, by trial: one that sees Python functions only says no to C functions."""
+def sources(c_functions: str = "none", timing: str = "frugal") -> list[str]:
+    """The sources that can be used here, by trial: one that sees Python functions only says no to C functions, and one
+    of starts alone to times."""
     found = []
     for source in _core.sources():
         try:
-            _core.start(source=source["name"], c_functions=c_functions, calibrate=False)
+            _core.start(source=source["name"], c_functions=c_functions, timing=timing, calibrate=False)
         except RuntimeError:
             continue
         _core.stop()

@@ -31,8 +31,14 @@ from recorded import LOWER_BOUND, Image, Node, image, merged, sources, without
 from seismo import _core
 
 MODES = ["none", "all", "auto"]
-SOURCES = sources()
-WAYS = [(source, mode) for mode in MODES for source in sources("none" if mode == "none" else "all")]
+TIMED = sources()
+SOURCES = sources(timing="none")  # those of starts alone, too
+WAYS = [(source, mode) for mode in MODES for source in sources("none" if mode == "none" else "all", timing="none")]
+
+
+def timing_of(source: str) -> str:
+    """What a source is asked for that can do no more than count."""
+    return "frugal" if source in TIMED else "none"
 
 
 @dataclass
@@ -48,7 +54,8 @@ class Program:
         """What conditions are about."""
         full = sys.version_info[:3]
         closes = not ((3, 13) <= full < (3, 13, 12) or full == (3, 14, 0))
-        return {"v": full[:2], "full": full, "source": source, "closes": closes}
+        of = "monitoring" if source == "starts" else source  # its path and counts are those with every end
+        return {"v": full[:2], "full": full, "source": of, "closes": closes}
 
     def may_repair(self, source: str) -> bool:
         return "repairs" in self.options and bool(eval(self.options["repairs"] or "True", self.facts(source)))
@@ -130,6 +137,7 @@ def record(program: Program, source: str, c_functions: str, path: Path | None = 
     gc.disable()
     callbacks, gc.callbacks[:] = gc.callbacks[:], []  # of other tools in this process, hypothesis for one
     try:
+        options = {"timing": timing_of(source), **options}
         _core.start(source=source, c_functions=c_functions, running=False, calibrate=False, fd=fd, **options)
         try:
             main()

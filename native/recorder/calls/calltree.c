@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "recorder/calls/frames.h"
 #include "recorder/calls/store.h"
 
 /* ---- paths ---- */
@@ -35,22 +36,10 @@ static sm_node *new_child(sm_thread *thread, sm_node *parent, const void *key, s
     return child;
 }
 
-/* Past the limit: the call is counted in its function's bucket, and the frame remembered, since the buckets' tree is
- * not the frames' stack any more. A bucket's key is its function's address here, which no event has, so that every
- * event of theirs comes by here. */
-static sm_node *fold(sm_thread *thread, const void *key, sm_tree_function *function) {
+/* A bucket's key is its function's address here, which no event has, so that every event of theirs comes by here. */
+static sm_node *bucket_of(sm_thread *thread, sm_tree_function *function) {
     static const char bucket_key;
-    sm_tree_thread *tree = sm_tree_of(thread), *store = tree->store;
-    if (tree->fold_count == tree->fold_size) {
-        uint32_t size = tree->fold_size ? tree->fold_size * 2 : 256;
-        sm_fold *grown = sm_realloc(tree->fold, size * sizeof *grown);
-        if (grown == NULL) {
-            sm_engine.lost_memory++;
-            return NULL;
-        }
-        tree->fold = grown;
-        tree->fold_size = size;
-    }
+    sm_tree_thread *store = sm_tree_of(thread)->store;
     if (store->folded == NULL) {
         sm_function *name = sm_function_synthetic("<folded paths>");
         sm_tree_function *known = name ? sm_tree_function_of(name) : NULL;
@@ -67,11 +56,37 @@ static sm_node *fold(sm_thread *thread, const void *key, sm_tree_function *funct
         sm_rest(bucket)->flags |= SM_NODE_FOLDED;
         bucket->token = 0; /* it is entered from anywhere */
     }
-    if (tree->fold_count == 0) /* where the fold began, under the frames since */
+    return bucket;
+}
+
+static bool room_to_fold(sm_tree_thread *tree) {
+    if (tree->fold_count + 2 <= tree->fold_size)
+        return true;
+    uint32_t size = tree->fold_size ? tree->fold_size * 2 : 256;
+    sm_fold *grown = sm_realloc(tree->fold, size * sizeof *grown);
+    if (grown == NULL) {
+        sm_engine.lost_memory++;
+        return false;
+    }
+    tree->fold = grown;
+    tree->fold_size = size;
+    return true;
+}
+
+/* Past the limit: the call is counted in its function's bucket, and the frame remembered, since the buckets' tree is
+ * not the frames' stack any more. */
+static sm_node *fold(sm_thread *thread, const void *key, sm_tree_function *function) {
+    sm_tree_thread *tree = sm_tree_of(thread);
+    bool remembered = sm_from_starts(tree); /* as all frames are */
+    if (!remembered && !room_to_fold(tree))
+        return NULL;
+    sm_node *bucket = bucket_of(thread, function);
+    if (bucket == NULL)
+        return NULL;
+    if (!remembered && tree->fold_count == 0) /* where the fold began, under the frames since */
         tree->fold[tree->fold_count++] = (sm_fold){NULL, tree->node};
-    if (tree->fold_count == tree->fold_size)
-        return fold(thread, key, function);
-    tree->fold[tree->fold_count++] = (sm_fold){key, bucket};
+    if (!remembered)
+        tree->fold[tree->fold_count++] = (sm_fold){key, bucket};
     sm_tree.folded++;
     return bucket;
 }
@@ -99,7 +114,8 @@ sm_node *sm_tree_find(sm_thread *thread, const void *key, sm_function_kind kind,
     sm_engine_look_again();
     if (function == NULL)
         return NULL;
-    if (tree->fold_count > 0 || sm_tree.nodes >= sm_engine.settings.max_paths)
+    bool folded = tree->fold_count > 0 || (sm_rest(tree->node)->flags & SM_NODE_FOLDED) != 0;
+    if (folded || sm_tree.nodes >= sm_engine.settings.max_paths)
         return fold(thread, key, function);
     return new_child(thread, tree->node, key, function);
 }
@@ -158,7 +174,7 @@ bool sm_tree_hides(const void *code) {
 
 /* As sm_tree_hides, and why: what a function that where= leaves out calls counts for the caller that is kept, what
  * seismo's own call counts for nobody. */
-static bool is_own(const void *code) {
+bool sm_tree_is_own(const void *code) {
     if (!PyCode_Check((PyObject *)(uintptr_t)code))
         return true;
     const sm_function *function = sm_function_of_code((PyCodeObject *)(uintptr_t)code, NULL);
@@ -179,7 +195,7 @@ bool sm_tree_c_leave_slow(sm_thread *thread, const void *caller, const void *key
     sm_tree_thread *tree = sm_tree_of(thread);
     if (!sm_tree_hides(caller)) {
         (void)leave_inner(thread, caller, key, how); /* else it was running at the start already */
-    } else if (is_own(caller)) {
+    } else if (sm_tree_is_own(caller)) {
         return false;
     } else if (tree->node->key == key) { /* the caller has no node: its own caller's is below */
         if (how != SM_BY_RETURN)
@@ -196,7 +212,7 @@ bool sm_tree_c_leave_slow(sm_thread *thread, const void *caller, const void *key
 bool sm_tree_calls_from(sm_thread *thread, const void *caller) {
     assert(thread == sm_this_thread && caller != NULL);
     if (sm_tree_hides(caller))
-        return !is_own(caller);
+        return !sm_tree_is_own(caller);
     sm_tree_thread *tree = sm_tree_of(thread);
     if (tree->fold_count > 0)
         return true;
@@ -314,8 +330,10 @@ static bool thread_start(sm_thread *thread) {
     if (tree->root == NULL)
         return false;
     tree->node = tree->looked = tree->root;
-    if (!sm_journal_thread(thread))
+    if (!sm_journal_thread(thread) || (sm_engine.source->starts_only && !sm_shadows_reserve(&tree->shadows, 0)))
         return false;
+    if (sm_from_starts(tree))
+        tree->shadows.bottom->node = tree->root;
     if (!sm_engine.settings.timeless)
         sm_segments_start(thread, &tree->segments, sm_tree.gaps += SM_SEED_STEP);
     return true;
@@ -350,7 +368,13 @@ static sm_node *seed(sm_thread *thread, sm_node *parent, PyCodeObject *code, PyO
 }
 
 static bool resync(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count) {
-    return sm_tree_resync(thread, frames, below, count, seed);
+    sm_tree_thread *tree = sm_tree_of(thread);
+    if (sm_from_starts(tree))
+        tree->node = tree->shadows.top->node;
+    bool same = sm_tree_resync(thread, frames, below, count, seed);
+    if (sm_from_starts(tree))
+        sm_shadows_rebuild(thread, frames, below, count);
+    return same;
 }
 
 static void code_died(sm_code_entry *entry) {
@@ -381,6 +405,7 @@ static bool check(void) {
         if (thread->session != sm_engine.session || thread->ended)
             continue;
         const sm_tree_thread *tree = sm_tree_of(thread);
+        sm_shadows_settle(thread);
         if (tree->fold_count == 0) {
             const sm_node *node = tree->node;
             while (node->parent != NULL) {
@@ -425,6 +450,7 @@ const sm_recorder sm_calltree = {
     .thread_end = thread_end,
     .thread_again = thread_again,
     .resync = resync,
+    .follows = sm_shadows_follow,
     .code_died = code_died,
     .poke = sm_tree_poke,
     .pause = sm_tree_hold,

@@ -31,7 +31,8 @@ int64_t sm_calltree_number(const sm_node *node); /* of its row in a recording; -
 uint64_t sm_calltree_bytes(void);                /* of nodes and child tables: what a path costs */
 
 /* The slow paths. */
-bool sm_tree_hides(const void *code); /* is it left out of the recording? (Not: has it no node for want of memory.) */
+bool sm_tree_hides(const void *code);  /* is it left out of the recording? (Not: has it no node for want of memory.) */
+bool sm_tree_is_own(const void *code); /* is it seismo's? */
 sm_node *sm_tree_find(sm_thread *thread, const void *key, sm_function_kind kind, PyObject *object);
 bool sm_tree_leave_slow(sm_thread *thread, const void *key, sm_leaving how);
 bool sm_tree_c_leave_slow(sm_thread *thread, const void *caller, const void *key, sm_leaving how);

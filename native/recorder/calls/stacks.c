@@ -18,6 +18,7 @@
 
 #include "base/alloc.h"
 #include "base/map.h"
+#include "recorder/calls/frames.h"
 #include "recorder/calls/store.h"
 
 #define MAX_PARKED (1u << 15)
@@ -130,6 +131,7 @@ void sm_tree_mark_running(sm_thread *thread, bool running) {
     const sm_tree_thread *tree = sm_tree_of(thread);
     if (thread->ended)
         return;
+    sm_shadows_settle(thread);
     sm_tree_mark(tree->node, running);
     if (tree->fold_count > 0)
         sm_tree_mark(tree->fold[0].bucket, running); /* where the fold began */

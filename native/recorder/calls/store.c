@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/looks.h"
+#include "recorder/calls/frames.h"
 
 sm_tree_state sm_tree;
 
@@ -436,6 +437,7 @@ bool sm_tree_check_nodes(const sm_tree_thread *tree) {
 
 void sm_tree_free_stacks(sm_tree_thread *tree) {
     sm_free(tree->fold);
+    sm_shadows_free(&tree->shadows);
     sm_map_free(&tree->parked);
     sm_awaits_free(&tree->awaits);
     tree->fold = NULL;

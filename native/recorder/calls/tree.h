@@ -77,9 +77,22 @@ typedef struct {    /* where the journal of a thread goes on: journal.h. All NUL
     uint64_t mark; /* units of the clock (sm_journal_unit) at the last mark */
 } sm_journal_end;
 
+typedef struct {       /* a frame and its node, or a C function that runs and its own: frames.h */
+    const void *frame; /* the interpreter's: an address, followed only where it is known to be alive */
+    const void *code;  /* that it runs; of a C function, the instruction that its caller is at */
+    sm_node *node;
+} sm_shadow;
+
+typedef struct {
+    sm_shadow *top, *bottom; /* the innermost, which may have ended; the thread's root. NULL: every end is told */
+    size_t size;             /* of what is allocated, in shadows */
+    int32_t countdown;       /* events to the next look */
+} sm_shadows;
+
 typedef struct sm_tree_thread { /* of the current thread only, but read by a flush */
     sm_node *node;
     sm_journal_end journal;
+    sm_shadows shadows;
     sm_segments segments;
     sm_node *root, *folded;
     sm_node *looked;              /* where it was when the clock was read last */

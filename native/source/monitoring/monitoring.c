@@ -131,7 +131,12 @@ static const char *objection(const sm_settings *settings) {
     return NULL;
 }
 
-const sm_source sm_source_monitoring = {"monitoring", objection, start, stop, poll, begin_again, false};
+static const char *starts_objection(const sm_settings *settings) {
+    return settings->timeless ? NULL : "it tells of starts alone, which is enough to count calls and not to time them";
+}
+
+const sm_source sm_source_monitoring = {"monitoring", objection, start, stop, poll, begin_again, false, false};
+const sm_source sm_source_starts = {"starts", starts_objection, start, stop, poll, begin_again, false, true};
 
 #else
 
@@ -151,6 +156,7 @@ static int start(const sm_settings *settings) {
 
 static void stop(void) {}
 
-const sm_source sm_source_monitoring = {"monitoring", objection, start, stop, NULL, NULL, false};
+const sm_source sm_source_monitoring = {"monitoring", objection, start, stop, NULL, NULL, false, false};
+const sm_source sm_source_starts = {"starts", objection, start, stop, NULL, NULL, false, true};
 
 #endif

@@ -46,7 +46,7 @@ OPTIONS = (
         choices=("auto", "all", "none"),
     ),
     clock("call"),
-    source("monitoring", "profilefunc", "evalframe"),
+    source("starts", "monitoring", "profilefunc", "evalframe"),
     Option(
         "--where",
         "where",

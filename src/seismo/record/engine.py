@@ -61,7 +61,7 @@ def hidden(also: Iterable[str] = ()) -> str:
 _RECORDS = {name: entry.engine for name, entry in kinds.KINDS.items() if entry.engine is not None}
 
 SETTINGS = {
-    "source": (None, "monitoring", "profilefunc", "evalframe", "tracefunc"),
+    "source": (None, "starts", "monitoring", "profilefunc", "evalframe", "tracefunc"),
     "c_functions": ("auto", "all", "none"),
     "clock": ("auto", "tsc", "monotonic"),
     "timing": ("frugal", "every", "none"),
