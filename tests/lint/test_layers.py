@@ -175,7 +175,9 @@ CIRCLES = {
     frozenset({"hub/backend", "hub/hub"}): "the hub starts its backend, which hands it events",
     frozenset({"hub/callstats/callstats", "hub/callstats/running", "hub/callstats/store"}): INNER,
     frozenset({"journal/slices", "journal/slices_inside"}): INNER,
-    frozenset({f"recorder/calls/{name}" for name in ("blocks", "calltree", "journal", "levels", "store")}): INNER,
+    frozenset(
+        {f"recorder/calls/{name}" for name in ("blocks", "calltree", "frames", "journal", "levels", "store")}
+    ): INNER,
     frozenset({"recorder/coverage/coverage", "recorder/coverage/store"}): INNER,
     frozenset({"recorder/lines/linetimes", "recorder/lines/store"}): INNER,
     frozenset({f"recorder/objects/{name}" for name in ("events", "objects", "rows", "store")}): INNER,

@@ -132,7 +132,8 @@ static const char *objection(const sm_settings *settings) {
 }
 
 static const char *starts_objection(const sm_settings *settings) {
-    return settings->timeless ? NULL : "it tells of starts alone, which is enough to count calls and not to time them";
+    return settings->timeless ? NULL
+                              : "it tells of starts alone: enough to count calls (--no-times), and not to time them";
 }
 
 const sm_source sm_source_monitoring = {"monitoring", objection, start, stop, poll, begin_again, false, false};
