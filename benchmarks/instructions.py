@@ -77,6 +77,16 @@ def cases() -> list[Case]:
             Case(f"lines {source}", "line", 3, *engine("linetimes", source), here=there),
             Case(f"lines {source}, calls", "call", 3, *engine("linetimes", source), here=there),
         ]
+    for source, there in (("starts", monitoring), ("monitoring", monitoring), ("evalframe", tracing)):
+        counting = START.replace("clock=", "timing='none', clock=")
+        for name, loop, c_functions in (
+            (f"counts {source}", "call", "none"),
+            (f"counts {source}, 64 functions", "many", "none"),
+            (f"counts {source}, resumes", "resume", "none"),
+            (f"counts {source}, C functions", "len", "all"),
+        ):
+            begin = counting.format("calltree", source, c_functions)
+            found.append(Case(name, loop, 1, begin, STOP, here=there and (c_functions == "none" or not tracing)))
     covering = "core.cover_start(counts=True)\n", "core.cover_stop()\n"
     watching = FILTER.format("(call or return) and function('*f')") + "import seismo\n"
     watching += "seen = seismo.watch(\"(call or return) and function('*f')\", count=True, output=None).__enter__()\n"

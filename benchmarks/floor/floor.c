@@ -59,8 +59,8 @@ static PyTypeObject callback_type = {
     .tp_call = PyVectorcall_Call,
 };
 
-static const char *const event_names[] = {"PY_START", "PY_RETURN", "PY_YIELD", "PY_RESUME", "PY_UNWIND",
-                                          "PY_THROW", "CALL",      "C_RETURN", "C_RAISE",   "LINE"};
+static const char *const event_names[] = {"PY_RETURN", "PY_YIELD", "PY_START", "PY_RESUME", "PY_UNWIND",
+                                          "PY_THROW",  "CALL",     "C_RETURN", "C_RAISE",   "LINE"};
 enum { EVENTS = Py_ARRAY_LENGTH(event_names) };
 
 /* The events of a hook: some that stand together in event_names. */
@@ -69,7 +69,8 @@ typedef struct {
     int first, end;
 } selection;
 
-static const selection selections[] = {{"monitoring", 0, 6}, {"monitoring-c", 0, 9}, {"line", 9, EVENTS}};
+static const selection selections[] = {
+    {"monitoring", 0, 6}, {"monitoring-c", 0, 9}, {"starts", 2, 6}, {"line", 9, EVENTS}};
 static callback callbacks[EVENTS];
 static int tool = -1;
 

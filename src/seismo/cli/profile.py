@@ -34,35 +34,42 @@ def _settings(given: Given, program: Program) -> dict[str, object]:
                 "--no-times reads no clock, and --clock says which one to read", hint="leave one of them out"
             )
         settings["timing"] = "none"
+    elif settings.get("source") == "starts":
+        raise UsageError("the source starts is told of no ends, and knows no times", hint="add --no-times")
     return settings
 
 
-OPTIONS = (
-    Option(
-        "--c-functions",
-        "c_functions",
-        "which C functions to record; auto: all of them, except at call sites where they prove to be trivial. The "
-        "default is auto; on Python 3.11 it is none, because recording them slows down every instruction there",
-        choices=("auto", "all", "none"),
-    ),
-    clock("call"),
-    source("starts", "monitoring", "profilefunc", "evalframe"),
-    Option(
-        "--where",
-        "where",
-        "record only functions for which the expression is true, such as 'module(\"app.*\")' "
-        "(see docs/expressions.md); the time of all other functions counts as time of their callers",
-        metavar="EXPR",
-        read=_where,
-    ),
-    Option(
-        "--max-paths",
-        "max_paths",
-        "record at most N call paths; calls on further paths are counted by function only (default: {max_paths})",
-        metavar="N",
-        read=whole,
-    ),
-)
+def _options(*sources: str) -> tuple[Option, ...]:
+    return (
+        Option(
+            "--c-functions",
+            "c_functions",
+            "which C functions to record; auto: all of them, except at call sites where they prove to be trivial. The "
+            "default is auto; on Python 3.11 it is none, because recording them slows down every instruction there",
+            choices=("auto", "all", "none"),
+        ),
+        clock("call"),
+        source(*sources),
+        Option(
+            "--where",
+            "where",
+            "record only functions for which the expression is true, such as 'module(\"app.*\")' "
+            "(see docs/expressions.md); the time of all other functions counts as time of their callers",
+            metavar="EXPR",
+            read=_where,
+        ),
+        Option(
+            "--max-paths",
+            "max_paths",
+            "record at most N call paths; calls on further paths are counted by function only (default: {max_paths})",
+            metavar="N",
+            read=whole,
+        ),
+    )
 
-VERB = RecordingVerb(kinds.CALLS, of_a_program(__doc__), (*OPTIONS, _NO_TIMES), _settings)
+
+_TIMED = ("monitoring", "profilefunc", "evalframe")
+OPTIONS = _options(*_TIMED)  # of a trace, too, which needs the ends of calls
+
+VERB = RecordingVerb(kinds.CALLS, of_a_program(__doc__), (*_options("starts", *_TIMED), _NO_TIMES), _settings)
 main = VERB.run
