@@ -14,7 +14,7 @@ const FIRST = [
   "calls",
   "lines",
   "objects",
-  "covered",
+  "executed",
   "contexts",
   "matches",
   "waiting",

@@ -99,3 +99,10 @@ export function share(ns: number, errorNs: number, whole: number): string {
 export function numberOf(number: number, one: string, many = `${one}s`): string {
   return `${count(number)} ${number === 1 ? one : many}`;
 }
+
+/** A percentage with so many decimals, without its sign. 0 and 100 are shown only where they are exact. */
+export function percentText(percent: number, precision: number): string {
+  const step = 1 / 10 ** precision;
+  const shown = percent > 0 && percent < step ? step : percent > 100 - step && percent < 100 ? 100 - step : percent;
+  return fixed(shown, precision);
+}

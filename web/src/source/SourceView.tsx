@@ -40,6 +40,8 @@ interface Props {
   mark(row: number): number;
   colours: string[]; // custom properties
   found: Set<number>;
+  /** Characters that what extra() gives needs. */
+  wide?: number;
   goal: Goal | null;
   theme: number;
 }
@@ -85,7 +87,7 @@ export function SourceView(props: Props) {
             {gutter.map((one, at) => (
               <col key={one.name} style={{ width: `${widths[at] + 2}ch` }} />
             ))}
-            <col style={{ width: `${code + (after ? 14 : 2)}ch` }} />
+            <col style={{ width: `${Math.max(code + (after ? 14 : 2), props.wide ?? 0)}ch` }} />
           </colgroup>
           <thead>
             <tr aria-rowindex={1}>

@@ -21,14 +21,16 @@ interface Props {
   sort: Sort;
   setSort(sort: Sort): void;
   selected?: number;
+  /** What a click or an arrow key does; what a click does where arrow keys only move the focus. */
   select?(row: number): void;
+  choose?(row: number): void;
   /** What is said of no rows at all. */
   nothing: string;
   fold?: boolean;
 }
 
 export function Grid(props: Props) {
-  const { label, columns, rows, selected = -1, select, nothing, fold } = props;
+  const { label, columns, rows, selected = -1, select, choose, nothing, fold } = props;
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(600);
   const [wide, setWide] = useState(false); // there is more to the right
@@ -61,11 +63,15 @@ export function Grid(props: Props) {
       event.key
     ];
     const chosen = rows.filter((row) => row !== DIVIDER);
-    if (by === undefined || !chosen.length || !select) return;
-    const at = chosen.indexOf(selected);
+    if (by === undefined || !chosen.length || !(select || choose)) return;
+    const focused = Number((event.target as HTMLElement).closest("tr")?.dataset.row ?? -1);
+    const at = chosen.indexOf(select ? selected : focused);
     const row = chosen[at < 0 ? 0 : Math.min(chosen.length - 1, Math.max(0, at + by))];
-    select(row);
-    requestAnimationFrame(() => pane.current?.querySelector<HTMLElement>("tr.selected button")?.focus());
+    select?.(row);
+    const button = () => pane.current?.querySelector<HTMLElement>(`tr[data-row="${row}"] button`);
+    if (Math.abs(by) > 1 && pane.current) pane.current.scrollTop = Math.max(0, rows.indexOf(row) * ROW - height / 2);
+    if (button()) button()?.focus();
+    else requestAnimationFrame(() => requestAnimationFrame(() => button()?.focus())); // when it is there
     event.preventDefault();
   };
 
@@ -142,16 +148,18 @@ function Heads({ title, nameColumn, columns, rows, sort, setSort }: Props) {
 }
 
 function Row(props: Props & { row: number; index: number; tab: boolean }) {
-  const { row, index, tab, columns, name, selected = -1, select } = props;
+  const { row, index, tab, columns, name, selected = -1, select, choose } = props;
+  const act = select ?? choose;
   return (
     <tr
       aria-rowindex={index}
-      aria-selected={select ? row === selected : undefined}
+      data-row={row}
+      aria-selected={act ? row === selected : undefined}
       class={row === selected ? "selected" : ""}
-      onClick={select && (() => select(row))}
+      onClick={act && (() => act(row))}
     >
       <th scope="row" class="name">
-        {select ? (
+        {act ? (
           <button type="button" class="function plain" tabIndex={tab ? 0 : -1}>
             {name(row)}
           </button>

@@ -127,9 +127,11 @@ def write(result: Result, reports: Sequence[Wanted], terminal: TerminalReporter)
                 _table(paper, result, report)
             elif report.kind == "html":
                 from seismo.report.coverage.page import write_by_settings
+                from seismo.report.facts import header
+                from seismo.report.words import Signs
 
                 folder = report.destination or result.settings.html_directory
-                write_by_settings(result.report, result.settings, folder)
+                write_by_settings(result.report, result.settings, folder, header(result.recording, Signs()))
                 paper.line(f"Coverage HTML written to dir {folder}")
             else:
                 from seismo import formats

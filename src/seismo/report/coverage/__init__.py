@@ -92,10 +92,12 @@ class Coverage(Kind):
     def page(self, recording: Recording, path: str | os.PathLike[str], args: Namespace | None = None) -> int:
         from seismo.report.coverage.options import write_pages
         from seismo.report.coverage.page import write_by_settings
+        from seismo.report.facts import header
+        from seismo.report.words import Signs
 
         if args is not None:
             return write_pages(recording, path, args)
-        write_by_settings(*self.analysis(recording), path)
+        write_by_settings(*self.analysis(recording), path, header(recording, Signs()))
         return 0
 
     def story(self, recording: Recording, file: str = "FILE", most: int = MOST, args: Namespace | None = None) -> Story:

@@ -139,12 +139,15 @@ def write_pages(recording: Recording, folder: str | os.PathLike[str], args: Name
     """Writes the pages into the folder, and the path of the first on stdout. Returns 1 when a check says no."""
     from seismo.coverage.analysis import analyze
     from seismo.report.coverage.page import write_by_settings
+    from seismo.report.facts import header
     from seismo.report.paper import paper_for
+    from seismo.report.words import Signs
 
     settings = _checked(recording, args)
     report = analyze(recording, settings)
     say_settings(settings)
-    print(printable(write_by_settings(report, settings, folder)))
+    facts = header(recording, Signs())
+    print(printable(write_by_settings(report, settings, folder, facts)))
     return _verdict(paper_for(sys.stdout, args.color), report, settings)
 
 

@@ -21,7 +21,7 @@ from seismo.escape import printable
 from seismo.report.words import percent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _TAB = 8
 SCROLLS = '<div class="scroll" tabindex="0">'  # what is wider than the window scrolls in it, by the keyboard too
@@ -129,16 +129,23 @@ def drawn(title: str, name: str, data: str) -> str:
     data: as seismo.report.page.payload packs it. It stands in an element that no browser runs, and has no character
     that could end it.
     """
+    return "".join(drawn_in_parts(title, name, data, ()))
+
+
+def drawn_in_parts(title: str, name: str, data: str, more: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """The same in pieces, for pages of any size. more: ids and data of further elements, each made in its turn."""
     style, script = _asset("built/page.css"), _asset(f"built/{name}.js")
-    return (
+    yield (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f"{_head(style, script)}<title>{text(title)}</title>\n</head>\n"
         f'<body>\n<div id="app"><p class="state">Reading the recording …</p></div>\n'
         '<noscript><p class="state">This page draws with a script of its own. Scripts are switched off here: '
         "<code>seismo report FILE</code> shows the same in a terminal.</p></noscript>\n"
         f'<script type="text/plain" id="seismo-data">{data}</script>\n'
-        f"<script>{script}</script>\n</body>\n</html>\n"
     )
+    for id_, one in more:
+        yield f'<script type="text/plain" id="{id_}">{one}</script>\n'
+    yield f"<script>{script}</script>\n</body>\n</html>\n"
 
 
 def filter_box(hint: str, more: str = "", after: str = "") -> str:
@@ -183,12 +190,12 @@ def table(anchor: str, titles: str, rows: Sequence[str], foot: str = "") -> str:
     )
 
 
-def save(path: str, content: str) -> None:
-    """Writes a page, whole or not at all. FormatError: it cannot be written."""
+def save(path: str, content: str | Iterable[str]) -> None:
+    """Writes a page, whole or not at all. content: the page, or its pieces. FormatError: it cannot be written."""
     part = f"{path}.{os.getpid()}.part"
     try:
         with open(part, "w", encoding="utf-8", newline="\n") as file:
-            file.write(content)
+            file.writelines([content] if isinstance(content, str) else content)
         os.replace(part, path)
     except OSError as error:
         raise FormatError(f"the page cannot be written: {error.strerror or error}", where=path) from None

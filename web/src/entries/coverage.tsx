@@ -1,0 +1,4 @@
+import { CoveragePage } from "../page/CoveragePage.tsx";
+import { start } from "../page/start.tsx";
+
+void start(CoveragePage);
