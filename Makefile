@@ -23,7 +23,7 @@ INTERPRETERS := ../shared/tools/pythons
 export SEISMO_TESTING ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint web webcheck bench matrix sanitize sanitizefuzz fuzz docs dist format clean
+.PHONY: help demo test lint web webcheck editors bench matrix sanitize sanitizefuzz fuzz docs dist format clean
 .DELETE_ON_ERROR:
 
 help:  ## this list
@@ -79,6 +79,13 @@ web: web/node_modules/.made  ## check the front end of the pages, and bundle it 
 webcheck: web/node_modules/.made  ## the same without writing: fails if the bundles are not what the sources make
 	cd web && npm run --silent check
 
+editors/vscode/node_modules/.made: editors/vscode/package.json editors/vscode/package-lock.json
+	cd editors/vscode && npm ci --silent --no-audit --no-fund
+	@touch $@
+
+editors: editors/vscode/node_modules/.made  ## check the extension for VS Code, and pack it: editors/vscode/build/seismo.vsix (needs Node 20 and npm)
+	cd editors/vscode && npm run --silent check
+
 bench:  ## measure costs and accuracy into docs/performance*; make bench B="--quick --only truth" does less
 	SEISMO_TESTING= $(PYTHON) benchmarks/run_all.py $(B)
 
@@ -109,7 +116,7 @@ docs: $(VENV)/.ready  ## bring the generated pages up to date and run every exam
 	$(PYTEST) -q -n $(JOBS) --timeout 300 tests/docs
 
 clean:  ## forget environments and builds
-	rm -rf .venv .venvs-matrix build dist demo web/node_modules web/build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venvs-matrix build dist demo web/node_modules web/build editors/vscode/node_modules editors/vscode/build .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src native tests -name '__pycache__' -prune -exec rm -rf {} +
 	find src -name '*.so' -delete
 	rm -rf src/*.egg-info

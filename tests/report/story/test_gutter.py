@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 import story_samples as samples
 from made_objects import SOURCE, server
-from paths import DOCS
+from paths import DOCS, ROOT
 
 from seismo.cli.main import main
 from seismo.model import read
@@ -169,3 +169,17 @@ def test_mistakes(folder, capsys):
     assert "--max-lines does not go with --format gutter-json" in capsys.readouterr().err
     assert main(["report", path, "--format", "gutter-json", "--callers", "main"]) == 2
     assert "--callers does not go with --format" in capsys.readouterr().err
+
+
+SAMPLES = sorted((ROOT / "editors/vscode/test/samples").glob("*.json"))
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
+def test_what_the_tests_of_the_editors_read_has_the_schema(path):
+    document = json.loads(path.read_text())
+    VALIDATOR.validate(document)
+    assert document["kind"] == path.stem
+
+
+def test_there_are_samples_of_every_kind():
+    assert [path.stem for path in SAMPLES] == ["calls", "coverage", "lines", "objects"]
