@@ -67,6 +67,11 @@ static inline void sm_put_u32(uint8_t *to, uint32_t value) {
     }
 }
 
+static inline void sm_put_u64(uint8_t *to, uint64_t value) {
+    sm_put_u32(to, (uint32_t)value);
+    sm_put_u32(to + 4, (uint32_t)(value >> 32));
+}
+
 static inline void sm_put_f64(uint8_t *to, double number) {
     uint64_t value;
     memcpy(&value, &number, sizeof value);
@@ -81,6 +86,10 @@ static inline uint16_t sm_get_u16(const uint8_t *from) {
 
 static inline uint32_t sm_get_u32(const uint8_t *from) {
     return (uint32_t)from[0] | (uint32_t)from[1] << 8 | (uint32_t)from[2] << 16 | (uint32_t)from[3] << 24;
+}
+
+static inline uint64_t sm_get_u64(const uint8_t *from) {
+    return (uint64_t)sm_get_u32(from) | (uint64_t)sm_get_u32(from + 4) << 32;
 }
 
 static inline double sm_get_f64(const uint8_t *from) {

@@ -63,6 +63,7 @@ void sm_read_free(sm_read_data *data) {
     sm_buffer_free(&data->journal);
     sm_buffer_free(&data->levels);
     sm_buffer_free(&data->longest);
+    sm_buffer_free(&data->heads);
     for (int t = 0; t < SM_TABLES; t++) {
         for (int c = 0; c < SM_MAX_COLUMNS; c++) {
             sm_free(data->table[t].column[c]);
@@ -331,7 +332,7 @@ static result read_table(reader *r, const uint8_t *at, const uint8_t *end, uint6
 
 static bool is_known_kind(uint32_t kind) {
     return kind == SM_CHUNK_META || kind == SM_CHUNK_STRS || kind == SM_CHUNK_TABL || kind == SM_CHUNK_END ||
-           kind == SM_CHUNK_JRNL || kind == SM_CHUNK_LEVL || kind == SM_CHUNK_LONG;
+           kind == SM_CHUNK_JRNL || kind == SM_CHUNK_LEVL || kind == SM_CHUNK_LONG || kind == SM_CHUNK_HEAD;
 }
 
 /* Whether a piece of a journal, or a sheet of its levels, stands at `offset`, by its frame and the one after it alone:
@@ -405,6 +406,12 @@ static result read_chunk(reader *r, size_t offset, uint32_t kind, const uint8_t 
         got = sm_buffer_append(places, place, sizeof place) < 0 ? NO_MEMORY : GOOD;
         break;
     }
+    case SM_CHUNK_HEAD: {
+        int64_t place[3] = {(int64_t)(payload - r->bytes), end - payload,
+                            (int64_t)(r->data->journal.size / (2 * sizeof(int64_t)))};
+        got = sm_buffer_append(&r->data->heads, place, sizeof place) < 0 ? NO_MEMORY : GOOD;
+        break;
+    }
     default: /* END, and kinds of a later version */
         break;
     }
@@ -414,7 +421,97 @@ static result read_chunk(reader *r, size_t offset, uint32_t kind, const uint8_t 
     return got;
 }
 
+/* The directory in the END at the end of the file, with which the pieces of a journal, which are nearly all of a trace,
+ * need not be touched: they are where it says, or their checksums fail when they are read. All other chunks are checked
+ * as always, and a directory that does not fit them in every way is none. */
+typedef struct {
+    const uint8_t *at, *end; /* of its entries */
+    uint64_t count;
+    size_t last; /* offset of the END */
+} directory;
+
+/* Whether a whole chunk of this kind stands there and is so long. */
+static bool is_just(const reader *r, size_t offset, uint32_t kind, size_t length) {
+    return is_chunk(r, offset) && sm_get_u32(r->bytes + offset) == length && sm_get_u32(r->bytes + offset + 4) == kind;
+}
+
+static bool find_directory(const reader *r, directory *found) {
+    const size_t least = SM_CHUNK_HEADER + 1 + sizeof(uint64_t);
+    if (r->size < SM_FILE_HEADER + least) {
+        return false;
+    }
+    uint64_t last = sm_get_u64(r->bytes + r->size - sizeof(uint64_t));
+    if (last < SM_FILE_HEADER || last > r->size - least ||
+        !is_just(r, (size_t)last, SM_CHUNK_END, r->size - (size_t)last - SM_CHUNK_HEADER)) {
+        return false;
+    }
+    found->last = (size_t)last;
+    found->end = r->bytes + r->size - sizeof(uint64_t);
+    found->at = sm_varint_get(r->bytes + last + SM_CHUNK_HEADER, found->end, &found->count);
+    return found->at != NULL;
+}
+
+/* The next chunk's kind, and its offset, which is that of the one before at first. */
+static bool take_entry(directory *of, size_t *offset, uint32_t *kind) {
+    uint64_t number = 0, distance = 0;
+    of->at = sm_varint_get(of->at, of->end, &number);
+    of->at = of->at != NULL ? sm_varint_get(of->at, of->end, &distance) : NULL;
+    if (of->at == NULL || number > UINT32_MAX || distance > of->last - *offset) {
+        return false;
+    }
+    *offset += (size_t)distance;
+    *kind = (uint32_t)number;
+    return true;
+}
+
+/* Goes through its chunks: to check them, or to take what they hold. BAD: it does not fit. */
+static result follow(reader *r, directory of, bool take) {
+    size_t offset = 0, next;
+    uint32_t kind = SM_CHUNK_END, following = SM_CHUNK_END;
+    if (of.count == 0 || !take_entry(&of, &offset, &kind) || offset != SM_FILE_HEADER) {
+        return BAD;
+    }
+    for (uint64_t i = 1; i <= of.count; i++) {
+        next = offset;
+        if (i == of.count) {
+            next = of.last;
+        } else if (!take_entry(&of, &next, &following)) {
+            return BAD;
+        }
+        if (next - offset < SM_CHUNK_HEADER) {
+            return BAD;
+        }
+        size_t length = next - offset - SM_CHUNK_HEADER;
+        const uint8_t *payload = r->bytes + offset + SM_CHUNK_HEADER;
+        bool piece = kind == SM_CHUNK_JRNL || kind == SM_CHUNK_LEVL;
+        if (take && read_chunk(r, offset, kind, payload, payload + length) == NO_MEMORY) {
+            return NO_MEMORY;
+        }
+        if (!take && !piece && !is_just(r, offset, kind, length)) {
+            return BAD;
+        }
+        offset = next;
+        kind = following;
+    }
+    return of.at == of.end ? GOOD : BAD;
+}
+
+/* GOOD: all was read. BAD: nothing was, and the file is to be walked. */
+static result read_by_directory(reader *r) {
+    directory found;
+    if (!find_directory(r, &found) || follow(r, found, false) != GOOD) {
+        return BAD;
+    }
+    result got = follow(r, found, true);
+    r->data->finished = got == GOOD;
+    return got;
+}
+
 static bool read_chunks(reader *r) {
+    result by_directory = read_by_directory(r);
+    if (by_directory != BAD) {
+        return by_directory == GOOD;
+    }
     size_t offset = SM_FILE_HEADER;
     while (offset < r->size) {
         if (!is_piece(r, offset) && !is_chunk(r, offset)) {

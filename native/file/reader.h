@@ -40,6 +40,7 @@ typedef struct {
     sm_buffer journal;       /* offset in the file and length of each payload of the kind JRNL, as pairs of int64 */
     sm_buffer levels;        /* the same of the kind LEVL */
     sm_buffer longest;       /* the same of the kind LONG */
+    sm_buffer heads;         /* the same of the kind HEAD, and after each how many of the kind JRNL come before it */
     sm_problem *problem;     /* owned */
     size_t problems;         /* at most SM_MAX_PROBLEMS */
     size_t more_problems;    /* that found no room */

@@ -345,6 +345,7 @@ extern const sm_table sm_tables[SM_TABLES]; /* tables.c */
 #define SM_CHUNK_TABL SM_CHUNK('T', 'A', 'B', 'L')
 #define SM_CHUNK_LEVL SM_CHUNK('L', 'E', 'V', 'L') /* a sheet of its levels: native/journal */
 #define SM_CHUNK_LONG SM_CHUNK('L', 'O', 'N', 'G') /* the longest calls of functions */
+#define SM_CHUNK_HEAD SM_CHUNK('H', 'E', 'A', 'D') /* the heads of pieces before it, once more */
 #define SM_CHUNK_JRNL SM_CHUNK('J', 'R', 'N', 'L') /* a piece of a journal: native/journal */
 #define SM_CHUNK_END SM_CHUNK('E', 'N', 'D', ' ')
 

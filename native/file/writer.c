@@ -510,8 +510,11 @@ void sm_writer_finish(sm_writer *w) {
     w->stuck = !flush_all(w);
     pthread_mutex_unlock(&w->taking);
     if (!w->stuck && chunk_begin(w)) {
+        uint8_t place[8]; /* of the chunk itself, by which a reader of the file's last bytes finds it */
+        sm_put_u64(place, (w->fd < 0 ? 0 : w->written) + w->chunk_start);
         bool built = sm_buffer_append_varint(&w->out, w->index_count) == 0 &&
-                     sm_buffer_append(&w->out, w->index.bytes, w->index.size) == 0;
+                     sm_buffer_append(&w->out, w->index.bytes, w->index.size) == 0 &&
+                     sm_buffer_append(&w->out, place, sizeof place) == 0;
         if (chunk_end(w, SM_CHUNK_END, built)) {
             w->stuck = !send_out(w);
         }

@@ -74,7 +74,9 @@ int sm_window_fill(sm_window *w, const sm_journal *journal, int64_t from, int64_
         if (thread >= 0 && stream->thread != (uint64_t)thread) {
             continue;
         }
-        if (sm_decode(journal, stream, from, to, &sink, &w->wrong) == SM_DECODE_NO_MEMORY || w->no_memory) {
+        sm_decode_status status = limit ? sm_decode(journal, stream, from, to, &sink, &w->wrong)
+                                        : sm_decode_said(journal, stream, from, to, &sink, &w->wrong);
+        if (status == SM_DECODE_NO_MEMORY || w->no_memory) {
             return -1;
         }
     }

@@ -32,11 +32,11 @@ static size_t first_block(const sm_machine *m, int64_t from) {
     return block - (block > 0); /* its last events may lie behind the next one's time */
 }
 
-static void read_blocks(sm_machine *m, size_t block, int64_t to, uint8_t *bytes) {
+/* Reads blocks up to `last`, or to the first that begins at `to` or later. */
+static void read_blocks(sm_machine *m, size_t block, size_t last, int64_t to, uint8_t *bytes) {
     int64_t origin = m->journal->origin[m->stream->thread];
-    size_t blocks = m->stream->blocks;
     bool whole = true;
-    for (; block < blocks && !m->failed && !m->stopped; block++) {
+    for (; block <= last && !m->failed && !m->stopped; block++) {
         const sm_piece *head = sm_machine_head(m, block);
         if (head->time + origin >= to) {
             leave(m, head->time + origin, whole);
@@ -58,13 +58,16 @@ static void read_blocks(sm_machine *m, size_t block, int64_t to, uint8_t *bytes)
         }
         sm_machine_read(m, bytes, size, head->unit, &whole);
     }
-    leave(m, -1, whole);
+    leave(m, block < m->stream->blocks ? sm_machine_head(m, block)->time + origin : -1, whole);
 }
 
-static sm_decode_status decode(sm_machine *m, size_t block, int64_t to) {
+static sm_decode_status decode(const sm_machine *as, size_t block, size_t last, int64_t to) {
+    sm_machine machine = *as, *m = &machine;
+    m->steps_left = SM_MACHINE_STEPS;
+    m->place = sm_machine_root(m);
     uint8_t *bytes = sm_malloc(SM_BLOCK_MOST); /* owned */
     if (bytes != NULL) {
-        read_blocks(m, block, to, bytes);
+        read_blocks(m, block, last, to, bytes);
     }
     bool failed = m->failed || bytes == NULL;
     sm_free(bytes);
@@ -74,14 +77,47 @@ static sm_decode_status decode(sm_machine *m, size_t block, int64_t to) {
 
 sm_decode_status sm_decode(const sm_journal *journal, const sm_stream *stream, int64_t from, int64_t to,
                            const sm_sink *sink, sm_wrong *wrong) {
-    sm_machine m = {.journal = journal, .stream = stream, .sink = sink, .wrong = wrong, .steps_left = SM_MACHINE_STEPS};
-    m.place = sm_machine_root(&m);
-    return decode(&m, first_block(&m, from), to);
+    sm_machine m = {.journal = journal, .stream = stream, .sink = sink, .wrong = wrong};
+    return decode(&m, first_block(&m, from), stream->blocks - 1, to);
 }
 
 sm_decode_status sm_decode_from(const sm_journal *journal, const sm_stream *stream, size_t block, int64_t to,
                                 const sm_sink *sink, sm_wrong *wrong) {
-    sm_machine m = {.journal = journal, .stream = stream, .sink = sink, .wrong = wrong, .steps_left = SM_MACHINE_STEPS};
-    m.place = sm_machine_root(&m);
-    return decode(&m, block, to);
+    sm_machine m = {.journal = journal, .stream = stream, .sink = sink, .wrong = wrong};
+    return decode(&m, block, stream->blocks - 1, to);
+}
+
+/* Whether a block has instants, or may have, or events are missing before it. */
+static bool says_something(const sm_machine *m, size_t block) {
+    const sm_index *index = m->journal->index;
+    const sm_piece *head = sm_machine_head(m, block);
+    return sm_block_kinds(index, &index->block[m->stream->first + block]) != 0 ||
+           (head->flags & SM_BLOCK_AFTER_GAP) != 0 ||
+           (block > 0 && head->block != sm_machine_head(m, block - 1)->block + 1);
+}
+
+/* A block without instants is read before and behind those that have some: what stands before the first mark of a
+ * block, or after its last, has its time by the events of both. */
+sm_decode_status sm_decode_said(const sm_journal *journal, const sm_stream *stream, int64_t from, int64_t to,
+                                const sm_sink *sink, sm_wrong *wrong) {
+    sm_machine m = {.journal = journal, .stream = stream, .sink = sink, .wrong = wrong};
+    int64_t origin = journal->origin[stream->thread];
+    sm_decode_status status = SM_DECODE_DONE;
+    size_t blocks = stream->blocks, read = 0; /* so many are seen to */
+    for (size_t block = first_block(&m, from); block < blocks && status == SM_DECODE_DONE; block++) {
+        if (sm_machine_head(&m, block)->time + origin >= to) {
+            break;
+        }
+        if (block < read || !says_something(&m, block)) {
+            continue;
+        }
+        size_t last = block;
+        while (last + 1 < blocks && sm_machine_head(&m, last + 1)->time + origin < to &&
+               (says_something(&m, last + 1) || says_something(&m, last))) {
+            last++;
+        }
+        status = decode(&m, block - (block > read), last, to);
+        read = last + 1;
+    }
+    return status;
 }

@@ -16,5 +16,8 @@ sm_decode_status sm_decode(const sm_journal *journal, const sm_stream *stream, i
 /* The same from the beginning of a block on, given by its place among those of the stream, to blocks from `to` on. */
 sm_decode_status sm_decode_from(const sm_journal *journal, const sm_stream *stream, size_t block, int64_t to,
                                 const sm_sink *sink, sm_wrong *wrong);
+/* As sm_decode, of as few blocks as have all instants and gaps. */
+sm_decode_status sm_decode_said(const sm_journal *journal, const sm_stream *stream, int64_t from, int64_t to,
+                                const sm_sink *sink, sm_wrong *wrong);
 
 #endif

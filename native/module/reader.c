@@ -109,6 +109,7 @@ static PyObject *result_dict(PyObject *module, sm_read_data *data) {
         put(dict, "problems", problem_list(data)) < 0 ||
         put(dict, "journal", places_column(module, &data->journal)) < 0 ||
         put(dict, "levels", places_column(module, &data->levels)) < 0 ||
+        put(dict, "heads", places_column(module, &data->heads)) < 0 ||
         put(dict, "longest", places_column(module, &data->longest)) < 0 || put(dict, "sound", sound_dict(data)) < 0 ||
         put(dict, "tables", tables_dict(module, data)) < 0) {
         Py_CLEAR(dict);

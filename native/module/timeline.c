@@ -7,7 +7,7 @@
 #include "module/column.h"
 #include "module/module.h"
 
-enum { DATA, PLACES, LEVELS, LONGEST, PARENT, THREAD, FUNCTION, OWN, CALLS, RESUMES, ORIGIN, END, VIEWS };
+enum { DATA, PLACES, HEADS, LEVELS, LONGEST, PARENT, THREAD, FUNCTION, OWN, CALLS, RESUMES, ORIGIN, END, VIEWS };
 
 typedef struct {
     PyObject_HEAD Py_buffer view[VIEWS]; /* held: the journal reads them */
@@ -21,27 +21,19 @@ typedef struct {
 
 /* ---- made ---- */
 
-static const char *const NAMES[VIEWS] = {"data",     "places", "levels", "longest", "parent", "thread",
-                                         "function", "own_ns", "calls",  "resumes", "origin", "end"};
+static const char *const NAMES[VIEWS] = {"data",     "places", "heads", "levels",  "longest", "parent", "thread",
+                                         "function", "own_ns", "calls", "resumes", "origin",  "end"};
 
 static int take_views(timeline *self, PyObject *given) {
-    for (int v = DATA; v < VIEWS; v++) {
-        if (v == DATA) {
-            PyObject *data = PyMapping_GetItemString(given, NAMES[v]); /* owned */
-            int done = data ? PyObject_GetBuffer(data, &self->view[v], PyBUF_SIMPLE) : -1;
-            Py_XDECREF(data);
-            if (done < 0) {
-                return -1;
-            }
-            continue;
-        }
+    PyObject *data = PyMapping_GetItemString(given, NAMES[DATA]); /* owned */
+    int done = data ? PyObject_GetBuffer(data, &self->view[DATA], PyBUF_SIMPLE) : -1;
+    Py_XDECREF(data);
+    for (int v = PLACES; done >= 0 && v < VIEWS; v++) {
         int of_nodes = v > PARENT && v < ORIGIN;
         Py_ssize_t rows = of_nodes ? self->view[PARENT].shape[0] : v == END ? self->view[ORIGIN].shape[0] : -1;
-        if (sm_column_take(given, "journal", NAMES[v], v == OWN ? 'd' : 'q', rows, &self->view[v]) < 0) {
-            return -1;
-        }
+        done = sm_column_take(given, "journal", NAMES[v], v == OWN ? 'd' : 'q', rows, &self->view[v]);
     }
-    return 0;
+    return done;
 }
 
 static int check_nodes(const timeline *self) {
@@ -126,8 +118,10 @@ static PyObject *timeline_new(PyTypeObject *type, PyObject *arguments, PyObject 
     };
     int done = sm_dictionary_make(&self->dictionary);
     if (done == 0) {
-        done = sm_index_make(&self->index, self->view[DATA].buf, (size_t)self->view[DATA].len, self->view[PLACES].buf,
-                             (size_t)self->view[PLACES].shape[0] / 2, self->dictionary.sound_threads);
+        const Py_buffer *pieces = &self->view[PLACES], *heads = &self->view[HEADS];
+        done = sm_index_make(&self->index, self->view[DATA].buf, (size_t)self->view[DATA].len, pieces->buf,
+                             (size_t)pieces->shape[0] / 2, heads->buf, (size_t)heads->shape[0] / 3,
+                             self->dictionary.sound_threads);
     }
     if (done == 0) {
         done = sm_sheets_make(&self->sheets, self->view[DATA].buf, (size_t)self->view[DATA].len, self->view[LEVELS].buf,

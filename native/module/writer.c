@@ -4,11 +4,14 @@
 #include <errno.h>
 
 #include "file/writer.h"
+#include "journal/heads.h"
+#include "journal/pieces.h"
 #include "module/column.h"
 
 typedef struct {
     PyObject_HEAD sm_writer *writer; /* owned; NULL after finish */
     int fd;                          /* borrowed; -1: memory */
+    sm_heads heads;                  /* of pieces that are written, and not told of */
 } writer;
 
 static PyObject *writer_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
@@ -37,6 +40,7 @@ static PyObject *writer_new(PyTypeObject *type, PyObject *arguments, PyObject *k
 static void writer_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     sm_writer_free(((writer *)self)->writer);
+    sm_heads_clear(&((writer *)self)->heads);
     type->tp_free(self);
     Py_DECREF(type);
 }
@@ -153,6 +157,24 @@ end:
     Py_RETURN_NONE;
 }
 
+static void write_heads(writer *self) {
+    sm_buffer payload = {0};
+    if (self->heads.count != 0 && sm_heads_pack(&self->heads, &payload) == 0) {
+        sm_writer_append(self->writer, SM_CHUNK_HEAD, payload.bytes, payload.size);
+    }
+    sm_buffer_free(&payload);
+    sm_heads_clear(&self->heads);
+}
+
+static void note_head(writer *self, const uint8_t *payload, size_t length) {
+    sm_piece piece = {0};
+    int sound = sm_piece_parse(payload, length, &piece) == 0;
+    sm_heads_add(&self->heads, payload, sound ? piece.body : 0, length, sound ? sm_heads_kinds(payload, &piece) : 0);
+    if (self->heads.count >= SM_HEADS_MANY) {
+        write_heads(self);
+    }
+}
+
 /* A piece of a journal, as another recording has it. */
 static PyObject *writer_piece(PyObject *self, PyObject *payload) {
     sm_writer *w = open_writer(self);
@@ -160,7 +182,9 @@ static PyObject *writer_piece(PyObject *self, PyObject *payload) {
     if (w == NULL || PyObject_GetBuffer(payload, &view, PyBUF_SIMPLE) < 0) {
         return NULL;
     }
-    sm_writer_append(w, SM_CHUNK_JRNL, view.buf, (size_t)view.len);
+    if (sm_writer_append(w, SM_CHUNK_JRNL, view.buf, (size_t)view.len) == 0) {
+        note_head((writer *)self, view.buf, (size_t)view.len);
+    }
     PyBuffer_Release(&view);
     if (check(w) < 0) {
         return NULL;
@@ -174,6 +198,7 @@ static PyObject *writer_finish(PyObject *self, PyObject *unused) {
     if (w == NULL) {
         return NULL;
     }
+    write_heads((writer *)self);
     sm_writer_finish(w);
     PyObject *result = NULL; /* owned, returned */
     if (check(w) == 0) {

@@ -1,5 +1,6 @@
 """What a trace says of the interpreter: threads, children, imports, pauses."""
 
+import io
 import sys
 import textwrap
 
@@ -7,6 +8,9 @@ import children
 import pytest
 
 import seismo
+from seismo.model import read
+from seismo.report.calls.trace import write_trace
+from seismo.report.paper import Paper
 
 PROGRAM = """
     import gc, os, threading, time
@@ -84,3 +88,23 @@ def test_viewers_get_it_too(traced, suffix, tmp_path):
     data = path.read_bytes()
     for words in ("garbage collection", "import second", f"child process {child}"):
         assert words.encode() in data, words
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_report_of_a_long_trace_says_so_too(traced, monkeypatch, killed):
+    """Without reading the whole of it, and of a program that was killed, whose trace has no end."""
+    _, _, folder = traced
+    command = [sys.executable, "-m", "seismo", "trace", "-q", "-o", f"{killed}.seismo", "main.py"]
+    children.run(command, cwd=folder, check=True)
+    data = (folder / f"{killed}.seismo").read_bytes()
+    if killed:
+        data = data[: data.rindex(b"END ") - 4]
+    long = read(data)
+    monkeypatch.setattr("seismo.report.calls.trace.SOME_BYTES", 0)
+    monkeypatch.setattr("seismo.report.calls.trace.MOST_BYTES", 0)
+    monkeypatch.setattr("seismo.model.timeline.calls.Calls.sums", None)
+    text = io.StringIO()
+    write_trace(Paper(text, 80), long)
+    assert "longest calls" in text.getvalue()
+    assert "garbage collector" in text.getvalue()
+    assert "longest imports" in text.getvalue()

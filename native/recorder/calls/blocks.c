@@ -19,6 +19,7 @@
 #include "base/varint.h"
 #include "base/worker.h"
 #include "engine/engine.h"
+#include "journal/heads.h"
 #include "journal/tokens.h"
 #include "recorder/calls/levels.h"
 #include "slots/forks.h"
@@ -49,6 +50,7 @@ static struct {
     size_t behind;                     /* of them, in the second one */
     uint32_t count;                    /* of streams so far; the number of the next; with the GIL */
     uint8_t *room;                     /* for a piece; with `disk`; owned */
+    sm_heads heads;                    /* of pieces in the file that no chunk has told of; with `disk` */
     sm_blocks_filter filter;           /* set while nobody else is there */
     bool filtered;
 } blocks = {.disk = PTHREAD_MUTEX_INITIALIZER,
@@ -83,6 +85,17 @@ static uint8_t *put_head(uint8_t *to, const piece *of) {
     return to;
 }
 
+/* What the pieces since the last such chunk are, so that a reader need not look at each. */
+static void write_heads(void) {
+    sm_buffer payload = {0};
+    if (blocks.heads.count != 0 && sm_heads_pack(&blocks.heads, &payload) == 0 &&
+        sm_writer_append(blocks.writer, SM_CHUNK_HEAD, payload.bytes, payload.size) == 0) {
+        blocks.heads.count = 0;
+        blocks.heads.entries.size = 0;
+    }
+    sm_buffer_free(&payload);
+}
+
 static bool write_piece(const piece *of) {
     const uint8_t *bytes = of->bytes;
     int size = (int)(of->to - of->from), packed = 0;
@@ -93,7 +106,14 @@ static bool write_piece(const piece *of) {
     *codec = packed > 0 && packed < size - LEAST_SAVED ? SM_PIECE_LZ4 : SM_PIECE_PLAIN;
     if (*codec == SM_PIECE_PLAIN)
         memcpy(to, bytes, (size_t)(packed = size));
-    return sm_writer_append(blocks.writer, SM_CHUNK_JRNL, blocks.room, (size_t)(to + packed - blocks.room)) == 0;
+    size_t length = (size_t)(to + packed - blocks.room);
+    if (sm_writer_append(blocks.writer, SM_CHUNK_JRNL, blocks.room, length) != 0)
+        return false;
+    uint32_t kinds = __atomic_load_n(&of->block->kinds, __ATOMIC_RELAXED);
+    sm_heads_add(&blocks.heads, blocks.room, (size_t)(to - blocks.room), length, kinds);
+    if (blocks.heads.count >= SM_HEADS_MANY)
+        write_heads();
+    return true;
 }
 
 /* The paths that it names were met before it was taken, and go first: who is killed leaves none without. */
@@ -271,11 +291,13 @@ static bool write_all(bool open_ones) {
     return written;
 }
 
-/* The longest calls so far, for who is killed. */
-static void write_longest(void) {
+/* The longest calls and the heads of pieces so far, for who is killed. */
+static void write_notes(void) {
     pthread_mutex_lock(&blocks.disk);
-    if (blocks.writer != NULL)
+    if (blocks.writer != NULL) {
         sm_levels_write(blocks.writer);
+        write_heads();
+    }
     pthread_mutex_unlock(&blocks.disk);
 }
 
@@ -288,7 +310,7 @@ static void work(sm_worker *self, uintptr_t run) {
         if (sm_worker_goes_on(self, run))
             sum_up(0);
         if (sm_worker_goes_on(self, run) && sm_monotonic_ns() - written > SELDOM_NS) {
-            write_longest();
+            write_notes();
             written = sm_monotonic_ns();
         }
     }
@@ -392,6 +414,7 @@ static void forget(void) { /* with `disk`, or nobody else there */
         free_stream(stream);
     }
     sm_levels_forget_all();
+    sm_heads_clear(&blocks.heads);
     blocks.streams = NULL;
     blocks.writer = NULL;
     blocks.on = false;
@@ -424,7 +447,7 @@ void sm_blocks_stop(void) {
     (void)write_all(true);
     sum_up(0);
     (void)write_all(true); /* now streams can end */
-    write_longest();
+    write_notes();
     sm_blocks_start(NULL, NULL);
 }
 

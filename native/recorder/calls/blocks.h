@@ -25,6 +25,7 @@ typedef struct sm_block {
     uint32_t taken;           /* bytes that are in the file, or on their way; who holds `disk` */
     uint32_t number;          /* in its stream */
     bool after_gap;           /* events before it are missing */
+    uint32_t kinds;           /* of instants in it, as in journal/pieces.h; atomic: set before they are published */
     uint64_t rank;            /* where it begins: of the node */
     uint64_t ns;              /* since the recording's start */
     double unit_ns;

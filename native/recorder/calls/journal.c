@@ -221,6 +221,9 @@ bool sm_journal_instant(sm_thread *thread, unsigned kind, uint64_t span, const c
     size_t size = (size_t)(end - head) + name_size + json_size;
     if (size > LONGEST_TEXT || !make_room(thread, size + 3 * SM_VARINT_MAX))
         return false;
+    assert(kind > 0 && kind < 32);
+    sm_block *block = tree->journal.stream->open;
+    __atomic_store_n(&block->kinds, block->kinds | (uint32_t)1 << kind, __ATOMIC_RELAXED);
     uint8_t *at = tree->journal.at;
     *at++ = SM_TOKEN_INSTANT;
     at = sm_varint_put(at, kind);

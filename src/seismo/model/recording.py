@@ -161,8 +161,8 @@ def _journal(raw: dict[str, Any], data: Any) -> Pieces | None:
     from seismo.model.timeline.pieces import Pieces
 
     sound = raw["sound"]
-    journal, levels, longest = (memoryview(raw[name]) for name in ("journal", "levels", "longest"))
-    return Pieces(data, journal, sound["nodes"], sound["threads"], levels, longest, raw["finished"])
+    journal, levels, longest, heads = (memoryview(raw[name]) for name in ("journal", "levels", "longest", "heads"))
+    return Pieces(data, journal, sound["nodes"], sound["threads"], levels, longest, raw["finished"], heads)
 
 
 class Recording:

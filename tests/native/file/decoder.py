@@ -195,6 +195,7 @@ def decode(data):
                 four = struct.pack("<I", cursor.uvarint()).decode()
                 at += cursor.uvarint()
                 index.append((at, four))
+            need(struct.unpack("<Q", cursor.take(8)) == (offset,), "the index does not say where it is")
             need(cursor.done(), "bytes left in the index")
             need(index == seen, "the index is not that of the chunks before it")
         seen.append((offset, kind))

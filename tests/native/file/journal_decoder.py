@@ -216,3 +216,18 @@ def read(payloads, nodes):
         stream.lose_clock()
         found[thread, number] = stream
     return found
+
+
+def told(payload):
+    """A chunk of heads: for each of the last pieces before it (bytes of its head, length of its payload, kinds)."""
+    count, at = uvarint(payload, 0)
+    found = []
+    for _ in range(count):
+        size, at = uvarint(payload, at)
+        head, at = payload[at : at + size], at + size
+        length, at = uvarint(payload, at)
+        kinds, at = uvarint(payload, at)
+        found.append((head, length, kinds))
+    if at != len(payload):
+        raise Malformed("bytes left in heads")
+    return found

@@ -193,6 +193,7 @@ class Calls:
         columns = {
             "data": self._pieces.data,
             "places": self._pieces.places,
+            "heads": self._pieces.heads,
             "levels": self._pieces.levels,
             "longest": self._pieces.longest,
             "parent": nodes["parent"],
@@ -321,8 +322,12 @@ class Calls:
         Their times are between those marks that are around them, and their bounds are not known. `sums` finds the same
         by reading all of the journal.
         """
-        pieces = self._pieces
-        if self._journal is None or pieces is None or not pieces.finished or not len(pieces.longest):
+        return self.noted if self._pieces is not None and self._pieces.finished else None
+
+    @cached_property
+    def noted(self) -> Table[CallRow] | None:
+        """As `longest`, also of a recording without an end, of which calls of the last second may be missing."""
+        if self._journal is None or self._pieces is None or not len(self._pieces.longest):
             return None
         return _calls(self._journal.longest())
 

@@ -19,7 +19,8 @@ class Pieces(NamedTuple):
     `places`: offset and length of each, one after the other. `nodes`, `threads`: so many of the first rows of these
     tables have the ids that they were written with; where that is not all, pieces do not fit the tables any more.
     `levels`, `longest`: the same as `places` of the sheets of its levels, and of the longest calls, where the recorder
-    wrote them. `finished`: it wrote all that there is.
+    wrote them. `heads`: of what repeats the heads of pieces, offset, length, and how many of `places` come before it.
+    `finished`: the recorder wrote all that there is.
     """
 
     data: Any
@@ -29,6 +30,7 @@ class Pieces(NamedTuple):
     levels: memoryview = memoryview(array.array("q"))
     longest: memoryview = memoryview(array.array("q"))
     finished: bool = False
+    heads: memoryview = memoryview(array.array("q"))
 
     def payloads(self) -> Iterator[memoryview]:
         """The pieces whose checksums hold, as they are in the file. Others leave a hole, which readers find."""

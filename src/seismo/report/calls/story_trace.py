@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from seismo.report import words as text
-from seismo.report.calls.trace import IMPORTS, LONGEST, imports, longest_calls, may_read
+from seismo.report.calls.trace import IMPORTS, LONGEST, imports, longest_calls
 from seismo.report.calls.window import thread_name
 from seismo.report.story import Name, Row, Section, falling
 
@@ -24,9 +24,7 @@ def sections(recording: Recording, functions: Functions, most: int) -> list[Sect
     if found is not None:
         made.append(_longest(found.rows, functions, min(most, LONGEST)))
         made.append(_gaps(recording, found.gaps, most))
-    if may_read(recording):
-        made += [_pauses(recording), _imports(recording)]
-    return made
+    return [*made, _pauses(recording), _imports(recording)]
 
 
 def _longest(rows: list[CallRow], functions: Functions, most: int) -> Section:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from seismo.escape import printable
 from seismo.model.timeline.hosts import apart_ns, hosts
+from seismo.model.timeline.landmarks import landmarks
 from seismo.report import words as text
 from seismo.report.calls.window import END, thread_name, write_window
 from seismo.report.facts import unended
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 LONGEST = 10
 IMPORTS = 5
 SOME_BYTES = 4 << 20  # of a journal that is read to the end whatever the recorder noted: some tenths of a second
-MOST_BYTES = 64 << 20  # of a journal that is read to the end for a report: some seconds
+MOST_BYTES = 64 << 20  # of a journal without an end that is read for the calls of its last second: some seconds
 
 
 class Longest(NamedTuple):
@@ -32,26 +33,28 @@ class Longest(NamedTuple):
 
 def longest_calls(recording: Recording) -> Longest | None:
     """What is known without reading a long journal to its end; None: that would have to be done."""
-    calls = recording.calls
-    size = sum(block.size for block in calls.blocks)
-    if size > SOME_BYTES and calls.longest is not None:
-        found: tuple[Table[CallRow], list[GapRow], list[str]] = (calls.longest, calls.gaps, [])
-    elif size <= MOST_BYTES:
-        sums = calls.sums
-        found = (sums.longest, sums.gaps, sums.problems)
-    else:
+    found = _known(recording)
+    if found is None:
         return None
     return Longest(sorted(found[0], key=lambda row: row.start_ns - row.end_ns)[:LONGEST], *found[1:])
 
 
-def may_read(recording: Recording) -> bool:
-    """Whether the journal is short enough to be read to its end for a report."""
-    return sum(block.size for block in recording.calls.blocks) <= MOST_BYTES
+def _known(recording: Recording) -> tuple[Table[CallRow], list[GapRow], list[str]] | None:
+    """The longest call of each function, gaps and problems, in a short time."""
+    calls = recording.calls
+    size = sum(block.size for block in calls.blocks)
+    if size > SOME_BYTES and calls.longest is not None:
+        return calls.longest, calls.gaps, []
+    if size > MOST_BYTES:
+        return (calls.noted, calls.gaps, []) if calls.noted is not None else None
+    sums = calls.sums
+    return sums.longest, sums.gaps, sums.problems
 
 
 def imports(recording: Recording) -> list[InstantRow]:
-    """The modules that were imported, that first which with what it imports took longest."""
-    rows = [row for row in recording.calls.landmarks if row.kind == "import"]
+    """The modules that were imported, that first which with what it imports took longest; as far as `longest_calls`."""
+    found = _known(recording)
+    rows = [row for row in landmarks(recording, found[0]) if row.kind == "import"] if found is not None else []
     return sorted(rows, key=lambda row: -row.data["took_ns"])
 
 
@@ -65,9 +68,8 @@ def write_trace(paper: Paper, recording: Recording) -> None:
     else:
         paper.line()
         paper.line(("the trace is too long to look for its longest calls here", "quiet"))
-    if may_read(recording):
-        _write_pauses(paper, recording)
-        _write_imports(paper, recording)
+    _write_pauses(paper, recording)
+    _write_imports(paper, recording)
     _write_hosts(paper, recording)
     if unended(paper.signs, ("", recording)):
         paper.line()

@@ -1,0 +1,227 @@
+"""What a finished trace says of itself so that little of it need be read: its directory, the heads of its pieces."""
+
+import importlib.util
+import random
+import struct
+import zlib
+from pathlib import Path
+
+import journal_made
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import seismo
+from seismo.model import merge, read
+
+SEEDS = st.integers(0, 2**32)
+OWN = (32, 33)
+
+
+def second():
+    """tests/native/file/journal_decoder.py as a module."""
+    path = Path(__file__).with_name("journal_decoder.py")
+    spec = importlib.util.spec_from_file_location("seismo_journal_decoder", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+DECODER = second()
+
+
+def made(seed, **settings):
+    tree, played = journal_made.play(seed, **settings)
+    return journal_made.recording(tree, played, 6, threads=2)
+
+
+def frames(data):
+    """(start, end, kind) of a file's chunks."""
+    at, found = 16, []
+    while at < len(data):
+        length, kind = struct.unpack_from("<I4s", data, at)
+        found.append((at, at + 12 + length, kind))
+        at += 12 + length
+    return found
+
+
+def chunk(kind, payload):
+    return struct.pack("<I4sI", len(payload), kind, zlib.crc32(kind + payload)) + payload
+
+
+def without(data, *kinds):
+    """The file as an older seismo would have written it."""
+    kept = [data[start:end] for start, end, kind in frames(data) if kind not in (*kinds, b"END ")]
+    return data[:16] + b"".join(kept) + chunk(b"END ", b"\0")
+
+
+def said(recording, *window):
+    found = recording.calls.window(*window, limit=0)
+    return found.instants, found.gaps
+
+
+def content(recording):
+    """All of it but what is damaged, in which a walk and the directory may differ."""
+    tables = {kind: [bytes(column) for column in table.values()] for kind, table in recording._raw.items()}
+    return tables, list(recording.calls.window().calls), said(recording)
+
+
+@settings(max_examples=150, deadline=None)
+@given(SEEDS)
+def test_instants_and_gaps_are_those_of_a_file_that_is_read_whole(seed):
+    """Of any window, with the same times to the nanosecond, though other blocks are not read."""
+    rnd = random.Random(seed)
+    data = made(seed).to_bytes()
+    told, plain = read(data), read(without(data, b"HEAD"))
+    assert said(told) == said(plain)
+    for _ in range(5):
+        first, last = sorted(rnd.randrange(told.calls.end_ns + 2) for _ in range(2))
+        assert said(told, first, last) == said(plain, first, last)
+
+
+@settings(max_examples=50, deadline=None)
+@given(SEEDS)
+def test_the_second_reader_finds_the_same_heads(decoder, seed):
+    pieces, heads = [], []
+    for _, kind, payload in decoder.chunks(made(seed).to_bytes()):
+        if kind == "JRNL":
+            pieces.append(payload)
+        elif kind == "HEAD":
+            heads += DECODER.told(payload)
+            assert len(heads) == len(pieces)
+    assert len(heads) == len(pieces)
+    for payload, (head, length, kinds) in zip(pieces, heads, strict=True):
+        assert length == len(payload)
+        assert payload.startswith(head)
+        (blocks,) = DECODER.pieces([payload]).values()
+        ((_, body),) = blocks.popitem()[1].values()
+        packed = payload[len(head) :]
+        assert body in (packed, DECODER.unpack_lz4(packed, len(body)) if packed != body else b"")
+        found = {operand for token, operand, _ in DECODER.tokens(body) if token == 7} - set(OWN)
+        assert kinds == sum(1 << kind if kind < 32 else 1 for kind in found)
+
+
+def test_instants_need_only_their_blocks():
+    """Blocks in which nothing is said, and that are not beside one in which something is, may be damaged."""
+    rnd = random.Random(3)
+    for seed in range(40):
+        data = made(seed, events=400).to_bytes()
+        bent, places = bytearray(data), [frame for frame in frames(data) if frame[2] == b"JRNL"]
+        tellers = [data[start + 12 : end] for start, end, kind in frames(data) if kind == b"HEAD"]
+        heads = [one for payload in tellers for one in DECODER.told(payload)]
+        keys = []
+        for start, _, _ in places:
+            thread, at = DECODER.uvarint(data, start + 12)
+            stream, at = DECODER.uvarint(data, at)
+            keys.append((thread, stream, DECODER.uvarint(data, at)[0]))
+        speaking = {key for key, (_, _, kinds) in zip(keys, heads, strict=True) if kinds}
+        near = {(thread, stream, block + more) for thread, stream, block in speaking for more in (-1, 0, 1)}
+        hurt = 0
+        for key, (start, end, _) in zip(keys, places, strict=True):
+            if key not in near:
+                bent[rnd.randrange(start, end)] ^= 1 << rnd.randrange(8)
+                hurt += 1
+        assert said(read(bytes(bent))) == said(read(data))
+        if hurt:
+            return
+    pytest.fail("no recording had a block to damage")
+
+
+def test_opening_a_finished_file_touches_no_piece():
+    """Its tables, and where its blocks are, are the same when nothing but noise is in the place of its journal."""
+    data = made(11).to_bytes()
+    noise = bytearray(data)
+    for start, end, kind in frames(data):
+        if kind == b"JRNL":
+            noise[start:end] = random.Random(1).randbytes(end - start)
+    opened, whole = read(bytes(noise)), read(data)
+    assert opened.problems == []
+    assert opened.calls.blocks == whole.calls.blocks
+    assert [bytes(column) for column in opened._raw["nodes"].values()] == [
+        bytes(column) for column in whole._raw["nodes"].values()
+    ]
+    assert opened.calls.window().problems
+
+
+def test_a_damaged_directory_is_noticed_and_the_file_is_walked():
+    data = made(11).to_bytes()
+    whole = content(read(data))
+    ((start, end, _),) = [frame for frame in frames(data) if frame[2] == b"END "]
+    for place in range(start, end):
+        bent = bytearray(data)
+        bent[place] ^= 4
+        again = read(bytes(bent))
+        assert content(again) == whole
+        assert again.problems
+
+
+def test_a_wrong_directory_with_a_right_checksum_is_none():
+    """It may name other kinds, other places, more or fewer chunks: what does not fit the file says nothing of it."""
+    data = made(11).to_bytes()
+    whole = content(read(data))
+    rnd = random.Random(5)
+    ((start, end, _),) = [frame for frame in frames(data) if frame[2] == b"END "]
+    for _ in range(400):
+        payload = bytearray(data[start + 12 : end])
+        for _ in range(rnd.randrange(1, 3)):
+            payload[rnd.randrange(len(payload))] = rnd.randrange(256)
+        if rnd.random() < 0.2:
+            del payload[rnd.randrange(len(payload)) :]
+        if bytes(payload) != data[start + 12 : end]:
+            assert content(read(data[:start] + chunk(b"END ", bytes(payload)))) == whole
+
+
+def test_what_is_appended_to_a_finished_file_is_read():
+    """A recording that goes on has a directory in its middle, which says nothing of what came later."""
+    data = made(11).to_bytes()
+    name = chunk(b"META", b'{"later": 1}')
+    assert read(data + name).meta["later"] == 1
+    assert read(data + name + chunk(b"END ", b"\0")).meta["later"] == 1
+
+
+def test_hostile_heads_show_nothing_that_is_not_there():
+    """Right checksums over wrong heads: they are believed where they fit, and no block is read that is another one."""
+    rnd = random.Random(9)
+    data = made(8, events=80).to_bytes()
+    whole = set(read(data).calls.window().calls)
+    parts = [(kind, data[start + 12 : end]) for start, end, kind in frames(data) if kind != b"END "]
+    for _ in range(400):
+        out = bytearray(data[:16])
+        for kind, payload in parts:
+            bent = bytearray(payload)
+            if kind == b"HEAD":
+                for _ in range(rnd.randrange(1, 4)):
+                    bent[rnd.randrange(len(bent))] = rnd.choice([0, 1, 3, 127, 128, 255, rnd.randrange(256)])
+            out += chunk(kind, bytes(bent))
+        again = read(bytes(out) + chunk(b"END ", b"\0"))
+        window = again.calls.window(limit=100_000)
+        again.calls.sums  # noqa: B018  it must not fail
+        said(again)
+        lost = window.problems or window.gaps
+        assert lost or set(window.calls) == whole
+
+
+def test_what_is_merged_has_heads():
+    parts = [made(seed) for seed in (1, 2)]
+    merged = merge(parts).to_bytes()
+    assert said(read(merged)) == said(read(without(merged, b"HEAD")))
+    assert any(kind == b"HEAD" for _, _, kind in frames(merged))
+
+
+def test_a_trace_says_which_of_its_blocks_have_instants(tmp_path, decoder):
+    """Most of the blocks of a long loop say nothing; the marks of the program are in the others."""
+    path = tmp_path / "trace.seismo"
+    space = {}
+    exec("def leaf(): pass\ndef work():\n    for _ in range(60000): leaf()", space)
+    with seismo.trace(output=path, c_functions="none"):
+        for number in range(3):
+            space["work"]()
+            seismo.mark("here", n=number)
+    data = path.read_bytes()
+    heads = [one for _, kind, payload in decoder.chunks(data) if kind == "HEAD" for one in DECODER.told(payload)]
+    assert len(heads) == sum(kind == "JRNL" for _, kind, _ in decoder.chunks(data))
+    marked = [kinds for _, _, kinds in heads if kinds & 1 << 1]
+    assert 1 <= len(marked) < len(heads) / 2
+    found = read(data).calls.instants
+    assert [row.data["n"] for row in found if row.kind == "mark"] == [0, 1, 2]
+    assert found == read(without(data, b"HEAD")).calls.instants
