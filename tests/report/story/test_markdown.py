@@ -115,11 +115,21 @@ def named(name):
 SIGNS = st.text(st.sampled_from("|\\`<>[]()!*_~#-+.:/@&;=\"' \n\r\tab1w\u202e\u2028é"), min_size=1, max_size=12)
 
 
+@pytest.mark.parametrize("lines", [1_000, 50])
 @settings(max_examples=150, deadline=None)
-@given(SIGNS)
-def test_any_name_leaves_the_structure_as_it_is(name):
+@given(name=SIGNS)
+def test_any_name_leaves_the_structure_as_it_is(lines, name):
     recording = named(name)
-    text = markdown(of(recording).story(recording, name), 1_000)
+    text = markdown(of(recording).story(recording, name), lines)
     plain = named("plain")
-    expected = structure(markdown(of(plain).story(plain, "plain"), 1_000))
+    expected = structure(markdown(of(plain).story(plain, "plain"), lines))
     assert structure(text) == expected
+
+
+@pytest.mark.parametrize("lines", range(1, 60, 3))
+def test_short_documents_are_as_safe(tmp_path, lines):
+    recording = samples.hostile(tmp_path)
+    _, inline = parsed(markdown(of(recording).story(recording, "evil.seismo"), lines))
+    said = " ".join(token.content for token in inline if token.type in ("text", "text_special"))
+    for sign in ("script", "alert", "example.org", "Ignore all", "@someone", "forged"):
+        assert sign not in said

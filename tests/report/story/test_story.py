@@ -21,6 +21,7 @@ from seismo.model import read
 from seismo.report import words
 from seismo.report.kind import of
 from seismo.report.paper import Paper
+from seismo.report.story import Name, Row, Section, Story
 from seismo.report.story.document import document
 from seismo.report.story.markdown import BYTES, markdown
 
@@ -306,8 +307,29 @@ def test_what_is_left_out_is_said(stories):
     assert "Left out: " in markdown(stories["trace"], 30)
 
 
+@pytest.mark.parametrize("kind", ["calls", "lines", "objects", "coverage"])
+def test_a_dozen_lines_are_filled_with_what_matters(stories, kind):
+    text = markdown(stories[kind], 12)
+    assert 10 <= text.count("\n") <= 12
+    assert "**took**" in text or "**objects**" in text or "**covered**" in text
+    first = {"calls": "__main__:slow", "lines": "total += step", "objects": "app.Session", "coverage": "app.py"}
+    assert first[kind] in text
+    assert text.count("\n## ") >= 2
+    assert "\n- " in text.split("\n## ")[1]
+
+
+def test_a_long_block_keeps_nothing_short_out():
+    rows = [
+        Row({"row": number}, [Name(f"row {number}")], 1 - number / 10, code=["line"] * (30 if number == 1 else 0))
+        for number in range(4)
+    ]
+    story = Story("calls", "Calls of", "x", "x.seismo", {}, [Section("sources", "Sources", rows, "code")])
+    text = markdown(story, 20)
+    assert [f"row {number}" in text for number in range(4)] == [True, False, True, True]
+
+
 def test_losses_stay_in_the_shortest_document(stories):
-    assert "**lost**" in markdown(stories["hostile"], 6)
+    assert "**lost**" in markdown(stories["hostile"], 3)
     assert json.loads(document(stories["hostile"]))["complete"] is False
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from seismo.report.story import Row, Section, Story
 
 BYTES = 8_000  # of a document whose length nobody asked for
+CLOSELY = 60  # lines: with fewer, none is spent on looks
 _SIGNS = text.Signs()
 _LONGEST, _SENTENCE, _CODE = 100, 600, 120  # columns of a name, of a fact or a command, of a source line
 _DEEPEST = 8  # levels of a list; what is deeper says its level
@@ -36,12 +37,32 @@ def markdown(story: Story, max_lines: int | None = None) -> str:
     """The document, with its last line's end. max_lines: its lines; None: as many as BYTES have room for."""
     if max_lines is None:
         return fitting(story, written, lambda shown: len(shown.encode("utf-8", "replace")) <= BYTES)
-    return fitting(story, written, lambda shown: shown.count("\n") <= max_lines)
+    write = written_closely if max_lines < CLOSELY else written
+    return fitting(story, write, lambda shown: shown.count("\n") <= max_lines)
+
+
+def written_closely(story: Story) -> str:
+    """All of a story without a line that says nothing: no blank ones, and lists in place of tables."""
+    lines = [_title(story)]
+    if story.sections:
+        lines.append(_left_out(story) + NOTE)
+    for section in story.sections:
+        more = f"{section.more:,} more" if section.more and section.rows else ""
+        remarks = "; ".join(filter(None, (section.remark, more)))
+        if section.title:
+            lines.append(f"## {_words(section.title)}" + (f" ({_sentence(remarks)})" if remarks else ""))
+        if not section.rows:
+            lines.append(f"- {_sentence(section.none)}")
+        elif section.form == "table":
+            lines += _items(section)
+        else:
+            lines += [line for line in _FORMS[section.form](section) if line]
+    return "\n".join(lines) + "\n"
 
 
 def written(story: Story) -> str:
     """All of a story."""
-    lines = [f"# {_words(story.title)}: {code(story.program)}" if story.program else f"# {_words(story.title)}"]
+    lines = [_title(story)]
     for section in story.sections:
         lines.append("")
         if section.title:
@@ -54,9 +75,18 @@ def written(story: Story) -> str:
         if section.more and section.title:
             lines += ["", f"{_SIGNS.cut} {section.more:,} more"]
     if story.sections:
-        left_out = ", ".join(_words(title) for title in story.left_out if title)
-        lines += ["", *([f"Left out: {left_out}."] if left_out else []), NOTE]
+        lines += ["", _left_out(story) + NOTE]
     return "\n".join(lines) + "\n"
+
+
+def _title(story: Story) -> str:
+    return f"# {_words(story.title)}: {code(story.program)}" if story.program else f"# {_words(story.title)}"
+
+
+def _left_out(story: Story) -> str:
+    """Which sections are missing, as a sentence with a blank behind it; "": none."""
+    titles = ", ".join(_words(title) for title in story.left_out if title)
+    return f"Left out: {titles}. " if titles else ""
 
 
 # ---- what is said ----
@@ -101,6 +131,19 @@ def _table(section: Section) -> list[str]:
     lines = [f"| {' | '.join(heads)} |"]
     lines.append("|" + "|".join("--:" if number < section.numbers else "---" for number in used) + "|")
     return lines + [f"| {' | '.join(row[number] for number in used)} |" for row in cells]
+
+
+def _items(section: Section) -> list[str]:
+    """A table as a list: the names, then each number behind its heading, an error behind its time."""
+    lines = []
+    for row in section.rows:
+        numbers = ""
+        for heading, cell in zip(section.headings[: section.numbers], row.cells, strict=False):
+            if cell.strip():
+                numbers += f" {cell.strip()}" if heading == "±" else f", {heading} {cell.strip()}"
+        names = " ".join(filter(None, map(_cell, row.cells[section.numbers :])))
+        lines.append(f"- {names}: {_sentence(numbers.removeprefix(', '))}" if numbers else f"- {names}")
+    return lines
 
 
 def _tree(section: Section) -> list[str]:
