@@ -1,8 +1,9 @@
 """How the counts of functions grow with the size of the input: `seismo check --sizes 'n=100,1000,10000'`.
 
-Counts have no noise, so two sizes say how steep a function's growth is between them: the slope on logarithmic axes, 1
-for what is linear and 2 for what is quadratic. The greatest half of the sizes is what the slope is fitted to, by least
-squares: there, what a program does once at its start weighs little. n log n has a slope a little above 1, which is
+Counts have no noise, so few sizes say how steep a function's growth is: the slope on logarithmic axes, 1 for what is
+linear and 2 for what is quadratic. Where the last three sizes have a constant ratio, what a program does once whatever
+the size drops out of the differences, and the slope is that of the differences. Else it is fitted to the greatest half
+of the sizes by least squares. n log n has a slope a little above 1, which is
 computed for the sizes at hand.
 """
 
@@ -99,6 +100,11 @@ def growths(measured: Mapping[int, Measurement]) -> dict[Function, Growth]:
 
 
 def _slope(sizes: Sequence[int], counts: Sequence[int]) -> float:
+    if len(sizes) >= 3 and sizes[-1] * sizes[-3] == sizes[-2] ** 2:
+        # Of a + b n^k, the differences between sizes of a constant ratio grow with n^k, whatever a is.
+        before, after = counts[-2] - counts[-3], counts[-1] - counts[-2]
+        if before > 0 and after > 0:
+            return math.log(after / before) / math.log(sizes[-1] / sizes[-2])
     kept = max(2, (len(sizes) + 1) // 2)
     points = [
         (math.log(size), math.log(count)) for size, count in zip(sizes[-kept:], counts[-kept:], strict=True) if count

@@ -1,0 +1,106 @@
+"""Whom a change comes from, on measurements made by hand: the right function is named first."""
+
+import pytest
+
+from seismo.check import Function, Measurement, compare, exact
+from seismo.check.blame import suspects
+
+
+def function(name):
+    return Function("app", name, "app.py")
+
+
+def measured(edges, lines=None, codes=None, texts=(), by_line=None):
+    """edges: {(caller, callee): calls}, "" calls what is at the top; lines: {name: lines executed}."""
+    made = Measurement()
+    for (caller, callee), calls in edges.items():
+        counts = made.functions.setdefault(function(callee), exact(calls=0, lines=(lines or {}).get(callee, 0)))
+        counts.update(exact(calls=counts["calls"].low + calls))
+        if caller:
+            made.callers.setdefault(function(callee), {})[function(caller)] = calls
+    names = {callee for _, callee in edges}
+
+    def below(name, seen=()):
+        out = [(callee, calls) for (caller, callee), calls in edges.items() if caller == name and callee not in seen]
+        own = sum(calls for (_, callee), calls in edges.items() if callee == name)
+        return own + sum(below(callee, (*seen, name)) for callee, _ in out)
+
+    made.inclusive = {function(name): below(name) for name in names}
+    made.codes = {function(name): (codes or {}).get(name, f"code of {name}") for name in names}
+    if texts:
+        made.texts = {"app.py": list(texts)}
+        made.lines = {function(name): found for name, found in (by_line or {}).items()}
+    return made
+
+
+def first(old, new):
+    return [one.function.qualname for one in suspects(compare(old, new, []))]
+
+
+BEFORE = {("", "main"): 1, ("main", "load"): 1, ("load", "parse"): 100, ("parse", "clean"): 100}
+
+
+def test_one_who_calls_more_is_named_and_not_what_is_called():
+    new = measured({**BEFORE, ("load", "parse"): 200, ("parse", "clean"): 200}, codes={"load": "new"})
+    assert first(measured(BEFORE), new) == ["load"]
+
+
+def test_without_a_changed_code_the_calls_alone_tell():
+    new = measured({**BEFORE, ("load", "parse"): 200, ("parse", "clean"): 200})
+    assert first(measured(BEFORE), new) == ["load"]
+
+
+def test_one_who_hands_down_more_is_named_before_those_who_work_on_it():
+    new = measured({**BEFORE, ("load", "parse"): 900, ("parse", "clean"): 900}, codes={"main": "new"})
+    assert first(measured(BEFORE), new)[0] == "main"
+
+
+def test_a_function_that_lost_its_cache_is_named_and_not_its_caller():
+    old = measured({("", "main"): 1, ("main", "get"): 100, ("get", "make"): 1, ("make", "part"): 50})
+    new = measured({("", "main"): 1, ("main", "get"): 100, ("get", "make"): 100, ("make", "part"): 5000},
+                   codes={"get": "new"})  # fmt: skip
+    assert first(old, new)[0] == "get"
+    decorated = measured({("", "main"): 1, ("main", "get"): 1, ("get", "part"): 50})
+    bare = measured({("", "main"): 1, ("main", "get"): 100, ("get", "part"): 5000}, codes={"get": "new"})
+    assert first(decorated, bare)[0] == "get"
+
+
+def test_a_function_that_is_called_as_often_but_runs_more_lines():
+    old = measured(BEFORE, lines={"parse": 300, "load": 100})
+    new = measured(BEFORE, lines={"parse": 3000, "load": 100})
+    assert first(old, new) == ["parse"]
+    (suspect,) = suspects(compare(old, new, []))
+    assert suspect.per_call
+    assert suspect.changed is False
+
+
+def test_where_nothing_grew_nobody_is_named():
+    assert first(measured(BEFORE, lines={"load": 9}), measured(BEFORE, lines={"load": 8})) == []
+
+
+def test_a_file_has_no_callers_and_still_tells_who():
+    old = measured(BEFORE, lines={"load": 101})
+    old.callers, old.inclusive = {}, {}
+    new = measured(
+        {**BEFORE, ("load", "parse"): 200, ("parse", "clean"): 200}, lines={"load": 201}, codes={"load": "x"}
+    )
+    assert first(old, new)[0] == "load"
+
+
+def test_lines_are_followed_when_others_come_before_them():
+    old = measured(
+        BEFORE, lines={"load": 100}, texts=["def load():", "    a", "    b"], by_line={"load": {2: 50, 3: 50}}
+    )
+    new = measured(BEFORE, lines={"load": 150}, texts=["import x", "def load():", "    a", "    c", "    b"],
+                   by_line={"load": {3: 50, 4: 50, 5: 50}})  # fmt: skip
+    (suspect,) = suspects(compare(old, new, []))
+    assert [(line.number, line.text, line.old, line.new) for line in suspect.lines] == [(4, "c", 0, 50)]
+    assert suspect.where == "app.py:4"
+
+
+@pytest.mark.parametrize("calls", [100, 101])
+def test_what_differs_from_run_to_run_is_nobodys(calls):
+    from seismo.check import over_runs
+
+    noisy = over_runs([measured(BEFORE), measured({**BEFORE, ("parse", "clean"): 900})])
+    assert "parse" not in first(noisy, measured({**BEFORE, ("parse", "clean"): calls}))
