@@ -191,6 +191,23 @@ def test_it_fits_narrow_and_dark_windows(browser, address, width, scheme):
         assert (sum(map(int, ground[4:-1].split(","))) < 200) == (scheme == "dark")
 
 
+def test_a_stretch_has_its_flame_graph(browser, address):
+    """What is asked for is what comes: a flame graph, with no second timeline around it."""
+    with page(browser, viewport={"width": 1280, "height": 720}) as view:
+        view.goto(address)
+        drawn(view)
+        box = view.locator(".canvas canvas").bounding_box()
+        view.mouse.move(box["x"] + 1, box["y"] + 10)
+        view.mouse.down()
+        view.mouse.move(box["x"] + box["width"] - 1, box["y"] + 10, steps=4)
+        view.mouse.up()
+        view.get_by_role("button", name="Flame graph of this stretch").click()
+        frame = view.frame_locator("main.report iframe")
+        frame.locator(".flame canvas").wait_for()
+        assert frame.locator(".tabs, .sight").count() == 0
+        frame.locator("tbody tr", has_text="outer").first.wait_for()
+
+
 def test_a_server_that_is_gone_is_said(browser, tmp_path):
     with seismo.trace() as t:
         outer()

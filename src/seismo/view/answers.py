@@ -155,6 +155,10 @@ def _part(entry: Shown, query: Mapping[str, str]) -> Recording:
 
 
 def _page(recording: Recording) -> bytes:
+    if recording.calls:  # the viewer has the timeline itself
+        from seismo.report.calls.page import calls_page
+
+        return calls_page(recording, timeline=False).encode()
     with tempfile.TemporaryDirectory(prefix="seismo-view-") as folder:
         place = os.path.join(folder, "page.html")
         kind = of(recording)

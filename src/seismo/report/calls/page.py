@@ -68,18 +68,23 @@ def calls_frame(recording: Recording) -> str:
 
 
 def calls_page(
-    recording: Recording, title: str = "", times: str = "cpu", most: int = MOST, chosen: Chosen | None = None
+    recording: Recording,
+    title: str = "",
+    times: str = "cpu",
+    most: int = MOST,
+    chosen: Chosen | None = None,
+    timeline: bool = True,
 ) -> str:
-    """The page as text. most: paths."""
+    """The page as text. most: paths. timeline: of a trace, where there is no other beside the page."""
     title = title or command_line(recording) or "Calls"
-    head, columns = calls_data(recording, times, most, chosen)
+    head, columns = calls_data(recording, times, most, chosen, timeline)
     return drawn(title, "calls", packed({**head, "title": shown(title)}, columns))
 
 
 def calls_data(
-    whole: Recording, times: str = "cpu", most: int = MOST, chosen: Chosen | None = None
+    whole: Recording, times: str = "cpu", most: int = MOST, chosen: Chosen | None = None, timeline: bool = True
 ) -> tuple[dict[str, object], Columns]:
-    """What the page carries: the head and the columns."""
+    """What the page carries: the head and the columns. timeline: of a trace, where no other is beside the page."""
     chosen = chosen or Chosen(whole, times)
     recording, pick = chosen.recording, chosen.pick
     functions = recording.functions
@@ -117,9 +122,8 @@ def calls_data(
         "paths": len(recording.tree),
         "leftOut": paths.left_out,
     }
-    if whole.calls:
-        timeline, every = page_trace(whole, chosen)
-        head["trace"] = timeline
+    if whole.calls and timeline:
+        head["trace"], every = page_trace(whole, chosen)
         columns |= every
     more = 1 + bool(chosen.hidden)
     columns["f.kind"] = counts([*kinds, *[words.SYNTHETIC] * more])
