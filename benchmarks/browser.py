@@ -1,25 +1,24 @@
-"""How large the page of calls is, how soon it stands, and how smoothly it zooms, in a headless Chromium.
+"""How large the page of calls is, how soon it stands, and how smoothly it zooms, beside speedscope with the same data.
 
     python benchmarks/browser.py [--paths 10000 200000] [--json FILE]
 
 The recordings are made: a tree like that of a server with its libraries, functions by a power law, times with errors.
-The columns: the size of the page; from the navigation to the first drawing (`paint`); and of a frame of zooming about a
-moving pointer the script, the style, the layout and the painting on the main thread, as the browser's own trace has
-them, the median and the 95th percentile (ms). Needs Chromium and playwright.
+Needs Chromium and playwright; for speedscope npm, the first time.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
+import math
 import random
-import shutil
-import statistics
 import sys
 import tempfile
-import time
 from pathlib import Path
+from typing import Any
 
+from chromium import code_of, frames, opened, program, speedscope, started, wheel
+from common import arguments, finish, number, progress, table
+
+from seismo import formats
 from seismo.model import Builder
 from seismo.report.calls.page import write_calls
 
@@ -31,11 +30,11 @@ def recording(paths: int, seed: int = 1):
     thread = b.thread(b.process(waits="ready,lock"), name="MainThread")
     count = max(200, min(6_000, paths // 20))
     functions = []
-    for number in range(count):
+    for at in range(count):
         package = rng.choice(["app", "django.db", "django.http", "json.encoder", "sqlalchemy.orm", "asyncio.events"])
         place = "/srv" if package == "app" else "/usr/lib/python3.12/site-packages"
-        name = f"{rng.choice('GPRSTH')}andler.{rng.choice(['get', 'resolve', 'parse', 'render', 'commit'])}_{number}"
-        functions.append(b.function(f"{package}.m{number % 40}", name, f"{place}/{package}/m{number % 40}.py", number))
+        name = f"{rng.choice('GPRSTH')}andler.{rng.choice(['get', 'resolve', 'parse', 'render', 'commit'])}_{at}"
+        functions.append(b.function(f"{package}.m{at % 40}", name, f"{place}/{package}/m{at % 40}.py", at))
     nodes, children = [b.node(-1, thread, functions[0], calls=1, own_ns=1_000_000)], [set()]
     while len(nodes) < paths:
         at = int(len(nodes) * rng.random() ** 1.3)
@@ -66,78 +65,61 @@ def with_errors(made, seed: int = 2):
     return made
 
 
-def durations(events: list[dict]) -> list[float]:
-    """The frames' time on the main thread in ms: callbacks of animation (the zoom and the drawing), style to commit."""
-    frames = [one["dur"] / 1e3 for one in events if one["name"] == "ProxyMain::BeginMainFrame" and "dur" in one]
-    return frames[2:-1]
-
-
-def measure(playwright, chromium: str, path: Path) -> dict:
-    """What the browser says of a page."""
-    browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-    page = browser.new_context(viewport={"width": 1280, "height": 720}).new_page()
-    page.goto(path.as_uri())
-    page.wait_for_selector("html[data-drawn]", state="attached", timeout=60_000)
+def ours(browser: Any, path: Path) -> dict[str, float]:
+    """What our page takes."""
+    page = opened(browser, path.as_uri())
+    page.wait_for_selector("html[data-drawn]", state="attached")
     drawn = float(page.evaluate("document.documentElement.dataset.drawn"))
     paint = page.evaluate("performance.getEntriesByType('paint').at(-1)?.startTime ?? 0")
-    trace = Path(tempfile.mkstemp(suffix=".json")[1])
-    browser.start_tracing(page=page, path=str(trace), categories=["devtools.timeline", "blink", "cc", "toplevel", "v8"])
-    page.evaluate(
-        """async () => {
-          const view = document.querySelector('.flame').view
-          const frame = () => new Promise(requestAnimationFrame)
-          for (let step = 0; step < 150; step++) {
-            view.zoom(step % 50 < 25 ? 1.25 : 0.8, 40 + (step * 37) % 600)
-            await frame()
-          }
-        }"""
-    )
-    browser.stop_tracing()
-    frames = durations(json.loads(trace.read_text())["traceEvents"])
-    script = page.evaluate("document.querySelector('.flame').view.took.slice(-150)")
-    browser.close()
-    trace.unlink()
-    return {
-        "drawn_ms": round(drawn),
-        "first_paint_ms": round(max(drawn, paint)),
-        "frames": len(frames),
-        "zoom_ms": round(statistics.median(frames), 2),
-        "zoom_p95_ms": round(statistics.quantiles(frames, n=20)[-1], 2),
-        "script_p95_ms": round(statistics.quantiles(script, n=20)[-1], 2),
-    }
+    found = {"first_paint_ms": max(drawn, paint), **frames(browser, page, wheel(100, 300))}
+    page.context.close()
+    return found
 
 
-def main() -> int:
-    """Prints a line for each size."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--paths", type=int, nargs="+", default=[10_000, 200_000])
-    parser.add_argument("--json")
-    args = parser.parse_args()
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    if not chromium:
+def measure(paths: int, folder: Path) -> dict[str, Any]:
+    """A recording of so many paths in our page and in speedscope."""
+    made = with_errors(recording(paths))
+    page, peer = folder / "page.html", folder / "peer.json"
+    write_calls(made, page)
+    with peer.open("wb") as file:
+        formats.by_name("speedscope").write(made, file)
+    found: dict[str, Any] = {"kB": page.stat().st_size / 1000, "peer_kB": peer.stat().st_size / 1000}
+    with started() as browser:
+        found["seismo"] = ours(browser, page)
+        found["speedscope"] = speedscope(browser, peer)
+    return found
+
+
+def main() -> None:
+    """Prints a row for each size and page."""
+    parser = arguments(__doc__, rounds=1, quick_rounds=1)
+    parser.add_argument("--paths", type=int, nargs="+", help="sizes (default 10,000 and 200,000)")
+    options = parser.parse_args()
+    if not program():
         print("there is no Chromium here", file=sys.stderr)
-        return 1
-    from playwright.sync_api import sync_playwright
-
-    found = []
-    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
-        for paths in args.paths:
-            path = Path(folder) / "page.html"
-            made = with_errors(recording(paths))
-            began = time.perf_counter()
-            write_calls(made, path)
-            row = {
-                "paths": paths,
-                "written_s": round(time.perf_counter() - began, 2),
-                "kB": path.stat().st_size // 1000,
-            }
-            row |= measure(playwright, chromium, path)
-            found.append(row)
-            print(json.dumps(row))
-    if args.json:
-        Path(args.json).write_text(json.dumps(found, indent=2))
-    return 0
+        sys.exit(3)
+    results: dict[str, Any] = {}
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for paths in options.paths or ([10_000] if options.quick else [10_000, 200_000]):
+            progress(f"{paths:,} paths")
+            found = results[str(paths)] = measure(paths, Path(folder))
+            for who, size in (("seismo", found["kB"]), ("speedscope", found["peer_kB"])):
+                one = found[who] or {}
+                values = [one.get(name, math.nan) for name in ("first_paint_ms", "zoom_ms", "zoom_p95_ms")]
+                cells = [number(values[0], 0), number(values[1], 1), number(values[2], 1)]
+                rows.append([f"{paths:,} paths: {who}", number(size, 0), *cells])
+    text = table(["", "file, kB", "first paint, ms", "frame of zooming, ms", "p95"], rows)
+    code = code_of("calls.js", "page.css")
+    results["code_kB"] = code
+    text += f"\n\nCode in a page of calls, script and style: {number(code, 0)} kB."
+    method = (
+        "made recordings; headless Chromium, 1280 x 720, in which WebGL is drawn by the processor (speedscope); "
+        "from the navigation to the first drawing; of a frame of zooming with the wheel the script, style, layout "
+        "and painting on the main thread, from the browser's own trace"
+    )
+    finish("browser", options, method, results, text)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

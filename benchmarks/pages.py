@@ -37,6 +37,8 @@ BENCHMARKS = {
     "cprofile": "`seismo.cprofile` and cProfile",
     "coverage": "`seismo cover`, coverage.py and SlipCover: programs, a test suite, start-up",
     "lines": "`seismo lines`, an empty `LINE` callback and line_profiler",
+    "browser": "the page of calls in Chromium: size, first paint, a frame of zooming; speedscope with the same data",
+    "viewer": "`seismo view` of 10^8 calls in Chromium; of fewer calls, with Perfetto's page and speedscope",
     "objects": "`seismo objects`, an empty reference tracer, tracemalloc, and memray's object lifetimes (3.13.3 on)",
 }
 RESULTS = BUILD / "results"
@@ -165,6 +167,7 @@ GROUPS = {
     "coverage": "coverage",
     "lines": "times of lines",
     "objects": "objects",
+    "pages": "pages",
 }
 
 

@@ -98,6 +98,11 @@ _PYTHON, _DEFAULT = ("seismo none",), ("seismo auto",)
 _NOTHING, _RELATIONS, _RARE = ("totals", "filters"), ("relations",), ("totals", "rare")
 _WHOLE = ("whole", "deltablue")
 # The tables of the summary, in the page's order.
+_ZOOM = ("200000", "seismo", "zoom_p95_ms")
+_SPEEDSCOPE = ("200000", "speedscope")
+_VIEW, _PERFETTO = ("beside", "`seismo view`"), ("beside", "Perfetto")
+SHARED = "The browser shares two cores with other work here; a drawing alone takes less (pages.md, view.md)."
+
 TARGETS: dict[str, list[Target]] = {
     "calls": [
         Target(
@@ -418,5 +423,24 @@ TARGETS: dict[str, list[Target]] = {
             why=BYTES,
         ),
         Target("start-up, ms added", "objects", ("startup", "seismo lines", "added_median"), 25, 1, why=START),
+    ],
+    "pages": [
+        Target("page of 10,000 paths: kB", "browser", ("10000", "kB"), 900, 0),
+        Target("page of 200,000 paths: kB", "browser", ("200000", "kB"), 6000, 0),
+        Target("code in a page of calls: kB", "browser", ("code_kB",), 200, 0),
+        Target("200,000 paths: first paint, ms", "browser", ("200000", "seismo", "first_paint_ms"), 1000, 0),
+        Target("200,000 paths: a frame of zooming, p95: ms", "browser", _ZOOM, 8, 1, why=SHARED),
+        Target("200,000 paths in speedscope: first paint, ms", "browser", (*_SPEEDSCOPE, "first_paint_ms"), digits=0),
+        Target("200,000 paths in speedscope: a frame, p95: ms", "browser", (*_SPEEDSCOPE, "zoom_p95_ms"), digits=1),
+        Target(
+            "10^8 calls in `seismo view`: first paint, ms", "viewer", ("long", "first_paint_ms"), 1500, 0, why=SHARED
+        ),
+        Target("10^8 calls: a frame of zooming, p95: ms", "viewer", ("long", "zoom_p95_ms"), 16, 1, why=SHARED),
+        Target("10^8 calls: memory of the server, MB", "viewer", ("long", "server_mb"), 300, 0),
+        Target("code of the viewer: kB", "viewer", ("code_kB",), 600, 0),
+        Target("200,000 calls in `seismo view`: first paint, ms", "viewer", (*_VIEW, "first_paint_ms"), digits=0),
+        Target("200,000 calls in Perfetto's page: first paint, ms", "viewer", (*_PERFETTO, "first_paint_ms"), digits=0),
+        Target("200,000 calls in `seismo view`: a frame, p95: ms", "viewer", (*_VIEW, "zoom_p95_ms"), digits=1),
+        Target("200,000 calls in Perfetto's page: a frame, p95: ms", "viewer", (*_PERFETTO, "zoom_p95_ms"), digits=1),
     ],
 }
