@@ -220,9 +220,7 @@ def test_the_page_has_the_report_to_the_letter(show, tmp_path, times, monkeypatc
         return sorted([cell.strip() for cell in row[:-1]] for row in cells)
 
     assert len(lines) == 4 * 59
-    assert sorted(row[1:] for row in rows(shown, ".list")) == [
-        [*row, hits] for row, hits in zip(table(functions), _hits(shown), strict=True)
-    ]
+    assert sorted(row[1:] for row in rows(shown, ".list")) == table(functions)
     shown.press("2")
     heads = shown.page.eval_on_selector_all(".list thead th", "heads => heads.map(head => head.textContent.trim())")
     own = line_heads[0].strip()
@@ -242,10 +240,6 @@ def test_the_page_has_the_report_to_the_letter(show, tmp_path, times, monkeypatc
     for line, cells in wanted.items():
         cells.pop("heat")
         assert {head: found[line].get(head, "") for head in cells} == cells, line
-
-
-def _hits(shown):
-    return [row[-1] for row in sorted([row[1:] for row in rows(shown, ".list")])]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -312,7 +312,6 @@ function tableOfFunctions(lines: Lines): TableOf {
   const own = Array.from({ length: lines.functions }, (_, fn) => lines.functionOwn(fn));
   const rowsOf: number[][] = own.map(() => []);
   for (let row = 0; row < lines.size; row++) rowsOf[lines.fn[row]].push(row);
-  const hits = rowsOf.map((rows) => sum(rows.map((row) => lines.hits[row])));
   const most = Math.max(0, ...own.map(([ns]) => ns));
   const hot = rowsOf.map((rows) =>
     rows.reduce((best, row) => (lines.own[row] > lines.own[best] ? row : best), rows[0]),
@@ -354,13 +353,6 @@ function tableOfFunctions(lines: Lines): TableOf {
       about: "its hottest line, and that line's share of it",
       text: (fn) => `${lines.line[hot[fn]]} (${percent(lines.own[hot[fn]], own[fn][0]) || "0 %"})`,
       value: (fn) => lines.own[hot[fn]],
-    },
-    {
-      name: "hits",
-      title: "hits",
-      about: "how often its lines began",
-      text: (fn) => count(hits[fn]),
-      value: (fn) => hits[fn],
     },
   ];
   const rows = own.map((_, fn) => fn).filter((fn) => rowsOf[fn].length);

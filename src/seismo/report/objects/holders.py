@@ -127,16 +127,16 @@ def _write(paper: Paper, holders: list[Holder], before: str) -> None:
     rest = holders[len(shown) :]
     for number, holder in enumerate(shown):
         last = number == len(shown) - 1 and not rest
-        chain = _chain(holder)
+        links = chain(holder)
         here, under = (signs.end, signs.below) if last else (signs.fork, signs.beside)
-        first, *more = _wrapped(chain, paper.width - text.cells(before) - 12, signs)
+        first, *more = _wrapped(links, paper.width - text.cells(before) - 12, signs)
         count = f"{holder.count:,} "
-        paper.line((before + here, "quiet"), (count, "strong"), *_spans(first, chain[-1].is_root and not more))
+        paper.line((before + here, "quiet"), (count, "strong"), *_spans(first, links[-1].is_root and not more))
         for line in more:
             paper.line(
-                (before + under + " " * len(count), "quiet"), *_spans(line, chain[-1].is_root and line is more[-1])
+                (before + under + " " * len(count), "quiet"), *_spans(line, links[-1].is_root and line is more[-1])
             )
-        _write(paper, chain[-1].ranked(), before + under)
+        _write(paper, links[-1].ranked(), before + under)
     if rest:
         others = sum(holder.count for holder in rest)
         paper.line((f"{before}{signs.end}{others:,} {text.number_of(len(rest), 'other holder')}", "quiet"))
@@ -146,15 +146,15 @@ def _spans(line: str, root: bool) -> list[Span]:
     return [(line, "name" if root else "")]
 
 
-def _chain(holder: Holder) -> list[Holder]:
+def chain(holder: Holder) -> list[Holder]:
     """The holder and those behind it, as long as each is held by one other only that holds as many."""
-    chain = [holder]
-    while len(chain[-1].held_by) == 1:
-        (above,) = chain[-1].held_by.values()
-        if above.count != chain[-1].count:
+    links = [holder]
+    while len(links[-1].held_by) == 1:
+        (above,) = links[-1].held_by.values()
+        if above.count != links[-1].count:
             break
-        chain.append(above)
-    return chain
+        links.append(above)
+    return links
 
 
 def _wrapped(chain: list[Holder], width: int, signs: Signs) -> list[str]:
