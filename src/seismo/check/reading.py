@@ -18,7 +18,7 @@ from seismo.check.places import is_import
 from seismo.model.kinds import FunctionKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from seismo.check.places import Places
     from seismo.model import Recording
@@ -54,11 +54,15 @@ def of_recordings(
     lines: Iterable[Recording] = (),
     objects: Iterable[Recording] = (),
     stamp: Stamp | None = None,
+    below: Callable[[str, str], bool] | None = None,
 ) -> Measurement:
-    """One run's measurement: what the recordings of its processes add up to."""
+    """One run's measurement: what the recordings of its processes add up to.
+
+    below(file, qualname): the functions of which only what they called counts, not they, nor what is called elsewhere.
+    """
     sums = _Sums()
     for recording in calls:
-        _add_calls(recording, places, sums)
+        _add_calls(recording, places, sums, below)
     for recording in lines:
         _add_lines(recording, places, sums)
     for recording in objects:
@@ -118,7 +122,9 @@ def _functions(recording: Recording, places: Places, sums: _Sums) -> list[Functi
     return found
 
 
-def _add_calls(recording: Recording, places: Places, sums: _Sums) -> None:
+def _add_calls(
+    recording: Recording, places: Places, sums: _Sums, only_below: Callable[[str, str], bool] | None
+) -> None:
     functions = _functions(recording, places, sums)
     modules = [function is not None and function.qualname == "<module>" for function in functions]
     calls, exceptions = sums.of("calls"), sums.of("exceptions")
@@ -129,9 +135,15 @@ def _add_calls(recording: Recording, places: Places, sums: _Sums) -> None:
     hidden = [False] * size
     depth = [0] * size
     below = [0] * size
+    tops = _tops(recording, only_below)
+    inside = [tops is None] * size
     for node, (parent, number, called, raised) in enumerate(zip(*rows, strict=True)):
         function = functions[number]
         nearest = above[parent] if parent >= 0 else -1
+        if tops is not None:
+            inside[node] = number in tops or (parent >= 0 and inside[parent])
+            if number in tops or not inside[node]:
+                continue
         if function is None or (parent >= 0 and hidden[parent] and not modules[number]):
             hidden[node], above[node], depth[node] = True, nearest, depth[parent] if parent >= 0 else 0
             continue
@@ -146,12 +158,20 @@ def _add_calls(recording: Recording, places: Places, sums: _Sums) -> None:
                 sums.callers[function][caller] += called
     sums.depth = max([sums.depth, *depth])
     for node in range(size - 1, -1, -1):
-        if not hidden[node]:
+        if not hidden[node] and above[node] == node:
             function = functions[rows[1][node]]
             if function is not None:
                 sums.inclusive[function] += below[node]
         if (parent := rows[0][node]) >= 0:
             below[parent] += below[node]
+
+
+def _tops(recording: Recording, below: Callable[[str, str], bool] | None) -> set[int] | None:
+    """The functions, by number, of which only what they called counts; None: all counts."""
+    if below is None:
+        return None
+    files, names = recording.functions["file"], recording.functions["qualname"]
+    return {number for number in range(len(recording.functions)) if below(files[number], names[number])}
 
 
 def _add_lines(recording: Recording, places: Places, sums: _Sums) -> None:

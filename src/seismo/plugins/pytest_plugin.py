@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable, Generator
 
+    from seismo.plugins.pytest.blocks import Blocks
     from seismo.plugins.pytest.cover import Cover
     from seismo.plugins.pytest.objects import ObjectCounts
     from seismo.plugins.pytest.profile import Profile
@@ -90,6 +91,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     _add_files(add)
     _add_profile(parser.getgroup("seismo-profile", "profile of the tests with seismo").addoption)
+    _add_check(parser.getgroup("seismo-check", "counts of the tests against what they were, with seismo").addoption)
     parser.addini(
         "seismo_objects_unavailable",
         "what to do with tests that use seismo_objects or seismo_no_leaks where births and deaths of objects cannot be "
@@ -148,6 +150,30 @@ def _add_profile(add: Callable[..., None]) -> None:
     )
 
 
+def _add_check(add: Callable[..., None]) -> None:
+    """Declares the options of a check."""
+    add(
+        "--seismo-check",
+        dest="seismo_check",
+        action="store_true",
+        help="count the calls and lines of the tests, twice, and fail if they have become more than what they are "
+        "compared with; exact counts, not times",
+    )
+    add(
+        "--seismo-against",
+        dest="seismo_against",
+        metavar="REV|FILE",
+        help="compare with this revision of git, which is checked out and measured on the spot, or with this file "
+        "(default: seismo-check-tests.txt)",
+    )
+    add(
+        "--seismo-update",
+        dest="seismo_update",
+        action="store_true",
+        help="write the counts to the file instead of comparing",
+    )
+
+
 def _rows(text: str) -> int:
     from argparse import ArgumentTypeError
 
@@ -182,6 +208,21 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
         from seismo.plugins.pytest.profile import Profile
 
         _begin(early_config, Profile)
+    if options.seismo_check:
+        _begin_check(early_config)
+
+
+def _begin_check(config: pytest.Config) -> None:
+    from seismo.errors import SeismoError
+    from seismo.plugins.pytest.check import order_of, role
+
+    try:
+        run = role(config.known_args_namespace)(config)
+    except SeismoError as error:
+        raise pytest.UsageError("\n".join([f"--seismo-check: {error.what}", *error.lines()[1:]])) from None
+    config.pluginmanager.register(run, "seismo-check")
+    for plugin in order_of(run):
+        config.pluginmanager.register(plugin, "seismo-check-order")
 
 
 def _begin(config: pytest.Config, run: type[Cover | Profile]) -> None:
@@ -229,6 +270,15 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     from seismo.plugins.pytest import budget as budgets
 
     return (yield from budgets.checked(item, budget))
+
+
+@pytest.fixture
+def seismo_check(request: pytest.FixtureRequest) -> Blocks:
+    """Counts named blocks of a test by themselves under --seismo-check; docs/pytest.md has an example."""
+    from seismo.plugins.pytest.blocks import Blocks
+
+    run = request.config.pluginmanager.get_plugin("seismo-check")
+    return Blocks(request.node.nodeid, getattr(run, "counting", None))
 
 
 @pytest.fixture

@@ -33,10 +33,11 @@ if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
 
 
-class _Process(children.Process):
+class Quiet(children.Process):
     """A process whose forked children are nobody's business, unless there is a folder for their parts."""
 
     def forked(self) -> None:
+        """In a forked child."""
         if not self.parts:
             self.done = True
         super().forked()
@@ -100,7 +101,7 @@ class Run:
             raise
 
     def _begin(self, output: Output | None, life: children.Life, settings: dict[str, object], follow: bool) -> None:
-        self.process = _Process(output, settings, self.parts if follow else "", True, life)
+        self.process = Quiet(output, settings, self.parts if follow else "", True, life)
         if not self.is_worker:
             self.process.at_end = _nothing
         if follow:

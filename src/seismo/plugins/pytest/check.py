@@ -1,0 +1,489 @@
+"""A pytest run that is held against what it did before: --seismo-check.
+
+Which processes. Counts are the same from run to run only with a fixed PYTHONHASHSEED, which has to be there when the
+interpreter starts. So the pytest that the user started (Front) starts another one with the same words, which runs the
+tests, counts, says what it found and fails (Main). When its tests are over, it starts pytest again, in silence (Again):
+with the same tests backwards, in a process of its own, since another order in the same one would find all caches
+filled. What differs between the two is a property of the tests, and gets a band or is left out
+(seismo.check.compare). Against a revision of git, the same two runs are made in a checkout of it. What is beyond a
+limit after that is confirmed by one more run of each side.
+
+The shuffle keeps tests of a module or class together: fixtures of that scope are set up as often as they were.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from seismo.check import baseline
+from seismo.check.compare import EXACT, Verdict, compare
+from seismo.check.deciding import Outcome, blamed
+from seismo.check.limits import DEFAULTS, TEST_DEFAULTS
+from seismo.check.measurement import over_runs
+from seismo.check.measuring import Side, run, stamp_for
+from seismo.check.places import Places
+from seismo.check.revision import checked_out, is_revision, path_of_project, refuse_others, root_of
+from seismo.errors import CheckError, SeismoError, UsageError
+from seismo.plugins.pytest.counted import Counting, measurement_of, test_of
+from seismo.plugins.pytest.run import is_worker, words
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from _pytest.terminal import TerminalReporter
+
+    from seismo.check.measurement import Counts, Function, Measurement
+
+BASELINE = "seismo-check-tests.txt"
+AGAIN = "SEISMO_CHECK_AGAIN"  # the folder of a run in silence
+PARTS = "SEISMO_CHECK_PARTS"  # that of the run that a worker of xdist belongs to
+ORDER, OUTCOMES = "order.json", "outcomes.json"
+COUNTED = ("calls", "lines")
+LIMITS = tuple(limit for limit in (*DEFAULTS, *TEST_DEFAULTS) if limit.quantity in COUNTED)
+MOST = 10  # findings of tests that are shown
+
+
+def role(options: Namespace) -> type[Front | Run]:
+    """What this process is. Raises UsageError for options that do not go together."""
+    for other, name in (("seismo_cover", "cover"), ("seismo_profile", "profile")):
+        given = getattr(options, other)
+        if given not in (None, []) and not (name == "cover" and options.seismo_no_cover):
+            raise UsageError(f"--seismo-check and --seismo-{name} record the same things differently: take one of them")
+    if is_worker():
+        return Run
+    if os.environ.get(AGAIN):
+        return Again
+    return Main if os.environ.get("PYTHONHASHSEED") == "0" else Front
+
+
+class Front:
+    """In the process that the user started: starts another one whose hashes are fixed."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        pass
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_cmdline_main(self, config: pytest.Config) -> int | None:
+        """Runs pytest once more, with the same words."""
+        given = config.invocation_params
+        if config.option.help or config.option.version or config.option.collectonly:
+            return None
+        if any(not isinstance(plugin, str) for plugin in given.plugins or ()):
+            raise pytest.UsageError("--seismo-check starts pytest anew, which plugins that are objects do not survive")
+        command = [*interpreter(), *map(str, given.args)]
+        return subprocess.call(command, cwd=given.dir, env={**os.environ, "PYTHONHASHSEED": "0"})
+
+
+def interpreter() -> list[str]:
+    """The words that start pytest as this one was."""
+    flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+    safe = [] if "-m" in sys.orig_argv or "-P" in flags else ["-P"]  # the command pytest has no folder on its path
+    return [sys.executable, *flags, *safe, "-m", "pytest"]
+
+
+def _plugins(config: pytest.Config) -> list[str]:
+    """The files of the plugins that were installed: what they do around a test is no part of it."""
+    found = (getattr(plugin, "__file__", None) for plugin, _ in config.pluginmanager.list_plugin_distinfo())
+    return [str(file) for file in found if file]
+
+
+class Run:
+    """A process that counts; as such, a worker of xdist."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        """Starts counting. Raises SeismoError when it cannot."""
+        self.options = options = config.known_args_namespace
+        self.pid = os.getpid()
+        self.folder = self._folder()
+        self.counting: Counting | None = None
+        if not (getattr(options, "numprocesses", None) or getattr(options, "tx", None)) or is_worker():
+            self.counting = Counting(self.folder, _plugins(config))
+
+    def _folder(self) -> str:
+        folder = os.environ.pop(PARTS, "")
+        if not folder:
+            raise SeismoError("workers on other machines cannot be checked", hint="run the tests on this one")
+        return folder
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """A benchmark chooses its rounds by time: it runs once."""
+        config.option.benchmark_disable = True
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Tests are about to run."""
+        if self.counting is not None:
+            self.counting.begin_tests(session.config)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        """Tests are over; what plugins do now is not counted."""
+        self.end()
+
+    def end(self) -> None:
+        """Stops counting."""
+        if self.counting is not None and self.pid == os.getpid():
+            self.counting.end()
+
+    def pytest_unconfigure(self) -> None:
+        """Whatever happened, nothing goes on."""
+        self.end()
+
+
+class Again(Run):
+    """Runs the tests for another process: in the order, and only those, that this one wants."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        super().__init__(config)
+        self._outcomes: dict[str, str] = {}
+
+    def _folder(self) -> str:
+        return os.environ.pop(AGAIN)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_setupnodes(self) -> None:
+        """Workers look for the folder as soon as they run."""
+        os.environ[PARTS] = self.folder
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Notes what became of a test."""
+        if not report.passed:
+            self._outcomes[report.nodeid] = report.outcome
+        elif report.when == "call":
+            self._outcomes.setdefault(report.nodeid, report.outcome)
+
+    def end(self) -> None:
+        """Stops counting, and tells how tests ended."""
+        super().end()
+        if self.pid == os.getpid() and Path(self.folder).is_dir():
+            Path(self.folder, OUTCOMES).write_text(json.dumps(self._outcomes), encoding="utf-8")
+
+
+class Order:
+    """In each process that runs tests: leaves out those that are not wanted, and shuffles the others."""
+
+    def __init__(self, folder: str) -> None:
+        path = Path(folder, ORDER)
+        self._wanted: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+    @pytest.hookimpl(tryfirst=True)  # pytest then puts those together that share a parametrized fixture
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        """Changes the list."""
+        only = self._wanted.get("only")
+        if only is not None:
+            kept = set(only)
+            left = [item for item in items if item.nodeid not in kept]
+            items[:] = [item for item in items if item.nodeid in kept]
+            if left:
+                config.hook.pytest_deselected(items=left)
+        if (seed := self._wanted.get("seed")) is not None:
+            items[:] = shuffled(items, seed)
+
+
+def shuffled(items: list[pytest.Item], seed: int) -> list[pytest.Item]:
+    """The tests in another order, those of a module or class still together.
+
+    seed 0: backwards, so that whichever of two tests was first is second.
+    """
+    chance = random.Random(seed)
+
+    def order(found: list[pytest.Item], depth: int) -> list[pytest.Item]:
+        groups: dict[int, list[pytest.Item]] = {}
+        ended = []
+        for item in found:
+            chain = item.listchain()
+            if depth + 1 < len(chain):
+                groups.setdefault(id(chain[depth]), []).append(item)
+            else:
+                ended.append([item])
+        parts = [*ended, *(order(group, depth + 1) for group in groups.values())]
+        if seed:
+            chance.shuffle(parts)
+        else:
+            parts.reverse()
+        return [item for part in parts for item in part]
+
+    return order(items, 0)
+
+
+@dataclass
+class SuiteSide:
+    """The runs of one side: of the tests as they are now, or at another revision."""
+
+    side: Side
+    scratch: str
+    runs: list[Measurement] = field(default_factory=list)
+    unsteady: set[str] = field(default_factory=set)  # tests that did not pass in one of the runs
+
+    def again(self, only: Iterable[str] | None, seed: int | None) -> None:
+        """One run more. Raises CheckError."""
+        folder = tempfile.mkdtemp(dir=self.scratch)
+        wanted = {"only": None if only is None else sorted(only), "seed": seed}
+        Path(folder, ORDER).write_text(json.dumps(wanted), encoding="utf-8")
+        last = ["-q", "-o", f"cache_dir={folder}/cache", f"--junitxml={folder}/junit.xml"]
+        side = replace(self.side, variables={**self.side.variables, AGAIN: folder})
+        status, output = run([*interpreter(), *self.side.words, *last], side)
+        outcomes = Path(folder, OUTCOMES)
+        if status not in (0, 1) or not outcomes.exists():
+            said = output.decode("utf-8", "replace").strip().splitlines()[-12:]
+            where = f" at {self.side.name}" if self.side.name else ""
+            raise CheckError(
+                f"the tests could not be run again{where}: pytest ended with status {status}", hint="\n".join(said)
+            )
+        told: dict[str, str] = json.loads(outcomes.read_text(encoding="utf-8"))
+        self.unsteady |= {name for name, outcome in told.items() if outcome != "passed"}
+        self.add(folder, only)
+
+    def add(self, folder: str, only: Iterable[str] | None) -> None:
+        """A run whose recordings are in this folder, which is then removed."""
+        found = measurement_of(folder, Places(self.side.root), None if only is None else set(only))
+        self.runs.append(found)
+        shutil.rmtree(folder, ignore_errors=True)
+
+    def measurement(self) -> Measurement:
+        """All runs together, without the tests that did not pass in each of them."""
+        found = over_runs(self.runs)
+        if partial := [one for one in self.runs if not one.lines]:  # more tests ran in them: no lines of functions
+            whole = over_runs([one for one in self.runs if one.lines] or partial).functions
+            found.functions = {name: _with_lines_of(whole, name, counts) for name, counts in found.functions.items()}
+        tests = {name: counts for name, counts in found.tests.items() if test_of(name) not in self.unsteady}
+        return replace(found, tests=tests, stamp=stamp_for(replace(self.side, words=["pytest"]), found))
+
+
+def _with_lines_of(functions: Mapping[Function, Counts], name: Function, counts: Counts) -> Counts:
+    """The counts of a function, its lines those of other runs."""
+    lines = functions.get(name, {}).get("lines")
+    found = {quantity: count for quantity, count in counts.items() if quantity != "lines"}
+    return found if lines is None else {**found, "lines": lines}
+
+
+class Main(Again):
+    """The run that the user sees: it counts, has the others run, compares, and fails."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._scratch = tempfile.mkdtemp(prefix="seismo-check-")
+        self.start_folder = os.getcwd()
+        self.root = root_of(self.start_folder)
+        self.file, self.revision = self._against(config.known_args_namespace)
+        self.outcome: Outcome | None = None
+        self.notes: list[str] = []
+        try:
+            super().__init__(config)
+        except BaseException:
+            shutil.rmtree(self._scratch, ignore_errors=True)
+            raise
+
+    def _folder(self) -> str:
+        return tempfile.mkdtemp(dir=self._scratch)
+
+    def _against(self, options: Namespace) -> tuple[str, str]:
+        """The file and the revision to compare with, one of them ""."""
+        given = options.seismo_against
+        if given and not os.path.isfile(given) and is_revision(self.start_folder, given):
+            if options.seismo_update:
+                raise UsageError("--seismo-update writes a file, and --seismo-against names a revision of git", given)
+            return "", given
+        path = os.path.abspath(given) if given else os.path.join(self.root, BASELINE)
+        if not options.seismo_update:
+            if not os.path.exists(path):
+                raise CheckError(
+                    "there is nothing to compare with",
+                    path,
+                    "give --seismo-against REV, or write this file with --seismo-update",
+                )
+            baseline.read(path)  # what cannot be read should be said now, not after an hour of tests
+        return path, ""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:  # type: ignore[override]
+        """Judges; the reports of others come after this."""
+        if self.pid != os.getpid():
+            return
+        self.end()
+        if session.exitstatus != pytest.ExitCode.OK:
+            self.notes.append("tests failed or none ran: nothing is compared, and no baseline is written")
+            return
+        try:
+            self.outcome = self._checked(session)
+        except Exception as error:  # noqa: BLE001  what the tests have to say must not go under
+            hint = getattr(error, "hint", "")
+            self.notes.append(words("the check could not be made", error) if not hint else f"{error}")
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+            return
+        finally:
+            shutil.rmtree(self._scratch, ignore_errors=True)
+        if self.outcome.status:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        self._tell_junit(session.config)
+
+    def _checked(self, session: pytest.Session) -> Outcome:
+        args = [str(word) for word in session.config.invocation_params.args]
+        if session.config.pluginmanager.has_plugin("_cov") or session.config.pluginmanager.has_plugin("pytest_cov"):
+            args.append("--no-cov")
+        os.environ.pop(PARTS, None)
+        side = Side(args, self.start_folder, self.root, paths=path_of_project(self.root))
+        new = SuiteSide(side, self._scratch)
+        passed = {name for name, outcome in self._outcomes.items() if outcome == "passed"}
+        new.unsteady |= self._outcomes.keys() - passed
+        outcome = self._with_revision(new, passed) if self.revision else self._with_file(new, passed)
+        if moody := sorted(new.unsteady & passed):
+            outcome.remarks.append(f"left out, since they fail in another order: {', '.join(moody[:5])}")
+        return outcome
+
+    def _with_file(self, new: SuiteSide, passed: set[str]) -> Outcome:
+        update = bool(self.options.seismo_update)
+        old = baseline.read(self.file) if os.path.exists(self.file) else None
+        common = passed if old is None or update else passed & old.tests.keys()
+        if old is not None and not update and not common:
+            raise CheckError("none of these tests is in the baseline", self.file, "--seismo-update adds them")
+        new.add(self.folder, common)
+        new.again(common, 0)
+        measurement = new.measurement()
+        outcome = Outcome(measurement, os.path.relpath(self.file, self.start_folder) if old is not None else "")
+        if old is not None and not update:
+            differences = old.stamp.differences(measurement.stamp)
+            if differences:
+                raise CheckError(
+                    f"the baseline is of other versions: {'; '.join(differences)}",
+                    self.file,
+                    "--seismo-update measures it anew; --seismo-against REV needs no file",
+                )
+            all_of_old = {test_of(name) for name in old.tests} <= passed
+            self._compare(old, None, new, outcome, common, all_of_old)
+        if update:
+            baseline.write(new.measurement(), self.file)
+            outcome.updated = self.file
+            outcome.remarks.append(f"the counts are written to {os.path.relpath(self.file, self.start_folder)}")
+        return outcome
+
+    def _with_revision(self, new: SuiteSide, passed: set[str]) -> Outcome:
+        with ExitStack() as stack:
+            there, remarks = stack.enter_context(checked_out(new.side, self.revision))
+            there = replace(there, words=_turned(new.side, there))
+            old = SuiteSide(there, self._scratch)
+            old.again(passed, None)
+            common = {name for name in old.runs[0].tests if name in passed}
+            if not common:
+                raise CheckError(f"no test is there at {self.revision}, too", hint="was everything renamed?")
+            new.add(self.folder, common)
+            new.again(common, 0)
+            old.again(common, 0)
+            refuse_others(old.measurement(), there, self.root)
+            outcome = Outcome(new.measurement(), self.revision, remarks=list(remarks))
+            self._compare(old.measurement(), old, new, outcome, common, True)
+        return outcome
+
+    def _compare(
+        self,
+        before: Measurement,
+        old: SuiteSide | None,
+        new: SuiteSide,
+        outcome: Outcome,
+        common: set[str],
+        sums: bool,
+    ) -> None:
+        """Compares; what is beyond a limit is looked at in one more run of each side. sums: whether both have all."""
+        limits = [limit for limit in LIMITS if sums or limit.scope == "test"]
+        if sums and "lines" not in over_runs(new.runs).quantities:
+            limits = [limit for limit in limits if limit.quantity != "lines" or limit.scope]
+        found = compare(before, new.measurement(), limits, EXACT)
+        if found.beyond:
+            for side in (old, new):
+                if side is not None:
+                    side.again(common, 1)
+            found = compare(old.measurement() if old is not None else before, new.measurement(), limits, EXACT)
+        outcome.comparison, outcome.new = found, found.new
+        if found.verdict is Verdict.BEYOND:
+            outcome.suspects = blamed(found)
+        if not sums:
+            outcome.remarks.append("not all tests of the baseline ran: only single tests are held against their limits")
+
+    def _tell_junit(self, config: pytest.Config) -> None:
+        """Properties of the whole suite in JUnit's XML."""
+        from seismo.check.shown import words as said
+
+        try:
+            from _pytest.junitxml import xml_key
+        except ImportError:
+            return
+        xml = config.stash.get(xml_key, None)
+        if xml is None or self.outcome is None:
+            return
+        xml.add_global_property("seismo.verdict", self.outcome.verdict.value)
+        xml.add_global_property("seismo.headline", said.headline(self.outcome))
+        for quantity, count in self.outcome.new.totals.items():
+            xml.add_global_property(f"seismo.{quantity}", str(count))
+        comparison = self.outcome.comparison
+        for finding in comparison.beyond if comparison is not None else ():
+            xml.add_global_property(
+                "seismo.beyond", f"{said.what(finding)}: {finding.old} -> {finding.new}, limit {finding.limit}"
+            )
+
+    def pytest_terminal_summary(self, terminalreporter: TerminalReporter) -> None:
+        """Writes what was found."""
+        if self.pid != os.getpid() or (self.outcome is None and not self.notes):
+            return
+        from seismo.check.shown import text
+
+        terminalreporter.write_sep("=", "seismo check")
+        for note in self.notes:
+            terminalreporter.write_line(note, yellow=True)
+        if self.outcome is not None:
+            for line in text(_bounded(self.outcome)).splitlines():
+                terminalreporter.write_line(line)
+
+    def pytest_unconfigure(self) -> None:
+        """Whatever happened, nothing of ours stays behind."""
+        super().pytest_unconfigure()
+        if self.pid == os.getpid():
+            os.environ.pop(PARTS, None)
+            shutil.rmtree(self._scratch, ignore_errors=True)
+
+
+def _turned(side: Side, there: Side) -> list[str]:
+    """Pytest's words in the checkout: paths that lie in the project turned to it, files that are not there left out."""
+    found = []
+    for word in side.words:
+        path, colons, rest = word.partition("::")
+        if path.startswith(side.root + "/"):
+            path = there.root + path[len(side.root) :]
+        is_path = not word.startswith("-") and os.path.exists(os.path.join(side.folder, word.partition("::")[0]))
+        if is_path and not os.path.exists(os.path.join(there.folder, path)):
+            continue
+        found.append(path + colons + rest)
+    return found
+
+
+def _bounded(outcome: Outcome) -> Outcome:
+    """The outcome with no more findings than one wants to read: of each verdict those that changed most."""
+    comparison = outcome.comparison
+    if comparison is None:
+        return outcome
+    kept, left = [], 0
+    for verdict in Verdict:
+        of = [one for one in comparison.findings if one.verdict is verdict]
+        sums = [one for one in of if one.subject is None]
+        single = sorted((one for one in of if one.subject is not None), key=lambda one: -abs(one.growth))
+        kept += [*sums, *single[:MOST]]
+        left += len(single[MOST:])
+    remarks = [*outcome.remarks, f"{left:,} more tests are not shown"] if left else outcome.remarks
+    return replace(outcome, comparison=replace(comparison, findings=kept), remarks=remarks)
+
+
+def order_of(run: Front | Run) -> Sequence[object]:
+    """The plugins beside the run itself."""
+    return [Order(run.folder)] if isinstance(run, Run) else []

@@ -1,0 +1,246 @@
+"""`pytest --seismo-check`: inner pytests of a small project, each in processes of its own."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from itertools import pairwise
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+import children
+import pytest
+
+from seismo.check import baseline
+from seismo.plugins.pytest.check import shuffled
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PLUGIN = "seismo.plugins.pytest_plugin"
+APP = """\
+def key(x):
+    return -x
+
+def load(n):
+    return sorted(range(n), key=key)
+
+cache = {}
+
+def cached(n):
+    if n not in cache:
+        cache[n] = load(n)
+    return cache[n]
+
+def total(n):
+    found = 0
+    for i in load(n):
+        found += i
+    return found
+"""
+SLOWER = APP.replace("for i in load(n):", "for i in sorted(load(n), key=key):")
+TESTS = """\
+import os
+import pytest
+from app import *
+
+@pytest.fixture(scope="module")
+def data():
+    return load(50)
+
+@pytest.mark.parametrize("n", [10, 100])
+def test_total(n, data):
+    assert total(n) == n * (n - 1) // 2
+
+def test_first(): assert cached(300)
+def test_second(): assert cached(300)
+
+class TestIt:
+    def test_block(self, seismo_check):
+        load(5)
+        with seismo_check("load"):
+            load(6)
+"""
+
+
+class Project:
+    """A folder with a module and its tests."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.write(app=APP, test_app=TESTS)
+        (folder / "pytest.ini").write_text("[pytest]\n")
+        (folder / "conftest.py").write_text("")
+
+    def write(self, **files: str) -> None:
+        """Writes modules; their .pyc, which is as old, may not be taken for theirs."""
+        for name, text in files.items():
+            (self.folder / f"{name}.py").write_text(text)
+        shutil.rmtree(self.folder / "__pycache__", ignore_errors=True)
+
+    def run(self, *options: str) -> tuple[int, str]:
+        """pytest's exit status, and what it said."""
+        env = {**children.environment(self.folder), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+        env = {name: text for name, text in env.items() if name not in ("PYTHONHASHSEED", "PYTEST_XDIST_WORKER")}
+        done = children.run(
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", PLUGIN, *options],
+            cwd=self.folder,
+            env=env,
+            stderr=subprocess.STDOUT,
+        )
+        return done.returncode, done.stdout
+
+    def git(self, *words: str) -> None:
+        """Runs git."""
+        who = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
+        subprocess.run(["git", *who, *words], cwd=self.folder, check=True, capture_output=True)
+
+    @property
+    def kept(self) -> Any:
+        return baseline.read(self.folder / "seismo-check-tests.txt")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+def suspects(said: str) -> list[str]:
+    """The functions that a check names, the first one first."""
+    return re.findall(r"^  \d+\. (\S+)", said, re.MULTILINE)
+
+
+def test_a_change_is_found_and_the_function_named(project):
+    status, said = project.run("--seismo-check", "--seismo-update")
+    assert status == 0, said
+    assert "the counts are written to seismo-check-tests.txt" in said
+    tests = project.kept.tests
+    assert set(tests) == {
+        *(f"test_app.py::test_{name}" for name in ("total[10]", "total[100]", "first", "second")),
+        "test_app.py::TestIt::test_block",
+        "test_app.py::TestIt::test_block|block load",
+    }
+    # load, sorted, and key for each; their lines, and the block's own, with its end.
+    assert str(tests["test_app.py::TestIt::test_block|block load"]["calls"]) == "8"
+    assert str(tests["test_app.py::TestIt::test_block|block load"]["lines"]) == "9"
+    assert not tests["test_app.py::test_first"]["calls"].is_exact, "it depends on the order who fills the cache"
+    assert project.kept.functions.keys() >= {one for one in project.kept.functions if one.qualname == "total"}
+    assert not [one for one in project.kept.functions if "|call" in one.qualname or "_pytest" in one.file]
+
+    status, said = project.run("--seismo-check")
+    assert status == 0, said
+    assert "within all limits" in said
+
+    project.write(app=SLOWER)
+    status, said = project.run("--seismo-check", "--junitxml=result.xml")
+    assert status == 1, said
+    assert suspects(said)[0] == "app:total"
+    assert re.search(r"calls of test_app.py::test_total\[100\] .* beyond its limit", said)
+    assert "4 passed" in said or "5 passed" in said
+    suite = ET.parse(project.folder / "result.xml").getroot()[0]
+    properties = [(one.get("name"), one.get("value")) for one in suite.iter("property")]
+    assert ("seismo.verdict", "beyond") in properties
+    assert any(name == "seismo.beyond" and "test_total[100]" in value for name, value in properties)
+
+
+def test_against_a_revision(project):
+    project.git("init", "-q")
+    project.git("add", "-A")
+    project.git("commit", "-qm", "one")
+    project.write(test_app=TESTS + "\ndef test_new(): assert total(500)\n")  # is no growth of what was there
+    status, said = project.run("--seismo-check", "--seismo-against", "HEAD")
+    assert status == 0, said
+    assert "compared with HEAD" in said
+    project.write(app=SLOWER)
+    status, said = project.run("--seismo-check", "--seismo-against", "HEAD", "test_app.py")
+    assert status == 1, said
+    assert suspects(said)[0] == "app:total"
+    assert "for i in sorted(load(n), key=key):" in said
+    assert "worktree" not in subprocess.run(
+        ["git", "worktree", "list"], cwd=project.folder, capture_output=True, text=True, check=True
+    ).stdout.replace(str(project.folder), "")
+    status, said = project.run("--seismo-check", "--seismo-against", "HEAD", "--seismo-update")
+    assert (status, "names a revision of git" in said) == (4, True)
+
+
+def test_failing_tests_are_compared_with_nothing(project):
+    project.write(test_app=TESTS + "\ndef test_failing(): assert total(1)\n")
+    status, said = project.run("--seismo-check", "--seismo-update")
+    assert status == 1
+    assert "assert 0" in said
+    assert "nothing is compared, and no baseline is written" in said
+    assert not (project.folder / "seismo-check-tests.txt").exists()
+
+
+def test_tests_that_need_their_order_are_left_out(project):
+    project.write(test_app=TESTS + "\nran = []\ndef test_a(): ran.append(1)\ndef test_b(): assert ran\n")
+    status, said = project.run("--seismo-check", "--seismo-update")
+    assert status == 0, said
+    assert "left out, since they fail in another order: test_app.py::test_b" in said
+    assert "test_app.py::test_b" not in project.kept.tests
+    assert "test_app.py::test_a" in project.kept.tests
+
+
+def test_some_of_the_tests_are_held_against_their_own_limits(project):
+    assert project.run("--seismo-check", "--seismo-update")[0] == 0
+    status, said = project.run("--seismo-check", "-k", "block")
+    assert status == 0, said
+    assert "only single tests are held against their limits" in said
+    project.write(app=APP.replace("sorted(range(n), key=key)", "sorted(sorted(range(n), key=key) * 9, key=key)"))
+    status, said = project.run("--seismo-check", "-k", "block")
+    assert status == 1, said
+    assert re.search(r"calls of test_app.py::TestIt::test_block\|block load .* beyond its limit", said)
+
+
+def test_xdist(project):
+    status, said = project.run("-p", "xdist", "-n", "2", "--seismo-check", "--seismo-update")
+    assert status == 0, said
+    assert len(project.kept.tests) == 6
+    project.write(app=SLOWER)
+    status, said = project.run("-p", "xdist", "-n", "2", "--seismo-check")
+    assert status == 1, said
+    assert suspects(said)[0] == "app:total"
+
+
+def test_what_does_not_go_together_ends_at_once(project):
+    status, said = project.run("--seismo-check")
+    assert (status, "there is nothing to compare with" in said) == (4, True)
+    status, said = project.run("--seismo-check", "--seismo-cover", "--seismo-update")
+    assert (status, "take one of them" in said) == (4, True)
+    (project.folder / "seismo-check-tests.txt").write_text("hello\n")
+    status, said = project.run("--seismo-check")
+    assert (status, "this is no baseline" in said) == (4, True)
+    assert "passed" not in said
+
+
+def test_without_a_check_a_block_does_nothing(project):
+    status, said = project.run()
+    assert (status, "seismo check" in said) == (0, False)
+
+
+def test_benchmarks_run_once(project):
+    (project.folder / "conftest.py").write_text(
+        "def pytest_addoption(parser):\n    parser.addoption('--benchmark-disable', action='store_true')\n"
+    )
+    project.write(test_app="def test_it(pytestconfig): assert pytestconfig.option.benchmark_disable\n")
+    status, said = project.run("--seismo-check", "--seismo-update")
+    assert status == 0, said
+
+
+def test_tests_of_a_module_stay_together_in_any_order():
+    session = object()
+    modules = [[session, object()] for _ in range(4)]
+    items: list[Any] = [
+        SimpleNamespace(name=(at, number), listchain=lambda module=module: [*module, None])
+        for at, module in enumerate(modules)
+        for number in range(5)
+    ]
+    assert [item.name for item in shuffled(items, 0)] == [item.name for item in items[::-1]]
+    for seed in range(1, 20):
+        order = [item.name for item in shuffled(items, seed)]
+        assert sorted(order) == sorted(item.name for item in items)
+        assert order != sorted(order)
+        assert len([1 for one, other in pairwise(order) if one[0] != other[0]]) == 3
