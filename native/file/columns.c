@@ -70,28 +70,32 @@ static int schema_leaf(struct ArrowSchema *schema, const char *name, const char 
     return 0;
 }
 
-static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out) {
-    const source *s = stream->private_data;
+int sm_arrow_schema(struct ArrowSchema *out, const sm_arrow_column *columns, size_t count) {
     struct ArrowSchema schema;
     if (schema_leaf(&schema, "", "+s") < 0) {
-        return ENOMEM;
+        return -1;
     }
-    schema.children = sm_calloc(s->count, sizeof *schema.children);
+    schema.children = sm_calloc(count, sizeof *schema.children);
     if (schema.children == NULL) {
         schema_release(&schema);
-        return ENOMEM;
+        return -1;
     }
-    schema.n_children = (int64_t)s->count;
-    for (size_t i = 0; i < s->count; i++) {
+    schema.n_children = (int64_t)count;
+    for (size_t i = 0; i < count; i++) {
         schema.children[i] = sm_calloc(1, sizeof **schema.children);
         if (schema.children[i] == NULL ||
-            schema_leaf(schema.children[i], s->column[i].name, format_text(s->column[i].format)) < 0) {
+            schema_leaf(schema.children[i], columns[i].name, format_text(columns[i].format)) < 0) {
             schema_release(&schema);
-            return ENOMEM;
+            return -1;
         }
     }
     *out = schema;
     return 0;
+}
+
+static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out) {
+    const source *s = stream->private_data;
+    return sm_arrow_schema(out, s->column, s->count) < 0 ? ENOMEM : 0;
 }
 
 /* ---- arrays ---- */
@@ -138,32 +142,39 @@ static int array_leaf(struct ArrowArray *array, source *s, const sm_arrow_column
     return 0;
 }
 
-static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out) {
-    source *s = stream->private_data;
-    if (s->taken) {
-        *out = (struct ArrowArray){0};
-        return 0;
-    }
+static int make_batch(source *s, struct ArrowArray *out) {
     struct ArrowArray array;
     if (array_begin(&array, s, 1) < 0) {
-        return ENOMEM;
+        return -1;
     }
     array_private *private = array.private_data;
     array.children = private->children = sm_calloc(s->count, sizeof *array.children);
     if (array.children == NULL) {
         array_release(&array);
-        return ENOMEM;
+        return -1;
     }
     array.n_children = (int64_t)s->count;
     for (size_t i = 0; i < s->count; i++) {
         array.children[i] = sm_calloc(1, sizeof **array.children);
         if (array.children[i] == NULL || array_leaf(array.children[i], s, &s->column[i]) < 0) {
             array_release(&array);
-            return ENOMEM;
+            return -1;
         }
     }
-    s->taken = 1;
     *out = array;
+    return 0;
+}
+
+static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out) {
+    source *s = stream->private_data;
+    if (s->taken) {
+        *out = (struct ArrowArray){0};
+        return 0;
+    }
+    if (make_batch(s, out) < 0) {
+        return ENOMEM;
+    }
+    s->taken = 1;
     return 0;
 }
 
@@ -180,11 +191,11 @@ static void stream_release(struct ArrowArrayStream *stream) {
     stream->private_data = NULL;
 }
 
-int sm_arrow_stream(struct ArrowArrayStream *stream, const sm_arrow_column *columns, size_t count, int64_t rows,
-                    void (*drop)(void *), void *keeper) {
+/* A source with copies of the columns' names and one reference; NULL: out of memory. It drops nothing yet. */
+static source *source_new(const sm_arrow_column *columns, size_t count, int64_t rows) {
     source *s = sm_calloc(1, sizeof *s + count * sizeof *columns);
     if (s == NULL) {
-        return -1;
+        return NULL;
     }
     atomic_init(&s->references, 1);
     s->rows = rows;
@@ -193,11 +204,35 @@ int sm_arrow_stream(struct ArrowArrayStream *stream, const sm_arrow_column *colu
         char *name = sm_malloc(size);
         if (name == NULL) {
             source_release(s);
-            return -1;
+            return NULL;
         }
         memcpy(name, columns[s->count].name, size);
         s->column[s->count] = columns[s->count];
         s->column[s->count].name = name;
+    }
+    return s;
+}
+
+int sm_arrow_batch(struct ArrowArray *out, const sm_arrow_column *columns, size_t count, int64_t rows,
+                   void (*drop)(void *), void *keeper) {
+    source *s = source_new(columns, count, rows);
+    if (s == NULL) {
+        return -1;
+    }
+    int made = make_batch(s, out);
+    if (made == 0) {
+        s->drop = drop;
+        s->keeper = keeper;
+    }
+    source_release(s); /* the arrays have references of their own */
+    return made;
+}
+
+int sm_arrow_stream(struct ArrowArrayStream *stream, const sm_arrow_column *columns, size_t count, int64_t rows,
+                    void (*drop)(void *), void *keeper) {
+    source *s = source_new(columns, count, rows);
+    if (s == NULL) {
+        return -1;
     }
     s->drop = drop;
     s->keeper = keeper;

@@ -50,6 +50,11 @@ typedef struct {
     const void *offsets; /* for 'U': rows + 1 int64 */
 } sm_arrow_column;
 
+/* What the columns are called and hold; of each, only name and format are read. 0, or -1 when out of memory. */
+int sm_arrow_schema(struct ArrowSchema *out, const sm_arrow_column *columns, size_t count);
+/* One record batch, for streams that make theirs as they go; as below. */
+int sm_arrow_batch(struct ArrowArray *out, const sm_arrow_column *columns, size_t count, int64_t rows,
+                   void (*drop)(void *), void *keeper);
 /* Makes *stream give one record batch of the columns (none if it was already taken), whose buffers are the caller's.
  * `drop` is called with `keeper` once the stream and everything taken from it are released, from any thread; if this
  * function fails it is not called. 0, or -1 when out of memory. */

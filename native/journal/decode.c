@@ -5,7 +5,6 @@
 
 #include "base/alloc.h"
 #include "journal/look_back.h"
-#include "journal/machine.h"
 
 /* What is left when the last block was read. next: the time of the block that follows and was not read; -1: none. */
 static void leave(sm_machine *m, int64_t next, bool whole) {
@@ -32,47 +31,66 @@ static size_t first_block(const sm_machine *m, int64_t from) {
     return block - (block > 0); /* its last events may lie behind the next one's time */
 }
 
-/* Reads blocks up to `last`, or to the first that begins at `to` or later. */
-static void read_blocks(sm_machine *m, size_t block, size_t last, int64_t to, uint8_t *bytes) {
-    int64_t origin = m->journal->origin[m->stream->thread];
-    bool whole = true;
-    for (; block <= last && !m->failed && !m->stopped; block++) {
-        const sm_piece *head = sm_machine_head(m, block);
-        if (head->time + origin >= to) {
-            leave(m, head->time + origin, whole);
-            return;
-        }
-        bool follows = whole && m->begun && !(head->flags & SM_BLOCK_AFTER_GAP) &&
-                       head->block == sm_machine_head(m, block - 1)->block + 1;
-        size_t size;
-        whole = sm_block_load(m->journal->index, &m->journal->index->block[m->stream->first + block], bytes, &size);
-        m->wrong->damaged += !whole;
-        m->steps_left += SM_MACHINE_STEPS_OF_BYTE * size;
-        bool first = !m->begun;
-        if (!sm_machine_enter(m, head, follows)) {
-            whole = false;
-            continue;
-        }
-        if (first && block > 0) {
-            sm_look_back(m, block);
-        }
-        sm_machine_read(m, bytes, size, head->unit, &whole);
+/* From a block on, up to `last`, or to the first that begins at `to` or later. */
+static void begin(sm_decoder *d, const sm_machine *as, size_t block, size_t last, int64_t to) {
+    *d = (sm_decoder){.machine = *as, .block = block, .last = last, .to = to, .whole = true};
+    d->bytes = sm_malloc(SM_BLOCK_MOST);
+    d->machine.failed = d->bytes == NULL;
+    d->machine.steps_left = SM_MACHINE_STEPS;
+    d->machine.place = sm_machine_root(&d->machine);
+}
+
+void sm_decoder_begin(sm_decoder *d, const sm_journal *journal, const sm_stream *stream, int64_t from, int64_t to,
+                      const sm_sink *sink, sm_wrong *wrong) {
+    sm_machine m = {.journal = journal, .stream = stream, .sink = sink, .wrong = wrong};
+    begin(d, &m, first_block(&m, from), stream->blocks - 1, to);
+}
+
+bool sm_decoder_step(sm_decoder *d) {
+    sm_machine *m = &d->machine;
+    if (m->failed || m->stopped) {
+        return false;
     }
-    leave(m, block < m->stream->blocks ? sm_machine_head(m, block)->time + origin : -1, whole);
+    const sm_piece *head = d->block < m->stream->blocks ? sm_machine_head(m, d->block) : NULL;
+    int64_t time = head ? head->time + m->journal->origin[m->stream->thread] : -1;
+    if (d->block > d->last || time >= d->to) {
+        leave(m, time, d->whole);
+        return false;
+    }
+    bool follows = d->whole && m->begun && !(head->flags & SM_BLOCK_AFTER_GAP) &&
+                   head->block == sm_machine_head(m, d->block - 1)->block + 1;
+    size_t size, block = d->block++;
+    const sm_index *index = m->journal->index;
+    d->whole = sm_block_load(index, &index->block[m->stream->first + block], d->bytes, &size);
+    m->wrong->damaged += !d->whole;
+    m->steps_left += SM_MACHINE_STEPS_OF_BYTE * size;
+    bool first = !m->begun;
+    if (!sm_machine_enter(m, head, follows)) {
+        d->whole = false;
+        return true;
+    }
+    if (first && block > 0) {
+        sm_look_back(m, block);
+    }
+    sm_machine_read(m, d->bytes, size, head->unit, &d->whole);
+    return true;
+}
+
+sm_decode_status sm_decoder_end(sm_decoder *d) {
+    sm_machine *m = &d->machine;
+    sm_decode_status status = m->failed ? SM_DECODE_NO_MEMORY : m->stopped ? SM_DECODE_STOPPED : SM_DECODE_DONE;
+    sm_free(d->bytes);
+    d->bytes = NULL;
+    sm_machine_free(m);
+    return status;
 }
 
 static sm_decode_status decode(const sm_machine *as, size_t block, size_t last, int64_t to) {
-    sm_machine machine = *as, *m = &machine;
-    m->steps_left = SM_MACHINE_STEPS;
-    m->place = sm_machine_root(m);
-    uint8_t *bytes = sm_malloc(SM_BLOCK_MOST); /* owned */
-    if (bytes != NULL) {
-        read_blocks(m, block, last, to, bytes);
+    sm_decoder d;
+    begin(&d, as, block, last, to);
+    while (sm_decoder_step(&d)) {
     }
-    bool failed = m->failed || bytes == NULL;
-    sm_free(bytes);
-    sm_machine_free(m);
-    return failed ? SM_DECODE_NO_MEMORY : m->stopped ? SM_DECODE_STOPPED : SM_DECODE_DONE;
+    return sm_decoder_end(&d);
 }
 
 sm_decode_status sm_decode(const sm_journal *journal, const sm_stream *stream, int64_t from, int64_t to,

@@ -5,7 +5,7 @@
 #ifndef SM_JOURNAL_DECODE_H
 #define SM_JOURNAL_DECODE_H
 
-#include "journal/call.h"
+#include "journal/machine.h"
 
 typedef enum { SM_DECODE_DONE, SM_DECODE_STOPPED, SM_DECODE_NO_MEMORY } sm_decode_status;
 
@@ -19,5 +19,22 @@ sm_decode_status sm_decode_from(const sm_journal *journal, const sm_stream *stre
 /* As sm_decode, of as few blocks as have all instants and gaps. */
 sm_decode_status sm_decode_said(const sm_journal *journal, const sm_stream *stream, int64_t from, int64_t to,
                                 const sm_sink *sink, sm_wrong *wrong);
+
+/* The same a block at a time, for readers that are asked for more again and again. */
+typedef struct {
+    sm_machine machine;
+    uint8_t *bytes; /* owned; of the block that is read */
+    size_t block;   /* the next one */
+    size_t last;    /* to be read */
+    int64_t to;
+    bool whole; /* all of the last one was read */
+} sm_decoder;
+
+/* The stream from its first block with events in [from, to) on; sm_decoder_end whatever comes of it. */
+void sm_decoder_begin(sm_decoder *decoder, const sm_journal *journal, const sm_stream *stream, int64_t from, int64_t to,
+                      const sm_sink *sink, sm_wrong *wrong);
+/* Reads a block, or what is left after the last one. False: there was nothing more, or it failed or was stopped. */
+bool sm_decoder_step(sm_decoder *decoder);
+sm_decode_status sm_decoder_end(sm_decoder *decoder);
 
 #endif

@@ -161,12 +161,6 @@ static int put(PyObject *dict, const char *name, PyObject *value) {
     return done;
 }
 
-static PyObject *wrong_dict(const sm_wrong *wrong, const sm_index *index) {
-    return Py_BuildValue("{sK sK sK sK sK sn}", "damaged", wrong->damaged, "unknown", wrong->unknown, "reserved",
-                         wrong->reserved, "deep", wrong->deep, "below", wrong->below, "dropped",
-                         (Py_ssize_t)index->dropped);
-}
-
 enum {
     C_START,
     C_END,
@@ -293,7 +287,7 @@ static PyObject *timeline_read(PyObject *object, PyTypeObject *defining, PyObjec
                                  window.calls.size / sizeof(sm_window_call))) < 0 ||
                 put(result, "instants", instant_list(self, &window)) < 0 ||
                 put(result, "gaps", gap_list(self, &window.gaps)) < 0 ||
-                put(result, "wrong", wrong_dict(&window.wrong, &self->index)) < 0 ||
+                put(result, "wrong", sm_journal_wrong(&window.wrong, self->index.dropped)) < 0 ||
                 put(result, "more", PyBool_FromLong(window.more)) < 0)) {
         Py_CLEAR(result);
     }
@@ -401,7 +395,7 @@ static PyObject *timeline_overview(PyObject *object, PyTypeObject *defining, PyO
     } else if ((result = PyDict_New()) != NULL &&
                (put(result, "runs", run_columns(module, self, &overview)) < 0 ||
                 put(result, "gaps", gap_list(self, &overview.gaps)) < 0 ||
-                put(result, "wrong", wrong_dict(&overview.wrong, &self->index)) < 0)) {
+                put(result, "wrong", sm_journal_wrong(&overview.wrong, self->index.dropped)) < 0)) {
         Py_CLEAR(result);
     }
     sm_overview_free(&overview);
@@ -504,7 +498,7 @@ static PyObject *timeline_sums(PyObject *object, PyTypeObject *defining, PyObjec
                 put(result, "steps", PyLong_FromUnsignedLongLong(sums.steps)) < 0 ||
                 put(result, "longest", longest_columns(module, self, &sums)) < 0 ||
                 put(result, "gaps", gap_list(self, &sums.gaps)) < 0 ||
-                put(result, "wrong", wrong_dict(&sums.wrong, &self->index)) < 0)) {
+                put(result, "wrong", sm_journal_wrong(&sums.wrong, self->index.dropped)) < 0)) {
         Py_CLEAR(result);
     }
     sm_sums_free(&sums);
@@ -540,13 +534,19 @@ static PyObject *timeline_cut(PyObject *object, PyObject *arguments) {
     return sm_journal_cut(&((timeline *)object)->journal, arguments);
 }
 
+static PyObject *timeline_batches(PyObject *object, PyObject *arguments) {
+    timeline *self = (timeline *)object;
+    return sm_journal_batches(object, &self->journal, self->view[FUNCTION].buf, arguments);
+}
+
 static PyMethodDef timeline_methods[] = {
     {"read", (PyCFunction)(void (*)(void))timeline_read, METH_METHOD | METH_FASTCALL | METH_KEYWORDS,
      "read(start, end, thread, limit, look_back) -> dict\n\nThe calls, instants and gaps with times in [start, end), "
-     "in "
-     "ns, of one thread or (-1) all; no more than `limit` calls. When calls began that were open before is looked for "
-     "in "
+     "ns, "
+     "of one thread or (-1) all; no more than `limit` calls. When calls began that were open before is looked for in "
      "`look_back` bytes before."},
+    {"batches", timeline_batches, METH_VARARGS,
+     "batches(start, end, look_back, told) -> capsule\n\nThe calls as an Arrow stream that reads as it goes."},
     {"overview", (PyCFunction)(void (*)(void))timeline_overview, METH_METHOD | METH_FASTCALL | METH_KEYWORDS,
      "overview(start, end, columns, first, last, threads) -> dict\n\nWhat a picture of so many columns can show of the "
      "depths in [first, last). threads: a byte for each, or None for all."},

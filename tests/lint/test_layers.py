@@ -82,6 +82,7 @@ PYTHON_LAYERS = {
         "__init__",
     },
     "view": {"errors", "escape", "model", "report"},
+    "query": {"errors", "escape", "model", "report"},
     "__init__": {"errors", "model", "sessions", "plugins"},
     "cli": {
         "errors",
@@ -97,6 +98,7 @@ PYTHON_LAYERS = {
         "watching",
         "check",
         "view",
+        "query",
         "_core",
         "__init__",
     },

@@ -68,15 +68,15 @@ def run(args: Namespace) -> int:
             "seismo trace makes one that does",
         )
     last = recording.calls.end_ns + 1
-    start = _time(args.start or "0", "--from", last)
-    end = _time(args.end or END, "--to", last)
+    start = time_of(args.start or "0", "--from", last)
+    end = time_of(args.end or END, "--to", last)
     if start >= end:
         raise UsageError("the window ends before it begins", f"--from {args.start or 0} --to {args.end or END}")
     cut_into(recording, args.output, start, end, where=args.where)
     return 0
 
 
-def _time(word: str, option: str, last: int) -> int:
+def time_of(word: str, option: str, last: int) -> int:
     """A time in ns. last: what `end` is."""
     from seismo.report.calls.window import nanoseconds
 

@@ -30,7 +30,9 @@ class Parser(argparse.ArgumentParser):
                 break
             if word.startswith("--"):  # now, or a missing argument would hide the mistake
                 self._check_option(word.partition("=")[0])
-        args, rest = self.parse_known_args(words)
+        # Files may stand on both sides of an option. With --, argparse would take what stands behind it for options.
+        read = self.parse_known_args if "--" in words else self.parse_known_intermixed_args
+        args, rest = read(words)
         for word in rest:
             if word.startswith("-") and word != "-":
                 self._check_option(word)

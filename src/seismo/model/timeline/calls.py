@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from seismo.model.kinds import CallFlags
     from seismo.model.recording import Recording
     from seismo.model.timeline.landmarks import Pause
+    from seismo.model.timeline.stream import CallStream
 
 MOST_DEPTH = 2**32 - 1
 UNSUMMED = 16384  # bytes of a stream's events that are read as they are, without levels
@@ -283,6 +284,16 @@ class Calls:
         runs = {name: memoryview(found["runs"][name]) for name in RunRow._fields}
         gaps = [GapRow(*gap) for gap in found["gaps"]]
         return Overview(Table(RunRow, {**runs}, len(runs["start_ns"])), gaps, _problems(found["wrong"]))
+
+    def stream(self, start_ns: int = 0, end_ns: int = FOREVER, *, look_back: int = LOOK_BACK) -> CallStream:
+        """The calls of a window (as in `window`) as an Arrow stream that is decoded while it is read.
+
+        For readers such as DuckDB, pyarrow and Polars: memory does not grow with the trace.
+        """
+        from seismo.model.timeline.stream import CallStream
+
+        first, last = (max(-FOREVER, min(when, FOREVER)) for when in (start_ns, end_ns))
+        return CallStream(self._journal, (first, last, look_back), _problems)
 
     def __iter__(self) -> Iterator[CallRow]:
         return iter(self.window().calls)

@@ -1,0 +1,92 @@
+/* The method `batches` of seismo._core.Journal: its calls as an Arrow stream that reads as it goes (journal/batches.h).
+ */
+#include "journal/batches.h"
+
+#include "base/alloc.h"
+#include "module/timeline.h"
+
+static const char CAPSULE[] = "arrow_array_stream";
+
+typedef struct {
+    PyObject *journal; /* owned: what the stream reads belongs to it */
+    PyObject *told;    /* owned: called with what was wrong */
+    size_t dropped;
+} reader;
+
+PyObject *sm_journal_wrong(const sm_wrong *wrong, size_t dropped) {
+    return Py_BuildValue("{sK sK sK sK sK sn}", "damaged", wrong->damaged, "unknown", wrong->unknown, "reserved",
+                         wrong->reserved, "deep", wrong->deep, "below", wrong->below, "dropped", (Py_ssize_t)dropped);
+}
+
+/* Both are called by the consumer from any thread, without the GIL, perhaps while the interpreter ends: then nobody is
+ * told, and the objects are left to it. */
+static void done(void *receiver, const sm_wrong *wrong) {
+    reader *r = receiver;
+    if (!Py_IsInitialized()) {
+        return;
+    }
+    PyGILState_STATE state = PyGILState_Ensure();
+    PyObject *dict = sm_journal_wrong(wrong, r->dropped);                /* owned */
+    PyObject *result = dict ? PyObject_CallOneArg(r->told, dict) : NULL; /* owned */
+    if (result == NULL) {
+        PyErr_WriteUnraisable(r->told);
+    }
+    Py_XDECREF(result);
+    Py_XDECREF(dict);
+    PyGILState_Release(state);
+}
+
+static void drop(void *receiver) {
+    reader *r = receiver;
+    if (Py_IsInitialized()) {
+        PyGILState_STATE state = PyGILState_Ensure();
+        Py_DECREF(r->journal);
+        Py_DECREF(r->told);
+        PyGILState_Release(state);
+    }
+    sm_free(r);
+}
+
+static void capsule_destructor(PyObject *capsule) {
+    struct ArrowArrayStream *stream = PyCapsule_GetPointer(capsule, CAPSULE);
+    if (stream == NULL) {
+        PyErr_Clear(); /* cannot be: it is ours */
+        return;
+    }
+    if (stream->release) { /* nobody took it */
+        stream->release(stream);
+    }
+    sm_free(stream);
+}
+
+PyObject *sm_journal_batches(PyObject *object, const sm_journal *journal, const int64_t *function,
+                             PyObject *arguments) {
+    long long from, to;
+    Py_ssize_t look_back;
+    PyObject *told; /* borrowed */
+    if (!PyArg_ParseTuple(arguments, "LLnO:batches", &from, &to, &look_back, &told)) {
+        return NULL;
+    }
+    struct ArrowArrayStream *stream = sm_calloc(1, sizeof *stream); /* owned until the capsule has it */
+    reader *r = sm_calloc(1, sizeof *r);                            /* owned until the stream has it */
+    if (stream == NULL || r == NULL) {
+        sm_free(stream);
+        sm_free(r);
+        return PyErr_NoMemory();
+    }
+    *r = (reader){.journal = object, .told = told, .dropped = journal->index->dropped};
+    sm_batches_owner owner = {.receiver = r, .done = done, .drop = drop};
+    if (sm_batches_make(stream, journal, function, from, to, look_back < 0 ? 0 : (size_t)look_back, owner) < 0) {
+        sm_free(stream);
+        sm_free(r);
+        return PyErr_NoMemory();
+    }
+    Py_INCREF(r->journal);
+    Py_INCREF(r->told);
+    PyObject *capsule = PyCapsule_New(stream, CAPSULE, capsule_destructor);
+    if (capsule == NULL) {
+        stream->release(stream);
+        sm_free(stream);
+    }
+    return capsule;
+}

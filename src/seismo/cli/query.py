@@ -1,0 +1,213 @@
+"""Asks recordings in SQL (with DuckDB: pip install 'seismo[query]').
+
+Every table of a recording is one of SQL: functions, paths (the call tree),
+threads, processes, calls (of a trace, in time), lines, branches, objects,
+losses and more; --tables shows them with their columns. Times are in ns, with
+their errors beside them. Of several files, the tables have the rows of all;
+the column `recording` says which. Ids differ between files, so that joins need
+nothing else.
+
+SQL can read the recordings, and nothing else: it can neither write nor touch
+files, the network, or settings. docs/query.md has queries to begin with.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from seismo.errors import UsageError
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from seismo.model import Recording
+    from seismo.query import Database, Source
+    from seismo.report.paper import Paper
+
+FORMATS = ("text", "csv", "json", "parquet")
+MOST = 1000
+
+_EXAMPLES = (
+    "examples:\n"
+    "  seismo query 'select qualname, calls, own_ns from functions order by own_ns desc limit 10'\n"
+    "  seismo query a.seismo b.seismo 'select recording, sum(calls) from functions group by all'\n"
+    "  seismo query app.seismo --from 1s --to 2s 'select count(*) from calls'\n"
+    "  seismo query app.seismo 'from functions' --format parquet -o functions.parquet\n"
+    "  seismo query app.seismo --tables"
+)
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declares the arguments of `seismo query`."""
+    from seismo.cli.files import SUFFIX
+    from seismo.cli.parsing import add_color, add_time
+    from seismo.query.database import MEMORY
+
+    parser.add_argument(
+        "words",
+        metavar="FILE ... SQL",
+        nargs="*",
+        help=f"recordings (default: the newest *{SUFFIX} in this folder), and the query",
+    )
+    parser.add_argument("--tables", action="store_true", help="show the tables and their columns instead")
+    parser.add_argument("--format", choices=FORMATS, help=f"one of {', '.join(FORMATS)} (default: text, or by OUT)")
+    parser.add_argument("-o", "--output", metavar="OUT", help="write to a file")
+    parser.add_argument("--force", action="store_true", help="overwrite OUT if it exists")
+    parser.add_argument(
+        "--limit", metavar="N", type="count", default=MOST, help=f"rows of text to show; 0: all (default: {MOST:,})"
+    )
+    window = "(1.2s, 300ms, or `end`, end-2s): of a trace, calls from"
+    parser.add_argument("--from", dest="start", metavar="TIME", help=f"{window} then on")
+    parser.add_argument("--to", dest="end", metavar="TIME", help="and calls until then")
+    parser.add_argument("--memory", metavar="SIZE", default=MEMORY, help=f"most memory a query takes ({MEMORY})")
+    add_time(parser)
+    add_color(parser)
+    parser.epilog = _EXAMPLES
+
+
+def run(args: Namespace) -> int:
+    """Runs the query and writes what it gives."""
+    from seismo.cli.files import or_newest
+    from seismo.formats.output import check_free
+    from seismo.query import Database
+    from seismo.report.paper import paper_for
+
+    words = list(args.words)
+    sql = "" if args.tables else _sql(words)
+    sources = _sources(words or [or_newest(None)], args)
+    if args.tables:
+        write_tables(paper_for(sys.stdout, args.color), sources)
+        return 0
+    form = args.format or _by_suffix(args.output)
+    if form == "parquet" and not args.output:
+        raise UsageError("parquet is a binary format", hint="give a file: -o OUT.parquet")
+    if args.output:
+        check_free(args.output, args.force, b"")
+    if form == "parquet":
+        _write_parquet(args, sources, sql)
+        return 0
+    with Database(sources, memory=args.memory) as database:
+        _write(args, form, database, sql)
+        _say(database)
+    return 0
+
+
+def _sql(words: list[str]) -> str:
+    """Takes the query from the words. UsageError: there is none."""
+    if not words:
+        raise UsageError("no query is given", hint="seismo query FILE 'select * from functions'; or --tables")
+    if os.path.isfile(words[-1]):
+        hint = f"seismo query {words[-1]} 'select * from functions'; or --tables"
+        raise UsageError("these are files, and no query is given", words[-1], hint)
+    return words.pop()
+
+
+def _sources(paths: list[str], args: Namespace) -> list[Source]:
+    """The recordings, each by the end of its path that tells it from the others."""
+    from seismo.cli.files import check_time, open_recording
+    from seismo.query import Source
+
+    ends = [os.path.basename(path) for path in paths]
+    found = []
+    for path, end in zip(paths, ends, strict=True):
+        recording = open_recording(path)
+        check_time(recording, args.time, path)
+        name = path if ends.count(end) > 1 else end
+        found.append(Source(name, recording.timed(args.time or "cpu"), *_window(recording, path, args)))
+    return found
+
+
+def _window(recording: Recording, path: str, args: Namespace) -> tuple[int, int]:
+    """The window of a trace that is asked about, ns."""
+    from seismo.cli.cut import time_of
+    from seismo.query.tables import FOREVER
+
+    if args.start is None and args.end is None:
+        return 0, FOREVER
+    if not recording.calls:
+        hint = "--from and --to are for those of seismo trace"
+        raise UsageError("this recording does not say what happened when", path, hint)
+    last = recording.calls.end_ns + 1
+    start = time_of(args.start or "0", "--from", last)
+    end = time_of(args.end or "end", "--to", last)
+    if start >= end:
+        raise UsageError("the window ends before it begins", f"--from {args.start or 0} --to {args.end or 'end'}")
+    return start, end
+
+
+def _by_suffix(output: str | None) -> str:
+    suffix = os.path.splitext(output or "")[1].removeprefix(".")
+    return suffix if suffix in FORMATS else "text"
+
+
+def _write(args: Namespace, form: str, database: Database, sql: str) -> None:
+    import io
+
+    from seismo.formats.output import into_path
+    from seismo.query.output import write_csv, write_json, write_text
+    from seismo.report.paper import Paper, paper_for
+
+    result = database.run(sql)  # before the output is opened: what is wrong leaves what is there
+
+    def write(stream: io.TextIOBase, paper: Paper) -> None:
+        if form == "csv":
+            write_csv(stream, result, stream.isatty())  # type: ignore[arg-type]
+        elif form == "json":
+            write_json(stream, result)  # type: ignore[arg-type]
+        else:
+            write_text(paper, result, args.limit)
+
+    if not args.output or args.output == "-":
+        write(sys.stdout, paper_for(sys.stdout, args.color))  # type: ignore[arg-type]
+        return
+    with into_path(args.output) as file, io.TextIOWrapper(file, encoding="utf-8", newline="") as stream:
+        write(stream, Paper(stream, 80))
+        stream.flush()
+        stream.detach()
+
+
+def _write_parquet(args: Namespace, sources: list[Source], sql: str) -> None:
+    """Into a neighbour of the file, which replaces it when it is whole: DuckDB may write this one only."""
+    from contextlib import suppress
+
+    from seismo.query import Database
+
+    target = os.path.realpath(args.output)
+    if os.path.isdir(target):
+        raise UsageError("the output is a directory", args.output, "give the name of a file in it")
+    part = f"{target}.{os.getpid()}.part"
+    try:
+        with Database(sources, memory=args.memory, output=part) as database:
+            database.write_parquet(sql, part)
+            _say(database)
+        os.replace(part, target)
+    finally:
+        with suppress(OSError):
+            os.unlink(part)
+
+
+def _say(database: Database) -> None:
+    """Says on stderr what the calls of a trace lack."""
+    from seismo.escape import printable
+
+    for name, problem in dict.fromkeys(database.problems):
+        print(f"seismo: {printable(name)}: {printable(problem)}", file=sys.stderr)
+
+
+def write_tables(paper: Paper, sources: list[Source]) -> None:
+    """The tables, how many rows they have, what they hold and their columns."""
+    from seismo.query import TABLES, described, in_sql
+    from seismo.report.words import wrapped
+
+    width = max(map(len, TABLES))
+    for name, entry in TABLES.items():
+        rows = sum(len(given) if hasattr(given := entry.give(source), "__len__") else 0 for source in sources)
+        known = "" if name == "calls" else f"{rows:,}"
+        lead = f"{name:<{width}}  {known:>9}  "
+        for line in wrapped(entry.says, paper.width - len(lead)):
+            paper.line((lead[:width], "strong"), lead[width:], line)
+            lead = " " * len(lead)
+        for line in wrapped(", ".join(map(in_sql, described(name))), paper.width - len(lead)):
+            paper.line(lead, (line, "quiet"))

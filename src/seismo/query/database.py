@@ -1,0 +1,271 @@
+"""A database in memory over recordings, which SQL can read and nothing else.
+
+SQL is not trusted, since an agent may have written it, led on by a name in a recording. So DuckDB is told, before any
+of it is parsed, to touch no file and no network, to load no extension, to look at no variable of Python, to write
+nothing to disk and to take no more than so much memory; and that none of this can be changed. Only one SELECT (or
+EXPLAIN) is run at a time.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import threading
+from typing import TYPE_CHECKING, Any, Self
+
+from seismo.errors import UsageError, did_you_mean
+from seismo.query.tables import TABLES, Source, expressions, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+MEMORY = "2GB"
+BATCH = 2048  # rows that are fetched at once
+READING = {"SELECT", "EXPLAIN", "MULTI"}  # MULTI: a PIVOT, which DuckDB runs as several statements
+WORD = re.compile(r"\w+")
+# Words of SQL that may lead to tables which it does not name: then all of them have to be there.
+ALL_TABLES = {"show", "query_table", "query", "information_schema", "sqlite_master", "pragma_show_tables"}
+
+
+class QueryError(UsageError):
+    """SQL is wrong, would write, or takes more than it may. `where` shows the place, with a mark beneath it."""
+
+    def lines(self) -> list[str]:
+        """As the base class; the line of SQL and its mark are two lines."""
+        return [line for part in super().lines() for line in part.split("\n")]
+
+
+class Result:
+    """What a query gave: `columns`, their names, none of which is there twice, and `types`, those of SQL."""
+
+    def __init__(self, database: Database, cursor: Any) -> None:
+        self._database = database
+        self._cursor = cursor
+        description = cursor.description or []
+        self.columns = _unlike([str(column[0]) for column in description])
+        self.types = [str(column[1]) for column in description]
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """The rows, fetched as they are asked for. QueryError: what is found out only while they are read."""
+        while True:
+            with self._database.guarded():
+                rows = self._cursor.fetchmany(BATCH)
+            if not rows:
+                return
+            yield from rows
+
+
+class Database:
+    """Recordings as tables (seismo.query.tables.TABLES) that SQL can ask about, until it is closed."""
+
+    def __init__(
+        self,
+        recordings: Iterable[Source | tuple[str, Any]],
+        *,
+        memory: str = MEMORY,
+        seconds: float | None = None,
+        output: str | None = None,
+    ) -> None:
+        """recordings: sources, or pairs of a name and a recording.
+
+        memory: what a query may take, as DuckDB reads it ("2GB"). seconds: how long one may take; None: as long as it
+        wants. output: a file that `write_parquet` may write. UsageError: DuckDB is not installed, or knows no such
+        amount of memory.
+        """
+        self._sources = [given if isinstance(given, Source) else Source(*given) for given in recordings]
+        self._seconds = seconds
+        self._duckdb = _duckdb()
+        self._tables: set[str] = set()
+        self._streams: list[tuple[str, Any]] = []
+        config = {
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+            "allow_community_extensions": False,
+            "allow_persistent_secrets": False,
+            "python_enable_replacements": False,
+            "temp_directory": "",
+            "memory_limit": memory,
+        }
+        try:
+            self._connection = self._duckdb.connect(":memory:", config=config)
+            if output is not None:
+                self._connection.execute(f"set allowed_paths = [{quoted(output)}]")
+            self._connection.execute("set enable_external_access = false")
+            self._connection.execute("set lock_configuration = true")
+        except self._duckdb.Error as error:
+            raise UsageError(f"DuckDB does not start: {_first_line(error)}", f"memory {memory}") from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends it; results can no longer be read."""
+        self._connection.close()
+        self._streams.clear()
+
+    @property
+    def problems(self) -> list[tuple[str, str]]:
+        """What readings of calls have found wrong with the journals: pairs of a recording's name and a sentence."""
+        return [(name, problem) for name, stream in self._streams for problem in getattr(stream, "problems", ())]
+
+    def run(self, sql: str) -> Result:
+        """Runs one query. QueryError: it is wrong, would write, or takes too long or too much."""
+        return Result(self, self._execute(self._checked(sql)))
+
+    def write_parquet(self, sql: str, path: str) -> None:
+        """Writes what a query gives to a file, the one that `output` named. QueryError: as above."""
+        self._execute(f"copy ({self._checked(sql)}\n) to {quoted(path)} (format parquet)")
+
+    # ---- what is run ----
+
+    def _checked(self, sql: str) -> str:
+        """The one query that the text holds, without the semicolon behind it."""
+        if "\0" in sql:
+            raise QueryError("the SQL has a character in it that ends text", hint="it is \\0")
+        with self.guarded():
+            statements = self._connection.extract_statements(sql)
+        if len(statements) != 1:
+            what = f"{len(statements)} statements are given" if statements else "no SQL is given"
+            raise QueryError(what, hint="give one query, such as: select * from functions")
+        kind = statements[0].type.name
+        if kind not in READING:
+            raise QueryError(
+                f"only queries are run, and this is {_article(kind)}",
+                hint="recordings are read, never changed; begin with SELECT, FROM, WITH, DESCRIBE or SUMMARIZE",
+            )
+        self._provide(sql)
+        return sql.strip().rstrip(";").rstrip()
+
+    def _execute(self, sql: str) -> Any:
+        with self.guarded():
+            return self._connection.execute(sql)
+
+    def guarded(self) -> _Guard:
+        """A block in which DuckDB works: it is stopped after its time, and its errors become ours."""
+        return _Guard(self._connection, self._duckdb, self._seconds)
+
+    # ---- the tables ----
+
+    def _provide(self, sql: str) -> None:
+        """Makes the tables that the text may name, and are not there yet: to work out all of them would take longer."""
+        words = set(WORD.findall(sql.casefold()))
+        everything = words & ALL_TABLES or any(word.startswith("duckdb_") for word in words)
+        for name in TABLES:
+            if name not in self._tables and (everything or name in words):
+                self._make(name)
+                self._tables.add(name)
+
+    def _make(self, name: str) -> None:
+        entry = TABLES[name]
+        parts = []
+        for number, source in enumerate(self._sources):
+            of = f"{name} of {number}"
+            given = entry.give(source)
+            self._streams.append((source.name, given))
+            _register(self._connection, of, given, entry.rows(source))
+            made = expressions(name, number, functools.partial(self._before, number))
+            columns = ", ".join(f"{value} as {quoted(column, chr(34))}" for column, value in made)
+            parts.append(f"select {quoted(source.name)} as recording, {columns} from {quoted(of, chr(34))}")
+        self._connection.execute(f"create view {name} as {' union all '.join(parts)}")
+
+    def _before(self, number: int, name: str) -> int:
+        return sum(TABLES[name].rows(source) for source in self._sources[:number])
+
+
+class _Guard:
+    """Ends a query that takes too long, and raises QueryError for what DuckDB raises."""
+
+    def __init__(self, connection: Any, duckdb: Any, seconds: float | None) -> None:
+        self._duckdb = duckdb
+        self._seconds = seconds
+        self._timer = threading.Timer(seconds, connection.interrupt) if seconds is not None else None
+
+    def __enter__(self) -> None:
+        if self._timer is not None:
+            self._timer.daemon = True
+            self._timer.start()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        if not isinstance(error, self._duckdb.Error):
+            return
+        if isinstance(error, self._duckdb.InterruptException) and self._timer is not None:
+            raise QueryError(
+                f"the query took longer than {self._seconds:g} s, and was stopped", hint="ask for less"
+            ) from None
+        if isinstance(error, self._duckdb.OutOfMemoryException):
+            raise QueryError(
+                "the query needs more memory than it may take", hint="ask for less, or allow more: --memory 8GB"
+            ) from None
+        raise _in_words(error) from None
+
+
+def _in_words(error: BaseException) -> QueryError:
+    """DuckDB's error as ours: what is wrong, the line of SQL with a mark, what to do."""
+    text, _, place = str(error).partition("\nLINE ")
+    what, *more = [line.strip() for line in text.strip().split("\n") if line.strip()] or ["the query fails"]
+    what = what.rstrip("!.")
+    place = f"line {place.strip(chr(10))}" if place else ""
+    table = re.search(r"Table with name (\S+) does not exist", text)
+    if table:
+        what = f"there is no table {table[1]}"
+        more = [f"{did_you_mean(table[1], TABLES)}--tables shows them: {', '.join(list(TABLES)[:9])} ..."]
+    elif "file system operations are disabled" in text or "disabled through configuration" in text:
+        what, more = "a query reads recordings, and neither files nor the network", []
+    elif "configuration has been locked" in text:
+        what, more = "a query cannot change settings", []
+    return QueryError(_plain(what), place, " ".join(more))
+
+
+def _plain(what: str) -> str:
+    """`Binder Error: Referenced ...` as it would stand in a sentence."""
+    return re.sub(r"^(\w+) Error: (\w)", lambda found: f"{found[1].lower()} error: {found[2].lower()}", what)
+
+
+def _article(kind: str) -> str:
+    return f"{'an' if kind[:1] in 'AEIOU' else 'a'} {kind.replace('_', ' ')}"
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().split("\n", 1)[0]
+
+
+def _unlike(names: list[str]) -> list[str]:
+    """The names, those that were there before with a number: objects of JSON and Parquet need them to differ."""
+    found: list[str] = []
+    for name in names:
+        number, shown = 1, name
+        while shown in found:
+            shown, number = f"{name}_{number}", number + 1
+        found.append(shown)
+    return found
+
+
+def _duckdb() -> Any:
+    try:
+        import duckdb
+    except ImportError:
+        raise UsageError(
+            "queries need DuckDB, which is not installed", hint="python -m pip install 'seismo[query]'"
+        ) from None
+    return duckdb
+
+
+def _register(connection: Any, name: str, table: Any, rows: int) -> None:
+    """Gives a table a name.
+
+    DuckDB takes any Arrow stream for a single row, and then puts a trace's calls on that side of a join which it keeps
+    in memory. Its own kind of source can tell how many rows there are; where a version has none, the plain way is right
+    as well, and only slower.
+    """
+    try:
+        from duckdb._sources import ArrowScanSource
+
+        source: Any = type("Counted", (ArrowScanSource,), {"rows": lambda _: rows, "schema_is_stable": True})(table)
+        connection._register_arrow_source(name, source)
+    except (ImportError, AttributeError, TypeError):
+        connection.register(name, table)

@@ -1,0 +1,132 @@
+"""What a query gave, as text, CSV or JSON. Rows are written as they come, but for the text, whose columns line up."""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import decimal
+import json
+import math
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from seismo.escape import printable
+from seismo.report.words import beginning, cells, left, right
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import TextIO
+
+    from seismo.query.database import Result
+    from seismo.report.paper import Paper
+
+WIDEST = 60  # columns of a cell of text
+NUMBERS = ("INT", "DOUBLE", "FLOAT", "DECIMAL")
+
+
+def write_text(paper: Paper, result: Result, most: int) -> None:
+    """A table in which nothing of the program's can do harm. most: rows that are shown; 0: all."""
+    rows = result.rows()
+    found = list(islice(rows, most) if most else rows)
+    more = bool(most) and next(rows, None) is not None
+    if len(result.columns) == 1 and len(found) == 1 and "\n" in str(found[0][0]):
+        _write_lines(paper, str(found[0][0]))
+        return
+    if result.columns[:1] == ["explain_key"]:  # a drawing, which is to be seen as one
+        for row in found:
+            _write_lines(paper, str(row[-1]))
+        return
+    to_the_right = [any(word in kind for word in NUMBERS) and "[" not in kind for kind in result.types]
+    shown = [[shortened(paper, cell(value)) for value in row] for row in found]
+    heads = [shortened(paper, printable(name)) for name in result.columns]
+    widths = [max(map(cells, column)) for column in zip(heads, *shown, strict=True)]
+    paper.line((_joined(heads, widths, to_the_right), "strong"))
+    paper.line(("  ".join("-" * width for width in widths), "quiet"))
+    for texts in shown:
+        paper.line(_joined(texts, widths, to_the_right))
+    if more:
+        paper.line(
+            (f"{paper.signs.cut} there are more than these {most:,} rows: --limit N, --limit 0 for all", "quiet")
+        )
+    elif not found:
+        paper.line(("no rows", "quiet"))
+
+
+def shortened(paper: Paper, text: str) -> str:
+    """Cells end where no reader looks any more."""
+    return beginning(text, WIDEST, paper.signs)
+
+
+def cell(value: Any) -> str:
+    """A value for people: floats are rounded, NULL is nothing at all."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return number(value)
+    return printable(value if isinstance(value, str) else str(value))
+
+
+def number(value: float) -> str:
+    """A float to three decimals, or to six digits where it is far from 1."""
+    if not math.isfinite(value) or value == 0:
+        return f"{value:g}"
+    if abs(value) >= 1e15 or abs(value) < 0.001:
+        return f"{value:.6g}"
+    return f"{value:.3f}".rstrip("0").rstrip(".")
+
+
+def _joined(row: list[str], widths: list[int], to_the_right: list[bool]) -> str:
+    return "  ".join(
+        (right if at_right else left)(text, width)
+        for text, width, at_right in zip(row, widths, to_the_right, strict=True)
+    )
+
+
+def _write_lines(paper: Paper, text: str) -> None:
+    for line in text.rstrip("\n").split("\n"):
+        paper.line(printable(line))
+
+
+def write_csv(stream: TextIO, result: Result, harmless: bool) -> None:
+    """Comma-separated values with a line of names. harmless: it goes to a terminal, which must not act on names."""
+    made = csv.writer(stream, lineterminator="\n")
+    made.writerow([printable(name) if harmless else name for name in result.columns])
+    for row in result.rows():
+        values = [_plain(value) for value in row]
+        made.writerow([printable(value) if harmless and isinstance(value, str) else value for value in values])
+
+
+def write_json(stream: TextIO, result: Result) -> None:
+    """An array of objects, one a line, in ASCII."""
+    stream.write("[")
+    first = True
+    for row in result.rows():
+        stream.write("\n" if first else ",\n")
+        stream.write(json.dumps(dict(zip(result.columns, map(_plain, row), strict=True)), default=str))
+        first = False
+    stream.write("]\n" if first else "\n]\n")
+
+
+def _plain(value: Any) -> Any:
+    """A value of SQL as JSON and CSV have it: decimals are numbers, what is no number is null, times are ISO 8601."""
+    if isinstance(value, decimal.Decimal):
+        value = float(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value).hex()
+    if isinstance(value, (dt.datetime, dt.date, dt.time)):
+        return value.isoformat()
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value
+
+
+def json_rows(result: Result) -> Iterator[list[Any]]:
+    """The rows as values of JSON."""
+    for row in result.rows():
+        yield [_plain(value) for value in row]
