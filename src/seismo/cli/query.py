@@ -162,10 +162,12 @@ def _write(args: Namespace, form: str, database: Database, sql: str) -> None:
     if not args.output or args.output == "-":
         write(sys.stdout, paper_for(sys.stdout, args.color))  # type: ignore[arg-type]
         return
-    with into_path(args.output) as file, io.TextIOWrapper(file, encoding="utf-8", newline="") as stream:
-        write(stream, Paper(stream, 80))
-        stream.flush()
-        stream.detach()
+    with into_path(args.output) as file:
+        stream = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        try:
+            write(stream, Paper(stream, 80))
+        finally:
+            stream.detach()  # which writes what is left; the file is closed by who opened it
 
 
 def _write_parquet(args: Namespace, sources: list[Source], sql: str) -> None:

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import functools
 import re
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Self
 
 from seismo.errors import UsageError, did_you_mean
 from seismo.query.tables import TABLES, Source, expressions, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 MEMORY = "2GB"
 BATCH = 2048  # rows that are fetched at once
@@ -41,6 +41,7 @@ class Result:
     def __init__(self, database: Database, cursor: Any) -> None:
         self._database = database
         self._cursor = cursor
+        database.latest = self
         description = cursor.description or []
         self.columns = _unlike([str(column[0]) for column in description])
         self.types = [str(column[1]) for column in description]
@@ -48,8 +49,9 @@ class Result:
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """The rows, fetched as they are asked for. QueryError: what is found out only while they are read."""
         while True:
-            with self._database.guarded():
-                rows = self._cursor.fetchmany(BATCH)
+            if self._database.latest is not self:
+                raise QueryError("another query has begun before all rows of this one were read")
+            rows = self._database.work(functools.partial(self._cursor.fetchmany, BATCH))
             if not rows:
                 return
             yield from rows
@@ -75,7 +77,9 @@ class Database:
         self._sources = [given if isinstance(given, Source) else Source(*given) for given in recordings]
         self._seconds = seconds
         self._duckdb = _duckdb()
+        self._worker = ThreadPoolExecutor(1, "seismo query")
         self._tables: set[str] = set()
+        self.latest: Result | None = None  # whose rows can be read
         self._streams: list[tuple[str, Any]] = []
         config = {
             "autoinstall_known_extensions": False,
@@ -103,6 +107,7 @@ class Database:
 
     def close(self) -> None:
         """Ends it; results can no longer be read."""
+        self._worker.shutdown()
         self._connection.close()
         self._streams.clear()
 
@@ -125,8 +130,9 @@ class Database:
         """The one query that the text holds, without the semicolon behind it."""
         if "\0" in sql:
             raise QueryError("the SQL has a character in it that ends text", hint="it is \\0")
-        with self.guarded():
-            statements = self._connection.extract_statements(sql)
+        self.latest = None
+        self._connection.abort()  # what is left of the query before
+        statements = self.work(functools.partial(self._connection.extract_statements, sql))
         if len(statements) != 1:
             what = f"{len(statements)} statements are given" if statements else "no SQL is given"
             raise QueryError(what, hint="give one query, such as: select * from functions")
@@ -140,12 +146,35 @@ class Database:
         return sql.strip().rstrip(";").rstrip()
 
     def _execute(self, sql: str) -> Any:
-        with self.guarded():
-            return self._connection.execute(sql)
+        return self.work(functools.partial(self._connection.execute, sql))
 
-    def guarded(self) -> _Guard:
-        """A block in which DuckDB works: it is stopped after its time, and its errors become ours."""
-        return _Guard(self._connection, self._duckdb, self._seconds)
+    def work(self, what: Callable[[], Any]) -> Any:
+        """What DuckDB gives. It works on a thread of its own, so that Ctrl-C reaches this one, and stops it.
+
+        QueryError: what DuckDB raises, or it took longer than it may.
+        """
+        from concurrent.futures import TimeoutError as TooLong
+        from concurrent.futures import wait
+
+        doing = self._worker.submit(what)
+        try:
+            return doing.result(self._seconds)
+        except TooLong:
+            self._connection.interrupt()
+            wait([doing])
+            raise QueryError(
+                f"the query took longer than {self._seconds:g} s, and was stopped", hint="ask for less"
+            ) from None
+        except self._duckdb.OutOfMemoryException:
+            raise QueryError(
+                "the query needs more memory than it may take", hint="ask for less, or allow more: --memory 8GB"
+            ) from None
+        except self._duckdb.Error as error:
+            raise _in_words(error) from None
+        except KeyboardInterrupt:
+            self._connection.interrupt()
+            wait([doing])
+            raise
 
     # ---- the tables ----
 
@@ -173,35 +202,6 @@ class Database:
 
     def _before(self, number: int, name: str) -> int:
         return sum(TABLES[name].rows(source) for source in self._sources[:number])
-
-
-class _Guard:
-    """Ends a query that takes too long, and raises QueryError for what DuckDB raises."""
-
-    def __init__(self, connection: Any, duckdb: Any, seconds: float | None) -> None:
-        self._duckdb = duckdb
-        self._seconds = seconds
-        self._timer = threading.Timer(seconds, connection.interrupt) if seconds is not None else None
-
-    def __enter__(self) -> None:
-        if self._timer is not None:
-            self._timer.daemon = True
-            self._timer.start()
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        if not isinstance(error, self._duckdb.Error):
-            return
-        if isinstance(error, self._duckdb.InterruptException) and self._timer is not None:
-            raise QueryError(
-                f"the query took longer than {self._seconds:g} s, and was stopped", hint="ask for less"
-            ) from None
-        if isinstance(error, self._duckdb.OutOfMemoryException):
-            raise QueryError(
-                "the query needs more memory than it may take", hint="ask for less, or allow more: --memory 8GB"
-            ) from None
-        raise _in_words(error) from None
 
 
 def _in_words(error: BaseException) -> QueryError:

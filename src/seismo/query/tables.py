@@ -165,7 +165,14 @@ def _meta(source: Source) -> list[tuple[str, str]]:
 def _given(source: Source) -> list[tuple[str, str, int, int]]:
     recording = source.recording
     started = recording.processes["start_ns"].tolist()
-    return [(kinds.entry(recording.kind).what, recording.times, sum(recording.tree["calls"]), min(started, default=0))]
+    return [
+        (
+            kinds.entry(recording.kind).what,
+            "none" if recording.timeless else recording.times,
+            sum(recording.tree["calls"]),
+            min(started, default=0),
+        )
+    ]
 
 
 def _instants(source: Source) -> list[tuple[Any, ...]]:

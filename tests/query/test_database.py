@@ -1,0 +1,256 @@
+"""SQL over recordings: what the tables are, and that a query reads them and reaches nothing else."""
+
+import os
+import signal
+import sys
+import threading
+
+import children
+import duckdb
+import pytest
+
+from seismo.errors import UsageError
+from seismo.model import Builder, read
+from seismo.query import TABLES, Database, QueryError, described, in_sql
+
+ENDLESS = "select count(*) from range(10000000) a(i), range(10000000) b(j) where (i * j) % 7 = 8"
+
+
+def made(own_ns=1_000_000, name="work"):
+    b = Builder()
+    start = 1_790_000_000 * 10**9
+    process = b.process(pid=4312, argv=["app.py"], start_ns=start, end_ns=start + 10**9, exit="0")
+    thread = b.thread(process, name="MainThread", native_id=1, wall_ns=10**9, cpu_ns=-1, main=1)
+    root = b.node(-1, thread, b.function("__main__", "<module>", "/x/app.py", 1), calls=1, own_ns=own_ns)
+    work = b.node(root, thread, b.function("__main__", name, "/x/app.py", 3), calls=10, own_ns=2 * own_ns)
+    b.node(work, thread, b.function("builtins", "len", kind=1), calls=1000, own_ns=30_000, flags=1)
+    return b.build({"seismo": "0.1.0", "python": "3.12.1"})
+
+
+@pytest.fixture
+def one():
+    with Database([("app", made())]) as database:
+        yield database
+
+
+def ask(database, sql):
+    return list(database.run(sql).rows())
+
+
+def test_the_tables_have_the_rows_of_the_recording(one):
+    recording = made()
+    assert ask(one, "select qualname, kind, calls, own_ns, lower_bound from functions order by id") == [
+        (row.qualname, row.kind.name.lower(), row.calls, row.own_ns, bool(row.lower_bound))
+        for row in recording.functions
+    ]
+    assert ask(one, "select id, parent, depth, calls, lower_bound from paths order by id") == [
+        (0, None, 0, 1, False),
+        (1, 0, 1, 10, False),
+        (2, 1, 2, 1000, True),
+    ]
+    assert ask(one, "select name, cpu_ns, main from threads") == [("MainThread", None, True)]
+    assert ask(one, "select value from meta where key = 'python'") == [("3.12.1",)]
+
+
+def test_every_table_is_there_for_every_recording(one):
+    for name in TABLES:
+        result = one.run(f"select * from {name}")
+        assert result.columns == described(name)
+        list(result.rows())
+    assert {name for (name,) in ask(one, "show tables")} >= set(TABLES)
+
+
+def test_tables_that_the_text_does_not_name_are_found_as_well(one):
+    assert ask(one, "select count(*) from query_table('func' || 'tions')") == [(3,)]
+
+
+def test_words_of_sql_that_are_columns_are_known_to_need_quotes():
+    with duckdb.connect() as connection:
+        rows = connection.execute("select keyword_name from duckdb_keywords() where keyword_category != 'unreserved'")
+        words = {word for (word,) in rows.fetchall()}
+    columns = {column for name in TABLES for column in described(name)}
+    assert {column for column in columns if in_sql(column) != column} == columns & words
+    assert not words & set(TABLES)
+
+
+def test_rows_of_several_recordings_join_by_their_ids_alone():
+    given = [("a", made()), ("b", made(name="other")), ("c", made())]
+    with Database(given) as database:
+        joined = """select p.recording, f.recording, f.qualname, above.recording, t.recording, q.recording
+            from paths p join functions f on f.id = p.function join paths above on above.id = p.parent
+            join threads t on t.id = p.thread join processes q on q.id = t.process"""
+        rows = ask(database, joined)
+        assert len(rows) == 6
+        for row in rows:
+            assert {row[0], row[1], row[3], row[4], row[5]} == {row[0]}
+        assert ("b", "b", "other", "b", "b", "b") in rows
+        assert ask(database, "select count(distinct id), count(*) from functions") == [(9, 9)]
+
+
+def test_calls_of_several_traces_do_not_mix(tmp_path):
+    (tmp_path / "app.py").write_text("def f():\n    g()\ndef g(): pass\nf()\n")
+    file = tmp_path / "t.seismo"
+    command = [sys.executable, "-m", "seismo", "trace", "-q", "-o", file, tmp_path / "app.py"]
+    children.run(command, check=True)
+    recording = read(file)
+    with Database([("a", recording), ("b", recording)]) as database:
+        sql = """select c.recording, f.recording, p.recording, up.qualname
+            from calls c join functions f on f.id = c.function
+            join calls p on p.id = c.parent join functions up on up.id = p.function
+            where f.qualname = 'g' order by 1"""
+        assert ask(database, sql) == [("a", "a", "a", "f"), ("b", "b", "b", "f")]
+
+
+REFUSED = [
+    "select * from read_text('{file}')",
+    "select * from read_csv('{file}')",
+    "select * from '{file}'",
+    "select * from glob('{folder}/*')",
+    "select * from parquet_metadata('{file}')",
+    "select * from sniff_csv('{file}')",
+    "select * from read_csv('https://example.com/x.csv')",
+    "select * from read_blob('s3://bucket/x')",
+    "select getenv('HOME')",
+    "select * from secret_of_the_test",
+    "copy functions to '{file}'",
+    "copy (select 1) to '{file}'",
+    "export database '{folder}'",
+    "attach '{file}' as other",
+    "install httpfs",
+    "load httpfs",
+    "set memory_limit = '100GB'",
+    "set enable_external_access = true",
+    "reset lock_configuration",
+    "pragma enable_profiling",
+    "call pragma_version()",
+    "create table t as select 1",
+    "create macro m() as 1",
+    "drop view functions",
+    "insert into functions select * from functions",
+    "delete from functions",
+    "update functions set calls = 0",
+    "with x as (select 1) insert into functions select * from x",
+    "create secret (type s3)",
+    "checkpoint",
+    "begin transaction",
+    "prepare p as select 1",
+    "use memory",
+    "select 1; select 2",
+    "",
+    "   -- nothing",
+    "select '\0'",
+]
+
+
+@pytest.mark.parametrize("sql", REFUSED)
+def test_a_query_reads_recordings_and_nothing_else(one, tmp_path, sql):
+    secret_of_the_test = Builder().build({}).functions
+    assert len(secret_of_the_test) == 0
+    file = tmp_path / "file.csv"
+    file.write_text("the secret\n1\n")
+    before = sorted(os.listdir(tmp_path))
+    with pytest.raises(QueryError) as refused:
+        ask(one, sql.format(file=file, folder=tmp_path))
+    assert "secret\n1" not in str(refused.value)
+    assert "Error:" not in refused.value.what
+    assert sorted(os.listdir(tmp_path)) == before
+    assert file.read_text() == "the secret\n1\n"
+    assert ask(one, "select count(*) from functions") == [(3,)]  # it goes on
+
+
+READ = [
+    "from functions",
+    "with x as (select 1 as a) select a from x;",
+    "values (1)",
+    "describe functions",
+    "summarize functions",
+    "explain select 1",
+    "pivot paths on depth using sum(calls)",
+    "select 1 -- a word",
+]
+
+
+@pytest.mark.parametrize("sql", READ)
+def test_all_that_reads_is_a_query(one, sql):
+    assert ask(one, sql)
+
+
+def test_errors_say_what_is_wrong_and_where(one):
+    with pytest.raises(QueryError) as wrong:
+        ask(one, "select qualnam from functions")
+    what, line, mark, hint = wrong.value.lines()
+    assert "qualnam" in what
+    assert line == "line 1: select qualnam from functions"
+    assert mark.index("^") == line.index("qualnam")
+    assert "qualname" in hint
+    with pytest.raises(QueryError) as unknown:
+        ask(one, "select * from function")
+    assert unknown.value.what == "there is no table function"
+    assert unknown.value.hint.startswith("did you mean functions? ")
+
+
+def test_what_fails_only_while_rows_are_read_is_an_error_as_well(one):
+    with pytest.raises(QueryError, match="boom"):
+        ask(one, "select if(i < 100000, i, error('boom')) from range(200000) t(i)")
+
+
+def test_another_query_may_begin_before_the_last_one_was_read(one):
+    first = one.run("select i from range(100000) t(i)").rows()
+    assert next(first) == (0,)
+    assert ask(one, "select count(*) from functions") == [(3,)]
+    with pytest.raises(QueryError, match="another query"):
+        list(first)
+
+
+def test_a_query_that_takes_too_long_is_stopped():
+    with Database([("app", made())], seconds=0.3) as database:
+        with pytest.raises(QueryError, match=r"took longer than 0\.3 s"):
+            ask(database, ENDLESS)
+        assert ask(database, "select count(*) from functions") == [(3,)]
+
+
+def test_an_interrupt_stops_a_query(one):
+    interrupt = (threading.main_thread().ident, signal.SIGINT)
+    threading.Timer(0.3, signal.pthread_kill, interrupt).start()
+    with pytest.raises(KeyboardInterrupt):
+        ask(one, ENDLESS)
+    assert ask(one, "select count(*) from functions") == [(3,)]
+
+
+def test_a_query_that_needs_too_much_memory_is_stopped_and_writes_nothing_to_disk(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with Database([("app", made())], memory="60MB") as database:
+        with pytest.raises(QueryError) as much:
+            ask(database, "select list(i order by hash(i)) from range(20000000) t(i)")
+        assert "--memory" in much.value.hint
+        assert ask(database, "select count(*) from functions") == [(3,)]
+    assert os.listdir(tmp_path) == []
+
+
+def test_memory_has_to_be_an_amount():
+    with pytest.raises(UsageError, match="DuckDB does not start"):
+        Database([("app", made())], memory="a lot")
+
+
+def test_columns_of_one_name_are_told_apart(one):
+    assert one.run("select 1 as a, 2 as a, 3 as a").columns == ["a", "a_1", "a_2"]
+
+
+def test_names_of_recordings_and_of_programs_are_no_sql():
+    name = "x' union select 'y"
+    with Database([(name, made(name="f'; drop view functions; --"))]) as database:
+        assert ask(database, "select distinct recording from functions") == [(name,)]
+        assert ask(database, "select qualname from functions where calls = 10") == [("f'; drop view functions; --",)]
+
+
+def test_the_model_alone_imports_no_duckdb():
+    code = "import sys, seismo.model, seismo.cli.main, seismo.query; print('duckdb' in sys.modules)"
+    assert children.run([sys.executable, "-c", code], check=True).stdout.strip() == "False"
+
+
+def test_the_plain_way_to_register_is_as_right(monkeypatch):
+    import duckdb._sources
+
+    monkeypatch.delattr(duckdb._sources, "ArrowScanSource")
+    with Database([("app", made())]) as database:
+        assert ask(database, "select sum(calls) from functions") == [(1011,)]
