@@ -51,7 +51,7 @@ static inline void sm_starts_count(sm_node *child, bool resumed) {
 /* A frame of this code begins or, resumed, goes on; thrown: with an exception. False: it is left out. */
 SM_INLINE bool sm_starts_enter(sm_thread *thread, const void *code, bool resumed, bool thrown) {
     const sm_frame_head *frame = sm_starts_frame(thread);
-    sm_shadow *caller = thrown || frame->previous == NULL ? NULL : sm_starts_near(sm_tree_of(thread), frame->previous);
+    sm_shadow *caller = thrown || frame == NULL ? NULL : sm_starts_near(sm_tree_of(thread), frame->previous);
     sm_node *child = SM_LIKELY(caller != NULL) ? sm_starts_child(caller->node, code) : NULL;
     if (SM_UNLIKELY(child == NULL) || SM_UNLIKELY(!sm_frame_is_of(frame, code)))
         return sm_starts_enter_slow(thread, code, resumed, thrown);
