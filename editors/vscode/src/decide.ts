@@ -50,8 +50,8 @@ export function decide(file: NotedFile | undefined, lines: number, least: number
     }
   }
   const problem = file.problem || (dirty ? "the file has been edited since it was read: lines may have moved" : "");
-  const marks = [...byLine].map(([line, notes]) => mark(line, notes, least));
-  return { marks: marks.filter((one) => one.words || one.step || one.state), problem };
+  // A cold line has nothing beside it, but tells what there is to who points at it.
+  return { marks: [...byLine].map(([line, notes]) => mark(line, notes, least)), problem };
 }
 
 function mark(line: number, notes: Note[], least: number): Mark {

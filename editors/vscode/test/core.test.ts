@@ -63,13 +63,21 @@ test("a line has the words of its hottest note, and all of them in the hover", (
   assert.match(marks[0]?.hover ?? "", /app:<lambda>[\s\S]*app:f/);
 });
 
-test("cold lines have no words, and lines behind the end are none", () => {
+test("cold lines have no words but a hover, and lines behind the end are none", () => {
   const gutter = withLines({ ...NOTE, line: 1, heat: 0.0001 }, { ...NOTE, line: 2, heat: 0.01 }, { ...NOTE, line: 99 });
   assert.deepEqual(
-    decide(gutter.files[0], 10, 0.001).marks.map(({ line }) => line),
-    [1],
+    decide(gutter.files[0], 10, 0.001).marks.map(({ line, words: shown, step: found, hover: more }) => [
+      line,
+      shown,
+      found,
+      more,
+    ]),
+    [
+      [0, "", 0, "function  app:f"],
+      [1, NOTE.words, 2, "function  app:f"],
+    ],
   );
-  assert.equal(decide(gutter.files[0], 10, 0).marks.length, 2);
+  assert.equal(decide(gutter.files[0], 10, 0).marks[0]?.words, NOTE.words);
 });
 
 test("coverage has states and needs no heat", () => {
@@ -87,6 +95,7 @@ test("coverage has states and needs no heat", () => {
       [1, "missing", "never ran"],
       [2, "partial", ""],
       [3, "excluded", ""],
+      [4, undefined, ""],
     ],
   );
 });
