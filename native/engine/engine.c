@@ -286,7 +286,7 @@ void sm_engine_stop(const char *exit) {
     if (sm_engine.alongside.recorder != NULL)
         sm_engine.alongside.recorder->stop();
     if (sm_engine.output.writer != NULL && !sm_engine.forked)
-        sm_engine_write(&sm_engine.output, true);
+        sm_engine_write_end(&sm_engine.output);
     sm_engine.running = false;
     hold_codes(false);
     sm_ending_want(SM_ENDING_ENGINE, NULL);

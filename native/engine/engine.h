@@ -264,6 +264,9 @@ bool sm_engine_open(sm_output *output, sm_writer *writer, bool whole);
 void sm_engine_save(sm_output *output, bool last);
 /* The same into the file, which may be written anew. */
 void sm_engine_write(sm_output *output, bool last);
+/* The end, when the recorder has stopped and nobody else writes: of a journal's file, too, which may be written anew.
+ */
+void sm_engine_write_end(sm_output *output);
 /* The thread's row into the file, at once: what is written of it before the next flush can be read. */
 void sm_engine_announce(sm_thread *thread);
 /* Ticks until the next flush, of which one took so many ticks; 0: none is wanted. */

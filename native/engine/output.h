@@ -28,7 +28,8 @@ typedef struct {
     uint64_t noted; /* of the first 64 losses: a bit for each that the file has */
     uint64_t lost;  /* functions not taken in for want of memory */
     bool whole;     /* an image: everything, not only what changed since the last flush, and nothing is remembered */
-    bool anew;      /* the file begins once more: everything, and it is remembered. What was is in another file */
+    const sm_writer *journal; /* borrowed, of a file begun once more: where its journal is; NULL: it has none */
+    bool anew; /* the file begins once more: everything, and it is remembered. What was is in another file */
 } sm_output;
 
 static inline bool sm_output_all(const sm_output *output) {

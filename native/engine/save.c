@@ -158,22 +158,28 @@ void sm_engine_save(sm_output *output, bool last) {
                    "times that the processor's counter ran off the monotonic clock by more than 1 in 1,000");
     sm_output_write_failed(output);
     write_unended(output, last, now);
+    if (output->journal != NULL) {
+        sm_writer_flush(output->writer); /* the rows that it names come first */
+        output->lost += sm_writer_copy_journal(output->writer, output->journal) != 0;
+    }
     if (last)
         sm_writer_finish(output->writer);
     else
         sm_writer_flush(output->writer);
 }
 
-static bool save_anew(sm_output *output, bool last) {
+/* writer: of the new file. */
+static bool save_anew(sm_output *output, sm_writer *writer, bool last) {
     sm_output fresh;
-    sm_writer *writer = sm_output_renew(output);
     if (writer == NULL)
         return false;
     bool open = sm_engine_open(&fresh, writer, false);
     if (open) {
         fresh.anew = true;
+        fresh.journal = sm_engine.settings.journal ? output->writer : NULL;
         sm_engine_save(&fresh, last);
         fresh.anew = false;
+        fresh.journal = NULL;
         if (sm_output_take_place(&fresh, output))
             return true;
     }
@@ -182,8 +188,14 @@ static bool save_anew(sm_output *output, bool last) {
 }
 
 void sm_engine_write(sm_output *output, bool last) {
-    if (!sm_engine.settings.journal && save_anew(output, last)) /* a journal is only appended to */
+    if (!sm_engine.settings.journal && save_anew(output, sm_output_renew(output), last)) /* a journal grows on */
         return;
     sm_engine_save(output, last);
     output->anew = false;
+}
+
+void sm_engine_write_end(sm_output *output) {
+    bool outgrown = sm_engine.settings.journal && sm_writer_outgrown(output->writer);
+    if (!outgrown || !save_anew(output, sm_writer_renew(output->writer), true))
+        sm_engine_write(output, true);
 }

@@ -182,6 +182,8 @@ void sm_writer_row(sm_writer *w, sm_table_kind table, const int64_t *ints, const
         pthread_mutex_lock(&w->taking);
     }
     cell *row = row_room(p, columns);
+    p->taken++;
+    p->ids = ints[0] >= 0 && (uint64_t)ints[0] >= p->ids ? (uint64_t)ints[0] + 1 : p->ids;
     if (row == NULL) {
         fail(w, ENOMEM);
         w->lost++;
@@ -282,6 +284,7 @@ static bool chunk_end(sm_writer *w, uint32_t kind, bool built) {
     }
     w->index_count++;
     w->index_last = offset;
+    *(sm_writer_is_of_journal(kind) ? &w->of_journal : &w->of_tables) += SM_CHUNK_HEADER + payload;
     uint8_t *header = w->out.bytes + w->chunk_start;
     sm_put_u32(header, (uint32_t)payload);
     sm_put_u32(header + 4, kind);

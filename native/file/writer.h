@@ -65,6 +65,11 @@ void sm_writer_identity(const sm_writer *w, uint64_t identity[2]);
 
 /* Whether so much of the file has been replaced by later rows that it is worth writing it anew. */
 int sm_writer_grown(const sm_writer *w);
+/* The same of a file with a journal, of which only the rest is replaced by later rows: whether that is the larger part,
+ * and most of its rows are out of date. */
+int sm_writer_outgrown(const sm_writer *w);
+/* Copies the journal of w's file, all of which is written, to the end of another. 0, or -1: not all of it is there. */
+int sm_writer_copy_journal(sm_writer *fresh, const sm_writer *w);
 /* A writer into a new file that is to take the place of w's: the caller puts in all that w's recording holds. NULL:
  * that cannot be done now; w goes on, and the next time that it is grown comes later. */
 sm_writer *sm_writer_renew(sm_writer *w);

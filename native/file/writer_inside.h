@@ -20,6 +20,8 @@ typedef struct {
     size_t rows;      /* pending */
     size_t room;      /* rows allocated */
     size_t compacted; /* rows that were left by the last compaction */
+    uint64_t taken;   /* rows so far */
+    uint64_t ids;     /* of them, different ones at most: the largest id + 1 */
 } pending;
 
 struct sm_writer {
@@ -47,16 +49,20 @@ struct sm_writer {
     uint64_t index_last; /* offset of the last one */
     pending tables[SM_TABLES];
     sm_crc32 crc;
-    char *path;        /* owned; the file's, as the system told when it was opened. NULL: none is known */
-    char *temporary;   /* owned; of a file that is to take another's place: its name until then. NULL: it has none */
-    uint64_t renew_at; /* size from which the file is worth writing anew */
-    bool owns;         /* fd is ours to close: nothing else has it yet */
-    bool marked;       /* the header says that the file is behind */
-    bool torn;         /* the file was cut: what follows would stand behind a hole */
+    char *path;          /* owned; the file's, as the system told when it was opened. NULL: none is known */
+    char *temporary;     /* owned; of a file that is to take another's place: its name until then. NULL: it has none */
+    uint64_t renew_at;   /* size from which the file is worth writing anew */
+    uint64_t of_journal; /* bytes of chunks that stay as they are, */
+    uint64_t of_tables;  /* and of all others */
+    bool owns;           /* fd is ours to close: nothing else has it yet */
+    bool marked;         /* the header says that the file is behind */
+    bool torn;           /* the file was cut: what follows would stand behind a hole */
 };
 
 /* Whether the descriptor still is the file that it was at the start (writer.c). */
 bool sm_writer_holds(const sm_writer *w, struct stat *is);
+/* Whether chunks of this kind are those of a journal, of which none replaces another (writer_renew.c). */
+bool sm_writer_is_of_journal(uint32_t kind);
 /* Finds the path, and from which size the file is worth writing anew; frees what belongs to that (writer_renew.c). */
 void sm_writer_find_path(sm_writer *w);
 void sm_writer_forget_path(sm_writer *w);

@@ -6,6 +6,10 @@
  * one's name. Between two such times at least as much was appended as the new file holds, so that the work is at most
  * doubled, and the file is never larger than twice its content and one flush, however long it runs.
  *
+ * The journal of a trace is not out of date, and copying it again and again would cost more than it is worth. A file
+ * with a journal is written anew once, at its end, if most of it is rows and most of these are out of date: the rows as
+ * they are then, and the journal's chunks as they were.
+ *
  * Nothing that was safe is at risk. The new file is written next to the old one, and renamed over it when it is whole:
  * who kills the program at any moment finds the one or the other. Where the system can, the new file has no name until
  * then, and a killed program leaves nothing behind. Who has the old file open reads on in it.
@@ -25,12 +29,14 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/varint.h"
 #include "file/writer_inside.h"
 
 enum {
     LONGEST_PATH = 4096,
-    NAME_ROOM = 64,     /* of a temporary name after its folder */
-    LEAST_GROWTH = 4096 /* bytes: a tiny file is not worth a rename for every few rows */
+    NAME_ROOM = 64,       /* of a temporary name after its folder */
+    WORTH_A_COPY = 65536, /* bytes of rows, most of which are out of date */
+    LEAST_GROWTH = 4096   /* bytes: a tiny file is not worth a rename for every few rows */
 };
 
 static void plan(sm_writer *w, uint64_t size) {
@@ -98,6 +104,68 @@ int sm_writer_reopen(const sm_writer *w) {
 
 int sm_writer_grown(const sm_writer *w) {
     return w->path != NULL && (w->torn || w->written >= w->renew_at) && w->lost == 0;
+}
+
+bool sm_writer_is_of_journal(uint32_t kind) {
+    return kind == SM_CHUNK_JRNL || kind == SM_CHUNK_HEAD || kind == SM_CHUNK_LEVL || kind == SM_CHUNK_LONG;
+}
+
+int sm_writer_outgrown(const sm_writer *w) {
+    uint64_t taken = 0, ids = 0;
+    for (int t = 0; t < SM_TABLES; t++) {
+        taken += w->tables[t].taken;
+        ids += w->tables[t].ids;
+    }
+    return w->path != NULL && w->base == 0 && !w->torn && w->lost == 0 && !sm_writer_behind(w) &&
+           w->of_tables >= WORTH_A_COPY && w->of_tables > w->of_journal && taken / 2 >= ids;
+}
+
+static bool read_at(int fd, void *to, size_t size, uint64_t at) {
+    for (size_t done = 0; done < size;) {
+        ssize_t n = pread(fd, (uint8_t *)to + done, size - done, (off_t)(at + done));
+        if (n <= 0 && !(n < 0 && errno == EINTR)) {
+            return false;
+        }
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return true;
+}
+
+/* Copies a chunk of a journal, and passes over others. Returns where the next one is; 0: this is none. */
+static uint64_t copy_chunk(sm_writer *fresh, const sm_writer *w, int fd, uint64_t at, sm_buffer *payload) {
+    uint8_t header[SM_CHUNK_HEADER];
+    if (w->written - at < sizeof header || !read_at(fd, header, sizeof header, at)) {
+        return 0;
+    }
+    uint32_t size = sm_get_u32(header), kind = sm_get_u32(header + 4);
+    if (size > w->written - at - sizeof header) {
+        return 0;
+    }
+    if (sm_writer_is_of_journal(kind)) {
+        payload->size = 0;
+        uint8_t *to = sm_buffer_reserve(payload, size);
+        if (to == NULL || !read_at(fd, to, size, at + sizeof header) ||
+            sm_crc32_update(&w->crc, sm_crc32_update(&w->crc, 0, header + 4, 4), to, size) != sm_get_u32(header + 8) ||
+            sm_writer_append(fresh, kind, to, size) != 0) {
+            return 0;
+        }
+    }
+    return at + sizeof header + size;
+}
+
+int sm_writer_copy_journal(sm_writer *fresh, const sm_writer *w) {
+    sm_buffer payload = {0};
+    int saved_errno = errno, fd = sm_writer_reopen(w);
+    uint64_t at = fd >= 0 ? SM_FILE_HEADER : 0;
+    while (at != 0 && at < w->written) {
+        at = copy_chunk(fresh, w, fd, at, &payload);
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    sm_buffer_free(&payload);
+    errno = saved_errno;
+    return at != 0 ? 0 : -1;
 }
 
 /* Whether the path, the descriptor and what the writer knows are one plain file with no other name. */
