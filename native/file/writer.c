@@ -284,7 +284,7 @@ static bool chunk_end(sm_writer *w, uint32_t kind, bool built) {
     }
     w->index_count++;
     w->index_last = offset;
-    *(sm_writer_is_of_journal(kind) ? &w->of_journal : &w->of_tables) += SM_CHUNK_HEADER + payload;
+    w->of_tables += sm_writer_is_of_journal(kind) ? 0 : SM_CHUNK_HEADER + payload;
     uint8_t *header = w->out.bytes + w->chunk_start;
     sm_put_u32(header, (uint32_t)payload);
     sm_put_u32(header + 4, kind);

@@ -65,8 +65,8 @@ void sm_writer_identity(const sm_writer *w, uint64_t identity[2]);
 
 /* Whether so much of the file has been replaced by later rows that it is worth writing it anew. */
 int sm_writer_grown(const sm_writer *w);
-/* The same of a file with a journal, of which only the rest is replaced by later rows: whether that is the larger part,
- * and most of its rows are out of date. */
+/* The same of a file with a journal, of which only the rest is replaced by later rows: whether what has been replaced
+ * is a good part of it. */
 int sm_writer_outgrown(const sm_writer *w);
 /* Copies the journal of w's file, all of which is written, to the end of another. 0, or -1: not all of it is there. */
 int sm_writer_copy_journal(sm_writer *fresh, const sm_writer *w);

@@ -49,14 +49,13 @@ struct sm_writer {
     uint64_t index_last; /* offset of the last one */
     pending tables[SM_TABLES];
     sm_crc32 crc;
-    char *path;          /* owned; the file's, as the system told when it was opened. NULL: none is known */
-    char *temporary;     /* owned; of a file that is to take another's place: its name until then. NULL: it has none */
-    uint64_t renew_at;   /* size from which the file is worth writing anew */
-    uint64_t of_journal; /* bytes of chunks that stay as they are, */
-    uint64_t of_tables;  /* and of all others */
-    bool owns;           /* fd is ours to close: nothing else has it yet */
-    bool marked;         /* the header says that the file is behind */
-    bool torn;           /* the file was cut: what follows would stand behind a hole */
+    char *path;         /* owned; the file's, as the system told when it was opened. NULL: none is known */
+    char *temporary;    /* owned; of a file that is to take another's place: its name until then. NULL: it has none */
+    uint64_t renew_at;  /* size from which the file is worth writing anew */
+    uint64_t of_tables; /* bytes of all chunks but those of a journal */
+    bool owns;          /* fd is ours to close: nothing else has it yet */
+    bool marked;        /* the header says that the file is behind */
+    bool torn;          /* the file was cut: what follows would stand behind a hole */
 };
 
 /* Whether the descriptor still is the file that it was at the start (writer.c). */

@@ -7,8 +7,8 @@
  * doubled, and the file is never larger than twice its content and one flush, however long it runs.
  *
  * The journal of a trace is not out of date, and copying it again and again would cost more than it is worth. A file
- * with a journal is written anew once, at its end, if most of it is rows and most of these are out of date: the rows as
- * they are then, and the journal's chunks as they were.
+ * with a journal is written anew once, at its end, if rows that are out of date are a good part of it: the rows as they
+ * are then, and the journal's chunks as they were.
  *
  * Nothing that was safe is at risk. The new file is written next to the old one, and renamed over it when it is whole:
  * who kills the program at any moment finds the one or the other. Where the system can, the new file has no name until
@@ -35,7 +35,7 @@
 enum {
     LONGEST_PATH = 4096,
     NAME_ROOM = 64,       /* of a temporary name after its folder */
-    WORTH_A_COPY = 65536, /* bytes of rows, most of which are out of date */
+    WORTH_A_COPY = 65536, /* bytes of rows, many of which are out of date */
     LEAST_GROWTH = 4096   /* bytes: a tiny file is not worth a rename for every few rows */
 };
 
@@ -116,8 +116,9 @@ int sm_writer_outgrown(const sm_writer *w) {
         taken += w->tables[t].taken;
         ids += w->tables[t].ids;
     }
+    uint64_t stale = taken > ids ? w->of_tables / taken * (taken - ids) : 0; /* bytes, about */
     return w->path != NULL && w->base == 0 && !w->torn && w->lost == 0 && !sm_writer_behind(w) &&
-           w->of_tables >= WORTH_A_COPY && w->of_tables > w->of_journal && taken / 2 >= ids;
+           w->of_tables >= WORTH_A_COPY && stale >= w->written / 4;
 }
 
 static bool read_at(int fd, void *to, size_t size, uint64_t at) {
