@@ -9,7 +9,7 @@ import pytest
 
 from seismo.model import Builder, DiffRow, FunctionKey, diff, diff_lines
 from seismo.model.difference import LineKey
-from seismo.report.changes import OF_FUNCTIONS, OF_LINES, as_json, growth, write_changes
+from seismo.report.changes import OF_FUNCTIONS, OF_LINES, STRANGERS, as_json, growth, write_changes
 from seismo.report.paper import Paper
 from seismo.report.words import Signs, cells
 
@@ -200,3 +200,22 @@ def test_json_has_all(pair):
     assert by_name["busier"]["calls_old"] == 1_000
     assert by_name["busier"]["calls_new"] == 1_234
     assert by_name["slower"]["significant"] is True
+
+
+def test_recordings_of_different_programs_are_called_so():
+    """Whoever compares the wrong files is told so before the numbers; one common function is enough not to be."""
+
+    def made(*names):
+        b = Builder()
+        thread = b.thread(b.process(), name="MainThread")
+        for line, name in enumerate(names, 1):
+            b.node(-1, thread, b.function("app", name, "/srv/app.py", line), calls=1, own_ns=9)
+        b.node(-1, thread, b.function("builtins", "len", "", 0, kind=1), calls=1, own_ns=9)
+        return b.build({"recorder": "calltree"})
+
+    def told(old, new):
+        return STRANGERS in " ".join(line.strip() for line in changes(old, new, width=200))
+
+    assert told(made("a", "b"), made("c"))
+    assert not told(made("a", "b"), made("b", "c"))
+    assert not told(made(), made("c"))

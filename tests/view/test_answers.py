@@ -10,6 +10,7 @@ from page_data import read
 import seismo
 from seismo import model
 from seismo.errors import UsageError
+from seismo.model import Builder
 from seismo.view.answers import Answers, Shown
 from seismo.view.server import NothingThereError
 
@@ -188,6 +189,18 @@ def test_a_call_is_found_whole(trace):
     whole = loaded(answers, "0/call", at=middle, **place)["row"]
     assert (whole["start"], whole["end"], whole["fn"]) == (outer_call.start_ns, outer_call.end_ns, outer_call.function)
     assert loaded(answers, "0/call", thread=0, depth=10_000, at=middle)["row"] is None
+
+
+def test_two_recordings_have_a_page_of_what_changed(trace, profile, tmp_path):
+    answers = Answers([trace, profile])
+    page = got(answers, "0/changes", **{"with": 1}).content
+    assert b"seismo-data" in page
+    path = tmp_path / "c.seismo"
+    Builder().build({"recorder": "coverage"}).save(path)
+    others = Answers([profile, Shown(str(path), seismo.open(path))])
+    assert [one["compares"] for one in loaded(others, "recordings")] == [True, False]
+    with pytest.raises(UsageError, match="cannot be compared"):
+        got(others, "0/changes", **{"with": 1})
 
 
 def test_a_stretch_has_a_page_of_its_own(trace, monkeypatch):

@@ -208,6 +208,30 @@ def test_a_stretch_has_its_flame_graph(browser, address):
         frame.locator("tbody tr", has_text="outer").first.wait_for()
 
 
+def test_two_recordings_side_by_side(browser, tmp_path):
+    """Reports of calls, too: both, or what changed from one to the other."""
+    for name, rounds in (("a", 1), ("b", 2)):
+        with seismo.profile() as p:
+            for _ in range(rounds):
+                outer()
+        p.save(tmp_path / f"{name}.seismo")
+    server = Server(Answers([Shown(str(path), seismo.open(path)) for path in sorted(tmp_path.iterdir())]))
+    thread = threading.Thread(target=server.serve)
+    thread.start()
+    try:
+        with page(browser) as view:
+            view.goto(server.url)
+            view.get_by_label("beside").select_option(label="b.seismo")
+            view.frame_locator('iframe[title="Report of a.seismo"]').get_by_text("3,000").first.wait_for()
+            view.frame_locator('iframe[title="Report of b.seismo"]').get_by_text("6,000").first.wait_for()
+            view.get_by_role("button", name="Changes").click()
+            changes = view.frame_locator('iframe[title="Changes from a.seismo to b.seismo"]')
+            changes.get_by_text("+3,000").first.wait_for()
+    finally:
+        server.close()
+        thread.join()
+
+
 def test_a_server_that_is_gone_is_said(browser, tmp_path):
     with seismo.trace() as t:
         outer()

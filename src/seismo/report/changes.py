@@ -125,8 +125,29 @@ def overview(
         *sides,
         ("change", change),
         *[("note", note)][: int(some)],
+        *[("note", STRANGERS)][: int(_strangers(old, new))],
         *unended(signs, *named(old, "old"), *named(new, "new")),
     ]
+
+
+STRANGERS = "no function of one side's own code is on the other: they are recordings of different programs"
+
+
+def _strangers(old: Sequence[Recording], new: Sequence[Recording]) -> bool:
+    """Whether both sides have functions of their own, and none of these in common."""
+    from seismo.report.libraries import of_functions
+
+    sides: list[set[tuple[str, str, str]]] = [set(), set()]
+    for side, recordings in zip(sides, (old, new), strict=True):
+        for one in recordings:
+            functions = one.functions
+            columns = [functions[name] for name in ("module", "qualname", "file")]
+            python = [row for row, kind in enumerate(functions["kind"]) if kind == text.PYTHON]
+            for row, library in of_functions(one, python).items():
+                module, name, file = (column[row] for column in columns)
+                if not library and file:
+                    side.add((module, name, basename(file)))
+    return all(sides) and sides[0].isdisjoint(sides[1])
 
 
 def without_times(recordings: Sequence[Recording]) -> bool:

@@ -3,6 +3,7 @@
     /                     the viewer's own page
     recordings            the recordings that are shown, with what is said of each before its numbers
     N/page                the page of recording N, as `seismo report --html` writes it
+    N/changes?with=       what changed from it to another one of its kind, as `seismo diff --html` writes it
     N/page?from=&to=      of a trace: the page of a stretch of it
     N/trace               of a trace: its threads, processes and functions, and which paths mostly wait
     N/rows?from=&to=&columns=&threads=     what to draw of a stretch, one row a call or a run of calls
@@ -39,7 +40,7 @@ from seismo.view.ranges import call_at, functions_of, next_call
 from seismo.view.server import Answer, NothingThereError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from seismo.model import Recording
 
@@ -54,6 +55,7 @@ PATIENCE = 5
 
 COLUMNS = "application/octet-stream"  # as seismo.report.page.payload lays them out
 JSON = "application/json; charset=utf-8"
+_HTML = "text/html; charset=utf-8"
 
 
 class Shown:
@@ -111,9 +113,11 @@ class Answers:
             raise NothingThereError("there is no such recording")
         entry = self.shown[int(number[:6])]
         if what == "page":
-            return Answer(_page(_part(entry, query)), "text/html; charset=utf-8")
+            return Answer(_page(_part(entry, query)), _HTML)
         if what == "state":
             return _state(entry, query)
+        if what == "changes":
+            return Answer(_changes(entry, self.shown[_whole(query, "with", 0, len(self.shown) - 1)]), _HTML)
         answer = _OF_TRACES.get(what)
         if answer is None:
             raise NothingThereError("there is nothing of this name")
@@ -132,6 +136,7 @@ class Answers:
             "kind": kind.name,
             "what": kind.what,
             "trace": bool(recording.calls),
+            "compares": kind.compares,
             "live": entry.live,
             "version": entry.version,
             "facts": kind.facts(recording, signs),
@@ -154,17 +159,36 @@ def _part(entry: Shown, query: Mapping[str, str]) -> Recording:
     return recording.cut(start, end)
 
 
+def _changes(old: Shown, new: Shown) -> bytes:
+    """The page of what changed between two recordings. Raises UsageError: there is no such page of them."""
+    kind, other = of(old.recording), of(new.recording)
+    if kind is not other:
+        raise UsageError(f"a recording of {other.what} cannot be compared with one of {kind.what}")
+    sides = ([_ran(old.recording)], [_ran(new.recording)])
+    names = ([os.path.basename(old.path)], [os.path.basename(new.path)])
+    return _written(lambda place: kind.changes_page(sides, place, names))
+
+
+def _ran(recording: Recording) -> Recording:
+    """The recording with the times that are compared."""
+    return recording.timed("cpu") if of(recording).times else recording
+
+
 def _page(recording: Recording) -> bytes:
     if recording.calls:  # the viewer has the timeline itself
         from seismo.report.calls.page import calls_page
 
         return calls_page(recording, timeline=False).encode()
+    kind = of(recording)
+    return _written(lambda place: kind.page(recording, place), kind.page_at)
+
+
+def _written(write: Callable[[str], object], at: Callable[[str], str] = str) -> bytes:
+    """A page that is written to a place. at: the file that it begins with."""
     with tempfile.TemporaryDirectory(prefix="seismo-view-") as folder:
         place = os.path.join(folder, "page.html")
-        kind = of(recording)
-        at = kind.page_at(place)
-        kind.page(recording, place)
-        with open(at, "rb") as file:
+        write(place)
+        with open(at(place), "rb") as file:
             return file.read()
 
 

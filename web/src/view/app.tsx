@@ -5,7 +5,7 @@ import { getJson, type RecordingInfo, ServedTrace, type State } from "./client.t
 
 const LOOK_MS = 1000;
 
-type Tab = "timeline" | "report";
+type Tab = "timeline" | "report" | "changes";
 
 export function App() {
   const [recordings, setRecordings] = useState<readonly RecordingInfo[] | null>(null);
@@ -25,8 +25,9 @@ export function App() {
   if (trouble) return <Message title="The recordings cannot be shown" text={trouble} />;
   if (!recordings) return <Message title="Reading …" text="" />;
   const shown = recordings[at]!;
-  const view: Tab = shown.trace ? tab : "report";
-  const traces = recordings.flatMap((info, number) => (info.trace && number !== at ? [number] : []));
+  const others = recordings.flatMap((info, number) => (fits(tab, shown, info) && number !== at ? [number] : []));
+  const other = others.includes(beside) ? beside : -1;
+  const view: Tab = tab === "changes" && other >= 0 ? tab : shown.trace && tab !== "report" ? "timeline" : "report";
   return (
     <>
       <header class="top">
@@ -67,13 +68,18 @@ export function App() {
           >
             {shown.trace ? "Flame graph" : "Report"}
           </button>
+          {other >= 0 && recordings[other]!.kind === shown.kind && shown.compares && (
+            <button type="button" aria-pressed={view === "changes"} onClick={() => setTab("changes")}>
+              Changes
+            </button>
+          )}
         </nav>
-        {view === "timeline" && traces.length > 0 && (
+        {others.length > 0 && (
           <label class="pick">
             <span>beside</span>
-            <select value={beside} onChange={(event) => setBeside(Number(event.currentTarget.value))}>
+            <select value={other} onChange={(event) => setBeside(Number(event.currentTarget.value))}>
               <option value={-1}>none</option>
-              {traces.map((number) => (
+              {others.map((number) => (
                 <option key={number} value={number}>
                   {recordings[number]!.name}
                 </option>
@@ -97,9 +103,16 @@ export function App() {
       {view === "timeline" ? (
         <main class="traces">
           <Trace key={at} number={at} live={shown.live} open={open} />
-          {beside >= 0 && beside !== at && (
-            <Trace key={`beside${beside}`} number={beside} live={recordings[beside]!.live} />
-          )}
+          {other >= 0 && <Trace key={`beside${other}`} number={other} live={recordings[other]!.live} />}
+        </main>
+      ) : view === "changes" ? (
+        <main class="report">
+          <iframe
+            key={`${at} ${other}`}
+            title={`Changes from ${shown.name} to ${recordings[other]!.name}`}
+            src={`${at}/changes?with=${other}`}
+            sandbox="allow-scripts"
+          />
         </main>
       ) : (
         <main class="report">
@@ -110,10 +123,23 @@ export function App() {
             src={`${at}/page${stretch}`}
             sandbox="allow-scripts"
           />
+          {other >= 0 && (
+            <iframe
+              key={`beside ${other}`}
+              title={`Report of ${recordings[other]!.name}`}
+              src={`${other}/page`}
+              sandbox="allow-scripts"
+            />
+          )}
         </main>
       )}
     </>
   );
+}
+
+/** Whether a recording can be shown beside another one, in this view. */
+function fits(tab: Tab, shown: RecordingInfo, other: RecordingInfo): boolean {
+  return tab === "timeline" && shown.trace ? other.trace : true;
 }
 
 /** Of a recording that is written: says that there is more than the report shows, and shows it if that is wanted. */

@@ -12,6 +12,8 @@ export interface RecordingInfo {
   readonly kind: string;
   readonly what: string;
   readonly trace: boolean;
+  /** Whether there is a page of what changed between two of this kind. */
+  readonly compares: boolean;
   readonly live: boolean;
   readonly version: number;
   readonly facts: readonly (readonly [string, string])[];

@@ -27,6 +27,7 @@ class Calls(Kind):
 
     name = kinds.CALLS
     rows = "functions"
+    compares = True
     runs = True
     others_are_in = "their callers' own time"
 
