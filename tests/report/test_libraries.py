@@ -3,6 +3,7 @@
 import io
 
 import pytest
+from page_data import data_of
 
 from seismo.model import Builder
 from seismo.report.libraries import INSTALLED, STANDARD, libraries, library_of
@@ -111,9 +112,9 @@ def test_the_summary_of_a_choice_that_nothing_met():
     assert "no function that ran is one of these" in stream.getvalue()
 
 
-def test_the_page_puts_them_last():
-    page = lines_page(recording())
-    assert page.index("mine") < page.index("find")
-    assert "own functions come first" in page
-    page = lines_page(recording({"where": 'module("*")'}))
-    assert page.index("find") < page.index("mine")
+def test_the_page_divides_them_unless_chosen():
+    for settings, divided in (({}, True), ({"where": 'module("*")'}, False)):
+        head, _ = data_of(lines_page(recording(settings)))
+        foreign = [file["whose"] != "" for file in head["files"]]
+        assert foreign == sorted(foreign), "the program's own files come first"
+        assert (not foreign[0], any(foreign)) == (True, divided)

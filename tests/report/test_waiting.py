@@ -9,6 +9,7 @@ from pathlib import Path
 
 import children
 import pytest
+from page_data import data_of
 
 from seismo import formats
 from seismo.cli.main import main
@@ -176,10 +177,10 @@ def test_lines():
     out = io.StringIO()
     lines_report.write_report(Paper(out, 72, Signs()), timed_lines(), lines_report.LinesView())
     assert max(map(cells, out.getvalue().splitlines())) <= 72
-    page = lines_page(timed_lines())
-    assert ">Waiting</button>" in page
-    assert ">1.90 s</td>" in page
-    assert ">Waiting</button>" not in lines_page(timed_lines(), times="wall")
+    head, columns = data_of(lines_page(timed_lines()))
+    assert set(head["there"]) == {"cpu", "wall", "wait"}
+    assert 1_900 * MS in [round(wait) for wait in columns["l.wait"]]
+    assert "lock" in head["reasons"]
 
 
 @pytest.fixture
