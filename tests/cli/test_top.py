@@ -13,9 +13,9 @@ import pytest
 from children import SECONDS, environment, popen, run
 
 from seismo import profile
-from seismo.cli.top import LEAVE
+from seismo.cli.top import HINT, LEAVE
 from seismo.model import read
-from seismo.report.calls.top import look, ordered, since, write_look
+from seismo.report.calls.top import NARROWEST, look, ordered, since, write_look
 from seismo.report.paper import Paper
 
 SEISMO = [sys.executable, "-m", "seismo"]
@@ -51,6 +51,20 @@ def test_what_was_done_since_the_last_look(tmp_path):
     out = io.StringIO()
     write_look(Paper(out, 100), after, after, "own", 5, "", "")
     assert out.getvalue().splitlines()[-1] == "nothing has been called"
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+@pytest.mark.parametrize("order", ["own", "total", "calls", "waiting"])
+def test_no_line_is_wider_than_the_terminal(width, order):
+    """A line that wraps would push the others off the screen. What gives way is never what the rows are sorted by."""
+    with profile() as p:
+        sorted(range(100), key=lambda number: -leaf(number))
+    out = io.StringIO()
+    write_look(Paper(out, width, least=NARROWEST), look(p.recording), None, order, 8, "not written for 3 s", HINT)
+    lines = out.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    assert order in lines[3].split()
+    assert any("leaf" in line for line in lines[4:])
 
 
 def test_without_times_calls_are_shown_alone():

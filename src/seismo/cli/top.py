@@ -180,14 +180,14 @@ class _Screen:
         import shutil
 
         from seismo.escape import wants_colour
-        from seismo.report.calls.top import HEAD, write_look
+        from seismo.report.calls.top import HEAD, NARROWEST, write_look
         from seismo.report.paper import ColourPaper, Paper
         from seismo.report.words import Signs
 
         size = shutil.get_terminal_size()
         page = io.StringIO()
         make = ColourPaper if wants_colour(self.color, True) else Paper
-        paper = make(page, size.columns, Signs.of(sys.stdout))
+        paper = make(page, size.columns, Signs.of(sys.stdout), NARROWEST)
         write_look(paper, now, before, self.order, max(1, size.lines - HEAD - 1), state, HINT)
         lines = page.getvalue().splitlines()[: size.lines - 1]
         sys.stdout.write(HOME + "".join(f"{line}{LINE}\n" for line in lines) + REST)

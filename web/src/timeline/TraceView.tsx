@@ -118,7 +118,7 @@ export function TraceView({ source, live = false, open }: Props) {
       }, failed);
     };
     measure();
-    stage.current?.focus({ preventScroll: true });
+    if (window.parent === window) stage.current?.focus({ preventScroll: true }); // a notebook keeps the focus
     const heard = new Heard(source, line, setSaid);
     heard.more(source.steps).catch(failed);
     let looking = false;

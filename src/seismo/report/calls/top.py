@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 ORDERS = ("own", "total", "calls", "waiting")
 HEAD = 5  # lines above the rows
+WIDTHS = {"own": 10, "own %": 8, "waiting": 11, "total": 11, "calls": 13}  # cells of the columns
+DROPPED_FIRST = ("own %", "waiting", "total", "calls")  # where there is no room for names
+NARROWEST_NAME = 24
+NARROWEST = 40  # cells of a terminal on which no line wraps
 
 
 class Row(NamedTuple):
@@ -106,35 +110,45 @@ def write_look(paper: Paper, now: Look, before: Look | None, order: str, limit: 
     """Writes the head and as many rows as there is room for. state: how old this is. keys: what can be pressed."""
     signs = paper.signs
     span = now.wall_ns - (before.wall_ns if before else 0)
-    title = text.shorten(now.command or "a program", max(20, paper.width - len(state) - 3), signs)
-    paper.line((title, "title"), ("  " + state, "quiet"))
+    title = text.shorten(now.command or "a program", max(10, paper.width - len(state) - 3), signs)
+    paper.line((title, "title"), ("  " + state if state else "", "quiet"))
     facts = [f"{text.duration(now.wall_ns, signs)} so far"]
     facts += [f"{text.duration(now.cpu_ns, signs)} CPU"] if now.cpu_ns >= 0 else []
     facts += [text.number_of(now.threads, "thread")] if now.threads > 1 else []
     facts += [f"{text.number_of(now.losses, 'loss', 'losses')}: see seismo info"] if now.losses else []
-    paper.line(("; ".join(facts), ""))
+    paper.line(("; ".join(facts)[: paper.width], ""))
     order = "calls" if now.timeless else order
-    what = "since the start" if before is None else f"in the last {text.duration(span, signs)}"
-    paper.line((f"{what}, by {order}", ""), ("  " + keys if keys else "", "quiet"))
+    what = f"{'since the start' if before is None else f'in the last {text.duration(span, signs)}'}, by {order}"
+    room = paper.width - text.cells(what) - 2
+    paper.line((what[: paper.width], ""), (f"  {keys[:room]}" if keys and room > 0 else "", "quiet"))
     rows = ordered(since(now, before), order)
+    columns = _fitting(paper.width, order, now.timeless)
+    paper.line(("".join(f"{name:>{WIDTHS[name]}}" for name in columns) + "  function", "head"))
+    room = max(1, paper.width - sum(WIDTHS[name] for name in columns) - 2)
     whole = sum(row.own_ns for row in rows) or 1.0
-    head = "" if now.timeless else f"{'own':>10} {'own %':>7} {'waiting':>10} {'total':>10} "
-    head += f"{'calls':>12}  function"
-    paper.line((head, "head"))
-    room = max(16, paper.width - len(head) + len("function"))
     for row in rows[:limit]:
-        calls = text.calls(row.calls, row.lower_bound, signs)
+        cells = {
+            "own": (text.duration(row.own_ns, signs), "time"),
+            "own %": (f"{100 * row.own_ns / whole:.1f}%", ""),
+            "waiting": (text.duration(row.wait_ns, signs) if row.wait_ns > span / 1000 else "", "quiet"),
+            "total": (text.duration(row.total_ns, signs), ""),
+            "calls": (text.calls(row.calls, row.lower_bound, signs), ""),
+        }
         name = text.shorten(row.name, room, signs)
-        where = f"  {row.where}" if len(name) + len(row.where) + 2 <= room else ""
-        waiting = text.duration(row.wait_ns, signs) if row.wait_ns > span / 1000 else ""
-        times = (
-            (f"{text.duration(row.own_ns, signs):>10}", "time"),
-            (f" {100 * row.own_ns / whole:>6.1f}%", ""),
-            (f" {waiting:>10}", "quiet"),
-            (f" {text.duration(row.total_ns, signs):>10} ", ""),
-        )
-        paper.line(*times[: 0 if now.timeless else 4], (f"{calls:>12}  ", ""), (name, "strong"), (where, "quiet"))
+        where = f"  {row.where}" if text.cells(name) + text.cells(row.where) + 2 <= room else ""
+        spans = [(f"{cells[column][0]:>{WIDTHS[column]}}", cells[column][1]) for column in columns]
+        paper.line(*spans, ("  ", ""), (name, "strong"), (where, "quiet"))
     if not rows:
         paper.line(("nothing has been called", "quiet"))
     elif len(rows) > limit:
         paper.line((f"and {text.number_of(len(rows) - limit, 'function')} more", "quiet"))
+
+
+def _fitting(width: int, order: str, timeless: bool) -> list[str]:
+    """The columns that leave room for names. The one that the rows are sorted by stays."""
+    columns = ["calls"] if timeless else list(WIDTHS)
+    for name in DROPPED_FIRST:
+        if width - sum(WIDTHS[one] for one in columns) - 2 >= NARROWEST_NAME:
+            break
+        columns = [one for one in columns if one != name or one == order]
+    return columns
