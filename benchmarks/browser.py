@@ -116,7 +116,7 @@ def main() -> None:
     method = (
         "made recordings; headless Chromium, 1280 x 720, in which WebGL is drawn by the processor (speedscope); "
         "from the navigation to the first drawing; of a frame of zooming with the wheel the script, style, layout "
-        "and painting on the main thread, from the browser's own trace"
+        "and painting on the main thread, from the browser's own trace, by that thread's clock"
     )
     finish("browser", options, method, results, text)
 

@@ -139,7 +139,7 @@ def main() -> None:
         "a loop of small functions; headless Chromium, 1280 x 720, in which WebGL is drawn by the processor "
         "(speedscope); from the navigation to the first calls, of others to the open file; of a frame of zooming "
         "and moving (the long trace by keys, the short one by the wheel) the script, style, layout and painting on "
-        "the main thread, from the browser's own trace"
+        "the main thread, from the browser's own trace, by that thread's clock"
     )
     finish("viewer", options, method, results, text)
 
