@@ -15,6 +15,8 @@ from seismo.check import (
     over_runs,
     parse_limit,
 )
+from seismo.check.blame import suspects
+from seismo.check.measurement import ELSEWHERE
 from seismo.errors import UsageError
 
 
@@ -156,6 +158,16 @@ def test_functions_of_a_file_that_moved_are_followed_and_a_copy_is_not():
     }
     copied = measured(app__f=1, app__copy=1, codes={"app__f": "same", "app__copy": "same"})
     assert compare(measured(app__f=1, app__h=1, codes={"app__f": "same", "app__h": "same"}), copied, []).renamed == {}
+
+
+def test_objects_of_no_known_line_count_in_the_sum_and_are_no_function():
+    old, new = (
+        Measurement(functions={function("app:f"): exact(births=100), ELSEWHERE: exact(births=rest)})
+        for rest in (1000, 2000)
+    )
+    assert verdict(old, new, "births <= +1%") is Verdict.BEYOND
+    assert verdict(old, new, "each births <= +1%") is Verdict.WITHIN
+    assert suspects(compare(old, new, [])) == []
 
 
 def test_stamps_say_what_makes_counts_incomparable():

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
-from seismo.check.measurement import NOTHING, QUANTITIES, Function, Measurement, Range
+from seismo.check.measurement import ELSEWHERE, NOTHING, QUANTITIES, Function, Measurement, Range
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -157,6 +157,8 @@ class _Work:
         """What each function does more than it did, for as many calls."""
         found: dict[Function, float] = {}
         for function, counts in self.new.functions.items():
+            if function == ELSEWHERE:
+                continue
             before, now = self.calls(self.old, function), self.calls(self.new, function)
             if "calls" in self.new.quantities and not self.steady(function, "calls"):
                 continue

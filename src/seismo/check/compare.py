@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from seismo.check.measurement import NOTHING, Counts, Function, Measurement, Range, summed
+from seismo.check.measurement import ELSEWHERE, NOTHING, Counts, Function, Measurement, Range, summed
 from seismo.check.renames import followed
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def _each(limit: Limit, found: Comparison, bands: Bands) -> list[Finding]:
         return [Finding(limit, None, NOTHING, NOTHING, 0, Verdict.UNMEASURED)]
     judged = []
     for name, counts in new.items():
-        if not limit.matches(str(name)) or quantity not in counts:
+        if not limit.matches(str(name)) or quantity not in counts or name == ELSEWHERE:
             continue
         known = limit.fixed is not None or name in old
         before = old.get(name, {})

@@ -64,6 +64,10 @@ class Function(NamedTuple):
         return f"{self.module}:{self.qualname}"
 
 
+ELSEWHERE = Function("", "<elsewhere>")
+"""Stands for what made objects of which no line of the program is known. It counts in sums, and is no function."""
+
+
 @dataclass(frozen=True)
 class Stamp:
     """What a count depends on beside the program: `dependencies` are {name of the distribution: version}.

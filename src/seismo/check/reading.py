@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seismo.check.codes import codes_of
-from seismo.check.measurement import Counts, Function, Measurement, Range, Stamp
+from seismo.check.measurement import ELSEWHERE, Counts, Function, Measurement, Range, Stamp
 from seismo.check.places import is_import
 from seismo.model.kinds import FunctionKind
 
@@ -189,11 +189,23 @@ def _add_objects(recording: Recording, places: Places, sums: _Sums) -> None:
     functions = _functions(recording, places, sums)
     births, size = sums.of("births"), sums.of("bytes")
     sizes = recording.types["size"].tolist()
+    types = recording.types
+    # What no line is known for (the import system's, and what the recorder could not place) is in the sums all the
+    # same: types are counted exactly, whereas a few places of births differ from run to run.
+    rest = sum(types["born"])
+    rest_size = sum(types["item_bytes"]) + sum(
+        born * size for born, size in zip(types["born"].tolist(), sizes, strict=True)
+    )
     table = recording.objects
     names = ("type", "function", "line", "born", "item_bytes")
     for kind, number, line, born, item_bytes in zip(*(table[name].tolist() for name in names), strict=True):
         function = functions[number] if number >= 0 else None
         if function is not None:
+            made = born * sizes[kind] + item_bytes
             births[function] += born
-            size[function] += born * sizes[kind] + item_bytes
+            size[function] += made
             sums.born[function][line] += born
+            rest -= born
+            rest_size -= made
+    births[ELSEWHERE] += max(0, rest)
+    size[ELSEWHERE] += max(0, rest_size)
