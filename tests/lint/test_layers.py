@@ -83,6 +83,7 @@ PYTHON_LAYERS = {
     },
     "view": {"errors", "escape", "model", "report"},
     "query": {"errors", "escape", "model", "report"},
+    "mcp": {"errors", "model", "report", "query", "__init__"},
     "__init__": {"errors", "model", "sessions", "plugins"},
     "cli": {
         "errors",
@@ -99,6 +100,7 @@ PYTHON_LAYERS = {
         "check",
         "view",
         "query",
+        "mcp",
         "_core",
         "__init__",
     },

@@ -37,6 +37,7 @@ VERBS = {
     "view": "show recordings in a browser, and the timeline of a trace",
     "info": "show what a file is and what it contains",
     "query": "ask recordings in SQL: their tables, and every call of a trace",
+    "mcp": "answer agents about recordings: a Model Context Protocol server",
     "export": "write a recording in another tool's format",
     "cut": "make a smaller trace of a trace: a window of time, certain calls",
     "merge": "combine several recordings into one",
