@@ -13,7 +13,7 @@ side may have.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -158,7 +158,7 @@ def _sum(limit: Limit, found: Comparison, bands: Bands) -> Finding:
     for side in (found.old, found.new):
         measured = measured and (quantity in side.quantities or (limit.fixed is not None and side is found.old))
         table: Mapping[Any, Counts] = side.functions or side.tests
-        rows = [(name, counts) for name, counts in table.items() if limit.matches(str(name))]
+        rows = [(name, counts) for name, counts in table.items() if limit.matches(str(name)) and name != ELSEWHERE]
         steady = [counts for name, counts in rows if quantity not in found.left_out.get(name, ())]
         sides.append(summed(steady).get(quantity, NOTHING))
         kept.append(sides[-1].high)
@@ -167,7 +167,13 @@ def _sum(limit: Limit, found: Comparison, bands: Bands) -> Finding:
     if not measured:
         return Finding(limit, None, before, after, limit.allowed(before.high), Verdict.UNMEASURED)
     share = max(1 - part / whole if whole else 0.0 for part, whole in zip(kept, everything, strict=True))
+    # Objects that are of a known line now and were of none before are no more objects.
+    unknown = [side.functions.get(ELSEWHERE, {}).get(quantity, NOTHING) for side in (found.old, found.new)]
+    moved = max(0, unknown[0].high - unknown[1].low)
     judged = _judged(limit, None, before, after, bands, share)
+    if moved and judged.verdict is Verdict.BEYOND:
+        placed = _judged(limit, None, before, Range(after.low - moved, after.high), bands, share)
+        judged = replace(judged, verdict=placed.verdict)
     if share > 0.5 and judged.verdict is not Verdict.BEYOND:  # what is left says little of the whole
         return Finding(limit, None, before, after, judged.allowed, Verdict.UNDECIDED, share)
     return judged

@@ -65,7 +65,7 @@ class Function(NamedTuple):
 
 
 ELSEWHERE = Function("", "<elsewhere>")
-"""Stands for what made objects of which no line of the program is known. It counts in sums, and is no function."""
+"""Stands for what made objects of which no line of the program is known. It is no function, and in no sum."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,8 @@ class Measurement:
     @property
     def totals(self) -> Counts:
         """The sums over all functions; over all tests where only tests were measured."""
-        return summed(self.functions.values() or self.tests.values())
+        functions = [counts for name, counts in self.functions.items() if name != ELSEWHERE]
+        return summed(functions or self.tests.values())
 
 
 def summed(rows: Iterable[Counts]) -> Counts:

@@ -190,8 +190,8 @@ def _add_objects(recording: Recording, places: Places, sums: _Sums) -> None:
     births, size = sums.of("births"), sums.of("bytes")
     sizes = recording.types["size"].tolist()
     types = recording.types
-    # What no line is known for (the import system's, and what the recorder could not place) is in the sums all the
-    # same: types are counted exactly, whereas a few places of births differ from run to run.
+    # What no line is known for (the import system's, and what the recorder could not place) is told apart: types are
+    # counted exactly, whereas a few places of births differ from run to run.
     rest = sum(types["born"])
     rest_size = sum(types["item_bytes"]) + sum(
         born * size for born, size in zip(types["born"].tolist(), sizes, strict=True)
