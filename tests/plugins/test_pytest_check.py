@@ -117,6 +117,7 @@ def test_a_change_is_found_and_the_function_named(project):
     status, said = project.run("--seismo-check", "--seismo-update")
     assert status == 0, said
     assert "the counts are written to seismo-check-tests.txt" in said
+    assert "births of objects are not counted here" in said
     tests = project.kept.tests
     assert set(tests) == {
         *(f"test_app.py::test_{name}" for name in ("total[10]", "total[100]", "first", "second")),

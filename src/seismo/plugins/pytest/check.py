@@ -340,6 +340,7 @@ class Main(Again):
         passed = {name for name, outcome in self._outcomes.items() if outcome == "passed"}
         new.unsteady |= self._outcomes.keys() - passed
         outcome = self._with_revision(new, passed) if self.revision else self._with_file(new, passed)
+        outcome.remarks.insert(0, "births of objects are not counted here: seismo_budget(births=...) counts them")
         if moody := sorted(new.unsteady & passed):
             outcome.remarks.append(f"left out, since they fail in another order: {', '.join(moody[:5])}")
         return outcome
