@@ -3,12 +3,16 @@
 import sys
 
 import pytest
-from program import WAYS, accept_lower_bounds, compared, load, record
-from recorded import LOWER_BOUND, shown
+from program import SOURCES, WAYS, accept_lower_bounds, compared, load, record
+from recorded import LOWER_BOUND, Image, shown
 
 from seismo import _core
 
 PROGRAMS = load()
+
+
+def leaf():
+    pass
 
 
 @pytest.mark.parametrize(("source", "c_functions"), WAYS)
@@ -40,6 +44,27 @@ def test_tree_without_times(program, source, c_functions):
     assert shown(compared(forests["MainThread"], counted)) == shown(compared(program.expected(source), counted))
     nodes = (node for root in forests["MainThread"] for node in root.walk())
     assert not any(node.flags & LOWER_BOUND for node in nodes)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_counts_are_written_on_the_way(tmp_path, source):
+    """Who is killed leaves what was counted until then: no event reads a clock, but now and then one looks."""
+    path = tmp_path / "counts.seismo"
+    written = 0
+    with path.open("wb+") as file:
+        _core.start(source=source, c_functions="none", timing="none", running=False, fd=file.fileno(), flush_ms=1)
+        try:
+            turns = 0
+            while not written and turns < 2000:
+                turns += 1
+                for _ in range(1000):
+                    leaf()
+                data = path.read_bytes()
+                written = Image(data).calls().get("leaf", 0) if data else 0
+        finally:
+            _core.stop()
+    assert 0 < written <= turns * 1000
+    assert Image(path.read_bytes()).calls()["leaf"] == turns * 1000
 
 
 def test_programs_have_names_of_their_own():

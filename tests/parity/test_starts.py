@@ -12,7 +12,7 @@ import threading
 
 import pytest
 from program import SOURCES
-from recorded import LOWER_BOUND, Image, image, merged, shown
+from recorded import LOWER_BOUND, image, merged, shown
 
 import seismo
 from seismo import _core
@@ -400,26 +400,6 @@ def test_every_count_is_exact_though_places_are_switched_off():
     assert recorded.calls()["leaf"] == 6000
     assert recorded.calls(kind=1)["isinstance"] == 3000
     assert not any(node.flags & LOWER_BOUND for root in recorded.forests()["MainThread"] for node in root.walk())
-
-
-def test_the_file_is_written_on_the_way(tmp_path):
-    """Who is killed leaves what was counted until then: no event reads a clock, but now and then one looks."""
-    path = tmp_path / "counts.seismo"
-    written = 0
-    with path.open("wb+") as file:
-        _core.start(source="starts", c_functions="none", timing="none", running=False, fd=file.fileno(), flush_ms=1)
-        try:
-            turns = 0
-            while not written and turns < 2000:
-                turns += 1
-                for _ in range(1000):
-                    leaf()
-                data = path.read_bytes()
-                written = Image(data).calls().get("leaf", 0) if data else 0
-        finally:
-            _core.stop()
-    assert 0 < written <= turns * 1000
-    assert Image(path.read_bytes()).calls()["leaf"] == turns * 1000
 
 
 def test_times_are_refused():

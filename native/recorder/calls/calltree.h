@@ -44,6 +44,7 @@ void sm_tree_awaited(sm_thread *thread, sm_node *node);
 /* The clock says so at an event (timing.c). from: whose segment has just ended. */
 void sm_tree_clock(sm_thread *thread, sm_node *from, uint64_t now);
 void sm_tree_clock_stamped(sm_thread *thread, sm_node *from, uint64_t now); /* and the journal has it already */
+void sm_tree_look(sm_thread *thread);                                       /* instead, where no time is kept */
 void sm_tree_carry(sm_node *node, bool calls);
 /* Is this C function known to be trivial: not worth an event at a place that always calls it? */
 bool sm_tree_is_trivial(const sm_node *node);
@@ -96,10 +97,18 @@ SM_INLINE void sm_tree_stamp(sm_thread *thread, sm_node *from, sm_node *to, uint
     __atomic_store_n(&thread->visits, 0, __ATOMIC_RELAXED);
 }
 
+/* The same where no time is kept; now and then somebody has to look whether the file is due. */
+static inline void sm_tree_move(sm_thread *thread, sm_node *to) {
+    sm_tree_thread *tree = sm_tree_of(thread);
+    tree->node = to;
+    if (SM_UNLIKELY(--tree->segments.countdown <= 0))
+        sm_tree_look(thread);
+}
+
 /* The thread calls or resumes a child of the node that it is at. */
 SM_INLINE void sm_tree_enter(sm_thread *thread, sm_node *from, sm_node *child, bool resumed, sm_tree_way way) {
     if (way & SM_WAY_BARE) {
-        sm_tree_of(thread)->node = child;
+        sm_tree_move(thread, child);
         return;
     }
     if ((way & SM_WAY_EVERY) && (!(way & SM_WAY_JOURNAL) || SM_LIKELY(child->token != 0))) {
@@ -114,7 +123,7 @@ SM_INLINE void sm_tree_enter(sm_thread *thread, sm_node *from, sm_node *child, b
 /* It leaves that node for its parent. */
 SM_INLINE void sm_tree_back(sm_thread *thread, sm_node *node, sm_leaving how, sm_tree_way way) {
     if (way & SM_WAY_BARE) {
-        sm_tree_of(thread)->node = node->parent;
+        sm_tree_move(thread, node->parent);
         return;
     }
     if (way & SM_WAY_EVERY) {

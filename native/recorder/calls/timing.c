@@ -14,6 +14,7 @@
 #include "recorder/calls/store.h"
 
 #define MOST 64
+#define LOOK_AFTER 256    /* events of a recording without times */
 #define ALWAYS_IS_WORTH 8 /* what has few segments yet is learnt sooner: see SM_PAST_EVERY */
 
 typedef struct {     /* a segment that has ended; or, if step is 0, a stretch of untimed ones */
@@ -217,9 +218,15 @@ static inline void look(sm_thread *thread, sm_node *from, uint64_t now) {
     segments->seen = segments->opened;
 }
 
+void sm_tree_look(sm_thread *thread) {
+    sm_tree_of(thread)->segments.countdown = LOOK_AFTER;
+    if (sm_engine_due(sm_clock_read(&sm_engine.clock)))
+        sm_engine_tick(thread);
+}
+
 void sm_tree_clock(sm_thread *thread, sm_node *from, uint64_t now) {
     if (SM_UNLIKELY(sm_engine.settings.timeless)) { /* the slow paths come by here all the same */
-        sm_tree_of(thread)->segments.countdown = INT32_MAX;
+        sm_tree_look(thread);
         return;
     }
     if (sm_tree_of(thread)->journal.stream != NULL)
