@@ -5,7 +5,12 @@
  * first named, and to nodes of the call tree, which that recorder has written into the same output just before.
  *
  * The number of a row of objects is its site's number less one (site 0 is unattributed), so that it is the same in
- * every snapshot; histograms have their site's number times 32, plus 16 for times, plus the bucket. */
+ * every snapshot.
+ *
+ * Rows of lifetimes are numbered in the order in which their buckets are first written. A number made of site and
+ * bucket would need no memory, but there are 32 of those to a site and mostly one or two in use; and a reader, who
+ * keeps an array by number, refuses numbers that are more than the file has bytes (file/reader.c). So a file's rows are
+ * kept by number, those of a site in a chain: 8 bytes a row, 4 a site. An image's are counted only. */
 #include <stdio.h>
 #include <string.h>
 
@@ -15,21 +20,39 @@
 #include "recorder/objects/rows.h"
 #include "recorder/objects/span_births.h"
 
-enum { FLAG_APPROXIMATE = 1 };
+enum { FLAG_APPROXIMATE = 1, NO_NUMBER = UINT32_MAX };
+
+typedef struct {     /* a row of lifetimes in the file */
+    uint32_t next;   /* of the same site: its number + 1; 0: none */
+    uint32_t bucket; /* and the unit times SM_OBJECTS_BUCKETS */
+} age_row;
 
 static struct {
     uint64_t (*names)[2]; /* owned: by type, the numbers of module and name in the file; 0: not written */
     uint32_t names_size;
     uint32_t times, marks, holders; /* rows in the file */
     uint64_t last_time;             /* ticks of the last row of times */
-    sm_reference_facts at_start;    /* the slot's, when the recording began */
+    age_row *ages;                  /* owned; by number */
+    uint32_t *first_ages;           /* owned; by site: the number + 1 of the row in it that was made last; 0: none */
+    uint32_t ages_count, ages_size, first_ages_size;
+    uint32_t image_ages;         /* rows of lifetimes in the image that is being written */
+    sm_reference_facts at_start; /* the slot's, when the recording began */
 } saved;
+
+static void forget_ages(void) {
+    sm_free(saved.ages);
+    sm_free(saved.first_ages);
+    saved.ages = NULL;
+    saved.first_ages = NULL;
+    saved.ages_count = saved.ages_size = saved.first_ages_size = 0;
+}
 
 void sm_objects_rows_forget(void) {
     sm_objects_spans_forget();
     sm_objects_survivors_forget();
     sm_objects_notes_forget();
     sm_free(saved.names);
+    forget_ages();
     memset(&saved, 0, sizeof saved);
 }
 
@@ -113,12 +136,38 @@ static void write_types(sm_output *output) {
 
 /* ---- sites ---- */
 
-static void write_ages(sm_output *output, uint32_t site, int unit, const uint64_t *counts, int first) {
-    for (int i = 0; i < SM_OBJECTS_BUCKETS; i++) {
+/* The row's number in the output, which is a new one at the first time; NO_NUMBER: no memory. */
+static uint32_t age_number(const sm_output *output, uint32_t site, uint32_t bucket) {
+    if (output->whole)
+        return saved.image_ages++;
+    uint32_t *firsts = sm_grown_to(saved.first_ages, site, &saved.first_ages_size, sizeof *firsts);
+    if (firsts == NULL)
+        return NO_NUMBER;
+    saved.first_ages = firsts;
+    for (uint32_t i = firsts[site]; i != 0; i = saved.ages[i - 1].next) {
+        if (saved.ages[i - 1].bucket == bucket)
+            return i - 1;
+    }
+    age_row *ages = sm_grown(saved.ages, saved.ages_count, &saved.ages_size, sizeof *ages, 1024);
+    if (ages == NULL)
+        return NO_NUMBER;
+    saved.ages = ages;
+    ages[saved.ages_count] = (age_row){.next = firsts[site], .bucket = bucket};
+    firsts[site] = ++saved.ages_count;
+    return saved.ages_count - 1;
+}
+
+static void write_ages(sm_output *output, uint32_t site, uint32_t unit, const uint64_t *counts, uint32_t first) {
+    for (uint32_t i = 0; i < SM_OBJECTS_BUCKETS; i++) {
         if (counts[i] == 0)
             continue;
+        uint32_t number = age_number(output, site, unit * SM_OBJECTS_BUCKETS + i);
+        if (number == NO_NUMBER) {
+            output->lost++;
+            continue;
+        }
         int64_t row[SM_MAX_COLUMNS] = {0};
-        row[SM_LIFETIMES_ID] = ((int64_t)site - 1) * 2 * SM_OBJECTS_BUCKETS + unit * SM_OBJECTS_BUCKETS + i;
+        row[SM_LIFETIMES_ID] = number;
         row[SM_LIFETIMES_OBJECT] = (int64_t)site - 1;
         row[SM_LIFETIMES_UNIT] = unit;
         row[SM_LIFETIMES_BUCKET] = first + i;
@@ -171,10 +220,10 @@ static void write_sites(sm_output *output) {
         sum = sm_objects_mix(sm_objects_mix(sm_objects_mix(sum, site->item_bytes), site->died_by_gc), rest->unseen) | 1;
         if (!sm_output_all(output) && sum == rest->saved)
             continue;
-        uint64_t lost = sm_writer_lost(output->writer);
+        uint64_t lost = sm_writer_lost(output->writer) + output->lost;
         write_site(output, i);
         if (!output->whole)
-            rest->saved = sm_writer_lost(output->writer) == lost ? sum : 0;
+            rest->saved = sm_writer_lost(output->writer) + output->lost == lost ? sum : 0;
     }
 }
 
@@ -281,7 +330,9 @@ void sm_objects_save(sm_output *output) {
         sm_free(saved.names);
         saved.names = NULL;
         saved.names_size = 0;
+        forget_ages();
     }
+    saved.image_ages = 0;
     write_types(output);
     write_sites(output);
     write_times(output);

@@ -94,6 +94,57 @@ def test_objects_as_large_after_an_hour_as_after_ten_minutes(recorded):
     assert len(inodes) > 1  # it was written anew
 
 
+LINES = 20_000
+
+
+@pytest.mark.skipif(_core.ref_objection() is not None, reason=str(_core.ref_objection()))
+def test_births_in_many_lines_are_all_in_the_file(recorded):
+    """Of a program that makes a few objects in each of many lines, whole functions had no births, and no loss said so:
+    rows were numbered so that the reader took most of them for damaged."""
+    names = {}
+    exec("def f(x):\n" + "    [x]\n" * LINES, names)
+    path = recorded(recorder="lifetimes")
+    for number in range(1, 4):
+        names["f"](None)
+        _core.flush()
+        recording = read(path, running=True)
+        assert recording.problems == []
+        assert sum(recording.types["born"].tolist()) == sum(recording.objects["born"].tolist()) >= LINES * number
+        functions = recording.functions["qualname"]
+        lines = {row.line: row.born for row in recording.objects if row.function >= 0 and functions[row.function] == "f"}
+        assert [lines.get(line) for line in range(2, LINES + 2)] == [number] * LINES
+    again = read(_core.snapshot())
+    assert again.problems == []
+    assert sum(again.types["born"].tolist()) == sum(again.objects["born"].tolist())
+
+
+@pytest.mark.skipif(_core.ref_objection() is not None, reason=str(_core.ref_objection()))
+def test_ages_that_come_later_are_rows_of_their_own(recorded):
+    """An object's age may be the first of its kind in any flush, and in a file that was written anew."""
+    path = recorded(recorder="lifetimes")
+    some = functions("return object()")
+    inodes = set()
+    for number in range(40):
+        kept = [function() for function in some[: 7 * number + 1]]
+        for _ in range(number**2):
+            object()
+        del kept
+        _core.flush()
+        inodes.add(path.stat().st_ino)
+        recording = read(path, running=True)
+        assert recording.problems == []
+        ages = {}
+        for row in recording.lifetimes:
+            assert (row.object, row.unit, row.bucket) not in ages
+            ages[row.object, row.unit, row.bucket] = row.count
+        for unit in (0, 1):
+            sums = [0] * len(recording.objects)
+            for (of, counted, _), count in ages.items():
+                sums[of] += count if counted == unit else 0
+            assert sums == recording.objects["died"].tolist()
+    assert len(inodes) > 1  # it was written anew
+
+
 def test_whole_after_every_flush(recorded):
     path = recorded()
     some = functions()
