@@ -18,8 +18,6 @@ void sm_lines_add_instructions(sm_line_table *table, PyCodeObject *code) {
     }
     made->code = (PyCodeObject *)Py_NewRef(code);
     made->count = count;
-    made->first_id = sm_lines.instructions_count;
-    sm_lines.instructions_count += count;
     table->instructions = made;
 }
 
@@ -32,6 +30,7 @@ void sm_lines_free_instructions(sm_line_table *table) {
         sm_free(made->texts[i]);
     Py_DECREF(made->code);
     sm_free(made->texts);
+    sm_free(made->rows);
     sm_free(made);
 }
 
@@ -107,15 +106,32 @@ void sm_lines_disassemble(void) {
     sm_exception_restore(kept);
 }
 
+/* The number of an instruction's row, from 0. Without gaps, which a reader would take for damage: most of a large
+ * function may never have run. UINT32_MAX: no memory. */
+static uint32_t number_of(sm_line_instructions *of, uint32_t i) {
+    if (of->rows == NULL)
+        of->rows = sm_calloc(of->count, sizeof *of->rows);
+    if (of->rows == NULL)
+        return UINT32_MAX;
+    if (of->rows[i] == 0)
+        of->rows[i] = ++sm_lines.instruction_rows;
+    return of->rows[i] - 1;
+}
+
 static void save_one(sm_output *output, const sm_line_table *table, uint32_t i) {
-    const sm_line_instructions *of = table->instructions;
+    sm_line_instructions *of = table->instructions;
     const char *text = of->texts ? of->texts[i] : NULL;
     uint32_t function = sm_output_function_number(output, table->function);
     if (function == UINT32_MAX)
         return;
+    uint32_t number = number_of(of, i);
+    if (number == UINT32_MAX) {
+        output->lost++;
+        return;
+    }
     int64_t row[SM_MAX_COLUMNS] = {0};
     int line = PyCode_Addr2Line(of->code, (int)i * 2);
-    row[SM_INSTRUCTIONS_ID] = (int64_t)of->first_id + i;
+    row[SM_INSTRUCTIONS_ID] = number;
     row[SM_INSTRUCTIONS_FUNCTION] = function;
     row[SM_INSTRUCTIONS_OFFSET] = (int64_t)i * 2;
     row[SM_INSTRUCTIONS_LINE] = line > 0 ? line : 0;

@@ -12,7 +12,7 @@ typedef struct sm_line_place { /* an instruction at which frames were found */
 typedef struct sm_line_instructions {
     PyCodeObject *code; /* held: what the texts are made from */
     uint32_t count;     /* in units of two bytes */
-    uint32_t first_id;  /* in the recording, of its first unit */
+    uint32_t *rows;     /* owned; in the recording, from 1, by unit: 0 has none; NULL: none has */
     bool told;          /* texts have been asked for */
     char **texts;       /* owned, each; NULL: an inline cache */
     uint64_t hits[];
@@ -28,7 +28,7 @@ typedef struct {
     sm_line_table **tables; /* by sm_function.id */
     uint32_t tables_size, tables_count;
     uint32_t lines_count; /* the next id */
-    uint32_t instructions_count;
+    uint32_t instruction_rows; /* given out */
     sm_line_block *blocks;
     sm_line *elsewhere; /* of the time that belongs to no line */
     bool stopped;       /* what is saved now is the last */

@@ -110,8 +110,8 @@ def test_births_in_many_lines_are_all_in_the_file(recorded):
         recording = read(path, running=True)
         assert recording.problems == []
         assert sum(recording.types["born"].tolist()) == sum(recording.objects["born"].tolist()) >= LINES * number
-        functions = recording.functions["qualname"]
-        lines = {row.line: row.born for row in recording.objects if row.function >= 0 and functions[row.function] == "f"}
+        f = recording.functions["qualname"].index("f")
+        lines = {row.line: row.born for row in recording.objects if row.function == f}
         assert [lines.get(line) for line in range(2, LINES + 2)] == [number] * LINES
     again = read(_core.snapshot())
     assert again.problems == []
@@ -143,6 +143,22 @@ def test_ages_that_come_later_are_rows_of_their_own(recorded):
                 sums[of] += count if counted == unit else 0
             assert sums == recording.objects["died"].tolist()
     assert len(inodes) > 1  # it was written anew
+
+
+def test_instructions_that_never_ran_leave_no_gaps(recorded):
+    """A process that was killed left no counts of instructions but those of the first functions, when these were large
+    and had mostly not run."""
+    path = recorded(recorder="linetimes", opcodes=True)
+    for number in range(4):
+        names = {}
+        exec(f"def large{number}(x):\n    if x:\n        return\n" + "    x = (x, x)\n" * 10_000, names)
+        names[f"large{number}"](1)
+    _core.flush()
+    recording = read(path, running=True)
+    assert recording.problems == []
+    functions = recording.functions["qualname"]
+    ran = {functions[row.function] for row in recording.instructions if row.hits}
+    assert {f"large{number}" for number in range(4)} <= ran
 
 
 def test_whole_after_every_flush(recorded):

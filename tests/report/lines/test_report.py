@@ -165,3 +165,15 @@ def test_the_summary(path):
     assert lines[-1].startswith("seismo report r.seismo")
     assert len(lines) <= 15
     assert "\x1b" not in stream.getvalue()
+
+
+def test_instructions_stand_in_their_order():
+    """Those that ran only after the first flush have later rows."""
+    b = Builder()
+    b.process()
+    work = b.function("m", "work", "/gone/m.py", 5)
+    b.line(work, 6, 3)
+    for offset, text in ((4, "RETURN_VALUE"), (0, "LOAD_FAST x"), (2, "UNARY_NOT")):
+        b.instruction(work, offset, 6, text, 3)
+    program = timed_program(b.build({"recorder": "linetimes"}))
+    assert [offset for offset, _, _ in program.lines[0].instructions] == [0, 2, 4]

@@ -178,7 +178,7 @@ def timed_program(recording: Recording, left_out: Container[int] = ()) -> TimedP
         line = TimedLine(function, row.line, row.hits, *row[5:11], *waits)
         function.lines[row.line] = line
         program.lines.append(line)
-    for instruction in recording.instructions:
+    for instruction in sorted(recording.instructions, key=lambda row: row.offset):  # later rows are what ran later
         function = functions.get(instruction.function)
         if function is not None and instruction.line in function.lines:
             of = function.lines[instruction.line].instructions
