@@ -27,7 +27,7 @@ typedef struct sm_line_block {
 typedef struct {
     sm_line_table **tables; /* by sm_function.id */
     uint32_t tables_size, tables_count;
-    uint32_t lines_count; /* the next id */
+    uint32_t lines_count;      /* the next id */
     uint32_t instruction_rows; /* given out */
     sm_line_block *blocks;
     sm_line *elsewhere; /* of the time that belongs to no line */

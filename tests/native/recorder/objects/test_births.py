@@ -380,3 +380,20 @@ def test_ages():
     assert set(old) <= {5, 6}
     assert sum(ages[ids["Thing"], 1].values()) == 100
     assert sum(ages[ids["Slotted"], 1].values()) == 1000
+
+
+def test_code_that_is_made_where_hidden_code_was():
+    """Code that dies takes with it what was known by its address: else the next one there had no births, or false."""
+    source = "def made(value):\n    return [value]\n"
+    at = {"/gone/hidden.py": set(), "/gone/shown.py": set()}
+    with recorded(hide="/gone/hidden.py") as block:
+        for i in range(2_000):
+            file = ("/gone/hidden.py", "/gone/shown.py")[i // 5 % 2]
+            names = {}
+            exec(compile(source, file, "exec"), names)
+            at[file].add(id(names["made"].__code__))
+            for _ in range(10):
+                names["made"](i)
+            names.clear()  # no cycle is left: it dies now
+    assert at["/gone/hidden.py"] & at["/gone/shown.py"]
+    assert block.births.total("list", "born", "made") == 10_000
