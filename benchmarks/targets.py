@@ -101,6 +101,12 @@ _WHOLE = ("whole", "deltablue")
 _ZOOM = ("200000", "seismo", "zoom_p95_ms")
 _SPEEDSCOPE = ("200000", "speedscope")
 _VIEW, _PERFETTO = ("beside", "`seismo view`"), ("beside", "Perfetto")
+_PROGRAMS, _COUNTED = ("totals", "programs"), ("cost", "ratios")
+_STARTS = (*_PROGRAMS, "starts none")
+STARTS = (
+    "What a start costs beyond its hook is the search of the caller and the child; programs of many small functions "
+    "pay most."
+)
 SHARED = (
     "The machine had two cores and a load of 8 to 20 meanwhile. Half of the frames take less than a millisecond; the "
     "95th percentile is of the few that do much."
@@ -445,5 +451,37 @@ TARGETS: dict[str, list[Target]] = {
         Target("200,000 calls in Perfetto's page: first paint, ms", "viewer", (*_PERFETTO, "first_paint_ms"), digits=0),
         Target("200,000 calls in `seismo view`: a frame, p95: ms", "viewer", (*_VIEW, "zoom_p95_ms"), digits=1),
         Target("200,000 calls in Perfetto's page: a frame, p95: ms", "viewer", (*_PERFETTO, "zoom_p95_ms"), digits=1),
+    ],
+    "counts": [
+        Target(
+            "calls of Python functions, mean: added time ÷ the empty hook's",
+            "starts",
+            (*_STARTS, "geomean"),
+            0.65,
+            why=STARTS,
+        ),
+        Target("calls of Python functions, worst: added time ÷ the empty hook's", "starts", (*_STARTS, "worst")),
+        Target(
+            "an empty hook on starts alone, mean: ÷ the empty hook's", "starts", (*_PROGRAMS, "floor starts", "geomean")
+        ),
+        Target(
+            "the same calls from all events, mean: ÷ the empty hook's",
+            "starts",
+            (*_PROGRAMS, "all events none", "geomean"),
+        ),
+        Target(
+            "calls with all C functions, mean: ÷ the empty hook's on these",
+            "starts",
+            (*_PROGRAMS, "starts all", "geomean"),
+        ),
+        Target("`seismo check`: false alarms in 30 checks", "check", ("false_alarms",), 0, 0),
+        Target("regressions found, of 10", "check", ("found",), 10, 0, sign="≥"),
+        Target("regressions of which the right function is named first", "check", ("first",), 10, 0, sign="≥"),
+        Target("calls and lines of a test suite: CPU × bare", "check", (*_COUNTED, "calls and lines"), 2),
+        Target("births of a test suite: CPU × bare", "check", (*_COUNTED, "births"), 2),
+        Target("a test suite under cachegrind: CPU × bare", "check", (*_COUNTED, "cachegrind"), digits=1),
+        Target("`--against REV` of a small program: s", "check", ("cost", "small_against", "seconds"), digits=1),
+        Target("`seismo query`, 10^7 calls: s to the first aggregate", "query", ("aggregate", "s"), 2),
+        Target("the same: MB at its peak", "query", ("aggregate", "mb"), digits=0),
     ],
 }
