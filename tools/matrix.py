@@ -38,7 +38,7 @@ NATIVE_TESTS = [
 ]
 # The processes that are recorded come on top; with the sanitizers, what else is native.
 RECORDING_TESTS = [*NATIVE_TESTS, *(f"tests/{name}" for name in ("record", "sessions", "watch"))]
-SANITIZED_TESTS = [*RECORDING_TESTS, "tests/model"]
+SANITIZED_TESTS = [*RECORDING_TESTS, "tests/model", "tests/query/test_calls.py"]
 # Sources and the engine themselves.
 CORE_ROOMS = ["base", "code", "compat", "engine", "recorder/calls", "slots", "source"]
 CORE_TESTS = [*(f"tests/native/{room}" for room in CORE_ROOMS), "tests/parity"]
@@ -50,6 +50,14 @@ ANY_PYTHON = {
     "tests/formats": "reads and writes finished files, in plain Python",
     "tests/report": "makes text and pages of finished recordings, in plain Python",
     "tests/model": "reads, merges and compares finished recordings",
+    "tests/query": "asks finished recordings, by DuckDB",
+    "tests/mcp": "answers by a protocol from finished recordings",
+    "tests/check/test_baseline.py": "is about a text file",
+    "tests/check/test_blame.py": "reckons with counts, in plain Python",
+    "tests/check/test_compare.py": "compares counts, in plain Python",
+    "tests/check/test_growth.py": "reckons with counts, in plain Python",
+    "tests/check/test_recipes.py": "is about files of CI services",
+    "tests/cli/test_query.py": "is about options and tables",
     "tests/expression": "is a parser in plain Python; tests/native/filter runs what it compiles",
     "tests/cli/test_color.py": "is about what is printed",
     "tests/cli/test_completion.py": "is about a shell",
