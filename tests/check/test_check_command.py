@@ -8,7 +8,9 @@ import sys
 import children
 import pytest
 
-from seismo.check import Function, Range, read
+import seismo
+from seismo.check import Function, Range, measuring, read
+from seismo.errors import CheckError
 from seismo.record.objects.life import why_not
 
 SEISMO = [sys.executable, "-m", "seismo", "check"]
@@ -182,6 +184,24 @@ def test_a_program_that_fails_is_shown_and_nothing_is_written(project):
     assert 'run.py", line 2' in done.stderr
     assert "failed with exit status 1" in done.stderr
     assert not (project / "seismo-check.txt").exists()
+
+
+def test_counts_that_are_not_whole_decide_nothing(tmp_path):
+    """A piece that was changed on its way to the disk is left out by the reader, and so are the counts in it."""
+    with seismo.profile(c_functions="none") as session:
+        for number in range(50):
+            str(number)
+    path = tmp_path / "counted.seismo"
+    data = bytearray(session.recording.to_bytes())
+    assert not measuring._read([_written(path, data)], "")[0].problems
+    data[len(data) // 2] ^= 0xFF
+    with pytest.raises(CheckError, match="cannot be read whole"):
+        measuring._read([_written(path, data)], "")
+
+
+def _written(path, data):
+    path.write_bytes(data)
+    return path
 
 
 def test_a_program_that_fails_at_the_other_revision_says_where(project):

@@ -111,6 +111,9 @@ def _read(paths: Iterable[Path], what: str) -> list[Recording]:
             recording = read(path)
         except RecordingError as error:
             raise CheckError("what was counted cannot be read", error.what, what) from None
+        lost = [problem for problem in recording.problems if not problem.startswith("cut off")]  # who was killed
+        if lost:
+            raise CheckError("what was counted cannot be read whole", lost[0], what)
         found.append(recording)
     if not found:
         raise CheckError("nothing was counted", hint="did the program replace itself (os.exec*)?")
