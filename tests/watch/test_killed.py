@@ -79,13 +79,17 @@ def test_killed_where_it_stands(tmp_path, place):
 
 @pytest.mark.parametrize("place", ["time.sleep(60)", *PLACES.values(), "os.kill(os.getpid(), 15); print('ALIVE')"])
 def test_ended_by_a_signal_that_nobody_handles(tmp_path, place):
-    with start(tmp_path, place) as child:
-        if "os.kill" not in place:
-            child.send_signal(signal.SIGTERM)
-        assert child.wait(60) == -signal.SIGTERM
-        assert child.stdout.read() == child.stderr.read() == ""
-    recording = read(tmp_path / "w.seismo")
-    assert recording.problems == []
+    # A program is kept alive for two seconds at most: with the sanitizers, on a busy machine, that may be too short.
+    for _ in range(3 if "ASAN_OPTIONS" in os.environ else 1):
+        with start(tmp_path, place) as child:
+            if "os.kill" not in place:
+                child.send_signal(signal.SIGTERM)
+            assert child.wait(60) == -signal.SIGTERM
+            assert child.stdout.read() == child.stderr.read() == ""
+        recording = read(tmp_path / "w.seismo")
+        assert recording.problems == []
+        if "cut-short" not in list(recording.losses["kind"]):
+            break
     assert "cut-short" not in list(recording.losses["kind"])
     assert [row.exit for row in recording.processes] == ["SIGTERM"]
     assert calls(recording)["work"] == 7
