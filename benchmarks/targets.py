@@ -479,7 +479,6 @@ TARGETS: dict[str, list[Target]] = {
         Target("regressions of which the right function is named first", "check", ("first",), 10, 0, sign="≥"),
         Target("calls and lines of a test suite: CPU × bare", "check", (*_COUNTED, "calls and lines"), 2),
         Target("births of a test suite: CPU × bare", "check", (*_COUNTED, "births"), 2),
-        Target("a test suite under cachegrind: CPU × bare", "check", (*_COUNTED, "cachegrind"), digits=1),
         Target("`--against REV` of a small program: s", "check", ("cost", "small_against", "seconds"), digits=1),
         Target("`seismo query`, 10^7 calls: s to the first aggregate", "query", ("aggregate", "s"), 2),
         Target("the same: MB at its peak", "query", ("aggregate", "mb"), digits=0),
