@@ -1,7 +1,9 @@
 """`seismo check` on the command line: programs that did not change, that did, and that fail; files and revisions."""
 
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -193,10 +195,10 @@ def test_counts_that_are_not_whole_decide_nothing(tmp_path):
             str(number)
     path = tmp_path / "counted.seismo"
     data = bytearray(session.recording.to_bytes())
-    assert not measuring._read([_written(path, data)], "")[0].problems
+    assert not measuring._read([_written(path, data)])[0].problems
     data[len(data) // 2] ^= 0xFF
     with pytest.raises(CheckError, match="cannot be read whole"):
-        measuring._read([_written(path, data)], "")
+        measuring._read([_written(path, data)])
 
 
 def _written(path, data):
@@ -317,6 +319,76 @@ def test_forked_children_count_too(project):
     counted = read(project / "seismo-check.txt").functions[Function("app", "parse", "app/__init__.py")]
     assert counted["calls"] == Range(50, 50)
     assert counted["lines"] == Range(50, 50)
+
+
+STARTS = {
+    "subprocess": "subprocess.run([sys.executable, *child], check=True)",
+    "shell": "os.system(f'{sys.executable} child.py')",
+    "exec": "app.load(1); os.execv(sys.executable, [sys.executable, *child])",
+    "spawn": "one = multiprocessing.get_context('spawn').Process(target=app.load, args=(30,)); one.start(); one.join()",
+}
+
+
+@pytest.mark.parametrize("how", STARTS)
+def test_processes_that_are_started_anew_count_too(project, how):
+    (project / "child.py").write_text("import app\napp.load(30)\n")
+    (project / "run.py").write_text(
+        "import multiprocessing, os, subprocess, sys, app\nchild = ['child.py']\n"
+        f"if __name__ == '__main__':\n    app.load(20)\n    {STARTS[how]}\n"
+    )
+    assert check(project, "--no-objects", "--update", "run.py").returncode == 0
+    counted = read(project / "seismo-check.txt").functions[Function("app", "parse", "app/__init__.py")]
+    calls = 51 if how == "exec" else 50
+    assert counted["calls"] == Range(calls, calls)
+    assert counted["lines"] == Range(calls, calls), "lines have a file for each process"
+
+
+@pytest.mark.skipif(bool(why_not()), reason="births cannot be recorded here")
+def test_births_in_processes_that_are_started_count_too(project):
+    (project / "app" / "__init__.py").write_text(
+        "class One: pass\n\ndef load(n):\n    return [One() for _ in range(n)]\n"
+    )
+    (project / "run.py").write_text(
+        "import subprocess, sys, app\napp.load(20)\n"
+        "subprocess.run([sys.executable, '-c', 'import app; app.load(300)'], check=True)\n"
+    )
+    assert check(project, "--update", "run.py").returncode == 0
+    counted = read(project / "seismo-check.txt").functions[Function("app", "load", "app/__init__.py")]
+    assert counted["births"].low >= 320
+
+
+def test_processes_that_still_run_at_the_end_are_told_and_left_out(project):
+    (project / "run.py").write_text(
+        "import os, signal, subprocess, sys, app\napp.load(20)\n"
+        "code = 'import app, sys, time; app.load(30); print(1, flush=True); time.sleep(600)'\n"
+        "one = subprocess.Popen([sys.executable, '-c', code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)\n"
+        "one.stdout.readline()\nopen(f'pid-{os.getpid()}', 'w').write(str(one.pid))\n"
+    )
+    try:
+        done = check(project, *LIMITS[1:], "--no-objects", "--update", "run.py")
+    finally:
+        for path in project.glob("pid-*"):
+            os.kill(int(path.read_text()), signal.SIGKILL)
+    assert done.returncode == 0, done.stderr
+    assert "processes that still ran when the program had ended are not counted: 1" in done.stdout
+    counted = read(project / "seismo-check.txt").functions[Function("app", "parse", "app/__init__.py")]
+    assert counted["calls"] == Range(20, 20)
+    assert counted["lines"] == Range(20, 20)
+
+
+def test_lines_of_libraries_count_when_asked(project):
+    (project / "run.py").write_text("import textwrap\ntextwrap.dedent('  a')\n")
+    assert check(project, "--no-objects", "--lines", "all", "--update", "run.py").returncode == 0
+    dedent = next(
+        counts
+        for name, counts in read(project / "seismo-check.txt").functions.items()
+        if (name.module, name.qualname) == ("textwrap", "dedent")
+    )
+    assert dedent["lines"].low > 3
+    refused = check(project, "--no-objects", "run.py")
+    assert refused.returncode == 2
+    assert "lines were counted of all files and are counted of own files" in refused.stderr
+    assert check(project, "--no-objects", "--lines", "all", "run.py").returncode == 0
 
 
 def test_the_time_decides_when_asked(project):

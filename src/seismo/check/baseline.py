@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FORMAT = "1"
+STAMPED = ("program", "python", "platform", "seismo", "lines")
 HEAD = "# seismo check: what this program did, counted; `seismo check --update` writes it anew"
 MERGE = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
 ANEW = "measure it again with --update"
@@ -43,7 +44,7 @@ def text_of(measurement: Measurement) -> str:
     """The file's text."""
     stamp = measurement.stamp
     lines = [HEAD, f"format {FORMAT}"]
-    stamped = {name: getattr(stamp, name) for name in ("program", "python", "platform", "seismo")}
+    stamped = {name: getattr(stamp, name) for name in STAMPED}
     lines += [f"{name} {_escaped(value, blanks=True)}" for name, value in stamped.items() if value]
     lines += sorted(f"dependency {_escaped(name)} {_escaped(version)}" for name, version in stamp.dependencies.items())
     if measurement.depth is not None:
@@ -101,7 +102,7 @@ def read_text(text: str, where: str = "the given text") -> Measurement:
                 raise CheckError(f"the baseline has format {version!a}, and this seismo reads {FORMAT}", place, ANEW)
         elif not version:
             raise CheckError("this is no baseline of seismo check", place, "give a file that --update has written")
-        elif kind in ("program", "python", "platform", "seismo"):
+        elif kind in STAMPED:
             stamp[kind] = _plain(line.partition(" ")[2], place)
         elif kind == "dependency" and len(words) == 3:
             dependencies[_plain(words[1], place)] = _plain(words[2], place)

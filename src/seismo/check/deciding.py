@@ -53,6 +53,12 @@ class Outcome:
         return found
 
     @property
+    def uncounted(self) -> list[str]:
+        """Which processes are not among the counts of a side, a sentence each."""
+        sides = [self.new, *([self.comparison.old] if self.comparison is not None else [])]
+        return list(dict.fromkeys(line for side in sides for line in side.uncounted))
+
+    @property
     def status(self) -> int:
         """The exit status: 0 for what has become the baseline."""
         return 0 if self.updated else {Verdict.BEYOND: 1, Verdict.UNDECIDED: 2}.get(self.verdict, 0)

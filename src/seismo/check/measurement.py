@@ -72,7 +72,8 @@ ELSEWHERE = Function("", "<elsewhere>")
 class Stamp:
     """What a count depends on beside the program: `dependencies` are {name of the distribution: version}.
 
-    `program` is what was run, as the user said it; `python` is major.minor.patch.
+    `program` is what was run, as the user said it; `python` is major.minor.patch. `lines` is "all" where those of
+    libraries were counted, too.
     """
 
     program: str = ""
@@ -80,6 +81,7 @@ class Stamp:
     platform: str = ""
     seismo: str = ""
     dependencies: Mapping[str, str] = field(default_factory=dict)
+    lines: str = ""
 
     def differences(self, new: Stamp) -> list[str]:
         """What makes counts of the two incomparable: one plain sentence for each, none where nothing does.
@@ -95,6 +97,9 @@ class Stamp:
         ):
             if old_one != new_one and old_one and new_one:
                 found.append(f"{what} was {old_one} and is {new_one}")
+        if self.lines != new.lines:
+            was, is_ = (f"of {one.lines or 'own'} files" for one in (self, new))
+            found.append(f"lines were counted {was} and are counted {is_}")
         for name in sorted({*self.dependencies, *new.dependencies}):
             before, after = self.dependencies.get(name), new.dependencies.get(name)
             if before != after:
@@ -123,7 +128,8 @@ class Measurement:
     What tells where a change comes from is of the last run, and is not written to a baseline: `callers` ({function:
     {caller: calls}}), `inclusive` (calls of a function and of all below it), `lines` and `births` ({function: {line:
     times executed, or objects made}}), `first` (the number of a function's first line), `sources` (where its file is
-    now) and `texts` ({file: its lines}, of the project's own).
+    now) and `texts` ({file: its lines}, of the project's own). `uncounted` says, a sentence each, which processes of
+    the program are not among the counts.
     """
 
     stamp: Stamp = field(default_factory=Stamp)
@@ -138,6 +144,7 @@ class Measurement:
     first: dict[Function, int] = field(default_factory=dict, compare=False)
     sources: dict[Function, str] = field(default_factory=dict, compare=False)
     texts: dict[str, list[str]] = field(default_factory=dict, compare=False)
+    uncounted: list[str] = field(default_factory=list, compare=False)
 
     @property
     def quantities(self) -> tuple[str, ...]:

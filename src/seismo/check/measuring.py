@@ -15,12 +15,13 @@ import tempfile
 import threading
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from seismo.check.measurement import Measurement, Stamp, over_runs, stamp_of_here
 from seismo.check.places import INSTALLED, Places
 from seismo.check.reading import of_recordings
 from seismo.errors import CheckError, RecordingError
+from seismo.escape import printable
 from seismo.model import read
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from seismo.model import Recording
 
 RUN_OF_CALLS, RUN_OF_BIRTHS = "calls", "births"
+OWN, ALL = "own", "all"
 # Of a run that went wrong: bytes of its output that are kept to be shown.
 KEPT = 64 << 10
 
@@ -38,7 +40,9 @@ class Side:
     """One side of a comparison: where the program runs.
 
     words: the program, as after `python`. folder: its current folder; root: the project's. name: what errors call it,
-    such as "main". paths: what is put before PYTHONPATH. variables: what else the environment has.
+    such as "main". paths: what is put before PYTHONPATH. variables: what else the environment has. source: the
+    interpreter's hook that counts, "" for the best one. lines: of which files they are counted: OWN, what is neither in
+    the standard library nor installed, or ALL.
     """
 
     words: list[str]
@@ -48,6 +52,7 @@ class Side:
     paths: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
     source: str = ""
+    lines: str = OWN
 
     def environment(self) -> dict[str, str]:
         """The environment of a child."""
@@ -75,6 +80,7 @@ def measure(side: Side, kind: str = RUN_OF_CALLS, show: Callable[[bytes, bool], 
         command = [sys.executable, "-m", "seismo", "check", "--counted", "-q", "-o", first]
         lines = os.path.join(scratch, "lines.seismo")
         command += ["--objects"] if kind == RUN_OF_BIRTHS else ["--lines", lines]
+        command += ["--everywhere"] if side.lines == ALL and kind == RUN_OF_CALLS else []
         if side.source and kind == RUN_OF_CALLS:
             command += ["--source", side.source]
         status, output = run([*command, *side.words], side, show)
@@ -86,11 +92,41 @@ def measure(side: Side, kind: str = RUN_OF_CALLS, show: Callable[[bytes, bool], 
                 status,
                 b"" if show else output,
             )
-        counted = _read(sorted(Path(scratch).glob("counted*.seismo")), "")
+        parts, uncounted = _parts(f"{first}.parts")
+        counted = _read([Path(first), *parts.kept])
         if kind == RUN_OF_BIRTHS:
-            return of_recordings(Places(side.root), objects=counted)
-        by_line = _read(sorted(Path(scratch).glob("lines.seismo*")), "")
-        return of_recordings(Places(side.root), calls=counted, lines=by_line)
+            found = of_recordings(Places(side.root), objects=counted)
+        else:
+            by_line = [path for path in sorted(Path(scratch).glob("lines.seismo*")) if not parts.is_left(path)]
+            found = of_recordings(Places(side.root), calls=counted, lines=_read(by_line))
+        found.uncounted = uncounted
+        return found
+
+
+class _Parts(NamedTuple):
+    """What other processes of the program have written: their recordings; the numbers of those that still run."""
+
+    kept: list[Path]
+    running: set[str]
+
+    def is_left(self, lines: Path) -> bool:
+        """Whether this file of lines is of a process that still runs: lines.seismo.PID-NUMBER."""
+        return lines.name.rpartition(".")[2].partition("-")[0] in self.running
+
+
+def _parts(folder: str) -> tuple[_Parts, list[str]]:
+    """The parts in the folder, and a sentence for each kind of process that is not among them."""
+    from seismo.record import gather
+
+    if not os.path.isdir(folder):
+        return _Parts([], set()), []
+    paths = sorted(str(path) for path in Path(folder).glob("*.seismo"))
+    alive = gather.still_written(paths)
+    said = [f"a process could not be counted: {printable(loss['detail'])}" for loss in gather.marks(folder)[0]]
+    if alive:
+        said.append(f"processes that still ran when the program had ended are not counted: {len(alive)}")
+    kept = [Path(path) for path in paths if path not in alive and os.path.getsize(path)]
+    return _Parts(kept, {os.path.basename(path).partition("-")[0] for path in alive}), list(dict.fromkeys(said))
 
 
 def _ended(status: int) -> str:
@@ -104,16 +140,16 @@ def _ended(status: int) -> str:
         return f"was killed by signal {-status}"
 
 
-def _read(paths: Iterable[Path], what: str) -> list[Recording]:
+def _read(paths: Iterable[Path]) -> list[Recording]:
     found = []
     for path in paths:
         try:
             recording = read(path)
         except RecordingError as error:
-            raise CheckError("what was counted cannot be read", error.what, what) from None
+            raise CheckError("what was counted cannot be read", error.what) from None
         lost = [problem for problem in recording.problems if not problem.startswith("cut off")]  # who was killed
         if lost:
-            raise CheckError("what was counted cannot be read whole", lost[0], what)
+            raise CheckError("what was counted cannot be read whole", lost[0])
         found.append(recording)
     if not found:
         raise CheckError("nothing was counted", hint="did the program replace itself (os.exec*)?")
@@ -209,6 +245,7 @@ class Runs:
             found.first = {**born.first, **found.first}
             found.texts = {**born.texts, **found.texts}
             found.codes = {**born.codes, **found.codes}
+        found.uncounted = list(dict.fromkeys(line for run in (*self.calls, *self.objects) for line in run.uncounted))
         found.stamp = stamp_for(self.side, found)
         return found
 
@@ -230,7 +267,7 @@ def stamp_for(side: Side, found: Measurement) -> Stamp:
             for name in known.get(package, ()):
                 dependencies[name] = importlib.metadata.version(name)
     dependencies.pop("seismo", None)
-    return stamp_of_here(said(side.words), dependencies)
+    return replace(stamp_of_here(said(side.words), dependencies), lines="" if side.lines == OWN else side.lines)
 
 
 def _installed(name: str) -> list[str]:

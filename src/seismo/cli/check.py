@@ -63,6 +63,12 @@ def _format(name: str, text: str) -> tuple[str, str]:
     return one_of(name, kind, FORMATS), path
 
 
+def _lines(name: str, text: str) -> str:
+    from seismo.check.measuring import ALL, OWN
+
+    return one_of(name, text, (OWN, ALL))
+
+
 OPTIONS = (
     Option(
         "--against",
@@ -87,6 +93,14 @@ OPTIONS = (
     ),
     Option("--time-limit", "time_limit", "as --time, with this limit in percent", metavar="N", read=number),
     Option("--runs", "runs", "count calls and lines in N runs of each side (default: 2)", metavar="N", read=whole),
+    Option(
+        "--lines",
+        "lines",
+        "whose lines are counted: own, those of files that are neither in the standard library nor installed (the "
+        "default), or all, which takes longer",
+        metavar="own|all",
+        read=_lines,
+    ),
     Option("--no-objects", "no_objects", "do not count births of objects"),
     Option(
         "--tolerate",
@@ -156,6 +170,7 @@ class _Checking:
         folder = os.getcwd()
         self.root = root_of(folder)
         self.new = Side(program.command, folder, self.root, paths=path_of_project(self.root))
+        self.new.lines = given.get("lines", self.new.lines)
         self.quiet = bool(given.get("quiet"))
         self.sizes: Sizes | None = given.get("sizes")
         reason = why_not()
@@ -181,7 +196,7 @@ class _Checking:
             raise UsageError("--build is for a revision of git", against or "--build", "give one with --against")
         else:
             outcome = self._with_file(against)
-        outcome.remarks[:0] = self.remarks
+        outcome.remarks[:0] = [*self.remarks, *outcome.uncounted]
         self._write(outcome)
         return outcome.status
 
@@ -267,11 +282,15 @@ class _Checking:
 
     def _check_versions(self, old: Measurement, new: Measurement | None, path: str) -> None:
         """Refuses a baseline of other versions. new: None before anything has run."""
-        from seismo.check.measurement import Stamp, stamp_of_here
+        from dataclasses import replace
+
+        from seismo.check.measurement import stamp_of_here
+        from seismo.check.measuring import OWN
 
         if new is None:
             here = stamp_of_here(old.stamp.program)
-            stamp = Stamp(here.program, here.python, here.platform, here.seismo, old.stamp.dependencies)
+            lines = "" if self.new.lines == OWN else self.new.lines
+            stamp = replace(here, dependencies=old.stamp.dependencies, lines=lines)
         else:
             stamp = new.stamp
         differences = old.stamp.differences(stamp)

@@ -2,12 +2,16 @@
 
 seismo check --counted -o calls.seismo --lines lines.seismo SCRIPT      calls, and lines
 seismo check --counted -o objects.seismo --objects SCRIPT               births of objects
+
+Every process that the program starts or forks writes files of its own, its part of the recording into the folder
+calls.seismo.parts. They are not merged: who has asked for the counts reads all of them (seismo.check.measuring). So
+what becomes another program by exec is counted as well.
 """
 
 from __future__ import annotations
 
 from seismo import kinds
-from seismo.cli.program import Option, RecordingVerb
+from seismo.cli.program import Option, Recording, RecordingVerb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +21,17 @@ if TYPE_CHECKING:
     from seismo.record.run import Program
 
 
-class _Calls(RecordingVerb):
+class _Counted(RecordingVerb):
+    """Counts in every process."""
+
+    def make(self, given: Given, program: Program) -> Recording:
+        """The program, ready to run: no process gathers what the others write."""
+        found = super().make({**given, "children": True}, program)
+        found.process.at_end = None
+        return found
+
+
+class _Calls(_Counted):
     """Counts calls and lines."""
 
     def life(self) -> Any:
@@ -29,7 +43,7 @@ class _Calls(RecordingVerb):
 
 def _calls(given: Given, _program: Program) -> dict[str, object]:
     settings: dict[str, object] = {"c_functions": "all", "timing": "none"}
-    return settings | {name: given[name] for name in ("lines", "omit", "source") if name in given}
+    return settings | {name: given[name] for name in ("lines", "everywhere", "source") if name in given}
 
 
 def _objects(_given: Given, _program: Program) -> dict[str, object]:
@@ -45,7 +59,7 @@ OBJECTS = Option("--objects", "objects", "count births of objects instead of cal
 OPTIONS = (
     OBJECTS,
     Option("--lines", "lines", "also count lines, into this file", metavar="FILE"),
-    Option("--omit", "omit", "do not count lines of these files", metavar="GLOBS"),
+    Option("--everywhere", "everywhere", "count lines of libraries, too"),
     Option("--source", "source", "which of the interpreter's hooks to use", metavar="NAME"),
 )
 
@@ -53,5 +67,5 @@ OPTIONS = (
 def main(words: list[str]) -> int:
     """Runs the program. Returns only when there is none to run."""
     if "--objects" in words[: words.index("-o") + 3]:
-        return RecordingVerb(kinds.OBJECTS, __doc__, OPTIONS, _objects, name="check").run(words)
+        return _Counted(kinds.OBJECTS, __doc__, OPTIONS, _objects, name="check").run(words)
     return _Calls(kinds.CALLS, __doc__, OPTIONS, _calls, name="check").run(words)

@@ -257,7 +257,7 @@ def follow(packed: str) -> None:
     if "from multiprocessing.resource_tracker import" in words:
         return  # multiprocessing's own housekeeping, not the program
     server = "from multiprocessing.forkserver import" in words  # forks the program's processes, runs nothing of it
-    life = kinds.life(recorder)
+    life = _life(recorder, settings)
     process = Process(None if server else part(folder), settings, folder, life=life)
     _followed = process
     reach.hear(process)
@@ -271,6 +271,16 @@ def follow(packed: str) -> None:
         raise
     if "from multiprocessing.spawn import" in words:
         _watch_pools(process.life, load=True)
+
+
+def _life(recorder: str, settings: dict[str, object]) -> Life:
+    """What is started here: of `seismo check`, both of its recorders."""
+    if "lines" in settings:
+        from seismo.record import counting
+
+        return counting.Life(recorder)
+    life: Life = kinds.life(recorder)
+    return life
 
 
 def _fork_only(process: Process) -> None:

@@ -1,7 +1,8 @@
 """Counts what a program does, for `seismo check`: its calls, and beside them each line as often as it was executed.
 
 Two recorders run in one process: the engine's of calls, which writes the recording's file, and that of coverage with
-counts, which writes the file that the setting `lines` names. A forked child writes two files beside those.
+counts, which writes the file that the setting `lines` names. Each process that the program starts or forks writes two
+files of its own: its part of the calls (record.children), and beside the first file of lines one with its number.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-OURS = ("lines", "omit")  # settings that are not the engine's
+OURS = ("lines", "everywhere")  # settings that are not the engine's
 
 
 class Life(engine.Life):
@@ -30,7 +31,7 @@ class Life(engine.Life):
         self._path = ""
 
     def start(self, settings: dict[str, object], fd: int, forked: Callable[[], None]) -> None:
-        """As the engine's. lines: the path of the other file."""
+        """As the engine's. lines: the path of the other file; everywhere: count lines of libraries, too."""
         self._path = str(settings.get("lines") or "")
         super().start(settings, fd, forked)
 
@@ -38,8 +39,8 @@ class Life(engine.Life):
         """Starts both. The collector begins with nothing young, so that it runs at the same places each time."""
         if self._path:
             how: dict[str, object] = {"counts": 1}
-            if settings.get("omit"):
-                how["omit"] = settings["omit"]
+            if settings.get("everywhere"):
+                how["include"] = "/**"
             coverage.users.forked_hook = _told_by_the_engine
             self._lines.begin(how, _opened(self._path))
         begin_collecting()
@@ -63,7 +64,7 @@ class Life(engine.Life):
         lines = -2
         if fd != -2:
             try:  # noqa: SIM105  contextlib would import collections
-                lines = _opened(f"{self._path}.{os.getpid()}")
+                lines = _opened(self._path)
             except RecordingError:
                 pass
         self._lines.after_fork(lines, {"counts": 1})
@@ -86,12 +87,17 @@ def _told_by_the_engine() -> None:
 
 
 def _opened(path: str) -> int:
+    """A new file of lines: of the first process under its name, of others with their numbers behind it."""
     from seismo.record.output import out_of_the_way
 
-    try:
-        return out_of_the_way(os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600))
-    except OSError as error:
-        raise RecordingError(f"the lines cannot be recorded: {error.strerror}", path) from None
+    name, number = path, 0
+    while True:
+        try:
+            return out_of_the_way(os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        except FileExistsError:  # another process' of the program, or this one's before it became another by exec
+            name, number = f"{path}.{os.getpid()}-{number}", number + 1
+        except OSError as error:
+            raise RecordingError(f"the lines cannot be recorded: {error.strerror}", path) from None
 
 
 def begin_collecting() -> None:

@@ -102,8 +102,8 @@ def gather(output: Output, folder: str, taken: Taken | None = None, goes_on: boo
 
     taken = taken or Taken()
     paths = [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(SUFFIX)]
-    alive = _still_written(paths)
-    losses, marks = _marks(folder)
+    alive = still_written(paths)
+    losses, left = marks(folder)
     losses = taken.losses + losses
     merged, told, parts = [], [], []
     for path in paths:
@@ -131,7 +131,7 @@ def gather(output: Output, folder: str, taken: Taken | None = None, goes_on: boo
             merged.append(together)
         merge_files([output.path, *parts], result, losses)
         taken.take_place(result, output.path)
-    for path in (*merged, *marks):
+    for path in (*merged, *left):
         os.unlink(path)
     for place in (os.path.join(folder, SHARED), folder):
         try:  # noqa: SIM105
@@ -145,7 +145,7 @@ def _loss(kind: str, count: int, detail: str) -> dict[str, Any]:
     return {"kind": kind, "count": count, "thread": -1, "detail": detail}
 
 
-def _marks(folder: str) -> tuple[list[dict[str, Any]], list[str]]:
+def marks(folder: str) -> tuple[list[dict[str, Any]], list[str]]:
     """The losses that the marks in the folder tell, and the marks' paths."""
     losses, paths = [], []
     for place in (folder, os.path.join(folder, SHARED)):
@@ -174,7 +174,7 @@ def _lines(path: str) -> list[str]:
         os.close(fd)
 
 
-def _still_written(paths: list[str]) -> set[str]:
+def still_written(paths: list[str]) -> set[str]:
     """Those of the parts that a living process holds, after a moment's patience."""
     import fcntl
     from time import monotonic, sleep
