@@ -51,7 +51,7 @@ typedef struct sm_frame_head {
 
 /* Is this what it runs? */
 static inline bool sm_frame_is_of(const sm_frame_head *frame, const void *code) {
-    return (frame->executable & ~(uintptr_t)7) == (uintptr_t)code;
+    return (frame->executable ^ (uintptr_t)code) < 8;
 }
 
 /* A frame's code; NULL: it is not a Python function's. Some stand for a stretch of C stack. And the call of a class,

@@ -6,15 +6,17 @@
 #include "compat/opcodes.h"
 #include "recorder/calls/store.h"
 
-#define FIRST 2 /* the bottom, and one below it that is looked at, but never found */
+#define FIRST (SM_SHADOWS_NEAR + 1) /* the bottom, and those below it that are looked at, but never found */
 #define NEAR 16 /* shadows that are looked at before a frame's function is asked whether it is left out */
 
-static const char nowhere; /* no frame's address */
+static const char nowhere; /* no frame's address, and no code's */
+
+const void *sm_frames_of_c[2] = {&nowhere, &nowhere};
 
 /* ---- memory ---- */
 
 bool sm_shadows_reserve(sm_shadows *shadows, size_t more) {
-    sm_shadow *base = shadows->bottom != NULL ? shadows->bottom - 1 : NULL;
+    sm_shadow *base = shadows->bottom != NULL ? shadows->bottom - SM_SHADOWS_NEAR : NULL;
     size_t used = base != NULL ? (size_t)(shadows->top + 1 - base) : FIRST;
     size_t size = used + more + SM_SHADOWS_ROOM;
     if (size > shadows->size) {
@@ -23,18 +25,18 @@ bool sm_shadows_reserve(sm_shadows *shadows, size_t more) {
         sm_shadow *grown = sm_realloc(base, size * sizeof *grown);
         if (grown == NULL)
             return false;
-        shadows->bottom = grown + 1;
+        shadows->bottom = grown + SM_SHADOWS_NEAR;
         shadows->top = grown + used - 1;
         shadows->size = size;
-        if (base == NULL)
-            grown[0] = grown[1] = (sm_shadow){&nowhere, NULL, NULL};
+        for (size_t i = 0; base == NULL && i < FIRST; i++)
+            grown[i] = (sm_shadow){&nowhere, NULL, NULL};
     }
     shadows->countdown = SM_SHADOWS_ROOM - 1;
     return true;
 }
 
 void sm_shadows_free(sm_shadows *shadows) {
-    sm_free(shadows->bottom != NULL ? shadows->bottom - 1 : NULL);
+    sm_free(shadows->bottom != NULL ? shadows->bottom - SM_SHADOWS_NEAR : NULL);
     *shadows = (sm_shadows){NULL, NULL, 0, 0};
 }
 
@@ -79,10 +81,23 @@ static bool waits(const sm_frame_head *frame, PyCodeObject *code) {
 }
 #endif
 
+/* Not a function's frame: what it runs is remembered, and never goes away. */
+static void passed_by(const sm_frame_head *frame) {
+    PyObject *executable = (PyObject *)(frame->executable & ~(uintptr_t)7);
+    bool known = executable == NULL || sm_frame_is_c(frame);
+    for (size_t i = 0; i < 2 && !known; i++) {
+        if (sm_frames_of_c[i] == &nowhere) {
+            sm_frames_of_c[i] = Py_NewRef(executable);
+            known = true;
+        }
+    }
+}
+
 sm_shadow *sm_shadows_reach(const sm_shadows *shadows, const sm_frame_head *frame, sm_reach how) {
     for (; frame != NULL; frame = frame->previous) {
         PyCodeObject *code = sm_frame_code_of(frame);
         if (code == NULL) {
+            passed_by(frame);
             how.through_c = true;
             continue;
         }

@@ -26,6 +26,8 @@
 #include "recorder/calls/tree.h"
 
 #define SM_SHADOWS_ROOM 256
+#define SM_SHADOWS_NEAR                                                                                                \
+    8 /* so many are looked at without asking where the bottom is: below it are as many of no frame */
 
 #define SM_IN_C(frame) ((const void *)((uintptr_t)(frame) + 1))
 
@@ -35,6 +37,15 @@ void sm_shadows_free(sm_shadows *shadows);
 
 /* The shadow of the frame, which runs this code, or with through_c of the C function that it is in; NULL: none. */
 sm_shadow *sm_shadows_find(const sm_shadows *shadows, const sm_frame_head *frame, const void *code, bool through_c);
+
+/* What frames run that stand for C code, as far as they have been met: of all entries from C, and of all specialised
+ * calls of classes, which each have one. They live as long as the process, so that one comparison tells such a frame.
+ */
+extern const void *sm_frames_of_c[2];
+
+static inline bool sm_frame_is_c(const sm_frame_head *frame) {
+    return sm_frame_is_of(frame, sm_frames_of_c[0]) || sm_frame_is_of(frame, sm_frames_of_c[1]);
+}
 
 typedef struct {    /* of those that pass frames by */
     bool through_c; /* what is above was called by C code */

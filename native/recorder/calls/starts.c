@@ -18,11 +18,25 @@ static sm_node *child_of(sm_thread *thread, sm_shadow *shadow, const void *key, 
                          PyObject *object) {
     sm_tree_thread *tree = sm_tree_of(thread);
     sm_node *child = sm_starts_child(shadow->node, key);
+    if (child == NULL)
+        child = sm_node_in_table(shadow->node, key); /* one call in six, in large programs */
     if (child != NULL)
         return child;
     tree->shadows.top = shadow;
     tree->node = shadow->node;
     return sm_tree_find(thread, key, kind, object);
+}
+
+bool sm_starts_enter_from(sm_thread *thread, sm_shadow *caller, const void *code, bool resumed) {
+    assert(thread == sm_this_thread && sm_from_starts(sm_tree_of(thread)));
+    sm_node *child = child_of(thread, caller, code, SM_PYTHON, (PyObject *)(uintptr_t)code);
+    if (SM_LIKELY(child != NULL))
+        sm_starts_count(child, resumed);
+    else if (sm_tree_hides(code))
+        return false;
+    /* Without memory for a path, what it calls counts for its caller. */
+    sm_starts_push(thread, caller, sm_starts_frame(thread), code, child != NULL ? child : caller->node);
+    return true;
 }
 
 bool sm_starts_enter_slow(sm_thread *thread, const void *code, bool resumed, bool thrown) {
@@ -34,13 +48,13 @@ bool sm_starts_enter_slow(sm_thread *thread, const void *code, bool resumed, boo
     if (!framed && sm_tree_hides(code))
         return false;
     sm_shadow *caller = reach(thread, framed ? frame->previous : frame, (sm_reach){.thrown = thrown}, framed);
+    if (framed)
+        return sm_starts_enter_from(thread, caller, code, resumed);
     sm_node *child = child_of(thread, caller, code, SM_PYTHON, (PyObject *)(uintptr_t)code);
     if (child == NULL && sm_tree_hides(code))
         return false;
     if (child != NULL)
         sm_starts_count(child, resumed);
-    if (framed) /* without memory for a path, what it calls counts for its caller */
-        sm_starts_push(thread, caller, frame, code, child != NULL ? child : caller->node);
     return true;
 }
 

@@ -8,6 +8,7 @@
 
 /* The slow paths do the whole event. */
 bool sm_starts_enter_slow(sm_thread *thread, const void *code, bool resumed, bool thrown);
+bool sm_starts_enter_from(sm_thread *thread, sm_shadow *caller, const void *code, bool resumed); /* caller: is known */
 bool sm_starts_c_call_slow(sm_thread *thread, const void *caller, const void *key, PyObject *callable);
 void sm_starts_c_leave_slow(sm_thread *thread, const void *key, sm_leaving how);
 bool sm_starts_unwind_slow(sm_thread *thread, const void *code);
@@ -17,12 +18,37 @@ static inline const sm_frame_head *sm_starts_frame(const sm_thread *thread) {
     return sm_tstate_frame(thread->tstate);
 }
 
-/* The shadow of the frame if it is at the top, or next to it; else NULL. */
+/* The shadow of the frame, if it is near the top; else NULL. */
 static inline sm_shadow *sm_starts_near(const sm_tree_thread *tree, const sm_frame_head *frame) {
     sm_shadow *shadow = tree->shadows.top;
-    if (shadow->frame != frame && (--shadow)->frame != frame)
-        return NULL;
-    return SM_LIKELY(sm_frame_is_of(frame, shadow->code)) ? shadow : NULL;
+#pragma GCC unroll 8
+    for (int i = 0; i < SM_SHADOWS_NEAR; i++, shadow--) {
+        if (shadow->frame == frame)
+            return SM_LIKELY(sm_frame_is_of(frame, shadow->code)) ? shadow : NULL;
+    }
+    return NULL;
+}
+
+/* The same, or that of the C function that the frame is in. */
+static inline sm_shadow *sm_starts_near_c(const sm_tree_thread *tree, const sm_frame_head *frame) {
+    sm_shadow *shadow = tree->shadows.top;
+    for (int i = 0; i < SM_SHADOWS_NEAR; i++, shadow--) {
+        if (shadow->frame == SM_IN_C(frame) && shadow->code == frame->instruction)
+            return shadow;
+        if (shadow->frame == frame)
+            return SM_LIKELY(sm_frame_is_of(frame, shadow->code)) ? shadow : NULL;
+    }
+    return NULL;
+}
+
+/* The same of what called the frame above this one, which may stand for C code. */
+static inline sm_shadow *sm_starts_caller(const sm_tree_thread *tree, const sm_frame_head *frame) {
+    if (SM_LIKELY(tree->shadows.top->frame == frame))
+        return SM_LIKELY(sm_frame_is_of(frame, tree->shadows.top->code)) ? tree->shadows.top : NULL;
+    if (frame == NULL || SM_LIKELY(!sm_frame_is_c(frame)))
+        return sm_starts_near(tree, frame);
+    frame = frame->previous;
+    return frame != NULL ? sm_starts_near_c(tree, frame) : NULL;
 }
 
 static inline void sm_starts_push(sm_thread *thread, sm_shadow *caller, const void *frame, const void *code,
@@ -34,13 +60,11 @@ static inline void sm_starts_push(sm_thread *thread, sm_shadow *caller, const vo
         sm_starts_look(thread);
 }
 
-/* A node's child that has been met; NULL: none. */
+/* A node's child, if it was met there of late; else NULL. */
 static inline sm_node *sm_starts_child(sm_node *node, const void *key) {
     if (SM_LIKELY(node->child_key[0] == key))
         return node->child[0];
-    if (SM_LIKELY(node->child_key[1] == key))
-        return node->child[1];
-    return sm_node_in_table(node, key);
+    return SM_LIKELY(node->child_key[1] == key) ? node->child[1] : NULL;
 }
 
 static inline void sm_starts_count(sm_node *child, bool resumed) {
@@ -51,10 +75,14 @@ static inline void sm_starts_count(sm_node *child, bool resumed) {
 /* A frame of this code begins or, resumed, goes on; thrown: with an exception. False: it is left out. */
 SM_INLINE bool sm_starts_enter(sm_thread *thread, const void *code, bool resumed, bool thrown) {
     const sm_frame_head *frame = sm_starts_frame(thread);
-    sm_shadow *caller = thrown || frame == NULL ? NULL : sm_starts_near(sm_tree_of(thread), frame->previous);
-    sm_node *child = SM_LIKELY(caller != NULL) ? sm_starts_child(caller->node, code) : NULL;
-    if (SM_UNLIKELY(child == NULL) || SM_UNLIKELY(!sm_frame_is_of(frame, code)))
+    if (thrown || SM_UNLIKELY(frame == NULL) || SM_UNLIKELY(!sm_frame_is_of(frame, code)))
         return sm_starts_enter_slow(thread, code, resumed, thrown);
+    sm_shadow *caller = sm_starts_caller(sm_tree_of(thread), frame->previous);
+    if (SM_UNLIKELY(caller == NULL))
+        return sm_starts_enter_slow(thread, code, resumed, false);
+    sm_node *child = sm_starts_child(caller->node, code);
+    if (SM_UNLIKELY(child == NULL))
+        return sm_starts_enter_from(thread, caller, code, resumed);
     sm_starts_count(child, resumed);
     sm_starts_push(thread, caller, frame, code, child);
     return true;
