@@ -1,12 +1,18 @@
 /* From the journal's blocks to the file: the queue, and the worker that empties it.
  *
  * A block that is in the file goes into a second queue, until the worker has summed it up (levels.h). That takes longer
- * than writing it, and others than the worker do not do it, so that no thread of the program pays for it: only where
- * the worker is far behind, or is not there, whoever flushes helps.
+ * than writing it, so the worker stops in between when it is time to write, and others than the worker do not do it, so
+ * that no thread of the program pays for it: only where the worker is far behind, or is not there, whoever flushes
+ * helps.
+ *
+ * On a machine with more to do than processors, the system may let the worker sleep on for a tenth of a second. What
+ * the program does meanwhile would be lost if it were killed, so a thread of the program that finds the worker late
+ * writes what is there (sm_blocks_help): at most every LATE_NS, and never if that means to wait for a lock.
  *
  * A piece is what of a block goes into the file at a time: all of it, if the queue is behind, or what has come since
  * the last look. Whoever moves pieces holds `disk` from taking one to its being in the file, so that pieces of a stream
- * come in order. Compression and writing happen without `lists`, which events take when a block is full. */
+ * come in order; whoever sums up holds `sums`. Compression and writing happen without `lists`, which events take when a
+ * block is full. Order: `disk`, `sums`, `lists`. */
 #include "recorder/calls/blocks.h"
 
 #include <assert.h>
@@ -26,6 +32,7 @@
 #include "vendor/lz4/lz4.h"
 
 #define PERIOD_NS 40000000           /* between two looks at what is there */
+#define LATE_NS 45000000             /* without one: the worker is late */
 #define MOST_QUEUED (16 << 20)       /* bytes of full blocks that wait for the disk */
 #define FIRST_ROOM 1024              /* of a stream's first block; */
 #define LARGEST_ROOM 16384           /* of its later ones */
@@ -39,7 +46,7 @@
 static void work(sm_worker *self, uintptr_t run);
 
 static struct {
-    pthread_mutex_t disk, lists;
+    pthread_mutex_t disk, sums, lists;
     sm_worker worker;
     sm_writer *writer;                 /* borrowed; with `disk`. NULL: blocks go nowhere */
     bool on;                           /* with `lists`: there is a writer */
@@ -51,9 +58,11 @@ static struct {
     uint32_t count;                    /* of streams so far; the number of the next; with the GIL */
     uint8_t *room;                     /* for a piece; with `disk`; owned */
     sm_heads heads;                    /* of pieces in the file that no chunk has told of; with `disk` */
+    uint64_t looked;                   /* monotonic ns, atomic: when all that was there had been written */
     sm_blocks_filter filter;           /* set while nobody else is there */
     bool filtered;
 } blocks = {.disk = PTHREAD_MUTEX_INITIALIZER,
+            .sums = PTHREAD_MUTEX_INITIALIZER,
             .lists = PTHREAD_MUTEX_INITIALIZER,
             .worker = SM_WORKER(work, 0),
             .last = &blocks.first,
@@ -217,10 +226,11 @@ static sm_block *take_written(void) {
     return block;
 }
 
-/* Sums up what is in the file, down to so many bytes, block by block: nobody waits for `disk` for longer. */
-static void sum_up(size_t down_to) {
-    for (bool more = true; more;) {
-        pthread_mutex_lock(&blocks.disk);
+/* Sums up what is in the file, down to so many bytes, block by block: nobody waits for `sums` for longer. until:
+ * monotonic ns. */
+static void sum_up(size_t down_to, uint64_t until) {
+    for (bool more = true; more && (until == UINT64_MAX || sm_monotonic_ns() < until);) {
+        pthread_mutex_lock(&blocks.sums);
         pthread_mutex_lock(&blocks.lists);
         sm_block *block = blocks.behind > down_to ? take_written() : NULL;
         pthread_mutex_unlock(&blocks.lists);
@@ -234,13 +244,15 @@ static void sum_up(size_t down_to) {
             sm_free(block);
         }
         pthread_mutex_unlock(&blocks.lists);
-        pthread_mutex_unlock(&blocks.disk);
+        pthread_mutex_unlock(&blocks.sums);
     }
 }
 
-/* With `disk`. Streams whose threads are gone, and whose blocks are all seen to. */
+/* With `disk`. Streams whose threads are gone, and whose blocks are all seen to. While somebody sums up, they stay. */
 static void forget_ended(void) {
     sm_stream *ended = NULL;
+    if (pthread_mutex_trylock(&blocks.sums) != 0)
+        return;
     pthread_mutex_lock(&blocks.lists);
     for (sm_stream **at = &blocks.streams; *at != NULL;) {
         sm_stream *stream = *at;
@@ -258,18 +270,19 @@ static void forget_ended(void) {
         sm_levels_end(blocks.writer, ended);
         free_stream(ended);
     }
+    pthread_mutex_unlock(&blocks.sums);
 }
 
-/* Writes what is there: full blocks, and if wanted what there is of others. False: the file takes no more now. */
-static bool write_all(bool open_ones) {
-    pthread_mutex_lock(&blocks.disk);
+/* With `disk`. Writes what is there: full blocks, and what there is of others. False: the file takes no more now. */
+static bool write_rest(void) {
+    uint64_t began = sm_monotonic_ns();
     bool written = blocks.writer != NULL;
     sm_stream *from = NULL;
     for (bool looked = false; written;) {
         piece next;
         pthread_mutex_lock(&blocks.lists);
         bool found = next_queued(&next), whole = found;
-        if (!found && open_ones) {
+        if (!found) {
             from = looked ? from : blocks.streams;
             looked = true;
             found = next_open(&next, &from);
@@ -287,31 +300,48 @@ static bool write_all(bool open_ones) {
             pass_on(next.block);
         pthread_mutex_unlock(&blocks.lists);
     }
-    pthread_mutex_unlock(&blocks.disk);
+    __atomic_store_n(&blocks.looked, began, __ATOMIC_RELAXED);
     return written;
+}
+
+static void write_all(void) {
+    pthread_mutex_lock(&blocks.disk);
+    (void)write_rest();
+    pthread_mutex_unlock(&blocks.disk);
+}
+
+void sm_blocks_help(void) {
+    uint64_t looked = __atomic_load_n(&blocks.looked, __ATOMIC_RELAXED), now = sm_monotonic_ns();
+    if (now < looked || now - looked < LATE_NS || pthread_mutex_trylock(&blocks.disk) != 0)
+        return;
+    (void)write_rest();
+    pthread_mutex_unlock(&blocks.disk);
 }
 
 /* The longest calls and the heads of pieces so far, for who is killed. */
 static void write_notes(void) {
     pthread_mutex_lock(&blocks.disk);
-    if (blocks.writer != NULL) {
-        sm_levels_write(blocks.writer);
+    if (blocks.writer != NULL)
         write_heads();
-    }
     pthread_mutex_unlock(&blocks.disk);
+    pthread_mutex_lock(&blocks.sums);
+    if (blocks.writer != NULL)
+        sm_levels_write(blocks.writer);
+    pthread_mutex_unlock(&blocks.sums);
 }
 
 static void work(sm_worker *self, uintptr_t run) {
-    uint64_t written = sm_monotonic_ns();
+    uint64_t noted = sm_monotonic_ns(), next = noted + PERIOD_NS;
     while (sm_worker_goes_on(self, run)) {
-        sm_worker_sleep(self, sm_monotonic_ns() + PERIOD_NS);
+        sm_worker_sleep(self, next);
+        next = sm_monotonic_ns() + PERIOD_NS;
         if (sm_worker_goes_on(self, run))
-            (void)write_all(true);
+            write_all();
         if (sm_worker_goes_on(self, run))
-            sum_up(0);
-        if (sm_worker_goes_on(self, run) && sm_monotonic_ns() - written > SELDOM_NS) {
+            sum_up(0, next);
+        if (sm_worker_goes_on(self, run) && sm_monotonic_ns() - noted > SELDOM_NS) {
             write_notes();
-            written = sm_monotonic_ns();
+            noted = sm_monotonic_ns();
         }
     }
 }
@@ -423,8 +453,10 @@ static void forget(void) { /* with `disk`, or nobody else there */
 void sm_blocks_start(sm_writer *writer, const sm_blocks_filter *filter) {
     sm_worker_stop(&blocks.worker);
     pthread_mutex_lock(&blocks.disk);
+    pthread_mutex_lock(&blocks.sums);
     pthread_mutex_lock(&blocks.lists);
     forget();
+    blocks.looked = sm_monotonic_ns();
     blocks.count = 0;
     blocks.filtered = filter != NULL;
     if (filter != NULL)
@@ -434,19 +466,20 @@ void sm_blocks_start(sm_writer *writer, const sm_blocks_filter *filter) {
     blocks.writer = blocks.room != NULL ? writer : NULL;
     blocks.on = blocks.writer != NULL;
     pthread_mutex_unlock(&blocks.lists);
+    pthread_mutex_unlock(&blocks.sums);
     pthread_mutex_unlock(&blocks.disk);
 }
 
 void sm_blocks_flush(void) {
-    (void)write_all(true);
-    sum_up(FAR_BEHIND);
+    write_all();
+    sum_up(FAR_BEHIND, UINT64_MAX);
 }
 
 void sm_blocks_stop(void) {
     sm_worker_stop(&blocks.worker);
-    (void)write_all(true);
-    sum_up(0);
-    (void)write_all(true); /* now streams can end */
+    write_all();
+    sum_up(0, UINT64_MAX);
+    write_all(); /* now streams can end */
     write_notes();
     sm_blocks_start(NULL, NULL);
 }
@@ -454,11 +487,13 @@ void sm_blocks_stop(void) {
 static void before_fork(void) {
     sm_worker_before_fork(&blocks.worker, 0);
     pthread_mutex_lock(&blocks.disk);
+    pthread_mutex_lock(&blocks.sums);
     pthread_mutex_lock(&blocks.lists);
 }
 
 static bool parent_forked(void) {
     pthread_mutex_unlock(&blocks.lists);
+    pthread_mutex_unlock(&blocks.sums);
     pthread_mutex_unlock(&blocks.disk);
     sm_worker_after_fork(&blocks.worker);
     return blocks.on;
@@ -470,6 +505,7 @@ static void child_forked(void) {
     blocks.writer = NULL;
     blocks.on = false;
     pthread_mutex_unlock(&blocks.lists);
+    pthread_mutex_unlock(&blocks.sums);
     pthread_mutex_unlock(&blocks.disk);
     sm_worker_forked(&blocks.worker);
 }

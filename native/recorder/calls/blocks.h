@@ -41,7 +41,7 @@ typedef struct sm_stream { /* a thread's journal */
     uint32_t thread, number;
     uint32_t blocks;                       /* so many have begun */
     uint32_t queued, behind;               /* blocks in either queue; with `lists` */
-    struct sm_slicer *slicer;              /* owned; with `disk`: levels.h */
+    struct sm_slicer *slicer;              /* owned; with `sums`: levels.h */
     const uint8_t *after;                  /* where the last mark ended, if nothing came since: there is none to make */
     bool gap;                              /* events are missing since the last block */
     sm_block *open;                        /* owned */
@@ -63,6 +63,7 @@ typedef struct {
 void sm_blocks_start(sm_writer *writer, const sm_blocks_filter *filter);
 void sm_blocks_stop(void);  /* writes what is there, and everything is forgotten */
 void sm_blocks_flush(void); /* writes what is there */
+void sm_blocks_help(void);  /* the same where the worker is late, and nobody else is at it: cheap, where it is not */
 
 sm_stream *sm_blocks_stream(uint32_t thread, uint8_t *const *at); /* NULL: out of memory */
 sm_block *sm_blocks_new(sm_stream *stream, size_t least);         /* NULL: out of memory, or too much is queued */

@@ -14,6 +14,7 @@
 
 #define UNIT_NS 16        /* a unit of marks is no longer: less than an event costs */
 #define LONGEST_TEXT 4096 /* bytes of an instant */
+#define LATE_NS 10000000  /* between two looks at whether the file lacks something */
 
 unsigned sm_journal_unit;
 
@@ -24,8 +25,10 @@ static struct {
     bool filtered;   /* the worker leaves calls out, and has to know how deep they are */
     uint32_t depth;  /* ... of the deepest that stay */
     uint64_t gaps;   /* times that events had to be left out */
-    uint32_t nodes;  /* that were there at the last flush, and */
-    uint64_t looked; /* ticks: when that was */
+    uint32_t nodes;  /* that were there at the last flush */
+    uint64_t looked; /* ticks: when somebody looked whether something has to be done for the file; */
+    uint64_t late;   /* ticks: from then until the next such look */
+    uint64_t soon;   /* ticks: from one flush for new paths to the next, at least */
 } journal;
 
 /* ---- what is written ---- */
@@ -125,15 +128,17 @@ void sm_journal_mark(sm_thread *thread, uint64_t now) {
     tree->journal.limit = (uint8_t *)(uintptr_t)(limit < end ? limit : end);
 }
 
-/* The counts of a new path should be in the file soon: who is killed leaves a tree that has them. */
-static void look_after_paths(uint64_t now) {
-    uint64_t soon = (uint64_t)(SM_JOURNAL_SOON_NS / sm_engine.clock.ns_per_tick);
-    if (sm_ticks_since(journal.looked, now) < soon)
+/* Who is killed leaves what has happened, and a tree that has the counts of new paths: both should be in the file soon,
+ * the first also where the system does not let the worker run. */
+static void look_after_file(uint64_t now) {
+    if (sm_ticks_since(journal.looked, now) < journal.late)
         return;
     journal.looked = now;
+    sm_blocks_help();
     if (journal.nodes == sm_tree.nodes || sm_engine.next_flush == UINT64_MAX)
         return;
-    if (sm_ticks_since(sm_engine.flushed, now) >= 50 * sm_engine.flush_took) {
+    uint64_t since = sm_ticks_since(sm_engine.flushed, now);
+    if (since >= journal.soon && since >= 50 * sm_engine.flush_took) {
         journal.nodes = sm_tree.nodes;
         sm_engine.next_flush = now;
     }
@@ -148,7 +153,7 @@ void sm_journal_look(sm_thread *thread) {
         begin_block(thread, now, 0); /* perhaps there is room again */
     else
         sm_journal_mark(thread, now);
-    look_after_paths(now);
+    look_after_file(now);
 }
 
 void sm_journal_stamp_far(sm_thread *thread, uint8_t token, uint64_t now) {
@@ -171,7 +176,7 @@ void sm_journal_stamped(sm_thread *thread, uint64_t now) {
         next_block(thread, now, 0);
     if (stream->open != NULL)
         tree->journal.limit = (uint8_t *)(uintptr_t)end_of(stream);
-    look_after_paths(now);
+    look_after_file(now);
 }
 
 /* A token with the rank of a node. */
@@ -305,6 +310,8 @@ void sm_journal_start(const sm_settings *settings, sm_writer *writer) {
     journal.file = journal.on && writer != NULL;
     journal.gaps = journal.pauses = journal.nodes = 0;
     journal.looked = sm_clock_read(&sm_engine.clock);
+    journal.late = (uint64_t)(LATE_NS / sm_engine.clock.ns_per_tick);
+    journal.soon = (uint64_t)(SM_JOURNAL_SOON_NS / sm_engine.clock.ns_per_tick);
     sm_journal_unit = 0;
     while (sm_engine.clock.kind != SM_CLOCK_SIMULATED &&
            sm_clock_ns(&sm_engine.clock, (double)(2u << sm_journal_unit)) <= UNIT_NS)

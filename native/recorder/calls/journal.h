@@ -8,12 +8,13 @@
  * begins with the node and the time. The thread appends to its open block; `at` is published with release order, so
  * that what is before it can be read by others at any time. A full block is sealed: it goes to the queue, and the
  * thread never touches it again. A worker (base/worker.h), which needs no interpreter lock, compresses what is there
- * ten times a second, or sooner if much is queued, and puts it into the file; a flush does the same at once. What is
- * not in the file yet is bounded: past SM_JOURNAL_MOST bytes events go nowhere, until there is room, and the block that
- * then begins says that something is missing before it. The program never waits.
+ * 25 times a second, or sooner if much is queued, and puts it into the file; a flush does the same at once, and so does
+ * a thread that finds the worker late. What is not in the file yet is bounded: past MOST_QUEUED bytes (blocks.c) events
+ * go nowhere, until there is room, and the block that then begins says that something is missing before it. The program
+ * never waits.
  *
- * Locks, in this order: `disk` is held by who moves pieces to the file, `lists` by who touches the queue and the list
- * of streams, for some instructions. A fork holds both.
+ * Locks, in this order: `disk` is held by who moves pieces to the file, `sums` by who adds up what is in it, `lists` by
+ * who touches the queue and the list of streams, for some instructions. A fork holds all three.
  *
  * Invariants: at < end of the open block, with SM_JOURNAL_SLACK bytes of room after it; a piece ends between two
  * tokens. Without memory for a block, events go nowhere as they do when the disk is too slow. */

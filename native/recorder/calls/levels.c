@@ -4,7 +4,7 @@
 #include "journal/sheets.h"
 #include "recorder/calls/store.h"
 
-static struct { /* with `disk` */
+static struct { /* with `sums` of blocks.c */
     sm_functions functions;
     sm_places **places; /* owned; by the row of their thread; NULL: none yet */
     size_t count;

@@ -12,7 +12,7 @@
 /* Where the nodes are that a block may name: those of the thread that has its tree; with the GIL. */
 sm_block_nodes sm_levels_nodes(const sm_tree_thread *tree);
 
-/* The following with blocks.c's `disk`. A stream's block, the next one: */
+/* The following with blocks.c's `sums`. A stream's block, the next one: */
 void sm_levels_block(sm_writer *writer, const sm_block *block);
 void sm_levels_end(sm_writer *writer, sm_stream *stream); /* there are no more of it */
 void sm_levels_forget(sm_stream *stream);                 /* the same, and nothing more is written */
