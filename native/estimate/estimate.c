@@ -93,6 +93,7 @@ static const double HEAD_LONG = 4;    /* how many long segments the head's exces
 static const double TICK = 2e6;       /* ns between ticks: SM_TICK_NS */
 static const double HEAD_MOST = 64;   /* of them; more would dwarf the sample */
 static const double HEAD_FADES = 128; /* samples; e times fewer, and they may well have missed what the head has seen */
+static const int64_t WORTH = 16;      /* a node's flag: its segments are timed always, its function's are not */
 static const double PERIOD = 128;     /* the weight of a sample of what is not young: SM_SAMPLE_PERIOD */
 
 /* The sums of a sample: of the weights w, of w * ns, and of v = w * (w - 1), v * ns, v * ns squared. */
@@ -105,7 +106,8 @@ typedef struct {
     int64_t process, function;
     double rest; /* segments not timed because all were: the sampled population */
     sample sample;
-    double timed, timed_ns, timed_sq;     /* the exact part */
+    double timed, timed_ns;               /* the exact part */
+    double head, head_ns, head_sq;        /* of it, what was timed because the function was, and not a path of it */
     double ticked, ticked_ns, ticked_var; /* long segments */
     double wait_ns, wait_sq;              /* off the CPU, in addition to the others */
     double mean, deviation;               /* of a segment of the rest */
@@ -207,7 +209,11 @@ static void fill_pools(work *w) {
         add_sample(&p->sample, &drawn);
         p->timed += (double)in->timed[n];
         p->timed_ns += (double)in->timed_ns[n];
-        p->timed_sq += in->timed_sq[n];
+        if ((in->node_flags[n] & WORTH) == 0) {
+            p->head += (double)in->timed[n];
+            p->head_ns += (double)in->timed_ns[n];
+            p->head_sq += in->timed_sq[n];
+        }
         p->ticked += (double)in->ticked[n];
         p->ticked_ns += (double)in->ticked_ns[n];
         p->ticked_var += in->ticked_var[n];
@@ -232,29 +238,29 @@ static double quantile(double freedom) {
 
 /* What `head` of the timed segments add to the sum of squared deviations, if they are slower than the sample. */
 static double head_squares(const pool *p, double head, double k) {
-    double excess = p->timed > 0 ? head * (p->timed_ns / p->timed - p->mean) : 0;
+    double excess = p->head > 0 ? head * (p->head_ns / p->head - p->mean) : 0;
     if (excess <= 0) {
         return 0;
     }
     double guess = excess * excess / HEAD_LONG * exp(-k / HEAD_FADES);
-    if (p->timed_sq <= 0) {
+    if (p->head_sq <= 0) {
         return guess;
     }
-    double known = p->timed_sq - p->mean * (2 * p->timed_ns - p->timed * p->mean);
-    return fmin(guess, fmax(0, known) * head / p->timed);
+    double known = p->head_sq - p->mean * (2 * p->head_ns - p->head * p->mean);
+    return fmin(guess, fmax(0, known) * head / p->head);
 }
 
 /* How much segments differ, relatively, by what those did that were timed because all were. */
 static double prior_deviation(const pool *p) {
-    if (p->timed < HEAD_MOST || p->timed_sq <= 0 || p->timed_ns <= 0) {
+    if (p->head < HEAD_MOST || p->head_sq <= 0 || p->head_ns <= 0) {
         return 1;
     }
-    return fmax(PRIOR_LEAST, sqrt(fmax(0, p->timed * p->timed_sq / (p->timed_ns * p->timed_ns) - 1)));
+    return fmax(PRIOR_LEAST, sqrt(fmax(0, p->head * p->head_sq / (p->head_ns * p->head_ns) - 1)));
 }
 
 static void judge_pool(pool *p) {
     const sample *s = &p->sample;
-    double k = effective(s), before = p->timed > 0 ? p->timed_ns / p->timed : 0;
+    double k = effective(s), before = p->head > 0 ? p->head_ns / p->head : 0;
     if (p->rest <= 0) {
         return;
     }
@@ -270,7 +276,7 @@ static void judge_pool(pool *p) {
     double largest = s->var > 0 ? fmax(0, sqrt(s->most * s->count / s->var) - p->mean) : 0;
     deviations = fmax(0, deviations);
     double inside = k * deviations + PRIOR * prior * prior; /* squared deviations */
-    double head = fmin(p->timed, HEAD_MOST);
+    double head = fmin(p->head, HEAD_MOST);
     double alone = inside / (k - 1 + PRIOR), with_head = (inside + head_squares(p, head, k)) / (k - 1 + PRIOR + head);
     p->deviation = sqrt(fmax(alone, with_head)); /* the head may raise a doubt, not lay one */
     double relative = p->mean > 0 ? p->deviation / p->mean * sqrt(fmax(0, 1 / k - 1 / p->rest)) : 0;

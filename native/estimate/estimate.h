@@ -20,6 +20,7 @@ typedef struct {
     size_t nodes, functions, threads, processes;
     const int64_t *parent, *thread, *function, *calls, *resumes, *timed, *timed_ns, *sampled, *sampled_ns;
     const int64_t *exceptions; /* calls that one has ended */
+    const int64_t *node_flags;
     const int64_t *ticked, *ticked_ns, *stretches, *stretch_ns;
     const double *ticked_var; /* of ticked_ns; 0: not known */
     const double *sampled_sq, *timed_sq;

@@ -123,6 +123,7 @@ static void take_estimate_input(views *v, PyObject *tables, sm_estimate_input *i
     in->calls = take(v, table, "nodes", "calls", 'q', &nodes);
     in->resumes = take(v, table, "nodes", "resumes", 'q', &nodes);
     in->exceptions = take(v, table, "nodes", "exceptions", 'q', &nodes);
+    in->node_flags = take(v, table, "nodes", "flags", 'q', &nodes);
     in->timed = take(v, table, "nodes", "timed", 'q', &nodes);
     in->timed_ns = take(v, table, "nodes", "timed_ns", 'q', &nodes);
     in->sampled = take(v, table, "nodes", "sampled", 'q', &nodes);

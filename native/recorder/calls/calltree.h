@@ -9,7 +9,7 @@
  * function's own time is the sum of its segments, so own times are measured directly and totals are sums over the tree:
  * no difference of two large estimates, no negative time. Which segments are timed is decided by function
  * (recorder/segments.h): always, while it has had fewer than SM_TREE_FIRST of them or its mean segment is worth the
- * clock.
+ * clock. A node whose own mean is worth it, as its samples say, is timed always as well (timing.c).
  *
  * Invariants (sm_tree_check): thread.node is reached from its root; a child's parent is the node that holds it; a
  * node's key is its code object (or PyMethodDef), NULL for a root, and never an address that has died; and that of

@@ -4,7 +4,9 @@
 #include "recorder/calls/blocks.h"
 #include "recorder/calls/store.h"
 
-enum { FLAGS_KEPT = SM_NODE_LOWER_BOUND | SM_NODE_FOLDED | SM_NODE_SEEDED | SM_NODE_RUNNING }; /* as in the file */
+enum { /* as in the file */
+       FLAGS_KEPT = SM_NODE_LOWER_BOUND | SM_NODE_FOLDED | SM_NODE_SEEDED | SM_NODE_RUNNING | SM_NODE_WORTH
+};
 
 static double to_ns(double ticks) {
     return sm_clock_ns(&sm_engine.clock, ticks);

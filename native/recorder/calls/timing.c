@@ -16,6 +16,7 @@
 #define MOST 64
 #define LOOK_AFTER 256    /* events of a recording without times */
 #define ALWAYS_IS_WORTH 8 /* what has few segments yet is learnt sooner: see SM_PAST_EVERY */
+#define WORTH_SAMPLES 2   /* of a path, before it is judged by itself */
 
 typedef struct {     /* a segment that has ended; or, if step is 0, a stretch of untimed ones */
     sm_node *node;   /* that it was timed for; of a stretch, the node at its end */
@@ -31,11 +32,32 @@ static struct {
 
 /* ---- accounting ---- */
 
+static inline int16_t step_of(const sm_node *node) {
+    const sm_node_rest *rest = sm_rest(node);
+    return rest->flags & SM_NODE_WORTH ? SM_SEGMENT_ALWAYS : (int16_t)rest->function->step;
+}
+
+/* A function that is short on most paths may be long on one: by a sample of few calls little would be known of that,
+ * and to time them all costs next to nothing. Asked at segments that are worth it, and of nodes that have been found
+ * so. What of a node's segments is timed is still decided before they begin. */
+static __attribute__((noinline)) void judge(sm_node *node) {
+    sm_node_rest *rest = sm_rest(node);
+    const sm_young *young = rest->young != 0 ? &sm_tree.young[rest->young] : NULL;
+    double count = (double)rest->sampled * SM_SAMPLE_PERIOD + (young != NULL ? young->weight : 0);
+    double ticks = (double)rest->sampled_ticks * SM_SAMPLE_PERIOD + (young != NULL ? young->ticks : 0);
+    uint32_t samples = rest->sampled + (young != NULL ? young->count : 0);
+    double mean = ((double)rest->timed_ticks + ticks) / ((double)rest->timed + count);
+    if (samples >= WORTH_SAMPLES && mean >= (double)sm_engine.threshold_ticks)
+        rest->flags |= SM_NODE_WORTH;
+    else
+        rest->flags &= (uint16_t)~SM_NODE_WORTH;
+}
+
 /* How often its segments are timed from now on. */
 static void learnt(sm_node *node, sm_tree_function *function) {
     uint64_t first = function->function->kind == SM_SYNTHETIC ? UINT64_MAX : SM_TREE_FIRST;
     function->step = sm_past_step(&function->past, first, sm_tree.ticks);
-    node->step = (int16_t)function->step;
+    node->step = step_of(node);
     if (function->step != SM_SEGMENT_ALWAYS)
         sm_ticker_want();
 }
@@ -109,10 +131,12 @@ static inline void account(sm_node *node, const sm_segment *ended) {
     if (ticks > function->longest)
         function->longest = ticks;
     sm_past_learn(&function->past, ended, &sm_tree.ticks);
+    if (SM_UNLIKELY(ticks >= sm_engine.threshold_ticks || (rest->flags & SM_NODE_WORTH) != 0))
+        judge(node);
     if (sm_past_tells(&function->past, ended))
         learnt(node, function);
     else
-        node->step = (int16_t)function->step;
+        node->step = step_of(node);
 }
 
 static inline void add_stretch(const sm_node *common, uint64_t ticks) {
@@ -181,7 +205,7 @@ static __attribute__((noinline)) void look_closely(sm_thread *thread, sm_node *f
     if (SM_UNLIKELY(ended.off != NULL) && of->parent != NULL)
         note_off(of, &ended);
     if (taken != 1) /* else the smaller of both is 1 in any case, and account() sees to it once it is timed */
-        node->step = (int16_t)sm_rest(node)->function->step;
+        node->step = step_of(node);
     (void)sm_segments_begin(thread, &tree->segments, &ended, node, taken < node->step ? taken : node->step);
 }
 

@@ -224,6 +224,38 @@ def test_long_segments_of_short_functions(source):
     assert abs(own - true) <= max(3 * error, 0.1 * true)
 
 
+def test_the_long_path_of_a_function_that_is_short_on_others_is_measured(source):
+    """Few calls are long, and of few calls few are sampled. So once two have been found long, all of that path are
+    timed; those of the other path are not, and both times are right.
+    """
+
+    def f(ns):
+        tick(ns)
+
+    def short():
+        for _ in range(200):
+            f(10)
+
+    def long():
+        f(3_000 + random.randrange(4_000))
+
+    start(source, clock="simulated")
+    for _ in range(1000):
+        short()
+        long()
+    _core.stop()
+    recorded = seismo.model.read(_core.snapshot())
+    names = [row.qualname.rpartition(".")[2] for row in recorded.functions]
+    shown = {names[row.function]: row for row in recorded.tree if names[row.function] in ("short", "long")}
+    parents = {row["id"]: names[row["function"]] for row in image().tables["nodes"]}
+    paths = {parents.get(row["parent"]): row for row in image().tables["nodes"] if row["calls"] in (1000, 200_000)}
+    assert paths["long"]["timed"] > 500, "all but the first, of which two had to be sampled"
+    assert paths["short"]["timed"] <= 80
+    assert paths["short"]["sampled"] + paths["short"]["young"] > 100
+    assert shown["long"].total_error_ns < 0.25 * shown["long"].total_ns
+    assert shown["short"].total_ns == pytest.approx(1000 * 200 * 10, rel=0.3)
+
+
 def test_many_short_segments_are_no_long_one(source):
     """Between two looks at the clock a hundred of them take longer than one that the ticker is to find."""
     row = list(range(60))
