@@ -1,10 +1,11 @@
 """The viewer in a real browser: what it draws, and that it can be used by mouse and by keyboard alone."""
 
 import threading
+import time
 from types import SimpleNamespace
 
 import pytest
-from browser import page, started
+from browser import MILLISECONDS, page, started
 from browsers import violations
 
 import seismo
@@ -72,6 +73,13 @@ def drawn(view):
           return seen.size > 6;
         }"""
     )
+
+
+def changed(view, before):
+    """Waits until the timeline looks otherwise."""
+    end = time.monotonic() + MILLISECONDS / 1000
+    while view.locator(".canvas canvas").screenshot() == before:
+        assert time.monotonic() < end
 
 
 def sight(view):
@@ -157,6 +165,87 @@ def test_wheel_drag_and_minimap(browser, address):
         small = view.locator(".map canvas").bounding_box()
         view.mouse.click(small["x"] + small["width"] - 5, small["y"] + 10)
         view.wait_for_function("moved => document.querySelector('.sight').innerText !== moved", arg=moved)
+
+
+def test_a_touchpad_pans_zooms_and_scrolls(browser, address):
+    """Two fingers sideways move in time, a pinch (to browsers the wheel with Ctrl) zooms, up and down scrolls."""
+    with page(browser, viewport={"width": 1280, "height": 400}) as view:
+        view.goto(address)
+        drawn(view)
+        box = view.locator(".canvas canvas").bounding_box()
+        view.mouse.move(box["x"] + 300, box["y"] + 100)
+
+        def pinch(by):
+            fields = f"{{deltaY: {by}, ctrlKey: true, bubbles: true, cancelable: true, clientX: 300, clientY: 300}}"
+            return view.eval_on_selector(".canvas canvas", f"it => it.dispatchEvent(new WheelEvent('wheel', {fields}))")
+
+        whole = sight(view)
+        assert not pinch(-30), "the page itself is not zoomed"
+        view.wait_for_function("whole => document.querySelector('.sight').innerText !== whole", arg=whole)
+        length = sight(view).partition("·")[2]
+        near = sight(view)
+        view.mouse.wheel(40, 3)
+        view.wait_for_function("near => document.querySelector('.sight').innerText !== near", arg=near)
+        assert sight(view).partition("·")[2] == length
+        before, moved = view.locator(".canvas canvas").screenshot(), sight(view)
+        view.mouse.wheel(0, 120)
+        changed(view, before)
+        assert sight(view) == moved
+
+
+def test_a_thread_s_name_stays_in_sight_and_folds_it(browser, address):
+    """Scrolled into the calls of a thread, one still reads whose they are, and can fold them."""
+    with page(browser, viewport={"width": 1280, "height": 330}) as view:
+        view.goto(address)
+        drawn(view)
+        box = view.locator(".canvas canvas").bounding_box()
+        view.mouse.move(box["x"] + 600, box["y"] + 60)
+        before = view.locator(".canvas canvas").screenshot()
+        view.mouse.wheel(0, 44 + 40)  # beyond the counter, and the thread's own title
+        changed(view, before)
+        view.mouse.move(box["x"] + 20, box["y"] + 40)
+        assert view.eval_on_selector(".canvas canvas", "it => it.style.cursor") == "pointer"
+        before = view.locator(".canvas canvas").screenshot()
+        view.mouse.click(box["x"] + 20, box["y"] + 40)
+        changed(view, before)
+        assert view.locator(".panel").count() == 0, "no call was chosen"
+
+
+def test_what_the_program_said_is_told(browser, tmp_path):
+    """A mark's name, time and values: under the pointer, and by the key M for who has none."""
+    with seismo.trace() as t:
+        outer()
+        seismo.mark("half way", rows=17)
+        with seismo.span("the rest", part=2):
+            outer()
+    t.save(tmp_path / "a.seismo")
+    server = Server(Answers([Shown(str(tmp_path / "a.seismo"), seismo.open(tmp_path / "a.seismo"))]))
+    thread = threading.Thread(target=server.serve)
+    thread.start()
+    try:
+        with page(browser, viewport={"width": 1280, "height": 720}) as view:
+            view.goto(server.url)
+            drawn(view)
+            status = view.locator(".tools [role=status]")
+            for _ in range(100):  # marks come after the calls
+                view.keyboard.press("m")
+                if "half way" in status.inner_text():
+                    break
+                view.wait_for_timeout(100)
+            assert "rows=17" in status.inner_text()
+            view.keyboard.press("f")
+            box = view.locator(".canvas canvas").bounding_box()
+            told = set()
+            for x in range(0, 1280, 3):
+                view.mouse.move(box["x"] + x, box["y"] + 30 + 20)
+                tip = view.locator(".tip")
+                if tip.count():
+                    told.add(tip.inner_text())
+            assert any("half way" in text and "rows=17" in text for text in told)
+            assert any("the rest" in text and "part=2" in text for text in told)
+    finally:
+        server.close()
+        thread.join()
 
 
 def test_two_traces_side_by_side(browser, address):

@@ -4,7 +4,6 @@ import random
 from functools import partial
 
 import pytest
-from browser import started
 from browsers import Shown, violations
 
 from seismo import model
@@ -20,26 +19,10 @@ pytestmark = pytest.mark.browser
 HOSTILE = '</script><script>alert(1)</script><img src=x onerror="alert(2)">\'&lt;\x1b[31m\u202e\ud800'
 
 
-@pytest.fixture(scope="module")
-def browser():
-    with started() as browser:
-        yield browser
-
-
 @pytest.fixture
-def show(browser, tmp_path):
-    """Opens the page of a recording: show(recording, **of Shown)."""
-    opened = []
-
-    def open_(recording, times="cpu", **how):
-        path = tmp_path / f"page{len(opened)}.html"
-        write_calls(recording, path, times=times)
-        opened.append(Shown(browser, path, **how))
-        return opened[-1]
-
-    yield open_
-    for shown in opened:
-        shown.close()
+def show(showing):
+    """Opens the page of a recording: show(recording, times=, **of Shown)."""
+    return showing(lambda path, recording, times="cpu": write_calls(recording, path, times=times))
 
 
 @pytest.fixture(scope="module")

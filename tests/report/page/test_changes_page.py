@@ -5,8 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from browser import started
-from browsers import Shown, violations
+from browsers import violations
 from page_data import data_of
 
 from seismo.cli.main import main
@@ -87,25 +86,10 @@ def test_other_kinds_have_no_such_page(tmp_path, capsys):
     assert not (tmp_path / "x.html").exists()
 
 
-@pytest.fixture(scope="module")
-def browser():
-    with started() as browser:
-        yield browser
-
-
 @pytest.fixture
-def show(browser, tmp_path):
-    opened = []
-
-    def open_(sides, **how):
-        path = tmp_path / "diff.html"
-        KIND.changes_page(sides, path, FILES)
-        opened.append(Shown(browser, path, **how))
-        return opened[-1]
-
-    yield open_
-    for shown in opened:
-        shown.close()
+def show(showing):
+    """Opens the page of what changed between two sides: show(sides, **of Shown)."""
+    return showing(lambda path, sides: KIND.changes_page(sides, path, FILES))
 
 
 def rows(shown):

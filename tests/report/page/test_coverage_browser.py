@@ -4,10 +4,10 @@ import dataclasses
 import io
 import re
 import textwrap
+from pathlib import Path
 
 import pytest
-from browser import started
-from browsers import Shown, violations
+from browsers import violations
 
 from seismo.cli.main import main
 from seismo.coverage import analysis
@@ -81,25 +81,10 @@ def report(tmp_path, monkeypatch):
     )
 
 
-@pytest.fixture(scope="module")
-def browser():
-    with started() as browser:
-        yield browser
-
-
 @pytest.fixture
-def show(browser, tmp_path):
-    """Opens the page of a report: show(report, **of Shown)."""
-    opened = []
-
-    def open_(report, how=None, **options):
-        index = write_coverage(report, tmp_path / f"html{len(opened)}", **options)
-        opened.append(Shown(browser, tmp_path / index, **(how or {})))
-        return opened[-1]
-
-    yield open_
-    for shown in opened:
-        shown.close()
+def show(showing):
+    """Opens the page of a report: show(report, **of write_coverage and of Shown)."""
+    return showing(lambda path, report, **options: Path(write_coverage(report, path.with_suffix(""), **options)))
 
 
 def files(shown):
@@ -254,7 +239,7 @@ def test_percentages_are_rounded_as_in_the_report(show, tmp_path, monkeypatch):
 @pytest.mark.parametrize("size", [(1280, 720), (390, 844)], ids=["wide", "phone"])
 def test_every_size_and_light(show, report, scheme, size):
     report.problems.append(Problem("lib/gone.py", "it is <gone>"))
-    shown = show(report, how={"scheme": scheme, "size": size}, title=f"Coverage {HOSTILE}")
+    shown = show(report, scheme=scheme, size=size, title=f"Coverage {HOSTILE}")
     assert violations(shown) == []
     opened(shown, "app.py")
     shown.page.locator("button.contexts").first.click()
@@ -292,7 +277,7 @@ def test_five_thousand_files_and_twenty_thousand_lines(show, tmp_path, monkeypat
     for number in range(5_000):
         report.files.append(dataclasses.replace(few, path=f"folder{number % 70}/module{number}.py"))
     shown = show(report)
-    assert (tmp_path / "html0" / "index.html").stat().st_size < 5_000_000
+    assert (tmp_path / "page0" / "index.html").stat().st_size < 5_000_000
     assert len(files(shown)) < 100
     assert "5,001 files" in shown.text(".total")
     shown.press("2")

@@ -4,8 +4,7 @@ import io
 import random
 
 import pytest
-from browser import started
-from browsers import Shown, violations
+from browsers import violations
 
 from seismo.model import Builder
 from seismo.report.lines import text
@@ -28,26 +27,10 @@ def work(n):
 '''
 
 
-@pytest.fixture(scope="module")
-def browser():
-    with started() as browser:
-        yield browser
-
-
 @pytest.fixture
-def show(browser, tmp_path):
-    """Opens the page of a recording: show(recording, **of Shown)."""
-    opened = []
-
-    def open_(recording, times="cpu", **how):
-        path = tmp_path / f"page{len(opened)}.html"
-        write_lines(recording, path, times=times)
-        opened.append(Shown(browser, path, **how))
-        return opened[-1]
-
-    yield open_
-    for shown in opened:
-        shown.close()
+def show(showing):
+    """Opens the page of a recording: show(recording, times=, **of Shown)."""
+    return showing(lambda path, recording, times="cpu": write_lines(recording, path, times=times))
 
 
 def builder():

@@ -4,8 +4,7 @@ import io
 import re
 
 import pytest
-from browser import started
-from browsers import Shown, violations
+from browsers import violations
 from made_objects import server
 
 from seismo.model import Builder
@@ -17,26 +16,10 @@ pytestmark = pytest.mark.browser
 HOSTILE = '</script><script>alert(1)</script><img src=x onerror="alert(2)">\'&lt;\x1b[31m\u202e'
 
 
-@pytest.fixture(scope="module")
-def browser():
-    with started() as browser:
-        yield browser
-
-
 @pytest.fixture
-def show(browser, tmp_path):
-    """Opens the page of a recording: show(recording, **of Shown)."""
-    opened = []
-
-    def open_(recording, title="", **how):
-        path = tmp_path / f"page{len(opened)}.html"
-        write_objects(recording, path, title=title)
-        opened.append(Shown(browser, path, **how))
-        return opened[-1]
-
-    yield open_
-    for shown in opened:
-        shown.close()
+def show(showing):
+    """Opens the page of a recording: show(recording, title=, **of Shown)."""
+    return showing(lambda path, recording, title="": write_objects(recording, path, title=title))
 
 
 def rows(shown, table):

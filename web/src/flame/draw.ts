@@ -4,6 +4,7 @@
 // - frames are filled colour by colour, as setting a colour costs more than filling a frame;
 // - how wide a text is, is added up from the widths of its characters, which are measured once.
 
+import { striped } from "../chrome/hatch.ts";
 import type { Frames } from "./frames.ts";
 import type { Palette } from "./palette.ts";
 
@@ -211,25 +212,9 @@ export function draw(
   return drawn;
 }
 
-let hatch: CanvasPattern | null = null;
-
 /** Stripes as wide as the error, at the frame's end; over all of a frame of which only a bound is known. */
 function uncertain(context: CanvasRenderingContext2D, frames: Frames, drawn: Drawn, scale: number): void {
-  if (!hatch) {
-    const tile = document.createElement("canvas");
-    tile.width = tile.height = 8;
-    const brush = tile.getContext("2d");
-    if (!brush) return;
-    brush.strokeStyle = "rgba(20,16,8,0.34)";
-    brush.lineWidth = 2;
-    brush.beginPath();
-    for (const shift of [-8, 0, 8]) {
-      brush.moveTo(shift, 8);
-      brush.lineTo(shift + 8, 0);
-    }
-    brush.stroke();
-    hatch = context.createPattern(tile, "repeat");
-  }
+  const hatch = striped(context, "rgba(20,16,8,0.34)", 2);
   if (!hatch) return;
   context.fillStyle = hatch;
   for (let at = 0; at < drawn.frames.length; at++) {

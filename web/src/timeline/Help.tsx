@@ -10,8 +10,10 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["Home End", "go to the beginning, to the end"],
   ["/", "find calls by name"],
   ["N P", "the next call found, the one before"],
+  ["M", "the next mark of the program (with Shift the one before)"],
   ["Escape", "choose nothing"],
   ["double click", "zoom to a call"],
+  ["click a name", "of a thread: show all of its rows, fold them, the usual again"],
 ];
 
 export function Help({ close }: { close: () => void }) {
@@ -42,7 +44,7 @@ export function Help({ close }: { close: () => void }) {
           A frayed beginning or end is uncertain by its width. Orange marks a gap: events are missing there. A line of
           magenta is a pause of the cycle collector.
         </li>
-        <li>A triangle is something that the program said: a mark, a span, a count.</li>
+        <li>A triangle is a mark that the program made, a line above a thread's calls one of its spans.</li>
       </ul>
       <form method="dialog">
         <button type="submit">Close</button>

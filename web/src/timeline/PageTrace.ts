@@ -5,8 +5,8 @@
  * halves; those narrower than a column are summed in passing, as the server does for larger traces.
  */
 import type { Payload } from "../data/payload.ts";
-import type { Instant, Spot } from "./draw.ts";
-import type { Gap } from "./said.ts";
+import type { Gap, Instant } from "./said.ts";
+import type { Spot } from "./scene.ts";
 import type { FoundCall, RangeSums, Said, TraceInfo, TraceSource } from "./source.ts";
 import type { Rows } from "./tiles.ts";
 import type { ProcessInfo, ThreadInfo } from "./tracks.ts";

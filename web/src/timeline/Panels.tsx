@@ -1,19 +1,8 @@
 /** What is known of a call, and of a range: its functions and its flame graph. */
 import { useEffect, useState } from "preact/hooks";
 import { count, duration } from "../data/words.ts";
-import {
-  AFTER,
-  BEFORE,
-  BEGAN_UNSEEN,
-  ENDED_UNSEEN,
-  GAP,
-  OPEN,
-  PAUSED,
-  RESUMED,
-  type Spot,
-  UNSURE,
-  UNWOUND,
-} from "./draw.ts";
+import { AFTER, BEFORE, BEGAN_UNSEEN, ENDED_UNSEEN, GAP, OPEN, PAUSED, RESUMED, UNSURE, UNWOUND } from "./draw.ts";
+import type { Spot } from "./scene.ts";
 import type { RangeSums, TraceInfo, TraceSource } from "./source.ts";
 import { moment } from "./viewport.ts";
 

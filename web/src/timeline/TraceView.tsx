@@ -3,10 +3,11 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { search } from "../data/search.ts";
 import { count, duration } from "../data/words.ts";
 import { DARK, LIGHT, type Theme } from "./colours.ts";
-import type { Instant, Spot } from "./draw.ts";
 import { Help } from "./Help.tsx";
+import type { Told } from "./marks.ts";
 import { CallPanel, RangePanel } from "./Panels.tsx";
-import type { Gap } from "./said.ts";
+import type { Gap, Instant } from "./said.ts";
+import { cut, type Spot } from "./scene.ts";
 import type { TraceSource } from "./source.ts";
 import { Timeline, UNWRITTEN_NS } from "./timeline.ts";
 import { moment, type Viewport } from "./viewport.ts";
@@ -93,7 +94,7 @@ export function TraceView({ source, live = false, open }: Props) {
     spot: null,
     range: null,
   });
-  const [hover, setHover] = useState<{ spot: Spot; x: number; y: number } | null>(null);
+  const [hover, setHover] = useState<{ what: Spot | Told; x: number; y: number } | null>(null);
   const [sight, setSight] = useState({ from: info.from, to: info.to });
   const [said, setSaid] = useState("");
   const [text, setText] = useState("");
@@ -105,7 +106,7 @@ export function TraceView({ source, live = false, open }: Props) {
     if (!canvas.current || !map.current) return;
     const line = new Timeline(canvas.current, map.current, source, theme, {
       chosen: (spot, range) => setChosen({ spot, range }),
-      over: (spot, x, y) => setHover(spot && { spot, x, y }),
+      over: (what, x, y) => setHover(what && { what, x, y }),
       moved: (view: Viewport) => setSight({ from: view.from, to: view.to }),
     });
     timeline.current = line;
@@ -188,7 +189,11 @@ export function TraceView({ source, live = false, open }: Props) {
     else if (typing) return;
     else if (event.key === "/") field.current?.focus();
     else if (event.key === "?") setHelp(true);
-    else if (event.key === "n" || event.key === "p") void find(event.key === "p");
+    else if (event.key.toLowerCase() === "m") {
+      const mark = timeline.current?.toMark(event.shiftKey);
+      const text = mark?.text ? `: ${cut(mark.text, 200)}` : "";
+      setSaid(mark ? `${cut(mark.name, 100)} at ${moment(mark.time, 1e3)}${text}` : "no mark there");
+    } else if (event.key === "n" || event.key === "p") void find(event.key === "p");
     else {
       timeline.current?.key(event);
       return;
@@ -255,7 +260,7 @@ export function TraceView({ source, live = false, open }: Props) {
         aria-label="Calls of each thread over time. W, A, S and D move; Enter chooses a call, arrow keys step from call to call."
       >
         <canvas ref={canvas} />
-        {hover && <Tip spot={hover.spot} x={hover.x} y={hover.y} name={nameOf(hover.spot.fn)} />}
+        {hover && <Tip what={hover.what} x={hover.x} y={hover.y} nameOf={nameOf} />}
       </div>
       {chosen.spot && <CallPanel spot={chosen.spot} info={info} nameOf={nameOf} />}
       {chosen.range && (
@@ -272,7 +277,28 @@ export function TraceView({ source, live = false, open }: Props) {
   );
 }
 
-function Tip({ spot, x, y, name }: { spot: Spot; x: number; y: number; name: string }) {
+/** A call or what was said, in two lines. */
+function lines(what: Spot | Told, nameOf: (fn: number) => string): [string, string] {
+  if ("what" in what) {
+    const long = what.to > what.from ? duration(what.to - what.from) : "";
+    return [what.what, [long, `at ${moment(what.from, 1e3)}`, what.text].filter(Boolean).join("; ")];
+  }
+  if (what.calls > 1) {
+    const took = `${count(what.calls)} calls in ${duration(what.end - what.start)}`;
+    return [nameOf(what.fn), `and others: ${took}, running for ${duration(what.busy)}`];
+  }
+  const error = what.bound > 0 ? ` ±${duration(what.bound)}` : "";
+  return [nameOf(what.fn), `${duration(what.end - what.start)}${error}`];
+}
+
+interface TipProps {
+  what: Spot | Told;
+  x: number;
+  y: number;
+  nameOf: (fn: number) => string;
+}
+
+function Tip({ what, x, y, nameOf }: TipProps) {
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const box = place.current;
@@ -282,15 +308,11 @@ function Tip({ spot, x, y, name }: { spot: Spot; x: number; y: number; name: str
     box.style.left = `${Math.max(4, Math.min(x + 14, right))}px`;
     box.style.top = `${Math.max(4, Math.min(y + 18, low))}px`;
   });
-  const many = spot.calls > 1;
+  const [name, rest] = lines(what, nameOf);
   return (
     <div class="tip" ref={place} role="tooltip">
-      <b>{name.length > 200 ? `${name.slice(0, 199)}…` : name}</b>
-      <span>
-        {many
-          ? `and others: ${count(spot.calls)} calls in ${duration(spot.end - spot.start)}, running for ${duration(spot.busy)}`
-          : `${duration(spot.end - spot.start)}${spot.bound > 0 ? ` ±${duration(spot.bound)}` : ""}`}
-      </span>
+      <b>{cut(name, 200)}</b>
+      <span>{cut(rest, 400)}</span>
     </div>
   );
 }

@@ -1,16 +1,20 @@
 /**
  * Draws what is in sight on a canvas.
  *
- * Rectangles of one colour are filled in one path, since what costs on a canvas is to change its state. Names are cut by
- * counting letters: the font is one of fixed width, so nothing is measured while drawing.
+ * Rectangles are filled one by one, those of one colour together, and never gathered in a path: a browser that draws
+ * without a graphics processor cuts a path of a thousand rectangles into edges and smooths each of them, which takes
+ * tens of milliseconds where a thousand fillRect take one. For the same reason hatching is a pattern, not lines. Names
+ * are cut by counting letters: the font is one of fixed width, so nothing is measured while drawing.
  */
 
+import { brushed, striped } from "../chrome/hatch.ts";
 import { duration } from "../data/words.ts";
-import type { Paint, Theme } from "./colours.ts";
-import type { Gap } from "./said.ts";
+import type { Theme } from "./colours.ts";
+import { drawCounters, drawSaid } from "./marks.ts";
+import { BOLD, cut, FONT, type Scene, SMALL, type Spot } from "./scene.ts";
 import type { Rows } from "./tiles.ts";
-import { COUNTER, HEADING, inSight, type Layout, PROCESS, ROW, type Track } from "./tracks.ts";
-import { moment, type Stretch, ticks, type Viewport } from "./viewport.ts";
+import { HEADING, inSight, PROCESS, ROW, type Track } from "./tracks.ts";
+import { moment, ticks } from "./viewport.ts";
 
 export const RULER = 30;
 
@@ -26,70 +30,6 @@ export const RESUMED = 128;
 export const UNSURE = 256;
 export const GAP = 512;
 
-export interface Instant {
-  readonly time: number;
-  readonly thread: number;
-  readonly kind: string;
-  readonly span: number;
-  readonly name: string;
-  readonly text: string;
-  readonly value: number | null;
-}
-
-/** A span of the program's own: from where it began to where it ended, at a level below the spans around it. */
-export interface SpanMark {
-  readonly thread: number;
-  readonly name: string;
-  readonly from: number;
-  readonly to: number;
-}
-
-/** A value that the program counts: what it was from each time on. */
-export interface Counter {
-  readonly name: string;
-  readonly times: readonly number[];
-  readonly values: readonly number[];
-  readonly least: number;
-  readonly most: number;
-}
-
-export interface Spot {
-  readonly thread: number;
-  readonly depth: number;
-  readonly start: number;
-  readonly end: number;
-  readonly bound: number;
-  readonly busy: number;
-  readonly fn: number;
-  readonly node: number;
-  readonly calls: number;
-  readonly flags: number;
-}
-
-export interface Scene {
-  readonly view: Viewport;
-  readonly layout: Layout;
-  readonly scroll: number;
-  readonly height: number;
-  readonly theme: Theme;
-  readonly rowsOf: (thread: number) => { rows: Rows[]; exact: boolean; failed: string };
-  readonly paint: (fn: number) => Paint;
-  readonly name: (fn: number) => string;
-  readonly waits: (node: number) => boolean;
-  readonly matches: ((fn: number) => boolean) | null;
-  readonly instants: readonly Instant[];
-  readonly gaps: readonly Gap[];
-  readonly pauses: readonly Gap[];
-  readonly spans: readonly SpanMark[];
-  readonly selected: Spot | null;
-  readonly range: Stretch | null;
-  readonly hover: Spot | null;
-  readonly pointer: number | null;
-}
-
-export const FONT = "11px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace";
-const SMALL = "11px system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
-const BOLD = "600 12px system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
 const LETTER = 6.62; // pixels of a letter of the font
 const LABEL_FROM = 22; // pixels: what is narrower has no name
 
@@ -169,16 +109,14 @@ function drawTrack(context: CanvasRenderingContext2D, scene: Scene, track: Track
   const soft: number[] = []; // uncertain: x, y, by how much, end, which of both
   const waiting: number[] = [];
   const labels: Label[] = [];
-  const { rows: tables, failed } = scene.rowsOf(track.index);
+  const { rows: tables } = scene.rowsOf(track.index);
   for (const rows of tables) collect(scene, track, rows, boxes, soft, waiting, labels);
   for (const [key, box] of boxes) {
     const [fill = "", alpha = "1"] = key.split("@");
     context.globalAlpha = Number(alpha);
     context.fillStyle = fill;
-    context.beginPath();
     for (let at = 0; at < box.length; at += 4)
-      context.rect(box[at] ?? 0, box[at + 1] ?? 0, box[at + 2] ?? 0, box[at + 3] ?? 0);
-    context.fill();
+      context.fillRect(box[at] ?? 0, box[at + 1] ?? 0, box[at + 2] ?? 0, box[at + 3] ?? 0);
   }
   context.globalAlpha = 1;
   drawWaiting(context, waiting, theme);
@@ -193,8 +131,9 @@ function drawTrack(context: CanvasRenderingContext2D, scene: Scene, track: Track
     }
     context.fillText(label.text, label.x, label.y);
   }
-  drawMarks(context, scene, track);
-  drawTitle(context, scene, track, failed);
+  drawTitle(context, scene, track);
+  drawSaid(context, scene, track, titleEnd(context, scene, track));
+  if (titleTop(track, scene.scroll) > track.top) drawTitle(context, scene, track); // it lies over all of the track
 }
 
 function collect(
@@ -219,8 +158,10 @@ function collect(
     const until = Math.min(last, rows.to);
     if (until < from || (until === rows.from && first < until)) continue;
     const named = first >= rows.from || rows.from <= view.from;
-    const x = Math.max((from - view.from) * scale, -4);
-    const to = Math.min((until - view.from) * scale, view.width + 4);
+    let x = Math.max((from - view.from) * scale, -4);
+    let to = Math.min((until - view.from) * scale, view.width + 4);
+    if (from > first) x = Math.round(x); // two half pixels side by side would show as a line
+    if (until < last) to = Math.round(to);
     const wide = to - x;
     const width = Math.max(wide - (wide > 3 && last <= rows.to ? 1 : 0), 0.7);
     const which = fn[row] ?? 0;
@@ -249,176 +190,99 @@ function collect(
       const right = Math.min((last - view.from) * scale, view.width);
       const room = Math.floor((right - left - 7) / LETTER);
       if (room >= 2) {
-        const cut = text.length > room ? `${text.slice(0, room - 1)}…` : text;
-        labels.push({ text: cut, x: left + 4, y: y + ROW / 2, colour: alpha < 0.5 ? scene.theme.quiet : paint.text });
+        labels.push({
+          text: cut(text, room),
+          x: left + 4,
+          y: y + ROW / 2,
+          colour: alpha < 0.5 ? scene.theme.quiet : paint.text,
+        });
       }
     }
   }
 }
 
-/** What mostly waits is hatched: it takes time, and no processor. */
-function drawWaiting(context: CanvasRenderingContext2D, boxes: number[], theme: Theme): void {
-  context.strokeStyle = theme.dark ? "rgba(255,255,255,0.28)" : "rgba(0,0,0,0.22)";
-  context.lineWidth = 1;
-  context.beginPath();
-  for (let at = 0; at < boxes.length; at += 3) {
-    const x = Math.max(boxes[at] ?? 0, 0);
-    const y = boxes[at + 1] ?? 0;
-    const to = Math.min((boxes[at] ?? 0) + (boxes[at + 2] ?? 0), x + 4000);
-    for (let from = x - (x % 8); from < to - ROW; from += 8) {
-      if (from < x) continue;
-      context.moveTo(from, y + ROW - 1);
-      context.lineTo(from + ROW - 1, y);
-    }
-  }
-  context.stroke();
+/** What mostly waits is hatched: it takes time, and no processor. boxes: of each x, y, width. */
+function drawWaiting(context: CanvasRenderingContext2D, boxes: readonly number[], theme: Theme): void {
+  if (boxes.length === 0) return;
+  const stripes = striped(context, theme.dark ? "rgba(255,255,255,0.28)" : "rgba(0,0,0,0.22)", 1);
+  if (!stripes) return;
+  context.fillStyle = stripes;
+  for (let at = 0; at < boxes.length; at += 3)
+    context.fillRect(boxes[at] ?? 0, boxes[at + 1] ?? 0, boxes[at + 2] ?? 0, ROW - 1);
 }
 
 /** A beginning or an end that may lie elsewhere has a brush across its doubt instead of an edge. */
-function drawSoft(context: CanvasRenderingContext2D, soft: number[], theme: Theme): void {
-  context.fillStyle = theme.dark ? "rgba(20,23,27,0.55)" : "rgba(255,255,255,0.6)";
-  context.beginPath();
+function drawSoft(context: CanvasRenderingContext2D, soft: readonly number[], theme: Theme): void {
+  if (soft.length === 0) return;
+  const brush = brushed(context, theme.dark ? "rgba(20,23,27,0.55)" : "rgba(255,255,255,0.6)");
+  if (!brush) return;
+  context.fillStyle = brush;
   for (let at = 0; at < soft.length; at += 6) {
     const x = soft[at] ?? 0;
     const y = soft[at + 1] ?? 0;
     const blur = soft[at + 2] ?? 0;
     const to = soft[at + 3] ?? 0;
-    for (let line = 0; line < ROW - 1; line += 4) {
-      if (soft[at + 4]) context.rect(x, y + line, blur, 2);
-      if (soft[at + 5]) context.rect(to - blur, y + line, blur, 2);
-    }
-  }
-  context.fill();
-}
-
-function drawMarks(context: CanvasRenderingContext2D, scene: Scene, track: Track): void {
-  const { view, theme } = scene;
-  for (const gap of scene.gaps) {
-    if (gap.thread !== track.index || gap.end < view.from || gap.start > view.to) continue;
-    const x = view.xOf(gap.start);
-    const width = Math.max(view.xOf(gap.end) - x, 2);
-    context.fillStyle = theme.gap;
-    context.globalAlpha = 0.25;
-    context.fillRect(x, track.top + HEADING, width, track.rows * ROW);
-    context.globalAlpha = 1;
-    context.fillRect(x, track.top + HEADING - 3, width, 2);
-  }
-  context.fillStyle = theme.pause;
-  for (const pause of scene.pauses) {
-    if (pause.thread !== track.index || pause.end < view.from || pause.start > view.to) continue;
-    const x = view.xOf(pause.start);
-    context.fillRect(x, track.top + HEADING - 1, Math.max(view.xOf(pause.end) - x, 1.5), 3);
-  }
-  context.font = SMALL;
-  context.textBaseline = "middle";
-  let free = 0;
-  for (const span of scene.spans) {
-    if (span.thread !== track.index || span.to < view.from || span.from > view.to) continue;
-    const from = Math.max(view.xOf(span.from), -1);
-    const to = Math.min(view.xOf(span.to), view.width + 1);
-    context.fillStyle = theme.accent;
-    context.fillRect(from, track.top + HEADING - 4, Math.max(to - from, 1.5), 3);
-    context.fillRect(from, track.top + HEADING - 8, 1.5, 7);
-    const x = Math.max(from + 5, titleWidth(track));
-    const room = Math.floor((to - x) / 6.2);
-    if (room < 3 || x < free) continue;
-    const text = span.name.length > room ? `${span.name.slice(0, room - 1)}…` : span.name;
-    context.fillText(text, x, track.top + HEADING - 10);
-    free = x + 10 + text.length * 6.2;
-  }
-  for (const mark of scene.instants) {
-    if (mark.kind !== "mark" || mark.thread !== track.index || mark.time < view.from || mark.time > view.to) continue;
-    const x = view.xOf(mark.time);
-    context.fillStyle = theme.accent;
-    context.beginPath();
-    context.moveTo(x - 4, track.top + HEADING - 9);
-    context.lineTo(x + 4, track.top + HEADING - 9);
-    context.lineTo(x, track.top + HEADING - 2);
-    context.fill();
-    if (x > free && x + 8 < view.width) {
-      const text = mark.name.length > 24 ? `${mark.name.slice(0, 23)}…` : mark.name;
-      context.fillText(text, x + 6, track.top + HEADING - 7);
-      free = x + 14 + text.length * 6.2;
-    }
+    if (soft[at + 4]) context.fillRect(x, y, blur, ROW - 1);
+    if (soft[at + 5]) context.fillRect(to - blur, y, blur, ROW - 1);
   }
 }
 
-/** The pixels that a track's title takes, about. */
-function titleWidth(track: Track): number {
-  return 34 + Math.min(track.thread.name.length, 60) * 7.2;
+/** Where a track's title is: with the track, and at the upper edge while the track's own beginning is out of sight. */
+export function titleTop(track: Track, scroll: number): number {
+  return Math.min(Math.max(track.top, scroll), track.top + track.height - HEADING);
 }
 
-function drawTitle(context: CanvasRenderingContext2D, scene: Scene, track: Track, failed: string): void {
+function titleOf(scene: Scene, track: Track): string {
+  const stuck = titleTop(track, scene.scroll) > track.top; // its process's heading is out of sight, too
+  const heading = stuck ? scene.layout.headings.find((one) => one.process.id === track.thread.process) : undefined;
+  const of = heading ? `${cut(heading.process.title, 40)} › ` : "";
+  return `${track.hidden ? "▸" : "▾"} ${of}${track.thread.name}`;
+}
+
+/** What stands behind a track's title: why nothing is drawn, or that there is more. */
+function hintOf(scene: Scene, track: Track): { text: string; colour: string } | null {
+  const { failed } = scene.rowsOf(track.index);
+  if (failed) return { text: `this stretch cannot be shown: ${failed}`, colour: scene.theme.gap };
+  if (!track.hidden) return null;
+  return { text: `${track.hidden === 1 ? "1 row" : `${track.hidden} rows`} folded`, colour: scene.theme.quiet };
+}
+
+const measured = new Map<string, number>();
+
+function widthOf(context: CanvasRenderingContext2D, font: string, text: string): number {
+  const key = `${font} ${text}`;
+  let width = measured.get(key);
+  if (width === undefined) {
+    if (measured.size > 5000) measured.clear();
+    context.font = font;
+    width = context.measureText(text).width;
+    measured.set(key, width);
+  }
+  return width;
+}
+
+/** Where a track's title ends, in pixels, with what stands behind it. */
+export function titleEnd(context: CanvasRenderingContext2D, scene: Scene, track: Track): number {
+  const hint = hintOf(scene, track);
+  const title = widthOf(context, BOLD, titleOf(scene, track)) + 16;
+  return hint ? title + widthOf(context, SMALL, hint.text) + 10 : title;
+}
+
+function drawTitle(context: CanvasRenderingContext2D, scene: Scene, track: Track): void {
   const { theme } = scene;
+  const title = titleOf(scene, track);
+  const hint = hintOf(scene, track);
+  const top = titleTop(track, scene.scroll);
+  context.fillStyle = theme.ground;
+  context.fillRect(0, top + 1, titleEnd(context, scene, track), HEADING - (top > track.top ? 2 : 9));
   context.font = BOLD;
   context.textBaseline = "middle";
-  const title = `${track.hidden ? "▸" : "▾"} ${track.thread.name}`;
-  const width = context.measureText(title).width + 12;
-  context.fillStyle = theme.ground;
-  context.globalAlpha = 0.85;
-  context.fillRect(0, track.top + 3, width + 4, HEADING - 8);
-  context.globalAlpha = 1;
   context.fillStyle = theme.ink;
-  context.fillText(title, 6, track.top + 12);
-  if (track.hidden) {
-    context.font = SMALL;
-    context.fillStyle = theme.quiet;
-    const rows = track.hidden === 1 ? "1 row is" : `${track.hidden} rows are`;
-    context.fillText(`${rows} folded: click to open`, width + 8, track.top + 12);
-  }
-  if (failed) {
-    context.font = SMALL;
-    context.fillStyle = theme.gap;
-    context.fillText(`this stretch cannot be shown: ${failed}`, width + 8, track.top + 12);
-  }
-}
-
-function drawCounters(context: CanvasRenderingContext2D, scene: Scene): void {
-  const { theme, view } = scene;
-  for (const { counter, top } of scene.layout.counters) {
-    const { times, values, least, most } = counter;
-    const tall = COUNTER - 14;
-    const place = (value: number) => top + COUNTER - 5 - ((value - least) / (most - least || 1)) * (tall - 6);
-    let at = after(times, view.from);
-    let y = at > 0 ? place(values[at - 1] ?? 0) : -1;
-    context.beginPath();
-    if (at > 0) context.moveTo(0, y);
-    let last = -1;
-    for (; at < times.length && (times[at] ?? 0) <= view.to; at++) {
-      const x = view.xOf(times[at] ?? 0);
-      if (y >= 0) context.lineTo(x, y);
-      const next = place(values[at] ?? 0);
-      if (y < 0) context.moveTo(x, next);
-      else if (x - last >= 0.5 || next !== y) context.lineTo(x, next);
-      y = next;
-      last = x;
-    }
-    if (y >= 0) context.lineTo(view.width, y);
-    context.strokeStyle = theme.accent;
-    context.lineWidth = 1.5;
-    context.stroke();
-    context.font = BOLD;
-    context.textBaseline = "middle";
-    context.fillStyle = theme.ink;
-    context.fillText(counter.name, 6, top + 9);
-    const end = values[after(times, scene.pointer === null ? view.to : view.timeAt(scene.pointer)) - 1];
-    context.font = SMALL;
-    context.fillStyle = theme.quiet;
-    if (end !== undefined) context.fillText(end.toLocaleString("en"), 16 + counter.name.length * 7.2, top + 9);
-    context.fillText(`${least.toLocaleString("en")} to ${most.toLocaleString("en")}`, view.width - 150, top + 9);
-  }
-}
-
-/** The number of times that are not after the given one. */
-function after(times: readonly number[], when: number): number {
-  let low = 0;
-  let high = times.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((times[middle] ?? 0) <= when) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  context.fillText(title, 6, top + 10);
+  if (!hint) return;
+  context.font = SMALL;
+  context.fillStyle = hint.colour;
+  context.fillText(hint.text, widthOf(context, BOLD, title) + 20, top + 10);
 }
 
 function drawHeadings(context: CanvasRenderingContext2D, scene: Scene): void {

@@ -28,14 +28,12 @@ export function drawMinimap(
     const each = ((density.to - density.from) / whole / density.calls.length) * width;
     const first = ((density.from - view.whole.from) / whole) * width;
     context.fillStyle = theme.quiet;
-    context.beginPath();
+    context.globalAlpha = 0.55;
     density.calls.forEach((calls, column) => {
       if (calls <= 0) return;
       const tall = Math.max(2, Math.sqrt(calls / most) * (MINIMAP - 8)); // by area: the quiet parts stay to be seen
-      context.rect(first + column * each, MINIMAP - 2 - tall, Math.max(each, 0.6), tall);
+      context.fillRect(first + column * each, MINIMAP - 2 - tall, Math.max(each, 0.6), tall);
     });
-    context.globalAlpha = 0.55;
-    context.fill();
     context.globalAlpha = 1;
   }
   context.fillStyle = theme.accent;

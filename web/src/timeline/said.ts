@@ -1,5 +1,32 @@
 /** What the program said of itself, as it is drawn: spans from begin to end, counters over time. */
-import type { Counter, Instant, SpanMark } from "./draw.ts";
+
+export interface Instant {
+  readonly time: number;
+  readonly thread: number;
+  readonly kind: string;
+  readonly span: number;
+  readonly name: string;
+  readonly text: string;
+  readonly value: number | null;
+}
+
+/** A span of the program's own: from where it began to where it ended, at a level below the spans around it. */
+export interface SpanMark {
+  readonly thread: number;
+  readonly name: string;
+  readonly text: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** A value that the program counts: what it was from each time on. */
+export interface Counter {
+  readonly name: string;
+  readonly times: readonly number[];
+  readonly values: readonly number[];
+  readonly least: number;
+  readonly most: number;
+}
 
 export interface Gap {
   readonly thread: number;
@@ -7,14 +34,45 @@ export interface Gap {
   readonly end: number;
 }
 
+/** What is drawn over the calls of a thread, each list in the order of its beginnings. */
+export interface OfThread {
+  readonly marks: Instant[];
+  readonly gaps: Gap[];
+  readonly pauses: Gap[];
+  readonly spans: SpanMark[];
+}
+
 const MOST_COUNTERS = 12;
+
+/** What was said, thread by thread. end: of the recording, to which what has no end reaches. */
+export function byThread(instants: readonly Instant[], gaps: readonly Gap[], end: number): Map<number, OfThread> {
+  const found = new Map<number, OfThread>();
+  const of = (thread: number): OfThread => {
+    let one = found.get(thread);
+    if (!one) {
+      one = { marks: [], gaps: [], pauses: [], spans: [] };
+      found.set(thread, one);
+    }
+    return one;
+  };
+  for (const mark of instants) if (mark.kind === "mark") of(mark.thread).marks.push(mark);
+  for (const gap of gaps) of(gap.thread).gaps.push(gap);
+  for (const pause of pausesOf(instants, end)) of(pause.thread).pauses.push(pause);
+  for (const span of spansOf(instants, end)) of(span.thread).spans.push(span);
+  for (const { marks, gaps: missing, pauses } of found.values()) {
+    marks.sort((a, b) => a.time - b.time);
+    missing.sort((a, b) => a.start - b.start);
+    pauses.sort((a, b) => a.start - b.start);
+  }
+  return found;
+}
 
 /** Spans by their begin and end; one that has no end reaches to the end of the recording. */
 export function spansOf(instants: readonly Instant[], end: number): SpanMark[] {
   const open = new Map<number, Instant>();
   const found: SpanMark[] = [];
   const add = (begin: Instant, to: number) =>
-    found.push({ thread: begin.thread, name: begin.name, from: begin.time, to });
+    found.push({ thread: begin.thread, name: begin.name, text: begin.text, from: begin.time, to });
   for (const mark of [...instants].sort((a, b) => a.time - b.time)) {
     if (mark.kind === "begin") open.set(mark.span, mark);
     const begin = mark.kind === "end" ? open.get(mark.span) : undefined;

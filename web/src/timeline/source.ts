@@ -1,6 +1,7 @@
 /** Where a timeline has its data from: a server that is asked for what is drawn, or the page itself. */
-import type { Instant, Spot } from "./draw.ts";
-import type { Gap } from "./said.ts";
+
+import type { Gap, Instant } from "./said.ts";
+import type { Spot } from "./scene.ts";
 import type { Rows } from "./tiles.ts";
 import type { ProcessInfo, ThreadInfo } from "./tracks.ts";
 

@@ -5,31 +5,21 @@
  * come from a TraceSource, and what is chosen goes to listeners.
  */
 import { type Paint, paintOf, type Theme } from "./colours.ts";
-import {
-  AFTER,
-  BEFORE,
-  type Counter,
-  draw,
-  type Instant,
-  RULER,
-  type Scene,
-  type SpanMark,
-  type Spot,
-  spotAt,
-  spotOf,
-} from "./draw.ts";
+import { AFTER, BEFORE, draw, RULER, spotAt, spotOf, titleEnd, titleTop } from "./draw.ts";
+import { nextMark, type Told, toldAt } from "./marks.ts";
 import { type Density, drawMinimap, MINIMAP, timeOnMinimap } from "./minimap.ts";
-import { countersOf, type Gap, pausesOf, spansOf } from "./said.ts";
+import { byThread, type Counter, countersOf, type Instant, type OfThread } from "./said.ts";
+import type { Scene, Spot } from "./scene.ts";
 import type { Growth, Said, TraceSource } from "./source.ts";
 import { covering, levelOf, type Rows, spanOf, THREADS_A_TILE, TILE_COLUMNS, Tiles } from "./tiles.ts";
-import { type Fold, HEADING, inSight, type Layout, layOut, nextFold } from "./tracks.ts";
+import { type Fold, HEADING, inSight, type Layout, layOut, nextFold, type Track } from "./tracks.ts";
 import { Viewport } from "./viewport.ts";
 
 export interface Listener {
   /** A call was chosen, a range, or nothing. */
   chosen(spot: Spot | null, range: { from: number; to: number } | null): void;
   /** The pointer is over something. */
-  over(spot: Spot | null, x: number, y: number): void;
+  over(what: Spot | Told | null, x: number, y: number): void;
   /** What is in sight has changed. */
   moved(view: Viewport): void;
 }
@@ -63,10 +53,10 @@ export class Timeline {
   selected: Spot | null = null;
   range: { from: number; to: number } | null = null;
   private instants: readonly Instant[] = [];
-  private gaps: readonly Gap[] = [];
-  private pauses: readonly Gap[] = [];
-  private spans: readonly SpanMark[] = [];
+  private said: ReadonlyMap<number, OfThread> = new Map();
+  private readonly measured = new WeakSet<Rows>(); // of which it is known how deep they are
   private counters: readonly Counter[] = [];
+  private atMark: number | null = null; // the one that was gone to last
   matches: ((fn: number) => boolean) | null = null;
   density: Density | null = null;
 
@@ -126,9 +116,7 @@ export class Timeline {
   /** What the program said of itself, and where events are missing. */
   say({ instants, gaps }: Said): void {
     this.instants = instants;
-    this.gaps = gaps;
-    this.pauses = pausesOf(instants, this.source.info.to);
-    this.spans = spansOf(instants, this.source.info.to);
+    this.said = byThread(instants, gaps, this.source.info.to);
     this.counters = countersOf(instants);
     this.arrange();
     this.refresh();
@@ -307,7 +295,9 @@ export class Timeline {
   private deepen(): void {
     let deeper = false;
     for (const { rows: tables } of new Set(this.resolved.values()))
-      for (const rows of tables)
+      for (const rows of tables) {
+        if (this.measured.has(rows)) continue;
+        this.measured.add(rows);
         for (let row = 0; row < rows.count; row++) {
           const thread = rows.thread[row] ?? 0;
           const depth = (rows.depth[row] ?? 0) + 1;
@@ -316,6 +306,7 @@ export class Timeline {
             deeper = true;
           }
         }
+      }
     if (deeper) this.arrange();
   }
 
@@ -338,10 +329,7 @@ export class Timeline {
       name: (fn) => this.source.info.names[fn] ?? "?",
       waits: this.source.info.waits,
       matches: this.matches,
-      instants: this.instants,
-      gaps: this.gaps,
-      pauses: this.pauses,
-      spans: this.spans,
+      said: this.said,
       selected: this.selected,
       range: this.range,
       hover: this.hover,
@@ -461,9 +449,8 @@ export class Timeline {
   }
 
   private click(x: number, y: number): void {
-    const at = y - RULER + this.scroll;
-    const track = inSight(this.layout, at, at)[0];
-    if (track && y >= RULER && at - track.top < HEADING && x < 320) {
+    const track = this.titleAt(x, y);
+    if (track) {
       this.folds.set(track.index, nextFold(track, this.folds.get(track.index) ?? "usual"));
       this.arrange();
       this.scrollBy(0);
@@ -472,6 +459,40 @@ export class Timeline {
     const spot = spotAt(this.scene(), x, y);
     this.choose(spot);
     if (spot && spot.flags & (BEFORE | AFTER)) void this.complete(spot, this.view.timeAt(x));
+  }
+
+  /** The track whose title is there. */
+  private titleAt(x: number, y: number): Track | undefined {
+    const at = y - RULER + this.scroll;
+    const track = inSight(this.layout, at, at)[0];
+    if (!track || y < RULER) return undefined;
+    const top = titleTop(track, this.scroll);
+    return at >= top && at < top + HEADING && x < titleEnd(this.context, this.scene(), track) ? track : undefined;
+  }
+
+  private toldAt(scene: Scene, x: number, y: number): Told | null {
+    const at = y - RULER + this.scroll;
+    const track = inSight(this.layout, at, at)[0];
+    return track && y >= RULER && at >= track.top && at - track.top <= HEADING ? toldAt(scene, track, x) : null;
+  }
+
+  /** Brings the next mark of the program into sight, or the one before; null: there is none. */
+  toMark(back: boolean): Instant | null {
+    const { from: first, to: last } = this.view;
+    const at = this.atMark ?? Number.NaN; // where one went last, unless one has moved on since
+    const from = first <= at && at <= last ? at : back ? last : first - 1;
+    const mark = nextMark(this.said, from, back);
+    if (!mark) return null;
+    this.atMark = mark.time;
+    const { span } = this.view;
+    this.view.show(mark.time - span / 2, mark.time + span / 2);
+    const track = this.layout.tracks.find((one) => one.index === mark.thread);
+    if (track && (track.top < this.scroll || track.top > this.scroll + this.height - RULER - 40)) {
+      this.scroll = 0;
+      this.scrollBy(track.top - 80);
+    }
+    this.moved();
+    return mark;
   }
 
   /** A call that reaches beyond what was read has its own times looked up. */
@@ -489,9 +510,12 @@ export class Timeline {
 
   private point(x: number, y: number): void {
     this.pointer = x;
-    this.hover = spotAt(this.scene(), x, y);
-    this.canvas.style.cursor = this.hover ? "pointer" : y < RULER ? "col-resize" : "grab";
-    this.listener.over(this.hover, x, y);
+    const title = this.titleAt(x, y);
+    const scene = this.scene();
+    this.hover = title ? null : spotAt(scene, x, y);
+    const told = this.hover ? null : this.toldAt(scene, x, y);
+    this.canvas.style.cursor = title || this.hover ? "pointer" : y < RULER ? "col-resize" : "grab";
+    this.listener.over(this.hover ?? told, x, y);
     this.refresh();
   }
 

@@ -1,7 +1,7 @@
 /** What the viewer asks its server: src/seismo/view/answers.py has the other side. Addresses are relative to the
  * page's, which holds the token. */
 import { type Payload, unpack } from "../data/payload.ts";
-import type { Spot } from "../timeline/draw.ts";
+import type { Spot } from "../timeline/scene.ts";
 import type { FoundCall, Growth, RangeSums, Said, TraceInfo, TraceSource } from "../timeline/source.ts";
 import { type Rows, rowsOf } from "../timeline/tiles.ts";
 import type { ProcessInfo, ThreadInfo } from "../timeline/tracks.ts";
