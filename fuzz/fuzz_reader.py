@@ -82,7 +82,7 @@ def with_levels(recording: Recording) -> bytes:
     """A trace with sheets of its levels, and its longest calls as a recorder notes them."""
     recording.calls._journal.build(0)
     chunks = chunks_of(recording.to_bytes())
-    sheets = [(b"LEVL", bytearray(sheet)) for sheet in recording.calls._journal.sheets()]
+    sheets = [(b"LEVL", bytearray(sheet)) for sheet in recording.calls._journal.made()]
     longest = bytearray()
     for row in recording.calls.sums.longest:
         for value in (row.thread, row.stream, 1, row.depth, row.start_ns, row.end_ns - row.start_ns):

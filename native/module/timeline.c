@@ -415,12 +415,15 @@ static PyObject *timeline_build(PyObject *object, PyObject *least) {
     return PyLong_FromSize_t(self->sheets.sheets - before);
 }
 
-static PyObject *timeline_sheets(PyObject *object, PyObject *unused) {
+static PyObject *timeline_made(PyObject *object, PyObject *unused) {
     (void)unused;
     const timeline *self = (const timeline *)object;
     PyObject *list = PyList_New(0); /* owned, returned */
     for (const sm_sheet_place *sheet = self->sheets.sheet, *end = sheet + self->sheets.sheets; list && sheet < end;
          sheet++) {
+        if (!sheet->in_memory) {
+            continue;
+        }
         PyObject *item = PyBytes_FromStringAndSize((const char *)sheet->payload, sheet->length);
         if (item == NULL || PyList_Append(list, item) < 0) {
             Py_CLEAR(list);
@@ -558,7 +561,8 @@ static PyMethodDef timeline_methods[] = {
     {"build", timeline_build, METH_O,
      "build(least) -> int\n\nMake the levels of streams that have none and hold so many bytes. Returns how many sheets "
      "there are more."},
-    {"sheets", timeline_sheets, METH_NOARGS, "sheets() -> list\n\nThe sheets of the levels, as they are in a file."},
+    {"made", timeline_made, METH_NOARGS,
+     "made() -> list\n\nThe sheets of levels that build made, as they would be in a file."},
     {"longest", (PyCFunction)(void (*)(void))timeline_longest, METH_METHOD | METH_FASTCALL | METH_KEYWORDS,
      "longest() -> dict\n\nThe longest call of each function, where the recorder noted them."},
     {"gaps", timeline_gaps, METH_NOARGS, "gaps() -> list\n\nThe gaps, found by the heads of blocks."},

@@ -192,6 +192,32 @@ static PyObject *writer_piece(PyObject *self, PyObject *payload) {
     Py_RETURN_NONE;
 }
 
+/* A chunk of a journal, as another recording has it. */
+static PyObject *writer_of_journal(PyObject *self, PyObject *arguments) {
+    sm_writer *w = open_writer(self);
+    const char *kind;
+    PyObject *payload; /* borrowed */
+    if (w == NULL || !PyArg_ParseTuple(arguments, "sO:of_journal", &kind, &payload)) {
+        return NULL;
+    }
+    if (strcmp(kind, "JRNL") == 0) {
+        return writer_piece(self, payload);
+    }
+    if (strcmp(kind, "LEVL") != 0 && strcmp(kind, "LONG") != 0) {
+        return PyErr_Format(PyExc_ValueError, "'%s' is no kind of a journal's chunks", kind);
+    }
+    Py_buffer view;
+    if (PyObject_GetBuffer(payload, &view, PyBUF_SIMPLE) < 0) {
+        return NULL;
+    }
+    (void)sm_writer_append(w, kind[1] == 'E' ? SM_CHUNK_LEVL : SM_CHUNK_LONG, view.buf, (size_t)view.len);
+    PyBuffer_Release(&view);
+    if (check(w) < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
 static PyObject *writer_finish(PyObject *self, PyObject *unused) {
     (void)unused;
     sm_writer *w = open_writer(self);
@@ -219,6 +245,9 @@ static PyMethodDef writer_methods[] = {
      "table(name, columns)\n\nAdd rows, given as all columns of the table, each a buffer of int64 ('q') or float64 "
      "('d')."},
     {"piece", writer_piece, METH_O, "piece(payload)\n\nAdd a piece of a journal."},
+    {"of_journal", writer_of_journal, METH_VARARGS,
+     "of_journal(kind, payload)\n\nAdd a chunk of a journal: a piece (JRNL), a sheet of its levels (LEVL), longest "
+     "calls (LONG)."},
     {"finish", writer_finish, METH_NOARGS,
      "finish() -> bytes | None\n\nWrite the rest and the index. Returns the bytes of a Writer into memory. Raises "
      "OSError if not everything could be written."},

@@ -226,6 +226,11 @@ class Played:
         self.cut_piece()
 
 
+def in_memory(pieces, nodes, threads):
+    """A journal of these pieces, for a recording of so many nodes and threads."""
+    return joined([("JRNL", payload) for payload in pieces], nodes, threads)
+
+
 def recording(tree, played, functions, threads=1, process_start=10**18, end_ns=None, names=None):
     """The recording of what was played. functions: how many; every third is a generator."""
     b = Builder()
@@ -255,8 +260,7 @@ def recording(tree, played, functions, threads=1, process_start=10**18, end_ns=N
             own_ns=100 * (tree.calls[node] + tree.resumes[node]),
         )
     made = b.build({"recorder": "calltree"})
-    payloads = [payload for p in played for payload in p.pieces]
-    made._journal = joined(payloads, len(tree.parent), threads)
+    made._journal = in_memory([payload for p in played for payload in p.pieces], len(tree.parent), threads)
     return made
 
 

@@ -12,6 +12,7 @@ from paths import ROOT
 sys.path.insert(0, str(ROOT / "tests" / "native" / "file"))
 
 import journal_decoder
+import levels_decoder
 
 
 def payloads(data: bytes, wanted: bytes = b"JRNL") -> list[bytes]:
@@ -58,3 +59,17 @@ def left_out(data: bytes, nodes: list[dict[str, Any]]) -> list[int]:
                     value, at = journal_decoder.uvarint(instant["bytes"], at)
                     sums[place] += value
     return sums
+
+
+def levels_of(image: Any) -> dict[tuple[int, int], Any]:
+    """Checks the levels of all streams against the tokens; {(thread, stream): {level: slices}}."""
+    found = levels_decoder.read(payloads(image.data, b"LEVL"))
+    pieces = journal_decoder.pieces(payloads(image.data))
+    for (thread, stream), levels in found.items():
+        nodes = [number for number, row in enumerate(image.nodes) if row["thread"] == thread]
+        ranks = {node: rank for rank, node in enumerate(nodes, 1)}
+        parents = [ranks.get(image.nodes[node]["parent"], 0) for node in nodes]
+        functions = [None, *(image.nodes[node]["function"] for node in nodes)]
+        replay = levels_decoder.replayed(pieces[thread, stream], parents)
+        levels_decoder.check(levels, replay, functions)
+    return found

@@ -245,6 +245,9 @@ def test_what_cannot_be_cut_is_said(tmp_path):
         pass
     with pytest.raises(UsageError, match="cannot be cut"):
         p.recording.cut(0, 1)
+    with pytest.raises(UsageError, match="nothing ran then"):
+        cut_into(recording, tmp_path / "out.seismo", 0, 1)
+    assert list(tmp_path.iterdir()) == []
     with pytest.raises(seismo.RecordingError, match="cannot be written"):
         cut_into(recording, tmp_path / "no" / "folder.seismo", 0, 100)
 

@@ -116,16 +116,16 @@ def merge(recordings: Iterable[Recording]) -> Recording:
 
 
 def _merge_journals(parts: Sequence[Recording], thread_maps: list[dict[int, int]], tables: Tables) -> Pieces | None:
-    """The pieces of all, under their threads' new numbers."""
-    given = [
-        (part._journal, threads) for part, threads in zip(parts, thread_maps, strict=True) if part._journal is not None
-    ]
-    if not given:
+    """The journals of all, under their threads' new numbers."""
+    journals = [part._journal for part in parts if part._journal is not None]
+    if not journals:
         return None
-    from seismo.model.timeline.pieces import joined, renamed
+    from seismo.model.timeline.carried import carried
+    from seismo.model.timeline.pieces import joined
 
-    payloads = chain.from_iterable(renamed(journal, threads) for journal, threads in given)
-    return joined(payloads, len(tables["nodes"]["id"]), len(tables["threads"]["id"]))
+    chunks = chain.from_iterable(map(carried, parts, thread_maps))
+    finished = all(journal.finished for journal in journals)
+    return joined(chunks, len(tables["nodes"]["id"]), len(tables["threads"]["id"]), finished)
 
 
 def _check_kinds(parts: Sequence[Recording]) -> None:

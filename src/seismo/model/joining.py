@@ -30,7 +30,7 @@ from seismo.model.objects.joining import ELSEWHERE, Objects, Unsorted, types_of,
 from seismo.model.recording import KEY, SCHEMA, Columns, Recording, read
 from seismo.model.save import save, write_file
 from seismo.model.table import Strings
-from seismo.model.timeline.pieces import renamed
+from seismo.model.timeline.carried import carried
 
 if TYPE_CHECKING:
     import os
@@ -176,9 +176,8 @@ class _Plan:
             else:
                 out.table(kind, summed[kind], total._strings)
         for part in compress(range(len(openers)), self._traces):
-            journal = openers[part]()._journal
-            for payload in renamed(journal, maps[part]) if journal is not None else ():
-                writer.piece(payload)
+            for kind, payload in carried(openers[part](), maps[part]):
+                writer.of_journal(kind, payload)
         return writer.finish()
 
     def _total(self, functions: Sequence[dict[str, Any]]) -> Recording:

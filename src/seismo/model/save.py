@@ -19,13 +19,16 @@ if TYPE_CHECKING:
     from seismo.model.recording import Recording
 
 
-def _write(recording: Recording, fd: int | None) -> bytes | None:
+def write_recording(recording: Recording, fd: int | None) -> bytes | None:
+    """Writes all of it to a descriptor, or (None) gives the contents."""
     writer = _core.Writer(fd)
     write_tables(recording, writer)
     journal = recording._journal
     if journal is not None and journal.fits(recording._raw):
-        for payload in journal.payloads():
-            writer.piece(payload)
+        from seismo.model.timeline.carried import carried
+
+        for kind, payload in carried(recording):
+            writer.of_journal(kind, payload)
     return writer.finish()
 
 
@@ -51,14 +54,14 @@ def write_tables(recording: Recording, writer: _core.Writer) -> None:
 
 def to_bytes(recording: Recording) -> bytes:
     """The contents of the file that `save` would write."""
-    data = _write(recording, None)
+    data = write_recording(recording, None)
     assert data is not None
     return data
 
 
 def save(recording: Recording, path: str | os.PathLike[str]) -> None:
     """Writes the recording to a file, as `write_file` does."""
-    write_file(path, lambda fd: _write(recording, fd))
+    write_file(path, lambda fd: write_recording(recording, fd))
 
 
 def write_file(path: str | os.PathLike[str], write: Callable[[int | None], bytes | None]) -> None:
@@ -80,11 +83,13 @@ def write_file(path: str | os.PathLike[str], write: Callable[[int | None], bytes
         finally:
             os.close(fd)
         os.replace(temporary, target)
-    except OSError as error:
+    except BaseException as error:
         if temporary:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
-        raise _unwritable(error, target) from None
+        if isinstance(error, OSError):
+            raise _unwritable(error, target) from None
+        raise
 
 
 def _save_to(write: Callable[[int | None], bytes | None], target: str) -> None:

@@ -128,12 +128,15 @@ class Replay:
     def read(self, number, head, data, follows):
         flags, rank, time, unit = head
         self.event += 1
-        self.now = time if self.now is None else max(self.now, time)
+        begins = self.now is None
+        self.now = time if begins else max(self.now, time)
         gap = not follows or flags & 1
         if gap:
             self.gaps.append(self.event)
         if gap or (self.stack[-1]["rank"] if self.stack else 0) != rank:
             self.to(self.path(rank), gap)
+        for call in self.stack if begins else ():
+            call["began"] = -1  # before the stream
         self.block = number
         units, waiting = 0, []
         for token, operand, _ in tokens(data):

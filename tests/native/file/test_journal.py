@@ -338,7 +338,7 @@ def test_hostile_pieces_are_refused():
         for _ in range(rnd.randrange(1, 4)):
             victim = rnd.choice(payloads)
             victim[rnd.randrange(len(victim))] = rnd.choice([0, 1, 3, 6, 127, 128, 130, 255])
-        recording._journal = journal_made.joined([bytes(p) for p in payloads], len(tree.parent), 2)
+        recording._journal = journal_made.in_memory([bytes(p) for p in payloads], len(tree.parent), 2)
         recording.__dict__.pop("calls", None)
         for row in recording.calls.window(limit=100_000).calls:
             assert 0 <= row.node < len(tree.parent)
@@ -353,7 +353,7 @@ def test_a_stack_without_end_is_cut():
         journal_made.piece(0, 0, block, 0, calls, (0, 0 if block == 0 else 1, 0, 1.0), True) for block in range(40)
     ]
     recording = journal_made.recording(tree, [], 1)
-    recording._journal = journal_made.joined(payloads, 1, 1)
+    recording._journal = journal_made.in_memory(payloads, 1, 1)
     window = recording.calls.window(limit=1000)
     assert window.more
     assert len(window.calls) == 1000

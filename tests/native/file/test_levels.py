@@ -48,7 +48,7 @@ def test_levels_say_what_the_tokens_do(seed):
     journal = recording.calls._journal
     journal.build(0)
     pieces = journal_decoder.pieces(payload for p in played for payload in p.pieces)
-    check(tree, pieces, journal.sheets())
+    check(tree, pieces, journal.made())
 
 
 def looped(calls, gap_at=None, unit=1.0, end=True):
@@ -84,7 +84,7 @@ def test_levels_of_levels_say_what_the_tokens_do(gap_at, end):
     journal = recording.calls._journal
     assert journal.build(0) > 3
     assert journal.build(0) == 0
-    assert check(tree, journal_decoder.pieces(p.pieces), journal.sheets()) == 2
+    assert check(tree, journal_decoder.pieces(p.pieces), journal.made()) == 2
 
 
 def test_deep_stacks_have_longer_slices():
@@ -108,8 +108,8 @@ def test_deep_stacks_have_longer_slices():
     recording = journal_made.recording(tree, [p], 2)
     journal = recording.calls._journal
     journal.build(0)
-    check(tree, journal_decoder.pieces(p.pieces), journal.sheets())
-    levels = levels_decoder.read(journal.sheets())[0, 0]
+    check(tree, journal_decoder.pieces(p.pieces), journal.made())
+    levels = levels_decoder.read(journal.made())[0, 0]
     for one in levels[0]:
         assert one["calls"] >= 64 * len(one["rows"]) or one["flags"] & 2
     assert max(one["calls"] for one in levels[0]) >= 64 * 300

@@ -9,6 +9,8 @@ read side by side.
 from __future__ import annotations
 
 import array
+import os
+import tempfile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from seismo import _core
@@ -17,12 +19,13 @@ from seismo.model.recording import FOREVER
 from seismo.model.timeline.choice import choice
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from seismo.expression import Expression
     from seismo.model.recording import Columns, Recording
 
+MANY = 1 << 21
+"""Calls of a part in a file that is worth levels of its own: others are read without them in a tenth of a second."""
 _ON_PATH, _BEGAN_BEFORE, _RUNS_ON = 1, 2, 4  # as in native/journal/cut.h
 _LOWER_BOUND, _FOLDED, _SEEDED, _RUNNING = 1, 2, 4, 8  # flags of nodes: docs/format.md
 _COUNTS = {"calls": "q", "resumes": "q", "exceptions": "q", "segments": "q", "ns": "q", "seen": "q"}
@@ -38,13 +41,20 @@ class _Plan(NamedTuple):
     threads: array.array[int]
 
 
+class _Planned(NamedTuple):
+    """A part that is known but not written: its calls, and how it is written to a descriptor or (None) into memory."""
+
+    calls: int
+    write: Callable[[int | None], bytes | None]
+
+
 def cut(
     recording: Recording, start_ns: int = 0, end_ns: int = FOREVER, *, where: str | Expression | None = None
 ) -> Recording:
     """The part in memory; see `Recording.cut`."""
     from seismo.model.recording import read
 
-    data = _write(recording, None, start_ns, end_ns, where)
+    data = _planned(recording, start_ns, end_ns, where).write(None)
     assert data is not None
     return read(data)
 
@@ -61,16 +71,22 @@ def cut_into(
 
     UsageError, as of `Recording.cut`; RecordingError: the file cannot be written.
     """
-    from seismo.model.save import write_file
+    from seismo.model.recording import read
+    from seismo.model.save import write_file, write_recording
 
-    write_file(path, lambda fd: _write(recording, fd, start_ns, end_ns, where))
+    def write(fd: int | None) -> bytes | None:
+        planned = _planned(recording, start_ns, end_ns, where)
+        if planned.calls < MANY:
+            return planned.write(fd)
+        folder = None if fd is None else os.path.dirname(os.fspath(path)) or "."
+        with tempfile.NamedTemporaryFile(dir=folder, suffix=".part") as file:
+            planned.write(file.fileno())
+            return write_recording(read(file.name), fd)
+
+    write_file(path, write)
 
 
-def _write(
-    recording: Recording, fd: int | None, start_ns: int, end_ns: int, where: str | Expression | None
-) -> bytes | None:
-    from seismo.model.save import write_tables
-
+def _planned(recording: Recording, start_ns: int, end_ns: int, where: str | Expression | None) -> _Planned:
     calls = recording.calls
     journal = calls._journal
     if journal is None:
@@ -91,12 +107,18 @@ def _write(
         what = "nothing ran then" if where is None else "no call of that time is chosen"
         raise UsageError(what, "" if where is None else str(where), f"the recording took {calls.end_ns / 1e9:.6f} s")
     plan = _plan(recording, first, last, where, counts, notes)
-    writer = _core.Writer(fd)
-    write_tables(plan.recording, writer)
     nodes = plan.recording._raw["nodes"]
     tree = {"parent": nodes["parent"], "thread": nodes["thread"], "node": plan.nodes, "threads": plan.threads}
-    journal.cut(first, last, chosen, None, tree, writer.piece)
-    return writer.finish()
+
+    def write(fd: int | None) -> bytes | None:
+        from seismo.model.save import write_tables
+
+        writer = _core.Writer(fd)
+        write_tables(plan.recording, writer)
+        journal.cut(first, last, chosen, None, tree, writer.piece)
+        return writer.finish()
+
+    return _Planned(sum(counts["calls"]) + sum(counts["resumes"]), write)
 
 
 # ---- the tables ----

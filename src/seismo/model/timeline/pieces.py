@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-_KIND = b"JRNL"
+PIECE, SHEET, LONGEST = "JRNL", "LEVL", "LONG"  # kinds of chunks: docs/format.md
+_EMPTY = memoryview(array.array("q"))
 
 
 class Pieces(NamedTuple):
@@ -27,17 +28,21 @@ class Pieces(NamedTuple):
     places: memoryview
     nodes: int
     threads: int
-    levels: memoryview = memoryview(array.array("q"))
-    longest: memoryview = memoryview(array.array("q"))
+    levels: memoryview = _EMPTY
+    longest: memoryview = _EMPTY
     finished: bool = False
-    heads: memoryview = memoryview(array.array("q"))
+    heads: memoryview = _EMPTY
 
-    def payloads(self) -> Iterator[memoryview]:
-        """The pieces whose checksums hold, as they are in the file. Others leave a hole, which readers find."""
-        data, places = memoryview(self.data), self.places.tolist()
+    def payloads(self, kind: str = PIECE) -> Iterator[memoryview]:
+        """The chunks of a kind whose checksums hold, as they are in the file.
+
+        Others leave a hole, which readers of pieces find.
+        """
+        of_kinds = {PIECE: self.places, SHEET: self.levels, LONGEST: self.longest}
+        data, places, begun = memoryview(self.data), of_kinds[kind].tolist(), zlib.crc32(kind.encode())
         for at, length in zip(places[::2], places[1::2], strict=True):
             payload = data[at : at + length]
-            if zlib.crc32(payload, zlib.crc32(_KIND)) == struct.unpack_from("<I", data, at - 4)[0]:
+            if zlib.crc32(payload, begun) == struct.unpack_from("<I", data, at - 4)[0]:
                 yield payload
 
     def fits(self, tables: Mapping[str, Mapping[str, Any]]) -> bool:
@@ -55,27 +60,16 @@ def uvarint(value: int) -> bytes:
     return bytes(out)
 
 
-def renamed(pieces: Pieces, threads: Mapping[int, int]) -> Iterator[bytes]:
-    """The pieces with other numbers of their threads; those of threads that are not there are left out.
-
-    Ranks stay true, for they count the nodes of one thread, whose order stays.
-    """
-    for payload in pieces.payloads():
-        thread = shift = at = 0
-        for at, byte in enumerate(payload[:10], 1):  # noqa: B007  read below
-            thread |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                break
-        if thread in threads:
-            yield uvarint(threads[thread]) + payload[at:]
-
-
-def joined(payloads: Iterable[bytes], nodes: int, threads: int) -> Pieces | None:
-    """Pieces in memory, as a file has them; None: there are none."""
-    data, places = bytearray(), array.array("q")
-    for payload in payloads:
-        data += struct.pack("<I4sI", len(payload), _KIND, zlib.crc32(payload, zlib.crc32(_KIND)))
-        places.extend((len(data), len(payload)))
+def joined(chunks: Iterable[tuple[str, bytes]], nodes: int, threads: int, finished: bool = False) -> Pieces | None:
+    """Chunks of a journal in memory, as a file has them; None: there are no pieces."""
+    data = bytearray()
+    places: dict[str, array.array[int]] = {kind: array.array("q") for kind in (PIECE, SHEET, LONGEST)}
+    for kind, payload in chunks:
+        name = kind.encode()
+        data += struct.pack("<I4sI", len(payload), name, zlib.crc32(payload, zlib.crc32(name)))
+        places[kind].extend((len(data), len(payload)))
         data += payload
-    return Pieces(bytes(data), memoryview(places), nodes, threads) if places else None
+    if not places[PIECE]:
+        return None
+    levels, longest = memoryview(places[SHEET]), memoryview(places[LONGEST])
+    return Pieces(bytes(data), memoryview(places[PIECE]), nodes, threads, levels, longest, finished)

@@ -20,7 +20,7 @@ import struct
 from typing import TYPE_CHECKING, Any
 
 from seismo.model.builder import Builder
-from seismo.model.timeline.pieces import joined, uvarint
+from seismo.model.timeline.pieces import PIECE, joined, uvarint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -102,7 +102,7 @@ class TraceBuilder:
                     own_ns=self.own[node],
                 )
             )
-        payloads = [payload for stream in self._streams for payload in stream._pieces()]
+        payloads = [(PIECE, payload) for stream in self._streams for payload in stream._pieces()]
         made = self.builder.build({"recorder": "calltree", **(meta or {})})
         made._journal = joined(payloads, len(made._raw["nodes"]["id"]), len(made._raw["threads"]["id"]))
         return made

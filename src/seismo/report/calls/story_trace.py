@@ -20,11 +20,8 @@ _SIGNS = text.Signs()
 def sections(recording: Recording, functions: Functions, most: int) -> list[Section]:
     """The sections. most: rows of each."""
     found = longest_calls(recording)
-    made = []
-    if found is not None:
-        made.append(_longest(found.rows, functions, min(most, LONGEST)))
-        made.append(_gaps(recording, found.gaps, most))
-    return [*made, _pauses(recording), _imports(recording)]
+    longest = _longest(found.rows, functions, min(most, LONGEST))
+    return [longest, _gaps(recording, found.gaps, most), _pauses(recording), _imports(recording)]
 
 
 def _longest(rows: list[CallRow], functions: Functions, most: int) -> Section:

@@ -31,30 +31,27 @@ class Longest(NamedTuple):
     problems: list[str]
 
 
-def longest_calls(recording: Recording) -> Longest | None:
-    """What is known without reading a long journal to its end; None: that would have to be done."""
+def longest_calls(recording: Recording) -> Longest:
+    """The longest calls; a long journal is read to its end for them only where its recorder noted none."""
     found = _known(recording)
-    if found is None:
-        return None
     return Longest(sorted(found[0], key=lambda row: row.start_ns - row.end_ns)[:LONGEST], *found[1:])
 
 
-def _known(recording: Recording) -> tuple[Table[CallRow], list[GapRow], list[str]] | None:
-    """The longest call of each function, gaps and problems, in a short time."""
+def _known(recording: Recording) -> tuple[Table[CallRow], list[GapRow], list[str]]:
+    """The longest call of each function, gaps and problems."""
     calls = recording.calls
     size = sum(block.size for block in calls.blocks)
     if size > SOME_BYTES and calls.longest is not None:
         return calls.longest, calls.gaps, []
-    if size > MOST_BYTES:
-        return (calls.noted, calls.gaps, []) if calls.noted is not None else None
+    if size > MOST_BYTES and calls.noted is not None:
+        return calls.noted, calls.gaps, []
     sums = calls.sums
     return sums.longest, sums.gaps, sums.problems
 
 
 def imports(recording: Recording) -> list[InstantRow]:
-    """The modules that were imported, that first which with what it imports took longest; as far as `longest_calls`."""
-    found = _known(recording)
-    rows = [row for row in landmarks(recording, found[0]) if row.kind == "import"] if found is not None else []
+    """The modules that were imported, that first which with what it imports took longest."""
+    rows = [row for row in landmarks(recording, _known(recording)[0]) if row.kind == "import"]
     return sorted(rows, key=lambda row: -row.data["took_ns"])
 
 
@@ -62,12 +59,7 @@ def write_trace(paper: Paper, recording: Recording) -> None:
     """Writes the sections of a trace; of other recordings nothing."""
     if not recording.calls:
         return
-    found = longest_calls(recording)
-    if found is not None:
-        _write_longest(paper, recording, found)
-    else:
-        paper.line()
-        paper.line(("the trace is too long to look for its longest calls here", "quiet"))
+    _write_longest(paper, recording, longest_calls(recording))
     _write_pauses(paper, recording)
     _write_imports(paper, recording)
     _write_hosts(paper, recording)

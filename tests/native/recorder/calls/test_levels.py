@@ -7,7 +7,7 @@ import sys
 import textwrap
 
 import pytest
-from journals import journal_decoder, payloads
+from journals import levels_of, payloads
 from recorded import Image
 
 import seismo
@@ -33,22 +33,6 @@ def fail(n):
 def main(n):
     for _ in range(5): work(n // 5)
 """
-
-
-def levels_of(image):
-    """Checks the levels of all streams against the tokens; {(thread, stream): {level: slices}}."""
-    import levels_decoder
-
-    found = levels_decoder.read(payloads(image.data, b"LEVL"))
-    pieces = journal_decoder.pieces(payloads(image.data))
-    for (thread, stream), levels in found.items():
-        nodes = [number for number, row in enumerate(image.nodes) if row["thread"] == thread]
-        ranks = {node: rank for rank, node in enumerate(nodes, 1)}
-        parents = [ranks.get(image.nodes[node]["parent"], 0) for node in nodes]
-        functions = [None, *(image.nodes[node]["function"] for node in nodes)]
-        replay = levels_decoder.replayed(pieces[thread, stream], parents)
-        levels_decoder.check(levels, replay, functions)
-    return found
 
 
 def record(path, calls, **settings):
