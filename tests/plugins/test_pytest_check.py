@@ -15,7 +15,8 @@ import children
 import pytest
 
 from seismo.check import baseline
-from seismo.plugins.pytest.check import shuffled
+from seismo.plugins.pytest.sides import shuffled
+from seismo.record.objects.life import why_not
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -117,7 +118,7 @@ def test_a_change_is_found_and_the_function_named(project):
     status, said = project.run("--seismo-check", "--seismo-update")
     assert status == 0, said
     assert "the counts are written to seismo-check-tests.txt" in said
-    assert "births of objects are not counted here" in said
+    assert ("births of objects are not counted" in said) is bool(why_not())
     tests = project.kept.tests
     assert set(tests) == {
         *(f"test_app.py::test_{name}" for name in ("total[10]", "total[100]", "first", "second")),
@@ -165,6 +166,130 @@ def test_against_a_revision(project):
     ).stdout.replace(str(project.folder), "")
     status, said = project.run("--seismo-check", "--seismo-against", "HEAD", "--seismo-update")
     assert (status, "names a revision of git" in said) == (4, True)
+
+
+SIZES = """\
+import threading
+import pytest
+from app import *
+
+@pytest.mark.parametrize("n", [20, 80, 320])
+def test_pairs(n):
+    assert unique(list(range(n)))
+
+def test_thread():
+    one = threading.Thread(target=load, args=(50,))
+    one.start()
+    one.join()
+"""
+UNIQUE = APP + "\ndef unique(items):\n    return sorted(items, key=key)\n"
+PAIRS = APP + "\ndef unique(items):\n    return [one for one in items for other in items if key(one) == -other]\n"
+
+
+def test_growth_over_the_sizes_of_a_parametrized_test(project):
+    project.write(app=UNIQUE, test_app=SIZES)
+    project.git("init", "-q")
+    project.git("add", "-A")
+    project.git("commit", "-qm", "one")
+    allowed = ("--seismo-no-objects", "--seismo-limit", "depth <= 1000")
+    status, said = project.run("--seismo-check", "--seismo-update", "--seismo-no-objects")
+    assert status == 0, said
+    key, load = (
+        next(counts for name, counts in project.kept.functions.items() if name.qualname == one)
+        for one in ("key", "load")
+    )
+    assert (key["calls"].low, load["calls"].low) == (20 + 80 + 320 + 50, 1), "the thread's calls count, too"
+
+    project.write(app=PAIRS)
+    status, said = project.run(
+        "--seismo-check", *allowed[:1], "--seismo-limit", "test calls <= +100000%", "--junitxml=j.xml"
+    )
+    assert status == 1, said
+    assert "1 function became worse than linear" in said
+    assert re.search(r"^  test_app.py::test_pairs\[n\]: quadratic, was linear", said, re.MULTILINE)
+    tests = {one.get("name"): one for one in ET.parse(project.folder / "j.xml").iter("testcase")}
+    counts = {one.get("name"): one.get("value") for one in tests["test_pairs[80]"].iter("property")}
+    assert int(counts["seismo.calls"]) > 80 * 80
+    assert tests["test_pairs[80]"].find("failure") is None, "it is within the limit that was given"
+
+    status, said = project.run(
+        "--seismo-check",
+        "--seismo-no-objects",
+        "--seismo-against=HEAD",
+        "--seismo-build=exit 3",
+        "--seismo-limit=lines <= +1%",
+    )
+    assert (status, "the build at HEAD failed with exit status 3" in said) == (1, True)
+    status, said = project.run(
+        "--seismo-check",
+        "--seismo-no-objects",
+        "--seismo-against=HEAD",
+        "--seismo-build=touch built",
+        "--junitxml=j.xml",
+    )
+    assert status == 1, said
+    assert re.search(r"^  app:key in test_app.py::test_pairs\[n\]: quadratic, was linear", said, re.MULTILINE)
+    assert suspects(said)[0] == "app:unique"
+    tests = {one.get("name"): one for one in ET.parse(project.folder / "j.xml").iter("testcase")}
+    assert "calls of test_app.py::test_pairs[80]: " in tests["test_pairs[80]"].find("failure").text
+    assert tests["test_thread"].find("failure") is None
+    suite = ET.parse(project.folder / "j.xml").getroot()[0]
+    assert (suite.get("failures"), suite.get("tests")) == ("3", "4")
+
+
+def test_a_baseline_of_other_versions_is_compared_when_asked(project):
+    assert project.run("--seismo-check", "--seismo-update", "--seismo-no-objects")[0] == 0
+    path = project.folder / "seismo-check-tests.txt"
+    path.write_text(re.sub(r"(?m)^python .*", "python 3.9.1", path.read_text()))
+    status, said = project.run("--seismo-check", "--seismo-no-objects")
+    assert status == 1
+    assert "--seismo-tolerate" in said
+    status, said = project.run("--seismo-check", "--seismo-no-objects", "--seismo-tolerate", "5")
+    assert status == 0, said
+    assert "other versions than the baseline's: Python was 3.9.1" in said
+    status, said = project.run("--seismo-check", "--seismo-limit", "cals <= 3")
+    assert (status, "did you mean calls" in said) == (4, True)
+
+
+BORN = """\
+import pytest
+from app import *
+
+class Point: pass
+def points(n): return [Point() for _ in range(n)]
+
+@pytest.mark.seismo_budget(births=150, calls=400)
+def test_points(seismo_check):
+    with seismo_check("part"):
+        assert len(points(100)) == 100
+    assert len(points(20)) == 20
+"""
+
+
+@pytest.mark.skipif(bool(why_not()), reason="births cannot be recorded here")
+def test_births_are_counted_in_a_run_of_their_own(project):
+    project.write(test_app=BORN)
+    status, said = project.run("--seismo-check", "--seismo-update")
+    assert status == 0, said
+    tests = project.kept.tests
+    assert 100 <= tests["test_app.py::test_points|block part"]["births"].low < 110
+    assert 120 <= tests["test_app.py::test_points"]["births"].low < 1000
+    born = {
+        name.qualname: counts["births"].low for name, counts in project.kept.functions.items() if "births" in counts
+    }
+    assert 120 <= born["points"] <= 140, "a budget of births runs the test twice, and is of the second run"
+    assert not [name for name in project.kept.functions if "_pytest" in name.file or "pluggy" in name.file]
+    assert project.run("--seismo-check")[0] == 0
+
+    project.write(test_app=BORN.replace("[Point()", "[Point() and Point() and Point()"))
+    status, said = project.run("--seismo-check", "--junitxml=j.xml")
+    assert status == 1, said
+    assert "test_app.py::test_points makes more objects than it may" in said
+    assert re.search(r"seismo_budget: 3\d\d births, and the budget is 150", said)
+    assert re.search(r"births of test_app.py::test_points\|block part .* beyond its limit", said)
+    assert suspects(said)[0] == "test_app:points"
+    (case,) = ET.parse(project.folder / "j.xml").iter("testcase")
+    assert "the budget is 150" in case.find("failure").text
 
 
 def test_failing_tests_are_compared_with_nothing(project):

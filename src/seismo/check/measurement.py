@@ -129,7 +129,8 @@ class Measurement:
     {caller: calls}}), `inclusive` (calls of a function and of all below it), `lines` and `births` ({function: {line:
     times executed, or objects made}}), `first` (the number of a function's first line), `sources` (where its file is
     now) and `texts` ({file: its lines}, of the project's own). `uncounted` says, a sentence each, which processes of
-    the program are not among the counts.
+    the program are not among the counts. Of a parametrized test, `sizes` has what was its size, and `of_tests` the
+    calls of each function in it.
     """
 
     stamp: Stamp = field(default_factory=Stamp)
@@ -145,6 +146,8 @@ class Measurement:
     sources: dict[Function, str] = field(default_factory=dict, compare=False)
     texts: dict[str, list[str]] = field(default_factory=dict, compare=False)
     uncounted: list[str] = field(default_factory=list, compare=False)
+    sizes: dict[str, dict[str, int]] = field(default_factory=dict, compare=False)
+    of_tests: dict[str, dict[Function, int]] = field(default_factory=dict, compare=False)
 
     @property
     def quantities(self) -> tuple[str, ...]:

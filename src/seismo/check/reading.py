@@ -55,14 +55,16 @@ def of_recordings(
     objects: Iterable[Recording] = (),
     stamp: Stamp | None = None,
     below: Callable[[str, str], bool] | None = None,
+    since: int | None = None,
 ) -> Measurement:
     """One run's measurement: what the recordings of its processes add up to.
 
-    below(file, qualname): the functions of which only what they called counts, not they, nor what is called elsewhere.
+    below(file, qualname): the functions of which only what they called counts, not they, nor what is called elsewhere;
+    since: but what is called on threads that began at this time (unix ns) or later, counts as well.
     """
     sums = _Sums()
     for recording in calls:
-        _add_calls(recording, places, sums, below)
+        _add_calls(recording, places, sums, below, since)
     for recording in lines:
         _add_lines(recording, places, sums)
     for recording in objects:
@@ -105,7 +107,7 @@ def read_sources(measurement: Measurement, places: Places) -> None:
             measurement.codes[function] = code
 
 
-def _functions(recording: Recording, places: Places, sums: _Sums) -> list[Function | None]:
+def functions_of(recording: Recording, places: Places, sums: _Sums | None = None) -> list[Function | None]:
     """The function of each row, by its number; None: it is of the import system, or none of the program's."""
     found: list[Function | None] = []
     table = recording.functions
@@ -116,16 +118,20 @@ def _functions(recording: Recording, places: Places, sums: _Sums) -> list[Functi
             continue
         function = Function(module, qualname, places.name(path) if kind == FunctionKind.PYTHON else "")
         found.append(function)
-        if kind == FunctionKind.PYTHON:
+        if sums is not None and kind == FunctionKind.PYTHON:
             sums.sources[function] = path
             sums.first[function] = min(line, sums.first.get(function, line))
     return found
 
 
 def _add_calls(
-    recording: Recording, places: Places, sums: _Sums, only_below: Callable[[str, str], bool] | None
+    recording: Recording,
+    places: Places,
+    sums: _Sums,
+    only_below: Callable[[str, str], bool] | None,
+    since: int | None,
 ) -> None:
-    functions = _functions(recording, places, sums)
+    functions = functions_of(recording, places, sums)
     modules = [function is not None and function.qualname == "<module>" for function in functions]
     calls, exceptions = sums.of("calls"), sums.of("exceptions")
     tree = recording.tree
@@ -137,11 +143,12 @@ def _add_calls(
     below = [0] * size
     tops = _tops(recording, only_below)
     inside = [tops is None] * size
+    late = _late(recording, since) if tops is not None and since is not None else set()
     for node, (parent, number, called, raised) in enumerate(zip(*rows, strict=True)):
         function = functions[number]
         nearest = above[parent] if parent >= 0 else -1
         if tops is not None:
-            inside[node] = number in tops or (parent >= 0 and inside[parent])
+            inside[node] = number in tops or (inside[parent] if parent >= 0 else node in late)
             if number in tops or not inside[node]:
                 continue
         if function is None or (parent >= 0 and hidden[parent] and not modules[number]):
@@ -166,6 +173,13 @@ def _add_calls(
             below[parent] += below[node]
 
 
+def _late(recording: Recording, since: int) -> set[int]:
+    """The roots of the trees of threads that began at this time or later."""
+    threads = {row.id for row in recording.threads if row.start_ns >= since and not row.main}
+    rows = zip(recording.tree["parent"], recording.tree["thread"], strict=True)
+    return {node for node, (parent, thread) in enumerate(rows) if parent < 0 and thread in threads}
+
+
 def _tops(recording: Recording, below: Callable[[str, str], bool] | None) -> set[int] | None:
     """The functions, by number, of which only what they called counts; None: all counts."""
     if below is None:
@@ -175,7 +189,7 @@ def _tops(recording: Recording, below: Callable[[str, str], bool] | None) -> set
 
 
 def _add_lines(recording: Recording, places: Places, sums: _Sums) -> None:
-    functions = _functions(recording, places, sums)
+    functions = functions_of(recording, places, sums)
     total = sums.of("lines")
     table = recording.lines
     for number, line, hits in zip(*(table[name].tolist() for name in ("function", "line", "hits")), strict=True):
@@ -186,7 +200,7 @@ def _add_lines(recording: Recording, places: Places, sums: _Sums) -> None:
 
 
 def _add_objects(recording: Recording, places: Places, sums: _Sums) -> None:
-    functions = _functions(recording, places, sums)
+    functions = functions_of(recording, places, sums)
     births, size = sums.of("births"), sums.of("bytes")
     sizes = recording.types["size"].tolist()
     types = recording.types

@@ -1,4 +1,4 @@
-"""What seismo gives to pytest: --seismo-cover, --seismo-profile, seismo_no_leaks, seismo_objects.
+"""What seismo gives to pytest: options that cover, profile and check tests, markers and fixtures.
 
 Pytest loads this file in every run (entry point pytest11), so nothing more than their names is here. What records is in
 pytest.cover and pytest.profile and is imported only when asked for, in pytest_load_initial_conftests: before the
@@ -172,6 +172,41 @@ def _add_check(add: Callable[..., None]) -> None:
         action="store_true",
         help="write the counts to the file instead of comparing",
     )
+    add(
+        "--seismo-limit",
+        dest="seismo_limit",
+        metavar="LIMIT",
+        action="append",
+        default=[],
+        type=_limit,
+        help="what is allowed, such as 'test calls <= +5%%'; may be given several times, and replaces the limits that "
+        "hold by default",
+    )
+    add(
+        "--seismo-build", dest="seismo_build", metavar="CMD", help="run this shell command in the checkout of REV first"
+    )
+    add(
+        "--seismo-tolerate",
+        dest="seismo_tolerate",
+        metavar="N",
+        type=_percent,
+        default=None,
+        help="compare although Python or a dependency has another version; counts may then differ by N percent",
+    )
+    add("--seismo-no-objects", dest="seismo_no_objects", action="store_true", help="do not count births of objects")
+
+
+def _limit(text: str) -> str:
+    from argparse import ArgumentTypeError
+
+    from seismo.check.limits import parse_limit
+    from seismo.errors import SeismoError
+
+    try:
+        parse_limit(text)
+    except SeismoError as error:
+        raise ArgumentTypeError(str(error)) from None
+    return text
 
 
 def _rows(text: str) -> int:

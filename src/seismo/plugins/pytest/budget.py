@@ -160,7 +160,11 @@ def _count_births(item: pytest.Item, counted: Counted) -> Callable[[Callable[[],
         gc.disable()  # a collection that happens to start inside adds what finalizers make
         session = None
         try:
-            session = started(item.config)
+            _core.refs_quiet(True)  # a recording of the whole run hears what begins it, else
+            try:
+                session = started(item.config)
+            finally:
+                _core.refs_quiet(False)
             return run()
         finally:
             if session is not None:
@@ -168,8 +172,8 @@ def _count_births(item: pytest.Item, counted: Counted) -> Callable[[Callable[[],
                 if lost := hushed(interrupted):
                     counted.trouble["births"] = lost
                 session.__exit__(None, None, None)
-                _core.refs_quiet(False)
                 counted.births = engine.quietly(_born, session.recording)
+                _core.refs_quiet(False)
             else:
                 counted.trouble["births"] = "they cannot be recorded here"
             if collects:
@@ -204,11 +208,10 @@ def checked(item: pytest.Item, mark: pytest.Mark) -> Generator[None, object, obj
     if said:
         _fail(said)
     counted = Counted()
+    limits = _of_this_run(item, limits)
     born = any(limit.quantity == "births" for limit in limits)
     others = any(limit.quantity != "births" for limit in limits)
     counts = _count_calls(item, counted) if others else lambda run: run()
-    if born and engine.users and engine.setting("c_functions") == "all":  # --seismo-check: not both in one process
-        born, limits = False, [limit for limit in limits if limit.quantity != "births"]
     if born:
         with put_back(item, False):
             counts(item.runtest)
@@ -228,6 +231,13 @@ def checked(item: pytest.Item, mark: pytest.Mark) -> Generator[None, object, obj
     if said:
         _fail(said)
     return result
+
+
+def _of_this_run(item: pytest.Item, limits: list[Limit]) -> list[Limit]:
+    """Under --seismo-check, births are counted in a run of their own, and the others in the rest."""
+    run = item.config.pluginmanager.get_plugin("seismo-check")
+    counting = getattr(run, "counting", None)
+    return limits if counting is None else [limit for limit in limits if limit.quantity in counting.QUANTITIES]
 
 
 def _fail(lines: list[str]) -> None:

@@ -5,8 +5,8 @@ interpreter starts. So the pytest that the user started (Front) starts another o
 tests, counts, says what it found and fails (Main). When its tests are over, it starts pytest again, in silence (Again):
 with the same tests backwards, in a process of its own, since another order in the same one would find all caches
 filled. What differs between the two is a property of the tests, and gets a band or is left out
-(seismo.check.compare). Against a revision of git, the same two runs are made in a checkout of it. What is beyond a
-limit after that is confirmed by one more run of each side.
+(seismo.check.compare). Births of objects are counted in one more such run. Against a revision of git, the same runs are
+made in a checkout of it. What is beyond a limit after that is confirmed by one more run of each side that can run.
 
 The shuffle keeps tests of a module or class together: fixtures of that scope are set up as often as they were.
 """
@@ -15,44 +15,43 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import shutil
 import subprocess
-import sys
 import tempfile
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from seismo.check import baseline
-from seismo.check.compare import EXACT, Verdict, compare
-from seismo.check.deciding import Outcome, blamed
-from seismo.check.limits import DEFAULTS, TEST_DEFAULTS
+from seismo.check.compare import Bands, Verdict, compare
+from seismo.check.deciding import BORN, Outcome, blamed
+from seismo.check.limits import DEFAULTS, TEST_DEFAULTS, parse_limit
 from seismo.check.measurement import over_runs
-from seismo.check.measuring import Side, run, stamp_for
-from seismo.check.places import Places
+from seismo.check.measuring import Side
 from seismo.check.revision import checked_out, is_revision, path_of_project, refuse_others, root_of
 from seismo.errors import CheckError, SeismoError, UsageError
-from seismo.plugins.pytest.counted import Counting, measurement_of, test_of
+from seismo.plugins.pytest import junit, sizes
+from seismo.plugins.pytest.counted import Counting, CountingBirths, test_of
 from seismo.plugins.pytest.run import is_worker, words
+from seismo.plugins.pytest.sides import AGAIN, OUTCOMES, Order, SuiteSide, interpreter, wanted
+from seismo.record.objects.life import why_not
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from _pytest.terminal import TerminalReporter
 
-    from seismo.check.measurement import Counts, Function, Measurement
+    from seismo.check.limits import Limit
+    from seismo.check.measurement import Measurement
 
 BASELINE = "seismo-check-tests.txt"
-AGAIN = "SEISMO_CHECK_AGAIN"  # the folder of a run in silence
 PARTS = "SEISMO_CHECK_PARTS"  # that of the run that a worker of xdist belongs to
-ORDER, OUTCOMES = "order.json", "outcomes.json"
-COUNTED = ("calls", "lines")
-LIMITS = tuple(limit for limit in (*DEFAULTS, *TEST_DEFAULTS) if limit.quantity in COUNTED)
+LIMITS = (*DEFAULTS, *TEST_DEFAULTS)
+OVER = "seismo_budget: "  # how a failure of a budget begins
 MOST = 10  # findings of tests that are shown
 
 
@@ -87,13 +86,6 @@ class Front:
         return subprocess.call(command, cwd=given.dir, env={**os.environ, "PYTHONHASHSEED": "0"})
 
 
-def interpreter() -> list[str]:
-    """The words that start pytest as this one was."""
-    flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
-    safe = [] if "-m" in sys.orig_argv or "-P" in flags else ["-P"]  # the command pytest has no folder on its path
-    return [sys.executable, *flags, *safe, "-m", "pytest"]
-
-
 def _plugins(config: pytest.Config) -> list[str]:
     """The files of the plugins that were installed: what they do around a test is no part of it."""
     found = (getattr(plugin, "__file__", None) for plugin, _ in config.pluginmanager.list_plugin_distinfo())
@@ -108,9 +100,10 @@ class Run:
         self.options = options = config.known_args_namespace
         self.pid = os.getpid()
         self.folder = self._folder()
-        self.counting: Counting | None = None
+        self.counting: Counting | CountingBirths | None = None
         if not (getattr(options, "numprocesses", None) or getattr(options, "tx", None)) or is_worker():
-            self.counting = Counting(self.folder, _plugins(config))
+            counting = CountingBirths if wanted(self.folder).get("births") else Counting
+            self.counting = counting(self.folder, _plugins(config))
 
     def _folder(self) -> str:
         folder = os.environ.pop(PARTS, "")
@@ -150,6 +143,7 @@ class Again(Run):
     def __init__(self, config: pytest.Config) -> None:
         super().__init__(config)
         self._outcomes: dict[str, str] = {}
+        self._over: dict[str, str] = {}
 
     def _folder(self) -> str:
         return os.environ.pop(AGAIN)
@@ -163,6 +157,8 @@ class Again(Run):
         """Notes what became of a test."""
         if not report.passed:
             self._outcomes[report.nodeid] = report.outcome
+            if (text := str(report.longrepr)).startswith(OVER):
+                self._over[report.nodeid] = text
         elif report.when == "call":
             self._outcomes.setdefault(report.nodeid, report.outcome)
 
@@ -170,105 +166,8 @@ class Again(Run):
         """Stops counting, and tells how tests ended."""
         super().end()
         if self.pid == os.getpid() and Path(self.folder).is_dir():
-            Path(self.folder, OUTCOMES).write_text(json.dumps(self._outcomes), encoding="utf-8")
-
-
-class Order:
-    """In each process that runs tests: leaves out those that are not wanted, and shuffles the others."""
-
-    def __init__(self, folder: str) -> None:
-        path = Path(folder, ORDER)
-        self._wanted: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-
-    @pytest.hookimpl(tryfirst=True)  # pytest then puts those together that share a parametrized fixture
-    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        """Changes the list."""
-        only = self._wanted.get("only")
-        if only is not None:
-            kept = set(only)
-            left = [item for item in items if item.nodeid not in kept]
-            items[:] = [item for item in items if item.nodeid in kept]
-            if left:
-                config.hook.pytest_deselected(items=left)
-        if (seed := self._wanted.get("seed")) is not None:
-            items[:] = shuffled(items, seed)
-
-
-def shuffled(items: list[pytest.Item], seed: int) -> list[pytest.Item]:
-    """The tests in another order, those of a module or class still together.
-
-    seed 0: backwards, so that whichever of two tests was first is second.
-    """
-    chance = random.Random(seed)
-
-    def order(found: list[pytest.Item], depth: int) -> list[pytest.Item]:
-        groups: dict[int, list[pytest.Item]] = {}
-        ended = []
-        for item in found:
-            chain = item.listchain()
-            if depth + 1 < len(chain):
-                groups.setdefault(id(chain[depth]), []).append(item)
-            else:
-                ended.append([item])
-        parts = [*ended, *(order(group, depth + 1) for group in groups.values())]
-        if seed:
-            chance.shuffle(parts)
-        else:
-            parts.reverse()
-        return [item for part in parts for item in part]
-
-    return order(items, 0)
-
-
-@dataclass
-class SuiteSide:
-    """The runs of one side: of the tests as they are now, or at another revision."""
-
-    side: Side
-    scratch: str
-    runs: list[Measurement] = field(default_factory=list)
-    unsteady: set[str] = field(default_factory=set)  # tests that did not pass in one of the runs
-
-    def again(self, only: Iterable[str] | None, seed: int | None) -> None:
-        """One run more. Raises CheckError."""
-        folder = tempfile.mkdtemp(dir=self.scratch)
-        wanted = {"only": None if only is None else sorted(only), "seed": seed}
-        Path(folder, ORDER).write_text(json.dumps(wanted), encoding="utf-8")
-        last = ["-q", "-o", f"cache_dir={folder}/cache", f"--junitxml={folder}/junit.xml"]
-        side = replace(self.side, variables={**self.side.variables, AGAIN: folder})
-        status, output = run([*interpreter(), *self.side.words, *last], side)
-        outcomes = Path(folder, OUTCOMES)
-        if status not in (0, 1) or not outcomes.exists():
-            said = output.decode("utf-8", "replace").strip().splitlines()[-12:]
-            where = f" at {self.side.name}" if self.side.name else ""
-            raise CheckError(
-                f"the tests could not be run again{where}: pytest ended with status {status}", hint="\n".join(said)
-            )
-        told: dict[str, str] = json.loads(outcomes.read_text(encoding="utf-8"))
-        self.unsteady |= {name for name, outcome in told.items() if outcome != "passed"}
-        self.add(folder, only)
-
-    def add(self, folder: str, only: Iterable[str] | None) -> None:
-        """A run whose recordings are in this folder, which is then removed."""
-        found = measurement_of(folder, Places(self.side.root), None if only is None else set(only))
-        self.runs.append(found)
-        shutil.rmtree(folder, ignore_errors=True)
-
-    def measurement(self) -> Measurement:
-        """All runs together, without the tests that did not pass in each of them."""
-        found = over_runs(self.runs)
-        if partial := [one for one in self.runs if not one.lines]:  # more tests ran in them: no lines of functions
-            whole = over_runs([one for one in self.runs if one.lines] or partial).functions
-            found.functions = {name: _with_lines_of(whole, name, counts) for name, counts in found.functions.items()}
-        tests = {name: counts for name, counts in found.tests.items() if test_of(name) not in self.unsteady}
-        return replace(found, tests=tests, stamp=stamp_for(replace(self.side, words=["pytest"]), found))
-
-
-def _with_lines_of(functions: Mapping[Function, Counts], name: Function, counts: Counts) -> Counts:
-    """The counts of a function, its lines those of other runs."""
-    lines = functions.get(name, {}).get("lines")
-    found = {quantity: count for quantity, count in counts.items() if quantity != "lines"}
-    return found if lines is None else {**found, "lines": lines}
+            told = {"outcomes": self._outcomes, "over": self._over}
+            Path(self.folder, OUTCOMES).write_text(json.dumps(told), encoding="utf-8")
 
 
 class Main(Again):
@@ -278,9 +177,16 @@ class Main(Again):
         self._scratch = tempfile.mkdtemp(prefix="seismo-check-")
         self.start_folder = os.getcwd()
         self.root = root_of(self.start_folder)
-        self.file, self.revision = self._against(config.known_args_namespace)
+        options = config.known_args_namespace
+        self.file, self.revision = self._against(options)
+        if options.seismo_build and not self.revision:
+            raise UsageError("--seismo-build is for a revision of git", hint="give one with --seismo-against")
+        self._births = not options.seismo_no_objects and not why_not()
+        self._limits = [parse_limit(text) for text in options.seismo_limit]
+        self._bands = Bands(relative=(options.seismo_tolerate or 0) / 100)
         self.outcome: Outcome | None = None
         self.notes: list[str] = []
+        self._over_budget: dict[str, str] = {}
         try:
             super().__init__(config)
         except BaseException:
@@ -326,9 +232,9 @@ class Main(Again):
             return
         finally:
             shutil.rmtree(self._scratch, ignore_errors=True)
-        if self.outcome.status:
+        if self.outcome.status or self._over_budget:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
-        self._tell_junit(session.config)
+        junit.tell(session.config, self.outcome, self._over_budget)
 
     def _checked(self, session: pytest.Session) -> Outcome:
         args = [str(word) for word in session.config.invocation_params.args]
@@ -340,9 +246,11 @@ class Main(Again):
         passed = {name for name, outcome in self._outcomes.items() if outcome == "passed"}
         new.unsteady |= self._outcomes.keys() - passed
         outcome = self._with_revision(new, passed) if self.revision else self._with_file(new, passed)
-        outcome.remarks.insert(0, "births of objects are not counted here: seismo_budget(births=...) counts them")
+        if not self._births and not self.options.seismo_no_objects:
+            outcome.remarks.insert(0, f"births of objects are not counted: {why_not()}")
         if moody := sorted(new.unsteady & passed):
             outcome.remarks.append(f"left out, since they fail in another order: {', '.join(moody[:5])}")
+        self._over_budget = new.over
         return outcome
 
     def _with_file(self, new: SuiteSide, passed: set[str]) -> Outcome:
@@ -353,16 +261,14 @@ class Main(Again):
             raise CheckError("none of these tests is in the baseline", self.file, "--seismo-update adds them")
         new.add(self.folder, common)
         new.again(common, 0)
+        if self._births:
+            new.again(common, 0, births=True)
+            if update:
+                new.again(common, None, births=True)
         measurement = new.measurement()
         outcome = Outcome(measurement, os.path.relpath(self.file, self.start_folder) if old is not None else "")
         if old is not None and not update:
-            differences = old.stamp.differences(measurement.stamp)
-            if differences:
-                raise CheckError(
-                    f"the baseline is of other versions: {'; '.join(differences)}",
-                    self.file,
-                    "--seismo-update measures it anew; --seismo-against REV needs no file",
-                )
+            self._check_versions(old, measurement, outcome)
             all_of_old = {test_of(name) for name in old.tests} <= passed
             self._compare(old, None, new, outcome, common, all_of_old)
         if update:
@@ -371,9 +277,22 @@ class Main(Again):
             outcome.remarks.append(f"the counts are written to {os.path.relpath(self.file, self.start_folder)}")
         return outcome
 
+    def _check_versions(self, old: Measurement, new: Measurement, outcome: Outcome) -> None:
+        differences = "; ".join(old.stamp.differences(new.stamp))
+        if differences and self.options.seismo_tolerate is None:
+            raise CheckError(
+                f"the baseline is of other versions: {differences}",
+                self.file,
+                "--seismo-update measures it anew; --seismo-tolerate N compares all the same; --seismo-against REV "
+                "needs no file",
+            )
+        if differences:
+            outcome.remarks.append(f"other versions than the baseline's: {differences}")
+
     def _with_revision(self, new: SuiteSide, passed: set[str]) -> Outcome:
         with ExitStack() as stack:
-            there, remarks = stack.enter_context(checked_out(new.side, self.revision))
+            checkout = checked_out(new.side, self.revision, self.options.seismo_build or "")
+            there, remarks = stack.enter_context(checkout)
             there = replace(there, words=_turned(new.side, there))
             old = SuiteSide(there, self._scratch)
             old.again(passed, None)
@@ -381,8 +300,10 @@ class Main(Again):
             if not common:
                 raise CheckError(f"no test is there at {self.revision}, too", hint="was everything renamed?")
             new.add(self.folder, common)
-            new.again(common, 0)
-            old.again(common, 0)
+            for side in (new, old):
+                side.again(common, 0)
+                if self._births:
+                    side.again(common, 0, births=True)
             refuse_others(old.measurement(), there, self.root)
             outcome = Outcome(new.measurement(), self.revision, remarks=list(remarks))
             self._compare(old.measurement(), old, new, outcome, common, True)
@@ -398,41 +319,40 @@ class Main(Again):
         sums: bool,
     ) -> None:
         """Compares; what is beyond a limit is looked at in one more run of each side. sums: whether both have all."""
-        limits = [limit for limit in LIMITS if sums or limit.scope == "test"]
-        if sums and "lines" not in over_runs(new.runs).quantities:
-            limits = [limit for limit in limits if limit.quantity != "lines" or limit.scope]
-        found = compare(before, new.measurement(), limits, EXACT)
+        limits = self._limits_of(before, new.measurement(), outcome, sums)
+        found = compare(before, new.measurement(), limits, self._bands)
         if found.beyond:
+            quantities = {finding.limit.quantity for finding in found.beyond}
             for side in (old, new):
-                if side is not None:
+                if side is not None and quantities - {*BORN}:
                     side.again(common, 1)
-            found = compare(old.measurement() if old is not None else before, new.measurement(), limits, EXACT)
+                if side is not None and quantities & {*BORN}:  # beside a file, in the order that it has, too
+                    side.again(common, 1 if old is not None else None, births=True)
+            before = old.measurement() if old is not None else before
+            found = compare(before, new.measurement(), limits, self._bands)
         outcome.comparison, outcome.new = found, found.new
-        if found.verdict is Verdict.BEYOND:
+        outcome.worse = sizes.worse(before, found.new)
+        outcome.worse_decides = True
+        if outcome.verdict is Verdict.BEYOND:
             outcome.suspects = blamed(found)
+        for after, was in list(found.renamed.items())[:5]:
+            outcome.remarks.append(f"{after} is what was {was} in {was.file}")
         if not sums:
             outcome.remarks.append("not all tests of the baseline ran: only single tests are held against their limits")
 
-    def _tell_junit(self, config: pytest.Config) -> None:
-        """Properties of the whole suite in JUnit's XML."""
-        from seismo.check.shown import words as said
-
-        try:
-            from _pytest.junitxml import xml_key
-        except ImportError:
-            return
-        xml = config.stash.get(xml_key, None)
-        if xml is None or self.outcome is None:
-            return
-        xml.add_global_property("seismo.verdict", self.outcome.verdict.value)
-        xml.add_global_property("seismo.headline", said.headline(self.outcome))
-        for quantity, count in self.outcome.new.totals.items():
-            xml.add_global_property(f"seismo.{quantity}", str(count))
-        comparison = self.outcome.comparison
-        for finding in comparison.beyond if comparison is not None else ():
-            xml.add_global_property(
-                "seismo.beyond", f"{said.what(finding)}: {finding.old} -> {finding.new}, limit {finding.limit}"
-            )
+    def _limits_of(self, old: Measurement, new: Measurement, outcome: Outcome, sums: bool) -> list[Limit]:
+        """Those that were given; else those that hold by default, of what both sides have counted."""
+        if self._limits:
+            return [limit for limit in self._limits if sums or limit.scope == "test"]
+        known = {*old.quantities} & {*new.quantities}
+        limits = [limit for limit in LIMITS if limit.quantity in known and (sums or limit.scope == "test")]
+        if sums and "lines" not in over_runs([new]).quantities:
+            limits = [limit for limit in limits if limit.quantity != "lines" or limit.scope]
+        per_test = {name for counts in old.tests.values() for name in counts}
+        limits = [limit for limit in limits if limit.scope != "test" or limit.quantity in per_test]
+        if self._births and "births" not in old.quantities:
+            outcome.remarks.append("the baseline has no births: --seismo-update adds them")
+        return limits
 
     def pytest_terminal_summary(self, terminalreporter: TerminalReporter) -> None:
         """Writes what was found."""
@@ -441,6 +361,9 @@ class Main(Again):
         from seismo.check.shown import text
 
         terminalreporter.write_sep("=", "seismo check")
+        for name, said in self._over_budget.items():
+            terminalreporter.write_line(f"{name} makes more objects than it may", red=True)
+            terminalreporter.write_line(said)
         for note in self.notes:
             terminalreporter.write_line(note, yellow=True)
         if self.outcome is not None:

@@ -5,31 +5,39 @@ and a JSON file with the lines that each test executed: coverage has counts of l
 test are in the tree, below the frame that has its name (plugins.pytest.profile).
 
 What counts is what tests do, in setup, call and teardown; what a test counts for itself is its call alone, as setup may
-be that of a fixture that other tests use. Neither collecting tests nor importing is counted, and no other thread than
-the one that runs tests.
+be that of a fixture that other tests use. Neither collecting tests nor importing is counted. Threads that begin after
+the first test has, count for the functions: they share rows with others of their kind, so which test they are of is not
+known.
+
+Births are counted by another recorder of the same engine, and so in a run of their own (CountingBirths). It hears the
+thread of the tests in their phases only, and what pytest and plugins make there is left out by its files.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seismo.check.measurement import Counts, Range
 from seismo.check.places import is_import
-from seismo.check.reading import of_recordings
+from seismo.check.reading import functions_of, of_recordings
 from seismo.plugins.pytest.profile import PLACE, Frames, frame_of, machinery
 from seismo.plugins.pytest.run import Quiet
+from seismo.plugins.pytest.sizes import families, sizes_of
 from seismo.record import counting, engine
+from seismo.record.objects import life
 from seismo.record.output import SUFFIX, Output
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Iterable
+    from contextlib import AbstractContextManager
 
     import pytest
 
-    from seismo.check.measurement import Measurement
+    from seismo.check.measurement import Function, Measurement
     from seismo.check.places import Places
     from seismo.model import Recording
 
@@ -55,11 +63,15 @@ def _folders(modules: Collection[str]) -> list[str]:
 class Counting:
     """Counts what this process does, from now on."""
 
+    QUANTITIES = ("calls", "lines", "exceptions")
+
     def __init__(self, folder: str, hide: Collection[str] = ()) -> None:
         """hide: files that are left out, besides pytest's. Raises SeismoError when it cannot."""
         self._folder, self._pid = folder, os.getpid()
         self._tests: dict[str, int] = {}
         self._blocks: dict[str, dict[str, int]] = {}
+        self._sizes: dict[str, dict[str, int]] = {}
+        self._began = 0
         self._frames: Frames | None = None
         lines = os.path.join(folder, f"lines-{self._pid}{SUFFIX}")
         output = Output(os.path.join(folder, f"calls-{self._pid}{SUFFIX}"), exclusive=True)
@@ -73,13 +85,14 @@ class Counting:
 
     def begin_tests(self, config: pytest.Config) -> None:
         """Tests are about to run."""
-        self._frames = _CountedFrames(config, self._tests)
+        self._frames = _CountedFrames(config, self._tests, self._sizes)
+        self._began = time.time_ns()
 
-    def note_block(self, name: str, counts: dict[str, int]) -> None:
-        """A block of a test, which may run several times."""
-        into = self._blocks.setdefault(name, {})
-        for quantity, number in counts.items():
-            into[quantity] = into.get(quantity, 0) + number
+    def block(self, test: str, name: str) -> AbstractContextManager[None]:
+        """A part of a test, which is counted by itself; it may run several times."""
+        from seismo.plugins.pytest.blocks import Block
+
+        return Block(self._blocks, block_of(engine.printable(test), name))
 
     def end(self) -> None:
         """Stops, and writes what is not written."""
@@ -88,15 +101,91 @@ class Counting:
         if self._pid != os.getpid() or self._process.done:
             return
         self._process.finish("")
-        path = Path(self._folder, f"tests-{self._pid}.json")
-        path.write_text(json.dumps({"lines": self._tests, "blocks": self._blocks}), encoding="utf-8")
+        told = {"lines": self._tests, "blocks": self._blocks, "sizes": self._sizes, "began": self._began}
+        Path(self._folder, f"tests-{self._pid}.json").write_text(json.dumps(told), encoding="utf-8")
+
+
+class CountingBirths:
+    """Counts the objects that the tests of this process make, from their beginning."""
+
+    QUANTITIES = ("births",)
+
+    def __init__(self, folder: str, hide: Collection[str] = ()) -> None:
+        """hide: files whose objects are left out, besides pytest's. Raises SeismoError when it cannot."""
+        life.check_possible()
+        self._folder, self._pid = folder, os.getpid()
+        self._hidden = (engine.HIDE, *machinery(), *_folders(OTHERS), *hide)
+        self._tests: dict[str, int] = {}
+        self._blocks: dict[str, dict[str, int]] = {}
+        self._frames: Frames | None = None
+        self._process: Quiet | None = None
+
+    def begin_tests(self, config: pytest.Config) -> None:
+        """Tests are about to run: starts."""
+        from seismo import _core
+
+        output = Output(os.path.join(self._folder, f"births-{self._pid}{SUFFIX}"), exclusive=True)
+        self._process = Quiet(output, {"holders": 0}, "", True, life.Life())
+        counting.begin_collecting()
+        try:
+            self._process.begin()
+        except BaseException:
+            output.discard()
+            raise
+        _core.refs_quiet(True)
+        self._frames = _BornFrames(config, self._tests)
+
+    def block(self, test: str, name: str) -> AbstractContextManager[None]:
+        """A part of a test, which is counted by itself; it may run several times."""
+        from seismo.plugins.pytest.blocks import BirthsBlock
+
+        return BirthsBlock(self._blocks, block_of(engine.printable(test), name))
+
+    def end(self) -> None:
+        """Stops, and writes what is not written."""
+        from seismo import _core
+
+        if self._frames is not None:
+            self._frames.remove()
+        if self._pid != os.getpid() or self._process is None or self._process.done:
+            return
+        _core.refs_quiet(False)
+        self._process.finish("")
+        told = {"births": self._tests, "blocks": self._blocks, "hidden": self._hidden}
+        Path(self._folder, f"tests-{self._pid}.json").write_text(json.dumps(told), encoding="utf-8")
+
+
+class _BornFrames(Frames):
+    """Lets the phases of tests be heard, and counts the objects that their calls make."""
+
+    def __init__(self, config: pytest.Config, births: dict[str, int]) -> None:
+        self._births = births
+        super().__init__(config)
+
+    def _named(self, phase: str, function: Callable[..., object]) -> Callable[..., object]:
+        from seismo import _core
+
+        def named(item: pytest.Item, *rest: object) -> object:
+            __tracebackhide__ = True
+            name = engine.printable(item.nodeid)
+            run = frame_of(item, phase)
+            before = _core.status()["births"]
+            _core.refs_quiet(False)
+            try:
+                return run(function, item, *rest)
+            finally:
+                _core.refs_quiet(True)
+                if phase == "call":
+                    self._births[name] = self._births.get(name, 0) + _core.status()["births"] - before
+
+        return named
 
 
 class _CountedFrames(Frames):
-    """Counts the lines of each test's call, too."""
+    """Counts the lines of each test's call, too, and notes its sizes."""
 
-    def __init__(self, config: pytest.Config, lines: dict[str, int]) -> None:
-        self._lines = lines
+    def __init__(self, config: pytest.Config, lines: dict[str, int], sizes: dict[str, dict[str, int]]) -> None:
+        self._lines, self._sizes = lines, sizes
         super().__init__(config)
 
     def _named(self, phase: str, function: Callable[..., object]) -> Callable[..., object]:
@@ -110,8 +199,11 @@ class _CountedFrames(Frames):
             try:
                 return frame_of(item, phase)(function, item, *rest)
             finally:
+                after = _core.cover_executed()
                 name = engine.printable(item.nodeid)
-                self._lines[name] = self._lines.get(name, 0) + _core.cover_executed() - before
+                self._lines[name] = self._lines.get(name, 0) + after - before
+                if found := sizes_of(item):
+                    self._sizes[name] = found
 
         return named
 
@@ -125,19 +217,15 @@ def measurement_of(folder: str, places: Places, only: Collection[str] | None = N
 
     calls = [read(path) for path in sorted(Path(folder).glob(f"calls-*{SUFFIX}"))]
     lines = [read(path) for path in sorted(Path(folder).glob(f"lines-*{SUFFIX}"))]
-    told: list[dict[str, Any]] = [
-        json.loads(path.read_text(encoding="utf-8")) for path in sorted(Path(folder).glob("tests-*.json"))
-    ]
-    by_test: dict[str, int] = {}
-    for one in told:
-        for name, number in one["lines"].items():
-            by_test[name] = by_test.get(name, 0) + number
+    told = _told(folder)
+    by_test = _added(one["lines"] for one in told)
 
     def below(file: str, qualname: str) -> bool:
         return file == PLACE and (only is None or qualname.rpartition("|")[0] in only)
 
     all_ran = only is None or set(by_test) <= set(only)
-    found = of_recordings(places, calls, lines if all_ran else (), below=below)
+    since = min((one["began"] for one in told), default=0) if all_ran else None
+    found = of_recordings(places, calls, lines if all_ran else (), below=below, since=since)
     ran = {function for function, counts in found.functions.items() if "calls" in counts}
     found.functions = {function: counts for function, counts in found.functions.items() if function in ran}
     found.callers = {
@@ -145,18 +233,54 @@ def measurement_of(folder: str, places: Places, only: Collection[str] | None = N
         for function, callers in found.callers.items()
     }
     found.depth = None  # that of pytest
-    for name, number in _calls_of_tests(calls).items():
+    sizes = {name: of for one in told for name, of in one["sizes"].items()}
+    for name, (number, functions) in _calls_of_tests(calls, places, families(sizes)).items():
         found.tests[name] = {"calls": Range(number, number)}
+        if functions:
+            found.of_tests[name] = functions
+    found.sizes = sizes
     for name, number in by_test.items():
         if name in found.tests:
             found.tests[name]["lines"] = Range(number, number)
+    _add_blocks(found, told)
+    if only is not None:
+        found.tests = {name: counts for name, counts in found.tests.items() if test_of(name) in only}
+    return found
+
+
+def births_of(folder: str, places: Places) -> Measurement:
+    """What a run of births has counted."""
+    from seismo.model import read
+
+    told = _told(folder)
+    hidden = tuple({path for one in told for path in one["hidden"]})
+    found = of_recordings(places, objects=[read(path) for path in sorted(Path(folder).glob(f"births-*{SUFFIX}"))])
+    ours = {function for function, path in found.sources.items() if path.startswith(hidden) or path == PLACE}
+    found.functions = {function: counts for function, counts in found.functions.items() if function not in ours}
+    for name, number in _added(one["births"] for one in told).items():
+        found.tests[name] = {"births": Range(number, number)}
+    _add_blocks(found, told)
+    return found
+
+
+def _told(folder: str) -> list[dict[str, Any]]:
+    """What the processes of a run have noted."""
+    return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(Path(folder).glob("tests-*.json"))]
+
+
+def _added(tables: Iterable[dict[str, int]]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for table in tables:
+        for name, number in table.items():
+            found[name] = found.get(name, 0) + number
+    return found
+
+
+def _add_blocks(found: Measurement, told: Iterable[dict[str, Any]]) -> None:
     for one in told:
         for name, counts in one["blocks"].items():
             block: Counts = {quantity: Range(number, number) for quantity, number in counts.items()}
             found.tests[name] = block
-    if only is not None:
-        found.tests = {name: counts for name, counts in found.tests.items() if test_of(name) in only}
-    return found
 
 
 def block_of(test: str, name: str) -> str:
@@ -181,23 +305,29 @@ def calls_of(recording: Recording) -> int:
     return number
 
 
-def _calls_of_tests(recordings: Collection[Recording]) -> dict[str, int]:
-    """{test: the calls that its call made}, without those of the import system."""
-    found: dict[str, int] = {}
+def _calls_of_tests(
+    recordings: Collection[Recording], places: Places, wanted: Collection[str]
+) -> dict[str, tuple[int, dict[Function, int]]]:
+    """{test: the calls that its call made, and of those that are wanted, by function}, without the import system's."""
+    found: dict[str, tuple[int, dict[Function, int]]] = {}
     for recording in recordings:
         files, names = recording.functions["file"], recording.functions["qualname"]
         size = len(recording.functions)
         tests = {at: names[at].removesuffix("|call") for at in range(size) if files[at] == PLACE}
         tests = {at: name for at, name in tests.items() if names[at].endswith("|call")}
         imports = {at for at in range(size) if is_import(files[at])}
+        functions = functions_of(recording, places) if wanted else []
         tree = recording.tree
         of: list[str] = []
         for parent, function, calls in zip(*(tree[name] for name in ("parent", "function", "calls")), strict=True):
             name = "" if function in imports else of[parent] if parent >= 0 else ""
             if function in tests:
                 name = tests[function]
-                found.setdefault(name, 0)
+                found.setdefault(name, (0, {}))
             elif name:
-                found[name] += calls
+                number, by_function = found[name]
+                found[name] = (number + calls, by_function)
+                if name in wanted and (what := functions[function]) is not None:
+                    by_function[what] = by_function.get(what, 0) + calls
             of.append(name)
     return found

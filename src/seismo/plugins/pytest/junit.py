@@ -1,0 +1,72 @@
+"""What --seismo-check found, in pytest's own JUnit XML (--junitxml): of the suite, and of each test.
+
+Pytest has finished the elements of the tests when the check judges them, and writes them at its end. So what is known
+then is put into the elements: a test's counts as properties, and of a test that does more than it may, a failure.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+from seismo.check.shown import words
+from seismo.escape import printable
+from seismo.plugins.pytest.counted import test_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pytest
+
+    from seismo.check.deciding import Outcome
+
+
+def tell(config: pytest.Config, outcome: Outcome, over: Mapping[str, str]) -> None:
+    """Adds it, where --junitxml was given. over: tests that made more objects than their budgets, and what was said."""
+    try:
+        from _pytest.junitxml import mangle_test_address, xml_key
+    except ImportError:
+        return
+    xml = config.stash.get(xml_key, None)
+    if xml is None:
+        return
+    xml.add_global_property("seismo.verdict", outcome.verdict.value)
+    xml.add_global_property("seismo.headline", words.headline(outcome))
+    for quantity, count in outcome.new.totals.items():
+        xml.add_global_property(f"seismo.{quantity}", str(count))
+    failures: dict[str, list[str]] = {test: [text] for test, text in over.items()}
+    comparison = outcome.comparison
+    for finding in comparison.beyond if comparison is not None else ():
+        text = f"{words.what(finding)}: {finding.old} -> {finding.new}, limit {finding.limit}"
+        xml.add_global_property("seismo.beyond", text)
+        if isinstance(finding.subject, str):
+            failures.setdefault(test_of(finding.subject), []).append(text)
+    for after, before in outcome.worse:
+        xml.add_global_property("seismo.worse", words.grown(after, before))
+    elements = {(one.get("classname"), one.get("name")): one for one in _elements(xml)}
+    for test, counts in outcome.new.tests.items():
+        names = mangle_test_address(test_of(test))
+        place = ".".join([*([xml.prefix] if xml.prefix else []), *names[:-1]])
+        element = elements.get((place, names[-1]))
+        if element is None:
+            continue
+        block = test.removeprefix(test_of(test))
+        for quantity, count in counts.items():
+            _property(element, f"seismo.{quantity}{block}", str(count))
+        if not block and test in failures and element.find("failure") is None:
+            said = "\n".join(printable(line) for text in failures[test] for line in text.split("\n"))
+            ET.SubElement(element, "failure", message="seismo check: more than it may").text = said
+            xml.stats["failure"] += 1
+            xml.stats["passed"] -= 1
+
+
+def _elements(xml: Any) -> list[ET.Element]:
+    return [reporter.to_xml() for reporter in xml.node_reporters_ordered]
+
+
+def _property(element: ET.Element, name: str, value: str) -> None:
+    into = element.find("properties")
+    if into is None:
+        into = ET.Element("properties")
+        element.insert(0, into)
+    ET.SubElement(into, "property", name=printable(name), value=value)
