@@ -11,6 +11,7 @@ import seismo
 from seismo import model
 from seismo.errors import UsageError
 from seismo.model import Builder
+from seismo.model.timeline.write import COUNTER, SPAN_BEGINS, SPAN_ENDS, TraceBuilder
 from seismo.view.answers import Answers, Shown
 from seismo.view.server import NothingThereError
 
@@ -222,3 +223,32 @@ def test_what_was_said_comes_in_stretches(trace):
     cuts = [end * part // 7 for part in range(8)]
     parts = [loaded(answers, "0/said", **{"from": first, "to": last}) for first, last in itertools.pairwise(cuts)]
     assert [row for part in parts for row in part["instants"]] == loaded(answers, "0/said")["instants"]
+
+
+def in_process(pid):
+    """A trace of a process with a span number 1 and a count, as each process has them."""
+    builder = Builder()
+    process = builder.process(pid=pid, start_ns=10**18, end_ns=10**18 + 10**9)
+    thread = builder.thread(process, "main", native_id=pid, start_ns=10**18, end_ns=10**18 + 10**9, main=1)
+    function = builder.function("app", "work", "app.py", 1)
+    trace = TraceBuilder(builder)
+    stream = trace.stream(thread)
+    stream.enter(function, 0)
+    stream.instant(SPAN_BEGINS, "request", 1_000 * pid, span=1)
+    stream.instant(COUNTER, "queue", 1_500 * pid, {"value": pid})
+    stream.instant(SPAN_ENDS, "request", 2_000 * pid, span=1)
+    stream.leave(9_000)
+    stream.end(9_000)
+    return trace.build()
+
+
+def test_spans_and_counts_of_two_processes_stay_apart():
+    """Each process numbers its spans from 1, and both count what they call by the same name."""
+    said = loaded(Answers([Shown("two.seismo", model.merge([in_process(2), in_process(3)]))]), "0/said")
+    spans = {}
+    for row in said["instants"]:
+        if row["kind"] in ("begin", "end"):
+            spans.setdefault(row["span"], []).append((row["thread"], row["time"]))
+    assert sorted(spans.values()) == [[(0, 2_000), (0, 4_000)], [(1, 3_000), (1, 6_000)]]
+    counters = {row["name"] for row in said["instants"] if row["kind"] == "counter"}
+    assert counters == {"queue (process 2)", "queue (process 3)"}

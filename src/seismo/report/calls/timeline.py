@@ -75,9 +75,11 @@ def waiting(recording: Recording) -> list[bool]:
 def said(recording: Recording, start_ns: int = 0, end_ns: int = FOREVER) -> dict[str, Any]:
     """Marks, spans, counts and the collector's pauses of a stretch, how many there are besides, and gaps in it.
 
-    A stretch of the journal is read for it: of a long trace, one after the other is asked for.
+    A stretch of the journal is read for it: of a long trace, one after the other is asked for. Each process numbers its
+    spans, and may count under a name that another one uses, too: here they differ.
     """
     window = recording.calls.window(start_ns, end_ns, limit=0)
+    of, pids = recording.threads["process"], [row.pid for row in recording.processes]
     found = [row for row in window.instants if row.kind in _DRAWN and start_ns <= row.time_ns < end_ns]
     return {
         "instants": [
@@ -85,8 +87,9 @@ def said(recording: Recording, start_ns: int = 0, end_ns: int = FOREVER) -> dict
                 "time": row.time_ns,
                 "thread": row.thread,
                 "kind": row.kind,
-                "span": row.span,
-                "name": shown(row.name),
+                "span": row.span * len(pids) + of[row.thread],
+                "name": shown(row.name)
+                + (f" (process {pids[of[row.thread]]})" if row.kind == "counter" and len(pids) > 1 else ""),
                 "value": _value(row.data) if row.kind == "counter" else None,
                 "text": shown(_spelled(row.data)),
             }
