@@ -86,6 +86,11 @@ editors/vscode/node_modules/.made: editors/vscode/package.json editors/vscode/pa
 editors: editors/vscode/node_modules/.made  ## check the extension for VS Code, and pack it: editors/vscode/build/seismo.vsix (needs Node 20 and npm)
 	cd editors/vscode && npm run --silent check
 
+# What exports are opened in, for tests/formats; where it cannot be had, those tests are skipped.
+tests/formats/viewers/node_modules/.made: tests/formats/viewers/package.json tests/formats/viewers/package-lock.json
+	cd tests/formats/viewers && npm ci --silent --no-audit --no-fund
+	@touch $@
+
 bench:  ## measure costs and accuracy into docs/performance*; make bench B="--quick --only truth" does less
 	SEISMO_TESTING= $(PYTHON) benchmarks/run_all.py $(B)
 
@@ -116,7 +121,7 @@ docs: $(VENV)/.ready  ## bring the generated pages up to date and run every exam
 	$(PYTEST) -q -n $(JOBS) --timeout 300 tests/docs
 
 clean:  ## forget environments and builds
-	rm -rf .venv .venvs-matrix build dist demo web/node_modules web/build editors/vscode/node_modules editors/vscode/build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venvs-matrix build dist demo web/node_modules web/build editors/vscode/node_modules editors/vscode/build tests/formats/viewers/node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src native tests -name '__pycache__' -prune -exec rm -rf {} +
 	find src -name '*.so' -delete
 	rm -rf src/*.egg-info

@@ -11,6 +11,7 @@ import io
 import json
 import subprocess
 import sys
+import tarfile
 import threading
 from collections import Counter
 from pathlib import Path
@@ -19,12 +20,13 @@ from typing import ClassVar
 import browser
 import journal_made
 import pytest
-from children import environment
 
 from seismo import formats, model
 from seismo.formats import chrome, perfetto
 from seismo.formats.text import name
 from seismo.formats.timeline import timeline
+from seismo.model import Builder
+from seismo.model.timeline.write import TraceBuilder
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -140,47 +142,6 @@ def test_perfetto_shows_every_call_as_it_was(viewer, seed):
     assert files == [("made.py",)]
 
 
-PROGRAM = """
-import threading, time
-
-def fib(n):
-    return n if n < 2 else fib(n - 1) + fib(n - 2)
-
-def numbers():
-    yield 1
-    yield 2
-
-def main():
-    fib(9)
-    list(numbers())
-    thread = threading.Thread(target=fib, args=(6,), name="helper")
-    thread.start()
-    thread.join()
-    time.sleep(0.01)
-
-"""
-SAYS = (
-    PROGRAM
-    + """
-import seismo
-with seismo.span("work", rows=3):
-    seismo.count("queue", 7)
-    seismo.mark("half")
-    main()
-"""
-)
-
-
-@pytest.fixture(scope="module")
-def recorded(tmp_path_factory):
-    """A program that was traced, and its recording."""
-    folder = tmp_path_factory.mktemp("recorded")
-    (folder / "app.py").write_text(SAYS)
-    words = [sys.executable, "-m", "seismo", "trace", "-q", "-o", "app.seismo", "app.py"]
-    subprocess.run(words, cwd=folder, env=environment(), check=True, timeout=120)
-    return model.read(folder / "app.seismo")
-
-
 def test_perfetto_shows_a_recorded_program(viewer, recorded):
     viewer.open(written(perfetto.FORMAT, recorded), "recorded.pftrace")
     slices = viewer.slices()
@@ -188,7 +149,7 @@ def test_perfetto_shows_a_recorded_program(viewer, recorded):
     counts = Counter(row[2] for row in slices)
     entered = {name(row.module, row.qualname): row.calls + row.resumes for row in recorded.functions}
     assert counts == {shown: count for shown, count in entered.items() if count}
-    assert viewer.ask("select value from counter") == [(7,)]
+    assert viewer.ask("select value from counter order by ts") == [(7,), (3,)]
     assert viewer.ask("select s.dur > 10000000 from slice s where s.name = 'work'") == [(1,)]
     assert "helper" in {row[0] for row in viewer.ask("select name from thread")}
 
@@ -199,8 +160,27 @@ def test_perfetto_opens_the_json_of_chrome_too(viewer, recorded):
     assert sorted(row[:5] for row in viewer.slices()) == mine
 
 
-def test_a_trace_of_viztracer_looks_the_same_through_us(viewer, tmp_path):
-    (tmp_path / "app.py").write_text(PROGRAM + "main()\n")
+@pytest.mark.parametrize("format", [perfetto.FORMAT, chrome.FORMAT], ids=["perfetto", "chrome"])
+def test_spans_and_counts_of_two_processes_stay_apart(viewer, forked, format):
+    """Their spans have the same numbers, since one is the other's child."""
+    viewer.open(written(format, forked), f"forked{format.suffixes[0]}")
+    spans = [said for said in forked.calls.instants if said.name == "request"]
+    assert len({said.span for said in spans}) == 1, "they have different numbers, and show nothing"
+    by_thread = {}
+    for said in spans:
+        by_thread.setdefault(said.thread, {})[said.kind] = said.time_ns
+    ours = sorted((one["begin"], one["end"] - one["begin"]) for one in by_thread.values())
+    assert viewer.ask("select ts, dur from slice where name = 'request' order by ts") == ours
+    counts = viewer.ask(
+        "select p.pid, c.value from counter c join process_counter_track t on c.track_id = t.id "
+        "join process p using (upid) where t.name like 'queue%' order by c.value"
+    )
+    child, parent = (row.pid for row in sorted(forked.processes, key=lambda row: -row.start_ns))
+    assert counts == [(child, 1), (parent, 5)]
+
+
+def test_a_trace_of_viztracer_looks_the_same_through_us(viewer, program, tmp_path):
+    (tmp_path / "app.py").write_text(program + "main()\n")
     words = [sys.executable, "-m", "viztracer", "--quiet", "-o", str(tmp_path / "viz.json"), str(tmp_path / "app.py")]
     subprocess.run(words, check=True, capture_output=True, timeout=120)
     viewer.open((tmp_path / "viz.json").read_bytes(), "viz.json")
@@ -209,3 +189,32 @@ def test_a_trace_of_viztracer_looks_the_same_through_us(viewer, tmp_path):
     ours = [(pid, tid, start, length, depth) for pid, tid, _, start, length, depth in viewer.slices()]
     first = min(row[2] for row in theirs)
     assert sorted((*row[:2], row[2] - first, *row[3:]) for row in theirs) == sorted(ours)
+
+
+def ran_on(host, boot, pid, at_ns):
+    """A trace of a process of this system that began so long after a day's beginning: two calls, 1 ms apart."""
+    builder = Builder()
+    start = {"start_ns": 10**18 + at_ns, "end_ns": 10**18 + at_ns + 10**9}
+    process = builder.process(pid=pid, host=host, boot=boot, boot_ns=10**9, unix_bound_ns=1_000_000, **start)
+    thread = builder.thread(process, "main", native_id=pid, main=1, **start)
+    function = builder.function("app", f"on_{host}", "app.py", 1)
+    trace = TraceBuilder(builder)
+    stream = trace.stream(thread)
+    for number in range(2):
+        stream.enter(function, number * 1_000_000)
+        stream.leave(number * 1_000_000 + 2_000)
+    stream.end(3_000_000)
+    return trace.build()
+
+
+def test_traces_of_two_systems_open_aligned(viewer):
+    """Their clocks began at different times; the second process began 5 ms after the first."""
+    merged = model.merge([ran_on("red", "b1", 11, 0), ran_on("blue", "b2", 22, 5_000_000)])
+    data = written(perfetto.FORMAT, merged)
+    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+        assert "perfetto_manifest.json" in archive.getnames()
+    viewer.open(data, "systems.tar")
+    shown = [(pid, called, start, length) for pid, _, called, start, length, _ in viewer.slices()]
+    red = [(11, "app:on_red", at, 2_000) for at in (0, 1_000_000)]
+    blue = [(22, "app:on_blue", at, 2_000) for at in (5_000_000, 6_000_000)]
+    assert shown == red + blue

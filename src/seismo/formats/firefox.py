@@ -350,14 +350,16 @@ def _said(found: Timeline, strings: _Strings) -> tuple[list[_Markers], list[dict
     """The markers of each track, and the counters of all. A span is where it began, wherever it ended."""
     places = {(track.thread, track.stream): place for place, track in enumerate(found.tracks)}
     markers = [_Markers(strings) for _ in found.tracks]
-    ends = {(said.span, said.name): said.time_ns for said in found.instants if said.kind == "end"}
-    begun = {(said.span, said.name) for said in found.instants if said.kind == "begin"}
+    of = {place: track.pid for place, track in zip(places, found.tracks, strict=True)}
+    keys = [(of.get((said.thread, said.stream)), said.span, said.name) for said in found.instants]
+    ends = {key: said.time_ns for key, said in zip(keys, found.instants, strict=True) if said.kind == "end"}
+    begun = {key for key, said in zip(keys, found.instants, strict=True) if said.kind == "begin"}
     values: dict[tuple[int, str], list[tuple[int, float]]] = {}
-    for said in found.instants:
+    for key, said in zip(keys, found.instants, strict=True):
         place = places.get((said.thread, said.stream))
         if place is None:
             continue
-        value, key = value_of(said.data), (said.span, said.name)
+        value = value_of(said.data)
         if said.kind == "counter" and value is not None:
             values.setdefault((found.tracks[place].pid, said.name), []).append((said.time_ns, value))
         elif said.kind == "begin":
