@@ -7,6 +7,7 @@ import re
 import select
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -15,8 +16,9 @@ from children import SECONDS, environment, popen, run
 from seismo import profile
 from seismo.cli.top import HINT, LEAVE
 from seismo.model import read
-from seismo.report.calls.top import NARROWEST, look, ordered, since, write_look
+from seismo.report.calls.top import NARROWEST, Room, divided, look, ordered, path_name, paths_since, since, write_look
 from seismo.report.paper import Paper
+from seismo.report.words import Signs
 
 SEISMO = [sys.executable, "-m", "seismo"]
 BUSY = """
@@ -49,7 +51,7 @@ def test_what_was_done_since_the_last_look(tmp_path):
     assert since(after, after) == []
     assert ordered(since(after, before), "calls")[0].calls == 234
     out = io.StringIO()
-    write_look(Paper(out, 100), after, after, "own", 5, "", "")
+    write_look(Paper(out, 100), after, after, "own", Room(5, 0))
     assert out.getvalue().splitlines()[-1] == "nothing has been called"
 
 
@@ -60,11 +62,69 @@ def test_no_line_is_wider_than_the_terminal(width, order):
     with profile() as p:
         sorted(range(100), key=lambda number: -leaf(number))
     out = io.StringIO()
-    write_look(Paper(out, width, least=NARROWEST), look(p.recording), None, order, 8, "not written for 3 s", HINT)
+    write_look(
+        Paper(out, width, least=NARROWEST), look(p.recording), None, order, Room(8, 8), "not written for 3 s", HINT
+    )
     lines = out.getvalue().splitlines()
     assert max(map(len, lines)) <= width
     assert order in lines[3].split()
     assert any("leaf" in line for line in lines[4:])
+
+
+def test_paths_tell_who_calls(tmp_path):
+    """A function that two others call has a path for each, with its exact calls; recursion stands in one word."""
+
+    def one():
+        for _ in range(30):
+            leaf(1)
+
+    def two(depth=3):
+        return leaf(2) if depth == 0 else two(depth - 1)
+
+    with profile() as p:
+        one()
+        p.save(tmp_path / "before.seismo")
+        one()
+        two()
+        p.save(tmp_path / "after.seismo")
+    before, after = (look(read(tmp_path / name)) for name in ("before.seismo", "after.seismo"))
+    signs = Signs()
+
+    def paths(rows, found):
+        names = {path_name(found, key, 200, signs): row.calls for key, row in rows.items()}
+        steps = {tuple(name.split(" ← ")[:2]): calls for name, calls in names.items()}
+        return {path[1].rpartition(".")[2]: calls for path, calls in steps.items() if path[0].endswith(":leaf")}
+
+    assert paths(paths_since(after, before), after) == {"one": 30, "two ×4": 1}
+    assert paths(paths_since(after, None), after) == {"one": 60, "two ×4": 1}
+    assert paths_since(after, after) == {}
+    out = io.StringIO()
+    write_look(Paper(out, 200), after, None, "calls", Room(0, 2))
+    assert re.search(r" 60  \S+:leaf ← \S*one ", out.getvalue())
+    assert "function" not in out.getvalue()
+
+
+def test_paths_of_threads_are_one(tmp_path):
+    with profile() as p:
+        threads = [threading.Thread(target=leaf, args=(number,)) for number in range(5)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    found = look(p.recording)
+    leaves = [row for row in paths_since(found, None).values() if row.name.endswith(":leaf")]
+    assert [row.calls for row in leaves] == [5]
+
+
+@pytest.mark.parametrize("functions", [1, 5, 1000])
+def test_a_screen_is_used_up_and_no_more(functions):
+    for rows in range(1, 60):
+        room = divided(rows, "both", functions)
+        assert room.functions + room.paths + bool(room.paths) == rows
+        assert room.paths >= 3 or room.paths == 0
+        assert room.functions >= min(functions, rows // 2)
+        assert divided(rows, "paths", functions) == (0, rows)
+        assert divided(rows, "functions", functions) == (rows, 0)
 
 
 def test_without_times_calls_are_shown_alone():
@@ -72,7 +132,7 @@ def test_without_times_calls_are_shown_alone():
         for number in range(321):
             leaf(number)
     out = io.StringIO()
-    write_look(Paper(out, 100), look(p.recording), None, "own", 5, "", "")
+    write_look(Paper(out, 100), look(p.recording), None, "own", Room(5, 0))
     head, *rows = out.getvalue().splitlines()[3:]
     assert head.split() == ["calls", "function"]
     assert rows[0].split()[:1] == ["321"]
@@ -123,6 +183,8 @@ def test_on_a_terminal_it_looks_again_and_takes_keys(running):
         until("by calls")
         os.write(main, b"s")
         until("since the start, by calls")
+        os.write(main, b"p")
+        until("path . called by")
         os.write(main, b"q")
         assert child.wait(SECONDS) == 0
         until(re.escape(LEAVE))

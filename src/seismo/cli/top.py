@@ -1,4 +1,4 @@
-"""Shows what a program that is recorded is doing now: its functions by what they ran for since the last look.
+"""Shows what a program that is recorded is doing now: its functions and paths, by what they did since the last look.
 
     seismo profile app.py &
     seismo top                   the newest recording of this folder
@@ -6,8 +6,8 @@
     seismo top 123               the process with this number
 
 On a terminal it stays and looks again every second or so: o, t, c and w sort by own time, total time, calls and
-waiting; s switches between the last interval and the time since the start; q ends it. On a pipe, or with --once, it
-writes what it sees and ends.
+waiting; s switches between the last interval and the time since the start; p gives all rows to paths, to functions, or
+to both; q ends it. On a pipe, or with --once, it writes what it sees and ends.
 
 The recorder writes about every second, so what is shown is that old. A look costs the program nothing.
 """
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 ENTER, LEAVE = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
 HOME, REST, LINE = "\x1b[H", "\x1b[J", "\x1b[K"
 KEYS = {"o": "own", "t": "total", "c": "calls", "w": "waiting"}
-HINT = "o t c w: sort   s: since the start   q: quit"
+HINT = "o t c w: sort   s: since the start   p: paths   q: quit"
 PATIENCE = 5  # looks take at most one part in so many of the time
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declares the arguments of `seismo top`."""
     from seismo.cli.parsing import add_color
-    from seismo.report.calls.top import ORDERS
+    from seismo.report.calls.top import ORDERS, SHOWN
 
     parser.add_argument(
         "target",
@@ -47,8 +47,15 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="a recording, or the number of a process that records (default: the newest *.seismo in this folder)",
     )
     parser.add_argument("--sort", choices=ORDERS, default="own", help="the order of the rows (default: own)")
+    parser.add_argument("--show", choices=SHOWN, default="both", help="what the rows are (default: both)")
     parser.add_argument("--interval", metavar="SECONDS", type=float, default=1.0, help="between looks (default: 1)")
-    parser.add_argument("--limit", metavar="N", type=int, default=20, help="rows, where there is no terminal")
+    parser.add_argument(
+        "--limit",
+        metavar="N",
+        type=int,
+        default=20,
+        help="functions where there is no terminal (default: 20), and half as many paths",
+    )
     parser.add_argument("--once", action="store_true", help="write what there is to see since the start, and end")
     add_color(parser)
 
@@ -82,10 +89,12 @@ def _read(path: str) -> Look:
 
 
 def _once(args: Namespace, found: Look) -> int:
-    from seismo.report.calls.top import write_look
+    from seismo.report.calls.top import Room, write_look
     from seismo.report.paper import paper_for
 
-    write_look(paper_for(sys.stdout, args.color), found, None, args.sort, args.limit, "", "")
+    limit = max(1, args.limit)
+    rooms = {"both": Room(limit, limit // 2), "functions": Room(limit, 0), "paths": Room(0, limit)}
+    write_look(paper_for(sys.stdout, args.color), found, None, args.sort, rooms[args.show])
     return 0
 
 
@@ -116,6 +125,7 @@ class _Screen:
 
     def __init__(self, args: Namespace, path: str) -> None:
         self.color, self.order, self.interval, self.path = args.color, args.sort, args.interval, path
+        self.show = args.show
         self.from_start = False
         self.wait = args.interval
 
@@ -148,6 +158,8 @@ class _Screen:
                 return
             self.order = KEYS.get(key, self.order)
             self.from_start ^= key == "s"
+            if key == "p":
+                self.show = {"both": "paths", "paths": "functions", "functions": "both"}[self.show]
             if key:
                 continue
             latest = self._stamp()
@@ -180,7 +192,7 @@ class _Screen:
         import shutil
 
         from seismo.escape import wants_colour
-        from seismo.report.calls.top import HEAD, NARROWEST, write_look
+        from seismo.report.calls.top import HEAD, NARROWEST, divided, since, write_look
         from seismo.report.paper import ColourPaper, Paper
         from seismo.report.words import Signs
 
@@ -188,7 +200,8 @@ class _Screen:
         page = io.StringIO()
         make = ColourPaper if wants_colour(self.color, True) else Paper
         paper = make(page, size.columns, Signs.of(sys.stdout), NARROWEST)
-        write_look(paper, now, before, self.order, max(1, size.lines - HEAD - 1), state, HINT)
+        room = divided(max(1, size.lines - HEAD - 1), self.show, len(since(now, before)))
+        write_look(paper, now, before, self.order, room, state, HINT)
         lines = page.getvalue().splitlines()[: size.lines - 1]
         sys.stdout.write(HOME + "".join(f"{line}{LINE}\n" for line in lines) + REST)
         sys.stdout.flush()
