@@ -301,6 +301,14 @@ def test_failing_tests_are_compared_with_nothing(project):
     assert not (project.folder / "seismo-check-tests.txt").exists()
 
 
+def test_a_strict_configuration_without_a_cache_is_none_of_our_business(project):
+    (project.folder / "pytest.ini").write_text(
+        "[pytest]\naddopts = --strict-config -p no:cacheprovider -p no:junitxml\n"
+    )
+    status, said = project.run("--seismo-check", "--seismo-update", "--seismo-no-objects")
+    assert status == 0, said
+
+
 def test_tests_that_need_their_order_are_left_out(project):
     project.write(test_app=TESTS + "\nran = []\ndef test_a(): ran.append(1)\ndef test_b(): assert ran\n")
     status, said = project.run("--seismo-check", "--seismo-update")

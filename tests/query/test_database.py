@@ -7,11 +7,12 @@ import threading
 
 import children
 import duckdb
+import journal_made
 import pytest
 
 from seismo.errors import UsageError
 from seismo.model import Builder, read
-from seismo.query import TABLES, Database, QueryError, described, in_sql
+from seismo.query import TABLES, Database, QueryError, Source, described, in_sql
 
 ENDLESS = "select count(*) from range(10000000) a(i), range(10000000) b(j) where (i * j) % 7 = 8"
 
@@ -254,3 +255,29 @@ def test_the_plain_way_to_register_is_as_right(monkeypatch):
     monkeypatch.delattr(duckdb._sources, "ArrowScanSource")
     with Database([("app", made())]) as database:
         assert ask(database, "select sum(calls) from functions") == [(1011,)]
+
+
+def test_calls_between_two_times_are_read_alone(monkeypatch):
+    tree, played = journal_made.play(4, events=3000, wild=False)
+    recording = journal_made.recording(tree, played, 6, threads=2)
+    end = int(max(one.ns for one in played)) + 1
+    windows = []
+    real = type(recording.calls).stream
+    monkeypatch.setattr(
+        type(recording.calls), "stream", lambda calls, *window: windows.append(window) or real(calls, *window)
+    )
+    expected = [tuple(map(int, row[:2])) for row in recording.calls.window(end // 4, end // 2).calls]
+    with Database([("one", recording)]) as database:
+        sql = f"select start_ns, end_ns from CALLS_BETWEEN ( {end // 4}, {end // 2:_}.0 ) order by id;"
+        assert list(database.run(sql).rows()) == expected
+        assert windows == [(end // 4, end // 2)], "the rest of the file is not read"
+        (joined,) = database.run(
+            f"select count(*) from calls_between(0, {end}) a join calls_between(0, {end}) b on a.parent = b.id"
+        ).rows()
+        assert joined[0] > 100
+        for wrong in ("a, 5", "5", "'1', 5", "1e400, 5", ""):
+            with pytest.raises(UsageError, match="two numbers, of nanoseconds"):
+                database.run(f"from calls_between({wrong})")
+    with Database([Source("one", recording, 0, end // 3)]) as database:
+        (latest,) = database.run(f"select max(start_ns) < {end // 3} from calls_between({end // 4}, {end})").rows()
+        assert latest == (True,), "--from and --to hold for it, too"

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Self
 
 from seismo.errors import UsageError, did_you_mean
-from seismo.query.tables import TABLES, Source, expressions, quoted
+from seismo.query.tables import FOREVER, TABLES, Source, expressions, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -23,6 +23,8 @@ MEMORY = "2GB"
 BATCH = 2048  # rows that are fetched at once
 READING = {"SELECT", "EXPLAIN", "MULTI"}  # MULTI: a PIVOT, which DuckDB runs as several statements
 WORD = re.compile(r"\w+")
+# The one table that takes arguments: DuckDB's tables of Python do not, and so its name is put into the text.
+BETWEEN = re.compile(r"\bcalls_between\s*\(([^()]*)\)", re.IGNORECASE)
 # Words of SQL that may lead to tables which it does not name: then all of them have to be there.
 ALL_TABLES = {"show", "query_table", "query", "information_schema", "sqlite_master", "pragma_show_tables"}
 
@@ -143,7 +145,7 @@ class Database:
                 hint="recordings are read, never changed; begin with SELECT, FROM, WITH, DESCRIBE or SUMMARIZE",
             )
         self._provide(sql)
-        return sql.strip().rstrip(";").rstrip()
+        return BETWEEN.sub(self._between, sql).strip().rstrip(";").rstrip()
 
     def _execute(self, sql: str) -> Any:
         return self.work(functools.partial(self._connection.execute, sql))
@@ -187,18 +189,34 @@ class Database:
                 self._make(name)
                 self._tables.add(name)
 
-    def _make(self, name: str) -> None:
+    def _between(self, found: re.Match[str]) -> str:
+        """The name of the view that `calls_between(FROM, TO)` stands for, which reads this part of the traces only."""
+        try:
+            start, end = (int(float(word.strip().replace("_", ""))) for word in found[1].split(","))
+        except (ValueError, OverflowError):
+            hint = "such as calls_between(5e6, 6e6); a condition on start_ns of `calls` may be any"
+            raise QueryError("calls_between takes two numbers, of nanoseconds", found[0][:80], hint) from None
+        name = f"calls between {start} and {end}"
+        if name not in self._tables:
+            self._make("calls", name, (start, end))
+            self._tables.add(name)
+        return quoted(name, chr(34))
+
+    def _make(self, name: str, view: str = "", window: tuple[int, int] = (0, FOREVER)) -> None:
+        """Makes the view of a table. window: of the calls in it, ns, within those of the sources."""
         entry = TABLES[name]
+        view = view or name
         parts = []
         for number, source in enumerate(self._sources):
-            of = f"{name} of {number}"
-            given = entry.give(source)
+            of = f"{view} of {number}"
+            start, end = max(source.window[0], window[0]), min(source.window[1], window[1])
+            given = entry.give(Source(source.name, source.recording, start, max(start, end)))
             self._streams.append((source.name, given))
             _register(self._connection, of, given, entry.rows(source))
             made = expressions(name, number, functools.partial(self._before, number))
             columns = ", ".join(f"{value} as {quoted(column, chr(34))}" for column, value in made)
             parts.append(f"select {quoted(source.name)} as recording, {columns} from {quoted(of, chr(34))}")
-        self._connection.execute(f"create view {name} as {' union all '.join(parts)}")
+        self._connection.execute(f"create view {quoted(view, chr(34))} as {' union all '.join(parts)}")
 
     def _before(self, number: int, name: str) -> int:
         return sum(TABLES[name].rows(source) for source in self._sources[:number])

@@ -14,33 +14,10 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
 from seismo import kinds
+from seismo.model import table as rows
 from seismo.model.kinds import OF_ROWS
-from seismo.model.objects.rows import (
-    HolderRow,
-    LifetimeRow,
-    MarkRow,
-    ObjectRow,
-    ObjectSpanRow,
-    ObjectSurvivorRow,
-    ObjectTimeRow,
-    TypeRow,
-)
-from seismo.model.table import (
-    ArcRow,
-    BranchRow,
-    ContextRow,
-    FunctionRow,
-    InstructionRow,
-    LineRow,
-    LossRow,
-    NodeRow,
-    ProcessRow,
-    SourceRow,
-    StringColumn,
-    Strings,
-    Table,
-    ThreadRow,
-)
+from seismo.model.objects import rows as object_rows
+from seismo.model.table import StringColumn, Strings, Table
 from seismo.model.timeline.calls import CallRow, GapRow
 
 if TYPE_CHECKING:
@@ -129,18 +106,43 @@ class Entry(NamedTuple):
         return ("id", *fields) if self.row is CallRow else fields
 
 
-def _of_model(attribute: str) -> dict[str, Any]:
+def _kept(
+    name: str,
+    row: type[Any],
+    says: str,
+    *,
+    attribute: str = "",
+    nothing: tuple[str, ...] = (),
+    truths: tuple[str, ...] = (),
+    **references: str,
+) -> tuple[str, Entry]:
+    """A table that recordings have as it is. attribute: of the recording, if its name is another one."""
+
     def give(source: Source) -> Any:
-        return getattr(source.recording, attribute)
+        return getattr(source.recording, attribute or name)
 
-    return {"give": give, "rows": lambda source: len(give(source))}
+    own = {"id": name} if "id" in row._fields else {}
+    return name, Entry(row, says, give, lambda source: len(give(source)), own | references, nothing, truths)
 
 
-def table_of(row: type[Any], rows: Iterable[Sequence[Any]]) -> Table[Any]:
+def _made(
+    name: str,
+    row: type[Any],
+    says: str,
+    rows_of: Callable[[Source], Iterable[Sequence[Any]]],
+    *,
+    nothing: tuple[str, ...] = (),
+    **references: str,
+) -> tuple[str, Entry]:
+    """A table that is made when somebody asks for it."""
+    return name, Entry(row, says, lambda source: table_of(row, rows_of(source)), lambda _: 1000, references, nothing)
+
+
+def table_of(row: type[Any], given: Iterable[Sequence[Any]]) -> Table[Any]:
     """A table of rows of ints and strings."""
     columns: dict[str, Any] = {}
     types = get_type_hints(row)
-    values = list(zip(*rows, strict=True)) or [()] * len(row._fields)
+    values = list(zip(*given, strict=True)) or [()] * len(row._fields)
     for name, column in zip(row._fields, values, strict=True):
         if types[name] is str:
             indexes = memoryview(array.array("q", range(1, len(column) + 1)))
@@ -148,13 +150,6 @@ def table_of(row: type[Any], rows: Iterable[Sequence[Any]]) -> Table[Any]:
         else:
             columns[name] = memoryview(array.array("q", column))
     return Table(row, columns, len(values[0]))
-
-
-def _made(row: type[Any], rows: Callable[[Source], Iterable[Sequence[Any]]]) -> dict[str, Any]:
-    def give(source: Source) -> Table[Any]:
-        return table_of(row, rows(source))
-
-    return {"give": give, "rows": lambda _: 1000}
 
 
 def _meta(source: Source) -> list[tuple[str, str]]:
@@ -205,178 +200,150 @@ def _rows_of_calls(source: Source) -> int:
     return sum(recording.tree["calls"]) + sum(recording.tree["resumes"]) if recording.calls else 0
 
 
-TABLES: dict[str, Entry] = {
-    "recordings": Entry(
-        _Given,
-        "the recordings that are asked about: kind, which times they show, calls in all, start (unix ns)",
-        references={},
-        **_made(_Given, _given),
-    ),
-    "functions": Entry(
-        FunctionRow,
-        "the functions, with what all their calls sum up to",
-        references={"id": "functions"},
-        truths=("lower_bound",),
-        **_of_model("functions"),
-    ),
-    "paths": Entry(
-        NodeRow,
-        "the call tree: a row for each distinct path of functions on each thread; parent: the path that called it",
-        references={"id": "paths", "parent": "paths", "thread": "threads", "function": "functions"},
-        **_of_model("tree"),
-    ),
-    "threads": Entry(
-        ThreadRow,
-        "the threads, with their start and end (unix ns)",
-        references={"id": "threads", "process": "processes"},
-        nothing=("cpu_ns",),
-        truths=("main",),
-        **_of_model("threads"),
-    ),
-    "processes": Entry(
-        ProcessRow,
-        "the processes, with what seismo's probes cost in them (ns a call)",
-        references={"id": "processes"},
-        **_of_model("processes"),
-    ),
-    "calls": Entry(
-        CallRow,
-        "of a trace, every call in time, and every step of a generator or coroutine; node: its path",
-        give=lambda source: source.recording.calls.stream(*source.window),
-        rows=_rows_of_calls,
-        references={
-            "id": "calls",
-            "parent": "calls",
-            "call": "calls",
-            "node": "paths",
-            "thread": "threads",
-            "function": "functions",
-        },
-        nothing=("start_bound_ns", "end_bound_ns"),
-    ),
-    "instants": Entry(
-        _Instant,
-        "of a trace, what the program said (marks, counters, begin and end of spans) and pauses of the collector",
-        references={"thread": "threads"},
-        nothing=("bound_ns",),
-        **_made(_Instant, _instants),
-    ),
-    "gaps": Entry(
-        _Gap,
-        "of a trace, stretches of threads of which events are missing",
-        references={"thread": "threads"},
-        **_made(_Gap, _gaps),
-    ),
-    "lines": Entry(
-        LineRow,
-        "the lines that were executed, with their times where they were measured",
-        references={"id": "lines", "function": "functions"},
-        **_of_model("lines"),
-    ),
-    "arcs": Entry(
-        ArcRow,
-        "the steps from line to line that were taken; -N: into or out of the code that begins at line N",
-        references={"id": "arcs", "function": "functions"},
-        **_of_model("arcs"),
-    ),
-    "branches": Entry(
-        BranchRow,
-        "the conditional jumps, and how often they fell through and jumped",
-        references={"id": "branches", "function": "functions"},
-        **_of_model("branches"),
-    ),
-    "contexts": Entry(
-        ContextRow,
-        "what the program said that it was doing, such as a test",
-        references={"id": "contexts"},
-        **_of_model("contexts"),
-    ),
-    "ran_in": Entry(
-        _RanIn,
-        "which lines ran in which context",
-        references={"context": "contexts", "line": "lines"},
-        **_made(_RanIn, _ran),
-    ),
-    "instructions": Entry(
-        InstructionRow,
-        "single instructions and how often they were executed",
-        references={"id": "instructions", "function": "functions"},
-        **_of_model("instructions"),
-    ),
-    "sources": Entry(
-        SourceRow,
-        "the files that functions name, as they were when the recording ended",
-        references={"id": "sources"},
-        nothing=("size", "mtime_ns", "crc"),
-        **_of_model("sources"),
-    ),
-    "types": Entry(
-        TypeRow,
-        "the types whose objects were born or died; sizes in bytes",
-        references={"id": "types"},
-        **_of_model("types"),
-    ),
-    "objects": Entry(
-        ObjectRow,
-        "the objects by type, line that made them and path",
-        references={"id": "objects", "type": "types", "function": "functions", "node": "paths"},
-        **_of_model("objects"),
-    ),
-    "lifetimes": Entry(
-        LifetimeRow,
-        "how many objects lived how long: bucket b is from 4^(b-1) to 4^b - 1 births (unit 0) or ns (unit 1)",
-        references={"id": "lifetimes", "object": "objects"},
-        **_of_model("lifetimes"),
-    ),
-    "object_times": Entry(
-        ObjectTimeRow,
-        "objects born and died until a time (unix ns)",
-        references={"id": "object_times"},
-        **_of_model("object_times"),
-    ),
-    "object_spans": Entry(
-        ObjectSpanRow,
-        "the calls that were asked for, with what was born in each",
-        references={"id": "object_spans", "function": "functions", "process": "processes"},
-        **_of_model("object_spans"),
-    ),
-    "object_survivors": Entry(
-        ObjectSurvivorRow,
-        "objects that were born in a span and alive at the end",
-        references={"id": "object_survivors", "span": "object_spans", "object": "objects"},
-        **_of_model("object_survivors"),
-    ),
-    "holders": Entry(
-        HolderRow,
-        "who holds survivors; parent: the holder that this one holds",
-        references={"id": "holders", "object": "objects", "parent": "holders"},
-        **_of_model("holders"),
-    ),
-    "marks": Entry(
-        MarkRow,
-        "the moments that the program named, with the objects born until then (unix ns)",
-        references={"id": "marks", "process": "processes"},
-        **_of_model("marks"),
-    ),
-    "losses": Entry(
-        LossRow,
-        "what the recordings lack or estimate; thread NULL: all of them",
-        references={"thread": "threads"},
-        **_of_model("losses"),
-    ),
-    "problems": Entry(
-        _Problem,
-        "what is wrong with the files, in words",
-        references={},
-        **_made(_Problem, lambda source: [(problem,) for problem in source.recording.problems]),
-    ),
-    "meta": Entry(
-        _Meta,
-        "what else the files say of themselves: versions, platform",
-        references={},
-        **_made(_Meta, _meta),
-    ),
-}
+TABLES: dict[str, Entry] = dict(
+    (
+        _made(
+            "recordings",
+            _Given,
+            "the recordings that are asked about: kind, which times they show, calls in all, start (unix ns)",
+            _given,
+        ),
+        _kept(
+            "functions", rows.FunctionRow, "the functions, with what all their calls sum up to", truths=("lower_bound",)
+        ),
+        _kept(
+            "paths",
+            rows.NodeRow,
+            "the call tree: a row for each distinct path of functions on each thread; parent: the path that called it",
+            attribute="tree",
+            parent="paths",
+            thread="threads",
+            function="functions",
+        ),
+        _kept(
+            "threads",
+            rows.ThreadRow,
+            "the threads, with their start and end (unix ns)",
+            nothing=("cpu_ns",),
+            truths=("main",),
+            process="processes",
+        ),
+        _kept("processes", rows.ProcessRow, "the processes, with what seismo's probes cost in them (ns a call)"),
+        (
+            "calls",
+            Entry(
+                CallRow,
+                "of a trace, every call in time, and every step of a generator or coroutine; node: its path. "
+                "calls_between(FROM, TO) has those of some time (ns), and reads only that part of the file",
+                give=lambda source: source.recording.calls.stream(*source.window),
+                rows=_rows_of_calls,
+                references={
+                    "id": "calls",
+                    "parent": "calls",
+                    "call": "calls",
+                    "node": "paths",
+                    "thread": "threads",
+                    "function": "functions",
+                },
+                nothing=("start_bound_ns", "end_bound_ns"),
+            ),
+        ),
+        _made(
+            "instants",
+            _Instant,
+            "of a trace, what the program said (marks, counters, begin and end of spans) and pauses of the collector",
+            _instants,
+            nothing=("bound_ns",),
+            thread="threads",
+        ),
+        _made("gaps", _Gap, "of a trace, stretches of threads of which events are missing", _gaps, thread="threads"),
+        _kept(
+            "lines",
+            rows.LineRow,
+            "the lines that were executed, with their times where they were measured",
+            function="functions",
+        ),
+        _kept(
+            "arcs",
+            rows.ArcRow,
+            "the steps from line to line that were taken; -N: into or out of the code that begins at line N",
+            function="functions",
+        ),
+        _kept(
+            "branches",
+            rows.BranchRow,
+            "the conditional jumps, and how often they fell through and jumped",
+            function="functions",
+        ),
+        _kept("contexts", rows.ContextRow, "what the program said that it was doing, such as a test"),
+        _made("ran_in", _RanIn, "which lines ran in which context", _ran, context="contexts", line="lines"),
+        _kept(
+            "instructions",
+            rows.InstructionRow,
+            "single instructions and how often they were executed",
+            function="functions",
+        ),
+        _kept(
+            "sources",
+            rows.SourceRow,
+            "the files that functions name, as they were when the recording ended",
+            nothing=("size", "mtime_ns", "crc"),
+        ),
+        _kept("types", object_rows.TypeRow, "the types whose objects were born or died; sizes in bytes"),
+        _kept(
+            "objects",
+            object_rows.ObjectRow,
+            "the objects by type, line that made them and path",
+            type="types",
+            function="functions",
+            node="paths",
+        ),
+        _kept(
+            "lifetimes",
+            object_rows.LifetimeRow,
+            "how many objects lived how long: bucket b is from 4^(b-1) to 4^b - 1 births (unit 0) or ns (unit 1)",
+            object="objects",
+        ),
+        _kept("object_times", object_rows.ObjectTimeRow, "objects born and died until a time (unix ns)"),
+        _kept(
+            "object_spans",
+            object_rows.ObjectSpanRow,
+            "the calls that were asked for, with what was born in each",
+            function="functions",
+            process="processes",
+        ),
+        _kept(
+            "object_survivors",
+            object_rows.ObjectSurvivorRow,
+            "objects that were born in a span and alive at the end",
+            span="object_spans",
+            object="objects",
+        ),
+        _kept(
+            "holders",
+            object_rows.HolderRow,
+            "who holds survivors; parent: the holder that this one holds",
+            object="objects",
+            parent="holders",
+        ),
+        _kept(
+            "marks",
+            object_rows.MarkRow,
+            "the moments that the program named, with the objects born until then (unix ns)",
+            process="processes",
+        ),
+        _kept(
+            "losses", rows.LossRow, "what the recordings lack or estimate; thread NULL: all of them", thread="threads"
+        ),
+        _made(
+            "problems",
+            _Problem,
+            "what is wrong with the files, in words",
+            lambda source: [(problem,) for problem in source.recording.problems],
+        ),
+        _made("meta", _Meta, "what else the files say of themselves: versions, platform", _meta),
+    )
+)
 
 
 def described(name: str) -> list[str]:

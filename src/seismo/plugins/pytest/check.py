@@ -242,7 +242,8 @@ class Main(Again):
             args.append("--no-cov")
         os.environ.pop(PARTS, None)
         side = Side(args, self.start_folder, self.root, paths=path_of_project(self.root))
-        new = SuiteSide(side, self._scratch)
+        known = session.config.pluginmanager.list_name_plugin()
+        new = SuiteSide(side, self._scratch, {name for name, plugin in known if plugin is not None})
         passed = {name for name, outcome in self._outcomes.items() if outcome == "passed"}
         new.unsteady |= self._outcomes.keys() - passed
         outcome = self._with_revision(new, passed) if self.revision else self._with_file(new, passed)
@@ -294,7 +295,7 @@ class Main(Again):
             checkout = checked_out(new.side, self.revision, self.options.seismo_build or "")
             there, remarks = stack.enter_context(checkout)
             there = replace(there, words=_turned(new.side, there))
-            old = SuiteSide(there, self._scratch)
+            old = SuiteSide(there, self._scratch, new.plugins)
             old.again(passed, None)
             common = {name for name in old.runs[0].tests if name in passed}
             if not common:

@@ -21,7 +21,7 @@ from seismo.errors import CheckError
 from seismo.plugins.pytest.counted import births_of, measurement_of, test_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from seismo.check.measurement import Counts, Function, Measurement
     from seismo.check.measuring import Side
@@ -92,10 +92,11 @@ def shuffled(items: list[pytest.Item], seed: int) -> list[pytest.Item]:
 
 @dataclass
 class SuiteSide:
-    """The runs of one side: of the tests as they are now, or at another revision."""
+    """The runs of one side: of the tests as they are now, or at another revision. plugins: pytest's, of this run."""
 
     side: Side
     scratch: str
+    plugins: Collection[str] = ()
     runs: list[Measurement] = field(default_factory=list)
     births: list[Measurement] = field(default_factory=list)
     unsteady: set[str] = field(default_factory=set)  # tests that did not pass in one of the runs
@@ -106,7 +107,10 @@ class SuiteSide:
         folder = tempfile.mkdtemp(dir=self.scratch)
         order = {"only": None if only is None else sorted(only), "seed": seed, "births": births}
         Path(folder, ORDER).write_text(json.dumps(order), encoding="utf-8")
-        last = ["-q", "-o", f"cache_dir={folder}/cache", f"--junitxml={folder}/junit.xml"]
+        # Files of the user's run stay as they are. Without the plugin, pytest may refuse its option.
+        last = ["-q"]
+        last += ["-o", f"cache_dir={folder}/cache"] if "cacheprovider" in self.plugins else []
+        last += [f"--junitxml={folder}/junit.xml"] if "junitxml" in self.plugins else []
         side = replace(self.side, variables={**self.side.variables, AGAIN: folder})
         status, output = run([*interpreter(), *self.side.words, *last], side)
         outcomes = Path(folder, OUTCOMES)
