@@ -15,8 +15,11 @@ typedef struct sm_tree_function { /* what the recorder knows of a function; shar
     sm_past past;
     uint64_t longest; /* ticks */
     uint64_t sampled;
-    double sampled_ticks; /* whatever they weigh: for the calibration */
-    sm_node *nodes;       /* its nodes, through sm_node_rest.same */
+    double sampled_ticks; /* whatever they weigh */
+    sm_node *odd;         /* of a sample that was like no others and is not believed yet (timing.c); NULL: none */
+    uint64_t odd_ticks;
+    double odd_weight; /* 0: it is believed by now */
+    sm_node *nodes;    /* its nodes, through sm_node_rest.same */
     const void *first; /* the code object that all of its nodes have as key while there is only one; NULL: none yet */
 } sm_tree_function;
 

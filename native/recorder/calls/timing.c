@@ -10,11 +10,14 @@
  * weight is right. A long segment is accounted for at once: it may make a function one that is timed always, or a C
  * function one that is not trivial. The batch is the process's: who touches it holds the GIL. */
 #include <assert.h>
+#include <math.h>
 
 #include "recorder/calls/store.h"
 
 #define MOST 64
 #define LOOK_AFTER 256    /* events of a recording without times */
+#define ODD 8.0           /* times the mean */
+#define KNOWN 8           /* segments of a path: so many tell what others will be like */
 #define ALWAYS_IS_WORTH 8 /* what has few segments yet is learnt sooner: see SM_PAST_EVERY */
 #define WORTH_SAMPLES 2   /* of a path, before it is judged by itself */
 
@@ -110,17 +113,64 @@ static __attribute__((noinline)) void add_long(sm_node *node, uint64_t ticks, do
     more->ticked_var += var;
 }
 
+/* A sample is *odd* that is much longer than its function's others, and than what is known of its path. It may be of
+ * the function's own kind. But mostly an interrupt has hit it, which takes as long as some hundred short segments. They
+ * come some hundred times a second, whatever runs, so of a short function one sample in ten thousand meets one, and
+ * makes it look as if all that the sample stands for had taken so long. So the first odd sample of a function is put
+ * aside. What it took is in its stretch, and so is shared by all of the region (estimate/regions.c). With the next one,
+ * both count: by then it is the function's own kind, or so much of it has been sampled that none weighs much. */
+static bool is_odd(const sm_node *node, double ticks) {
+    const sm_node_rest *rest = sm_rest(node);
+    const sm_young *young = rest->young != 0 ? &sm_tree.young[rest->young] : NULL;
+    double count = (double)rest->timed + rest->sampled, sum = (double)rest->timed_ticks + (double)rest->sampled_ticks;
+    if (young != NULL && young->weight > 0)
+        count += young->count, sum += young->count * young->ticks / young->weight;
+    return count >= KNOWN && ticks * count > ODD * sum + (double)sm_engine.threshold_ticks * count;
+}
+
+static void add_sampled(sm_node *node, const sm_segment *ended) {
+    add_sample(node, ended);
+    sm_rest(node)->function->sampled++;
+    sm_rest(node)->function->sampled_ticks += (double)ended->ticks;
+}
+
+/* Of a sample that is much longer than its function's others. */
+static __attribute__((noinline)) bool is_believed(sm_node *node, const sm_segment *sample) {
+    sm_tree_function *function = sm_rest(node)->function;
+    if (!is_odd(node, (double)sample->ticks))
+        return true;
+    if (function->odd == NULL) {
+        function->odd = node, function->odd_ticks = sample->ticks, function->odd_weight = sample->weight;
+        if (sample->excess > 0) /* found by time, and no matter of weights */
+            add_long(node, sample->excess, 0);
+        return false;
+    }
+    if (function->odd_weight > 0) {
+        sm_segment first = {SM_SEGMENT_SAMPLED, .ticks = function->odd_ticks, .weight = function->odd_weight};
+        function->odd_weight = 0;
+        add_sampled(function->odd, &first);
+        sm_past_learn(&function->past, &first, &sm_tree.ticks);
+    }
+    return true;
+}
+
+static inline bool is_example(sm_node *node, const sm_segment *sample) {
+    const sm_past *past = &sm_rest(node)->function->past;
+    double most = ODD * past->ticks + (double)sm_engine.threshold_ticks * past->count;
+    return SM_LIKELY((double)sample->ticks * past->count <= most) || is_believed(node, sample);
+}
+
 /* A segment of a node has ended. */
 static inline void account(sm_node *node, const sm_segment *ended) {
     sm_node_rest *rest = sm_rest(node);
     sm_tree_function *function = rest->function;
+    if (ended->kind == SM_SEGMENT_SAMPLED && !is_example(node, ended))
+        return;
     uint64_t ticks = ended->ticks;
     if (ended->kind == SM_SEGMENT_SAMPLED) {
-        add_sample(node, ended);
+        add_sampled(node, ended);
         if (ended->excess > 0)
             add_long(node, ended->excess, 0);
-        function->sampled++;
-        function->sampled_ticks += (double)ticks;
     } else if (ended->kind == SM_SEGMENT_TIMED) {
         rest->timed++;
         rest->timed_ticks += ticks;

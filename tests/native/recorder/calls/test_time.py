@@ -256,6 +256,47 @@ def test_the_long_path_of_a_function_that_is_short_on_others_is_measured(source)
     assert shown["short"].total_ns == pytest.approx(1000 * 200 * 10, rel=0.3)
 
 
+def sample_mean(name):
+    """Of the segments of this function that were sampled, by their weights, in the recording at hand."""
+    names = {row["id"]: row["qualname"].rpartition(".")[2] for row in image().functions()}
+    rows = [row for row in image().tables["nodes"] if names[row["function"]] == name]
+    weight = sum(128 * row["sampled"] + row["young_weight"] for row in rows)
+    return sum(128 * row["sampled_ns"] + row["young_ns"] for row in rows) / weight
+
+
+def test_an_interrupt_in_a_sample_is_not_taken_for_the_functions_own(source):
+    """One segment of 5,000 takes a thousand times as long as the others. A sample that falls on it, as happens in every
+    fifth run or so, must not make the function look as if all that the sample stands for had taken so long.
+    """
+
+    def f(ns):
+        tick(ns)
+
+    for _ in range(80):
+        late = random.randrange(500, 5000)
+        start(source, clock="simulated")
+        for i in range(5000):
+            f(20_000 if i == late else 20)
+        _core.stop()
+        assert sample_mean("f") == pytest.approx(20, rel=0.05)
+
+
+def test_what_is_long_again_and_again_is_the_functions_own(source):
+    """One segment in 100 takes a hundred times as long as the others: half of the time. It is no interrupt's."""
+
+    def f(ns):
+        tick(ns)
+
+    means = []
+    for _ in range(60):
+        start(source, clock="simulated")
+        for _ in range(20_000):
+            f(2000 if random.random() < 0.01 else 20)
+        _core.stop()
+        means.append(sample_mean("f"))
+    assert sum(means) / len(means) == pytest.approx(0.99 * 20 + 0.01 * 2000, rel=0.15)
+
+
 def test_many_short_segments_are_no_long_one(source):
     """Between two looks at the clock a hundred of them take longer than one that the ticker is to find."""
     row = list(range(60))
