@@ -83,6 +83,31 @@ def test_contexts_are_what_merge_gives(tmp_path_factory, seeds):
     assert read(out).to_bytes() == merge(parts).to_bytes()
 
 
+def ran(recording: Recording) -> set[tuple[object, ...]]:
+    """What ran in contexts, row by row, by names."""
+    names = [row.qualname for row in recording.functions]
+    contexts = [row.name for row in recording.contexts]
+    rows = (
+        [(names[row.function], row.line) for row in recording.lines],
+        [(names[row.function], row.from_line, row.to_line) for row in recording.arcs],
+    )
+    return {(contexts[context], *rows[kind][row]) for context, kind, row in recording.context_rows()}
+
+
+@given(st.lists(st.integers(0, 10**6), min_size=1, max_size=5), st.randoms())
+@settings(max_examples=60, deadline=None)
+def test_contexts_have_what_they_had(seeds, some):
+    """Rows get other numbers in a merge and where only some contexts are wanted: each is still the same line or arc."""
+    parts = [covered(seed) for seed in seeds]
+    whole = merge(parts)
+    assert ran(whole) == set().union(*map(ran, parts))
+    wanted = [row for row in whole.contexts if some.random() < 0.5]
+    names = {row.name for row in wanted}
+    part = whole.within(row.id for row in wanted)
+    assert ran(part) == {row for row in ran(whole) if row[0] in names}
+    assert len(part.lines) == len({row[1:] for row in ran(part) if len(row) == 3})
+
+
 def test_a_tree_of_calls_beside_objects(tmp_path):
     """A recording that has nothing but calls has functions that the sums of the others know nothing of."""
     parts = [drawn(1, pid=3), made(4), drawn(7, pid=1)]

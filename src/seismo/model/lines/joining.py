@@ -11,7 +11,7 @@ import array
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from seismo.model.lines.tables import ARCS, PLACES, SCHEMA, context_rows, ints, rows_of
+from seismo.model.lines.tables import PLACES, SCHEMA, block, ints, moved_blocks, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -66,12 +66,9 @@ class Contexts:
             of, *rest = (part._raw[table][name].tolist() for name in PLACES[table])
             maps.append([rows[key] for key in zip(map(functions.__getitem__, of), *rest, strict=True)])
         found: dict[int, _Blocks] = {}
-        for context, kind, row in context_rows(part):
-            if kind > ARCS or row >= len(maps[kind]):
-                continue  # a damaged file
-            row = maps[kind][row]
+        for context, bits, place in moved_blocks(part, maps):
             blocks = found.setdefault(context, {})
-            blocks[kind, row >> 6] = blocks.get((kind, row >> 6), 0) | 1 << (row & 63)
+            blocks[place] = blocks.get(place, 0) | bits
         of_names: dict[str, _Blocks] = {}
         for context, (name,) in enumerate(rows_of(part, "contexts")):
             have = of_names.setdefault(name, {})
@@ -103,7 +100,7 @@ class Contexts:
         """The rows of contexts that several recordings have, when all are counted."""
         starts = self.starts()
         for number, (kinds, bases, masks) in sorted(self._shared.items()):
-            yield _columns(starts[number], number, list(zip(kinds, bases, masks, strict=True)))
+            yield _columns(starts[number], number, list(map(block, zip(kinds, bases, strict=True), masks)))
 
     def own_rows(self, part: Recording, functions: Sequence[int]) -> Iterator[Columns]:
         """The rows of contexts that only this recording has, when all are counted."""
@@ -111,7 +108,7 @@ class Contexts:
         for name, blocks in self._blocks(part, functions):
             number = self._ids[name]
             if self._part_of[name] != _SHARED:
-                yield _columns(starts[number], number, [(*key, bits) for key, bits in sorted(blocks.items())])
+                yield _columns(starts[number], number, [block(*of) for of in sorted(blocks.items())])
 
 
 def _columns(first: int, context: int, rows: Sequence[tuple[int, int, int]]) -> Columns:
@@ -119,7 +116,7 @@ def _columns(first: int, context: int, rows: Sequence[tuple[int, int, int]]) -> 
         "id": range(first, first + len(rows)),
         "context": [context] * len(rows),
         "kind": [kind for kind, _, _ in rows],
-        "base": [base << 6 for _, base, _ in rows],
-        "bits": [bits - (1 << 64) if bits >> 63 else bits for _, _, bits in rows],
+        "base": [base for _, base, _ in rows],
+        "bits": [bits for _, _, bits in rows],
     }
     return {name: ints(values[name]) for name, _ in SCHEMA["context_hits"]}

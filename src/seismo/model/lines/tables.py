@@ -129,21 +129,66 @@ def context_rows(recording: Recording) -> Iterator[tuple[int, int, int]]:
             bits ^= low
 
 
+def moved_blocks(
+    recording: Recording, maps: Sequence[Sequence[int | None]]
+) -> Iterator[tuple[int, int, tuple[int, int]]]:
+    """(context, bits, (kind, number of 64 rows)) for what ran in contexts: which of these 64 rows of another table did.
+
+    maps: for lines and for arcs, each row's number in that table, or None where it has none; a block may come in
+    several pieces. Neighbours mostly stay neighbours, so that rows are moved by the run, not one by one.
+    """
+    runs_of: dict[tuple[int, int], list[tuple[int, int, int, int]]] = {}
+    for context, kind, base, bits in rows_of(recording, "context_hits"):
+        if kind > ARCS:
+            continue  # a damaged file
+        runs = runs_of.get((kind, base))
+        if runs is None:
+            runs = runs_of[kind, base] = _runs(maps[kind][base : base + 64])
+        for mask, first, word, place in runs:
+            moved = (bits & mask) >> first << place
+            if moved & _MASK:
+                yield context, moved & _MASK, (kind, word)
+            if moved >> 64:
+                yield context, moved >> 64, (kind, word + 1)
+
+
+def _runs(rows: Sequence[int | None]) -> list[tuple[int, int, int, int]]:
+    """(mask, first bit, number of 64 rows, place in them) of each run of rows that follow one another in both."""
+    runs: list[tuple[int, int, int, int]] = []
+    last = None
+    for bit, row in enumerate(rows):
+        if row is not None:
+            if last is not None and row == last + 1:
+                mask, first, word, place = runs[-1]
+                runs[-1] = (mask | 1 << bit, first, word, place)
+            else:
+                runs.append((1 << bit, bit, row >> 6, row & 63))
+        last = row
+    return runs
+
+
 def _merged_contexts(
     parts: Sequence[Recording], numbers: dict[str, int], row_maps: dict[str, list[list[int]]]
 ) -> Columns:
-    blocks: dict[tuple[int, int, int], int] = {}
+    blocks: dict[tuple[int, tuple[int, int]], int] = {}
     for index, part in enumerate(parts):
         contexts = [numbers[name] for (name,) in rows_of(part, "contexts")]
-        maps = (row_maps["lines"][index], row_maps["arcs"][index])
-        for context, kind, row in context_rows(part):
-            if kind > ARCS or row >= len(maps[kind]):
-                continue  # a damaged file
-            row = maps[kind][row]
-            key = (contexts[context], kind, row & ~63)
-            blocks[key] = blocks.get(key, 0) | 1 << (row & 63)
-    rows = [(*key, bits - (1 << 64) if bits >> 63 else bits) for key, bits in sorted(blocks.items())]
+        for context, bits, place in moved_blocks(part, (row_maps["lines"][index], row_maps["arcs"][index])):
+            key = (contexts[context], place)
+            blocks[key] = blocks.get(key, 0) | bits
+    return _columns_of_blocks(blocks)
+
+
+def _columns_of_blocks(blocks: dict[tuple[int, tuple[int, int]], int]) -> Columns:
+    """The table of what ran in contexts: blocks are which of 64 rows ran, by (context, (kind, number of 64 rows))."""
+    rows = [(context, *block(place, bits)) for (context, place), bits in sorted(blocks.items())]
     return columns_of("context_hits", rows, None)
+
+
+def block(place: tuple[int, int], bits: int) -> tuple[int, int, int]:
+    """(kind, base, bits) as columns hold them, of (kind, number of 64 rows) and which of these rows ran."""
+    kind, word = place
+    return kind, word << 6, bits - (1 << 64) if bits >> 63 else bits
 
 
 def within(recording: Recording, contexts: set[int]) -> Tables:
@@ -151,30 +196,31 @@ def within(recording: Recording, contexts: set[int]) -> Tables:
 
     Hits say only that it ran, then. Of branches nobody knows in which context they went where: they are left out.
     """
-    wanted: list[set[int]] = [set(), set()]
-    hits = [(context, kind, row) for context, kind, row in context_rows(recording) if context in contexts]
-    for _, kind, row in hits:
-        if kind <= ARCS:
-            wanted[kind].add(row)
+    same = [range(len(recording._raw[name]["id"])) for name in ("lines", "arcs")]
+    ran: dict[tuple[int, int], int] = {}
+    for context, bits, place in moved_blocks(recording, same):
+        if context in contexts:
+            ran[place] = ran.get(place, 0) | bits
     tables: Tables = {"branches": empty("branches")}
-    new_rows: list[dict[int, int]] = []
-    for name, rows in zip(("lines", "arcs"), wanted, strict=True):
-        kept = [row for row in sorted(rows) if row < len(recording._raw[name]["id"])]
-        new_rows.append({row: number for number, row in enumerate(kept)})
+    new_rows: list[list[int | None]] = []
+    for kind, name in enumerate(("lines", "arcs")):
+        kept = [row for row in same[kind] if ran.get((kind, row >> 6), 0) >> (row & 63) & 1]
+        numbers: list[int | None] = [None] * len(same[kind])
+        for number, row in enumerate(kept):
+            numbers[row] = number
+        new_rows.append(numbers)
         tables[name] = taken(recording._raw[name], kept)
         flags = [flags | RAN_ONLY for flags in tables[name]["flags"].tolist()]
         tables[name]["flags"] = memoryview(array.array("q", flags))
     kept = sorted(contexts)
     tables["contexts"] = taken(recording._raw["contexts"], kept)
     new_names = {context: number for number, context in enumerate(kept)}
-    blocks: dict[tuple[int, int, int], int] = {}
-    for context, kind, row in hits:
-        number = new_rows[kind].get(row) if kind <= ARCS else None
-        if number is not None:
-            key = (new_names[context], kind, number & ~63)
-            blocks[key] = blocks.get(key, 0) | 1 << (number & 63)
-    rows_of_blocks = [(*key, bits - (1 << 64) if bits >> 63 else bits) for key, bits in sorted(blocks.items())]
-    tables["context_hits"] = columns_of("context_hits", rows_of_blocks, None)
+    blocks: dict[tuple[int, tuple[int, int]], int] = {}
+    for context, bits, place in moved_blocks(recording, new_rows):
+        if context in contexts:
+            key = (new_names[context], place)
+            blocks[key] = blocks.get(key, 0) | bits
+    tables["context_hits"] = _columns_of_blocks(blocks)
     return tables
 
 
