@@ -1,5 +1,6 @@
 """The calls of a trace as an Arrow stream: those of a window, however many batches and readings it takes."""
 
+import functools
 import gc
 import random
 import sys
@@ -21,6 +22,13 @@ def made(seed, **how):
     tree, played = journal_made.play(seed, **how)
     recording = journal_made.recording(tree, played, 6, threads=2)
     return recording, int(max(p.ns for p in played)) + 1
+
+
+@functools.cache
+def long():
+    """A trace of some batches, and how many calls it has. Nobody writes to it."""
+    recording, _ = made(9, events=60000, wild=False)
+    return recording, len(recording.calls.window(limit=ALL).calls)
 
 
 def streamed(stream):
@@ -65,8 +73,7 @@ def test_a_call_keeps_its_number_and_names_its_caller():
 
 def test_it_comes_in_batches_and_can_be_read_again():
     pyarrow = pytest.importorskip("pyarrow")
-    recording, _ = made(9, events=60000, wild=False)
-    count = len(recording.calls.window(limit=ALL).calls)
+    recording, count = long()
     stream = recording.calls.stream()
     for _ in range(2):
         sizes = [batch.num_rows for batch in pyarrow.RecordBatchReader.from_stream(stream)]
@@ -77,7 +84,7 @@ def test_it_comes_in_batches_and_can_be_read_again():
 
 def test_one_that_nobody_reads_to_the_end_is_let_go():
     pyarrow = pytest.importorskip("pyarrow")
-    recording, _ = made(9, events=60000, wild=False)
+    recording, _ = long()
     before = sys.getrefcount(recording.calls._journal)
     stream = recording.calls.stream()
     stream.__arrow_c_stream__()
