@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV ?= .venv
 # The processes that tests are spread over.
 JOBS ?= $(shell nproc)
+# Those of pytest: some tests wait.
+WORKERS ?= $(shell expr $(JOBS) + 1)
 # More for pytest, e.g. make test T="tests/model -x".
 T ?= tests
 # Seconds of fuzzing.
@@ -54,7 +56,7 @@ demo: $(VENV)/.built  ## profile a real program that is not ours and show the re
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh tools/demo.sh
 
 test: $(VENV)/.ready  ## all tests on the machine's python3
-	$(PYTEST) -q -n $(JOBS) --timeout 300 -m "not timing" $(T)
+	$(PYTEST) -q -n $(WORKERS) --timeout 300 -m "not timing" $(T)
 	$(PYTEST) -q --timeout 300 -m timing $(if $(filter tests,$(T)),$(TIMED),$(T)) || [ $$? -eq 5 ]
 
 # --- the rest -------------------------------------------------------------------------------------------------------
@@ -103,7 +105,7 @@ matrix: dist  ## the tests on every interpreter at hand; make matrix PYTHONS="py
 	   elif [ -x $(INTERPRETERS) ]; then $(INTERPRETERS); \
 	     $(INTERPRETERS) | sed -n 's|^\(3\.1[45]\)\.[0-9]* \(.*\)$$|\1-debug \2-dbg|p'; \
 	   else for v in 3.11 3.12 3.13 3.14 3.15; do ! command -v python$$v >/dev/null || echo "$$v python$$v"; done; fi; \
-	 } | SEISMO_TESTING= $(PYTHON) tools/matrix.py --jobs $$(($(JOBS) + 1)) dist/*.tar.gz
+	 } | SEISMO_TESTING= $(PYTHON) tools/matrix.py --jobs $(WORKERS) dist/*.tar.gz
 
 FUZZ = $(foreach part,reader formats filter cover,--script "fuzz/fuzz_$(part).py --seconds $(FOR)")
 
@@ -118,7 +120,7 @@ sanitizefuzz: sanitize  ## both with one build
 
 docs: $(VENV)/.ready  ## bring the generated pages up to date and run every example
 	$(BIN)/python tools/document.py
-	$(PYTEST) -q -n $(JOBS) --timeout 300 tests/docs
+	$(PYTEST) -q -n $(WORKERS) --timeout 300 tests/docs
 
 clean:  ## forget environments and builds
 	rm -rf .venv .venvs-matrix build dist demo web/node_modules web/build editors/vscode/node_modules editors/vscode/build tests/formats/viewers/node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -3,14 +3,14 @@
 Standard input has a line for each: a label, then the command that runs the interpreter. Each gets a virtual environment
 of its own under .venvs-matrix; whole output goes to LABEL.log there. What each of them runs:
 
-- the newest release runs all tests;
-- other releases run all but what is the same on any Python (`ANY_PYTHON`);
+- the newest release runs all tests but what is the same on any Python (`ONCE`);
+- other releases run all but that and what is plain Python (`ANY_PYTHON`);
 - an older release of a version that is there in a newer one runs what records (`RECORDING_TESTS`): what a patch changes
   is met there;
 - the version that this script runs on runs the sources and the engine (`CORE_TESTS`): `make test` has run all on it,
   and only the build is another;
-- debug builds (labels that end in "debug"), which are slow and whose asserts are on, run the core as well, and the
-  newest of them the rest of what is native.
+- debug builds (labels that end in "debug"), which are slow and whose asserts are on, run what touches the interpreter's
+  structures (`SOURCE_TESTS`), and the newest of them all that is native.
 
 With --sanitize the core is built with AddressSanitizer and UndefinedBehaviorSanitizer, whose libraries are loaded
 before the interpreter starts; Python's own allocators are switched off so that every object counts. Leaks are not
@@ -42,40 +42,50 @@ SANITIZED_TESTS = [*RECORDING_TESTS, "tests/model", "tests/query/test_calls.py"]
 # Sources and the engine themselves.
 CORE_ROOMS = ["base", "code", "compat", "engine", "recorder/calls", "slots", "source"]
 CORE_TESTS = [*(f"tests/native/{room}" for room in CORE_ROOMS), "tests/parity"]
-# What no interpreter does differently, and why: run on the newest, and by `make test` on the machine's own.
-ANY_PYTHON = {
+# What an interpreter's asserts are about: what its hooks and our probes do to its structures.
+SOURCE_TESTS = ["tests/native/code", "tests/native/compat", "tests/native/slots", "tests/native/source", "tests/parity"]
+# What no interpreter does differently, and why: `make test` runs it on the machine's own, and nobody else does.
+ONCE = {
     "tests/lint": "holds the repository",
     "tests/typing": "is read by mypy",
-    "tests/docs": "shows what the other tests hold",
     "tests/formats": "reads and writes finished files, in plain Python",
-    "tests/report": "makes text and pages of finished recordings, in plain Python",
     "tests/model": "reads, merges and compares finished recordings",
-    "tests/query": "asks finished recordings, by DuckDB",
     "tests/mcp": "answers by a protocol from finished recordings",
     "tests/check/test_baseline.py": "is about a text file",
     "tests/check/test_blame.py": "reckons with counts, in plain Python",
     "tests/check/test_compare.py": "compares counts, in plain Python",
     "tests/check/test_growth.py": "reckons with counts, in plain Python",
     "tests/check/test_recipes.py": "is about files of CI services",
-    "tests/cli/test_query.py": "is about options and tables",
     "tests/expression": "is a parser in plain Python; tests/native/filter runs what it compiles",
-    "tests/cli/test_color.py": "is about what is printed",
     "tests/cli/test_completion.py": "is about a shell",
+    "tests/cli/test_newest.py": "is about the names of files",
+    "tests/coverage/test_paths.py": "is about the names of files",
+    "tests/native/base/test_workers.py": "builds a program in C that has no Python",
+    "tests/native/estimate": "computes from finished recordings",
+    "tests/native/file": "reads and writes files in C, without an interpreter; with the sanitizers its asserts are on",
+    "tests/report/story": "tells finished recordings, in plain Python",
+}
+# What is the same, too, unless a version prints, sorts or warns in another way: so the newest runs it as well.
+ANY_PYTHON = {
+    "tests/docs": "shows what the other tests hold",
+    "tests/report": "makes text and pages of finished recordings, in plain Python",
+    "tests/query": "asks finished recordings, by DuckDB",
+    "tests/cli/test_query.py": "is about options and tables",
+    "tests/cli/test_color.py": "is about what is printed",
     "tests/cli/test_cover.py": "is about options and tables; tests/coverage and tests/native hold what is measured",
     "tests/cli/test_mistakes.py": "is about messages",
-    "tests/cli/test_newest.py": "is about the names of files",
     "tests/cli/test_options.py": "is about options",
     "tests/cli/test_overwriting.py": "is about what is in the way of a file",
     "tests/cli/test_trace.py": "is about options and reports; tests/parity/test_journal.py holds what is recorded",
     "tests/cli/test_verbs.py": "is about what reads finished recordings",
     "tests/coverage/test_carried.py": "is about settings in finished recordings",
-    "tests/coverage/test_paths.py": "is about the names of files",
     "tests/coverage/test_settings.py": "reads coverage.py's settings",
-    "tests/plugins/test_pytest_cover.py": "is about pytest, which is the same one everywhere",
-    "tests/native/base/test_workers.py": "builds a program in C that has no Python",
     "tests/native/engine/test_waits.py": "is about what the kernel says",
-    "tests/native/estimate": "computes from finished recordings",
-    "tests/native/file": "reads and writes files in C, without an interpreter; with the sanitizers its asserts are on",
+    "tests/plugins/test_pytest_cover.py": "is about pytest, which is the same one everywhere",
+    "tests/plugins/test_pytest_budget.py": "is about pytest; tests/check/test_check_command.py holds what is counted",
+    "tests/plugins/test_pytest_check.py": "is about pytest; tests/check/test_check_command.py holds what is counted",
+    "tests/plugins/test_pytest_profile.py": "is about pytest; tests/sessions holds what is recorded",
+    "tests/plugins/test_pytest_objects.py": "is about pytest; tests/sessions holds what is recorded",
 }
 # The first two start Python with an empty environment: nothing loads the sanitizers' libraries before the core. In
 # the others greenlet copies a piece of the C stack as it stands, with the marks around our evaluation function's frame.
@@ -194,7 +204,7 @@ def sanitizer_libraries() -> str:
 
 def suite(*names: str, workers: int = 1) -> list[str]:
     """The words after the interpreter's that run the tests of some folders or files, which may have stars."""
-    missing = [name for name in (*names, *ANY_PYTHON) if not any(ROOT.glob(name))]
+    missing = [name for name in (*names, *ONCE, *ANY_PYTHON) if not any(ROOT.glob(name))]
     if missing:
         raise SystemExit(f"There are no such tests any more as {', '.join(missing)}: tools/matrix.py names them.")
     found = sorted(path.relative_to(ROOT).as_posix() for name in names for path in ROOT.glob(name))
@@ -213,17 +223,17 @@ def selected(label: str, labels: list[str]) -> list[str]:
     newest = {version(name): name for name in releases}  # of each version, the last that is named
     debugs = [name for name in labels if name.endswith("debug")]
     if label in debugs:
-        work = suite(*(NATIVE_TESTS if label == debugs[-1] else CORE_TESTS))
+        work = suite(*(NATIVE_TESTS if label == debugs[-1] else SOURCE_TESTS))
         work += [f"--deselect={test}" for test in STATISTICS]
     elif label == releases[-1]:
-        return suite("tests")
+        return [*suite("tests"), *(f"--ignore={path}" for path in ONCE)]
     elif version(label) == "{}.{}".format(*sys.version_info):
         work = suite(*CORE_TESTS)
     elif newest[version(label)] != label:
         work = suite(*RECORDING_TESTS)
     else:
         work = suite("tests")
-    return [*work, *(f"--ignore={path}" for path in ANY_PYTHON)]
+    return [*work, *(f"--ignore={path}" for path in (*ONCE, *ANY_PYTHON))]
 
 
 def runs(lines: list[str], options: argparse.Namespace) -> list[Run]:
@@ -238,7 +248,7 @@ def runs(lines: list[str], options: argparse.Namespace) -> list[Run]:
         scripts = [script.split() for script in options.script]
         run = Run(label, command, selected(label, labels), scripts)
         if options.sanitize:
-            run.tests = suite(*SANITIZED_TESTS, workers=options.jobs)
+            run.tests = suite(*SANITIZED_TESTS, workers=options.jobs + 1)  # some of them wait
             run.tests += [f"--deselect={test}" for test in NOT_SANITIZED]
             run.build = {"SEISMO_SANITIZE": "1", "SEISMO_TESTING": "1"}
             run.environment = {
