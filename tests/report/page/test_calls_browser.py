@@ -6,13 +6,14 @@ from functools import partial
 import pytest
 from browsers import Shown, violations
 
+import seismo
 from seismo import model
 from seismo.escape import printable
 from seismo.model import Builder
 from seismo.report import words
 from seismo.report.calls import KIND
 from seismo.report.calls.functions import COLUMNS, FunctionCells, selected_rows
-from seismo.report.calls.page import write_calls
+from seismo.report.calls.page import CALLS_IN_NOTEBOOK, write_calls
 from seismo.report.modules import Modules
 
 pytestmark = pytest.mark.browser
@@ -385,15 +386,32 @@ def test_damaged_data_says_so(browser, tmp_path, program):
     shown.context.close()
 
 
+def test_a_long_trace_does_not_swell_a_notebook(show):
+    """The notebook's file keeps what a cell shows: of a long trace the flame graph, and where its timeline is shown."""
+
+    def leaf():
+        pass
+
+    with seismo.trace() as t:
+        for _ in range(CALLS_IN_NOTEBOOK + 1):
+            leaf()
+    assert len(t._repr_html_()) < 600_000
+    shown = show(t.recording)
+    assert shown.page.locator(".sight").count() == 1, "a page holds more"
+
+
 def test_a_notebook_draws_it_inline(browser, tmp_path, program):
+    """Twice in one notebook, as two cells: neither knows of the other. What is for untrusted notebooks is not shown."""
     path = tmp_path / "notebook.html"
-    path.write_text(f"<!DOCTYPE html><title>cells</title><body>{KIND.inline(program)}", encoding="utf-8")
+    path.write_text(f"<!DOCTYPE html><title>cells</title><body>{KIND.inline(program) * 2}", encoding="utf-8")
     shown = Shown(browser, path, wait=False)
-    frame = shown.page.frame_locator("iframe[title='flame graph']")
-    frame.locator(".functions tbody tr").first.wait_for()
-    seen = frame.locator(".flame").evaluate(
-        "pane => new Promise(done => requestAnimationFrame(() => setTimeout(() => done(pane.view.seen()), 50)))"
-    )
-    assert {"all", "app:main"} <= {one["name"] for one in seen}
+    for number in range(2):
+        frame = shown.page.frame_locator(f"iframe[title='flame graph'] >> nth={number}")
+        frame.locator(".functions tbody tr").first.wait_for()
+        seen = frame.locator(".flame").evaluate(
+            "pane => new Promise(done => requestAnimationFrame(() => setTimeout(() => done(pane.view.seen()), 50)))"
+        )
+        assert {"all", "app:main"} <= {one["name"] for one in seen}
+    assert "trusted" not in shown.page.locator("body").inner_text()
     assert shown.wrong == []
     shown.context.close()

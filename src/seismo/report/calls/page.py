@@ -17,7 +17,7 @@ from seismo.report.calls.chosen import NOT_SHOWN, Chosen
 from seismo.report.calls.folds import Folds
 from seismo.report.calls.paths import MOST, Paths
 from seismo.report.calls.sources import sources
-from seismo.report.calls.timeline import page_trace, process_title
+from seismo.report.calls.timeline import MOST_CALLS, page_trace, process_title
 from seismo.report.calls.tree import machinery
 from seismo.report.facts import command_line, header
 from seismo.report.libraries import INSTALLED, STANDARD, of_functions
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 OWN, INSTALLED_PACKAGE, STANDARD_LIBRARY, C_FUNCTION, OTHER = range(5)
 SMALLER = "smaller paths, left out of this page"
 IN_NOTEBOOK = 5_000  # paths
+CALLS_IN_NOTEBOOK = 50_000  # of a trace: some hundred kB
+UNTRUSTED = "The picture is hidden until the notebook is trusted (File, Trust Notebook), or the cell is run again."
 _LIBRARY = 1  # as in seismo.report.calls.folds
 _WHOSE = {"": OWN, INSTALLED: INSTALLED_PACKAGE, STANDARD: STANDARD_LIBRARY}
 
@@ -57,13 +59,18 @@ def write_calls(
 
 
 def calls_frame(recording: Recording) -> str:
-    """The page as an element for a notebook: closed off from it, and with fewer paths, since the notebook keeps it."""
+    """The page as an element for a notebook: closed off from it, and with fewer paths, since the notebook keeps it.
+
+    A notebook that is opened and not trusted loses the element and keeps the text in it, which a browser that draws the
+    element does not show.
+    """
     if not len(recording.tree):
         return ""
-    page = html.escape(calls_page(recording, most=IN_NOTEBOOK), quote=True)
+    page = html.escape(calls_page(recording, most=IN_NOTEBOOK, most_calls=CALLS_IN_NOTEBOOK), quote=True)
     return (
         f'<iframe title="flame graph" sandbox="allow-scripts" srcdoc="{page}" '
-        'style="width: 100%; height: 640px; border: 1px solid #8886; border-radius: 8px"></iframe>'
+        'style="width: 100%; height: 640px; border: 1px solid #8886; border-radius: 8px">'
+        f"{UNTRUSTED}</iframe>"
     )
 
 
@@ -74,17 +81,22 @@ def calls_page(
     most: int = MOST,
     chosen: Chosen | None = None,
     timeline: bool = True,
+    most_calls: int = MOST_CALLS,
 ) -> str:
-    """The page as text. most: paths. timeline: of a trace, where there is no other beside the page."""
+    """The page as text. most: paths. timeline: of a trace of up to most_calls, where no other is beside it."""
     title = title or command_line(recording) or "Calls"
-    head, columns = calls_data(recording, times, most, chosen, timeline)
+    head, columns = calls_data(recording, times, most, chosen, most_calls if timeline else 0)
     return drawn(title, "calls", packed({**head, "title": shown(title)}, columns))
 
 
 def calls_data(
-    whole: Recording, times: str = "cpu", most: int = MOST, chosen: Chosen | None = None, timeline: bool = True
+    whole: Recording,
+    times: str = "cpu",
+    most: int = MOST,
+    chosen: Chosen | None = None,
+    most_calls: int = MOST_CALLS,
 ) -> tuple[dict[str, object], Columns]:
-    """What the page carries: the head and the columns. timeline: of a trace, where no other is beside the page."""
+    """What the page carries: the head and the columns. most_calls: of a timeline; 0: another one is beside the page."""
     chosen = chosen or Chosen(whole, times)
     recording, pick = chosen.recording, chosen.pick
     functions = recording.functions
@@ -122,8 +134,8 @@ def calls_data(
         "paths": len(recording.tree),
         "leftOut": paths.left_out,
     }
-    if whole.calls and timeline:
-        head["trace"], every = page_trace(whole, chosen)
+    if whole.calls and most_calls:
+        head["trace"], every = page_trace(whole, chosen, most_calls)
         columns |= every
     more = 1 + bool(chosen.hidden)
     columns["f.kind"] = counts([*kinds, *[words.SYNTHETIC] * more])

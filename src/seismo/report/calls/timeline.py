@@ -114,13 +114,13 @@ def _spelled(data: object) -> str:
     return printable(str(data))
 
 
-def page_trace(recording: Recording, chosen: Chosen) -> tuple[dict[str, Any] | None, Columns]:
-    """What the timeline in a page is drawn from: what was chosen of a recording; None: it has too many calls.
+def page_trace(recording: Recording, chosen: Chosen, most: int = MOST_CALLS) -> tuple[dict[str, Any] | None, Columns]:
+    """What the timeline in a page is drawn from: what was chosen of a recording; None: it has more calls than `most`.
 
     The calls are in the order of threads and there of beginnings. A beginning is the step from that of the call before,
     a thread's first from 0: small numbers, which deflate well.
     """
-    window = recording.calls.window(limit=MOST_CALLS)
+    window = recording.calls.window(limit=most)
     if window.more:
         return None, {}
     rows = window.calls
