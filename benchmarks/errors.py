@@ -2,7 +2,8 @@
 
 - Width: the programs of the truth benchmark (phases.py), run once for about 0.3 s and for about 1 s, a process each.
   Of the functions that hold 90 % of the running time by their own times, the worst stated error, in per cent of its
-  own time.
+  own time; and the worst of what is chance in these errors. The rest is distortion: what all functions of a run have in
+  common, however long it is.
 - Held: of the same programs' phases, how many of the stated errors hold the time that the phase runs bare, but for
   what bare runs differ by (as truth.py has it). With seeds of its own: none of those that the constants of the
   estimate were found with.
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import subprocess
 import sys
 import tempfile
@@ -30,7 +32,11 @@ MOST = 0.9  # of the running time
 BUSY_RUNS, QUIET_RUNS, BUSY_BESIDE = 6, 3, 2
 SEED = 5001
 
-Times = dict[str, tuple[float, float]]  # {function: own time of running, its stated error}, ns
+Times = dict[
+    str, tuple[float, float, float]
+]  # {function: own time of running, its stated error, what of it is chance}, ns
+
+Widths = dict[str, dict[str, float]]
 
 
 def nested() -> int:
@@ -54,13 +60,17 @@ def nested() -> int:
 
 def main_functions(recording: Any) -> Times:
     """Those that hold most of the running time by their own times, the largest first."""
-    rows = sorted(recording.timed("cpu").functions, key=lambda row: -row.own_ns)
-    whole, held, found = sum(row.own_ns for row in rows), 0.0, {}
-    for row in rows:
+    timed = recording.timed("cpu")
+    rows = sorted(
+        zip(timed.functions, timed._estimated["function_distortion_ns"], strict=True), key=lambda one: -one[0].own_ns
+    )
+    whole, held, found = sum(row.own_ns for row, _ in rows), 0.0, {}
+    for row, common in rows:
         if held >= MOST * whole:
             break
         held += row.own_ns
-        found[f"{row.module}:{row.qualname}:{row.line}"] = (row.own_ns, row.own_error_ns)
+        chance = math.sqrt(max(0.0, row.own_error_ns**2 - common**2))
+        found[f"{row.module}:{row.qualname}:{row.line}"] = (row.own_ns, row.own_error_ns, chance)
     return found
 
 
@@ -80,8 +90,11 @@ def child(what: str, seed: int, scale: float) -> dict[str, Any]:
     if what == "nested":
         return {"functions": main_functions(recorded(nested))}
     running = phases.Running(what, seed, scale)
-    times = main_functions(recorded(running.run))
-    return {"worst": max((100 * error / own for own, error in times.values()), default=0.0)}
+    times = main_functions(recorded(running.run)).values()
+    return {
+        "worst": max((100 * error / own for own, error, _ in times), default=0.0),
+        "chance": max((100 * chance / own for own, _, chance in times), default=0.0),
+    }
 
 
 def reading(what: str, seed: int = 0, scale: float = 0.0) -> dict[str, Any]:
@@ -102,15 +115,16 @@ def scale_for(program: str, seconds: float) -> float:
     return seconds / (phases.SECONDS * count)
 
 
-def widths(programs: list[str], seeds: range) -> dict[str, dict[str, float]]:
-    """{length: {program: the worst stated error of its main functions in per cent, the median of the seeds}}."""
-    found: dict[str, dict[str, float]] = {}
+def widths(programs: list[str], seeds: range) -> dict[str, Widths]:
+    """{"worst" or "chance": {length: {program: that of its main functions in per cent, the median of the seeds}}}."""
+    found: dict[str, Widths] = {"worst": {}, "chance": {}}
     for seconds in LENGTHS:
         for program in programs:
             progress(f"width: {seconds:g} s of {program}")
             scale = scale_for(program, seconds)
-            worst = [float(reading(program, seed, scale)["worst"]) for seed in seeds]
-            found.setdefault(f"{seconds:g}", {})[program] = median(worst)
+            taken = [reading(program, seed, scale) for seed in seeds]
+            for part, of in found.items():
+                of.setdefault(f"{seconds:g}", {})[program] = median([float(one[part]) for one in taken])
     return found
 
 
@@ -145,24 +159,25 @@ def busy() -> dict[str, float]:
             process.kill()
             process.wait()
     pairs = [(one[name], known[name]) for one in runs for name in names & set(one)]
-    inside = [abs(own - of_quiet) <= error for (own, error), of_quiet in pairs]
+    inside = [abs(own - of_quiet) <= error for (own, error, _), of_quiet in pairs]
     return {
         "held": 100 * sum(inside) / len(inside),
-        "stated": max(100 * error / own for (own, error), _ in pairs),
-        "off": max(100 * abs(own / of_quiet - 1) for (own, _), of_quiet in pairs),
+        "stated": max(100 * error / own for (own, error, _), _ in pairs),
+        "off": max(100 * abs(own / of_quiet - 1) for (own, _, _), of_quiet in pairs),
     }
 
 
-def render(wide: dict[str, dict[str, float]], holds: dict[str, Any], beside: dict[str, float]) -> str:
+def render(wide: dict[str, Widths], holds: dict[str, Any], beside: dict[str, float]) -> str:
     """The table: programs, then what was found beside busy processes."""
-    columns = [*(f"{length} s" for length in wide), "hold"]
+    parts = {(length, part): of for length in wide["worst"] for part, of in ((p, wide[p][length]) for p in wide)}
+    columns = [*(f"{length} s{', chance' * (part == 'chance')}" for length, part in parts), "hold"]
     rows = [
-        [program, *(number(of[program], 0) for of in wide.values()), number(holds["programs"][program], 0)]
+        [program, *(number(of[program], 0) for of in parts.values()), number(holds["programs"][program], 0)]
         for program in holds["programs"]
     ]
-    rows.append(["worst, and all that hold", *(number(max(of.values()), 0) for of in wide.values())])
+    rows.append(["worst, and all that hold", *(number(max(of.values()), 0) for of in parts.values())])
     rows[-1].append(number(holds["all"], 0))
-    rows.append(["stated error of a phase, median", *("–" for _ in wide), number(holds["stated"], 0)])
+    rows.append(["stated error of a phase, median", *("–" for _ in parts), number(holds["stated"], 0)])
     shown = [table(["stated errors, %", *columns], rows)]
     busy_rows = [
         ["own times within their stated error", number(beside["held"], 0)],
@@ -191,7 +206,7 @@ def main() -> None:
     beside = busy()
     results = {
         "widths": wide,
-        "worst": {length: max(of.values()) for length, of in wide.items()},
+        **{part: {length: max(of.values()) for length, of in lengths.items()} for part, lengths in wide.items()},
         "held": holds,
         "busy": beside,
     }

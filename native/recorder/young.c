@@ -1,26 +1,28 @@
 /* The rule. With a chance of GOOD / n for the n-th segment, the weighted samples are as good as 2 * GOOD segments drawn
  * evenly, from a few times GOOD on for ever, and there are GOOD * ln(n / GOOD) of them; segments that differ more need
- * more, as the square of their relative deviation (up to DIFFER squared). DEAR bounds what that costs: a mean segment
- * of DEAR reads of the clock, times sm_engine.threshold_ticks, may be timed always, a shorter one in proportion, and
- * more where they differ. So it takes some per cent of the function's own time at most, and that only until n is larger
- * than GOOD. What has less than a share FEW of all the time that has been measured so far is of interest to nobody,
- * however young: its chance falls in proportion. Programs of hundreds of functions have most of their functions there.
- */
+ * more, and those that differ less fewer, as the square of their relative deviation (ALIKE to DIFFER squared). DEAR
+ * bounds what that costs: a mean segment of DEAR reads of the clock, times sm_engine.threshold_ticks, may be timed
+ * always, a shorter one in proportion, and more where they differ. So it takes some per cent of the function's own time
+ * at most, and that only until n is larger than GOOD. What has less than a share FEW of all the time that has been
+ * measured so far is of interest to nobody, however young: its chance falls in proportion. Programs of hundreds of
+ * functions have most of their functions there; those that hold 90 % of the time hold about FEW or more each. Such
+ * programs pay most for it: 1.5 % of a run of 0.3 s of benchmarks/phases.py's "library". */
 #include "recorder/young.h"
 
 #include <math.h>
 
 #define GOOD 256.0
-#define DEAR 3.0
+#define DEAR 2.0
 #define DIFFER 3.0
-#define FEW 0.002
+#define ALIKE 0.5
+#define FEW 0.0005
 
 int32_t sm_past_step(const sm_past *past, uint64_t first, double all) {
     double worth = (double)sm_engine.threshold_ticks;
     if (past->seen < first || sm_engine.settings.time_every || sm_past_mean(past) >= worth)
         return SM_SEGMENT_ALWAYS;
     double mean = past->ticks / past->count, square = past->squares / past->count;
-    double differ = fmin(fmax(square / (mean * mean) - 1.0, 1.0), DIFFER * DIFFER);
+    double differ = fmin(fmax(square / (mean * mean) - 1.0, ALIKE), DIFFER * DIFFER);
     double chance = fmin(GOOD * differ / past->count, mean * sqrt(differ) / (DEAR * worth));
     chance *= fmin(1.0, (past->ticks + past->long_t) / (FEW * all)); /* 1 with NaN */
     int32_t step = 1;

@@ -282,7 +282,7 @@ def test_an_interrupt_in_a_sample_is_not_taken_for_the_functions_own(source):
 
 
 def test_what_is_long_again_and_again_is_the_functions_own(source):
-    """One segment in 100 takes a hundred times as long as the others: half of the time. It is no interrupt's."""
+    """One segment in 20 takes a hundred times as long as the others: most of the time. It is no interrupt's."""
 
     def f(ns):
         tick(ns)
@@ -291,10 +291,10 @@ def test_what_is_long_again_and_again_is_the_functions_own(source):
     for _ in range(60):
         start(source, clock="simulated")
         for _ in range(20_000):
-            f(2000 if random.random() < 0.01 else 20)
+            f(2000 if random.random() < 0.05 else 20)
         _core.stop()
         means.append(sample_mean("f"))
-    assert sum(means) / len(means) == pytest.approx(0.99 * 20 + 0.01 * 2000, rel=0.15)
+    assert sum(means) / len(means) == pytest.approx(0.95 * 20 + 0.05 * 2000, rel=0.1)
 
 
 def test_many_short_segments_are_no_long_one(source):
