@@ -10,21 +10,28 @@ recording into a file where it has one:
   trace every     seismo trace --clock every, Python functions
   profile auto    seismo profile as it is by default
   trace auto      seismo trace as it is by default
+  trace0          trace0.Tracer into a file, where it is installed; Python functions
   VizTracer       viztracer.VizTracer, where it is installed, at most a million events; Python and C functions
 
-trace0 and VizTracer as whole processes, with their files, are in whole_process.py.
+trace0 and VizTracer as whole processes are in whole_process.py. Programs that do little but resume generators and
+coroutines are apart from the others in the totals.
 
-A turn is: start, the body once untimed, the body once timed, stop. `added` is (best with the tool - best bare). The CPU
-time of all threads, the journal's writer among them, is read beside it, with the stop, which writes what is left.
+A turn is: start, the body once untimed, the body REPEATS times, each timed, stop. Times are the processor time of the
+thread that runs the body, which waits for nothing, so that other programs on the machine are not in them; `added` is
+(best with the tool - best bare). The CPU time of all threads, the journal's writer among them, is that of the whole
+turn after the start, with the stop, which writes what is left; the best turn.
 
 bytes a call: of the file's chunks of the kind JRNL, by the calls and resumes of the tree. bound: how far off the times
 of beginnings may be, median and 99th percentile, of the calls in running code (whose bound is below a millisecond).
+
+--also FILE takes in the programs of an earlier run, so that a long run can be made in pieces.
 """
 
 from __future__ import annotations
 
 import gc
 import importlib.util
+import json
 import math
 import os
 import struct
@@ -43,17 +50,20 @@ if TYPE_CHECKING:
 
     from common import Case
 
-WINDOW = 200_000  # calls whose bounds are looked at
+GENERATORS = ("generator", "generators", "coroutines")
+REPEATS = 3
+WINDOW = 100_000  # calls whose bounds are looked at
 
 
 @dataclass
 class Tool:
-    """start(path) and stop(); base: the tool whose added time its own is divided by."""
+    """start(path) and stop(); base: the tool whose added time its own is divided by; rounds: at most so many."""
 
     start: Callable[[str], object]
     stop: Callable[[], object]
     base: str = ""
     journal: bool = False
+    rounds: int = 1_000_000
 
 
 def seismo(core: Any, base: str, c_functions: str, **settings: Any) -> Tool:
@@ -81,7 +91,20 @@ def viztracer() -> Tool:
         tracer.stop()
         tracer.clear()
 
-    return Tool(lambda _path: tracer.start(), stop, "profile auto")
+    return Tool(lambda _path: tracer.start(), stop, "profile auto", rounds=1)
+
+
+def trace0() -> Tool:
+    """trace0, which writes what it traces into a file of its own."""
+    import trace0 as package  # type: ignore[import-not-found]
+
+    held: list[Any] = []
+
+    def start(path: str) -> None:
+        held.append(package.Tracer(f"{path}.trace0", trace_subprocesses=False))
+        held[-1].__enter__()
+
+    return Tool(start, lambda: held.pop().__exit__(None, None, None), "floor")
 
 
 def tools(core: Any) -> dict[str, Tool]:
@@ -96,23 +119,28 @@ def tools(core: Any) -> dict[str, Tool]:
         "profile auto": seismo(core, "floor", "auto"),
         "trace auto": seismo(core, "profile auto", "auto", journal=True),
     }
+    if importlib.util.find_spec("trace0"):
+        found["trace0"] = trace0()
     if importlib.util.find_spec("viztracer"):
         found["VizTracer"] = viztracer()
     return found
 
 
 def turn(tool: Tool, body: Case, path: str) -> tuple[float, float]:
-    """Seconds of the timed run, and of the CPU from there to the end of the stop."""
-    tool.start(path)
-    body()
+    """Seconds of the quickest run, and of the CPU of a run, with its part of the stop."""
     gc.collect()
     gc.disable()
-    cpu, begun = time.process_time(), time.perf_counter()
+    tool.start(path)
+    mine, cpu = math.inf, time.process_time()
     body()
-    wall = time.perf_counter() - begun
-    gc.enable()
+    for _ in range(REPEATS):
+        begun = time.thread_time()
+        body()
+        mine = min(mine, time.thread_time() - begun)
     tool.stop()
-    return wall, time.process_time() - cpu
+    cpu = time.process_time() - cpu
+    gc.enable()
+    return mine, cpu / (1 + REPEATS)
 
 
 def journal_of(path: str) -> dict[str, float]:
@@ -136,16 +164,18 @@ def journal_of(path: str) -> dict[str, float]:
 
 
 def measure(cases: dict[str, Case], found: dict[str, Tool], rounds: int, folder: str) -> dict[str, Any]:
-    """{case: {tool: {"wall": best, "cpu": best, "journal": ...}}}."""
+    """{case: {tool: {"time": best, "cpu": best, "journal": ...}}}."""
     results: dict[str, Any] = {case: {name: {} for name in found} for case in cases}
     path = os.path.join(folder, "recording.seismo")
     for number_of in range(rounds):
         for case, body in cases.items():
             progress(f"round {number_of + 1} of {rounds}: {case}")
             for name, tool in found.items():
-                wall, cpu = turn(tool, body, path)
+                if number_of >= tool.rounds:
+                    continue
+                mine, cpu = turn(tool, body, path)
                 row = results[case][name]
-                row["wall"] = min(wall, row.get("wall", wall))
+                row["time"] = min(mine, row.get("time", mine))
                 row["cpu"] = min(cpu, row.get("cpu", cpu))
                 if tool.journal and number_of == rounds - 1:
                     row["journal"] = journal_of(path)
@@ -159,61 +189,80 @@ def ratio(row: dict[str, Any], name: str, base: str, kind: str) -> float:
     return float((row[name][kind] - bare) / under) if under > SMALLEST * bare else math.nan
 
 
+def summed_up(results: dict[str, Any], found: dict[str, Tool]) -> tuple[str, dict[str, Any]]:
+    """The tables as text, and the totals."""
+    shown = [(name, tool) for name, tool in found.items() if tool.base]
+    rows, totals, lines = [], {}, []
+    for case, row in results.items():
+        cells = [case, number(row["bare"]["time"] * 1000, 1)]
+        for name, tool in shown:
+            row[name]["ratio"] = ratio(row, name, tool.base, "time")
+            row[name]["cpu_ratio"] = ratio(row, name, tool.base, "cpu")
+            cells.append(f"{number(row[name]['ratio'])} ({number(row[name]['cpu_ratio'])})")
+        rows.append(cells)
+    for name, tool in shown:
+        totals[name] = total_of(results, name)
+        if totals[name]:
+            words = ", ".join(
+                f"{key} {said if isinstance(said, str) else number(said)}" for key, said in totals[name].items()
+            )
+            lines.append(f"- {name}: added time ÷ that of {tool.base}: {words}")
+    journals = [name for name, tool in found.items() if tool.journal]
+    kept_rows = []
+    for case, row in results.items():
+        cells = [case]
+        for name in journals:
+            said = row[name]["journal"]
+            cells.append(number(said["bytes_a_call"], 2))
+            cells.append(f"{number(said['median_ns'] / 1000, 2)}; {number(said['most_ns'] / 1000, 1)}")
+        kept_rows.append(cells)
+    heads = ["program"]
+    for name in journals:
+        heads += [f"{name}: bytes a call", "bound, µs: median; 99 %"]
+        said = [row[name]["journal"] for row in results.values()]
+        totals[name]["bytes_a_call"] = geomean([one["bytes_a_call"] for one in said])
+        for key in ("median_ns", "most_ns"):
+            totals[name][f"bound_{key}"] = max((one[key] for one in said if one[key] == one[key]), default=math.nan)
+        lines.append(f"- {name}: bytes a call, geomean {number(totals[name]['bytes_a_call'], 2)}")
+    first = table(["program", "bare ms", *(f"{name} ÷ {tool.base}" for name, tool in shown)], rows)
+    return "\n".join([first, "", *lines, "", table(heads, kept_rows)]), totals
+
+
+def total_of(results: dict[str, Any], name: str) -> dict[str, Any]:
+    """The means of a tool, {} where nothing can be said: generator programs apart, and against trace0."""
+    kept = {case: row[name]["ratio"] for case, row in results.items() if row[name]["ratio"] > 0}
+    plain = {case: value for case, value in kept.items() if case not in GENERATORS}
+    if not plain:
+        return {}
+    worst = max(plain, key=lambda case: plain[case])
+    total: dict[str, Any] = {"geomean": geomean(plain.values()), "worst": plain[worst], "worst_case": worst}
+    total["generators"] = max((value for case, value in kept.items() if case in GENERATORS), default=math.nan)
+    total["cpu"] = geomean([row[name]["cpu_ratio"] for row in results.values() if row[name]["cpu_ratio"] > 0])
+    if all("trace0" in row for row in results.values()) and name != "trace0":
+        beside = [ratio(row, name, "trace0", "time") for row in results.values()]
+        total["to_trace0"] = max((value for value in beside if value == value), default=math.nan)
+    return total
+
+
 def main() -> None:
     parser = arguments(__doc__, rounds=3, quick_rounds=2)
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="only these programs (micro ones always run)")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="only these programs and micro programs")
+    parser.add_argument("--also", nargs="+", metavar="FILE", default=[], help="the programs of these results, too")
     options = parser.parse_args()
     core = load_core()
     if core is None:
         raise SystemExit("seismo's native core is not there")
     found = tools(core)
-    chosen = options.only or list(programs.PROGRAMS)
-    cases = {**micro(options.quick), **{name: programs.load(name) for name in chosen}}
+    small = micro(options.quick)
+    chosen = options.only or [*small, *programs.PROGRAMS]
+    cases = {name: small.get(name) or programs.load(name) for name in chosen}
     with tempfile.TemporaryDirectory() as folder:
         results = measure(cases, found, rounds_of(options), folder)
-    rows, summed = [], {}
-    shown = [(name, tool) for name, tool in found.items() if tool.base]
-    for case, row in results.items():
-        cells = [case, number(row["bare"]["wall"] * 1000, 1)]
-        for name, tool in shown:
-            row[name]["ratio"] = ratio(row, name, tool.base, "wall")
-            row[name]["cpu_ratio"] = ratio(row, name, tool.base, "cpu")
-            cells.append(f"{number(row[name]['ratio'])} ({number(row[name]['cpu_ratio'])})")
-        rows.append(cells)
-    lines = [table(["program", "bare ms", *(f"{name} ÷ {tool.base}" for name, tool in shown)], rows), ""]
-    for name, tool in shown:
-        kept = {case: row[name]["ratio"] for case, row in results.items() if not math.isnan(row[name]["ratio"])}
-        cpu = [row[name]["cpu_ratio"] for row in results.values() if row[name]["cpu_ratio"] > 0]
-        if not kept or min(kept.values()) <= 0:
-            continue
-        worst = max(kept, key=lambda case: kept[case])
-        summed[name] = {"geomean": geomean(list(kept.values())), "worst": kept[worst], "worst_case": worst}
-        summed[name]["cpu"] = geomean(cpu) if cpu else math.nan
-        lines.append(
-            f"- {name}: added time ÷ that of {tool.base}: geomean {number(summed[name]['geomean'])}, worst "
-            f"{number(kept[worst])} ({worst}), {len(kept)} programs; CPU of all threads {number(summed[name]['cpu'])}"
-        )
-    lines.append("")
-    kept_rows = []
-    for case, row in results.items():
-        cells = [case]
-        for name, tool in found.items():
-            if tool.journal:
-                said = row[name]["journal"]
-                cells.append(number(said["bytes_a_call"], 2))
-                cells.append(f"{number(said['median_ns'] / 1000, 2)}; {number(said['most_ns'] / 1000, 1)}")
-        kept_rows.append(cells)
-    heads = ["program"]
-    for name, tool in found.items():
-        heads += [f"{name}: bytes a call", "bound, µs: median; 99 %"] if tool.journal else []
-    lines.append(table(heads, kept_rows))
-    for name, tool in found.items():
-        if tool.journal:
-            sizes = [row[name]["journal"]["bytes_a_call"] for row in results.values()]
-            summed.setdefault(name, {})["bytes_a_call"] = geomean(sizes)
-            lines.append(f"\n- {name}: bytes a call, geomean {number(geomean(sizes), 2)}")
+    for file in options.also:
+        results = {**json.loads(Path(file).read_text())["results"]["cases"], **results}
+    text, totals = summed_up(results, found)
     method = f"best of {rounds_of(options)} interleaved rounds, one process; in brackets the CPU time of all threads"
-    finish("timeline", options, method, {"cases": results, "totals": summed}, "\n".join(lines))
+    finish("timeline", options, method, {"cases": results, "totals": totals}, text)
 
 
 if __name__ == "__main__":

@@ -201,8 +201,17 @@ static void walk(sm_slicer *s, const uint8_t *at, const uint8_t *stop, int64_t s
                 s->broken = true;
                 break;
             }
-            rank = s->places->kid[place->kids_at + child];
-            s->stack[depth++] = (sm_frame){.start = now, .rank = rank, .flags = token & 128 ? SM_CALL_RESUMED : 0};
+            uint32_t kid = s->places->kid[place->kids_at + child];
+            sm_frame frame = {.start = now, .rank = kid, .flags = token & 128 ? SM_CALL_RESUMED : 0};
+            if (at < stop && *at <= SM_TOKEN_UNWIND && ended + 1 - s->before < s->left) {
+                at++; /* it calls nothing, as most calls: it need not be on the stack */
+                ended++;
+                now += step;
+                add_run(s, &frame, depth, now);
+                continue;
+            }
+            rank = kid;
+            s->stack[depth++] = frame;
             continue;
         }
         bool ends = token <= SM_TOKEN_UNWIND && depth > 0;
@@ -241,9 +250,27 @@ static void walk(sm_slicer *s, const uint8_t *at, const uint8_t *stop, int64_t s
     s->ended = ended;
 }
 
+/* Bytes from here on, eight at a time, that are events without operands: all but 3 to 7. */
+static size_t plain_events(const uint8_t *at, const uint8_t *end) {
+    const uint64_t ones = 0x0101010101010101;
+    size_t plain = 0;
+    for (uint64_t eight; end - at >= 8; at += 8, plain += 8) {
+        memcpy(&eight, at, 8);
+        uint64_t high = eight & ones * 0xf8; /* a byte below 8 has none of these bits ... */
+        uint64_t below = ~((((high & ones * 0x7f) + ones * 0x7f) | high) | ones * 0x7f);
+        uint64_t above = ((eight & ones * 7) + ones * 5) << 4; /* ... and from 3 on this carries into its top bit */
+        if (below & above) {
+            return plain; /* which of the eight it is depends on the order of bytes: the caller looks */
+        }
+    }
+    return plain;
+}
+
 /* Where the events up to the next mark end, and how many they are. */
 static const uint8_t *count_events(const uint8_t *at, const uint8_t *end, unsigned *events) {
-    *events = 0;
+    size_t plain = plain_events(at, end);
+    at += plain;
+    *events = (unsigned)plain;
     while (at < end) {
         unsigned token = *at;
         if (token - SM_TOKEN_MARK < SM_TOKEN_CALL_CHILD - SM_TOKEN_MARK) {
