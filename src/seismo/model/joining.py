@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import array
 import json
+from collections import Counter
 from itertools import compress, groupby
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 _OF_CALLS = ("functions", "nodes", "threads", "processes", "losses")
 _OWN = ("nodes", "threads", "processes", "losses", "contexts", "context_hits")  # never summed
-_KEPT_ROWS = 1 << 16  # nodes of recordings that are kept while others come between
+_KEPT_BYTES = 16 << 20  # of recordings that are kept while others come between
 
 
 def merge_files(
@@ -98,6 +99,13 @@ def _emptied(part: Recording, kinds: Iterable[str]) -> Tables:
     return {**part._raw, **{kind: empty(kind) for kind in kinds}}
 
 
+def _bytes_of(part: Recording) -> int:
+    """What the recording takes in memory: its tables, and the whole file where it is a trace that is not mapped."""
+    journal = part._journal
+    file = len(journal.data) if journal is not None and isinstance(journal.data, bytes) else 0
+    return sum((column.nbytes for table in part._raw.values() for column in table.values()), file)
+
+
 class _Plan:
     """What is known of the recordings without their own rows. parts: them without functions and those."""
 
@@ -120,7 +128,7 @@ class _Plan:
         number = len(self.parts)
         self.numbers.append(self._functions.add(part))
         self._marks.append(combine._tree_marks(part, len(part._raw["processes"]["id"])))
-        self.sizes.append(len(part._raw["nodes"]["id"]))
+        self.sizes.append(_bytes_of(part))
         self._traces.append(part._journal is not None)
         texts = combine._Texts()
         tables = {kind: combine._table(kind, [], texts) for kind in SCHEMA}
@@ -250,8 +258,11 @@ class _Own:
         for number, part in enumerate(self._plan.parts):
             of |= dict.fromkeys((self._processes[number][old] for old in part._raw["processes"]["id"].tolist()), number)
         base = 0
-        for number, run in groupby(sorted(of), key=of.__getitem__):
-            part, processes = self._part(number), set(run)
+        runs = [(number, set(run)) for number, run in groupby(sorted(of), key=of.__getitem__)]
+        left = Counter(number for number, _ in runs)
+        for number, processes in runs:
+            left[number] -= 1
+            part = self._part(number, left[number] > 0)
             functions = [self._order[i] for i in self._plan.numbers[number]]
             rows, chosen = self._nodes(part, number, functions, processes)
             rows["id"] = ints(range(base, base + len(chosen)))
@@ -268,10 +279,12 @@ class _Own:
                     out.table(kind, table, list(texts.index))
             base += len(chosen)
 
-    def _part(self, number: int) -> Recording:
+    def _part(self, number: int, again: bool) -> Recording:
+        """again: it will be asked for once more."""
         recording = self._kept.pop(number, None) or self._openers[number]()
-        self._kept[number] = recording  # the newest last
-        while len(self._kept) > 1 and sum(map(self._plan.sizes.__getitem__, self._kept)) > _KEPT_ROWS:
+        if again:
+            self._kept[number] = recording  # the newest last
+        while len(self._kept) > 1 and sum(map(self._plan.sizes.__getitem__, self._kept)) > _KEPT_BYTES:
             del self._kept[next(iter(self._kept))]
         return recording
 
