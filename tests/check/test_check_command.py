@@ -376,6 +376,17 @@ def test_processes_that_still_run_at_the_end_are_told_and_left_out(project):
     assert counted["lines"] == Range(20, 20)
 
 
+def test_benchmarks_of_pyperf_run_once(project):
+    (project / "run.py").write_text(
+        "import app, pyperf\nrunner = pyperf.Runner()\nrunner.bench_func('load', app.load, 40)\n"
+        "runner.timeit('parse', 'app.parse(1)', globals=globals())\n"
+    )
+    done = check(project, "--no-objects", "--update", "run.py", "--rigorous")
+    assert done.returncode == 0, done.stderr
+    counted = read(project / "seismo-check.txt").functions[Function("app", "parse", "app/__init__.py")]
+    assert counted["calls"] == Range(41, 41), "in pyperf's worker processes"
+
+
 def test_lines_of_libraries_count_when_asked(project):
     (project / "run.py").write_text("import textwrap\ntextwrap.dedent('  a')\n")
     assert check(project, "--no-objects", "--lines", "all", "--update", "run.py").returncode == 0

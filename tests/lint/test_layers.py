@@ -83,7 +83,7 @@ PYTHON_LAYERS = {
     },
     "view": {"errors", "escape", "model", "report"},
     "query": {"errors", "escape", "model", "report"},
-    "mcp": {"errors", "model", "report", "query", "__init__"},
+    "mcp": {"errors", "model", "coverage", "formats", "report", "query", "__init__"},
     "__init__": {"errors", "model", "sessions", "plugins"},
     "cli": {
         "errors",

@@ -11,6 +11,7 @@ import pytest
 from mcp import ClientSession, StdioServerParameters, stdio_client
 from objects_made import told
 
+from seismo import formats
 from seismo.model import Builder
 from seismo.query import TABLES
 
@@ -117,6 +118,62 @@ def test_files_outside_of_the_root_cannot_be_named(root, tmp_path):
     outside = [said["error"]["what"] for _, said in found[:6]]
     assert outside == ["the file is outside of the server's root"] * 6
     assert {row["file"] for row in found[-1][1]["data"]} == {"a.seismo", "b.seismo"}
+
+
+def test_a_recording_that_names_files_outside_of_the_root_shows_none_of_them(root, tmp_path):
+    (tmp_path / "secret.py").write_text("password = 'sesame'\n")
+    (root / "own.py").write_text("shown = 1\n")
+    (root / "link.py").symlink_to(tmp_path / "secret.py")
+    b = Builder()
+    thread = b.thread(b.process(pid=1, argv=["app.py"]), name="MainThread")
+    for number, path in enumerate((tmp_path / "secret.py", root / "own.py", root / "link.py", root / "../secret.py")):
+        b.node(-1, thread, b.function("app", f"f{number}", str(path), 1), calls=1, own_ns=10**6)
+    b.build({"recorder": "calltree"}).save(root / "names.seismo")
+    ((wrong, said),), _ = ask(root, ("report", {"file": "names.seismo"}))
+    assert not wrong
+    assert "shown = 1" in said["text"]
+    assert "sesame" not in json.dumps(said)
+
+
+def test_files_of_other_profilers_are_read_as_recordings(root):
+    recording = made()
+    names = {
+        "cprofile.pstats": "pstats",
+        "flame.speedscope.json": "speedscope",
+        "go.pprof": "pprof",
+        "x.collapsed": "collapsed",
+    }
+    for name, form in names.items():
+        formats.write(recording, root / name, format=form)
+    (root / "broken.pstats").write_bytes(b"no marshal")
+    found, _ = ask(
+        root,
+        *[("report", {"file": name}) for name in names],
+        *[("query", {"files": [name], "sql": "select qualname from functions"}) for name in names],
+        ("callers_and_callees", {"file": "cprofile.pstats", "function": "work"}),
+        ("diff", {"old": "cprofile.pstats", "new": "b.seismo"}),
+        ("recordings", {}),
+        ("report", {"file": "broken.pstats"}),
+    )
+    *read, listed, broken = found
+    assert not [said for wrong, said in read if wrong]
+    assert all("work" in json.dumps(said) for _, said in read)
+    assert {row["file"] for row in listed[1]["data"]} >= {"cprofile.pstats", "flame.speedscope.json", "go.pprof"}
+    assert broken[0] is True
+
+
+def test_checks_run_where_that_was_allowed(root):
+    (root / "app.py").write_text(PROGRAM)
+    update = ("check", {"words": ["--no-objects", "--update", "app.py"]})
+    same = ("check", {"words": ["--no-objects", "app.py"]})
+    found, _ = ask(root, update, same, ("check", {"words": ["--limit", "nonsense", "app.py"]}), options=["--allow-run"])
+    assert [(wrong, said["exit_status"]) for wrong, said in found] == [(False, 0), (False, 0), (False, 2)]
+    assert "within all limits" in found[1][1]["text"]
+    assert "cannot be read" in found[2][1]["text"]
+    (root / "app.py").write_text(PROGRAM.replace("range(10)", "range(100)"))
+    ((wrong, said),), _ = ask(root, same, options=["--allow-run"])
+    assert (wrong, said["exit_status"], said["within"]) == (False, 1, False)
+    assert "__main__:f" in said["text"]
 
 
 def test_sql_is_confined_and_its_errors_have_parts(root):

@@ -355,13 +355,45 @@ def test_without_a_check_a_block_does_nothing(project):
     assert (status, "seismo check" in said) == (0, False)
 
 
+BENCHMARKS = """\
+from app import load
+
+def test_it(benchmark):
+    assert len(benchmark(load, 50)) == 50
+
+def test_pedantic(benchmark):
+    assert len(benchmark.pedantic(load, args=(30,), rounds=5, iterations=3)) == 30
+"""
+
+
 def test_benchmarks_run_once(project):
-    (project.folder / "conftest.py").write_text(
-        "def pytest_addoption(parser):\n    parser.addoption('--benchmark-disable', action='store_true')\n"
+    project.write(test_app=BENCHMARKS)
+    status, said = project.run(
+        "-p", "pytest_benchmark.plugin", "--seismo-check", "--seismo-update", "--seismo-no-objects"
     )
-    project.write(test_app="def test_it(pytestconfig): assert pytestconfig.option.benchmark_disable\n")
-    status, said = project.run("--seismo-check", "--seismo-update")
     assert status == 0, said
+    (key,) = (counts for name, counts in project.kept.functions.items() if name.qualname == "key")
+    assert key["calls"] == (80, 80)
+
+
+EXAMPLES = """\
+from hypothesis import given, strategies as st
+from app import load
+
+@given(st.integers(0, 50))
+def test_it(n):
+    assert len(load(n)) == n
+"""
+
+
+def test_examples_of_hypothesis_are_the_same_each_time(project):
+    project.write(test_app=EXAMPLES)
+    words = ("-p", "_hypothesis_pytestplugin", "--seismo-check", "--seismo-no-objects")
+    status, said = project.run(*words, "--seismo-update")
+    assert status == 0, said
+    (key,) = (counts for name, counts in project.kept.functions.items() if name.qualname == "key")
+    assert key["calls"].is_exact
+    assert project.run(*words)[0] == 0
 
 
 def test_tests_of_a_module_stay_together_in_any_order():

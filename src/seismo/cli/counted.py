@@ -42,15 +42,19 @@ class _Calls(_Counted):
 
 
 def _calls(given: Given, _program: Program) -> dict[str, object]:
+    from seismo.record.counting import one_round
+
+    one_round()
     settings: dict[str, object] = {"c_functions": "all", "timing": "none"}
     return settings | {name: given[name] for name in ("lines", "everywhere", "source") if name in given}
 
 
 def _objects(_given: Given, _program: Program) -> dict[str, object]:
-    from seismo.record.counting import begin_collecting
+    from seismo.record.counting import begin_collecting, one_round
     from seismo.record.objects import life
 
     life.check_possible()
+    one_round()
     begin_collecting()
     return {"holders": 0}
 

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 SUFFIX = ".seismo"
 MAKE_ONE = "make one: seismo profile SCRIPT"
-MAGIC = b"\x8fseismo\n"
 FILE_HELP = "a recording (.seismo), or a file of another tool (see seismo export --list); - reads standard input"
 
 
@@ -95,13 +94,9 @@ def open_recording(path: str) -> Recording:
         raise RecordingError("there is no such file", path, _recordings_in(os.path.dirname(path) or ".")) from None
     except (OSError, ValueError) as error:
         raise RecordingError(f"the file cannot be read: {getattr(error, 'strerror', None) or error}", path) from None
-    if not (start and MAGIC.startswith(start[: len(MAGIC)])):
-        from seismo import formats
+    from seismo import formats
 
-        entry = formats.by_path(path) or formats.by_start(start)
-        if entry is not None:
-            return entry.read(path)
-    return model.read(path)
+    return formats.read_any(path, start)
 
 
 def _recordings_in(folder: str) -> str:

@@ -13,6 +13,21 @@ from seismo.coverage.errors import SourceError
 
 MOST_BYTES = 64 << 20  # of a source file
 
+_root = ""
+
+
+def only_below(folder: str) -> None:
+    """From now on this process reads sources below the folder only: a recording may name any file, and say it ran."""
+    global _root
+    _root = os.path.realpath(folder)
+
+
+def _is_allowed(path: str) -> bool:
+    try:
+        return not _root or os.path.commonpath([os.path.realpath(path), _root]) == _root
+    except ValueError:
+        return False
+
 
 def read(path: str) -> bytes:
     """The bytes of a source file, which may lie in a zip archive. SourceError: there is none, or it cannot be read."""
@@ -22,6 +37,8 @@ def read(path: str) -> bytes:
         raise SourceError("the code was made while the program ran: it has no source file", path)
     if not path:
         raise SourceError("the source file could not be found when the recording ended", path)
+    if not _is_allowed(path):
+        raise SourceError("sources outside of the server's root are not shown", path)
     try:
         with Path(path).open("rb") as file:
             data = file.read(MOST_BYTES + 1)

@@ -35,6 +35,7 @@ from seismo.formats import (
     speedscope,
 )
 from seismo.formats.base import WEIGHTS, Format
+from seismo.model.recording import MAGIC
 
 if TYPE_CHECKING:
     from seismo.formats.base import ByteSink
@@ -51,6 +52,7 @@ __all__ = [
     "for_path",
     "names",
     "read",
+    "read_any",
     "write",
 ]
 
@@ -109,6 +111,17 @@ def by_start(start: bytes) -> Format | None:
     if start.startswith(coverage_data.MAGIC):
         return coverage_data.FORMAT
     return cobertura.FORMAT if start.lstrip().startswith(b"<") and b"<coverage" in start else None
+
+
+def read_any(path: str, start: bytes) -> Recording:
+    """A recording, or another tool's file as one, as its first bytes (`start`) and its name say. Raises SeismoError."""
+    from seismo import model
+
+    if not (start and MAGIC.startswith(start[: len(MAGIC)])):
+        found = by_path(path) or by_start(start)
+        if found is not None:
+            return found.read(path)
+    return model.read(path)
 
 
 def for_path(path: str) -> Format:

@@ -14,7 +14,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from seismo import model
+from seismo import formats
 from seismo.errors import SeismoError, UsageError, did_you_mean
 from seismo.query import TABLES, Database, Source, described
 from seismo.query.output import json_rows
@@ -34,6 +34,7 @@ LISTED = 200  # recordings
 SECONDS = 30
 RUNS = 600  # seconds that a program may take
 MEMORY = "1GB"
+ANYTHING = {".json", ".json.gz", ".txt", ".xml", ".info", ".pb", ".pb.gz", ".html"}  # suffixes of much else, too
 VERBS = ("profile", "trace", "lines", "cover", "objects")
 
 
@@ -60,6 +61,13 @@ def text_answer(text: str, **others: Any) -> dict[str, Any]:
         found["text"] = text[: text.rfind("\n", 0, MOST) + 1 or MOST]
         found["left_out"] = "the rest of the text had no room"
     return found
+
+
+def _is_one(name: str) -> bool:
+    """Whether a file is listed: recordings, and what only profiles are called. Others are read when they are named."""
+    found = formats.by_path(name)
+    ends = [] if found is None else [suffix for suffix in found.suffixes if name.endswith(suffix)]
+    return name.endswith(".seismo") or bool(set(ends) - ANYTHING)
 
 
 def _shortened(value: Any) -> Any:
@@ -90,7 +98,7 @@ class Answers:
             folders[:] = sorted(name for name in folders if not name.startswith("."))
             for name in names:
                 path = os.path.join(where, name)
-                if name.endswith(".seismo") and os.path.isfile(path) and not os.path.islink(path):
+                if _is_one(name) and os.path.isfile(path) and not os.path.islink(path):
                     known = os.stat(path)
                     found.append((known.st_mtime, os.path.relpath(path, self.root.path), known.st_size))
             if len(found) > 50 * LISTED:
@@ -221,8 +229,11 @@ class Answers:
     # ---- what they share ----
 
     def _read(self, file: str) -> Recording:
-        recording = model.read(self.root.file(file))
-        return recording.timed("cpu")
+        path = self.root.file(file)
+        with open(path, "rb") as stream:
+            start = stream.read(512)
+        recording = formats.read_any(path, start)
+        return recording if recording.timeless else recording.timed("cpu")
 
     def _database(self, files: Sequence[str]) -> Database:
         given = [Source(file, self._read(file)) for file in files]

@@ -6,6 +6,7 @@ import functools
 import json
 from typing import TYPE_CHECKING, Any
 
+from seismo.coverage import reading
 from seismo.errors import SeismoError, UsageError
 from seismo.mcp.answers import NOTE, Answers, failure
 from seismo.mcp.confined import Root
@@ -50,7 +51,9 @@ def make(folder: str, allow_run: bool) -> Any:
         ) from None
     from seismo import __version__
 
-    answers = Answers(Root(folder))
+    root = Root(folder)
+    reading.only_below(root.path)
+    answers = Answers(root)
     server = MCPServer("seismo", instructions=INSTRUCTIONS, version=__version__, log_level="ERROR")
 
     def tool(work: Callable[..., dict[str, Any]]) -> Callable[..., Any]:

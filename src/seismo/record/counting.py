@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 
 from seismo import kinds
 from seismo.errors import RecordingError
@@ -18,6 +19,7 @@ from seismo.record import coverage, engine
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
 OURS = ("lines", "everywhere")  # settings that are not the engine's
 
@@ -104,3 +106,47 @@ def begin_collecting() -> None:
     """Lets the cycle collector begin where it does each time: with nothing in it that may be garbage."""
     if gc.isenabled():
         gc.collect()
+
+
+def one_round() -> None:
+    """Has pyperf run each benchmark once, in one process: how often it would, it chooses by time."""
+    sys.meta_path.insert(0, _Rounds())
+
+
+class _Rounds:
+    """Finds pyperf's runner, once, and gives it the option that it has for this."""
+
+    NAME, OPTION = "pyperf._runner", "debug_single_value"
+
+    def find_spec(self, name: str, path: Any, _target: Any = None) -> Any:
+        """The module's spec, if it is that one."""
+        if name != self.NAME:
+            return None
+        sys.meta_path.remove(self)
+        others = (one.find_spec(name, path) for one in sys.meta_path)
+        spec: Any = next(filter(None, others), None)
+        if spec is None or not hasattr(spec.loader, "exec_module"):
+            return spec
+        loader: Any = spec.loader
+        real = loader.exec_module
+
+        def exec_module(module: Any) -> None:
+            real(module)
+            try:
+                self._change(module.Runner)
+            except AttributeError:  # another version
+                return
+
+        loader.exec_module = exec_module
+        return spec
+
+    def _change(self, runner: Any) -> None:
+        real = runner._set_args
+
+        def _set_args(self: Any, args: Any) -> None:
+            if hasattr(args, _Rounds.OPTION) and not getattr(args, "worker", False):
+                args.rigorous = args.fast = False
+                args.debug_single_value = True
+            real(self, args)
+
+        runner._set_args = _set_args

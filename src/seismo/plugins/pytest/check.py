@@ -113,8 +113,10 @@ class Run:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
-        """A benchmark chooses its rounds by time: it runs once."""
+        """A benchmark chooses its rounds by time: it runs once. Hypothesis chooses its examples at random."""
         config.option.benchmark_disable = True
+        if getattr(config.option, "hypothesis_seed", "") is None:
+            config.option.hypothesis_seed = "0"
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
