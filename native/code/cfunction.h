@@ -34,6 +34,13 @@ static inline const void *sm_c_function(PyObject *callable, int has_object) {
     return sm_is_cython_function(type) ? ((PyCFunctionObject *)callable)->m_ml : NULL;
 }
 
+/* Does it take a call to tell whether it is one? */
+static inline bool sm_c_function_is_rare(PyObject *callable) {
+    PyTypeObject *type = Py_TYPE(callable);
+    return type->tp_vectorcall_offset == offsetof(PyCFunctionObject, vectorcall) && type != &PyCFunction_Type &&
+           type != &PyCMethod_Type;
+}
+
 /* The function behind a bound method, else the callable itself. */
 static inline PyObject *sm_unbound(PyObject *callable) {
     return Py_TYPE(callable) == &PyMethod_Type ? PyMethod_GET_FUNCTION(callable) : callable;

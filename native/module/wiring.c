@@ -132,18 +132,21 @@ static inline bool is_unwanted(const void *key, PyObject *callable) {
 }
 
 static const sm_starts_receiver starts = {
+    .enter_known = sm_starts_enter_known,
+    .c_call_known = sm_starts_c_call_known,
+    .c_leave_known = sm_starts_c_leave_known,
     .enter = sm_starts_enter,
     .unwind = sm_starts_unwind,
     .c_call = sm_starts_c_call,
     .c_leave = sm_starts_c_leave,
     .may_disable = is_unwanted,
 };
-SM_MONITORING_CALLBACK(sm_starting, starts, start)
-SM_MONITORING_CALLBACK(sm_starting, starts, resume)
+SM_STARTING_CALLBACK(starts, start)
+SM_STARTING_CALLBACK(starts, resume)
 SM_MONITORING_CALLBACK(sm_starting, starts, throw)
 SM_MONITORING_CALLBACK(sm_starting, starts, unwind)
-SM_MONITORING_CALLBACK(sm_starting, starts, call)
-SM_MONITORING_CALLBACK(sm_starting, starts, c_return)
+SM_STARTING_CALLBACK(starts, call)
+SM_STARTING_CALLBACK(starts, c_return)
 SM_MONITORING_CALLBACK(sm_starting, starts, c_raise)
 static const sm_monitoring_callbacks starts_callbacks = {{starts_start, starts_resume, starts_throw, NULL, NULL,
                                                           starts_unwind, starts_call, starts_c_return, starts_c_raise,

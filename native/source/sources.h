@@ -23,8 +23,11 @@ typedef struct {
 } sm_calls_receiver;
 
 /* A recorder of calls that finds callers by the interpreter's frames. Functions that answer say whether the place need
- * tell again. */
+ * tell again; those that are `known` do the common case of an event, without a call, and say whether it was one. */
 typedef struct {
+    bool (*enter_known)(sm_thread *thread, const void *code, bool resumed);
+    bool (*c_call_known)(sm_thread *thread, const void *key);
+    bool (*c_leave_known)(sm_thread *thread);
     bool (*enter)(sm_thread *thread, const void *code, bool resumed, bool thrown);
     bool (*unwind)(sm_thread *thread, const void *code);
     bool (*c_call)(sm_thread *thread, const void *caller, const void *key, PyObject *callable);

@@ -50,6 +50,14 @@ void sm_tree_carry(sm_node *node, bool calls);
 bool sm_tree_is_trivial(const sm_node *node);
 /* A node's child that it does not hold itself; NULL: none. From then on it does. */
 sm_node *sm_node_in_table(sm_node *parent, const void *key);
+/* The children that were looked for of late though their parents do not hold them themselves, of all threads: there is
+ * one for each hash, and it says whose it is. */
+#define SM_NODES_RECENT 1024
+extern sm_node *sm_nodes_recent[SM_NODES_RECENT];
+static inline sm_node **sm_node_recent(const sm_node *parent, const void *key) {
+    uint64_t hash = ((uintptr_t)parent ^ (uintptr_t)key) * 0x9E3779B97F4A7C15u;
+    return &sm_nodes_recent[hash >> 32 & (SM_NODES_RECENT - 1)];
+}
 /* The child of the node that the thread is at, if there is one; none is made. */
 sm_node *sm_tree_known(sm_thread *thread, const void *key);
 /* A place in this code object, which has called this C function for long, tells of no call after this one: which is

@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+#include "recorder/calls/store.h"
+
 /* The shadow to start from, outwards from this frame. Where that is not known, the stack is walked. */
 static sm_shadow *reach(sm_thread *thread, const sm_frame_head *frame, sm_reach how, bool entering) {
     sm_shadows *shadows = &sm_tree_of(thread)->shadows;
@@ -17,9 +19,7 @@ static sm_shadow *reach(sm_thread *thread, const sm_frame_head *frame, sm_reach 
 static sm_node *child_of(sm_thread *thread, sm_shadow *shadow, const void *key, sm_function_kind kind,
                          PyObject *object) {
     sm_tree_thread *tree = sm_tree_of(thread);
-    sm_node *child = sm_starts_child(shadow->node, key);
-    if (child == NULL)
-        child = sm_node_in_table(shadow->node, key); /* one call in six, in large programs */
+    sm_node *child = sm_node_child(shadow->node, key);
     if (child != NULL)
         return child;
     tree->shadows.top = shadow;
@@ -27,7 +27,7 @@ static sm_node *child_of(sm_thread *thread, sm_shadow *shadow, const void *key, 
     return sm_tree_find(thread, key, kind, object);
 }
 
-bool sm_starts_enter_from(sm_thread *thread, sm_shadow *caller, const void *code, bool resumed) {
+static bool enter_from(sm_thread *thread, sm_shadow *caller, const void *code, bool resumed) {
     assert(thread == sm_this_thread && sm_from_starts(sm_tree_of(thread)));
     sm_node *child = child_of(thread, caller, code, SM_PYTHON, (PyObject *)(uintptr_t)code);
     if (SM_LIKELY(child != NULL))
@@ -39,7 +39,7 @@ bool sm_starts_enter_from(sm_thread *thread, sm_shadow *caller, const void *code
     return true;
 }
 
-bool sm_starts_enter_slow(sm_thread *thread, const void *code, bool resumed, bool thrown) {
+bool sm_starts_enter(sm_thread *thread, const void *code, bool resumed, bool thrown) {
     assert(thread == sm_this_thread && sm_from_starts(sm_tree_of(thread)));
     const sm_frame_head *frame = sm_starts_frame(thread);
     /* Code that was compiled to C may tell of its calls, too, without a frame: they are counted where they are, but
@@ -49,7 +49,7 @@ bool sm_starts_enter_slow(sm_thread *thread, const void *code, bool resumed, boo
         return false;
     sm_shadow *caller = reach(thread, framed ? frame->previous : frame, (sm_reach){.thrown = thrown}, framed);
     if (framed)
-        return sm_starts_enter_from(thread, caller, code, resumed);
+        return enter_from(thread, caller, code, resumed);
     sm_node *child = child_of(thread, caller, code, SM_PYTHON, (PyObject *)(uintptr_t)code);
     if (child == NULL && sm_tree_hides(code))
         return false;
@@ -58,7 +58,7 @@ bool sm_starts_enter_slow(sm_thread *thread, const void *code, bool resumed, boo
     return true;
 }
 
-bool sm_starts_c_call_slow(sm_thread *thread, const void *caller, const void *key, PyObject *callable) {
+bool sm_starts_c_call(sm_thread *thread, const void *caller, const void *key, PyObject *callable) {
     assert(thread == sm_this_thread && sm_from_starts(sm_tree_of(thread)));
     const sm_frame_head *frame = sm_starts_frame(thread);
     if (frame == NULL || (sm_tree_hides(caller) && sm_tree_is_own(caller)))
@@ -72,7 +72,7 @@ bool sm_starts_c_call_slow(sm_thread *thread, const void *caller, const void *ke
     return true;
 }
 
-void sm_starts_c_leave_slow(sm_thread *thread, const void *key, sm_leaving how) {
+void sm_starts_c_leave(sm_thread *thread, const void *key, sm_leaving how) {
     assert(thread == sm_this_thread && sm_from_starts(sm_tree_of(thread)));
     sm_shadows *shadows = &sm_tree_of(thread)->shadows;
     const sm_frame_head *frame = sm_starts_frame(thread);

@@ -6,11 +6,6 @@
 #include "recorder/calls/calltree.h"
 #include "recorder/calls/frames.h"
 
-/* The slow paths do the whole event. */
-bool sm_starts_enter_slow(sm_thread *thread, const void *code, bool resumed, bool thrown);
-bool sm_starts_enter_from(sm_thread *thread, sm_shadow *caller, const void *code, bool resumed); /* caller: is known */
-bool sm_starts_c_call_slow(sm_thread *thread, const void *caller, const void *key, PyObject *callable);
-void sm_starts_c_leave_slow(sm_thread *thread, const void *key, sm_leaving how);
 bool sm_starts_unwind_slow(sm_thread *thread, const void *code);
 void sm_starts_look(sm_thread *thread); /* now and then: makes room, and does what is due */
 
@@ -32,6 +27,7 @@ static inline sm_shadow *sm_starts_near(const sm_tree_thread *tree, const sm_fra
 /* The same, or that of the C function that the frame is in. */
 static inline sm_shadow *sm_starts_near_c(const sm_tree_thread *tree, const sm_frame_head *frame) {
     sm_shadow *shadow = tree->shadows.top;
+#pragma GCC unroll 8
     for (int i = 0; i < SM_SHADOWS_NEAR; i++, shadow--) {
         if (shadow->frame == SM_IN_C(frame) && shadow->code == frame->instruction)
             return shadow;
@@ -60,54 +56,71 @@ static inline void sm_starts_push(sm_thread *thread, sm_shadow *caller, const vo
         sm_starts_look(thread);
 }
 
-/* A node's child, if it was met there of late; else NULL. */
-static inline sm_node *sm_starts_child(sm_node *node, const void *key) {
-    if (SM_LIKELY(node->child_key[0] == key))
-        return node->child[0];
-    return SM_LIKELY(node->child_key[1] == key) ? node->child[1] : NULL;
-}
-
 static inline void sm_starts_count(sm_node *child, bool resumed) {
     if (SM_UNLIKELY(++*(resumed ? &child->resumes : &child->calls) == 0))
         sm_tree_carry(child, !resumed);
 }
 
-/* A frame of this code begins or, resumed, goes on; thrown: with an exception. False: it is left out. */
-SM_INLINE bool sm_starts_enter(sm_thread *thread, const void *code, bool resumed, bool thrown) {
-    const sm_frame_head *frame = sm_starts_frame(thread);
-    if (thrown || SM_UNLIKELY(frame == NULL) || SM_UNLIKELY(!sm_frame_is_of(frame, code)))
-        return sm_starts_enter_slow(thread, code, resumed, thrown);
-    sm_shadow *caller = sm_starts_caller(sm_tree_of(thread), frame->previous);
-    if (SM_UNLIKELY(caller == NULL))
-        return sm_starts_enter_slow(thread, code, resumed, false);
-    sm_node *child = sm_starts_child(caller->node, code);
-    if (SM_UNLIKELY(child == NULL))
-        return sm_starts_enter_from(thread, caller, code, resumed);
-    sm_starts_count(child, resumed);
-    sm_starts_push(thread, caller, frame, code, child);
+/* The events. Those that say `known` do the common case, and no more: they call nothing, so that the callbacks need no
+ * stack of their own. False: nothing was done, and the event is for the function after. */
+
+/* The caller's child is entered. */
+SM_INLINE bool sm_starts_step(sm_thread *thread, sm_shadow *caller, const void *key, bool resumed, const void *frame,
+                              const void *code) {
+    sm_shadows *shadows = &sm_tree_of(thread)->shadows;
+    sm_node *node = caller->node, *child;
+    if (SM_LIKELY(node->child_key[0] == key))
+        child = node->child[0];
+    else if (SM_LIKELY(node->child_key[1] == key))
+        child = node->child[1];
+    else {
+        child = *sm_node_recent(node, key);
+        if (SM_UNLIKELY(child->key != key) || SM_UNLIKELY(child->parent != node))
+            return false;
+    }
+    uint32_t *count = resumed ? &child->resumes : &child->calls;
+    if (SM_UNLIKELY(*count == UINT32_MAX) || SM_UNLIKELY(shadows->countdown <= 1))
+        return false;
+    ++*count;
+    shadows->countdown--;
+    caller[1] = (sm_shadow){frame, code, child};
+    shadows->top = caller + 1;
     return true;
 }
 
-/* A frame of the code `caller` calls a C function. */
-SM_INLINE bool sm_starts_c_call(sm_thread *thread, const void *caller, const void *key, PyObject *callable) {
+SM_INLINE bool sm_starts_enter_known(sm_thread *thread, const void *code, bool resumed) {
     const sm_frame_head *frame = sm_starts_frame(thread);
-    sm_shadow *shadow = sm_starts_near(sm_tree_of(thread), frame);
-    sm_node *child = SM_LIKELY(shadow != NULL) ? sm_starts_child(shadow->node, key) : NULL;
-    if (SM_UNLIKELY(child == NULL))
-        return sm_starts_c_call_slow(thread, caller, key, callable);
-    sm_starts_count(child, false);
-    sm_starts_push(thread, shadow, SM_IN_C(frame), frame->instruction, child);
+    if (SM_UNLIKELY(frame == NULL) || SM_UNLIKELY(!sm_frame_is_of(frame, code)))
+        return false;
+    sm_shadow *caller = sm_starts_caller(sm_tree_of(thread), frame->previous);
+    return SM_LIKELY(caller != NULL) && sm_starts_step(thread, caller, code, resumed, frame, code);
+}
+
+/* A frame of this code begins or, resumed, goes on; thrown: with an exception. False: it is left out. */
+bool sm_starts_enter(sm_thread *thread, const void *code, bool resumed, bool thrown);
+
+SM_INLINE bool sm_starts_c_call_known(sm_thread *thread, const void *key) {
+    const sm_frame_head *frame = sm_starts_frame(thread);
+    sm_shadow *caller = sm_starts_near(sm_tree_of(thread), frame);
+    return SM_LIKELY(caller != NULL) && sm_starts_step(thread, caller, key, false, SM_IN_C(frame), frame->instruction);
+}
+
+/* A frame of the code `caller` calls a C function. */
+bool sm_starts_c_call(sm_thread *thread, const void *caller, const void *key, PyObject *callable);
+
+/* What the frame has called returns: the C function that it is in, if it is in any. */
+SM_INLINE bool sm_starts_c_leave_known(sm_thread *thread) {
+    sm_shadows *shadows = &sm_tree_of(thread)->shadows;
+    const sm_frame_head *frame = sm_starts_frame(thread);
+    if (SM_LIKELY(shadows->top->frame == SM_IN_C(frame)))
+        shadows->top--;
+    else if (shadows->top->frame != frame)
+        return false;
     return true;
 }
 
 /* The C function has been left. */
-SM_INLINE void sm_starts_c_leave(sm_thread *thread, const void *key, sm_leaving how) {
-    sm_shadows *shadows = &sm_tree_of(thread)->shadows;
-    if (SM_LIKELY(shadows->top->frame == SM_IN_C(sm_starts_frame(thread))) && SM_LIKELY(how == SM_BY_RETURN))
-        shadows->top--;
-    else
-        sm_starts_c_leave_slow(thread, key, how);
-}
+void sm_starts_c_leave(sm_thread *thread, const void *key, sm_leaving how);
 
 /* An exception leaves a frame. False: of a function that is left out. */
 SM_INLINE bool sm_starts_unwind(sm_thread *thread, const void *code) {

@@ -8,6 +8,8 @@
 #include "recorder/calls/frames.h"
 
 sm_tree_state sm_tree;
+static sm_node nobody; /* nobody's child, and of no key */
+sm_node *sm_nodes_recent[SM_NODES_RECENT];
 
 sm_tree_function *sm_tree_function_of(sm_function *function) {
     if (function->id >= sm_tree.functions_size) {
@@ -55,6 +57,7 @@ sm_node *sm_node_in_table(sm_node *parent, const void *key) {
         if (slot == 0)
             return NULL;
         if (found->key == key) { /* in whichever of its slots; the place of the child met last */
+            *sm_node_recent(parent, key) = found;
             parent->child_key[1] = key;
             return parent->child[1] = found;
         }
@@ -455,6 +458,8 @@ static void free_thread(sm_tree_thread *tree) {
 }
 
 void sm_tree_free(void) {
+    for (size_t i = 0; i < SM_NODES_RECENT; i++)
+        sm_nodes_recent[i] = &nobody;
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next)
         free_thread(sm_tree_of(thread));
     for (uint32_t i = 0; i < sm_tree.functions_size; i++)

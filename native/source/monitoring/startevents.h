@@ -8,6 +8,54 @@
 
 #if SM_HAS_MONITORING
 
+/* What is common, without a call: see sm_starts_receiver. False: nothing was done. */
+static inline sm_thread *sm_starting_thread(void) {
+    sm_thread *thread = sm_this_thread;
+    return SM_LIKELY(sm_tstate_chunk(thread->tstate) == thread->chunk) ? thread : NULL;
+}
+
+SM_INLINE bool sm_starting_start_known(const sm_starts_receiver *to, PyObject *const *args) {
+    sm_thread *thread = sm_starting_thread();
+    return SM_LIKELY(thread != NULL) && to->enter_known(thread, args[0], false);
+}
+
+SM_INLINE bool sm_starting_resume_known(const sm_starts_receiver *to, PyObject *const *args) {
+    sm_thread *thread = sm_starting_thread();
+    return SM_LIKELY(thread != NULL) && to->enter_known(thread, args[0], true);
+}
+
+SM_INLINE bool sm_starting_call_known(const sm_starts_receiver *to, PyObject *const *args) {
+    if (SM_UNLIKELY(sm_sites_on) && SM_UNLIKELY(sm_sites_to_go-- == 1)) {
+        sm_sites_to_go = 1; /* to be looked at */
+        return false;
+    }
+    PyObject *callable = sm_unbound(args[2]);
+    if (sm_c_function_is_rare(callable))
+        return false;
+    const void *method = sm_c_function(callable, callable != args[2] || args[3] != sm_monitoring_missing);
+    if (method == NULL)
+        return true;
+    sm_thread *thread = sm_starting_thread();
+    return SM_LIKELY(thread != NULL) && to->c_call_known(thread, method);
+}
+
+SM_INLINE bool sm_starting_c_return_known(const sm_starts_receiver *to, PyObject *const *Py_UNUSED(args)) {
+    sm_thread *thread = sm_starting_thread();
+    return SM_LIKELY(thread != NULL) && to->c_leave_known(thread);
+}
+
+/* As SM_MONITORING_CALLBACK, for events that have a common case; all others are in a function of their own. */
+#define SM_STARTING_CALLBACK(receiver, event)                                                                          \
+    static __attribute__((noinline)) PyObject *receiver##_##event##_rare(PyObject *Py_UNUSED(self),                    \
+                                                                         PyObject *const *args) {                      \
+        return sm_starting_##event(&receiver, args);                                                                   \
+    }                                                                                                                  \
+    static PyObject *receiver##_##event(PyObject *self, PyObject *const *args, size_t Py_UNUSED(nargs),                \
+                                        PyObject *Py_UNUSED(names)) {                                                  \
+        bool known = sm_starting_##event##_known(&receiver, args);                                                     \
+        return SM_LIKELY(known) ? Py_None : receiver##_##event##_rare(self, args);                                     \
+    }
+
 SM_INLINE PyObject *sm_starting_start(const sm_starts_receiver *to, PyObject *const *args) {
     sm_thread *thread = sm_event_thread(true);
     return sm_answer(SM_UNLIKELY(thread == NULL) || to->enter(thread, args[0], false, false));

@@ -1,0 +1,240 @@
+"""A path from starts alone, in programs whose libraries change the stack behind the interpreter's back."""
+
+import gc
+import importlib
+import shutil
+import subprocess
+import sys
+import sysconfig
+
+import pytest
+from program import SOURCES
+from recorded import image
+
+from seismo import _core
+from seismo.expression import parse
+
+pytestmark = pytest.mark.skipif("starts" not in SOURCES, reason="sys.monitoring was added in Python 3.12")
+BOTH = pytest.mark.parametrize("c_functions", ["none", "all"])
+
+
+def leaf():
+    pass
+
+
+def recorded(main, c_functions="none", **options):
+    _core.start(source="starts", c_functions=c_functions, timing="none", running=False, calibrate=False, **options)
+    try:
+        main()
+    finally:
+        _core.stop()
+    assert _core.check()
+    found = image()
+    assert found.problems == []
+    return found
+
+
+def paths(found, name):
+    """{names of this file's functions that lead to `name`: its calls}."""
+    counted = {}
+
+    def follow(node, above):
+        short = node.name.rpartition(".")[2]
+        path = [*above, short] if node.name.startswith("test_") or short == name else above
+        if short == name:
+            counted[" ".join(path)] = counted.get(" ".join(path), 0) + node.calls
+        for child in node.children:
+            follow(child, path)
+
+    for root in found.forests()["MainThread"]:
+        follow(root, [])
+    return counted
+
+
+@BOTH
+def test_gevent(c_functions):
+    """Each call is counted below the function of the greenlet that made it, at whatever point it was switched away."""
+    gevent = pytest.importorskip("gevent")
+
+    def step(n):
+        leaf()
+        gevent.sleep(0)
+        leaf()
+        return n
+
+    def few(n):
+        for i in range(n):
+            step(i)
+
+    def many(n):
+        few(n)
+        leaf()
+
+    def main():
+        gevent.joinall([gevent.spawn(few, 3), gevent.spawn(many, 5), gevent.spawn(few, 4)], raise_error=True)
+
+    assert paths(recorded(main, c_functions), "leaf") == {
+        "few step leaf": 14,
+        "many few step leaf": 10,
+        "many leaf": 1,
+    }
+
+
+@BOTH
+def test_eventlet(c_functions):
+    eventlet = pytest.importorskip("eventlet")
+
+    def step(n):
+        leaf()
+        eventlet.sleep(0)
+        leaf()
+        return n
+
+    def outer(n):
+        return sum([step(i) for i in range(n)])
+
+    def main():
+        pool = eventlet.GreenPool(3)
+        assert sorted(pool.imap(outer, [2, 3, 4])) == [1, 3, 6]
+
+    main()  # it imports its hub
+    assert paths(recorded(main, c_functions), "leaf") == {"outer step leaf": 18}
+
+
+CYTHON = """
+async def awaits(function, other):
+    function()
+    await other()
+    function()
+
+def yields(function, n):
+    for i in range(n):
+        function()
+        yield i
+"""
+
+
+@BOTH
+def test_coroutines_of_cython(c_functions, tmp_path, monkeypatch):
+    """They have no frames: what they call counts for whoever resumes them, and no call is lost."""
+    pytest.importorskip("Cython")
+    compiler = (sysconfig.get_config_var("CC") or "cc").split()
+    if shutil.which(compiler[0]) is None:
+        pytest.skip("needs a C compiler")
+    source = tmp_path / "compiled_by_cython.pyx"
+    source.write_text(CYTHON)
+    subprocess.run([sys.executable, "-m", "cython", "-3", source], check=True, env={})
+    target = tmp_path / f"compiled_by_cython{sysconfig.get_config_var('EXT_SUFFIX')}"
+    include = f"-I{sysconfig.get_paths()['include']}"
+    subprocess.run(
+        [*compiler, "-O0", "-w", "-shared", "-fPIC", include, "-o", target, source.with_suffix(".c")], check=True
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    module = importlib.import_module("compiled_by_cython")
+
+    async def other():
+        leaf()
+
+    def drive(coroutine):
+        with pytest.raises(StopIteration):
+            coroutine.send(None)
+
+    def main():
+        for _ in range(3):
+            drive(module.awaits(leaf, other))
+            assert list(module.yields(leaf, 4)) == [0, 1, 2, 3]
+
+    found = paths(recorded(main, c_functions), "leaf")
+    del sys.modules["compiled_by_cython"]
+    assert sum(found.values()) == 3 * (2 + 1 + 4)
+    assert sum(calls for path, calls in found.items() if path.endswith("other leaf")) == 3
+
+
+def test_a_million_suspended_generators():
+    """They all wait; each goes on below another caller than the one that began it."""
+
+    def waits():
+        yield 1
+        leaf()
+
+    def begin(generators):
+        for one in generators:
+            next(one)
+
+    def end(generators):
+        for one in generators:
+            next(one, None)
+
+    def main():
+        generators = [waits() for _ in range(1_000_000)]
+        begin(generators)
+        end(generators)
+
+    gc.collect()
+    gc.disable()
+    try:
+        found = recorded(main)
+    finally:
+        gc.enable()
+    assert paths(found, "leaf") == {"main end waits leaf": 1_000_000}
+    assert paths(found, "waits") == {"main begin waits": 1_000_000, "main end waits": 0}
+    assert found.losses.get("repaired", 0) == 0
+
+
+@BOTH
+def test_long_stretches_that_are_left_out(c_functions):
+    """A function is found below hundreds of frames of which nothing is told, and called by them through C as well."""
+    there = {"__name__": "hidden", "leaf": leaf}
+    exec(
+        "def deep(n):\n    return deep(n - 1) if n else [leaf(), list(map(lambda x: leaf(), [1, 2]))]\n"
+        "def both(n):\n    deep(n)\n    leaf()\n",
+        there,
+    )
+
+    def seen(n):
+        there["both"](n)
+        leaf()
+
+    def main():
+        for n in (0, 1, 300, 40):
+            seen(n)
+        there["both"](200)
+
+    where = _core.Filter(parse('not module("hidden")').program)
+    found = recorded(main, c_functions, where=where)
+    assert paths(found, "leaf") == {"main seen leaf": 4 * 5, "main leaf": 4}
+    assert found.losses.get("repaired", 0) == 0
+
+
+@BOTH
+def test_another_tool_takes_our_id(c_functions):
+    """It gets its own events and we none of them; what came before is exact, and the recording says that it was cut."""
+    seen = []
+
+    def some(n):
+        for _ in range(n):
+            leaf()
+
+    _core.start(source="starts", c_functions=c_functions, timing="none", running=False)
+    some(10)
+    (ours,) = (number for number in range(6) if sys.monitoring.get_tool(number) == "seismo")
+    events = sys.monitoring.events
+    sys.monitoring.set_events(ours, 0)
+    sys.monitoring.free_tool_id(ours)
+    sys.monitoring.use_tool_id(ours, "other")
+    try:
+        for event in (events.PY_START, events.CALL, events.C_RETURN, events.C_RAISE):
+            sys.monitoring.register_callback(ours, event, None)
+        sys.monitoring.register_callback(ours, events.PY_START, lambda code, offset: seen.append(code.co_name))
+        sys.monitoring.set_events(ours, events.PY_START)
+        some(5)
+        _core.stop()
+        some(1)
+    finally:
+        sys.monitoring.set_events(ours, 0)
+        sys.monitoring.register_callback(ours, events.PY_START, None)
+        sys.monitoring.free_tool_id(ours)
+    found = image()
+    assert found.calls()["leaf"] == 10
+    assert found.losses["hook-lost"] == 1
+    assert seen.count("leaf") == 6
