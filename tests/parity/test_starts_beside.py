@@ -7,6 +7,7 @@ import subprocess
 import sys
 import sysconfig
 
+import children
 import pytest
 from program import SOURCES
 from recorded import image
@@ -123,7 +124,7 @@ def test_coroutines_of_cython(c_functions, tmp_path, monkeypatch):
         pytest.skip("needs a C compiler")
     source = tmp_path / "compiled_by_cython.pyx"
     source.write_text(CYTHON)
-    subprocess.run([sys.executable, "-m", "cython", "-3", source], check=True, env={})
+    children.run([sys.executable, "-m", "cython", "-3", source])
     target = tmp_path / f"compiled_by_cython{sysconfig.get_config_var('EXT_SUFFIX')}"
     include = f"-I{sysconfig.get_paths()['include']}"
     subprocess.run(
