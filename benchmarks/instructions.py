@@ -92,6 +92,16 @@ def cases() -> list[Case]:
     watching += "seen = seismo.watch(\"(call or return) and function('*f')\", count=True, output=None).__enter__()\n"
     missing = watching.replace("*f", "*nothing")
     profiling = "import seismo.cprofile\nseen = seismo.cprofile.Profile()\nseen.enable()\n"
+    # What a program says of itself while nothing records, beside a call of an empty function.
+    says = "import seismo\ndef empty(name, /, **values): pass\ndef f():\n    "
+    found += [
+        Case("idle: an empty function", "call", 1, says + "empty('x')\n", ""),
+        Case("idle: an empty function, a value", "call", 1, says + "empty('x', n=3)\n", ""),
+        Case("idle: mark", "call", 1, says + "seismo.mark('x')\n", ""),
+        Case("idle: mark, a value", "call", 1, says + "seismo.mark('x', n=3)\n", ""),
+        Case("idle: count", "call", 1, says + "seismo.count('x', 3)\n", ""),
+        Case("idle: span", "call", 1, says + "with seismo.span('x'): pass\n", ""),
+    ]
     found += [
         Case("coverage, lines counted", "line", 3, *covering),
         Case("coverage, calls", "call", 3, *covering),

@@ -3,12 +3,14 @@
     python tests/common/killing.py --times 1000
 
 Each program counts what it calls in shared memory, with the time of every half millisecond, so that what a recording
-lacks is known in calls and in milliseconds: how long before the end the last recorded call was made.
+lacks is known in calls and in milliseconds: how long before the end the last recorded call was made. Where others want
+the processors, too, the program itself stands still for a part of that time, so there is a second number without it.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import mmap
 import os
 import random
@@ -25,6 +27,7 @@ import children
 import seismo
 
 SLOTS, ENTRIES = 8, 8192  # of the shared memory: for who counts, each with a ring of (ns, count)
+STANDS_STILL_NS = 5_000_000  # between two notes of a program that runs, at most
 SLOT = 2 + 2 * ENTRIES  # numbers of 8 bytes, each of which is written at once
 
 PROGRAM = """
@@ -98,12 +101,14 @@ KINDS = {
 
 @dataclass
 class Found:
-    """What one killed program left. counted, recorded: calls; lost_ms: how old the last recorded one was."""
+    """What one killed program left. counted, recorded: calls; lost_ms: how old the last recorded one was; ran_ms: for
+    how much of that the program was at work, as far as its own notes tell."""
 
     kind: str
     counted: int
     recorded: int
     lost_ms: float
+    ran_ms: float
     faults: list[str]
 
 
@@ -118,12 +123,14 @@ def _counts(memory: memoryview) -> list[tuple[int, list[tuple[int, int]]]]:
     return found
 
 
-def _lost_ms(recorded: int, count: int, ring: list[tuple[int, int]]) -> float:
-    """How long before the last noted moment the last recorded call was; ring: of the one who counted."""
+def _lost_ms(recorded: int, count: int, ring: list[tuple[int, int]]) -> tuple[float, float]:
+    """How long before the last noted moment the last recorded call was, and how long it ran; ring: of who counted."""
     if recorded >= count or not ring:
-        return 0.0
-    known = [when for when, of in ring if of <= recorded]
-    return (ring[-1][0] - (known[-1] if known else ring[0][0])) / 1e6
+        return 0.0, 0.0
+    known = [when for when, of in ring if of <= recorded] or [ring[0][0]]
+    later = [known[-1], *(when for when, of in ring if of > recorded)]
+    ran = sum(min(after - before, STANDS_STILL_NS) for before, after in itertools.pairwise(later))
+    return (later[-1] - later[0]) / 1e6, ran / 1e6
 
 
 def _ticks(path: Path, faults: list[str]) -> list[int]:
@@ -170,8 +177,9 @@ def kill_one(kind: str, after: float, folder: Path) -> Found:
     ticks = sorted([0] * (len(counts) - len(ticks)) + ticks)
     pairs = list(zip(ticks, counts, strict=False))
     faults += [f"{recorded} of {count} calls" for recorded, (count, _) in pairs if recorded > count]
-    lost = max((_lost_ms(recorded, *entry) for recorded, entry in pairs), default=0.0)
-    return Found(kind, sum(count for count, _ in counts), sum(ticks), lost, faults)
+    losses = [_lost_ms(recorded, *entry) for recorded, entry in pairs] or [(0.0, 0.0)]
+    lost, ran = (max(of) for of in zip(*losses, strict=True))
+    return Found(kind, sum(count for count, _ in counts), sum(ticks), lost, ran, faults)
 
 
 def main() -> None:
@@ -192,9 +200,10 @@ def main() -> None:
         of = sorted(row.lost_ms for row in rows if row.kind == kind and row.counted)
         if of:
             late = sum(lost > 100 for lost in of)
+            ran = max(row.ran_ms for row in rows if row.kind == kind)
             print(
                 f"{kind}: {len(of)} killed after they began, lost ms: median {of[len(of) // 2]:.0f}, "
-                f"most {of[-1]:.0f}, {late} over 100"
+                f"most {of[-1]:.0f}, {late} over 100; in which they ran: most {ran:.0f}"
             )
     print(f"{sum(bool(row.faults) for row in rows)} of {len(rows)} with a fault")
 

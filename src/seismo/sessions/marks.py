@@ -76,22 +76,26 @@ class span:  # noqa: N801  used as a function is: with seismo.span("load"): ...
 
     def __init__(self, name: str, /, **values: object) -> None:
         self._name, self._values = name, values
-        self._open: dict[int, Token[int]] = {}  # by the numbers of those that have not ended
+        self._open: dict[int, Token[int]] | None = None  # by the numbers of those that have not ended; None: never any
 
     def __enter__(self) -> Self:
         if journaling():
             outer, number = _ours.get(), _next()
+            if self._open is None:
+                self._open = {}
             self._open[number] = _ours.set(number)
             _note(_BEGINS, number, self._name, {**self._values, **({"in": outer} if outer else {})})
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        if not self._open:
+            return  # nothing recorded when it began: what most programs pay most of the time
         number = _ours.get()  # of those that this object has open, the one that this context is in
         if number not in self._open:
             number = next(reversed(self._open), 0)  # it ends elsewhere than it began: the last one, if any was noted
         token = self._open.pop(number, None)
         if token is None:
-            return
+            return  # another thread was faster
         try:
             _ours.reset(token)
         except ValueError:
