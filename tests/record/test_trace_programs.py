@@ -44,6 +44,45 @@ PROGRAMS = {
             thread.join()
         print(sum(found))
     """,
+    "threads by the thousand": """
+        import _thread
+        done, lock = [], _thread.allocate_lock()
+        def leaf(n): done.append(n)
+        def work(n):
+            leaf(n)
+            lock.release()
+        for n in range(3000):
+            lock.acquire()
+            _thread.start_new_thread(work, (n,))
+        lock.acquire()
+        print(sum(done))
+    """,
+    "greenlets": """
+        try:
+            from greenlet import greenlet
+        except ImportError:
+            print("none here")
+        else:
+            def leaf(n): return n + 1
+            def ping(n):
+                while True:
+                    n = pong.switch(leaf(n))
+            def pong(n):
+                while n < 2000:
+                    n = ping.switch(leaf(n))
+                return n
+            ping, pong = greenlet(ping), greenlet(pong)
+            print(ping.switch(0))
+    """,
+    "three hundred children of one call": """
+        names = {}
+        for i in range(300): exec(f"def f{i}(n): return n + {i}", names)
+        functions = [names[f"f{i}"] for i in range(300)]
+        def parent(n):
+            for function in functions: n = function(n)
+            return n
+        print(sum(parent(n) for n in range(200)))
+    """,
     "pools of processes and threads": """
         import concurrent.futures, multiprocessing, sys
         def square(n): return n * n
