@@ -42,7 +42,7 @@ static void read_boot_id(void) {
 
 sm_moment sm_moment_now(void) {
     (void)pthread_once(&boot_id_read, read_boot_id);
-    sm_moment now = {.unix_bound_ns = unix_bound_ns()};
+    sm_moment now = {.unix_bound_ns = unix_bound_ns(), .monotonic_ns = sm_monotonic_ns()};
 #ifdef CLOCK_BOOTTIME
     int64_t before = sm_time_ns(CLOCK_BOOTTIME);
     now.unix_ns = sm_unix_ns();

@@ -29,9 +29,16 @@ typedef struct {
     int64_t unix_ns;       /* since 1970 */
     int64_t boot_ns;       /* since the system's start, suspended or not; 0: not known */
     int64_t unix_bound_ns; /* that unix_ns may be off by, as the kernel says; 0: not known */
+    uint64_t monotonic_ns;
 } sm_moment;
 
 sm_moment sm_moment_now(void);
+
+/* Now, since 1970, by the time that has passed since then: whoever sets the time of the day moves nothing that is in a
+ * recording already. */
+static inline int64_t sm_moment_since(const sm_moment *then) {
+    return then->unix_ns + (int64_t)(sm_monotonic_ns() - then->monotonic_ns);
+}
 
 /* Which start of the system this is: a text that no other has, here or elsewhere; "": not known, or sm_moment_now() has
  * not been called yet. */

@@ -271,7 +271,7 @@ void sm_engine_stop(const char *exit) {
     stop_sources();
     if (sm_this_thread->session == sm_engine.session && !sm_engine.recorder->threadless)
         sm_engine.recorder->pause(sm_this_thread); /* closes its last segment */
-    sm_engine.end_ns = sm_unix_ns();
+    sm_engine.end_ns = sm_moment_since(&sm_engine.began);
     replace_text(&sm_engine.exit, exit);
     for (sm_thread *thread = sm_engine.threads; thread != NULL; thread = thread->next) {
         if (thread->session != sm_engine.session || thread->ended || thread->end_ns != 0)

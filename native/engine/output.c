@@ -138,7 +138,7 @@ void sm_output_process(sm_output *output, const sm_about *about) {
     row[SM_PROCESSES_ARGV] = (int64_t)output->argv;
     row[SM_PROCESSES_INTERPRETER] = (int64_t)output->interpreter;
     row[SM_PROCESSES_START_NS] = about->start_ns;
-    row[SM_PROCESSES_END_NS] = about->end_ns != 0 ? about->end_ns : sm_unix_ns();
+    row[SM_PROCESSES_END_NS] = about->end_ns;
     row[SM_PROCESSES_EXIT] = (int64_t)put_text(output, about->exit);
     row[SM_PROCESSES_CLOCK] = (int64_t)output->clock;
     row[SM_PROCESSES_WAITS] = (int64_t)put_text(output, about->waits);

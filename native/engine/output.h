@@ -40,7 +40,7 @@ static inline bool sm_output_all(const sm_output *output) {
 typedef struct {
     const char *meta; /* a JSON object */
     const char *host, *argv, *interpreter, *clock, *source, *waits, *exit;
-    int64_t start_ns, end_ns;       /* Unix time; end_ns 0: now */
+    int64_t start_ns, end_ns;       /* Unix time */
     int64_t boot_ns, unix_bound_ns; /* of start_ns: see base/time.h */
     const double *costs;            /* the process row's real columns, by column number; NULL: all 0 */
 } sm_about;

@@ -18,7 +18,7 @@ static sm_about about(void) {
                       .start_ns = sm_engine.start_ns,
                       .boot_ns = sm_engine.began.boot_ns,
                       .unix_bound_ns = sm_engine.began.unix_bound_ns,
-                      .end_ns = sm_engine.running ? 0 : sm_engine.end_ns};
+                      .end_ns = sm_engine.running ? sm_moment_since(&sm_engine.began) : sm_engine.end_ns};
 }
 
 bool sm_engine_open(sm_output *output, sm_writer *writer, bool whole) {
@@ -82,7 +82,7 @@ void sm_engine_announce(sm_thread *thread) {
     thread = thread->home;
     if (thread->announced)
         return;
-    write_thread(&sm_engine.output, thread, sm_clock_read(&sm_engine.clock), sm_unix_ns());
+    write_thread(&sm_engine.output, thread, sm_clock_read(&sm_engine.clock), sm_moment_since(&sm_engine.began));
     thread->announced = true;
 }
 
@@ -125,7 +125,7 @@ static void write_unended(sm_output *output, bool last, uint64_t began) {
 }
 
 void sm_engine_save(sm_output *output, bool last) {
-    int64_t now_ns = sm_unix_ns();
+    int64_t now_ns = sm_moment_since(&sm_engine.began);
     uint64_t now = sm_clock_read(&sm_engine.clock);
     sm_clock_anchor(&sm_engine.clock);
     output->losses = 0;

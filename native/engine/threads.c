@@ -34,7 +34,7 @@ static void note_end(sm_thread *thread) {
             thread->cpu_ns = cpu - thread->cpu_start_ns;
     }
     thread->end_ticks = sm_clock_read(&sm_engine.clock);
-    thread->end_ns = sm_unix_ns();
+    thread->end_ns = sm_moment_since(&sm_engine.began);
 }
 
 /* Last words of a thread. Idempotent. */
@@ -247,7 +247,7 @@ static void find_home(sm_thread *thread) {
 
 /* Makes the record belong to the recording that runs now. */
 static bool begin_thread(sm_thread *thread, bool entering) {
-    thread->start_ns = sm_unix_ns();
+    thread->start_ns = sm_moment_since(&sm_engine.began);
     thread->start_ticks = sm_clock_read(&sm_engine.clock);
     thread->end_ns = 0;
     thread->rest_ticks = 0;

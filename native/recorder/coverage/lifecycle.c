@@ -16,7 +16,8 @@
 static struct {
     char *meta, *host, *argv, *interpreter, *exit; /* owned, as is */
     char *folder;                                  /* that the recording began in */
-    int64_t start_ns, end_ns;
+    sm_moment began;
+    int64_t end_ns;
     uint64_t flush_ns;
     uint32_t session;
     uint64_t interpreters_gone, interpreters; /* as the engine's */
@@ -43,8 +44,8 @@ static sm_about about(void) {
                       .interpreter = recording.interpreter,
                       .source = sm_cover.source->name,
                       .exit = recording.exit,
-                      .start_ns = recording.start_ns,
-                      .end_ns = sm_cover.running ? 0 : recording.end_ns};
+                      .start_ns = recording.began.unix_ns,
+                      .end_ns = sm_cover.running ? sm_moment_since(&recording.began) : recording.end_ns};
 }
 
 /* ---- writing; with the lock ---- */
@@ -215,7 +216,7 @@ static void take_settings(const sm_cover_settings *settings) {
     replace(&recording.exit, "");
     char folder[4096];
     replace(&recording.folder, getcwd(folder, sizeof folder));
-    recording.start_ns = sm_unix_ns();
+    recording.began = sm_moment_now();
     recording.interpreters_gone = sm_interpreters_gone();
     recording.end_ns = 0;
     recording.flush_ns = settings->flush_ns;
@@ -279,7 +280,7 @@ void sm_cover_stop(const char *exit) {
     recording.interpreters = sm_interpreters_made() - recording.interpreters_gone;
     sm_cover.running = false;
     sm_cover.test = NULL;
-    recording.end_ns = sm_unix_ns();
+    recording.end_ns = sm_moment_since(&recording.began);
     replace(&recording.exit, exit);
     sm_output *output = &sm_cover_store.output;
     if (!sm_cover.forked && output->writer != NULL) {
@@ -398,7 +399,7 @@ int sm_cover_after_fork(int fd, const char *meta) {
         return 0;
     }
     replace(&recording.meta, meta);
-    recording.start_ns = sm_unix_ns();
+    recording.began = sm_moment_now();
     recording.interpreters_gone = sm_interpreters_gone();
     sm_cover.lost_memory = sm_cover.hook_lost = sm_cover.odd_lines = sm_cover.odd_branches = 0;
     for (sm_cover_function *of = store->functions; of != NULL; of = of->next)

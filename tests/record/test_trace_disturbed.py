@@ -1,0 +1,154 @@
+"""Traced programs whose time is disturbed from outside: stopped for a while, clocks that are set, a system asleep."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import children
+import pytest
+
+import seismo
+
+STOPPED = """
+import os, signal
+def leaf(n): return n + 1
+def stopped():
+    os.kill(os.getpid(), signal.SIGSTOP)
+def main():
+    n = 0
+    for _ in range(2000): n = leaf(n)
+    stopped()
+    for _ in range(2000): n = leaf(n)
+    print(n)
+main()
+"""
+
+
+def state(pid):
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+def calls_of(path, name):
+    """The calls of a function as (start, end), and the whole of what is said of the file."""
+    recording = seismo.open(path)
+    assert recording.problems == []
+    assert recording.calls.gaps == []
+    functions = recording.functions["qualname"]
+    rows = recording.calls.window(limit=10**6).calls
+    return [(row.start_ns, row.end_ns) for row in rows if functions[row.function] == name]
+
+
+def verified(path):
+    done = children.run([sys.executable, "-m", "seismo", "info", "--verify", path])
+    assert "agrees with the tree" in done.stdout, done.stdout + done.stderr
+
+
+def test_a_program_that_was_stopped_has_the_pause_in_the_call_it_was_in(tmp_path):
+    path = tmp_path / "x.seismo"
+    with children.popen([sys.executable, "-m", "seismo", "trace", "-q", "-o", path, "-c", STOPPED]) as child:
+        until = time.monotonic() + children.SECONDS
+        while state(child.pid) != "T":
+            assert time.monotonic() < until
+            assert child.poll() is None
+            time.sleep(0.01)
+        began = time.monotonic_ns()
+        time.sleep(0.5)
+        paused = time.monotonic_ns() - began
+        os.kill(child.pid, signal.SIGCONT)
+        assert children.ended(child) == ("4000\n", "")
+    verified(path)
+    ((start, end),) = calls_of(path, "stopped")
+    assert end - start >= paused
+    leaves = calls_of(path, "leaf")
+    assert len(leaves) == 4000
+    assert not [one for one in leaves if one[0] < end and one[1] > start]
+
+
+# Answers clock_gettime in the system's place, for who is started with it: jump() sets clocks by so many ns.
+CLOCKS = """
+#define _GNU_SOURCE
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+static long long off[16];
+void jump(int clock, long long ns) { off[clock] += ns; }
+int clock_gettime(clockid_t clock, struct timespec *to) {
+    long result = syscall(SYS_clock_gettime, clock, to);
+    if (result == 0 && clock >= 0 && clock < 16 && off[clock] != 0) {
+        long long ns = to->tv_sec * 1000000000LL + to->tv_nsec + off[clock];
+        to->tv_sec = ns / 1000000000LL;
+        to->tv_nsec = ns % 1000000000LL;
+    }
+    return (int)result;
+}
+"""
+JUMPS = """
+import ctypes, os, sys, time
+jump = ctypes.CDLL(None).jump
+jump.argtypes = [ctypes.c_int, ctypes.c_longlong]
+def leaf(n): return n + 1
+def before():
+    time.sleep(0.05)
+def after():
+    time.sleep(0.05)
+def child():
+    time.sleep(0.05)
+def waits(pid):
+    os.waitpid(pid, 0)
+def main():
+    n = 0
+    for _ in range(500): n = leaf(n)
+    before()
+    for clock, ns in {jumps!r}: jump(clock, ns)
+    after()
+    for _ in range(500): n = leaf(n)
+    pid = os.fork()
+    if pid == 0:
+        child()
+        sys.exit(0)
+    waits(pid)
+    print(n)
+main()
+"""
+HOUR = 3600 * 10**9
+REALTIME, BOOTTIME = time.CLOCK_REALTIME, 7
+
+
+@pytest.mark.parametrize(
+    "jumps",
+    [[(REALTIME, -HOUR)], [(REALTIME, HOUR)], [(REALTIME, HOUR), (BOOTTIME, HOUR)]],
+    ids=["set back", "set forward", "the system slept"],
+)
+def test_clocks_that_are_set_change_no_length_and_keep_processes_together(jumps, tmp_path):
+    """A system that sleeps goes on with all clocks but the monotonic one, by which a trace counts."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("needs a C compiler")
+    (tmp_path / "clocks.c").write_text(CLOCKS)
+    library = tmp_path / "clocks.so"
+    made = subprocess.run([compiler, "-shared", "-fPIC", "-o", library, tmp_path / "clocks.c"], capture_output=True)
+    if made.returncode != 0:
+        pytest.skip("needs a C compiler")
+    before = os.environ.get("LD_PRELOAD", "")
+    path, preload = tmp_path / "x.seismo", {"LD_PRELOAD": f"{before}:{library}" if before else str(library)}
+    words = [sys.executable, "-m", "seismo", "trace", "-q", "--children", "-o", path]
+    program = JUMPS.format(jumps=jumps)
+    done = children.run([*words, "-c", program], env=children.environment(**preload), cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1000\n", "")
+    verified(path)
+    lengths = {name: [end - start for start, end in calls_of(path, name)] for name in ("before", "after", "child")}
+    for name, found in lengths.items():
+        assert len(found) == 1, name
+        assert 40_000_000 < found[0] < 60 * 10**9, name
+    ((start, end),) = calls_of(path, "main")[:1]
+    assert end - start < 600 * 10**9
+    recording = seismo.open(path)
+    assert all(row.end_ns >= row.start_ns for row in recording.processes)
+    slept = sum(ns for clock, ns in jumps if clock == BOOTTIME)
+    ((waits, waited),) = calls_of(path, "waits")
+    ((child, ended),) = calls_of(path, "child")
+    assert waits - 10**9 < child - slept < ended - slept < waited + 10**9
