@@ -30,8 +30,19 @@ static inline void calls_from(sm_thread *thread, const void *caller) {
 
 static inline void any_place(PyObject *Py_UNUSED(number)) {}
 
-/* The call tree, for receivers that differ in what is done with events and with places. */
-#define TREE_OF(name, way)                                                                                             \
+/* What is done with an event of calls (sm_tree_way): a receiver for each, made at compile time. */
+#define EACH_WAY(OF)                                                                                                   \
+    OF(calls, SM_WAY_COUNT)                                                                                            \
+    OF(trace, SM_WAY_JOURNAL)                                                                                          \
+    OF(every, SM_WAY_EVERY)                                                                                            \
+    OF(stamps, SM_WAY_EVERY | SM_WAY_JOURNAL)                                                                          \
+    OF(counts, SM_WAY_BARE)
+
+#define RECEIVER(name)                                                                                                 \
+    .call = name##_called, .resume = name##_resumed, .leave = name##_left, .calls_from = calls_from,                   \
+    .c_call = name##_c_called, .c_leave = name##_c_left, .may_disable = may_disable, .site_off = sm_tree_site_off
+
+#define RECEIVER_OF(name, way)                                                                                         \
     SM_INLINE bool name##_called(sm_thread *thread, const void *key, sm_function_kind kind, PyObject *object) {        \
         return sm_tree_call(thread, key, kind, object, way);                                                           \
     }                                                                                                                  \
@@ -46,49 +57,29 @@ static inline void any_place(PyObject *Py_UNUSED(number)) {}
     }                                                                                                                  \
     SM_INLINE bool name##_c_left(sm_thread *thread, const void *caller, const void *key, sm_leaving how) {             \
         return sm_tree_c_leave(thread, caller, key, how, way);                                                         \
-    }
-TREE_OF(tree, SM_WAY_COUNT)
-TREE_OF(timeline, SM_WAY_JOURNAL)
-TREE_OF(timed, SM_WAY_EVERY)
-TREE_OF(stamped, SM_WAY_EVERY | SM_WAY_JOURNAL)
-TREE_OF(counted, SM_WAY_BARE)
+    }                                                                                                                  \
+    static const sm_calls_receiver name = {RECEIVER(name), .place = any_place};
+EACH_WAY(RECEIVER_OF)
 
-#define RECEIVER(name)                                                                                                 \
-    .call = name##_called, .resume = name##_resumed, .leave = name##_left, .calls_from = calls_from,                   \
-    .c_call = name##_c_called, .c_leave = name##_c_left, .may_disable = may_disable, .site_off = sm_tree_site_off
-static const sm_calls_receiver calls = {RECEIVER(tree), .place = any_place};
-static const sm_calls_receiver trace = {RECEIVER(timeline), .place = any_place};
-static const sm_calls_receiver every = {RECEIVER(timed), .place = any_place};
-static const sm_calls_receiver stamps = {RECEIVER(stamped), .place = any_place};
-static const sm_calls_receiver counts = {RECEIVER(counted), .place = any_place};
-
-#define PROFILEFUNC_OF(receiver)                                                                                       \
-    static int receiver##_profilefunc(PyObject *Py_UNUSED(self), PyFrameObject *frame, int what, PyObject *arg) {      \
-        return sm_profilefunc_event(&receiver, frame, what, arg);                                                      \
+#define PROFILEFUNC_OF(name, way)                                                                                      \
+    static int name##_profilefunc(PyObject *Py_UNUSED(self), PyFrameObject *frame, int what, PyObject *arg) {          \
+        return sm_profilefunc_event(&name, frame, what, arg);                                                          \
     }
-PROFILEFUNC_OF(calls)
-PROFILEFUNC_OF(trace)
-PROFILEFUNC_OF(every)
-PROFILEFUNC_OF(stamps)
-PROFILEFUNC_OF(counts)
-static const Py_tracefunc profilefuncs[] = {calls_profilefunc, trace_profilefunc, every_profilefunc, stamps_profilefunc,
-                                            counts_profilefunc}; /* by sm_tree_way */
+EACH_WAY(PROFILEFUNC_OF)
+#define PROFILEFUNC(name, way) [way] = name##_profilefunc,
+static const Py_tracefunc profilefuncs[] = {EACH_WAY(PROFILEFUNC)};
 
 #if SM_HAS_EVALFRAME
-#define EVALFRAME_OF(receiver)                                                                                         \
-    static PyObject *receiver##_suspending(PyThreadState *tstate, sm_frame *frame, int throwing) {                     \
-        return sm_evalframe_suspending(&receiver, tstate, frame, throwing);                                            \
+#define EVALFRAME_OF(name, way)                                                                                        \
+    static PyObject *name##_suspending(PyThreadState *tstate, sm_frame *frame, int throwing) {                         \
+        return sm_evalframe_suspending(&name, tstate, frame, throwing);                                                \
     }                                                                                                                  \
-    static PyObject *receiver##_evalframe(PyThreadState *tstate, sm_frame *frame, int throwing) {                      \
-        return sm_evalframe_run(&receiver, receiver##_suspending, tstate, frame, throwing);                            \
+    static PyObject *name##_evalframe(PyThreadState *tstate, sm_frame *frame, int throwing) {                          \
+        return sm_evalframe_run(&name, name##_suspending, tstate, frame, throwing);                                    \
     }
-EVALFRAME_OF(calls)
-EVALFRAME_OF(trace)
-EVALFRAME_OF(every)
-EVALFRAME_OF(stamps)
-EVALFRAME_OF(counts)
-static const _PyFrameEvalFunction evalframes[] = {calls_evalframe, trace_evalframe, every_evalframe, stamps_evalframe,
-                                                  counts_evalframe};
+EACH_WAY(EVALFRAME_OF)
+#define EVALFRAME(name, way) [way] = name##_evalframe,
+static const _PyFrameEvalFunction evalframes[] = {EACH_WAY(EVALFRAME)};
 #endif
 
 #if SM_HAS_MONITORING
@@ -97,9 +88,9 @@ static inline void unborn_place(PyObject *number) {
 }
 
 /* With objects alongside: an int that the interpreter made to say where the event is was not the program's. */
-static const sm_calls_receiver paths = {RECEIVER(tree), .place = unborn_place};
+static const sm_calls_receiver paths = {RECEIVER(calls), .place = unborn_place};
 
-#define CALLS_OF(receiver)                                                                                             \
+#define CALLS_OF(receiver, way)                                                                                        \
     SM_MONITORING_CALLBACK(sm_monitoring, receiver, start)                                                             \
     SM_MONITORING_CALLBACK(sm_monitoring, receiver, resume)                                                            \
     SM_MONITORING_CALLBACK(sm_monitoring, receiver, throw)                                                             \
@@ -112,15 +103,11 @@ static const sm_calls_receiver paths = {RECEIVER(tree), .place = unborn_place};
     static const sm_monitoring_callbacks receiver##_callbacks = {                                                      \
         {receiver##_start, receiver##_resume, receiver##_throw, receiver##_return, receiver##_yield,                   \
          receiver##_unwind, receiver##_call, receiver##_c_return, receiver##_c_raise, NULL, NULL},                     \
-        NULL}
-CALLS_OF(calls);
-CALLS_OF(trace);
-CALLS_OF(every);
-CALLS_OF(stamps);
-CALLS_OF(counts);
-CALLS_OF(paths);
-static const sm_monitoring_callbacks *const callbacks[] = {&calls_callbacks, &trace_callbacks, &every_callbacks,
-                                                           &stamps_callbacks, &counts_callbacks};
+        NULL};
+EACH_WAY(CALLS_OF)
+CALLS_OF(paths, SM_WAY_COUNT)
+#define CALLS(name, way) [way] = &name##_callbacks,
+static const sm_monitoring_callbacks *const callbacks[] = {EACH_WAY(CALLS)};
 #endif
 
 /* ---- calls, by their starts alone ---- */
