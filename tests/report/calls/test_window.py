@@ -9,6 +9,7 @@ from seismo.cli.main import main
 from seismo.errors import UsageError
 from seismo.model import read
 from seismo.model.combine import with_losses
+from seismo.report.calls import window
 from seismo.report.calls.verify import write_verified
 from seismo.report.calls.window import nanoseconds, write_window
 from seismo.report.paper import Paper
@@ -74,6 +75,27 @@ def test_the_end_is_the_last_calls_with_those_that_made_them():
     assert "52 calls" in text or "51 calls" in text
     assert "made:main" in text
     assert "still running" in text
+
+
+def test_each_thread_ends_in_its_own_time(monkeypatch):
+    """One that ended long before does not use up the calls that are read, so that the others' last ones are missing."""
+    monkeypatch.setattr(window, "MOST", 700)
+    tree = journal_made.Tree()
+    threads = [journal_made.Played(tree, thread, 0, 1000, block_bytes=400) for thread in range(2)]
+    for p, rounds in zip(threads, (2, 1000), strict=True):
+        for _ in range(rounds):
+            p.call(1)
+            p.pass_time(500)
+            p.leave(journal_made.RETURN)
+            p.mark()
+        p.call(3)
+        p.leave(journal_made.RETURN)
+        p.end()
+    recording = journal_made.recording(tree, threads, 5, threads=2, names=["main", "f1", "steps", "last", "f4"])
+    text = shown(recording, "end")
+    assert text.count("made:last") == 2
+    assert "calls were read" not in text
+    assert text.count("thread 0") == 1
 
 
 def test_what_the_program_said_is_harmless_to_show():

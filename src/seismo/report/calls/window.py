@@ -23,6 +23,8 @@ from seismo.model.timeline.landmarks import landmarks, pauses
 from seismo.report import words as text
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
     from seismo.model import Recording
     from seismo.model.timeline.calls import CallRow, Window
     from seismo.report.paper import Paper
@@ -33,6 +35,7 @@ LINES = 60  # of a thread
 INSIDE = 8  # calls that a thread was in all the while
 MOST = 300_000  # calls that are read
 LOOK_BACK = 256 << 20  # bytes of a thread's journal in which beginnings are looked for: a second at most
+NEWEST = 4  # streams of a thread's row, which may stand for thousands, that are read at its end
 LONGEST_BODY = 4  # calls of a loop's round that are found to repeat
 END = "end"
 
@@ -187,14 +190,22 @@ class _Writer:
         self.paper.line((lead, "quiet"), inset, (name, "name"), (more, "quiet"))
 
 
-def _last(recording: Recording) -> Window:
-    """The end of each stream: its last two blocks."""
+def _last(recording: Recording, threads: Collection[int]) -> list[Window]:
+    """The end of each thread: the last two blocks of its newest streams. threads: their ids; none: all.
+
+    Threads end at different times, so that each has a window of its own.
+    """
     calls = recording.calls
-    by_stream: dict[tuple[int, int], list[int]] = {}
+    by_stream: dict[int, dict[int, list[int]]] = {}
     for block in calls.blocks:
-        by_stream.setdefault((block.thread, block.stream), []).append(block.time_ns)
-    start = min((times[-2:][0] for times in by_stream.values()), default=0)
-    return calls.window(start, limit=MOST, look_back=LOOK_BACK)
+        if not threads or block.thread in threads:
+            by_stream.setdefault(block.thread, {}).setdefault(block.stream, []).append(block.time_ns)
+    found = []
+    for thread, streams in by_stream.items():
+        newest = sorted(streams.values(), key=lambda times: times[-1])[-NEWEST:]
+        start = min(times[-2:][0] for times in newest)
+        found.append(calls.window(start, thread=thread, limit=MOST, look_back=LOOK_BACK))
+    return found
 
 
 def _kept(rows: dict[int, CallRow], number: int) -> dict[int, CallRow]:
@@ -219,7 +230,7 @@ def write_window(paper: Paper, recording: Recording, around: str, span: str | No
             "this recording does not say what happened when", "--around", "seismo trace makes one that does"
         )
     if around == END:
-        window, first = _last(recording), FOREVER
+        windows, first = _last(recording, how.get("threads") or ()), FOREVER
         title = f"the last {LAST} calls of each thread"
     else:
         middle, width = nanoseconds(around, "--around"), nanoseconds(span, "--window") if span else SPAN_NS
@@ -227,13 +238,10 @@ def write_window(paper: Paper, recording: Recording, around: str, span: str | No
         if first > calls.end_ns:
             took = text.duration(calls.end_ns, paper.signs)
             raise UsageError("the recording had ended by then", "--around", f"it took {took}")
-        window = calls.window(first, last, limit=MOST, look_back=LOOK_BACK)
+        windows = [calls.window(first, last, limit=MOST, look_back=LOOK_BACK)]
         title = f"from {first / 1e9:,.6f} s to {last / 1e9:,.6f} s"
     paper.line(title, (", times from the start of the process", "quiet"))
-    streams: dict[tuple[int, int], dict[int, CallRow]] = {}
-    for number, row in enumerate(window.calls):
-        streams.setdefault((row.thread, row.stream), {})[number] = row
-    for (thread, _), rows in streams.items():
+    for thread, rows in _streams(windows):
         if how.get("threads") and thread not in how["threads"]:
             continue
         shown = _kept(rows, LAST) if around == END else rows
@@ -245,8 +253,20 @@ def write_window(paper: Paper, recording: Recording, around: str, span: str | No
         if writer.left_out:
             paper.line((f"and {text.number_of(writer.left_out, 'line')} more ({paper.more})", "quiet"))
     if around == END:
-        first, last = min((row.start_ns for row in window.calls), default=0), FOREVER
-    _write_rest(paper, recording, window, first, last)
+        first, last = min((row.start_ns for window in windows for row in window.calls), default=0), FOREVER
+    said = sorted({line for window in windows for line in _said(paper, recording, window, first, last)})
+    _write_said(paper, said, around == END)
+    _write_rest(paper, recording, windows)
+
+
+def _streams(windows: list[Window]) -> Iterator[tuple[int, dict[int, CallRow]]]:
+    """The thread and the rows of each stream."""
+    for window in windows:
+        streams: dict[tuple[int, int], dict[int, CallRow]] = {}
+        for number, row in enumerate(window.calls):
+            streams.setdefault((row.thread, row.stream), {})[number] = row
+        for (thread, _), rows in streams.items():
+            yield thread, rows
 
 
 def _said(paper: Paper, recording: Recording, window: Window, first: int, last: int) -> list[tuple[int, str]]:
@@ -266,20 +286,25 @@ def _said(paper: Paper, recording: Recording, window: Window, first: int, last: 
         if first <= mark.time_ns < last:
             took = f": {text.duration(mark.data['took_ns'], paper.signs)}" if mark.data else ""
             found.append((mark.time_ns, f"{mark.kind} {printable(mark.name)}{took}"))
-    return sorted(found)
+    return found
 
 
-def _write_rest(paper: Paper, recording: Recording, window: Window, first: int, last: int) -> None:
-    """What was said meanwhile, what is missing, and what could not be read."""
-    said = _said(paper, recording, window, first, last)
+def _write_said(paper: Paper, said: list[tuple[int, str]], at_end: bool) -> None:
+    """at_end: the last lines are wanted, not the first."""
+    left_out = len(said[LINES:])
     if said:
         paper.line()
-    for time, words in said[:LINES]:
+    if left_out and at_end:
+        paper.line((f"{text.number_of(left_out, 'line')} before these are left out", "quiet"))
+    for time, words in said[-LINES:] if at_end else said[:LINES]:
         paper.line(f"{time / 1e9:>14,.6f} s  {words}")
-    left_out = len(said[LINES:])
-    if left_out:
+    if left_out and not at_end:
         paper.line((f"and {text.number_of(left_out, 'line')} more: choose a shorter --window", "quiet"))
-    for gap in window.gaps:
+
+
+def _write_rest(paper: Paper, recording: Recording, windows: list[Window]) -> None:
+    """What is missing, and what could not be read."""
+    for gap in [gap for window in windows for gap in window.gaps]:
         missing = text.duration(gap.end_ns - gap.start_ns, paper.signs)
         paper.line(
             (
@@ -287,11 +312,11 @@ def _write_rest(paper: Paper, recording: Recording, window: Window, first: int, 
                 "warning",
             )
         )
-    if window.more:
+    if any(window.more for window in windows):
         paper.line((f"only the first {MOST:,} calls were read: choose a shorter --window", "warning"))
-    for problem in window.problems:
+    for problem in dict.fromkeys(problem for window in windows for problem in window.problems):
         paper.line((problem, "warning"))
-    if not window.calls:
+    if not any(len(window.calls) for window in windows):
         paper.line("nothing ran then")
 
 
