@@ -117,8 +117,17 @@ def child(*words: str) -> dict[str, Any]:
     return said
 
 
-def measure(file: str, calls: int, rounds: int) -> dict[str, Any]:
+def recorded(file: str, calls: int) -> dict[str, Any]:
+    """The program bare and traced. What it took is kept beside the recording, for `--again`."""
     bare, traced = child("--record", "", "--calls", str(calls)), child("--record", file, "--calls", str(calls))
+    taken = {"bare": bare, "traced": traced}
+    Path(f"{file}.json").write_text(json.dumps(taken))
+    return taken
+
+
+def measure(file: str, calls: int, rounds: int, again: bool) -> dict[str, Any]:
+    taken = json.loads(Path(f"{file}.json").read_text()) if again else recorded(file, calls)
+    bare, traced = taken["bare"], taken["traced"]
     reports = [report(file) for _ in range(rounds)]
     drawn = child("--pictures", file)
     worst = max(one["worst_ms"] for one in drawn["zooms"].values())
@@ -142,6 +151,8 @@ def main() -> None:
     parser = arguments(__doc__, rounds=3, quick_rounds=1)
     parser.add_argument("--calls", type=int, help=f"how many to record (default {CALLS:,})")
     parser.add_argument("--keep", metavar="FILE", help="keep the recording in this file")
+    parser.add_argument("--record-only", action="store_true", help="make the recording (--keep), and read nothing")
+    parser.add_argument("--again", action="store_true", help="read what --keep has kept, and record nothing")
     parser.add_argument("--record", metavar="FILE", help=argparse.SUPPRESS)
     parser.add_argument("--pictures", metavar="FILE", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -154,7 +165,10 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         file = options.keep or str(Path(folder) / "long.seismo")
-        results = measure(file, calls, rounds_of(options))
+        if options.record_only:
+            recorded(file, calls)
+            return
+        results = measure(file, calls, rounds_of(options), options.again)
     rows = [
         ["recording, s (bare)", f"{number(results['seconds'], 1)} ({number(results['bare_seconds'], 1)})"],
         ["bytes a call", number(results["bytes_a_call"])],

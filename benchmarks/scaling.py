@@ -1,10 +1,10 @@
 """Scaling: whether an event costs more when several threads make events.
 
 Python threads: 1 to 8 threads run the same number of calls each, of functions of their own, at once; bare, under the
-empty hook, under seismo. With the interpreter's lock only one runs at a time, so the time a call should stay the same
-however many threads there are: what grows is the price of state that threads share (lines of memory that move between
-cores at every switch of threads). Shown: nanoseconds added a call over the bare run with as many threads, and that
-over one thread's.
+empty hook, under seismo's profile and trace. With the interpreter's lock only one runs at a time, so the time a call
+should stay the same however many threads there are: what grows is the price of state that threads share (lines of
+memory that move between cores at every switch of threads). Shown: nanoseconds added a call over the bare run with as
+many threads, and that over one thread's.
 
 The recorder alone: `_core._stress(threads, events)`, where the core has it, runs the recorder's part of an event on
 native threads without the interpreter's lock: nanoseconds an event by the number of threads. On as many cores as
@@ -13,7 +13,9 @@ threads it stays flat if no two threads write to one line.
 
 from __future__ import annotations
 
+import math
 import os
+import tempfile
 import threading
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -68,6 +70,14 @@ def tools(core: Any) -> dict[str, tuple[Callable[[], object], Callable[[], objec
     found["floor"] = (lambda: floor.start(hook), floor.stop)
     if core:
         found["seismo"] = (lambda: core.start(c_functions="none"), core.stop)
+        file = tempfile.TemporaryFile()  # noqa: SIM115  open as long as the process
+
+        def trace() -> None:
+            file.truncate(0)
+            file.seek(0)
+            core.start(fd=file.fileno(), c_functions="none", journal=True)
+
+        found["trace"] = (trace, core.stop)
     return found
 
 
@@ -122,6 +132,7 @@ def main() -> None:
         if name != "bare":
             added = {n: best[name][n] - best["bare"][n] for n in numbers}
             results[f"{name}_added"] = added
+            results[f"{name}_most_to_one"] = added[numbers[-1]] / added[1] if added[1] > 0 else math.nan
             rows.append([f"{name}, ns added a call", *(number(added[n], 1) for n in numbers)])
     if native:
         rows.append(["recorder alone, ns an event a core", *(number(native[n], 1) for n in numbers)])

@@ -55,6 +55,10 @@ JOURNAL = (
     "Each event appends a byte to the thread's journal, and every 31st reads the clock; a block that is full takes a "
     "lock."
 )
+WRITER = (
+    "The writer compresses the journal and sums it up in levels on a thread of its own, some nanoseconds an event; a "
+    "profile has become cheaper since the target was set, and what it adds is what the writer is divided by."
+)
 EVERY = (
     "With `--clock every`, each event reads the clock, adds its segment's time to its node and writes three bytes, "
     "however little the hook itself costs."
@@ -251,6 +255,13 @@ TARGETS: dict[str, list[Target]] = {
             "timeline",
             ("totals", "trace", "cpu"),
             1.5,
+            why=WRITER,
+        ),
+        Target(
+            "generator programs, worst: added time ÷ `seismo profile`'s",
+            "timeline",
+            ("totals", "trace", "generators"),
+            1.5,
         ),
         Target(
             "default mode, mean: added time ÷ `seismo profile`'s",
@@ -273,10 +284,35 @@ TARGETS: dict[str, list[Target]] = {
             why=EVERY,
         ),
         Target(
+            "`--clock every`, worst: added time ÷ trace0's",
+            "timeline",
+            ("totals", "trace every", "to_trace0"),
+            1,
+            why=EVERY,
+        ),
+        Target(
             "`--clock every`: bytes a call, mean",
             "timeline",
             ("totals", "trace every", "bytes_a_call"),
             4,
+        ),
+        Target(
+            "how far off a time may be, median, worst program: µs",
+            "timeline",
+            ("totals", "trace", "bound_median_us"),
+            2,
+        ),
+        Target(
+            "how far off a time may be, 99 of 100, worst program: µs",
+            "timeline",
+            ("totals", "trace", "bound_most_us"),
+            50,
+        ),
+        Target(
+            "8 threads: nanoseconds added a call ÷ with one",
+            "scaling",
+            ("trace_most_to_one",),
+            1.1,
         ),
         Target("10^8 calls: memory while recording, MB", "long_trace", ("recording_mb",), 64, 0),
         Target("10^8 calls: seconds to the first line of `seismo report`", "long_trace", ("report_s",), 1),

@@ -221,8 +221,9 @@ def summed_up(results: dict[str, Any], found: dict[str, Tool]) -> tuple[str, dic
         heads += [f"{name}: bytes a call", "bound, µs: median; 99 %"]
         said = [row[name]["journal"] for row in results.values()]
         totals[name]["bytes_a_call"] = geomean([one["bytes_a_call"] for one in said])
-        for key in ("median_ns", "most_ns"):
-            totals[name][f"bound_{key}"] = max((one[key] for one in said if one[key] == one[key]), default=math.nan)
+        for key in ("median", "most"):
+            bounds = [one[f"{key}_ns"] / 1000 for one in said if not math.isnan(one[f"{key}_ns"])]
+            totals[name][f"bound_{key}_us"] = max(bounds, default=math.nan)
         lines.append(f"- {name}: bytes a call, geomean {number(totals[name]['bytes_a_call'], 2)}")
     first = table(["program", "bare ms", *(f"{name} ÷ {tool.base}" for name, tool in shown)], rows)
     return "\n".join([first, "", *lines, "", table(heads, kept_rows)]), totals
@@ -240,7 +241,7 @@ def total_of(results: dict[str, Any], name: str) -> dict[str, Any]:
     total["cpu"] = geomean([row[name]["cpu_ratio"] for row in results.values() if row[name]["cpu_ratio"] > 0])
     if all("trace0" in row for row in results.values()) and name != "trace0":
         beside = [ratio(row, name, "trace0", "time") for row in results.values()]
-        total["to_trace0"] = max((value for value in beside if value == value), default=math.nan)
+        total["to_trace0"] = max((value for value in beside if not math.isnan(value)), default=math.nan)
     return total
 
 
@@ -261,7 +262,7 @@ def main() -> None:
     for file in options.also:
         results = {**json.loads(Path(file).read_text())["results"]["cases"], **results}
     text, totals = summed_up(results, found)
-    method = f"best of {rounds_of(options)} interleaved rounds, one process; in brackets the CPU time of all threads"
+    method = f"best of {rounds_of(options)} interleaved rounds, one process, CPU time; in brackets that of all threads"
     finish("timeline", options, method, {"cases": results, "totals": totals}, text)
 
 
