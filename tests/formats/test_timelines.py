@@ -250,3 +250,17 @@ def test_hostile_names_do_no_harm(name):
     if name == "chrome":
         assert sum(event["ph"] == "X" for event in json.loads(data)["traceEvents"]) == len(hostile)
     assert os.linesep.encode() not in data.replace(b"\n", b"") or os.name != "nt"
+
+
+def test_chrome_takes_no_spans_of_two_processes_for_one():
+    """Each process numbers its spans: the viewer takes an `id` for the same thing in all of them, a local `id2` not."""
+    tree = journal_made.Tree()
+    p = journal_made.Played(tree, 0, 0, 0)
+    p.call(0)
+    p.instant(3, "load", None, 9)
+    p.instant(4, "load", None, 9)
+    p.mark()
+    p.end()
+    found = json.loads(written(chrome.FORMAT, journal_made.recording(tree, [p], 1)))
+    spans = [(one["ph"], one.get("id"), one["id2"]) for one in found["traceEvents"] if one["ph"] in "be"]
+    assert spans == [("b", None, {"local": "0x9"}), ("e", None, {"local": "0x9"})]

@@ -101,7 +101,7 @@ def _write_said(out: TextSink, found: Timeline, comma: str) -> None:
         if said.kind == "counter" and value is not None:
             event |= {"ph": "C", "args": {"value": value}}
         elif said.kind in ("begin", "end"):
-            event |= {"ph": "b" if said.kind == "begin" else "e", "id": said.span}
+            event |= {"ph": "b" if said.kind == "begin" else "e", "id2": {"local": hex(said.span)}}
         else:
             event |= {"ph": "i", "s": "t"}
         if said.data is not None and "args" not in event:
