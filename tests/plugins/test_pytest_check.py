@@ -377,11 +377,17 @@ def test_benchmarks_run_once(project):
 
 
 EXAMPLES = """\
-from hypothesis import given, strategies as st
+import time
+from hypothesis import given, settings, strategies as st
 from app import load
 
+slept = []
+
+@settings(deadline=20)
 @given(st.integers(0, 50))
 def test_it(n):
+    if not slept:
+        slept.append(time.sleep(0.1))
     assert len(load(n)) == n
 """
 

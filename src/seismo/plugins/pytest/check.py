@@ -113,7 +113,7 @@ class Run:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
-        """A benchmark chooses its rounds by time: it runs once. Hypothesis chooses its examples at random."""
+        """A benchmark chooses its rounds by time: it runs once. Hypothesis chooses at random (see settle, too)."""
         config.option.benchmark_disable = True
         if getattr(config.option, "hypothesis_seed", "") is None:
             config.option.hypothesis_seed = "0"

@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from seismo.model import Recording
 
 BLOCK = "|block "  # between a test's name and that of a block in it
-OTHERS = ("xdist", "execnet")  # what they do depends on which worker is free
+# What these do depends on which worker is free, and on what examples have come before; what they call counts.
+OTHERS = ("xdist", "execnet", "hypothesis")
 
 
 class _Life(counting.Life):
@@ -56,7 +57,7 @@ class _Life(counting.Life):
 def _folders(modules: Collection[str]) -> list[str]:
     from importlib.util import find_spec
 
-    specs = [find_spec(name) for name in modules]
+    specs = [find_spec(name) for name in modules]  # imports nothing: none is inside of another one
     return [os.path.dirname(spec.origin) + "/" for spec in specs if spec is not None and spec.origin]
 
 

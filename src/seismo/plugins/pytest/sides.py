@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 AGAIN = "SEISMO_CHECK_AGAIN"  # the folder of a run in silence
 ORDER, OUTCOMES = "order.json", "outcomes.json"
+SETTINGS = "_hypothesis_internal_use_settings"  # of a test of Hypothesis; where its own plugin looks for them, too
 
 
 def wanted(folder: str) -> dict[str, Any]:
@@ -62,6 +63,22 @@ class Order:
                 config.hook.pytest_deselected(items=left)
         if (seed := self._wanted.get("seed")) is not None:
             items[:] = shuffled(items, seed)
+        settle(items)
+
+
+def settle(items: Iterable[pytest.Item]) -> None:
+    """Has tests of Hypothesis try the same examples in each run, however long they take: counting takes time."""
+    if "hypothesis" not in sys.modules:  # no test is one of its
+        return
+    from hypothesis import HealthCheck, settings
+
+    for item in items:
+        test = getattr(item, "obj", None)
+        test = getattr(test, "__func__", test)
+        given = getattr(test, SETTINGS, None)
+        if getattr(test, "is_hypothesis_test", False) and isinstance(given, settings):
+            steady: Any = {"deadline": None, "database": None, "derandomize": True}
+            setattr(test, SETTINGS, settings(given, suppress_health_check=list(HealthCheck), **steady))
 
 
 def shuffled(items: list[pytest.Item], seed: int) -> list[pytest.Item]:
