@@ -209,14 +209,19 @@ def planted(plant: Plant) -> dict[str, Any]:
 
 def suite(name: str) -> Path:
     """The folder of a package's sources and tests, fetched on the first use. RuntimeError when that fails."""
-    version, *_ = PACKAGES[name]
-    folder = SUITES / f"{name}-{version}"
+    return fetched(name, PACKAGES[name][0])
+
+
+def fetched(name: str, version: str) -> Path:
+    """The folder of a package's sources, as suite() has it."""
+    stem = f"{name.replace('-', '_')}-{version}"
+    folder = SUITES / stem
     if not (folder / "tests").is_dir():
         SUITES.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:"]
         command += ["--dest", str(SUITES), f"{name}=={version}"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
-        archive = SUITES / f"{name}-{version}.tar.gz"
+        archive = SUITES / f"{stem}.tar.gz"
         if done.returncode or not archive.is_file():
             raise RuntimeError(f"the sources of {name} {version} cannot be downloaded:\n{done.stderr}")
         with tarfile.open(archive) as contents:
