@@ -124,7 +124,7 @@ def test_coroutines_of_cython(c_functions, tmp_path, monkeypatch):
         pytest.skip("needs a C compiler")
     source = tmp_path / "compiled_by_cython.pyx"
     source.write_text(CYTHON)
-    children.run([sys.executable, "-m", "cython", "-3", source])
+    children.run([sys.executable, "-m", "cython", "-3", source], check=True)
     target = tmp_path / f"compiled_by_cython{sysconfig.get_config_var('EXT_SUFFIX')}"
     include = f"-I{sysconfig.get_paths()['include']}"
     subprocess.run(

@@ -39,8 +39,10 @@ static inline sm_shadow *sm_starts_near_c(const sm_tree_thread *tree, const sm_f
 
 /* The same of what called the frame above this one, which may stand for C code. */
 static inline sm_shadow *sm_starts_caller(const sm_tree_thread *tree, const sm_frame_head *frame) {
-    if (SM_LIKELY(tree->shadows.top->frame == frame))
-        return SM_LIKELY(sm_frame_is_of(frame, tree->shadows.top->code)) ? tree->shadows.top : NULL;
+    sm_shadow *top = tree->shadows.top;
+    if (SM_LIKELY(top->frame == frame) ||
+        SM_LIKELY((--top)->frame == frame)) /* it calls for the first time, or again */
+        return SM_LIKELY(sm_frame_is_of(frame, top->code)) ? top : NULL;
     if (frame == NULL || SM_LIKELY(!sm_frame_is_c(frame)))
         return sm_starts_near(tree, frame);
     frame = frame->previous;
