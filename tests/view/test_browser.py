@@ -294,6 +294,8 @@ def test_a_stretch_has_its_flame_graph(browser, address):
         frame.locator(".flame canvas").wait_for()
         assert frame.locator(".tabs, .sight").count() == 0
         frame.locator("tbody tr", has_text="outer").first.wait_for()
+        picked = frame.get_by_label("Width").locator("option").all_text_contents()
+        assert picked[0] == "time", "a journal does not tell running from waiting"
 
 
 def test_two_recordings_side_by_side(browser, tmp_path):

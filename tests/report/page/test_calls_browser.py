@@ -270,6 +270,19 @@ def test_the_table_has_the_report_to_the_letter(show, json_tool, doubtful, times
     assert found == expected
 
 
+def test_the_numbers_of_a_row_stand_on_one_line(show, program):
+    """All pages share one style: what one of them calls its parts must not move the columns of another."""
+    shown = show(program)
+    middles = shown.page.eval_on_selector_all(
+        ".functions tbody tr:first-of-type td",
+        """cells => cells.filter(cell => cell.textContent.trim() && getComputedStyle(cell).display !== 'none')
+          .map(cell => { const range = document.createRange(); range.selectNodeContents(cell);
+                         const box = range.getBoundingClientRect(); return box.top + box.height / 2; })""",
+    )
+    assert len(middles) > 3
+    assert max(middles) - min(middles) < 3.5, "the fonts of names and numbers differ by less"
+
+
 def test_the_graph_has_the_totals_of_the_reports_tree(show, json_tool):
     shown = show(json_tool)
     if shown.page.get_by_label("Fold libraries").count():

@@ -4,7 +4,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Metric } from "../data/paths.ts";
 import { count, percent } from "../data/words.ts";
 import type { Frames } from "./frames.ts";
-import { type Graph, isTime, METRIC_WORDS, said } from "./graph.ts";
+import { type Graph, isTime, said, wordsOf } from "./graph.ts";
 
 export interface Tipped {
   x: number;
@@ -26,7 +26,7 @@ export function Tip({ x, y, frames, frame, graph, metric, whole }: Tipped & { wh
   const fn = frames.fn[frame];
   const value = frames.value[frame];
   const errorNs = frames.error[frame];
-  const rows: [string, string][] = [[METRIC_WORDS[metric], said(metric, value, errorNs)]];
+  const rows: [string, string][] = [[wordsOf(metric, graph.head.told), said(metric, value, errorNs)]];
   const share = percent(value, whole);
   if (share) rows.push(["share of all", share]);
   if (!frames.up && fn >= 0) {

@@ -6,13 +6,18 @@ import type { Payload } from "../data/payload.ts";
 import { count, error, isUnknown, percent, time } from "../data/words.ts";
 import type { Label } from "./frames.ts";
 
-export const METRIC_WORDS: Record<Metric, string> = {
+const METRIC_WORDS: Record<Metric, string> = {
   cpu: "running time",
   wait: "waiting time",
   wall: "time, running or waiting",
   calls: "calls",
   exceptions: "exceptions",
 };
+
+/** What is drawn, in words. told: whether running and waiting are told apart; a stretch of a trace has times alone. */
+export function wordsOf(metric: Metric, told: boolean): string {
+  return metric === "cpu" && !told ? "time" : METRIC_WORDS[metric];
+}
 
 export function isTime(metric: Metric): boolean {
   return metric === "cpu" || metric === "wait" || metric === "wall";

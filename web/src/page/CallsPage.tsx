@@ -13,7 +13,7 @@ import { numberOf, percent } from "../data/words.ts";
 import { Flame } from "../flame/Flame.tsx";
 import type { FlameView } from "../flame/FlameView.ts";
 import { Frames } from "../flame/frames.ts";
-import { Graph, isTime, METRIC_WORDS, saidOf } from "../flame/graph.ts";
+import { Graph, isTime, saidOf, wordsOf } from "../flame/graph.ts";
 import { palette, SHADES, shadeOf } from "../flame/palette.ts";
 import { Tip, type Tipped } from "../flame/Tip.tsx";
 import { columns } from "../table/functions.ts";
@@ -126,7 +126,7 @@ export function CallsPage({ payload }: { payload: Payload<CallsHead> }) {
   const metrics: [Metric, string][] = (["cpu", "wait", "wall", "calls", "exceptions"] as Metric[])
     .filter((one) => !head.timeless || one === "calls" || one === "exceptions")
     .filter((one) => head.told || !(one === "wait" || one === "wall"))
-    .map((one) => [one, METRIC_WORDS[one]]);
+    .map((one) => [one, wordsOf(one, head.told)]);
   return (
     <>
       <Facts title={head.title} facts={head.facts}>

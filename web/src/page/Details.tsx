@@ -5,7 +5,7 @@ import type { Times } from "../data/calls.ts";
 import type { Metric } from "../data/paths.ts";
 import { count, duration, error, percent, time } from "../data/words.ts";
 import { Frames } from "../flame/frames.ts";
-import { type Graph, METRIC_WORDS, said } from "../flame/graph.ts";
+import { type Graph, said, wordsOf } from "../flame/graph.ts";
 import { Source } from "./Source.tsx";
 
 const MOST = 8; // callers, and callees
@@ -119,7 +119,7 @@ function Relatives({ graph, metric, selected, select, up }: RelativesProps) {
   return (
     <div>
       <h3>
-        {title} <span class="quiet">by {METRIC_WORDS[metric]}</span>
+        {title} <span class="quiet">by {wordsOf(metric, graph.head.told)}</span>
       </h3>
       {rows.length === 0 && <p class="quiet">{up ? "none: it begins a thread" : "none"}</p>}
       <ul>
