@@ -28,6 +28,7 @@ BENCHMARKS = {
     "long_trace": "a trace of 10^8 calls: memory, first answer of `seismo report`, pictures of windows at all zooms",
     "query": "`seismo query` over a trace of 10^7 calls: seconds to the first aggregate, and peak memory",
     "check": "`seismo check`: false alarms, planted regressions, what counting costs; cachegrind",
+    "suites": "`pytest --seismo-check` on suites of attrs, jinja2, more-itertools: false alarms, planted regressions",
     "memory": "bytes a distinct path, bytes a call, bytes in the file",
     "threads": "memory and file of 2,500, 20,000 and 200,000 short threads",
     "children": "memory of a program by the number of its child processes, of `seismo merge` by the number of files",
