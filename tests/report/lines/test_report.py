@@ -177,3 +177,20 @@ def test_instructions_stand_in_their_order():
         b.instruction(work, offset, 6, text, 3)
     program = timed_program(b.build({"recorder": "linetimes"}))
     assert [offset for offset, _, _ in program.lines[0].instructions] == [0, 2, 4]
+
+
+@pytest.mark.parametrize(
+    ("python", "said"), [("3.12.1", True), ("3.13.2", True), ("3.13.3", False), ("3.13.18", False), ("3.11.7", False)]
+)
+def test_lines_that_the_interpreter_searches_for_are_said_to_take_less(path, python, said):
+    """gh-127953: a line far below the first of its function takes the longer the farther down it is."""
+    b = Builder()
+    process = b.process(source="monitoring", clock="tsc", start_ns=1, end_ns=10 * MS)
+    b.thread(process, wall_ns=10 * MS, cpu_ns=10 * MS, main=1)
+    of = b.function("app", "<module>", str(path), 1)
+    for number, own in [(1, 1), (128, 1), (129, 2)]:
+        b.line(of, number, hits=1, segments=1, timed=1, timed_ns=own * MS)
+    built = b.build()
+    built.meta.update(recorder="linetimes", python=python)
+    words = " ".join(shown(built).split())
+    assert ("50 % of the time is in lines whose times are upper bounds: this Python searches" in words) is said
