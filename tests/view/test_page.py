@@ -5,7 +5,6 @@ from browser import page, started
 from page_data import unpacked
 
 import seismo
-from seismo.report.calls import timeline
 from seismo.report.calls.page import calls_data, calls_page
 from seismo.report.page.payload import packed
 
@@ -51,9 +50,8 @@ def test_the_page_has_every_call(trace):
     assert columns["c.depth"] == list(rows["depth"])
 
 
-def test_a_longer_trace_is_not_in_the_page(trace, monkeypatch):
-    monkeypatch.setattr(timeline, "MOST_CALLS", 1000)
-    head, columns = unpacked(packed(*calls_data(trace)))
+def test_a_longer_trace_is_not_in_the_page(trace):
+    head, columns = unpacked(packed(*calls_data(trace, most_calls=1000)))
     assert head["trace"] is None
     assert "c.step" not in columns
 
