@@ -2,13 +2,16 @@
 
 import gc
 import importlib
+import importlib.util
 import shutil
 import subprocess
 import sys
 import sysconfig
+from pathlib import Path
 
 import children
 import pytest
+from paths import COMMON
 from program import SOURCES
 from recorded import image
 
@@ -41,7 +44,7 @@ def paths(found, name):
 
     def follow(node, above):
         short = node.name.rpartition(".")[2]
-        path = [*above, short] if node.name.startswith("test_") or short == name else above
+        path = [*above, short] if node.name.startswith(("test_", "beside_")) or short == name else above
         if short == name:
             counted[" ".join(path)] = counted.get(" ".join(path), 0) + node.calls
         for child in node.children:
@@ -81,9 +84,8 @@ def test_gevent(c_functions):
     }
 
 
-@BOTH
-def test_eventlet(c_functions):
-    eventlet = pytest.importorskip("eventlet")
+def beside_eventlet(c_functions):
+    import eventlet
 
     def step(n):
         leaf()
@@ -100,6 +102,16 @@ def test_eventlet(c_functions):
 
     main()  # it imports its hub
     assert paths(recorded(main, c_functions), "leaf") == {"outer step leaf": 18}
+
+
+@BOTH
+def test_eventlet(c_functions):
+    """In a process of its own: once it is imported, eventlet warns of every fork."""
+    if importlib.util.find_spec("eventlet") is None:
+        pytest.skip("needs eventlet")
+    program = f"import test_starts_beside\ntest_starts_beside.beside_eventlet({c_functions!r})\n"
+    folders = [Path(__file__).parent, COMMON]
+    children.run([sys.executable, "-c", program], env=children.environment(*folders), check=True)
 
 
 CYTHON = """
