@@ -93,6 +93,7 @@ NOT_SANITIZED = [
     "tests/record/test_children.py::test_the_environment_is_the_programs_own",
     "tests/record/test_children.py::test_all_processes_in_one_file",
     "tests/record/test_programs.py::test_program[greenlets-none]",
+    "tests/record/test_trace_programs.py::test_it_runs_as_without_and_the_journal_is_right[greenlets]",
     "tests/native/recorder/lines/test_stacks.py::test_greenlets[tracefunc]",
 ]
 # How often an error that is stated holds: many runs of the same. Slow builds run the same code in other tests.
