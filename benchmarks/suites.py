@@ -49,7 +49,7 @@ OF = {
     ),
     "attrs": Suite(
         "26.1.0", "src", ("tests/test_make.py", "tests/test_dunders.py", "tests/test_slots.py"), "src/attr/_make.py",
-        "    own_attrs = [\n", "    sorted(ca_list, key=lambda pair: str(pair[0]))\n    own_attrs = [\n", "_transform_attrs",
+        "    own_attrs = [\n", "    for _ in range(30): sorted(ca_list, key=lambda pair: str(pair[0]))\n    own_attrs = [\n", "_transform_attrs",
     ),
     "more-itertools": Suite(
         "11.2.1", ".", ("tests",), "more_itertools/more.py",
