@@ -10,16 +10,15 @@ A find is saved as find-SEED.seismo, and `--seed SEED --seconds 0` makes it agai
 import argparse
 import os
 import random
-import struct
 import sys
 import time
 import traceback
-import zlib
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "common"))
 
 import journal_made
+from chunks import chunk, frames, uvarint
 
 from seismo.coverage.analysis import analyze
 from seismo.coverage.settings import Settings
@@ -28,7 +27,6 @@ from seismo.model import Builder, Recording, diff_objects, merge, read
 from seismo.model.objects.groups import by_line, by_path, by_type, by_type_and_line, totals
 from seismo.model.objects.leaks import leaks, spans
 
-HEADER = 16
 INTERESTING = [0, 1, 0x7F, 0x80, 0xFF, 0x100, 2**31 - 1, 2**31, 2**32 - 1, 2**53, 2**63 - 1, 2**63, 2**64 - 1]
 
 
@@ -121,29 +119,12 @@ def corpus(folder: Path | None) -> list[bytes]:
 
 def chunks_of(data: bytes) -> list[tuple[bytes, bytearray]]:
     """(kind, payload) of a whole file's chunks."""
-    found, at = [], HEADER
-    while at + 12 <= len(data):
-        length, kind = struct.unpack_from("<I4s", data, at)
-        found.append((kind, bytearray(data[at + 12 : at + 12 + length])))
-        at += 12 + length
-    return found
+    return [(kind, bytearray(data[start + 12 : end])) for start, end, kind in frames(data)]
 
 
 def joined(chunks: list[tuple[bytes, bytearray]]) -> bytes:
     """A file of the chunks, with right lengths and checksums."""
-    parts = [b"\x8fseismo\n\x01\0\0\0\0\0\0\0"]
-    for kind, payload in chunks:
-        parts += [struct.pack("<I4sI", len(payload), kind, zlib.crc32(kind + payload)), bytes(payload)]
-    return b"".join(parts)
-
-
-def uvarint(value: int) -> bytes:
-    """`value` as the format has it."""
-    out = bytearray()
-    while value >= 0x80:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes(out) + bytes([value])
+    return b"\x8fseismo\n\x01\0\0\0\0\0\0\0" + b"".join(chunk(kind, bytes(payload)) for kind, payload in chunks)
 
 
 def mutate_bytes(rnd: random.Random, data: bytearray) -> None:

@@ -7,20 +7,13 @@ import json
 import random
 import struct
 
+from chunks import uvarint
+
 from seismo.model import Builder
 from seismo.model.timeline.pieces import joined
 
 RETURN, YIELD, UNWIND, MARK, CALL, RESUME, GOTO, INSTANT, CHILD = range(9)
 END, RESUME_CHILD = 128, 136
-
-
-def uvarint(value):
-    out = bytearray()
-    while value >= 0x80:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
 
 
 def lz4(data):

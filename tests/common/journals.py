@@ -2,28 +2,12 @@
 
 from __future__ import annotations
 
-import struct
-import sys
 from collections import Counter
 from typing import Any
 
-from paths import ROOT
-
-sys.path.insert(0, str(ROOT / "tests" / "native" / "file"))
-
 import journal_decoder
 import levels_decoder
-
-
-def payloads(data: bytes, wanted: bytes = b"JRNL") -> list[bytes]:
-    """Those of the chunks of a kind of a file."""
-    found, at = [], 16
-    while at < len(data):
-        length, kind = struct.unpack_from("<I4s", data, at)
-        if kind == wanted:
-            found.append(data[at + 12 : at + 12 + length])
-        at += 12 + length
-    return found
+from chunks import payloads
 
 
 def streams(data: bytes, nodes: list[dict[str, Any]]) -> dict[tuple[int, int], Any]:

@@ -7,13 +7,12 @@ import gzip
 import json
 import marshal
 import resource
-import struct
 import sys
-import zlib
 from pathlib import Path
 
 import children
 import pytest
+from chunks import HEADER, chunk, frames, uvarint
 
 import seismo
 from seismo import formats
@@ -140,30 +139,19 @@ def test_names_that_begin_alike_stay_apart():
     assert len(b.build().functions) == 2
 
 
-def chunk(kind, payload):
-    return struct.pack("<I4sI", len(payload), kind, zlib.crc32(kind + payload)) + payload
-
-
 def test_a_recording_of_long_names_is_cut_too():
     b = Builder()
     b.process()
     thread = b.thread()
     b.node(-1, thread, b.function("m", "NAME"), calls=1)
     image = b.build().to_bytes()
-    header, rest = image[:16], image[16:]
-    made = bytearray(header)
-    while rest:
-        (length,) = struct.unpack_from("<I", rest)
-        kind, payload, rest = rest[4:8], rest[12 : 12 + length], rest[12 + length :]
+    made = image[:HEADER]
+    for start, end, kind in frames(image):
+        payload = image[start + 12 : end]
         if kind == b"STRS":
-            at = payload.index(b"\x04NAME")
-            payload = (
-                payload[:at]
-                + bytes([0x80 | 100_000 & 0x7F, 0x80 | 100_000 >> 7 & 0x7F, 100_000 >> 14])
-                + ("é".encode() * 50_000 + payload[at + 5 :])
-            )
+            payload = payload.replace(b"\x04NAME", uvarint(100_000) + "é".encode() * 50_000)
         made += chunk(kind, payload)
-    recording = read(bytes(made))
+    recording = read(made)
     (name,) = recording.functions["qualname"]
     assert name.startswith("éé")
     assert "é…[+" in name

@@ -1,13 +1,8 @@
 """Recordings that the model's tests share."""
 
-import sys
-from pathlib import Path
-
 import pytest
 
 from seismo.model import Builder
-
-sys.path.insert(0, str(Path(__file__).parent))  # the tests are imported by path, so their folder is on no path
 
 
 def small(pid=1, start=1000, scale=1):

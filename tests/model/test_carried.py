@@ -1,8 +1,7 @@
 """A trace that is merged, saved or cut keeps what spares its readers the journal: levels, and the longest calls."""
 
-import struct
-
 import pytest
+from chunks import without
 from journals import levels_of
 from recorded import Image
 
@@ -36,17 +35,6 @@ def whole(tmp_path_factory):
             namespace["main"](rounds, 9_000 // rounds)
         made.append(path.read_bytes())
     return made
-
-
-def without(data, *kinds):
-    """The file without chunks of these kinds and without its end, as who was killed or an earlier version left it."""
-    kept, at = bytearray(data[:16]), 16
-    while at < len(data):
-        length, kind = struct.unpack_from("<I4s", data, at)
-        if kind not in (b"END ", *kinds):
-            kept += data[at : at + 12 + length]
-        at += 12 + length
-    return bytes(kept)
 
 
 def noted(recording):

@@ -1,12 +1,8 @@
-"""`program` can be imported by the tests beside it, and what they froze is thawed after each file."""
+"""What the tests of parity froze is thawed after each file."""
 
 import gc
-import sys
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture(scope="module", autouse=True)

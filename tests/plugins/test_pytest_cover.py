@@ -17,7 +17,6 @@ import seismo
 if TYPE_CHECKING:
     from seismo.model import Recording
 
-sys.path.insert(0, str(Path(__file__).parent))
 import children
 from covered_suites import lines_by_context, lines_of, write
 

@@ -16,7 +16,6 @@ from seismo.plugins.pytest.slowest import Suite
 if TYPE_CHECKING:
     from seismo.model import Recording
 
-sys.path.insert(0, str(Path(__file__).parent))
 import children
 from covered_suites import write
 

@@ -4,7 +4,6 @@ import array
 import io
 import json
 import os
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,8 +11,6 @@ import pytest
 from seismo.model import Builder, Recording
 from seismo.report.calls.text import View, write_report
 from seismo.report.paper import Paper
-
-sys.path.insert(0, str(Path(__file__).parent))  # the tests are imported by path, so their folder is on no path
 
 GOLDEN = Path(__file__).parent / "golden"
 LIBRARY = "/usr/lib/python3.12"

@@ -1,11 +1,8 @@
 """The file of a trace, of which the journal is never out of date: at its end, rows that are do not stay in it."""
 
-import importlib.util
 import os
-import struct
-import zlib
-from pathlib import Path
 
+import decoder
 import pytest
 from lab import run, start
 
@@ -13,16 +10,11 @@ from seismo import _core
 from seismo.model import read
 
 FUNCTIONS = 300
-JOURNAL = (b"JRNL", b"HEAD", b"LEVL", b"LONG")
 
 
-def decode(data):
-    """What tests/native/file/decoder.py finds in a file."""
-    path = Path(__file__).parents[1] / "file" / "decoder.py"
-    spec = importlib.util.spec_from_file_location("seismo_decoder", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.decode(data)
+def journal_of(data):
+    """(kind, payload) of the chunks of a file's journal."""
+    return [(kind, payload) for _, kind, payload in decoder.chunks(data) if kind in ("JRNL", "HEAD", "LEVL", "LONG")]
 
 
 def functions():
@@ -56,17 +48,6 @@ def traced(tmp_path):
     return record
 
 
-def chunks(data):
-    at, found = 16, []
-    while at < len(data):
-        length, kind, crc = struct.unpack_from("<I4sI", data, at)
-        payload = data[at + 12 : at + 12 + length]
-        assert zlib.crc32(kind + payload) == crc
-        found.append((kind, payload))
-        at += 12 + length
-    return found
-
-
 def check(path, rounds):
     recording = read(path)
     assert recording.problems == []
@@ -95,10 +76,10 @@ def test_the_rows_of_a_long_trace_are_there_once_at_its_end(traced):
     assert path.stat().st_ino != before["inode"]
     assert path.stat().st_mode & 0o777 == 0o600
     assert len(data) < len(before["data"]) / 2
-    rows = decode(data)["tables"]["nodes"]
+    rows = decoder.decode(data)["tables"]["nodes"]
     assert len({row["id"] for row in rows}) == len(rows)
-    journal = [chunk for chunk in chunks(data) if chunk[0] in JOURNAL]
-    was = [chunk for chunk in chunks(before["data"]) if chunk[0] in JOURNAL]
+    journal = journal_of(data)
+    was = journal_of(before["data"])
     assert journal[: len(was)] == was
     assert [entry.name for entry in path.parent.iterdir()] == [path.name]
 

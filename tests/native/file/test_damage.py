@@ -2,9 +2,9 @@
 
 import random
 import struct
-import zlib
 
 import pytest
+from chunks import chunk, uvarint
 from objects_made import drawn, told
 
 from seismo import _core
@@ -14,18 +14,6 @@ from seismo.model.objects.groups import by_line, by_path, by_type, by_type_and_l
 from seismo.model.objects.leaks import leaks, spans
 
 MAGIC = b"\x8fseismo\n\x01\0\0\0\0\0\0\0"
-
-
-def chunk(kind, payload):
-    return struct.pack("<I4sI", len(payload), kind, zlib.crc32(kind + payload)) + payload
-
-
-def uvarint(value):
-    out = bytearray()
-    while value >= 0x80:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes(out) + bytes([value])
 
 
 def zigzags(values):

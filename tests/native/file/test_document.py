@@ -2,6 +2,7 @@
 
 import re
 
+import decoder
 import pytest
 from paths import DOCS
 
@@ -39,7 +40,7 @@ def test_the_document_names_the_tables_and_columns_that_the_core_has():
     assert documented_tables() == _core.schema()
 
 
-def test_the_decoder_was_written_for_the_same_tables(decoder):
+def test_the_decoder_was_written_for_the_same_tables():
     codes = {"i": "q", "s": "s", "f": "d"}
     spoken = {
         name: [(column, codes[code]) for column, code in (item.split(":") for item in spec.split())]
@@ -48,7 +49,7 @@ def test_the_decoder_was_written_for_the_same_tables(decoder):
     assert spoken == documented_tables()
 
 
-def test_the_example_says_what_the_text_says(example, decoder):
+def test_the_example_says_what_the_text_says(example):
     decoded = decoder.decode(example)
     assert decoded["meta"] == {"format": 1}
     f, g = decoded["tables"]["functions"]

@@ -1,13 +1,12 @@
 """What a finished trace says of itself so that little of it need be read: its directory, the heads of its pieces."""
 
-import importlib.util
 import random
-import struct
-import zlib
-from pathlib import Path
 
+import decoder
+import journal_decoder
 import journal_made
 import pytest
+from chunks import chunk, frames, payloads, without
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,43 +15,12 @@ from seismo.model import merge, read
 
 SEEDS = st.integers(0, 2**32)
 OWN = (32, 33)
-
-
-def second():
-    """tests/native/file/journal_decoder.py as a module."""
-    path = Path(__file__).with_name("journal_decoder.py")
-    spec = importlib.util.spec_from_file_location("seismo_journal_decoder", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-DECODER = second()
+END = chunk(b"END ", b"\0")
 
 
 def made(seed, **settings):
     tree, played = journal_made.play(seed, **settings)
     return journal_made.recording(tree, played, 6, threads=2)
-
-
-def frames(data):
-    """(start, end, kind) of a file's chunks."""
-    at, found = 16, []
-    while at < len(data):
-        length, kind = struct.unpack_from("<I4s", data, at)
-        found.append((at, at + 12 + length, kind))
-        at += 12 + length
-    return found
-
-
-def chunk(kind, payload):
-    return struct.pack("<I4sI", len(payload), kind, zlib.crc32(kind + payload)) + payload
-
-
-def without(data, *kinds):
-    """The file as an older seismo would have written it."""
-    kept = [data[start:end] for start, end, kind in frames(data) if kind not in (*kinds, b"END ")]
-    return data[:16] + b"".join(kept) + chunk(b"END ", b"\0")
 
 
 def said(recording, *window):
@@ -72,7 +40,7 @@ def test_instants_and_gaps_are_those_of_a_file_that_is_read_whole(seed):
     """Of any window, with the same times to the nanosecond, though other blocks are not read."""
     rnd = random.Random(seed)
     data = made(seed).to_bytes()
-    told, plain = read(data), read(without(data, b"HEAD"))
+    told, plain = read(data), read(without(data, b"HEAD") + END)
     assert said(told) == said(plain)
     for _ in range(5):
         first, last = sorted(rnd.randrange(told.calls.end_ns + 2) for _ in range(2))
@@ -81,23 +49,23 @@ def test_instants_and_gaps_are_those_of_a_file_that_is_read_whole(seed):
 
 @settings(max_examples=50, deadline=None)
 @given(SEEDS)
-def test_the_second_reader_finds_the_same_heads(decoder, seed):
+def test_the_second_reader_finds_the_same_heads(seed):
     pieces, heads = [], []
     for _, kind, payload in decoder.chunks(made(seed).to_bytes()):
         if kind == "JRNL":
             pieces.append(payload)
         elif kind == "HEAD":
-            heads += DECODER.told(payload)
+            heads += journal_decoder.told(payload)
             assert len(heads) == len(pieces)
     assert len(heads) == len(pieces)
     for payload, (head, length, kinds) in zip(pieces, heads, strict=True):
         assert length == len(payload)
         assert payload.startswith(head)
-        (blocks,) = DECODER.pieces([payload]).values()
+        (blocks,) = journal_decoder.pieces([payload]).values()
         ((_, body),) = blocks.popitem()[1].values()
         packed = payload[len(head) :]
-        assert body in (packed, DECODER.unpack_lz4(packed, len(body)) if packed != body else b"")
-        found = {operand for token, operand, _ in DECODER.tokens(body) if token == 7} - set(OWN)
+        assert body in (packed, journal_decoder.unpack_lz4(packed, len(body)) if packed != body else b"")
+        found = {operand for token, operand, _ in journal_decoder.tokens(body) if token == 7} - set(OWN)
         assert kinds == sum(1 << kind if kind < 32 else 1 for kind in found)
 
 
@@ -107,13 +75,13 @@ def test_instants_need_only_their_blocks():
     for seed in range(40):
         data = made(seed, events=400).to_bytes()
         bent, places = bytearray(data), [frame for frame in frames(data) if frame[2] == b"JRNL"]
-        tellers = [data[start + 12 : end] for start, end, kind in frames(data) if kind == b"HEAD"]
-        heads = [one for payload in tellers for one in DECODER.told(payload)]
+        tellers = payloads(data, b"HEAD")
+        heads = [one for payload in tellers for one in journal_decoder.told(payload)]
         keys = []
         for start, _, _ in places:
-            thread, at = DECODER.uvarint(data, start + 12)
-            stream, at = DECODER.uvarint(data, at)
-            keys.append((thread, stream, DECODER.uvarint(data, at)[0]))
+            thread, at = journal_decoder.uvarint(data, start + 12)
+            stream, at = journal_decoder.uvarint(data, at)
+            keys.append((thread, stream, journal_decoder.uvarint(data, at)[0]))
         speaking = {key for key, (_, _, kinds) in zip(keys, heads, strict=True) if kinds}
         near = {(thread, stream, block + more) for thread, stream, block in speaking for more in (-1, 0, 1)}
         hurt = 0
@@ -176,7 +144,7 @@ def test_what_is_appended_to_a_finished_file_is_read():
     data = made(11).to_bytes()
     name = chunk(b"META", b'{"later": 1}')
     assert read(data + name).meta["later"] == 1
-    assert read(data + name + chunk(b"END ", b"\0")).meta["later"] == 1
+    assert read(data + name + END).meta["later"] == 1
 
 
 def test_hostile_heads_show_nothing_that_is_not_there():
@@ -193,7 +161,7 @@ def test_hostile_heads_show_nothing_that_is_not_there():
                 for _ in range(rnd.randrange(1, 4)):
                     bent[rnd.randrange(len(bent))] = rnd.choice([0, 1, 3, 127, 128, 255, rnd.randrange(256)])
             out += chunk(kind, bytes(bent))
-        again = read(bytes(out) + chunk(b"END ", b"\0"))
+        again = read(bytes(out) + END)
         window = again.calls.window(limit=100_000)
         again.calls.sums  # noqa: B018  it must not fail
         said(again)
@@ -204,11 +172,11 @@ def test_hostile_heads_show_nothing_that_is_not_there():
 def test_what_is_merged_has_heads():
     parts = [made(seed) for seed in (1, 2)]
     merged = merge(parts).to_bytes()
-    assert said(read(merged)) == said(read(without(merged, b"HEAD")))
+    assert said(read(merged)) == said(read(without(merged, b"HEAD") + END))
     assert any(kind == b"HEAD" for _, _, kind in frames(merged))
 
 
-def test_a_trace_says_which_of_its_blocks_have_instants(tmp_path, decoder):
+def test_a_trace_says_which_of_its_blocks_have_instants(tmp_path):
     """Most of the blocks of a long loop say nothing; the marks of the program are in the others."""
     path = tmp_path / "trace.seismo"
     space = {}
@@ -218,10 +186,12 @@ def test_a_trace_says_which_of_its_blocks_have_instants(tmp_path, decoder):
             space["work"]()
             seismo.mark("here", n=number)
     data = path.read_bytes()
-    heads = [one for _, kind, payload in decoder.chunks(data) if kind == "HEAD" for one in DECODER.told(payload)]
+    heads = [
+        one for _, kind, payload in decoder.chunks(data) if kind == "HEAD" for one in journal_decoder.told(payload)
+    ]
     assert len(heads) == sum(kind == "JRNL" for _, kind, _ in decoder.chunks(data))
     marked = [kinds for _, _, kinds in heads if kinds & 1 << 1]
     assert 1 <= len(marked) < len(heads) / 2
     found = read(data).calls.instants
     assert [row.data["n"] for row in found if row.kind == "mark"] == [0, 1, 2]
-    assert found == read(without(data, b"HEAD")).calls.instants
+    assert found == read(without(data, b"HEAD") + END).calls.instants

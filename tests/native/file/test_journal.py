@@ -1,13 +1,12 @@
 """The calls of a trace: the native reader against the second one in Python and against what was played."""
 
-import importlib.util
 import random
-import struct
 import zlib
-from pathlib import Path
 
+import journal_decoder
 import journal_made
 import pytest
+from chunks import frames, payloads
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,22 +24,6 @@ HOW = {
 ENDS = CallFlags.YIELDED | CallFlags.UNWOUND | CallFlags.ENDED_UNSEEN | CallFlags.OPEN | CallFlags.AFTER
 
 
-def second():
-    """tests/native/file/journal_decoder.py as a module."""
-    path = Path(__file__).with_name("journal_decoder.py")
-    spec = importlib.util.spec_from_file_location("seismo_journal_decoder", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-DECODER = second()
-
-
-def payloads_of(decoder, data):
-    return [payload for _, kind, payload in decoder.chunks(data) if kind == "JRNL"]
-
-
 def by_stream(calls):
     """{(thread, stream): [(row number, row)]}"""
     found = {}
@@ -56,13 +39,13 @@ def made(seed, **settings):
 
 @settings(max_examples=150, deadline=None)
 @given(SEEDS)
-def test_both_readers_see_the_same_calls(decoder, seed):
+def test_both_readers_see_the_same_calls(seed):
     tree, _, recording = made(seed)
     data = recording.to_bytes()
     window = read(data).calls.window()
     assert window.problems == []
     assert not window.more
-    streams = DECODER.read(payloads_of(decoder, data), list(zip(tree.parent, tree.thread, strict=True)))
+    streams = journal_decoder.read(payloads(data), list(zip(tree.parent, tree.thread, strict=True)))
     found = by_stream(window.calls)
     assert {key for key, stream in streams.items() if stream.calls} == set(found)
     for key, rows in found.items():
@@ -298,16 +281,6 @@ def test_a_large_file_is_mapped_and_read_by_windows(tmp_path, monkeypatch):
     assert list(mapped.calls.window().calls) == list(recording.calls.window().calls)
 
 
-def frames(data):
-    """(start, end, kind) of a file's chunks."""
-    at, found = 16, []
-    while at < len(data):
-        length, kind = struct.unpack_from("<I4s", data, at)
-        found.append((at, at + 12 + length, kind))
-        at += 12 + length
-    return found
-
-
 @pytest.mark.parametrize("seed", range(12))
 def test_damaged_files_are_read_as_far_as_they_go(seed):
     """A bent byte costs a block at most, with a word; no file can make the reader fail, or show what was not there."""
@@ -364,5 +337,5 @@ def test_lz4_of_the_tests_is_lz4():
     data = b"abcdefgh" * 100 + bytes(range(256))
     packed = journal_made.lz4(data)
     assert len(packed) < len(data) / 2
-    assert DECODER.unpack_lz4(packed, len(data)) == data
+    assert journal_decoder.unpack_lz4(packed, len(data)) == data
     assert zlib.crc32(data)

@@ -1,20 +1,15 @@
 """Levels of detail against the tokens that they sum up, and pictures that are drawn from them."""
 
-import sys
 from collections import Counter
-from pathlib import Path
 
+import journal_decoder
 import journal_made
+import levels_decoder
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seismo.model.kinds import CallFlags
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-import journal_decoder
-import levels_decoder
 
 SEEDS = st.integers(0, 2**32)
 

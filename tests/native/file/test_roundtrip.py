@@ -3,6 +3,7 @@
 import array
 import itertools
 
+import decoder
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -146,7 +147,7 @@ def rows_of(data):
 
 @settings(max_examples=100, deadline=None)
 @given(files(), st.booleans())
-def test_both_readers_read_what_was_written(decoder, tables, duplicate):
+def test_both_readers_read_what_was_written(tables, duplicate):
     data = write(tables, duplicate)
     assert rows_of(data) == tables
     decoded = decoder.decode(data)
@@ -192,7 +193,7 @@ def test_rows_that_were_taken_back_are_left_out():
     assert [(row["id"], row["kind"]) for row in found["losses"]] == [(0, "still")]
 
 
-def test_rows_in_many_chunks(decoder):
+def test_rows_in_many_chunks():
     b = Builder()
     thread = b.thread(b.process(), "t")
     f = [b.function("m", f"f{i}") for i in range(100)]
@@ -206,7 +207,7 @@ def test_rows_in_many_chunks(decoder):
     assert len(data) < 40_000 * 20
 
 
-def test_a_long_string_and_many(decoder):
+def test_a_long_string_and_many():
     writer = _core.Writer()
     long = "x" * 3_000_000
     assert writer.string(long) == 1

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import decoder
 import pytest
 from paths import ROOT
 
@@ -48,7 +49,7 @@ def numbers(line):
     return {name: int(value) for name, value in re.findall(r"(\w+)=(-?\d+)", line)}
 
 
-def test_a_full_disk_leaves_a_whole_file_and_is_caught_up_with(harness, tmp_path, decoder):
+def test_a_full_disk_leaves_a_whole_file_and_is_caught_up_with(harness, tmp_path):
     lines = harness("full", tmp_path / "a.seismo")
     before, full, still, memory, after = map(numbers, lines)
     assert before["error"] == 0
@@ -77,14 +78,14 @@ def test_a_descriptor_that_became_another_file_is_left_alone(harness, tmp_path):
     assert len(read(ours).functions) == 1
 
 
-def test_position_and_children_do_not_matter(harness, tmp_path, decoder):
+def test_position_and_children_do_not_matter(harness, tmp_path):
     harness("shared", tmp_path / "a.seismo")
     decoded = decoder.decode((tmp_path / "a.seismo").read_bytes())
     assert len(decoded["tables"]["nodes"]) == 10
     assert decoded["index"]
 
 
-def test_many_flushes_and_two_ends(harness, tmp_path, decoder):
+def test_many_flushes_and_two_ends(harness, tmp_path):
     harness("flushes", tmp_path / "a.seismo")
     data = (tmp_path / "a.seismo").read_bytes()
     decoded = decoder.decode(data)
@@ -95,7 +96,7 @@ def test_many_flushes_and_two_ends(harness, tmp_path, decoder):
     assert read(data).tree["calls"].tolist() == calls
 
 
-def test_a_pipe_gets_the_rest_later(harness, tmp_path, decoder):
+def test_a_pipe_gets_the_rest_later(harness, tmp_path):
     blocked, piped = map(numbers, harness("piped", tmp_path / "a.seismo"))
     assert blocked["error"] == errno.EAGAIN
     assert blocked["behind"] == 1
@@ -103,7 +104,7 @@ def test_a_pipe_gets_the_rest_later(harness, tmp_path, decoder):
     assert len(decoder.decode((tmp_path / "a.seismo").read_bytes())["tables"]["nodes"]) == 40_000
 
 
-def test_every_allocation_may_fail(harness, tmp_path, decoder):
+def test_every_allocation_may_fail(harness, tmp_path):
     lines = harness("memory", tmp_path / "a.seismo")
     assert lines[-1].startswith("memory error=0")
     assert all(line.startswith("n=") for line in lines[:-1]), lines
