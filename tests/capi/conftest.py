@@ -3,8 +3,8 @@
 import importlib.util
 import os
 import subprocess
-import sys
 import sysconfig
+from functools import partial
 from pathlib import Path
 
 import children
@@ -54,13 +54,5 @@ def probe(_probe):
 @pytest.fixture
 def run(probe_folder):
     """run(program, status=0): what it prints; capi_probe can be imported."""
-    environment = children.environment(probe_folder)
-
-    def run(program, status=0):
-        command = [sys.executable, "-X", "faulthandler", "-W", "error", "-c", program]
-        done = children.run(command, env=environment)
-        assert done.returncode == status, done.stdout + done.stderr
-        assert status != 0 or done.stderr == ""
-        return done.stdout
-
-    return run
+    environment = children.environment(probe_folder, PYTHONWARNINGS="error")
+    return partial(children.printed, env=environment)

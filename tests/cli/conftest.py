@@ -1,7 +1,5 @@
 """The command in a process of its own, and recordings to run it on."""
 
-import sys
-
 import children
 import pytest
 
@@ -12,12 +10,23 @@ from seismo.model import Builder
 def seismo(tmp_path):
     """Runs `seismo WORDS` in an empty folder; gives the finished process with its output as text."""
 
-    def run(*words, env=None, **options):
-        environment = children.environment(**(env or {}))
-        command = [sys.executable, "-m", "seismo", *map(str, words)]
-        return children.run(command, cwd=tmp_path, env=environment, encoding="utf-8", **options)
+    def run(*words, env=None, status=None, **options):
+        given = {"cwd": tmp_path, "env": children.environment(**(env or {})), "encoding": "utf-8", **options}
+        return children.seismo(*words, status=status, **given)
 
     return run
+
+
+@pytest.fixture
+def traced(seismo, tmp_path):
+    """Records a program given as text. Returns the path."""
+
+    def trace(text, *options, status=0):
+        (tmp_path / "program.py").write_text(text)
+        seismo("trace", "-q", *options, "-o", "t.seismo", "program.py", status=status)
+        return tmp_path / "t.seismo"
+
+    return trace
 
 
 def make(own_ns=1_000_000):

@@ -69,8 +69,7 @@ def test_a_summary_on_a_terminal(program, term):
     leader, follower = pty.openpty()
     environment = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
     environment |= {"TERM": term, "PYTHONPATH": os.path.dirname(os.path.dirname(package.__file__))}
-    command = [sys.executable, "-m", "seismo", "profile", "-o", program.parent / "r.seismo", program]
-    children.run(command, stderr=follower, env=environment, check=True)
+    children.seismo("profile", "-o", program.parent / "r.seismo", program, stderr=follower, env=environment)
     os.close(follower)
     said = b""
     while True:

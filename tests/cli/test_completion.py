@@ -6,7 +6,6 @@ import re
 import select
 import shutil
 import subprocess
-import sys
 import time
 
 import children
@@ -48,8 +47,7 @@ def script(tmp_path_factory):
     """Gives the path of a shell's script."""
 
     def made(shell):
-        command = [sys.executable, "-m", "seismo", "completion", shell]
-        done = children.run(command, check=True)
+        done = children.seismo("completion", shell)
         path = tmp_path_factory.mktemp("completion") / f"seismo.{shell}"
         path.write_text(done.stdout)
         return path

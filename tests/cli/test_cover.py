@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import children
@@ -44,9 +43,8 @@ class Lab:
         return path
 
     def run(self, *words, **more):
-        command = [sys.executable, "-m", "seismo", *map(str, words)]
         environment = {**self.environment, **more}
-        return children.run(command, cwd=self.folder, env=environment)
+        return children.seismo(*words, cwd=self.folder, env=environment, status=None)
 
     def cover(self, *words, status=0):
         done = self.run("cover", "-o", "r.seismo", *words)

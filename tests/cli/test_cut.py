@@ -52,19 +52,6 @@ child(5)
 
 
 @pytest.fixture
-def traced(seismo, tmp_path):
-    """Records a program given as text. Returns the path."""
-
-    def trace(text, *options, status=0):
-        (tmp_path / "program.py").write_text(text)
-        done = seismo("trace", "-q", *options, "-o", "t.seismo", "program.py")
-        assert done.returncode == status, done.stderr
-        return tmp_path / "t.seismo"
-
-    return trace
-
-
-@pytest.fixture
 def cut(seismo, tmp_path):
     """Cuts the file; what comes of it must agree with itself. Gives the recording."""
 

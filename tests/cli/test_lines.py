@@ -1,12 +1,9 @@
 """seismo lines, and seismo report of what it made."""
 
-import sys
-
-import children
 import pytest
 from timing import SOURCES
 
-import seismo
+from seismo.model import read
 
 pytestmark = pytest.mark.skipif(not SOURCES, reason="no source of lines here")
 
@@ -27,55 +24,45 @@ if __name__ == "__main__":
 """
 
 
-def seismo_run(folder, *words, status=0):
-    ended = children.run(
-        [sys.executable, "-m", "seismo", *words],
-        cwd=folder,
-        env=children.environment(COLUMNS="100", PYTHONIOENCODING="utf-8"),
-    )
-    assert ended.returncode == status, ended.stderr
-    return ended
-
-
 @pytest.fixture
 def program(tmp_path):
     (tmp_path / "app.py").write_text(PROGRAM)
     return tmp_path
 
 
-def test_a_script_and_its_report(program):
-    ended = seismo_run(program, "lines", "-o", "r.seismo", "--only", "__main__.work", "app.py", "a", status=3)
+def test_a_script_and_its_report(seismo, program):
+    ended = seismo("lines", "-o", "r.seismo", "--only", "__main__.work", "app.py", "a", status=3)
     assert ended.stdout == "done a\n"
     assert "hits of" in ended.stderr
     assert "seismo report r.seismo" in ended.stderr
-    recording = seismo.open(program / "r.seismo")
+    recording = read(program / "r.seismo")
     names = recording.functions["qualname"]
     hits = {(names[row.function], row.line): row.hits for row in recording.lines if row.hits}
     assert hits["work", 9] == 50
     assert {name for name, _ in hits} == {"work", "work.<locals>.<lambda>"}
-    shown = seismo_run(program, "report", "r.seismo").stdout
+    shown = seismo("report", "r.seismo", status=0, env={"COLUMNS": "100"}).stdout
     assert "total += len(helper(i))" in shown
     assert "▸ <lambda>" in shown
     assert "100 % is" in shown
 
 
-def test_everything_with_children_and_instructions(program):
+def test_everything_with_children_and_instructions(seismo, program):
     (program / "parent.py").write_text(
         "import os, app\napp.work(2)\nif os.fork() == 0:\n    app.work(5)\n    os._exit(0)\nos.wait()\n"
     )
-    seismo_run(program, "lines", "-q", "--opcodes", "--children", "-o", "r.seismo", "parent.py")
-    recording = seismo.open(program / "r.seismo")
+    seismo("lines", "-q", "--opcodes", "--children", "-o", "r.seismo", "parent.py", status=0)
+    recording = read(program / "r.seismo")
     names = recording.functions["qualname"]
     hits = {(names[row.function], row.line): row.hits for row in recording.lines}
     assert hits["work", 9] == 7
     texts = {row.text for row in recording.instructions if names[row.function] == "work" and row.hits}
     assert any("RETURN" in text for text in texts)
-    shown = seismo_run(program, "report", "r.seismo", "--only", "app.work", "--all").stdout
+    shown = seismo("report", "r.seismo", "--only", "app.work", "--all", status=0).stdout
     assert "RETURN" in shown
     assert "parent.py" not in shown.split("Functions by own time")[1]
 
 
-def test_bad_words(program):
-    assert "the value of --only is empty" in seismo_run(program, "lines", "--only", "", "app.py", status=2).stderr
-    assert "--bogus" in seismo_run(program, "lines", "--bogus", "app.py", status=2).stderr
-    assert "usage: seismo lines" in seismo_run(program, "lines", "--help").stdout
+def test_bad_words(seismo, program):
+    assert "the value of --only is empty" in seismo("lines", "--only", "", "app.py", status=2).stderr
+    assert "--bogus" in seismo("lines", "--bogus", "app.py", status=2).stderr
+    assert "usage: seismo lines" in seismo("lines", "--help", status=0).stdout

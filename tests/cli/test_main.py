@@ -165,6 +165,5 @@ def test_the_command_itself_imports_nothing_heavy():
     heavy = ["argparse", "rich", "typing", "re", "contextlib", "seismo.model", "seismo._core", "seismo.report"]
     # Without site-packages, whose own start-up may import anything; so the package's folder has to be named.
     home = children.environment()
-    bare = [sys.executable, "-S", "-c", code, *heavy]
-    done = children.run(bare, env=home, check=True)
+    done = children.python("-S", "-c", code, *heavy, env=home)
     assert done.stdout.split() == []

@@ -1,15 +1,10 @@
 """seismo objects: a program in a process of its own."""
 
-import os
-import sys
-
-import children
 import pytest
 
-import seismo
+from seismo.model import read
 from seismo.record.objects.life import why_not
 
-HOME = os.path.dirname(os.path.dirname(seismo.__file__))
 POSSIBLE = pytest.mark.skipif(bool(why_not()), reason=why_not() or "never")
 
 PROGRAM = """
@@ -30,16 +25,6 @@ if __name__ == "__main__":
     print("done")
     sys.exit(3)
 """
-
-
-def run(folder, *words, status=0):
-    ended = children.run(
-        [sys.executable, "-m", "seismo", *words],
-        cwd=folder,
-        env=children.environment(COLUMNS="100", PYTHONIOENCODING="utf-8"),
-    )
-    assert ended.returncode == status, ended.stderr
-    return ended
 
 
 @pytest.fixture
@@ -72,33 +57,33 @@ def held(recording):
 
 
 @pytest.mark.skipif(not why_not(), reason="births and deaths are recorded here")
-def test_refusal(program):
-    ended = run(program, "objects", "app.py", "5", status=2)
+def test_refusal(seismo, program):
+    ended = seismo("objects", "app.py", "5", status=2)
     assert ended.stdout == ""
     assert "3.13.3" in ended.stderr
     assert "tracemalloc" in ended.stderr
     assert "Traceback" not in ended.stderr
     assert not list(program.glob("*.seismo*"))
-    assert "3.13.3" in run(program, "objects", "--help").stdout
+    assert "3.13.3" in seismo("objects", "--help", status=0).stdout
 
 
-def test_bad_words(program):
+def test_bad_words(seismo, program):
     if not why_not():
         for words in (["--leaks", "handle", "--span", "main"], ["--types", "--paths"], ["--types", "--holders", "3"]):
-            assert "cannot b" in run(program, "objects", *words, "app.py", "1", status=2).stderr
-        assert "cannot be used here" in run(program, "objects", "--span", "duration > 1ms", "app.py", status=2).stderr
-        assert "cannot be used here" in run(program, "objects", "--leaks", 'c_call("len")', "app.py", status=2).stderr
-    assert "--bogus" in run(program, "objects", "--bogus", "app.py", status=2).stderr
-    assert "--holders cannot be" in run(program, "objects", "--holders", "-1", "app.py", status=2).stderr
+            assert "cannot b" in seismo("objects", *words, "app.py", "1", status=2).stderr
+        assert "cannot be used here" in seismo("objects", "--span", "duration > 1ms", "app.py", status=2).stderr
+        assert "cannot be used here" in seismo("objects", "--leaks", 'c_call("len")', "app.py", status=2).stderr
+    assert "--bogus" in seismo("objects", "--bogus", "app.py", status=2).stderr
+    assert "--holders cannot be" in seismo("objects", "--holders", "-1", "app.py", status=2).stderr
     assert not list(program.glob("*.seismo*"))
 
 
 @POSSIBLE
-def test_a_script(program):
-    ended = run(program, "objects", "-o", "r.seismo", "app.py", "50", status=3)
+def test_a_script(seismo, program):
+    ended = seismo("objects", "-o", "r.seismo", "app.py", "50", status=3)
     assert ended.stdout == "done\n"
     assert "seismo report r.seismo" in ended.stderr
-    recording = seismo.open(program / "r.seismo")
+    recording = read(program / "r.seismo")
     assert recording.problems == []
     assert recording.kind == "lifetimes"
     order = of_type(recording, "__main__.Order")
@@ -114,9 +99,9 @@ def test_a_script(program):
 
 
 @POSSIBLE
-def test_types_only(program):
-    run(program, "objects", "-q", "--types", "-o", "r.seismo", "app.py", "50", status=3)
-    recording = seismo.open(program / "r.seismo")
+def test_types_only(seismo, program):
+    seismo("objects", "-q", "--types", "-o", "r.seismo", "app.py", "50", status=3)
+    recording = read(program / "r.seismo")
     order = of_type(recording, "__main__.Order")
     assert (order.born, order.died, order.live) == (500, 450, 50)
     assert len(recording.objects) == 0
@@ -125,10 +110,10 @@ def test_types_only(program):
 
 @POSSIBLE
 @pytest.mark.parametrize("what", ["app.handle", 'call("app.handle")', "handle"])
-def test_leaks(program, what):
+def test_leaks(seismo, program, what):
     """A function is meant by its module's own name, too, when that is the main program."""
-    run(program, "objects", "-q", "--leaks", what, "-o", "r.seismo", "app.py", "40", status=3)
-    recording = seismo.open(program / "r.seismo")
+    seismo("objects", "-q", "--leaks", what, "-o", "r.seismo", "app.py", "40", status=3)
+    recording = read(program / "r.seismo")
     spans = list(recording.object_spans)
     assert sum(row.calls for row in spans) == 40
     order = of_type(recording, "__main__.Order")
@@ -156,35 +141,21 @@ if sys.argv[1] == "on":
 
 @POSSIBLE
 @pytest.mark.parametrize(("collector", "live"), [("on", 0), ("off", 30)])
-def test_garbage_in_cycles_is_no_leak(program, collector, live):
+def test_garbage_in_cycles_is_no_leak(seismo, program, collector, live):
     """It is collected before it is asked what is alive, unless the program has switched the collector off."""
     (program / "garbage.py").write_text(GARBAGE)
-    run(program, "objects", "-q", "--leaks", "handle", "-o", "r.seismo", "garbage.py", collector)
-    recording = seismo.open(program / "r.seismo")
+    seismo("objects", "-q", "--leaks", "handle", "-o", "r.seismo", "garbage.py", collector, status=0)
+    recording = read(program / "r.seismo")
     order = of_type(recording, "__main__.Order")
     assert (order.born, order.live, order.died_by_gc) == (30, live, 30 - live)
     assert sum(row.span_live for row in recording.objects if row.type == order.id) == live
 
 
 @POSSIBLE
-def test_a_span_of_a_module_with_paths(program):
-    run(
-        program,
-        "objects",
-        "-q",
-        "--span",
-        "app.main",
-        "--paths",
-        "--holders",
-        "0",
-        "-o",
-        "r.seismo",
-        "-m",
-        "app",
-        "7",
-        status=3,
-    )
-    recording = seismo.open(program / "r.seismo")
+def test_a_span_of_a_module_with_paths(seismo, program):
+    taken = ["--span", "app.main", "--paths", "--holders", "0"]
+    seismo("objects", "-q", *taken, "-o", "r.seismo", "-m", "app", "7", status=3)
+    recording = read(program / "r.seismo")
     assert [row.calls for row in recording.object_spans] == [1]
     assert len(recording.holders) == 0
     order = of_type(recording, "__main__.Order")
@@ -201,13 +172,13 @@ def test_a_span_of_a_module_with_paths(program):
 
 
 @POSSIBLE
-def test_children(program):
+def test_children(seismo, program):
     (program / "parent.py").write_text(
         "import os, subprocess, sys, app\napp.handle(1)\n"
         "if os.fork() == 0:\n    app.handle(2)\n    os._exit(0)\nos.wait()\n"
         "subprocess.run([sys.executable, '-c', 'import app; app.handle(3)'])\n"
     )
-    run(program, "objects", "-q", "--children", "-o", "r.seismo", "parent.py")
-    recording = seismo.open(program / "r.seismo")
+    seismo("objects", "-q", "--children", "-o", "r.seismo", "parent.py", status=0)
+    recording = read(program / "r.seismo")
     assert sum(row.born for row in recording.types if row.full_name == "app.Order") == 30
     assert len(recording.processes) == 3

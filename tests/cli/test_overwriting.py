@@ -17,7 +17,7 @@ def recorded(tmp_path_factory):
 
 
 def seismo(folder, *words):
-    return children.run([sys.executable, "-m", "seismo", *words], cwd=folder)
+    return children.seismo(*words, cwd=folder, status=None)
 
 
 WAYS = [

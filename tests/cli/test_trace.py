@@ -3,8 +3,6 @@
 import json
 import signal
 
-import pytest
-
 from seismo.model import read
 
 BUSY = """
@@ -88,19 +86,6 @@ def loop():
     os.kill(os.getpid(), signal.SIGKILL)
 loop()
 """
-
-
-@pytest.fixture
-def traced(seismo, tmp_path):
-    """Records a program given as text. Returns the path."""
-
-    def trace(text, *options, status=0):
-        (tmp_path / "program.py").write_text(text)
-        done = seismo("trace", "-q", *options, "-o", "t.seismo", "program.py")
-        assert done.returncode == status, done.stderr
-        return tmp_path / "t.seismo"
-
-    return trace
 
 
 def test_a_trace_agrees_with_its_own_tree(seismo, traced):

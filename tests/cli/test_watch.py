@@ -1,7 +1,6 @@
 """`seismo watch` as a command."""
 
 import json
-import sys
 
 import children
 import pytest
@@ -50,9 +49,15 @@ def folder(tmp_path_factory):
 
 
 def run(folder, *words, stdin=""):
-    command = [sys.executable, "-m", "seismo", "watch", *words]
-    environment = children.environment(PYTHONIOENCODING="utf-8")
-    return children.run(command, cwd=folder, env=environment, input=stdin, encoding="utf-8")
+    return children.seismo(
+        "watch",
+        *words,
+        cwd=folder,
+        env=children.environment(PYTHONIOENCODING="utf-8"),
+        input=stdin,
+        encoding="utf-8",
+        status=None,
+    )
 
 
 def test_it_shows_what_matches_and_the_program_runs_as_bare(folder):

@@ -115,10 +115,7 @@ def environment(**more: str) -> dict[str, str]:
 
 def run(program: str, *arguments: str, status: int = 0) -> str:
     """What a program prints. It must end with this status, and must say nothing on stderr when that is 0."""
-    child = children.run([sys.executable, "-c", PRELUDE + program, *arguments], env=environment())
-    assert child.returncode == status, f"ended with {child.returncode}\n{child.stdout}\n{child.stderr}"
-    assert status != 0 or child.stderr == ""
-    return child.stdout
+    return children.printed(PRELUDE + program, *arguments, status=status, env=environment())
 
 
 def load(path: Path) -> Births:

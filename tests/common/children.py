@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 from paths import SOURCE
@@ -74,3 +75,22 @@ def run(
         out, err = ended(child, stdin=input)
     assert not check or child.returncode == 0, f"ended with {child.returncode}\n{out}\n{err}"
     return subprocess.CompletedProcess(command, child.returncode, out, err)
+
+
+def python(*words: object, status: int | None = 0, **options: Any) -> subprocess.CompletedProcess[str]:
+    """`python WORDS`, which must end with this status. None: any."""
+    done = run([sys.executable, *map(str, words)], **options)
+    assert status in (None, done.returncode), f"ended with {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done
+
+
+def seismo(*words: object, **options: Any) -> subprocess.CompletedProcess[str]:
+    """`seismo WORDS`; takes what `python` takes."""
+    return python("-m", "seismo", *words, **options)
+
+
+def printed(program: str, *words: object, status: int = 0, **options: Any) -> str:
+    """What a program, given as text, prints. It must say nothing on stderr where it is to end with status 0."""
+    done = python("-c", program, *words, status=status, **options)
+    assert status != 0 or done.stderr == ""
+    return done.stdout

@@ -50,11 +50,7 @@ def popen(program: str, *arguments: str, **options: Any) -> children.Child:
 
 def run(program: str, *arguments: str, status: int = 0, **options: Any) -> str:
     """What a program prints. It must end with this status, and must say nothing on stderr when that is 0."""
-    with popen(program, *arguments, **options) as child:
-        out, err = children.ended(child)
-    assert child.returncode == status, f"ended with {child.returncode}\n{out}\n{err}"
-    assert status != 0 or err == ""
-    return out
+    return children.printed(PRELUDE + program, *arguments, status=status, env=environment(), **options)
 
 
 def load(path: Path) -> Image:

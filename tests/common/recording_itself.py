@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import children
@@ -34,8 +33,7 @@ def run(tmp_path: Path) -> Callable[..., str]:
     def run(program: str, *flags: str) -> str:
         path = tmp_path / "program.py"
         path.write_text(PREFACE + program)
-        ended = children.run([sys.executable, "-W", "error", *flags, str(path)], cwd=tmp_path)
-        assert ended.returncode == 0, ended.stderr
+        ended = children.python("-W", "error", *flags, str(path), cwd=tmp_path)
         assert ended.stderr == ""
         return ended.stdout
 

@@ -117,8 +117,4 @@ HOME = str(SOURCE)
 
 def run(program: str, *arguments: str, status: int = 0, folder: Path | None = None) -> str:
     """Runs a program in a process of its own; returns its output. It must say nothing on stderr when it ends well."""
-    command = [sys.executable, "-c", program, *arguments]
-    ended = children.run(command, env=children.environment(COMMON), cwd=folder)
-    assert ended.returncode == status, f"ended with {ended.returncode}\n{ended.stdout}\n{ended.stderr}"
-    assert status != 0 or ended.stderr == ""
-    return ended.stdout
+    return children.printed(program, *arguments, status=status, env=children.environment(COMMON), cwd=folder)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from types import SimpleNamespace
 
 import children
@@ -44,10 +43,7 @@ def project(tmp_path):
     (tmp_path / "elsewhere").mkdir()
 
     def run(*words, folder=".", status=0):
-        command = [sys.executable, "-m", "seismo", *words]
-        done = children.run(command, cwd=tmp_path / folder)
-        assert done.returncode == status, done.stderr
-        return done
+        return children.seismo(*words, cwd=tmp_path / folder, status=status)
 
     run("cover", "-o", "r.seismo", "--children", "app/core.py")
     return SimpleNamespace(run=run, folder=tmp_path, recording=str(tmp_path / "r.seismo"))

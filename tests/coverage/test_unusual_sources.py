@@ -1,6 +1,5 @@
 """Sources that are no plain files: in an archive, gone when the program has ended, or templates."""
 
-import sys
 import zipfile
 
 import children
@@ -12,10 +11,7 @@ MODULE = "def f(x):\n    if x:\n        return 1\n    return 2\n\n\nf(0)\n"
 @pytest.fixture
 def run(tmp_path):
     def run(*words):
-        command = [sys.executable, "-m", "seismo", *words]
-        done = children.run(command, cwd=tmp_path, env=children.environment(COLUMNS="100"))
-        assert done.returncode == 0, done.stderr
-        return done
+        return children.seismo(*words, cwd=tmp_path, env=children.environment(COLUMNS="100"))
 
     run.folder = tmp_path
     return run

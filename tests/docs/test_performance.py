@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 
 import children
 import pytest
@@ -45,8 +44,7 @@ def write(folder):
 
     The benchmarks' modules have names like those of packages, so a process of their own imports them.
     """
-    command = [sys.executable, "-c", REDIRECTED, folder]
-    done = children.run(command, cwd=ROOT / "benchmarks")
+    done = children.python("-c", REDIRECTED, folder, cwd=ROOT / "benchmarks", status=None)
     assert not done.returncode, done.stderr
     return json.loads(done.stdout)
 

@@ -1,7 +1,5 @@
 """Traced programs that several tests of viewers open."""
 
-import sys
-
 import children
 import pytest
 
@@ -61,9 +59,7 @@ else:
 def trace(folder, text):
     """The recording of a program that was traced, with its children."""
     (folder / "app.py").write_text(text)
-    words = [sys.executable, "-m", "seismo", "trace", "-q", "--children", "-o", "app.seismo", "app.py"]
-    done = children.run(words, cwd=folder)
-    assert done.returncode == 0, done.stderr
+    children.seismo("trace", "-q", "--children", "-o", "app.seismo", "app.py", cwd=folder)
     return model.read(folder / "app.seismo")
 
 

@@ -7,7 +7,6 @@ import gzip
 import json
 import marshal
 import resource
-import sys
 from pathlib import Path
 
 import children
@@ -39,8 +38,7 @@ def limited(program, *words, megabytes):
         resource.setrlimit(resource.RLIMIT_AS, ((megabytes + 300) << 20,) * 2)
 
     environment = {"PYTHONPATH": str(PACKAGE), "PATH": "/usr/bin:/bin"}
-    done = children.run([sys.executable, "-c", program, *map(str, words)], env=environment, preexec_fn=limit)
-    assert done.returncode == 0, done.stderr
+    done = children.python("-c", program, *words, env=environment, preexec_fn=limit)
     return done.stdout.split()
 
 

@@ -26,8 +26,7 @@ VERSION = sys.version_info[:3]
 
 def outcomes(file: str, mode: str) -> dict[str, tuple[str, str]]:
     """What became of each test, by its name without "test."."""
-    child = children.run([sys.executable, str(HERE / "child.py"), file, mode])
-    assert child.returncode == 0, f"ended with {child.returncode}: {child.stderr[-4000:]}"
+    child = children.python(str(HERE / "child.py"), file, mode)
     answer = json.loads(child.stdout.splitlines()[-1])
     if "missing" in answer:
         pytest.skip(f"this interpreter comes without its tests: {answer['missing']}")

@@ -407,7 +407,7 @@ def test_the_interpreter_exits_with_functions_set():
         print(len(heard) > 0)
     """
     str(Path(seismo.__file__).parents[1])
-    done = children.run([sys.executable, "-c", code])
+    done = children.python("-c", code, status=None)
     assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")
 
 

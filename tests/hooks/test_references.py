@@ -64,11 +64,7 @@ def nothing_stays():
 
 def run(program, *, status=0):
     """What a program prints; it must end with this status, and say nothing on stderr when that is 0."""
-    environment = children.environment()
-    done = children.run([sys.executable, "-X", "faulthandler", "-W", "error", "-c", program], env=environment)
-    assert done.returncode == status, done.stdout + done.stderr
-    assert status != 0 or done.stderr == ""
-    return done.stdout
+    return children.printed(program, status=status, env=children.environment(PYTHONWARNINGS="error"))
 
 
 def test_what_cannot_be_is_said():

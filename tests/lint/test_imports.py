@@ -1,7 +1,6 @@
 """Imports at run time: every module stands alone, and a recorded process loads nothing but the standard library."""
 
 import json
-import sys
 from pathlib import Path
 
 import children
@@ -38,8 +37,7 @@ def module_names() -> list[str]:
 
 
 def run(*arguments: object, folder: Path) -> str:
-    done = children.run([sys.executable, *map(str, arguments)], cwd=folder)
-    assert done.returncode == 0, done.stderr
+    done = children.python(*arguments, cwd=folder)
     return done.stdout
 
 

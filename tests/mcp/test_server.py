@@ -87,8 +87,7 @@ def test_each_tool_answers(root):
 
 def test_lines_and_objects_are_told(root, tmp_path):
     (root / "app.py").write_text(PROGRAM)
-    command = [sys.executable, "-m", "seismo", "cover", "-q", "--counts", "-o", root / "c.seismo", root / "app.py"]
-    children.run(command, cwd=root, check=True)
+    children.seismo("cover", "-q", "--counts", "-o", root / "c.seismo", root / "app.py", cwd=root)
     told().save(root / "o.seismo")
     lines, objects = ("lines", {"file": "c.seismo", "function": "f"}), ("objects", {"file": "a.seismo"})
     without, some = ("lines", {"file": "a.seismo", "function": "work"}), ("objects", {"file": "o.seismo", "by": "born"})

@@ -294,5 +294,5 @@ def test_importing_the_model_imports_no_consumer():
     importlib.import_module("seismo.model")
     code = "import sys, seismo.model; print([m for m in ('pyarrow', 'polars', 'duckdb', 'numpy') if m in sys.modules])"
 
-    done = children.run([sys.executable, "-c", code], check=True)
+    done = children.python("-c", code)
     assert done.stdout.strip() == "[]"

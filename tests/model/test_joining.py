@@ -181,10 +181,7 @@ def test_memory_does_not_grow_with_the_number_of_recordings(tmp_path):
         "merge_files([sys.argv[1]] * int(sys.argv[2]), sys.argv[1] + 'out')\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
     )
-    few, many = (
-        int(children.run([sys.executable, "-c", program, str(tmp_path / "one"), str(count)], check=True).stdout)
-        for count in (8, 43)
-    )
+    few, many = (int(children.python("-c", program, str(tmp_path / "one"), str(count)).stdout) for count in (8, 43))
     assert len(read(tmp_path / "oneout")._raw["nodes"]["id"]) == 43 * 20000
     assert many - few < 35 * 20000 * 160 / 1024 / 20
 
@@ -254,10 +251,7 @@ def test_memory_of_what_stands_side_by_side_does_not_grow_with_the_number_of_rec
         "merge_files([f'{folder}/{number}' for number in range(int(count))], folder + '/out')\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
     )
-    few, many = (
-        int(children.run([sys.executable, "-c", program, str(tmp_path), str(count)], check=True).stdout)
-        for count in (4, 24)
-    )
+    few, many = (int(children.python("-c", program, str(tmp_path), str(count)).stdout) for count in (4, 24))
     merged = read(tmp_path / "out")
     assert len(merged._raw[kind]["id"]) == 24 * 12000
     raw = sum(column.nbytes for table in merged._raw.values() for column in table.values())

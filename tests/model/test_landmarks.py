@@ -36,8 +36,7 @@ def traced(tmp_path_factory):
     (folder / "first.py").write_text("import second\n")
     (folder / "second.py").write_text("import time\ntime.sleep(0.002)\n")
     (folder / "main.py").write_text(textwrap.dedent(PROGRAM))
-    command = [sys.executable, "-m", "seismo", "trace", "-q", "--children", "-o", "x.seismo", "main.py"]
-    done = children.run(command, cwd=folder, check=True)
+    done = children.seismo("trace", "-q", "--children", "-o", "x.seismo", "main.py", cwd=folder)
     return seismo.open(folder / "x.seismo"), int(done.stdout), folder
 
 
@@ -84,7 +83,7 @@ def test_a_report_says_so(traced):
 def test_viewers_get_it_too(traced, suffix, tmp_path):
     _, child, folder = traced
     path = tmp_path / f"x.{suffix}"
-    children.run([sys.executable, "-m", "seismo", "export", "x.seismo", "-o", path], cwd=folder, check=True)
+    children.seismo("export", "x.seismo", "-o", path, cwd=folder)
     data = path.read_bytes()
     for words in ("garbage collection", "import second", f"child process {child}"):
         assert words.encode() in data, words
@@ -94,8 +93,7 @@ def test_viewers_get_it_too(traced, suffix, tmp_path):
 def test_a_report_of_a_long_trace_says_so_too(traced, monkeypatch, killed):
     """Without reading the whole of it, and of a program that was killed, whose trace has no end."""
     _, _, folder = traced
-    command = [sys.executable, "-m", "seismo", "trace", "-q", "-o", f"{killed}.seismo", "main.py"]
-    children.run(command, cwd=folder, check=True)
+    children.seismo("trace", "-q", "-o", f"{killed}.seismo", "main.py", cwd=folder)
     data = (folder / f"{killed}.seismo").read_bytes()
     if killed:
         data = data[: data.rindex(b"END ") - 4]

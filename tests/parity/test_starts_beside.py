@@ -111,7 +111,7 @@ def test_eventlet(c_functions):
         pytest.skip("needs eventlet")
     program = f"import test_starts_beside\ntest_starts_beside.beside_eventlet({c_functions!r})\n"
     folders = [Path(__file__).parent, COMMON]
-    children.run([sys.executable, "-c", program], env=children.environment(*folders), check=True)
+    children.python("-c", program, env=children.environment(*folders))
 
 
 CYTHON = """
@@ -136,7 +136,7 @@ def test_coroutines_of_cython(c_functions, tmp_path, monkeypatch):
         pytest.skip("needs a C compiler")
     source = tmp_path / "compiled_by_cython.pyx"
     source.write_text(CYTHON)
-    children.run([sys.executable, "-m", "cython", "-3", source], check=True)
+    children.python("-m", "cython", "-3", source)
     target = tmp_path / f"compiled_by_cython{sysconfig.get_config_var('EXT_SUFFIX')}"
     include = f"-I{sysconfig.get_paths()['include']}"
     subprocess.run(

@@ -134,7 +134,7 @@ def test_importing_the_plugin_is_cheap():
     program = (
         f"import sys, pytest; before = set(sys.modules); import {PLUGIN}; print(sorted(set(sys.modules) - before))"
     )
-    done = children.run([sys.executable, "-c", program], check=True)
+    done = children.python("-c", program)
     assert done.stdout.strip() == str(sorted(["seismo", "seismo.plugins", PLUGIN]))
 
 
@@ -343,7 +343,7 @@ def test_nothing_stays_behind(project):
     assert project.run("--seismo-cover=app", "--seismo-cover-children").ret == 0
     assert replaceable() == before
     program = "import os; print(os.environ.get('SEISMO_CHILDREN'), 'record/hook' in os.environ.get('PYTHONPATH', ''))"
-    assert children.run([sys.executable, "-c", program], check=True).stdout.split() == ["None", "False"]
+    assert children.python("-c", program).stdout.split() == ["None", "False"]
     if sys.version_info >= (3, 12):
         assert "seismo cover" not in [sys.monitoring.get_tool(number) for number in range(6)]
 

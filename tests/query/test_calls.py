@@ -136,10 +136,10 @@ def test_memory_does_not_grow_with_the_trace(tmp_path):
     program = "def f(n):\n    for _ in range(n): g()\ndef g(): pass\nf(1_000_000)\n"
     (tmp_path / "app.py").write_text(program)
     file = tmp_path / "t.seismo"
-    children.run([sys.executable, "-m", "seismo", "trace", "-q", "-o", file, tmp_path / "app.py"], check=True)
+    children.seismo("trace", "-q", "-o", file, tmp_path / "app.py")
     recording = read(file)
     tenth = recording.calls.end_ns // 10
-    done = children.run([sys.executable, "-c", MEMORY.replace("10**9", str(tenth)), str(file)], check=True)
+    done = children.python("-c", MEMORY.replace("10**9", str(tenth)), str(file))
     (few, before), (all_, after) = eval(done.stdout)
     assert all_ > 1_000_000 > 3 * few
     assert after - before < 30_000  # kB; a million rows are a hundred megabytes

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sys
 import threading
 
 import children
@@ -91,8 +90,7 @@ def test_rows_of_several_recordings_join_by_their_ids_alone():
 def test_calls_of_several_traces_do_not_mix(tmp_path):
     (tmp_path / "app.py").write_text("def f():\n    g()\ndef g(): pass\nf()\n")
     file = tmp_path / "t.seismo"
-    command = [sys.executable, "-m", "seismo", "trace", "-q", "-o", file, tmp_path / "app.py"]
-    children.run(command, check=True)
+    children.seismo("trace", "-q", "-o", file, tmp_path / "app.py")
     recording = read(file)
     with Database([("a", recording), ("b", recording)]) as database:
         sql = """select c.recording, f.recording, p.recording, up.qualname
@@ -246,7 +244,7 @@ def test_names_of_recordings_and_of_programs_are_no_sql():
 
 def test_the_model_alone_imports_no_duckdb():
     code = "import sys, seismo.model, seismo.cli.main, seismo.query; print('duckdb' in sys.modules)"
-    assert children.run([sys.executable, "-c", code], check=True).stdout.strip() == "False"
+    assert children.python("-c", code).stdout.strip() == "False"
 
 
 def test_the_plain_way_to_register_is_as_right(monkeypatch):

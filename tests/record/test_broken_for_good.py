@@ -30,9 +30,8 @@ work()
 
 def run(tmp_path, verb, name, child, *words):
     (tmp_path / "app.py").write_text(f"NAME, CHILD = {name!r}, {child}\n{PROGRAM}")
-    command = [sys.executable, "-m", "seismo", verb, "-o", "a.seismo", *words, "app.py"]
-    done = children.run(command, cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (0, "END\n")
+    done = children.seismo(verb, "-o", "a.seismo", *words, "app.py", cwd=tmp_path)
+    assert done.stdout == "END\n"
     assert "failed" not in done.stderr
     assert "no summary" not in done.stderr
     assert "seismo report a.seismo" in done.stderr
@@ -58,9 +57,8 @@ def test_with_children(tmp_path, verb):
 
 def test_a_watch(tmp_path):
     (tmp_path / "app.py").write_text(f"NAME, CHILD = 'all but raising', False\n{PROGRAM}")
-    command = [sys.executable, "-m", "seismo", "watch", 'call("work")', "--count", "--record", "w.seismo", "app.py"]
-    done = children.run(command, cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (0, "END\n")
+    done = children.seismo("watch", 'call("work")', "--count", "--record", "w.seismo", "app.py", cwd=tmp_path)
+    assert done.stdout == "END\n"
     assert "4 matches" in done.stderr
     assert {row.qualname: row.calls for row in read(tmp_path / "w.seismo").functions} == {"work": 4}
 
@@ -87,8 +85,8 @@ os.write(1, b"END\\n")
 @pytest.mark.parametrize("verb", [*VERBS, "trace"])
 def test_a_session_shows_itself(tmp_path, verb):
     (tmp_path / "app.py").write_text(SESSION.replace("VERB", verb))
-    done = children.run([sys.executable, "app.py"], cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
+    done = children.python("app.py", cwd=tmp_path)
+    assert done.stderr == ""
     assert done.stdout.endswith("END\n")
     assert ("work" if verb in ("profile", "trace") else "app.py") in done.stdout
     assert read(tmp_path / "a.seismo").problems == []

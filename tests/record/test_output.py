@@ -17,7 +17,7 @@ from seismo.record.secrets import MASK, masked
 
 
 def seismo(*words, cwd, **options):
-    return children.run([sys.executable, "-m", "seismo", *words], cwd=cwd, **options)
+    return children.seismo(*words, cwd=cwd, **options, status=None)
 
 
 # ---- whose it is ----

@@ -214,8 +214,8 @@ def replace(name, values, names): return (7,)
 _core.set_process_receiver(replace, False)
 os._exit(status=3)
 """
-    ended = children.run([sys.executable, "-u", "-c", program])
-    assert (ended.stderr, ended.returncode) == ("", 7)
+    ended = children.python("-u", "-c", program, status=7)
+    assert ended.stderr == ""
     first, second = ended.stdout.splitlines()
     assert first.startswith(str(["execv"] * 4 + ["posix_spawn"] + ["execv"] * 2))
     assert "('execv', ('/nonexistent', ['a']), ()) ('execv', None, ())" in first

@@ -164,7 +164,7 @@ with seismo.profile(output=sys.argv[1]):
     signal.raise_signal(signal.SIGTERM)
 """
     path = tmp_path / "a.seismo"
-    assert children.run([sys.executable, "-c", program, path]).returncode == -signal.SIGTERM
+    assert children.python("-c", program, path, status=None).returncode == -signal.SIGTERM
     ended(read(path))
 
 

@@ -124,19 +124,16 @@ PROGRAMS = {
 def test_it_runs_as_without_and_the_journal_is_right(tmp_path, name):
     program = tmp_path / "program.py"
     program.write_text(textwrap.dedent(PROGRAMS[name]))
-    bare = children.run([sys.executable, program], cwd=tmp_path, check=True)
-    command = [sys.executable, "-m", "seismo", "trace", "-q", "--children", "-o", "x.seismo", program]
-    traced = children.run(command, cwd=tmp_path, check=True)
+    bare = children.python(program, cwd=tmp_path)
+    traced = children.seismo("trace", "-q", "--children", "-o", "x.seismo", program, cwd=tmp_path)
     assert (traced.stdout, traced.stderr) == (bare.stdout, bare.stderr)
-    verify = [sys.executable, "-m", "seismo", "info", "--verify", "x.seismo"]
-    assert "agrees with the tree" in children.run(verify, cwd=tmp_path, check=True).stdout
+    assert "agrees with the tree" in children.seismo("info", "--verify", "x.seismo", cwd=tmp_path).stdout
 
 
 def test_traces_that_do_not_belong_together_are_one_recording_all_the_same(tmp_path):
     for name in ("forked in the middle of a call", "functions without end"):
         (tmp_path / "program.py").write_text(textwrap.dedent(PROGRAMS[name]))
-        command = [sys.executable, "-m", "seismo", "trace", "-q", "-o", f"{len(name)}.seismo", "program.py"]
-        children.run(command, cwd=tmp_path, check=True)
+        children.seismo("trace", "-q", "-o", f"{len(name)}.seismo", "program.py", cwd=tmp_path)
     parts = sorted(path.name for path in tmp_path.glob("*.seismo"))
     assert len(parts) == 3
     seismo = [sys.executable, "-m", "seismo"]

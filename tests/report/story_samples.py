@@ -1,7 +1,5 @@
 """Recordings of every kind, of a real program and made by hand, for the tests of what is told of them."""
 
-import sys
-
 import children
 from made_objects import server
 
@@ -98,9 +96,7 @@ def recorded(folder, kind):
     """The file of a recording of the program."""
     (folder / "app.py").write_text(PROGRAM)
     path = folder / f"{kind}.seismo"
-    command = [sys.executable, "-m", "seismo", *VERBS[kind], path.name, "app.py"]
-    done = children.run(command, cwd=folder, env=children.environment(PYTHONIOENCODING="utf-8"))
-    assert done.returncode == 0, done.stderr
+    children.seismo(*VERBS[kind], path.name, "app.py", cwd=folder, env=children.environment(PYTHONIOENCODING="utf-8"))
     return path
 
 

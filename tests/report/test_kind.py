@@ -1,7 +1,5 @@
 """The table of kinds (seismo.kinds): what each entry names is there, and each option belongs to who takes it."""
 
-import sys
-
 import children
 import pytest
 
@@ -26,7 +24,7 @@ def test_an_entry_names_what_there_is(name):
 
 def test_the_table_imports_nothing():
     program = "import sys; before = set(sys.modules); import seismo.kinds; print(*sorted(set(sys.modules) - before))"
-    done = children.run([sys.executable, "-c", program], check=True)
+    done = children.python("-c", program)
     assert {name for name in done.stdout.split() if name.startswith("seismo")} == {"seismo", "seismo.kinds"}
 
 

@@ -1,7 +1,6 @@
 """The lines on stderr after a recording."""
 
 import io
-import sys
 
 import children
 
@@ -62,6 +61,5 @@ def test_it_imports_little():
     heavy = ["rich", "argparse", "typing", "dataclasses", "inspect", "re", "datetime"]
     # Without site-packages, whose own start-up may import anything; so the package's folder has to be named.
     home = children.environment()
-    bare = [sys.executable, "-S", "-c", code, *heavy]
-    done = children.run(bare, env=home, check=True)
+    done = children.python("-S", "-c", code, *heavy, env=home)
     assert done.stdout.split() == []

@@ -162,6 +162,6 @@ def test_a_forked_child_has_its_own(tmp_path):
         print(sorted(row.line for row in session.recording.lines), flush=True)
         """)
     )
-    done = children.run([sys.executable, "main.py"], cwd=tmp_path)
+    done = children.python("main.py", cwd=tmp_path, status=None)
     assert done.stderr == ""
     assert done.stdout.splitlines() == ["[2, 3]", "[2, 4]"]

@@ -1,6 +1,5 @@
 """The temporary file of a trace in memory: gone however the program ends, and a clear word where there can be none."""
 
-import sys
 import textwrap
 
 import children
@@ -18,7 +17,7 @@ BEGIN = """
 
 
 def run(code, **environment):
-    return children.run([sys.executable, "-c", textwrap.dedent(code)], env=children.environment(**environment))
+    return children.python("-c", textwrap.dedent(code), env=children.environment(**environment), status=None)
 
 
 @pytest.mark.parametrize(

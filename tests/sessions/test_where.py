@@ -1,7 +1,6 @@
 """Recordings of some functions only: what is kept is right, and the others' time is their callers'."""
 
 import json
-import sys
 
 import children
 import pytest
@@ -194,9 +193,7 @@ def test_bad_expressions_and_conflicts():
 
 
 def seismo_command(*words, folder, status=0):
-    environment = children.environment(COLUMNS="120")
-    done = children.run([sys.executable, "-m", "seismo", *words], cwd=folder, env=environment)
-    assert done.returncode == status, done.stderr
+    done = children.seismo(*words, cwd=folder, env=children.environment(COLUMNS="120"), status=status)
     return done.stdout + done.stderr
 
 

@@ -1,7 +1,5 @@
 """A program that replaces what is built in behaves as it does bare, and is watched all the same."""
 
-import sys
-
 import children
 import pytest
 
@@ -61,10 +59,10 @@ del modules["_datetime"]
 
 def run(tmp_path, *words, before="", after=""):
     (tmp_path / "main.py").write_text(PROGRAM % (before, after))
-    command = [sys.executable, "-m", "seismo", "watch", *words, "main.py"]
-    environment = children.environment(PYTHONIOENCODING="utf-8")
-    done = children.run(command, cwd=tmp_path, env=environment, encoding="utf-8")
-    assert (done.stdout, done.returncode) == ("fine\n", 0), done.stderr
+    done = children.seismo(
+        "watch", *words, "main.py", cwd=tmp_path, env=children.environment(PYTHONIOENCODING="utf-8"), encoding="utf-8"
+    )
+    assert done.stdout == "fine\n"
     assert "Traceback" not in done.stderr
     assert "taken out" not in done.stderr
     return done.stderr
@@ -152,5 +150,5 @@ assert w.count == 1
 
 def test_from_inside(tmp_path):
     (tmp_path / "main.py").write_text(API)
-    done = children.run([sys.executable, "main.py"], cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    done = children.python("main.py", cwd=tmp_path)
+    assert done.stdout == ""

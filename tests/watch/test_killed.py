@@ -126,7 +126,7 @@ print(raised == caught >= 300, w.unwritten)
 
 def test_what_a_handler_of_the_programs_own_raises_is_the_programs(tmp_path):
     (tmp_path / "app.py").write_text(HANDLER)
-    done = children.run([sys.executable, "app.py"], cwd=tmp_path)
+    done = children.python("app.py", cwd=tmp_path, status=None)
     assert (done.stdout, done.stderr) == ("True \n", "")
     recording = read(tmp_path / "w.seismo")
     assert recording.problems == []
@@ -214,7 +214,7 @@ def test_one_that_never_ends(tmp_path):
         "import seismo\ndef work(): pass\nw = seismo.watch('call(\"work\")', 'count', record='w.seismo')\n"
         "w.__enter__()\nwork()\n"
     )
-    children.run([sys.executable, "app.py"], cwd=tmp_path, check=True)
+    children.python("app.py", cwd=tmp_path)
     recording = read(tmp_path / "w.seismo")
     assert calls(recording) == {"work": 1}
     assert list(recording.losses["kind"]) == ["cut-short"]

@@ -1,7 +1,5 @@
 """Which function and which file an expression means: as reports print it, the program's own, the current folder's."""
 
-import sys
-
 import children
 import pytest
 
@@ -35,10 +33,9 @@ def folder(tmp_path):
 
 
 def watch(folder, *words):
-    command = [sys.executable, "-m", "seismo", "watch", *words]
-    environment = children.environment(PYTHONIOENCODING="utf-8")
-    done = children.run(command, cwd=folder, env=environment, encoding="utf-8")
-    assert done.returncode == 0, done.stderr
+    done = children.seismo(
+        "watch", *words, cwd=folder, env=children.environment(PYTHONIOENCODING="utf-8"), encoding="utf-8"
+    )
     return done.stderr
 
 

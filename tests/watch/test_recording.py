@@ -4,7 +4,6 @@ import io
 import json
 import os
 import pstats
-import sys
 
 import children
 import pytest
@@ -187,15 +186,15 @@ print(sorted({"json", "re", "typing", "seismo.model"} & set(sys.modules)))
 
 
 def seismo_command(folder, *words):
-    environment = children.environment(PYTHONIOENCODING="utf-8")
-    command = [sys.executable, "-m", "seismo", *words]
-    return children.run(command, cwd=folder, env=environment, encoding="utf-8")
+    return children.seismo(
+        *words, cwd=folder, env=children.environment(PYTHONIOENCODING="utf-8"), encoding="utf-8", status=None
+    )
 
 
 def test_the_command(tmp_path):
     (tmp_path / "main.py").write_text(PROGRAM)
     done = seismo_command(tmp_path, "watch", 'raise and exception("ValueError")', "--record", "w.seismo", "main.py")
-    bare = children.run([sys.executable, "main.py"], cwd=tmp_path, encoding="utf-8", check=True)
+    bare = children.python("main.py", cwd=tmp_path, encoding="utf-8")
     assert done.stdout == bare.stdout  # nothing is loaded into the program that it would not load itself
     first, where, last = done.stderr.splitlines()
     assert first == 'seismo: 4 matches in 2 functions: raise and exception("ValueError")'

@@ -118,12 +118,12 @@ def test_a_module_that_cython_made(source, tmp_path):
         "setuptools.setup(name='shop', ext_modules=cythonize(['shop.pyx'], quiet=True),"
         " script_args=['-q', 'build_ext', '--inplace'])"
     )
-    children.run([sys.executable, "-c", script], cwd=tmp_path, check=True)
+    children.python("-c", script, cwd=tmp_path)
     program = (
         "import seismo, shop\n"
         f"with seismo.profile(c_functions='all', source={source!r}) as p: shop.price(1); shop.price(2)\n"
         "rows = {(row.module, row.qualname): row.calls for row in p.recording.functions}\n"
         "print(rows.get(('shop', 'price')), 'cython-unseen' in list(p.recording.losses['kind']))\n"
     )
-    out = children.run([sys.executable, "-c", program], env=children.environment(tmp_path), check=True)
+    out = children.python("-c", program, env=children.environment(tmp_path))
     assert out.stdout == ("2 False\n" if source == "monitoring" else "None True\n")

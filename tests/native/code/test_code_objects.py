@@ -71,10 +71,7 @@ def name(recorder: list[str]) -> str:
 def recorded(recorder: list[str], program: str, folder: Path) -> "subprocess.CompletedProcess[str]":
     (folder / "program.py").write_text(program)
     kept = ["--record" if recorder[0] == "watch" else "-o", "kept.seismo"]
-    command = [sys.executable, "-m", "seismo", recorder[0], *kept, *recorder[1:], "program.py"]
-    done = children.run(command, cwd=folder, env=environment())
-    assert done.returncode == 0, f"{done.returncode}\n{done.stdout}\n{done.stderr}"
-    return done
+    return children.seismo(recorder[0], *kept, *recorder[1:], "program.py", cwd=folder, env=environment())
 
 
 @pytest.mark.parametrize("recorder", RECORDERS, ids=name)
@@ -95,8 +92,7 @@ def test_other_interpreters_are_told_of(recorder, tmp_path):
     """Those that have gone, too. What they ran is not recorded, and the recording says so."""
     recorded(recorder, INTERPRETERS, tmp_path)
     assert load(tmp_path / "kept.seismo").losses["other-interpreters"] == 3
-    told = [sys.executable, "-m", "seismo", "info", "kept.seismo"]
-    text = children.run(told, cwd=tmp_path, env=environment(), check=True).stdout
+    text = children.seismo("info", "kept.seismo", cwd=tmp_path, env=environment()).stdout
     assert "3 interpreters other than the main one" in " ".join(text.split())
 
 

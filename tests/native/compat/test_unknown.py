@@ -59,5 +59,5 @@ def test_a_program_is_told(call, unknown):
     program = (
         f"import seismo, seismo.hooks\ntry: {call}\nexcept (seismo.SeismoError, RuntimeError) as error: print(error)"
     )
-    done = children.run([sys.executable, "-c", program], env=environment(SEISMO_PRETEND=unknown), check=True)
+    done = children.python("-c", program, env=environment(SEISMO_PRETEND=unknown))
     assert SENTENCES[unknown] in " ".join(done.stdout.split())

@@ -2,7 +2,6 @@
 
 import os
 import stat
-import sys
 import threading
 from itertools import pairwise
 
@@ -274,7 +273,7 @@ def test_what_the_standard_output_goes_to_is_not_replaced(tmp_path):
     path = tmp_path / "r"
     with path.open("wb") as file:
         program = PRELUDE + "start(fd=1)\nfor _ in range(200): work(3); _core.flush()\n_core.stop()\n"
-        children.run([sys.executable, "-c", program], stdout=file, env=environment(), check=True)
+        children.python("-c", program, stdout=file, env=environment())
         assert os.path.samestat(os.fstat(file.fileno()), path.stat())
     assert load(path).calls()["leaf"] == 600
 

@@ -132,5 +132,5 @@ def test_a_program_that_ends_with_a_trace_ends_as_ever(tmp_path, ends):
         gc.collect()
         {ends}
     """
-    done = children.run([sys.executable, "-c", textwrap.dedent(code)], cwd=tmp_path)
+    done = children.python("-c", textwrap.dedent(code), cwd=tmp_path, status=None)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -26,8 +26,7 @@ main()
 
 def said(*words, status=0):
     """What the command prints; on stderr where it fails."""
-    done = children.run([sys.executable, "-m", "seismo", *map(str, words)])
-    assert done.returncode == status, done.stderr
+    done = children.seismo(*words, status=status)
     return done.stdout if not status and words[0] != "profile" else done.stderr
 
 

@@ -105,8 +105,7 @@ def test_coverage_has_states(folder, told):
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="before 3.12 branches are recorded by the tracer alone")
 def test_branches_that_were_not_taken_make_a_line_partial(folder, told):
-    command = [sys.executable, "-m", "seismo", "cover", "--branch", "-o", "branches.seismo", "app.py"]
-    assert children.run(command, cwd=folder, env=children.environment()).returncode == 0
+    children.seismo("cover", "--branch", "-o", "branches.seismo", "app.py", cwd=folder)
     note = notes_of(told("branches"), folder)[line_of("    if thread.is_alive():")]
     assert note["state"] == "partial"
     assert "1 branch not taken" in note["words"]
@@ -126,8 +125,7 @@ def test_objects_stand_at_the_lines_that_made_them(tmp_path):
 
 
 def test_without_times_there_are_calls(folder, told):
-    command = [sys.executable, "-m", "seismo", "profile", "--no-times", "-o", "counted.seismo", "app.py"]
-    assert children.run(command, cwd=folder, env=children.environment()).returncode == 0
+    children.seismo("profile", "--no-times", "-o", "counted.seismo", "app.py", cwd=folder)
     slow = notes_of(told("counted"), folder)[line_of("def slow(number):")]
     assert (slow["calls"], slow["own_ns"]) == (101, None)
     assert slow["words"].startswith("101 calls")

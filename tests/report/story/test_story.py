@@ -213,7 +213,7 @@ def test_waiting_is_ranked_when_it_is_asked_for(folder, capfd):
 
 def test_without_times_calls_are_ranked(folder, capfd):
     command = [sys.executable, "-m", "seismo", "profile", "--no-times", "-o", "counted.seismo", "app.py"]
-    assert children.run(command, cwd=folder, env=children.environment()).returncode == 0
+    assert children.run(command, cwd=folder).returncode == 0
     told = json.loads(printed(capfd, folder / "counted.seismo", "--format", "json"))
     VALIDATOR.validate(told)
     assert (told["totals"]["times"], told["totals"]["own_ns"]) == ("calls", None)
@@ -228,8 +228,7 @@ def test_without_times_calls_are_ranked(folder, capfd):
     assert "## Call tree by calls" in shown
     assert f"{main_path['total_calls']:,} total, 1 call `__main__:main`" in shown
     for step in told["next"]:
-        done = children.run([sys.executable, "-m", *shlex.split(step["command"])], cwd=folder)
-        assert done.returncode == 0, step
+        children.python("-m", *shlex.split(step["command"]), cwd=folder)
 
 
 def test_only_what_is_asked_for_is_told(folder, capfd):
@@ -347,8 +346,7 @@ def test_what_to_look_at_next_can_be_typed(folder, stories, kind):
         assert command[0] == "seismo"
         if command[1] == "view":  # which serves until somebody ends it
             continue
-        done = children.run([sys.executable, "-m", *command], cwd=folder, env=children.environment())
-        assert done.returncode == 0, (step["command"], done.stderr)
+        children.python("-m", *command, cwd=folder)
 
 
 def test_hostile_names_in_commands_are_words(stories, folder):

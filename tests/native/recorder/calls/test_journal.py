@@ -346,8 +346,8 @@ def test_what_is_recorded_to_learn_costs_is_in_no_file(tmp_path):
             with seismo.trace(output=f"{turn}.seismo", c_functions="none", timing=("every", "frugal")[turn % 2]):
                 work()
     """
-    done = children.run([sys.executable, "-c", textwrap.dedent(code)], cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
+    done = children.python("-c", textwrap.dedent(code), cwd=tmp_path)
+    assert done.stderr == ""
     for turn in range(80):
         image = read(tmp_path / f"{turn}.seismo")
         assert image.calls()["leaf"] == 600

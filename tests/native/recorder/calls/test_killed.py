@@ -4,7 +4,6 @@ import ctypes
 import os
 import random
 import signal
-import sys
 
 import children
 import killing
@@ -27,7 +26,7 @@ def test_the_first_moment_of_a_killed_program_is_a_recording(tmp_path):
     """It is killed from inside, before anything but its beginning can be in the file."""
     path = tmp_path / "trace.seismo"
     code = "import os\nos.kill(os.getpid(), 9)"
-    done = children.run([sys.executable, "-m", "seismo", "trace", "-q", "-o", path, "-c", code])
+    done = children.seismo("trace", "-q", "-o", path, "-c", code, status=None)
     assert done.returncode == -9
     recording = seismo.open(path)
     assert [process.exit for process in recording.processes] == [""]

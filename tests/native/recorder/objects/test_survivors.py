@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import signal
-import sys
 import time
 
 import children
@@ -173,8 +172,8 @@ def test_the_workers_of_a_pool(tmp_path, method):
     """They are terminated when they have worked, and none comes to an end of its own."""
     (tmp_path / "app.py").write_text(POOL)
     words = ["objects", "-q", "--children", "--leaks", "work", "-o", "r.seismo", "app.py", method]
-    ended = children.run([sys.executable, "-m", "seismo", *words], cwd=tmp_path, env=environment())
-    assert (ended.returncode, ended.stdout) == (0, "780\n"), ended.stderr
+    ended = children.seismo(*words, cwd=tmp_path, env=environment())
+    assert ended.stdout == "780\n"
     recording = read(os.fspath(tmp_path / "r.seismo"))
     [type_] = [row.id for row in recording.types if row.name == "Thing"]
     things = {row.id for row in recording.objects if row.type == type_}
