@@ -21,6 +21,10 @@ CALLS, QUICK_CALLS = 10_000_000, 1_000_000
 QUERIES = {
     "aggregate": "select count(*), sum(end_ns - start_ns) from calls",
     "a hundredth of the time": "select count(*), sum(end_ns - start_ns) from calls_between({from_ns}, {to_ns})",
+    "the same by a condition": "select count(*), sum(end_ns - start_ns) from calls "
+    "where start_ns between {from_ns} and {to_ns}",
+    "open at one moment": "select count(*), min(start_ns) from calls "
+    "where start_ns <= {from_ns} and end_ns >= {from_ns}",
     "by function": "select f.qualname, count(*), max(end_ns - start_ns) from calls c "
     "join functions f on f.id = c.function group by all",
 }

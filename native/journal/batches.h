@@ -1,7 +1,8 @@
 /* The calls of a journal as an Arrow stream, decoded as the consumer asks for more. No Python.h.
  *
  * Rows are in the order of threads and there of their ends, so that nothing is kept of a call but while it is open: the
- * memory that reading takes is that of a batch and of the deepest stack. */
+ * memory that reading takes is that of a batch and of the deepest stack. With a condition on times, what cannot have a
+ * row is not read (leap.h). */
 #ifndef SM_JOURNAL_BATCHES_H
 #define SM_JOURNAL_BATCHES_H
 
@@ -18,10 +19,24 @@ typedef struct {
     void (*drop)(void *receiver);
 } sm_batches_owner;
 
-/* Makes *out give the calls with times in [from, to), ns, as columns of int64 (their names: batches.c). `id` counts
- * from 0 in the order of streams and of beginnings there; `parent` and `call` are ids, -1 for none. function: by node,
- * borrowed as all of the journal is. 0, or -1 when out of memory: then the owner was not called. */
-int sm_batches_make(struct ArrowArrayStream *out, const sm_journal *journal, const int64_t *function, int64_t from,
-                    int64_t to, size_t look_back, sm_batches_owner owner);
+enum { SM_BATCH_COLUMNS = 13 }; /* of a call; their names: batches.c */
+
+/* Which calls are wanted, and what of them. */
+typedef struct {
+    int64_t from, to; /* the window, ns: calls with times in [from, to), cut off at its ends */
+    size_t look_back; /* as in sm_sink */
+    int64_t start_least, start_most, end_least, end_most; /* ns: of these, only calls with such times */
+    /* Whether blocks may be left out that have none of these calls. It takes a window of all times, and columns that do
+     * not depend on what came before: neither `id`, `parent`, `call` nor `flags`. */
+    bool leaps;
+    uint8_t column[SM_BATCH_COLUMNS]; /* in this order */
+    size_t columns;
+} sm_batches_wish;
+
+/* Makes *out give the calls as columns of int64. `id` counts from 0 in the order of streams and of beginnings there;
+ * `parent` and `call` are ids, -1 for none. function: by node, borrowed as all of the journal is. 0, or -1 when out of
+ * memory: then the owner was not called. */
+int sm_batches_make(struct ArrowArrayStream *out, const sm_journal *journal, const int64_t *function,
+                    const sm_batches_wish *wish, sm_batches_owner owner);
 
 #endif

@@ -46,19 +46,30 @@ void sm_decoder_begin(sm_decoder *d, const sm_journal *journal, const sm_stream 
     begin(d, &m, first_block(&m, from), stream->blocks - 1, to);
 }
 
+int64_t sm_decoder_next(const sm_decoder *d, bool *follows) {
+    const sm_machine *m = &d->machine;
+    *follows = false;
+    if (d->block >= m->stream->blocks) {
+        return -1;
+    }
+    const sm_piece *head = sm_machine_head(m, d->block);
+    *follows = d->whole && m->begun && !(head->flags & SM_BLOCK_AFTER_GAP) &&
+               head->block == sm_machine_head(m, d->block - 1)->block + 1;
+    return head->time + m->journal->origin[m->stream->thread];
+}
+
 bool sm_decoder_step(sm_decoder *d) {
     sm_machine *m = &d->machine;
     if (m->failed || m->stopped) {
         return false;
     }
-    const sm_piece *head = d->block < m->stream->blocks ? sm_machine_head(m, d->block) : NULL;
-    int64_t time = head ? head->time + m->journal->origin[m->stream->thread] : -1;
+    bool follows;
+    int64_t time = sm_decoder_next(d, &follows);
     if (d->block > d->last || time >= d->to) {
         leave(m, time, d->whole);
         return false;
     }
-    bool follows = d->whole && m->begun && !(head->flags & SM_BLOCK_AFTER_GAP) &&
-                   head->block == sm_machine_head(m, d->block - 1)->block + 1;
+    const sm_piece *head = sm_machine_head(m, d->block);
     size_t size, block = d->block++;
     const sm_index *index = m->journal->index;
     d->whole = sm_block_load(index, &index->block[m->stream->first + block], d->bytes, &size);

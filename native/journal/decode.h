@@ -33,6 +33,8 @@ typedef struct {
 /* The stream from its first block with events in [from, to) on; sm_decoder_end whatever comes of it. */
 void sm_decoder_begin(sm_decoder *decoder, const sm_journal *journal, const sm_stream *stream, int64_t from, int64_t to,
                       const sm_sink *sink, sm_wrong *wrong);
+/* When the next block begins, and whether it goes on where the last one ended; -1: there is none. */
+int64_t sm_decoder_next(const sm_decoder *decoder, bool *follows);
 /* Reads a block, or what is left after the last one. False: there was nothing more, or it failed or was stopped. */
 bool sm_decoder_step(sm_decoder *decoder);
 sm_decode_status sm_decoder_end(sm_decoder *decoder);

@@ -1,5 +1,6 @@
 /* The method `batches` of seismo._core.Journal: its calls as an Arrow stream that reads as it goes (journal/batches.h).
  */
+#define PY_SSIZE_T_CLEAN
 #include "journal/batches.h"
 
 #include "base/alloc.h"
@@ -61,11 +62,32 @@ static void capsule_destructor(PyObject *capsule) {
 
 PyObject *sm_journal_batches(PyObject *object, const sm_journal *journal, const int64_t *function,
                              PyObject *arguments) {
-    long long from, to;
-    Py_ssize_t look_back;
+    long long from, to, start_least, start_most, end_least, end_most;
+    Py_ssize_t look_back, count;
+    const char *columns;
+    int leaps;
     PyObject *told; /* borrowed */
-    if (!PyArg_ParseTuple(arguments, "LLnO:batches", &from, &to, &look_back, &told)) {
+    if (!PyArg_ParseTuple(arguments, "LLnO(LLLL)y#p:batches", &from, &to, &look_back, &told, &start_least, &start_most,
+                          &end_least, &end_most, &columns, &count, &leaps)) {
         return NULL;
+    }
+    if (count < 1 || count > SM_BATCH_COLUMNS) {
+        return PyErr_Format(PyExc_ValueError, "there are 1 to %d columns", SM_BATCH_COLUMNS);
+    }
+    sm_batches_wish wish = {.from = from,
+                            .to = to,
+                            .look_back = look_back < 0 ? 0 : (size_t)look_back,
+                            .start_least = start_least,
+                            .start_most = start_most,
+                            .end_least = end_least,
+                            .end_most = end_most,
+                            .leaps = leaps != 0,
+                            .columns = (size_t)count};
+    for (Py_ssize_t c = 0; c < count; c++) {
+        if ((unsigned char)columns[c] >= SM_BATCH_COLUMNS) {
+            return PyErr_Format(PyExc_ValueError, "there is no column %d", (unsigned char)columns[c]);
+        }
+        wish.column[c] = (uint8_t)columns[c];
     }
     struct ArrowArrayStream *stream = sm_calloc(1, sizeof *stream); /* owned until the capsule has it */
     reader *r = sm_calloc(1, sizeof *r);                            /* owned until the stream has it */
@@ -76,7 +98,7 @@ PyObject *sm_journal_batches(PyObject *object, const sm_journal *journal, const 
     }
     *r = (reader){.journal = object, .told = told, .dropped = journal->index->dropped};
     sm_batches_owner owner = {.receiver = r, .done = done, .drop = drop};
-    if (sm_batches_make(stream, journal, function, from, to, look_back < 0 ? 0 : (size_t)look_back, owner) < 0) {
+    if (sm_batches_make(stream, journal, function, &wish, owner) < 0) {
         sm_free(stream);
         sm_free(r);
         return PyErr_NoMemory();

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Self
 
 from seismo.errors import UsageError, did_you_mean
+from seismo.query.pushed import register
 from seismo.query.tables import FOREVER, TABLES, Source, expressions, quoted
 
 if TYPE_CHECKING:
@@ -212,7 +213,7 @@ class Database:
             start, end = max(source.window[0], window[0]), min(source.window[1], window[1])
             given = entry.give(Source(source.name, source.recording, start, max(start, end)))
             self._streams.append((source.name, given))
-            _register(self._connection, of, given, entry.rows(source))
+            register(self._connection, of, given, entry.rows(source))
             made = expressions(name, number, functools.partial(self._before, number))
             columns = ", ".join(f"{value} as {quoted(column, chr(34))}" for column, value in made)
             parts.append(f"select {quoted(source.name)} as recording, {columns} from {quoted(of, chr(34))}")
@@ -271,19 +272,3 @@ def _duckdb() -> Any:
             "queries need DuckDB, which is not installed", hint="python -m pip install 'seismo[query]'"
         ) from None
     return duckdb
-
-
-def _register(connection: Any, name: str, table: Any, rows: int) -> None:
-    """Gives a table a name.
-
-    DuckDB takes any Arrow stream for a single row, and then puts a trace's calls on that side of a join which it keeps
-    in memory. Its own kind of source can tell how many rows there are; where a version has none, the plain way is right
-    as well, and only slower.
-    """
-    try:
-        from duckdb._sources import ArrowScanSource
-
-        source: Any = type("Counted", (ArrowScanSource,), {"rows": lambda _: rows, "schema_is_stable": True})(table)
-        connection._register_arrow_source(name, source)
-    except (ImportError, AttributeError, TypeError):
-        connection.register(name, table)

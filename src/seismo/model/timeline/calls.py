@@ -293,7 +293,7 @@ class Calls:
         from seismo.model.timeline.stream import CallStream
 
         first, last = (max(-FOREVER, min(when, FOREVER)) for when in (start_ns, end_ns))
-        return CallStream(self._journal, (first, last, look_back), _problems)
+        return CallStream(self._journal, self._recording, (first, last, look_back), _problems)
 
     def __iter__(self) -> Iterator[CallRow]:
         return iter(self.window().calls)
