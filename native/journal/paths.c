@@ -13,20 +13,14 @@ static bool grow(sm_places *p) {
         return false;
     }
     p->place = place;
-    sm_tally *tally = sm_realloc(p->tally, room * sizeof *tally);
-    if (tally == NULL) {
-        return false;
-    }
-    memset(tally + p->room, 0, (room - p->room) * sizeof *tally);
-    p->tally = tally;
     p->room = room;
     return true;
 }
 
 /* A child goes behind its siblings; if there is no room, all of them go to the end of the pool, into twice as much. */
 static bool add_kid(sm_places *p, sm_place *parent, uint32_t kid) {
-    if (parent->kids == parent->kids_room) {
-        size_t wanted = parent->kids_room ? parent->kids_room * 2 : 1;
+    if ((parent->kids & (parent->kids - 1)) == 0) { /* 0 or a power of two: full */
+        size_t wanted = parent->kids ? parent->kids * 2 : 1;
         if (p->kids + wanted > p->kids_room) {
             size_t room = p->kids_room ? p->kids_room * 2 : 256;
             room = room < p->kids + wanted ? p->kids + wanted : room;
@@ -41,7 +35,6 @@ static bool add_kid(sm_places *p, sm_place *parent, uint32_t kid) {
             memcpy(p->kid + p->kids, p->kid + parent->kids_at, parent->kids * sizeof *p->kid);
         }
         parent->kids_at = (uint32_t)p->kids;
-        parent->kids_room = (uint32_t)wanted;
         p->kids += wanted;
     }
     p->kid[parent->kids_at + parent->kids++] = kid;
@@ -62,9 +55,13 @@ bool sm_places_add(sm_places *p, uint32_t parent, uint32_t function) {
     return true;
 }
 
+void sm_place_clear(sm_place *place) {
+    place->calls = place->next = 0;
+    place->time = place->beyond = place->began = 0;
+}
+
 void sm_places_free(sm_places *p) {
     sm_free(p->place);
-    sm_free(p->tally);
     sm_free(p->kid);
     *p = (sm_places){0};
 }

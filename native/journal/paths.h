@@ -8,21 +8,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* One for all that an event needs: whoever sums up waits for memory more than for anything else. */
 typedef struct {
-    uint32_t kids_at, kids, kids_room; /* in sm_places.kid: the children that a byte can name */
-    uint32_t parent;                   /* rank; of the root 0 */
-    uint32_t function;                 /* any number that tells functions apart, below 2^31 */
+    uint32_t kids_at, kids; /* in sm_places.kid: the children that a byte can name; room for a power of two */
+    uint32_t parent;        /* rank; of the root 0 */
+    uint32_t function;      /* any number that tells functions apart, below 2^31 */
+    /* Of its calls that began and ended in the open slice of sm_places.owner; otherwise all zero: */
+    uint32_t calls, next; /* next: place of the same depth that has some, its rank + 1; 0: none */
+    int64_t time;         /* of all of them */
+    int64_t beyond;       /* longer than the longest call of the function so far, by 1; 0: not looked up yet */
+    int64_t began;        /* start of that call, if it is one of them */
 } sm_place;
-
-typedef struct {            /* of the slice that is open: calls that began and ended in it */
-    int64_t time;           /* of all of them */
-    int64_t longest, began; /* the longest call of the function, if it is longer than any before; and its start */
-    uint32_t calls, next;   /* next: of the same depth, + 1; 0: none */
-} sm_tally;
 
 typedef struct {
     sm_place *place; /* owned */
-    sm_tally *tally; /* owned; all zero but for the places of the open slice of `owner` */
     size_t count, room;
     uint32_t *kid; /* owned */
     size_t kids, kids_room;
@@ -31,6 +30,7 @@ typedef struct {
 
 /* The next rank, below `parent`, which has a smaller one; the first is the root. False: out of memory. */
 bool sm_places_add(sm_places *places, uint32_t parent, uint32_t function);
+void sm_place_clear(sm_place *place); /* it has no calls */
 void sm_places_free(sm_places *places);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/compiler.h"
 #include "base/varint.h"
 #include "journal/decode.h"
 #include "journal/slices_inside.h"
@@ -34,48 +35,53 @@ static bool make_room(sm_slicer *s) {
 
 static void push(sm_slicer *s, uint32_t rank, uint32_t flags) {
     if (s->depth < s->room || make_room(s)) {
-        s->stack[s->depth++] = (sm_frame){.start = s->now, .rank = rank, .flags = flags};
+        sm_frame *frame = &s->stack[s->depth++];
+        frame->start = s->now;
+        frame->rank = rank;
+        frame->flags = flags;
         s->place = rank;
     }
 }
 
-/* The first call of a node that ends in the slice. */
-static void begin_tally(sm_slicer *s, uint32_t rank, uint32_t depth, int64_t start) {
-    sm_tally *tally = &s->places->tally[rank];
-    sm_depth *d = &s->depths[depth];
-    const sm_longest *longest = &s->functions->of[s->places->place[rank].function];
-    tally->longest = longest->ns < LATEST ? longest->ns << SM_FINE : INT64_MAX;
-    tally->next = d->first;
-    if (d->first == 0) {
-        d->start = start;
-        s->rows += depth < SM_SLICE_DEPTHS;
-        s->deepest = depth + 1 > s->deepest ? depth + 1 : s->deepest;
+/* The first call of a node that ends in the slice, or one that takes longer than all calls of its function so far. */
+static void note_call(sm_slicer *s, sm_place *place, uint32_t depth, int64_t start, int64_t took) {
+    if (place->calls == 0) {
+        const sm_longest *longest = &s->functions->of[place->function];
+        sm_depth *d = &s->depths[depth];
+        place->beyond = longest->ns < LATEST ? (longest->ns << SM_FINE) + 1 : INT64_MAX;
+        place->next = d->first;
+        if (d->first == 0) {
+            d->start = start;
+            s->rows += depth < SM_SLICE_DEPTHS;
+            s->deepest = depth + 1 > s->deepest ? depth + 1 : s->deepest;
+        }
+        d->first = (uint32_t)(place - s->places->place) + 1;
     }
-    d->first = rank + 1;
+    if (took >= place->beyond) {
+        place->beyond = took + 1;
+        place->began = start;
+    }
 }
 
-static inline void add_run(sm_slicer *s, const sm_frame *frame, uint32_t depth, int64_t now) {
-    sm_tally *tally = &s->places->tally[frame->rank];
-    int64_t took = now - frame->start;
-    if (tally->calls++ == 0) {
-        begin_tally(s, frame->rank, depth, frame->start);
+/* A call ends that began in the slice. frame: where its depth has a place. */
+static inline void add_run(sm_slicer *s, sm_place *place, sm_frame *frame, int64_t start, int64_t now) {
+    int64_t took = now - start;
+    if (SM_UNLIKELY(took >= place->beyond)) {
+        note_call(s, place, (uint32_t)(frame - s->stack), start, took);
     }
-    tally->time += took;
-    if (took > tally->longest) {
-        tally->longest = took;
-        tally->began = frame->start;
-    }
-    s->depths[depth].end = now;
+    place->calls++;
+    place->time += took;
+    frame->last = now;
 }
 
 /* The call at the top ends, in a way that is not a return. */
 static void end_top(sm_slicer *s, uint32_t flags) {
-    const sm_frame *frame = &s->stack[--s->depth];
+    sm_frame *frame = &s->stack[--s->depth];
     if (s->depth < s->low) {
         s->low = s->depth;
         sm_slice_single(s, frame, flags);
     } else {
-        add_run(s, frame, s->depth, s->now);
+        add_run(s, &s->places->place[frame->rank], frame, frame->start, s->now);
     }
     s->place = s->depth ? s->stack[s->depth - 1].rank : 0;
     s->ended++;
@@ -186,98 +192,124 @@ static void look_at_slice(sm_slicer *s) {
     }
 }
 
-/* What is between two marks: each event is `step` after the one before. The state is in locals, since the compiler
- * cannot know that no store into the stack changes it. */
+/* Anything but a call of a child, and an end of a call that began in the slice. Returns where the next token is. */
+static const uint8_t *take_other(sm_slicer *s, const uint8_t *at, const uint8_t *stop) {
+    unsigned token = *at++;
+    if (token > SM_TOKEN_UNWIND) {
+        at = take_rare(s, token, at, stop);
+    } else if (s->depth > 0) {
+        end_top(s, token == SM_TOKEN_YIELD ? SM_CALL_YIELDED : token == SM_TOKEN_UNWIND ? SM_CALL_UNWOUND : 0);
+    }
+    if (s->ended - s->before >= s->left) {
+        look_at_slice(s);
+    }
+    return at;
+}
+
+/* The same for all tokens: each is `step` after the one before. *stop is a mark, so that only what has operands has to
+ * be held against the end. Where calls and ends of calls are all there is, walk_plainly() is quicker. */
 static void walk(sm_slicer *s, const uint8_t *at, const uint8_t *stop, int64_t step) {
-    int64_t now = s->now;
-    uint32_t depth = s->depth, rank = s->place;
-    uint64_t ended = s->ended;
-    while (at < stop) {
-        unsigned token = *at++, child = (token & 127) - SM_TOKEN_CALL_CHILD;
-        now += step;
-        if (child < SM_TOKEN_CHILDREN_CALLED) {
-            const sm_place *place = &s->places->place[rank];
-            if (child >= place->kids || (depth == s->room && !make_room(s))) {
-                s->broken = true;
-                break;
-            }
-            uint32_t kid = s->places->kid[place->kids_at + child];
-            sm_frame frame = {.start = now, .rank = kid, .flags = token & 128 ? SM_CALL_RESUMED : 0};
-            if (at < stop && *at <= SM_TOKEN_UNWIND && ended + 1 - s->before < s->left) {
-                at++; /* it calls nothing, as most calls: it need not be on the stack */
-                ended++;
-                now += step;
-                add_run(s, &frame, depth, now);
-                continue;
-            }
-            rank = kid;
-            s->stack[depth++] = frame;
+    while (at != stop && !s->broken && !s->failed) {
+        unsigned token = *at, child = (token & 127) - SM_TOKEN_CALL_CHILD;
+        s->now += step;
+        if (child >= SM_TOKEN_CHILDREN_CALLED) {
+            at = take_other(s, at, stop);
             continue;
         }
-        bool ends = token <= SM_TOKEN_UNWIND && depth > 0;
-        if (ends && depth > s->low) {
-            ends = false;
-            const sm_frame *frame = &s->stack[--depth];
-            add_run(s, frame, depth, now);
-            rank = depth ? frame[-1].rank : 0;
-            ended++;
-            if (ended - s->before < s->left) {
+        const sm_place *place = &s->places->place[s->place];
+        s->broken = child >= place->kids;
+        if (!s->broken) {
+            push(s, s->places->kid[place->kids_at + child], token & 128 ? SM_CALL_RESUMED : 0);
+            at++;
+        }
+    }
+}
+
+_Static_assert((int)SM_TOKEN_END == (int)SM_CALL_RESUMED, "the highest bit of a token tells a resumed call");
+
+/* From here to the first token that is neither a call of a child nor the end of a call that began in the slice, as the
+ * next mark is none. Returns where that is; s->now is the time of the event before it. There is room for all these
+ * calls, and no slice ends. The state is in locals, since the compiler cannot know that no store into the stack changes
+ * it: `top` is where the next call will be. */
+static const uint8_t *walk_plainly(sm_slicer *s, const uint8_t *begin, int64_t step) {
+    const uint32_t *kids = s->places->kid;
+    sm_place *places = s->places->place, *here = &places[s->place];
+    sm_frame *top = s->stack + s->depth, *low = s->stack + s->low;
+    const uint8_t *at = begin;
+    int64_t now = s->now;
+    for (;;) {
+        unsigned token = *at, child = token - SM_TOKEN_CALL_CHILD;
+        if (child >= here->kids) {
+            if (SM_LIKELY(token <= SM_TOKEN_UNWIND) && SM_LIKELY(top > low)) {
+                at++;
+                now += step;
+                top--;
+                add_run(s, here, top, top->start, now);
+                here = &places[here->parent];
                 continue;
             }
+            child = token - SM_TOKEN_RESUME_CHILD;
+            if (child >= here->kids) {
+                break;
+            }
         }
-        s->now = now;
-        s->depth = depth;
-        s->place = rank;
-        s->ended = ended;
-        if (token > SM_TOKEN_UNWIND) {
-            at = take_rare(s, token, at, stop);
-        } else if (ends) {
-            end_top(s, token == SM_TOKEN_YIELD ? SM_CALL_YIELDED : token == SM_TOKEN_UNWIND ? SM_CALL_UNWOUND : 0);
+        uint32_t kid = kids[here->kids_at + child];
+        sm_place *place = &places[kid];
+        now += step;
+        if (*++at <= SM_TOKEN_UNWIND) { /* it calls nothing, as most calls: it need not be on the stack */
+            at++;
+            now += step;
+            add_run(s, place, top, now - step, now);
+            continue;
         }
-        if (s->ended - s->before >= s->left) {
-            look_at_slice(s);
-        }
-        if (s->broken || s->failed) {
-            return;
-        }
-        depth = s->depth;
-        rank = s->place;
-        ended = s->ended;
+        top->start = now;
+        top->rank = kid;
+        top->flags = token & SM_CALL_RESUMED;
+        top++;
+        here = place;
     }
+    uint32_t depth = (uint32_t)(top - s->stack);
     s->now = now;
+    s->ended += ((uint64_t)(at - begin) + s->depth - depth) / 2; /* what does not begin a call ends one */
     s->depth = depth;
-    s->place = rank;
-    s->ended = ended;
+    s->place = (uint32_t)(here - places);
+    return at;
 }
 
-/* Bytes from here on, eight at a time, that are events without operands: all but 3 to 7. */
-static size_t plain_events(const uint8_t *at, const uint8_t *end) {
+/* The first byte of these eight that is a mark or has operands; 8: none. */
+static unsigned first_special(const uint8_t *at) {
     const uint64_t ones = 0x0101010101010101;
-    size_t plain = 0;
-    for (uint64_t eight; end - at >= 8; at += 8, plain += 8) {
-        memcpy(&eight, at, 8);
-        uint64_t high = eight & ones * 0xf8; /* a byte below 8 has none of these bits ... */
-        uint64_t below = ~((((high & ones * 0x7f) + ones * 0x7f) | high) | ones * 0x7f);
-        uint64_t above = ((eight & ones * 7) + ones * 5) << 4; /* ... and from 3 on this carries into its top bit */
-        if (below & above) {
-            return plain; /* which of the eight it is depends on the order of bytes: the caller looks */
-        }
-    }
-    return plain;
+    uint64_t eight;
+    memcpy(&eight, at, 8);
+    uint64_t high = eight & ones * 0xf8; /* a byte below 8 has none of these bits ... */
+    uint64_t below = ~((((high & ones * 0x7f) + ones * 0x7f) | high) | ones * 0x7f);
+    uint64_t found = below & ((eight & ones * 7) + ones * 5) << 4; /* ... and from 3 on this carries into its top bit */
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return found ? (unsigned)__builtin_ctzll(found) / 8 : 8;
+#else
+    return found ? (unsigned)__builtin_clzll(found) / 8 : 8;
+#endif
 }
 
-/* Where the events up to the next mark end, and how many they are. */
-static const uint8_t *count_events(const uint8_t *at, const uint8_t *end, unsigned *events) {
-    size_t plain = plain_events(at, end);
-    at += plain;
-    *events = (unsigned)plain;
+/* Where the events up to the next mark end, and how many they are; plain: none has operands. */
+static inline const uint8_t *count_events(const uint8_t *at, const uint8_t *end, unsigned *events, bool *plain_ones) {
+    const uint8_t *counted = at; /* all before it */
+    *events = 0;
+    *plain_ones = true;
     while (at < end) {
+        unsigned plain = end - at >= 8 ? first_special(at) : 0;
+        at += plain;
+        if (plain == 8) {
+            continue;
+        }
         unsigned token = *at;
+        if (token == SM_TOKEN_MARK) {
+            break;
+        }
         if (token - SM_TOKEN_MARK < SM_TOKEN_CALL_CHILD - SM_TOKEN_MARK) {
             uint64_t operand = 0;
-            if (token == SM_TOKEN_MARK) {
-                return at;
-            }
+            *events += (unsigned)(at - counted) + 1;
+            *plain_ones = false;
             at = sm_varint_get(at + 1, end, &operand);
             if (at != NULL && token == SM_TOKEN_INSTANT) {
                 at = sm_varint_get(at, end, &operand);
@@ -286,20 +318,35 @@ static const uint8_t *count_events(const uint8_t *at, const uint8_t *end, unsign
             if (at == NULL) {
                 return end; /* cut off: walk() finds that, too */
             }
+            counted = at;
         } else {
             at++;
         }
-        ++*events;
     }
-    return end;
+    *events += (unsigned)(at - counted);
+    return at;
 }
 
-static const uint8_t *take_stretch(sm_slicer *s, const uint8_t *at, const uint8_t *end) {
+/* No mark follows: they are taken for as late as the mark before. */
+static void take_tail(sm_slicer *s, const uint8_t *at, size_t size) {
+    uint8_t *copy = sm_malloc(size + 1);
+    if (copy == NULL) {
+        s->failed = true;
+        return;
+    }
+    memcpy(copy, at, size);
+    copy[size] = SM_TOKEN_MARK;
+    walk(s, copy, copy + size, 0);
+    sm_free(copy);
+}
+
+static inline const uint8_t *take_stretch(sm_slicer *s, const uint8_t *at, const uint8_t *end) {
     unsigned events;
+    bool plain;
     uint64_t distance = 0;
-    const uint8_t *stop = count_events(at, end, &events);
-    if (stop == end) { /* no mark follows: they are taken for as late as the mark before */
-        walk(s, at, stop, 0);
+    const uint8_t *stop = count_events(at, end, &events, &plain);
+    if (stop == end) {
+        take_tail(s, at, (size_t)(end - at));
         return end;
     }
     const uint8_t *next = sm_varint_get(stop + 1, end, &distance);
@@ -310,8 +357,13 @@ static const uint8_t *take_stretch(sm_slicer *s, const uint8_t *at, const uint8_
     s->units += distance;
     double passed = (double)s->units * s->unit;
     int64_t to = (passed < (double)(LATEST - s->base) ? s->base + (int64_t)passed : LATEST) << SM_FINE;
-    int64_t span = to > s->now ? to - s->now : 0, begun = s->now;
-    walk(s, at, stop, events ? span / events : 0);
+    int64_t span = to > s->now ? to - s->now : 0, begun = s->now, step = events ? span / events : 0;
+    if (plain && s->room - s->depth > events && (int64_t)(s->left - (s->ended - s->before)) > (int64_t)events) {
+        at = walk_plainly(s, at, step);
+    }
+    if (at != stop) {
+        walk(s, at, stop, step);
+    }
     s->now = begun + span;
     return next;
 }
@@ -346,7 +398,9 @@ static void enter(sm_slicer *s, const sm_block_head *head) {
 /* Its tallies are taken off, for somebody else, or as nobody wants them. */
 static void give_back(sm_slicer *s) {
     if (s != NULL && s->failed) {
-        memset(s->places->tally, 0, s->places->count * sizeof *s->places->tally);
+        for (size_t i = 0; i < s->places->count; i++) {
+            sm_place_clear(&s->places->place[i]);
+        }
     } else if (s != NULL) {
         sm_slice_end(s, SM_SLICE_GOES_ON);
     }
@@ -357,6 +411,9 @@ void sm_slicer_block(sm_slicer *s, const sm_block_head *head, const uint8_t *byt
     if (s->failed || s->last || s->places->count == 0 || head->ns < 0 || head->ns >= LATEST ||
         !(head->unit >= 0 && head->unit < 1e18)) {
         s->failed = true;
+        return;
+    }
+    if (s->room == 0 && !make_room(s)) {
         return;
     }
     if (s->places->owner != s) {

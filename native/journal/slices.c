@@ -140,25 +140,25 @@ static void put_share(sm_row *row, const sm_share *share) {
     row->share[at] = *share;
 }
 
-/* The calls of a depth that began and ended in the slice; its tallies are zero again. row NULL: they have none. */
+/* The calls of a depth that began and ended in the slice; its places have none again. row NULL: they have no row. */
 static void sum_depth(sm_slicer *s, uint32_t depth, sm_row *row) {
     sm_depth *d = &s->depths[depth];
-    sm_tally *tally = s->places->tally;
+    sm_place *places = s->places->place;
     sm_longest *of = s->functions->of;
     int64_t busy = 0;
     uint64_t calls = 0;
-    for (uint32_t at = d->first; at != 0; at = tally[at - 1].next) {
-        sm_longest *function = &of[s->places->place[at - 1].function];
-        const sm_tally *t = &tally[at - 1];
-        busy += t->time;
-        calls += t->calls;
-        function->sum += t->time + 1; /* not 0, which says that it was seen to */
-        if (function->most <= t->time) {
-            function->most = t->time + 1;
+    for (uint32_t at = d->first; at != 0; at = places[at - 1].next) {
+        const sm_place *place = &places[at - 1];
+        sm_longest *function = &of[place->function];
+        busy += place->time;
+        calls += place->calls;
+        function->sum += place->time + 1; /* not 0, which says that it was seen to */
+        if (function->most <= place->time) {
+            function->most = place->time + 1;
             function->most_rank = at - 1;
         }
-        if (t->longest >> SM_FINE > function->ns) {
-            sm_longest_note(s, at - 1, depth, t->began >> SM_FINE, t->longest >> SM_FINE);
+        if ((place->beyond - 1) >> SM_FINE > function->ns) {
+            sm_longest_note(s, at - 1, depth, place->began >> SM_FINE, (place->beyond - 1) >> SM_FINE);
         }
     }
     if (row != NULL) {
@@ -166,20 +166,21 @@ static void sum_depth(sm_slicer *s, uint32_t depth, sm_row *row) {
                         .depth = depth,
                         .calls = calls,
                         .start = d->start >> SM_FINE,
-                        .end = d->end >> SM_FINE,
+                        .end = s->stack[depth].last >> SM_FINE,
                         .busy = busy >> SM_FINE};
     }
     for (uint32_t at = d->first, next; at != 0; at = next) {
-        sm_longest *function = &of[s->places->place[at - 1].function];
+        sm_place *place = &places[at - 1];
+        sm_longest *function = &of[place->function];
         if (row != NULL && function->sum) {
             int64_t ns = function->sum >> SM_FINE;
             put_share(row, &(sm_share){.rank = function->most_rank,
-                                       .function = s->places->place[at - 1].function,
+                                       .function = place->function,
                                        .ns = ns < row->busy ? ns : row->busy});
         }
         function->sum = function->most = 0;
-        next = tally[at - 1].next;
-        tally[at - 1] = (sm_tally){0};
+        next = place->next;
+        sm_place_clear(place);
     }
     d->first = 0;
 }

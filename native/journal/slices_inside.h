@@ -11,11 +11,12 @@ enum { SM_GATHERED = 5 }; /* functions of a row that levels above the first keep
 typedef struct {
     int64_t start; /* fine */
     uint32_t rank, flags;
+    int64_t last; /* fine: when the last call here ended that began in the open slice of level 0 */
 } sm_frame;
 
-typedef struct {        /* of a depth of the open slice of level 0 */
-    int64_t start, end; /* fine; of the first call and of the last */
-    uint32_t first;     /* of its tallies, + 1; 0: none */
+typedef struct {    /* of a depth of the open slice of level 0 */
+    int64_t start;  /* fine; of the first call */
+    uint32_t first; /* of its tallies, + 1; 0: none */
 } sm_depth;
 
 typedef struct { /* of a depth of an open slice above */
