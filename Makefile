@@ -45,8 +45,9 @@ $(VENV)/.built: $(VENV)/.made setup.py $(NATIVE)
 	@touch $@
 
 # What tests and linters need besides.
-$(VENV)/.ready: $(VENV)/.built
-	$(PIP) --no-build-isolation -e '.[test,arrow,viewers,dev]'
+$(VENV)/.ready: $(VENV)/.built pyproject.toml
+	$(BIN)/python tools/requirements.py test arrow viewers dev >$(VENV)/requirements.txt
+	$(PIP) -r $(VENV)/requirements.txt
 	@touch $@
 
 # --- the two commands of the README ---------------------------------------------------------------------------------

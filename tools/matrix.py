@@ -12,6 +12,8 @@ of its own under .venvs-matrix; whole output goes to LABEL.log there. What each 
 - debug builds (labels that end in "debug"), which are slow and whose asserts are on, run what touches the interpreter's
   structures (`SOURCE_TESTS`), and the newest of them all that is native.
 
+What the tests need is installed once for all interpreters of a version, and linked into the environment of each.
+
 With --sanitize the core is built with AddressSanitizer and UndefinedBehaviorSanitizer, whose libraries are loaded
 before the interpreter starts; Python's own allocators are switched off so that every object counts. Leaks are not
 looked for: an interpreter keeps thousands of blocks until it ends. With --script something else than the tests is run
@@ -23,15 +25,18 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
-import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
 
+from requirements import requirements
+
 ROOT = Path(__file__).resolve().parents[1]
 ENVIRONMENTS = ".venvs-matrix"
+PIP = ["-m", "pip", "install", "-q", "--no-compile", "--disable-pip-version-check"]
 # What runs native code in earnest: all that a debug build, ten times slower, is asked to run.
 NATIVE_TESTS = [
     f"tests/{name}" for name in ("native", "parity", "hooks", "capi", "cprofile", "coverage/test_branches*.py")
@@ -121,7 +126,9 @@ class Run:
     command: list[str]
     tests: list[str]
     scripts: list[list[str]]
-    build: dict[str, str] = field(default_factory=dict)
+    packages: "Packages" = field(init=False)
+    # What users' compilers make beside the code, debug information, is a tenth of the work, and more of the packing.
+    build: dict[str, str] = field(default_factory=lambda: {"CFLAGS": "-g0"})
     environment: dict[str, str] = field(default_factory=dict)
     passed: bool = False
     closing: list[str] = field(default_factory=list)
@@ -131,12 +138,6 @@ class Run:
     def python(self) -> list[str]:
         """The command that runs the environment's interpreter: the last word was the interpreter itself."""
         return [*self.command[:-1], f"{ENVIRONMENTS}/{self.label}/bin/python"]
-
-
-def requirements() -> list[str]:
-    """What seismo and its tests need, installed apart from seismo so that only seismo itself bypasses pip's cache."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    return ["setuptools>=77", *project["dependencies"], *project["optional-dependencies"]["test"]]
 
 
 def call(log: TextIO, command: list[str], environment: dict[str, str]) -> bool:
@@ -170,20 +171,62 @@ def call_all(log: TextIO, run: Run, jobs: int) -> bool:
     return all(passed for passed, _ in done)
 
 
+class Packages:
+    """What seismo and its tests need, for the interpreters of one version: installed when the first of them asks.
+
+    Apart from seismo, so that only seismo itself bypasses pip's cache; by a release if there is one: a debug build
+    takes the same wheels, and takes three times as long to install them. Used by several threads.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self.maker = run
+        self.folder = f"{ENVIRONMENTS}/packages-{run.label}"
+        self.lock = threading.Lock()
+        self.made: bool | None = None
+
+    @staticmethod
+    def shared(runs: list[Run]) -> None:
+        """Set run.packages of all: one for each version, and each root folder that a command changes to."""
+        found: dict[tuple[str, ...], Packages] = {}
+        for run in sorted(runs, key=lambda run: run.label.endswith("debug")):
+            key = (version(run.label.removesuffix("-debug")), *run.command[:-1])
+            run.packages = found.setdefault(key, Packages(run))
+
+    def copy(self, log: TextIO, run: Run) -> bool:
+        """Make the run's environment, of links to the installed files: pip replaces files and never writes into one."""
+        with self.lock:
+            if self.made is None:
+                self.made = self._install(log)
+        own = f"{ENVIRONMENTS}/{run.label}"
+        shutil.rmtree(ROOT / own, ignore_errors=True)
+        if not self.made or not call(log, [*run.command, "-m", "venv", "--without-pip", own], {}):
+            return False
+        [installed], [place] = (list((ROOT / at).glob("lib/python*/site-packages")) for at in (self.folder, own))
+        shutil.copytree(installed, place, copy_function=os.link, dirs_exist_ok=True)
+        for path in (ROOT / self.folder / "bin").iterdir():
+            if not path.is_symlink() and not (ROOT / own / "bin" / path.name).exists():
+                script = path.read_text(encoding="utf-8").replace(str(ROOT / self.folder), str(ROOT / own))
+                (ROOT / own / "bin" / path.name).write_text(script, encoding="utf-8")
+                (ROOT / own / "bin" / path.name).chmod(0o755)
+        return True
+
+    def _install(self, log: TextIO) -> bool:
+        shutil.rmtree(ROOT / self.folder, ignore_errors=True)
+        python = [*self.maker.command[:-1], f"{self.folder}/bin/python"]
+        install = [*python, *PIP, "setuptools>=77", *requirements("test")]
+        return call(log, [*self.maker.command, "-m", "venv", self.folder], {}) and call(log, install, {})
+
+
 def carry_out(run: Run, distribution: str, jobs: int) -> Run:
     """Make the environment, install, test. Errors end in run.passed and run.closing."""
     start = time.monotonic()
-    shutil.rmtree(ROOT / ENVIRONMENTS / run.label, ignore_errors=True)
     path = ROOT / ENVIRONMENTS / f"{run.label}.log"
-    pip = [*run.python, "-m", "pip", "install", "-q", "--no-compile", "--disable-pip-version-check"]
     steps = [
-        ([*run.command, "-m", "venv", f"{ENVIRONMENTS}/{run.label}"], {}),
-        ([*pip, *requirements()], {}),
-        ([*pip, "--no-build-isolation", "--no-cache-dir", "--no-deps", distribution], run.build),
+        ([*run.python, *PIP, "--no-build-isolation", "--no-cache-dir", "--no-deps", distribution], run.build),
         *(([*run.python, *words], run.environment) for words in [run.tests] if words),
     ]
     with path.open("w", encoding="utf-8") as log:
-        run.passed = all(call(log, command, environment) for command, environment in steps)
+        run.passed = run.packages.copy(log, run) and all(call(log, command, words) for command, words in steps)
         run.passed = run.passed and call_all(log, run, jobs)
     lines = path.read_text(encoding="utf-8", errors="replace").rstrip().splitlines()
     told = [line for line in lines if line.endswith(" finds") or (" passed" in line and " in " in line)]
@@ -261,6 +304,7 @@ def runs(lines: list[str], options: argparse.Namespace) -> list[Run]:
         if scripts and not options.tests:
             run.tests = []
         found.append(run)
+    Packages.shared(found)
     return sorted(found, key=lambda run: not run.label.endswith("debug"))
 
 
