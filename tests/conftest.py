@@ -64,6 +64,13 @@ def _collected_between_tests(request):
         gc.enable()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _unseen_by_the_collector():
+    """What earlier files have left is for no collection of this one's tests either: each would go through all of it."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture
 def thawed():
     """For tests that look for objects among all that there are."""

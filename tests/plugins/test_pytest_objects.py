@@ -44,10 +44,7 @@ def run(pytester, monkeypatch):
         # What this process has already is no part of the inner one: each of its many collections would go through it.
         gc.collect()
         gc.freeze()
-        try:
-            return pytester.runpytest_inprocess("-rA", "--strict-markers", *OPTIONS, *options)
-        finally:
-            gc.unfreeze()
+        return pytester.runpytest_inprocess("-rA", "--strict-markers", *OPTIONS, *options)
 
     return run
 
