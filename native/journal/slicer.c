@@ -245,7 +245,7 @@ static const uint8_t *walk_plainly(sm_slicer *s, const uint8_t *begin, int64_t s
                 now += step;
                 top--;
                 add_run(s, here, top, top->start, now);
-                here = &places[here->parent];
+                here = &places[top > s->stack ? top[-1].rank : 0]; /* perhaps not its parent: of a folded path */
                 continue;
             }
             child = token - SM_TOKEN_RESUME_CHILD;

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 
+import levels_decoder
 import pytest
 from journals import levels_of, payloads
 from recorded import Image
@@ -89,6 +90,24 @@ def test_the_longest_calls_are_noted(tmp_path, monkeypatch):
     write_trace(Paper(short, 80), seismo.open(path))
     assert "longest calls" in short.getvalue()
     assert "main" in short.getvalue()
+
+
+def test_calls_of_folded_paths_are_summed_up_where_they_were(tmp_path):
+    """Such a call's node hangs elsewhere in the tree: when it has ended, the path is not that of the node's parent."""
+    path = tmp_path / "trace.seismo"
+    code = """
+        def leaf(): pass
+        def inner(n):
+            leaf()
+            if n: inner(n - 1)
+        for i in range(100): inner(i % 50)
+    """
+    command = [sys.executable, "-m", "seismo", "trace", "-q", "--max-paths", "20", "-o", path]
+    assert subprocess.run([*command, "-c", textwrap.dedent(code)], check=False, timeout=120).returncode == 0
+    image = Image(path.read_bytes())
+    assert image.losses["paths-folded"] > 1000
+    (levels,) = levels_decoder.read(payloads(image.data, b"LEVL")).values()
+    assert sum(one["calls"] for one in levels[0]) == sum(row["calls"] for row in image.nodes)
 
 
 def test_short_recordings_have_no_levels(tmp_path):
