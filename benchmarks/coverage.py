@@ -31,7 +31,7 @@ import programs
 import ratios
 from common import BUILD, arguments, finish, load_core, median, number, rounds_of, spread, table
 from ratios import FLOOR, installed
-from whole_process import Tool, measure
+from whole_process import Tool, measure, render_startup, startup
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -186,7 +186,7 @@ def main() -> None:
     chosen = ratios.chosen(options.only, options.quick, options.scale)
     starting = {name: tool for name, tool in there.items() if name != FLOOR and not name.endswith(" branches")}
     programs.SCRIPTS.mkdir(parents=True, exist_ok=True)  # where SlipCover starts
-    start = ratios.startup(starting, starts)
+    start = startup(starting, starts)
     readings = measure(chosen, there, rounds, ratios.script_of)
     compared = ratios.compare(readings)
     results: dict[str, Any] = {"programs": compared, "totals": ratios.totals(compared), "startup": start}
@@ -201,7 +201,7 @@ def main() -> None:
         row = results["suite"]["packaging"]
         cells = [[name, number(value["best"]), number(value["times"])] for name, value in row.items()]
         parts.append(table([f"tests of packaging {PACKAGING}", "s", "× bare"], cells))
-    parts.append(ratios.render_startup(start))
+    parts.append(render_startup(start))
     unrest = max(spread([r.wall for r in row["bare"]]) for row in readings.values())
     method = (
         f"best wall time of {rounds} interleaved rounds (the slow ones: 1), programs of "

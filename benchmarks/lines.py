@@ -20,7 +20,7 @@ import programs
 import ratios
 from common import HERE, arguments, finish, load_core, median, number, rounds_of, spread
 from ratios import FLOOR
-from whole_process import Tool, measure
+from whole_process import Tool, measure, render_startup, startup
 
 PYTHON = [sys.executable]
 PART = 0.15  # of the usual repeats, for what takes twenty times as long
@@ -71,7 +71,7 @@ def main() -> None:
     programs.sources()
     there, rounds, starts = tools(), rounds_of(options), options.starts or (15 if options.quick else 40)
     chosen = ratios.chosen(options.only, options.quick, options.scale)
-    start = ratios.startup({name: there[name] for name in ("bare", "seismo lines")}, starts)
+    start = startup({name: there[name] for name in ("bare", "seismo lines")}, starts)
     readings = measure(chosen, there, rounds, ratios.script_of)
     compared = ratios.compare(readings)
     short = ratios.chosen(options.only, options.quick, options.scale * PART)
@@ -84,7 +84,7 @@ def main() -> None:
     parts = [ratios.targets(rows), ratios.render(compared, results["totals"])]
     parts += ["Short runs:", ratios.render(slow, results["slow_totals"])]
     parts.append(ratios.told_in_process(results["floor_in_process"]))
-    parts.append(ratios.render_startup(start))
+    parts.append(render_startup(start))
     unrest = max(spread([r.wall for r in row["bare"]]) for row in readings.values())
     method = (
         f"best wall time of {rounds} interleaved rounds, programs of "

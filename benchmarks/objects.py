@@ -55,6 +55,7 @@ from objects_tools import FLOOR
 from report_million import report
 from whole_process import Tool as Command
 from whole_process import measure as measure_whole
+from whole_process import render_startup, startup
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -324,11 +325,11 @@ def as_processes(core: Any, options: Any, results: dict[str, Any]) -> list[str]:
     counts = objects_memory.QUICK_COUNTS if options.quick else objects_memory.COUNTS
     results["memory"] = objects_memory.measure([name for name in there if name not in (FLOOR, UNASKED)], counts, rounds)
     starting = {name: tool for name, tool in there.items() if name not in (FLOOR, *objects_tools.PEERS)}
-    results["startup"] = ratios.startup(starting, options.starts or (15 if options.quick else 40))
+    results["startup"] = startup(starting, options.starts or (15 if options.quick else 40))
     results["million"] = measure_million(core, rounds)
     parts = [ratios.render(results["whole"], ratios.totals(results["whole"]))]
     parts.append(objects_memory.render(results["memory"], counts))
-    parts.append(ratios.render_startup(results["startup"]))
+    parts.append(render_startup(results["startup"]))
     return parts + ([render_million(results["million"])] if results["million"] else [])
 
 

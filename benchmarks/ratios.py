@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import math
 import sys
-import tempfile
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
 import programs
-from common import HERE, geomean, load_floor, median, number, progress, summary, table, timed
-from whole_process import Reading, Tool, run
+from common import HERE, geomean, load_floor, number, progress, summary, table, timed
+from whole_process import Reading, Tool
 
 # Repeats of the body that make a run of two to three seconds on the fastest of the interpreters.
 REPEATS = {"deltablue": 80, "richards": 64, "chaos": 80, "go": 24, "raytrace": 78, "hexiom": 72}
@@ -145,30 +143,6 @@ def floor_in_process(names: list[str], rounds: int) -> dict[str, float]:
     return found
 
 
-def startup(tools: dict[str, Tool], repeats: int) -> dict[str, Any]:
-    """An empty script under each tool, in turn: milliseconds. A tool that fails is left out, and said so."""
-    walls: dict[str, list[float]] = {name: [] for name in tools}
-    with tempfile.TemporaryDirectory() as scripts, tempfile.TemporaryDirectory() as temporary:
-        script = Path(scripts) / "empty.py"
-        script.write_text("")
-        for turn in range(repeats + 2):
-            progress(f"start-up {turn + 1} of {repeats + 2}")
-            for name in list(walls):
-                try:
-                    wall = run(tools[name], [str(script)], Path(temporary)).wall * 1000
-                except RuntimeError as error:
-                    print(f"{name} is left out of start-up: {error}", file=sys.stderr)
-                    del walls[name]
-                    continue
-                if turn >= 2:  # the first ones fill the page cache and write the bytecode
-                    walls[name].append(wall)
-    bare = walls["bare"]
-    return {
-        name: {**summary(taken), "added_median": median(taken) - median(bare), "added_best": min(taken) - min(bare)}
-        for name, taken in walls.items()
-    }
-
-
 def targets(rows: list[tuple[str, str, float]]) -> str:
     """What is promised beside what was measured."""
     return table(["", "target", "measured"], [[text, target, number(value)] for text, target, value in rows])
@@ -178,10 +152,3 @@ def told_in_process(found: dict[str, float]) -> str:
     """What floor_in_process found, as a sentence."""
     each = ", ".join(f"{name} {number(value)} × bare" for name, value in found.items())
     return f"The empty LINE callback inside one process: {each}."
-
-
-def render_startup(start: dict[str, Any]) -> str:
-    """The table of the empty script."""
-    keys = ("best", "median", "added_best", "added_median")
-    cells = [[name, *(number(value[key], 1) for key in keys)] for name, value in start.items()]
-    return table(["start-up, ms", "best", "median", "best added", "median added"], cells)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 # Repeats of the body that make a run of about half a second on the slowest of the interpreters.
 PROGRAMS = {"deltablue": 12, "richards": 9, "chaos": 9, "go": 4, "deepcopy": 9, "sqlglot": 7}
 SHORT = {"deltablue": 2, "sqlglot": 2}
+STARTED = ("bare", "seismo auto", "seismo none", "cProfile")  # with an empty script
 PYTHON = [sys.executable]
 
 
@@ -185,33 +186,26 @@ def totals(results: dict[str, Any], found: dict[str, Tool]) -> dict[str, Any]:
     return summed
 
 
-def startup(repeats: int) -> dict[str, Any]:
-    """An empty script, bare and under `seismo profile -q`, in turn: milliseconds. Empty when a start fails."""
-    found = tools()
-    chosen = {name: found[name] for name in ("bare", "seismo auto", "seismo none", "cProfile")}
-    if not chosen["seismo auto"].available():
-        chosen = {name: tool for name, tool in chosen.items() if not name.startswith("seismo")}
-    walls: dict[str, list[float]] = {name: [] for name in chosen}
+def startup(tools: dict[str, Tool], repeats: int) -> dict[str, Any]:
+    """An empty script under each tool, in turn: milliseconds. A tool that fails is left out, and said so."""
+    walls: dict[str, list[float]] = {name: [] for name in tools}
     with tempfile.TemporaryDirectory() as scripts, tempfile.TemporaryDirectory() as temporary:
         script = Path(scripts) / "empty.py"
         script.write_text("")
         for turn in range(repeats + 2):
             progress(f"start-up {turn + 1} of {repeats + 2}")
-            for name, tool in chosen.items():
+            for name in list(walls):
                 try:
-                    wall = run(tool, [str(script)], Path(temporary)).wall * 1000
+                    wall = run(tools[name], [str(script)], Path(temporary)).wall * 1000
                 except RuntimeError as error:
                     print(f"{name} is left out of start-up: {error}", file=sys.stderr)
-                    return {}
+                    del walls[name]
+                    continue
                 if turn >= 2:  # the first ones fill the page cache and write the bytecode
                     walls[name].append(wall)
     bare = walls["bare"]
     return {
-        name: {
-            **summary(taken),
-            "added_median": median(taken) - median(bare),
-            "added_best": min(taken) - min(bare),
-        }
+        name: {**summary(taken), "added_median": median(taken) - median(bare), "added_best": min(taken) - min(bare)}
         for name, taken in walls.items()
     }
 
@@ -259,7 +253,7 @@ def main() -> None:
     if options.quick and not options.only:
         chosen = {name: chosen[name] for name in ("deltablue", "chaos", "sqlglot")}
     rounds, starts = rounds_of(options), options.starts or (15 if options.quick else 40)
-    start = startup(starts)
+    start = startup({name: there[name] for name in STARTED if name in there}, starts)
     fast = {name: tool for name, tool in there.items() if not tool.slow}
     readings = measure(chosen, fast, rounds)
     results: dict[str, Any] = {"programs": compare(readings), "startup": start, "missing": missing}

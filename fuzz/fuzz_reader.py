@@ -109,9 +109,8 @@ def corpus(folder: Path | None) -> list[bytes]:
         b.loss("repaired", size, "somewhere")
         seeds.append(b.build({"n": size}).to_bytes())
     for seed in range(6):
-        tree, played = journal_made.play(seed, events=40 * (seed + 1) if seed < 4 else 4000)
-        seeds.append(journal_made.recording(tree, played, 6, threads=2).to_bytes())
-        seeds.append(with_levels(journal_made.recording(tree, played, 6, threads=2)))
+        _, _, made = journal_made.made(seed, events=40 * (seed + 1) if seed < 4 else 4000)
+        seeds += [made.to_bytes(), with_levels(made)]
     if folder is not None:
         seeds += [path.read_bytes() for path in sorted(folder.rglob("*.seismo"))]
     return seeds

@@ -53,3 +53,23 @@ def page(browser: Any, **options: Any) -> Iterator[Any]:
     yield made
     assert not complaints, complaints
     context.close()
+
+
+def drag_over_all(view: Any) -> None:
+    """Picks the whole stretch that a timeline shows."""
+    box = view.locator(".canvas canvas").bounding_box()
+    view.mouse.move(box["x"] + 1, box["y"] + 10)
+    view.mouse.down()
+    view.mouse.move(box["x"] + box["width"] - 1, box["y"] + 10, steps=4)
+    view.mouse.up()
+
+
+def cells_of(view: Any, rows: str, classes: bool = False) -> list[list[str]]:
+    """The text of the cells of these rows of a page; classes: after the row's classes."""
+    found: list[list[str]] = view.eval_on_selector_all(
+        rows,
+        """(rows, classes) => rows.map(row => [
+          ...(classes ? [row.className] : []), ...Array.from(row.cells, cell => cell.textContent.trim())])""",
+        classes,
+    )
+    return found

@@ -277,6 +277,12 @@ def play(seed, events=300, threads=2, functions=6, wild=True):
     return tree, all_played
 
 
+def made(seed, threads=2, **how):
+    """(tree, what was played, its recording) of a random program; takes what `play` takes."""
+    tree, played = play(seed, threads=threads, **how)
+    return tree, played, recording(tree, played, 6, threads=threads)
+
+
 def step(rnd, p, functions, wild):
     """One event, some time, perhaps a mark."""
     p.pass_time(rnd.choice([20, 50, 300, 20000]))

@@ -1,10 +1,14 @@
 """Recordings that the format tests write and read: a typical one, fib, hostile, deep, and arbitrary ones."""
 
+import io
 import json
 from collections import defaultdict
 
+import pytest
 from hypothesis import strategies as st
 
+from seismo import formats
+from seismo.errors import FormatError
 from seismo.model import Builder
 
 HOSTILE = [
@@ -219,3 +223,17 @@ def edges(recording, column):
         caller = keys[rows[row.parent].function] if row.parent >= 0 else None
         found[caller, keys[row.function]] += getattr(row, column)
     return {edge: value for edge, value in found.items() if value}
+
+
+def written(entry, recording):
+    """The file that a format makes of a recording."""
+    out = io.BytesIO()
+    entry.write(recording, out)
+    return out.getvalue()
+
+
+def refused(path, data, reason):
+    """Holds that the file at `path`, with this content, is refused with the reason."""
+    path.write_bytes(data.encode() if isinstance(data, str) else data)
+    with pytest.raises(FormatError, match=reason):
+        formats.read(path)

@@ -4,6 +4,7 @@ import io
 import re
 import shutil
 import subprocess
+from functools import partial
 
 import format_samples as samples
 import gprof2dot
@@ -11,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 
 from seismo import formats
-from seismo.errors import FormatError
 from seismo.formats import graph
 from seismo.model import Builder
 
@@ -62,10 +62,7 @@ totals: 120 6
 """
 
 
-def written(recording):
-    out = io.BytesIO()
-    FORMAT.write(recording, out)
-    return out.getvalue()
+written = partial(samples.written, FORMAT)
 
 
 def parsed(text, capsys):
@@ -241,10 +238,7 @@ def test_a_file_of_valgrind_is_read():
     ],
 )
 def test_what_is_no_callgrind_file_is_refused_with_the_reason(tmp_path, text, reason):
-    path = tmp_path / "x.callgrind"
-    path.write_text(text)
-    with pytest.raises(FormatError, match=reason):
-        formats.read(path)
+    samples.refused(tmp_path / "x.callgrind", text, reason)
 
 
 def test_what_is_as_large_as_the_recording_is_made_once_for_all_threads(tmp_path, monkeypatch):

@@ -1,7 +1,6 @@
 """What holds for every format: hostile names, nothing, depth, damage."""
 
 import contextlib
-import io
 import random
 import time
 
@@ -23,23 +22,17 @@ READ = pytest.mark.parametrize(
 )
 
 
-def written(recording, format_):
-    out = io.BytesIO()
-    format_.write(recording, out)
-    return out.getvalue()
-
-
 @EVERY
 def test_nothing_is_written_and_read(format_, tmp_path):
     for recording in (samples.empty(), samples.idle()):
         path = tmp_path / "x"
-        path.write_bytes(written(recording, format_))
+        path.write_bytes(samples.written(format_, recording))
         assert len(format_.read(str(path)).tree) == 0
 
 
 @FOREIGN
 def test_hostile_names_do_no_harm(format_):
-    data = written(samples.hostile(), format_)
+    data = samples.written(format_, samples.hostile())
     back = format_.reader(data)
     assert sum(back.functions["own_ns"]) in (0, 110_000 * len(samples.HOSTILE))
     if format_.binary:
@@ -54,7 +47,7 @@ def test_hostile_names_do_no_harm(format_):
 @FOREIGN
 def test_hostile_names_come_back(format_):
     recording = samples.hostile()
-    back = format_.reader(written(recording, format_))
+    back = format_.reader(samples.written(format_, recording))
     wanted = {name for name in samples.HOSTILE if name}
     assert wanted <= {row.qualname for row in back.functions} | {row.file for row in back.functions}
 
@@ -63,7 +56,7 @@ def test_hostile_names_come_back(format_):
 def test_a_deep_tree(format_):
     recording = samples.chain(10_000)
     began = time.process_time()
-    data = written(recording, format_)
+    data = samples.written(format_, recording)
     back = format_.reader(data)
     assert time.process_time() - began < 30
     if "calls" in format_.name or format_.name == "collapsed-us":
@@ -77,7 +70,7 @@ def test_a_deep_tree(format_):
 @FOREIGN
 def test_damage_is_an_error_and_no_crash(format_, tmp_path):
     """Cut short, changed, repeated: reading gives a recording or a FormatError, nothing else."""
-    whole = written(samples.typical(), format_)
+    whole = samples.written(format_, samples.typical())
     dice = random.Random(20)
     path = tmp_path / "damaged"
     for turn in range(300):
@@ -132,4 +125,4 @@ def test_random_bytes_are_refused_or_make_a_recording(format_, tmp_path):
 
 @EVERY
 def test_written_twice_is_the_same(format_):
-    assert written(samples.typical(), format_) == written(samples.typical(), format_)
+    assert samples.written(format_, samples.typical()) == samples.written(format_, samples.typical())

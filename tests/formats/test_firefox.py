@@ -24,8 +24,7 @@ def document(recording):
 
 
 def trace(seed=3):
-    tree, played = journal_made.play(seed, events=300)
-    return journal_made.recording(tree, played, 6, threads=2)
+    return journal_made.made(seed, events=300)[2]
 
 
 def check(found):

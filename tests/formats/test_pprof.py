@@ -1,7 +1,7 @@
 """pprof files, in protobuf's own parser of the public profile.proto, and back."""
 
 import gzip
-import io
+from functools import partial
 
 import format_samples as samples
 import pytest
@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seismo import formats
-from seismo.errors import FormatError
 from seismo.formats import base, protobuf
 
 FORMAT = formats.by_name("pprof")
@@ -67,10 +66,7 @@ def _classes():
 Profile, Label = _classes()
 
 
-def written(recording):
-    out = io.BytesIO()
-    FORMAT.write(recording, out)
-    return out.getvalue()
+written = partial(samples.written, FORMAT)
 
 
 def parsed(recording):
@@ -235,10 +231,7 @@ def test_profiles_of_go_are_read(pack):
     ],
 )
 def test_what_is_no_profile_is_refused_with_the_reason(tmp_path, data, reason):
-    path = tmp_path / "x.pb.gz"
-    path.write_bytes(data)
-    with pytest.raises(FormatError, match=reason):
-        formats.read(path)
+    samples.refused(tmp_path / "x.pb.gz", data, reason)
 
 
 def test_a_bomb_is_refused(monkeypatch):

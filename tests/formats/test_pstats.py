@@ -5,6 +5,7 @@ import io
 import marshal
 import pstats
 import sys
+from functools import partial
 
 import format_samples as samples
 import gprof2dot
@@ -147,10 +148,7 @@ def test_a_file_of_cprofile_is_read(tmp_path):
     assert list(back.losses["kind"]) == ["paths-rebuilt"]
 
 
-def _bytes(recording):
-    out = io.BytesIO()
-    FORMAT.write(recording, out)
-    return out.getvalue()
+_bytes = partial(samples.written, FORMAT)
 
 
 def _name(key):
@@ -252,10 +250,7 @@ def test_marshal_data_of_every_version_is_read():
     ],
 )
 def test_what_is_no_pstats_file_is_refused_with_the_reason(tmp_path, data, reason):
-    path = tmp_path / "x.pstats"
-    path.write_bytes(data)
-    with pytest.raises(FormatError, match=reason):
-        formats.read(path)
+    samples.refused(tmp_path / "x.pstats", data, reason)
 
 
 def test_tuples_of_tuples_take_no_time(tmp_path):

@@ -6,6 +6,7 @@ import os
 
 import journal_made
 import pytest
+from format_samples import written
 
 from seismo import formats
 from seismo.cli.main import main
@@ -84,14 +85,7 @@ def trace_class():
 
 
 def recording(seed=3, **settings):
-    tree, played = journal_made.play(seed, events=200, **settings)
-    return journal_made.recording(tree, played, 6, threads=2)
-
-
-def written(entry, made):
-    out = io.BytesIO()
-    entry.write(made, out)
-    return out.getvalue()
+    return journal_made.made(seed, events=200, **settings)[2]
 
 
 def slices(packets):

@@ -1,7 +1,6 @@
 """Other tools' traces become recordings with a tree and a journal; what is written and read back is the same."""
 
 import gzip
-import io
 import json
 import random
 import subprocess
@@ -11,6 +10,7 @@ from collections import Counter
 
 import journal_made
 import pytest
+from format_samples import written
 from test_timelines import trace_class
 
 from seismo import formats, model
@@ -19,12 +19,6 @@ from seismo.errors import FormatError
 from seismo.formats import chrome, chrome_read, perfetto, perfetto_read
 from seismo.formats.protobuf import bytes_field, number_field
 from seismo.model.kinds import CallFlags
-
-
-def written(entry, made):
-    out = io.BytesIO()
-    entry.write(made, out)
-    return out.getvalue()
 
 
 def made_of(events, **more):
@@ -73,8 +67,7 @@ def nesting(recording, later):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_perfetto_gives_back_what_was_written(seed):
-    tree, played = journal_made.play(seed, events=300)
-    made = journal_made.recording(tree, played, 6, threads=2)
+    _, _, made = journal_made.made(seed, events=300)
     back = perfetto_read.read(written(perfetto.FORMAT, made))
     start = back.calls.start_ns - made.calls.start_ns
     assert nesting(back, start) == nesting(made, 0)
@@ -88,8 +81,7 @@ def test_perfetto_gives_back_what_was_written(seed):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_chrome_gives_back_the_times_and_counts(seed):
-    tree, played = journal_made.play(seed, events=300, wild=False)
-    made = journal_made.recording(tree, played, 6, threads=2)
+    _, _, made = journal_made.made(seed, events=300, wild=False)
     back = chrome_read.read(written(chrome.FORMAT, made))
     start = back.calls.start_ns - made.calls.start_ns
     assert sorted((name, begin + start, end + start) for _, name, begin, end, _, _ in shape(back)) == sorted(

@@ -20,6 +20,7 @@ from typing import ClassVar
 import browser
 import journal_made
 import pytest
+from format_samples import written
 
 from seismo import formats, model
 from seismo.formats import chrome, perfetto
@@ -100,12 +101,6 @@ def viewer():
         page.close()
 
 
-def written(entry, made):
-    out = io.BytesIO()
-    entry.write(made, out)
-    return out.getvalue()
-
-
 def calls(made):
     """What Page.slices() gives of our own calls; each thread's in their order."""
     shown = timeline(made, 10**9)
@@ -130,8 +125,7 @@ def by_thread(rows):
 
 @pytest.mark.parametrize("seed", [1, 4])
 def test_perfetto_shows_every_call_as_it_was(viewer, seed):
-    tree, played = journal_made.play(seed, events=400, threads=3)
-    made = journal_made.recording(tree, played, 6, threads=3)
+    _, _, made = journal_made.made(seed, events=400, threads=3)
     viewer.open(written(perfetto.FORMAT, made), f"seed-{seed}.pftrace")
     assert by_thread(viewer.slices()) == by_thread(calls(made))
     counted = [said for said in made.calls.instants if said.kind == "counter" and said.data]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import children
 import pytest
+from inner import PLUGIN, expected, outcomes
 
 import seismo.plugins.pytest.budget  # here, or each inner pytest has modules of its own  # noqa: F401
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 pytest_plugins = ["pytester"]
 
-PLUGIN = "seismo.plugins.pytest_plugin"
 OPTIONS = ["-p", "no:cacheprovider", "-p", PLUGIN, "-rA", "--strict-markers"]
 BIRTHS = sys.version_info >= (3, 13, 3) and not sysconfig.get_config_var("Py_GIL_DISABLED")
 
@@ -69,10 +69,8 @@ def fib(n):
 
 
 @pytest.fixture
-def run(pytester, monkeypatch) -> Callable[..., pytest.RunResult]:
+def run(pytester, alone) -> Callable[..., pytest.RunResult]:
     """Runs an inner pytest on the source of a test file."""
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
 
     def run(source: str, *options: str) -> pytest.RunResult:
         (pytester.path / "pytest.ini").write_text("[pytest]\n")
@@ -80,21 +78,6 @@ def run(pytester, monkeypatch) -> Callable[..., pytest.RunResult]:
         return pytester.runpytest_inprocess(*OPTIONS, *options)
 
     return run
-
-
-def outcomes(done: pytest.RunResult) -> dict[str, str]:
-    """{test: PASSED, FAILED, ...} of the summary."""
-    found = {}
-    for line in done.outlines:
-        if match := re.match(r"(PASSED|FAILED|SKIPPED|XFAIL|XPASS|ERROR) (?:\[\d+\] )?test_it\.py::(\S+)", line):
-            found[match[2].rpartition("::")[2]] = match[1]
-    return found
-
-
-def expected(source: str) -> dict[str, str]:
-    """What names say: test_..._over fail, all others pass."""
-    names = re.findall(r"def (test_\w+)", source)
-    return {name: "FAILED" if name.endswith("_over") else "PASSED" for name in names}
 
 
 KINDS = """
@@ -197,7 +180,7 @@ def test_fixtures_do_not_count(db): pass
 
 def test_budgets_are_exact(run):
     source = KINDS.replace('@pytest.mark.parametrize("n", [1, 2])\ndef test_unmarked(n): work(n)\n', "")
-    assert outcomes(run(source)) == expected(source)
+    assert outcomes(run(source)) == expected(source, "_over")
 
 
 def test_the_message_names_the_loop_that_makes_the_calls(run):
@@ -246,7 +229,7 @@ def test_calls_over():
     work(30)
 """
     done = run(source)
-    assert outcomes(done) == expected(source)
+    assert outcomes(done) == expected(source, "_over")
     done.stdout.fnmatch_lines(
         ["seismo_budget: 32 births, and the budget is 31", "  30  a list, test_it.py:*: return ?i?"]
     )

@@ -8,22 +8,17 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import pytest
-
-import seismo
-
-if TYPE_CHECKING:
-    from seismo.model import Recording
 
 import children
+import pytest
 from covered_suites import lines_by_context, lines_of, write
+from inner import PLUGIN, Project
+
+import seismo
 
 pytest_plugins = ["pytester"]
 
 HOME = str(Path(seismo.__file__).parents[1])
-PLUGIN = "seismo.plugins.pytest_plugin"
 
 CALC = """\
 def add(a, b):
@@ -56,44 +51,12 @@ def test_negative():
 """
 
 
-class Project:
-    """A folder with a package `app` and tests, and pytest run in it."""
-
-    def __init__(self, pytester: pytest.Pytester) -> None:
-        self.pytester = pytester
-        self.folder = pytester.path
-        self.options = ["-p", "no:cacheprovider", "-p", PLUGIN]
-        write(self.folder, app__calc=CALC, test_calc=TESTS)
-        (self.folder / "pytest.ini").write_text("[pytest]\n")  # so that this folder is the root
-        (self.folder / "app" / "__init__.py").write_text("")
-
-    def run(self, *options: str) -> pytest.RunResult:
-        """In this process; its own modules are forgotten afterwards."""
-        return self.pytester.runpytest_inprocess("-q", *self.options, *options)
-
-    def run_apart(self, *options: str, said: str = "") -> tuple[int, str]:
-        """In a process of its own. Its exit status, and what it said on stdout and stderr."""
-        done = children.run(
-            [sys.executable, "-m", "pytest", "-q", *self.options, *options],
-            cwd=self.folder,
-            env=children.environment(self.folder),
-            input=said,
-            stderr=subprocess.STDOUT,
-        )
-        return done.returncode, done.stdout
-
-    @property
-    def recording(self) -> Recording:
-        return seismo.open(self.folder / "cover.seismo")
-
-
 @pytest.fixture
-def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Project:
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    for name in ("PYTEST_XDIST_WORKER", "PYTEST_ADDOPTS"):
-        monkeypatch.delenv(name, raising=False)
+def project(pytester: pytest.Pytester, alone: None, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.syspath_prepend(pytester.path)
-    return Project(pytester)
+    made = Project(pytester, "cover.seismo", app__calc=CALC, test_calc=TESTS)
+    (made.folder / "app" / "__init__.py").write_text("")
+    return made
 
 
 def test_who_tests_what(project):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import children
 import pytest
+from inner import PLUGIN, expected, outcomes
 
 import seismo
 import seismo.plugins.pytest.leaks  # here, or each inner pytest has modules of its own
@@ -18,7 +19,6 @@ from seismo.record.objects import life
 pytest_plugins = ["pytester"]
 
 HOME = str(Path(seismo.__file__).parents[1])
-PLUGIN = "seismo.plugins.pytest_plugin"
 OPTIONS = ["-p", "no:cacheprovider", "-p", PLUGIN, "-p", "no:xdist", "-W", "error"]
 CAN = sys.version_info >= (3, 13, 3) and not sysconfig.get_config_var("Py_GIL_DISABLED")
 recorded = pytest.mark.skipif(not CAN, reason="births and deaths of objects are told since CPython 3.13.3")
@@ -32,10 +32,8 @@ class Session:
 
 
 @pytest.fixture
-def run(pytester, monkeypatch):
+def run(pytester, alone):
     """Runs an inner pytest on the source of a test file."""
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
 
     def run(source: str, *options: str, **ini: str) -> pytest.RunResult:
         lines = [f"{name} = {value}" for name, value in ini.items()]
@@ -47,21 +45,6 @@ def run(pytester, monkeypatch):
         return pytester.runpytest_inprocess("-rA", "--strict-markers", *OPTIONS, *options)
 
     return run
-
-
-def outcomes(done: pytest.RunResult) -> dict[str, str]:
-    """{test: PASSED, FAILED, ...} of the summary."""
-    found = {}
-    for line in done.outlines:
-        if match := re.match(r"(PASSED|FAILED|SKIPPED|XFAIL|XPASS|ERROR) (?:\[\d+\] )?test_it\.py::(\S+)", line):
-            found[match[2].rpartition("::")[2]] = match[1]
-    return found
-
-
-def expected(source: str) -> dict[str, str]:
-    """What names say: test_..._leaks fail, all others pass."""
-    names = re.findall(r"def (test_\w+)", source)
-    return {name: "FAILED" if name.endswith("_leaks") else "PASSED" for name in names}
 
 
 # ---- the marker ----
@@ -155,7 +138,7 @@ def test_asserting():
 
 @recorded
 def test_what_a_leak_is(run):
-    wanted = expected(KINDS)
+    wanted = expected(KINDS, "_leaks")
     del wanted["test_parameters"]
     wanted |= {"test_parameters[1]": "PASSED", "test_parameters[2]": "PASSED"}
     assert outcomes(run(KINDS)) == wanted
@@ -216,7 +199,7 @@ def test_this_type_leaks():
 def test_unchecked():
     kept.append(made())
 """
-    assert outcomes(run(source)) == expected(source)
+    assert outcomes(run(source)) == expected(source, "_leaks")
 
 
 @recorded
@@ -265,7 +248,7 @@ def test_all_is_undone():
     assert not hasattr(Session, "name")
     assert os.path.exists("test_it.py")
 """
-    assert outcomes(run(source)) == expected(source)
+    assert outcomes(run(source)) == expected(source, "_leaks")
 
 
 @recorded
@@ -358,7 +341,7 @@ class TestNew:
         self.session = Session()
 """
     done = run(source, "-W", "default")
-    assert outcomes(done) == {**expected(source), "test_method_that_leaks": "FAILED"}
+    assert outcomes(done) == {**expected(source, "_leaks"), "test_method_that_leaks": "FAILED"}
 
 
 @recorded
@@ -507,7 +490,7 @@ def seismo_objects_error():
     return seismo.SeismoError
 """
     done = run(source)
-    assert outcomes(done) == expected(source)
+    assert outcomes(done) == expected(source, "_leaks")
     said = done.stdout.str()
     assert re.search(r"10 .*born.*9", said)
     assert re.search(r"10 .*alive.*9", said)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,10 +16,10 @@ if TYPE_CHECKING:
 
 import children
 from covered_suites import write
+from inner import PLUGIN, Project
 
 pytest_plugins = ["pytester"]
 
-PLUGIN = "seismo.plugins.pytest_plugin"
 
 TESTS = """
 import pytest
@@ -52,42 +50,10 @@ def test_many(n):
 """
 
 
-class Project:
-    """A folder with tests, and pytest run in it."""
-
-    def __init__(self, pytester: pytest.Pytester) -> None:
-        self.pytester = pytester
-        self.folder = pytester.path
-        self.options = ["-p", "no:cacheprovider", "-p", PLUGIN]
-        write(self.folder, test_it=TESTS)
-        (self.folder / "pytest.ini").write_text("[pytest]\n")
-
-    def run(self, *options: str) -> pytest.RunResult:
-        """In this process."""
-        return self.pytester.runpytest_inprocess("-q", *self.options, *options)
-
-    def run_apart(self, *options: str) -> tuple[int, str]:
-        """In a process of its own. Its exit status, and what it said on stdout and stderr."""
-        done = children.run(
-            [sys.executable, "-m", "pytest", "-q", *self.options, *options],
-            cwd=self.folder,
-            env=children.environment(self.folder),
-            stderr=subprocess.STDOUT,
-        )
-        return done.returncode, done.stdout
-
-    @property
-    def recording(self) -> Recording:
-        return seismo.open(self.folder / "profile.seismo")
-
-
 @pytest.fixture
-def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Project:
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    for name in ("PYTEST_XDIST_WORKER", "PYTEST_ADDOPTS"):
-        monkeypatch.delenv(name, raising=False)
+def project(pytester: pytest.Pytester, alone: None, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.syspath_prepend(pytester.path)
-    return Project(pytester)
+    return Project(pytester, "profile.seismo", test_it=TESTS)
 
 
 def calls_by_phase(recording: Recording, name: str) -> dict[str, int]:
@@ -376,17 +342,6 @@ def test_beside_coverage_of_both_kinds(project):
 
 def test_the_file_opens_in_the_report(project):
     assert project.run("--seismo-profile").ret == 0
-    done = children.run(
-        [
-            sys.executable,
-            "-m",
-            "seismo",
-            "report",
-            "profile.seismo",
-            "--callees",
-            "test_it.py::test_many[[]2000[]]|call",
-        ],
-        cwd=project.folder,
-        check=True,
-    )
+    phase = "test_it.py::test_many[[]2000[]]|call"
+    done = children.seismo("report", "profile.seismo", "--callees", phase, cwd=project.folder)
     assert "test_it:test_many" in done.stdout

@@ -256,8 +256,7 @@ def test_the_plain_way_to_register_is_as_right(monkeypatch):
 
 
 def test_calls_between_two_times_are_read_alone(monkeypatch):
-    tree, played = journal_made.play(4, events=3000, wild=False)
-    recording = journal_made.recording(tree, played, 6, threads=2)
+    _, played, recording = journal_made.made(4, events=3000, wild=False)
     end = int(max(one.ns for one in played)) + 1
     windows = []
     real = type(recording.calls).stream

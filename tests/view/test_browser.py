@@ -5,7 +5,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from browser import MILLISECONDS, page, started
+from browser import MILLISECONDS, drag_over_all, page, started
 from browsers import violations
 
 import seismo
@@ -132,11 +132,7 @@ def test_a_range_has_the_functions_that_the_recording_has(browser, address):
     with page(browser, viewport={"width": 1280, "height": 720}) as view:
         view.goto(address)
         drawn(view)
-        box = view.locator(".canvas canvas").bounding_box()
-        view.mouse.move(box["x"] + 1, box["y"] + 10)
-        view.mouse.down()
-        view.mouse.move(box["x"] + box["width"] - 1, box["y"] + 10, steps=4)
-        view.mouse.up()
+        drag_over_all(view)
         row = view.locator(".panel tr", has=view.locator("td.name", has_text=":inner"))
         row.wait_for()
         assert row.locator("td").nth(3).inner_text() == "6,000"
@@ -284,11 +280,7 @@ def test_a_stretch_has_its_flame_graph(browser, address):
     with page(browser, viewport={"width": 1280, "height": 720}) as view:
         view.goto(address)
         drawn(view)
-        box = view.locator(".canvas canvas").bounding_box()
-        view.mouse.move(box["x"] + 1, box["y"] + 10)
-        view.mouse.down()
-        view.mouse.move(box["x"] + box["width"] - 1, box["y"] + 10, steps=4)
-        view.mouse.up()
+        drag_over_all(view)
         view.get_by_role("button", name="Flame graph of this stretch").click()
         frame = view.frame_locator("main.report iframe")
         frame.locator(".flame canvas").wait_for()

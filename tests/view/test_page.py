@@ -1,7 +1,7 @@
 """The timeline in the page of a trace: no server, the same calls."""
 
 import pytest
-from browser import page, started
+from browser import drag_over_all, page, started
 from page_data import unpacked
 
 import seismo
@@ -77,11 +77,7 @@ def test_the_timeline_of_a_page_in_a_browser(trace, tmp_path):
         view.wait_for_function("() => document.querySelector('.panel h2')?.innerText.endsWith(':inner')")
         view.keyboard.press("Escape")
         view.keyboard.press("f")
-        box = view.locator(".canvas canvas").bounding_box()
-        view.mouse.move(box["x"] + 1, box["y"] + 10)
-        view.mouse.down()
-        view.mouse.move(box["x"] + box["width"] - 1, box["y"] + 10, steps=4)
-        view.mouse.up()
+        drag_over_all(view)
         row = view.locator(".panel tr", has=view.locator("td.name", has_text=":inner"))
         assert row.locator("td").nth(3).inner_text() == "2,000"
         view.locator("input[value=calls]").check()

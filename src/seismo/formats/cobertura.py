@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
 from seismo.formats.base import MAX_LINE, MAX_VALUE, Format, TextSink
-from seismo.formats.covered import Covered, field_path, field_text, report_of
+from seismo.formats.covered import Covered, field_path, field_text, report_of, tool_version
 from seismo.kinds import COVERAGE
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _write(recording: Recording, file: ByteSink) -> None:
         out.write(f'<?xml version="1.0" encoding="UTF-8"?>\n{DOCTYPE}\n')
         out.write(f'<coverage {sums.rates(branch)} lines-covered="{sums.hits}" lines-valid="{sums.lines}" ')
         out.write(f'branches-covered="{sums.taken}" branches-valid="{sums.branches}" complexity="0" ')
-        out.write(f'version={quoteattr(_version())} timestamp="{stamp}">\n<sources>\n')
+        out.write(f'version={quoteattr(tool_version())} timestamp="{stamp}">\n<sources>\n')
         for source in sources:
             out.write(f"<source>{escape(field_text(source))}</source>\n")
         out.write("</sources>\n<packages>\n")
@@ -150,12 +150,6 @@ def _rate(part: int, whole: int) -> str:
 def _as_people_sort(name: str) -> list[tuple[int, int, str]]:
     """Numbers in a name by their value: file2 before file10."""
     return [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in _DIGITS.split(name)]
-
-
-def _version() -> str:
-    from seismo import __version__
-
-    return f"seismo {__version__}"
 
 
 # ---- reading ----

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from seismo.formats.base import Format, TextSink
-from seismo.formats.covered import Covered, report_of, settings_of
+from seismo.formats.covered import Covered, report_of, settings_of, tool_version
 from seismo.formats.text import json_text
 from seismo.kinds import COVERAGE
 
@@ -39,7 +39,7 @@ def _write(recording: Recording, file: ByteSink) -> None:
     writer = _Writer(report.branch, settings_of(recording).precision)
     meta = {
         "format": FORMAT_VERSION,
-        "version": _version(),
+        "version": tool_version(),
         "timestamp": _ended(recording),
         "branch_coverage": writer.branch,
         "show_contexts": report.has_contexts,
@@ -116,12 +116,6 @@ class _Writer:
         from seismo.coverage.numbers import percent_text
 
         return percent_text(percent, self._precision)
-
-
-def _version() -> str:
-    from seismo import __version__
-
-    return f"seismo {__version__}"
 
 
 def _ended(recording: Recording) -> str:

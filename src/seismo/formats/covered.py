@@ -291,3 +291,10 @@ def field_text(path: str) -> str:
 def field_path(field: str) -> str:
     """What field_text() was given."""
     return text.unescape(field)
+
+
+def tool_version() -> str:
+    """What a file says of who wrote it."""
+    from seismo import __version__
+
+    return f"seismo {__version__}"

@@ -76,13 +76,6 @@ class _Instant(NamedTuple):
     data: str
 
 
-class _Gap(NamedTuple):
-    start_ns: int
-    end_ns: int
-    thread: int
-    stream: int
-
-
 class Entry(NamedTuple):
     """A table of SQL.
 
@@ -256,7 +249,7 @@ TABLES: dict[str, Entry] = dict(
             nothing=("bound_ns",),
             thread="threads",
         ),
-        _made("gaps", _Gap, "of a trace, stretches of threads of which events are missing", _gaps, thread="threads"),
+        _made("gaps", GapRow, "of a trace, stretches of threads of which events are missing", _gaps, thread="threads"),
         _kept(
             "lines",
             rows.LineRow,

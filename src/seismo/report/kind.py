@@ -1,7 +1,8 @@
 """What a kind of recordings must have so that it can be shown. Each is one object, KIND, in a folder beside this file.
 
 Nothing is imported here, and the kinds import what they need when they need it: the summary of a recording is written
-in the process that was recorded.
+in the process that was recorded. What a method here says to be `NAME.py's` is in that file of the kind's folder, as a
+function of the method's name that takes what the method takes.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     import os
     from argparse import ArgumentParser, Namespace
     from collections.abc import Sequence
-    from typing import TextIO
+    from typing import Any, TextIO
 
     from seismo.model import Recording
     from seismo.report.gutter import Gutter
@@ -52,6 +53,10 @@ class Kind:
     compares = False  # whether there is a page of what changed
     runs = False  # whether it tells which functions run, for `seismo top`
     tables: tuple[tuple[str, tuple[str, ...]], ...] = ()  # that `seismo info` counts, too; one row, several
+
+    def own(self, home: str) -> Any:
+        """What "MODULE:NAME" is in the kind's folder."""
+        return kinds.load(f"{type(self).__module__}.{home}")
 
     @property
     def what(self) -> str:
@@ -100,8 +105,8 @@ class Kind:
         raise NotImplementedError
 
     def summary(self, recording: Recording, stream: TextIO, path: str = "", coloured: bool = False) -> None:
-        """Writes the few lines that a run ends with. path: of the recording, for a shell."""
-        raise NotImplementedError
+        """Writes the few lines that a run ends with: summary.py's `write`. path: of the recording, for a shell."""
+        self.own("summary:write")(recording, stream, path, coloured)
 
     def page_at(self, path: str) -> str:
         """The file that a page is, or begins with. Raises UsageError: there are no pages."""
@@ -115,23 +120,32 @@ class Kind:
         raise NotImplementedError
 
     def story(self, recording: Recording, file: str = "FILE", most: int = MOST, args: Namespace | None = None) -> Story:
-        """All there is to tell, for Markdown and JSON (seismo.report.story).
+        """All there is to tell, for Markdown and JSON (seismo.report.story): story.py's.
 
         file: what commands call the recording. most: rows of a section. args: the options of `seismo report`.
         """
-        raise NotImplementedError
+        told: Story = self.own("story:story")(recording, file, most, args)
+        return told
 
     def gutter(self, recording: Recording, file: str = "FILE", args: Namespace | None = None) -> Gutter:
-        """What an editor shows beside lines of source. file: the recording's. args: the options of `seismo report`."""
-        raise NotImplementedError
+        """What an editor shows beside lines of source: gutter.py's.
+
+        file: the recording's. args: the options of `seismo report`.
+        """
+        told: Gutter = self.own("gutter:gutter")(recording, file, args)
+        return told
 
     def inline(self, recording: Recording) -> str:  # noqa: ARG002
         """An element for a notebook that draws the recording; "": there is only the text."""
         return ""
 
     def changes(self, paper: Paper | None, sides: Sides, files: tuple[list[str], list[str]], limit: int | None) -> str:
-        """Writes what changed between the sides; without a paper, returns it as JSON."""
-        raise NotImplementedError
+        """Writes what changed between the sides; without a paper, returns it as JSON. Of changes.py's functions."""
+        if paper is None:
+            text: str = self.own("changes:as_json")(*sides, files)
+            return text
+        self.own("changes:write_changes")(paper, *sides, limit)
+        return ""
 
     def changes_page(self, sides: Sides, path: str | os.PathLike[str], files: tuple[list[str], list[str]]) -> None:  # noqa: ARG002
         """Writes what changed between the sides as a page.
@@ -145,12 +159,17 @@ class Kind:
     # ---- what there is to say before the numbers ----
 
     def facts(self, recording: Recording, signs: Signs) -> Facts:
-        """How long it took, and how much there is."""
-        raise NotImplementedError
+        """How long it took, and how much there is: facts.py's."""
+        told: Facts = self.own("facts:facts")(recording, signs)
+        return told
 
     def measured(self, recording: Recording, signs: Signs) -> str:
-        """By which source and clock, and what the numbers are worth; empty for a recording that does not say."""
-        raise NotImplementedError
+        """By which source and clock, and what the numbers are worth: facts.py's.
+
+        Empty for a recording that does not say.
+        """
+        words: str = self.own("facts:measured")(recording, signs)
+        return words
 
     def unseen(self) -> str:
         """What the recorder can never see; "": nothing."""

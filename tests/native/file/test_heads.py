@@ -19,8 +19,7 @@ END = chunk(b"END ", b"\0")
 
 
 def made(seed, **settings):
-    tree, played = journal_made.play(seed, **settings)
-    return journal_made.recording(tree, played, 6, threads=2)
+    return journal_made.made(seed, **settings)[2]
 
 
 def said(recording, *window):

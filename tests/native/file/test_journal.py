@@ -32,15 +32,10 @@ def by_stream(calls):
     return found
 
 
-def made(seed, **settings):
-    tree, played = journal_made.play(seed, **settings)
-    return tree, played, journal_made.recording(tree, played, 6, threads=2)
-
-
 @settings(max_examples=150, deadline=None)
 @given(SEEDS)
 def test_both_readers_see_the_same_calls(seed):
-    tree, _, recording = made(seed)
+    tree, _, recording = journal_made.made(seed)
     data = recording.to_bytes()
     window = read(data).calls.window()
     assert window.problems == []
@@ -81,7 +76,7 @@ def check_time(time, bound, around, unknown=False):
 @settings(max_examples=100, deadline=None)
 @given(SEEDS)
 def test_calls_are_what_was_played(seed):
-    _tree, played, recording = made(seed)
+    _tree, played, recording = journal_made.made(seed)
     rows = by_stream(recording.calls.window().calls)
     for p in played:
         found = rows.get((p.thread, p.stream), [])
@@ -99,7 +94,7 @@ def test_calls_are_what_was_played(seed):
 @settings(max_examples=50, deadline=None)
 @given(SEEDS)
 def test_a_journal_tells_the_counts_of_its_tree(seed):
-    tree, _, recording = made(seed)
+    tree, _, recording = journal_made.made(seed)
     sums = recording.calls.sums
     assert (sums.calls.tolist(), sums.resumes.tolist()) == (tree.calls, tree.resumes)
     assert sums.exceptions.tolist() == tree.exceptions
@@ -110,7 +105,7 @@ def test_a_journal_tells_the_counts_of_its_tree(seed):
 @given(SEEDS)
 def test_a_window_is_a_part_of_the_whole(seed):
     """What a window shows is what the whole shows of that time, though it reads the blocks of that time alone."""
-    _, played, recording = made(seed)
+    _, played, recording = journal_made.made(seed)
     rnd = random.Random(seed)
     end = int(max(p.ns for p in played))
     first, last = sorted(rnd.randrange(end + 1) for _ in range(2))
@@ -132,7 +127,7 @@ def test_a_window_is_a_part_of_the_whole(seed):
 @given(SEEDS)
 def test_calls_that_began_before_a_window_have_their_beginnings(seed):
     """Nothing of the blocks before is shown but when the calls began that are open, whatever blocks they are in."""
-    _, played, recording = made(seed, wild=False)
+    _, played, recording = journal_made.made(seed, wild=False)
     end = int(max(p.ns for p in played))
     first = random.Random(seed).randrange(end + 1)
     whole = {
@@ -225,7 +220,7 @@ def test_missing_blocks_are_gaps():
 
 def test_instants_and_gaps_need_no_calls():
     """What the program said is to be had without the calls, of which there may be too many."""
-    _, _, recording = made(9)
+    _, _, recording = journal_made.made(9)
     window = recording.calls.window()
     assert recording.calls.instants == [said._replace(call=-1) for said in window.instants]
     assert window.instants
@@ -234,7 +229,7 @@ def test_instants_and_gaps_need_no_calls():
 
 
 def test_merging_keeps_the_calls_of_each():
-    parts = [made(seed)[2] for seed in (1, 2)]
+    parts = [journal_made.made(seed)[2] for seed in (1, 2)]
     merged = read(merge(parts).to_bytes())
     for part in parts:
         whole = list(part.calls.window().calls)
@@ -249,7 +244,7 @@ def test_merging_keeps_the_calls_of_each():
 
 def test_a_recording_without_rows_of_its_tree_does_not_carry_its_journal_on():
     """A journal names calls by their places in the tree: with rows missing, others would be named."""
-    _, _, recording = made(3)
+    _, _, recording = journal_made.made(3)
     journal = recording._journal
     recording._journal = journal._replace(nodes=journal.nodes - 1)
     saved = read(recording.to_bytes())
@@ -258,7 +253,7 @@ def test_a_recording_without_rows_of_its_tree_does_not_carry_its_journal_on():
 
 
 def test_subtracting_leaves_the_journal_out():
-    _, _, recording = made(4)
+    _, _, recording = journal_made.made(4)
     rest = recording.subtract(recording)
     assert not rest.calls
     assert "journal-left-out" in rest.losses["kind"]
@@ -266,7 +261,7 @@ def test_subtracting_leaves_the_journal_out():
 
 def test_calls_are_an_arrow_stream():
     pyarrow = pytest.importorskip("pyarrow")
-    _, _, recording = made(5)
+    _, _, recording = journal_made.made(5)
     table = pyarrow.table(recording.calls)
     assert table.num_rows == len(recording.calls.window().calls) > 0
     assert table.column_names[:2] == ["start_ns", "end_ns"]
@@ -274,7 +269,7 @@ def test_calls_are_an_arrow_stream():
 
 def test_a_large_file_is_mapped_and_read_by_windows(tmp_path, monkeypatch):
     monkeypatch.setattr("seismo.model.recording.MAPPED", 1)
-    _, _, recording = made(6)
+    _, _, recording = journal_made.made(6)
     recording.save(tmp_path / "large.seismo")
     mapped = read(tmp_path / "large.seismo")
     assert type(mapped._journal.data).__name__ == "mmap"
@@ -285,7 +280,7 @@ def test_a_large_file_is_mapped_and_read_by_windows(tmp_path, monkeypatch):
 def test_damaged_files_are_read_as_far_as_they_go(seed):
     """A bent byte costs a block at most, with a word; no file can make the reader fail, or show what was not there."""
     rnd = random.Random(seed)
-    tree, _, recording = made(seed, events=150)
+    tree, _, recording = journal_made.made(seed, events=150)
     data, whole = recording.to_bytes(), list(recording.calls.window().calls)
     places = [place for start, end, kind in frames(data) if kind == b"JRNL" for place in range(start, end)]
     for _ in range(60):
@@ -304,7 +299,7 @@ def test_damaged_files_are_read_as_far_as_they_go(seed):
 def test_hostile_pieces_are_refused():
     """Right checksums over wrong contents: lengths beyond the block, tokens of nobody, times that overflow."""
     rnd = random.Random(7)
-    tree, played, recording = made(8, events=80)
+    tree, played, recording = journal_made.made(8, events=80)
     good = [payload for p in played for payload in p.pieces]
     for _ in range(600):
         payloads = [bytearray(payload) for payload in good]

@@ -15,8 +15,7 @@ SEEDS = st.integers(0, 2**32)
 
 
 def made(seed, events=9_000, **how):
-    tree, played = journal_made.play(seed, events=events, threads=2, **how)
-    return tree, played, journal_made.recording(tree, played, 6, threads=2)
+    return journal_made.made(seed, events=events, **how)
 
 
 def ranks(tree, thread):

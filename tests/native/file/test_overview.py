@@ -15,8 +15,7 @@ SEEDS = st.integers(0, 2**32)
 
 
 def made(seed, **how):
-    tree, played = journal_made.play(seed, **how)
-    recording = journal_made.recording(tree, played, 6, threads=2)
+    _, played, recording = journal_made.made(seed, **how)
     return recording, int(max(p.ns for p in played)) + 1
 
 

@@ -7,6 +7,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from browser import cells_of
 from browsers import violations
 
 from seismo.cli.main import main
@@ -89,18 +90,12 @@ def show(showing):
 
 def files(shown):
     """The rows of the table of files: their cells."""
-    return shown.page.eval_on_selector_all(
-        ".list tbody tr:not(.space)",
-        "rows => rows.map(row => Array.from(row.cells, cell => cell.textContent.trim()))",
-    )
+    return cells_of(shown.page, ".list tbody tr:not(.space)")
 
 
 def source(shown):
     """The rows of the source: their classes and cells."""
-    return shown.page.eval_on_selector_all(
-        ".whole-source tbody tr:not(.space)",
-        "rows => rows.map(row => [row.className, ...Array.from(row.cells, cell => cell.textContent.trim())])",
-    )
+    return cells_of(shown.page, ".whole-source tbody tr:not(.space)", classes=True)
 
 
 def opened(shown, name):

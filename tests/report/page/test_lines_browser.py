@@ -4,6 +4,7 @@ import io
 import random
 
 import pytest
+from browser import cells_of
 from browsers import violations
 
 from seismo.model import Builder
@@ -63,18 +64,12 @@ def program(tmp_path_factory):
 
 
 def rows(shown, table):
-    return shown.page.eval_on_selector_all(
-        f"{table} tbody tr:not(.space):not(.divider)",
-        "rows => rows.map(row => Array.from(row.cells, cell => cell.textContent.trim()))",
-    )
+    return cells_of(shown.page, f"{table} tbody tr:not(.space):not(.divider)")
 
 
 def source(shown):
     """The rows of the source: their classes and cells."""
-    return shown.page.eval_on_selector_all(
-        ".whole-source tbody tr:not(.space)",
-        "rows => rows.map(row => [row.className, ...Array.from(row.cells, cell => cell.textContent.trim())])",
-    )
+    return cells_of(shown.page, ".whole-source tbody tr:not(.space)", classes=True)
 
 
 def test_the_whole_source_has_the_heat_of_its_lines(show, program):

@@ -26,14 +26,6 @@ def line_of(text):
     return LINES.index(text) + 1
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("gutters")
-    for kind in samples.VERBS:
-        samples.recorded(folder, kind)
-    return folder
-
-
 @pytest.fixture
 def told(folder, capfd):
     def tell(kind, *options):

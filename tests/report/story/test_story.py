@@ -31,14 +31,6 @@ SIGNS = words.Signs()
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("stories")
-    for kind in samples.VERBS:
-        samples.recorded(folder, kind)
-    return folder
-
-
-@pytest.fixture(scope="module")
 def stories(folder):
     told = {}
     for kind in samples.VERBS:

@@ -11,6 +11,7 @@ from seismo import _core
 from seismo.model.recording import FOREVER
 from seismo.model.table import Table
 from seismo.model.timeline.hosts import starts
+from seismo.model.timeline.pieces import take_uvarint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -377,16 +378,6 @@ def _problems(wrong: dict[str, int]) -> list[str]:
     return [text.format(f"{wrong[name]:,}") for name, text in words.items() if wrong[name]]
 
 
-def _take(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = data[at]
-        value |= (byte & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 0x80 or shift > 63:
-            return value, at
-
-
 def _instant(raw: tuple[Any, ...]) -> InstantRow | None:
     """An instant in words; None: it makes no sense, or is of a later version."""
     time, bound, thread, stream, kind, row, data = raw
@@ -396,8 +387,8 @@ def _instant(raw: tuple[Any, ...]) -> InstantRow | None:
     span = at = 0
     try:
         if kind >= 3:
-            span, at = _take(data, at)
-        length, at = _take(data, at)
+            span, at = take_uvarint(data, at)
+        length, at = take_uvarint(data, at)
         if at + length > len(data):
             return None
         rest = data[at + length :]

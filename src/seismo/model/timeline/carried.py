@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from seismo.model.timeline.pieces import LONGEST, PIECE, SHEET, uvarint
+from seismo.model.timeline.pieces import LONGEST, PIECE, SHEET, take_uvarint, uvarint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -49,20 +49,9 @@ def _renamed(kind: str, payload: memoryview, threads: Mapping[int, int] | None) 
     if threads is None:
         yield kind, bytes(payload)
         return
-    thread, at = _take(payload, 0)
+    thread, at = take_uvarint(payload, 0)
     if thread in threads:
         yield kind, uvarint(threads[thread]) + payload[at:]
-
-
-def _take(payload: memoryview, at: int) -> tuple[int, int]:
-    """A number, and where the next one is. IndexError: it is cut off."""
-    value = shift = 0
-    while True:
-        byte = payload[at]
-        value |= (byte & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 0x80 or shift > 63:
-            return value, at
 
 
 def _numbers(longest: Iterable[memoryview]) -> Iterator[list[int]]:
@@ -73,7 +62,7 @@ def _numbers(longest: Iterable[memoryview]) -> Iterator[list[int]]:
             while at < len(payload):
                 call = []
                 for _ in range(_NUMBERS_OF_A_CALL):
-                    value, at = _take(payload, at)
+                    value, at = take_uvarint(payload, at)
                     call.append(value)
                 yield call
         except IndexError:

@@ -60,6 +60,17 @@ def uvarint(value: int) -> bytes:
     return bytes(out)
 
 
+def take_uvarint(data: bytes | memoryview, at: int) -> tuple[int, int]:
+    """The number that is there, and where the next one is. IndexError: it is cut off."""
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80 or shift > 63:
+            return value, at
+
+
 def joined(chunks: Iterable[tuple[str, bytes]], nodes: int, threads: int, finished: bool = False) -> Pieces | None:
     """Chunks of a journal in memory, as a file has them; None: there are no pieces."""
     data = bytearray()

@@ -5,21 +5,17 @@ from __future__ import annotations
 import sys
 
 from seismo import kinds
-from seismo.report.kind import MOST, Kind
+from seismo.report.kind import Kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
     from argparse import ArgumentParser, Namespace
     from collections.abc import Sequence
-    from typing import TextIO
 
     from seismo.model import Recording
-    from seismo.report.gutter import Gutter
-    from seismo.report.kind import Facts, Sides
+    from seismo.report.kind import Sides
     from seismo.report.paper import Paper
-    from seismo.report.story import Story
-    from seismo.report.words import Signs
 
 
 class Calls(Kind):
@@ -73,11 +69,6 @@ class Calls(Kind):
         limits = Limits(lines=limit or 40)
         write_report(paper, recording, View(order=order or "own", limit=limit or 20, limits=limits, times=times))
 
-    def summary(self, recording: Recording, stream: TextIO, path: str = "", coloured: bool = False) -> None:
-        from seismo.report.calls.summary import write
-
-        write(recording, stream, path, coloured)
-
     def page(self, recording: Recording, path: str | os.PathLike[str], args: Namespace | None = None) -> int:
         from seismo.report.calls.options import check_page
         from seismo.report.calls.page import write_calls
@@ -91,16 +82,6 @@ class Calls(Kind):
         modules = chosen_modules(args)
         write_calls(recording, path, times=args.time or "cpu", modules=modules, threads=args.thread)
         return 0
-
-    def story(self, recording: Recording, file: str = "FILE", most: int = MOST, args: Namespace | None = None) -> Story:
-        from seismo.report.calls.story import story
-
-        return story(recording, file, most, args)
-
-    def gutter(self, recording: Recording, file: str = "FILE", args: Namespace | None = None) -> Gutter:
-        from seismo.report.calls.gutter import gutter
-
-        return gutter(recording, file, args)
 
     def inline(self, recording: Recording) -> str:
         from seismo.report.calls.page import calls_frame
@@ -117,16 +98,6 @@ class Calls(Kind):
         from seismo.report.calls.changes_page import write_changes_page
 
         write_changes_page(sides, path, files)
-
-    def facts(self, recording: Recording, signs: Signs) -> Facts:
-        from seismo.report.calls.facts import facts
-
-        return facts(recording, signs)
-
-    def measured(self, recording: Recording, signs: Signs) -> str:
-        from seismo.report.calls.facts import measured
-
-        return measured(recording, signs)
 
     def notes(self, recording: Recording) -> list[str]:
         from seismo.report.calls.facts import notes

@@ -9,7 +9,8 @@ from seismo.escape import printable
 from seismo.report.calls.facts import without_c
 from seismo.report.calls.orders import ranked
 from seismo.report.colours import written
-from seismo.report.facts import cpu_ns, filter_words, losses, thread_count, wall_ns
+from seismo.report.ending import indented, lost_lines
+from seismo.report.facts import cpu_ns, filter_words, thread_count, wall_ns
 from seismo.report.waiting import waiting_words
 from seismo.report.words import (
     Signs,
@@ -25,7 +26,6 @@ from seismo.report.words import (
     shorten,
     time,
     width_of,
-    wrapped,
 )
 
 TYPE_CHECKING = False
@@ -34,11 +34,9 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from seismo.model import Recording
-
-    Styled = tuple[str, str]  # a line, and the style that it is in
+    from seismo.report.ending import Styled
 
 FUNCTIONS = 8
-LOST_LINES = 4  # with the functions and the lines around them: 15
 
 
 def write(recording: Recording, stream: TextIO, path: str = "", coloured: bool = False) -> None:
@@ -61,23 +59,15 @@ def _lines(recording: Recording, path: str, signs: Signs, width: int) -> list[St
     waited = "" if recording.timeless else waiting_words(sum(functions["wait_ns"]), sum(functions["own_ns"]), signs)
     if len(functions):
         lines += _table(recording, signs, width, FUNCTIONS - bool(waited))
-    lines += _indented(waited, width, "quiet") if waited else []
+    lines += indented(waited, width, "quiet") if waited else []
     filtered = filter_words(recording)
-    lines += _indented(f"filter: {filtered}", width, "quiet") if filtered else []
+    lines += indented(f"filter: {filtered}", width, "quiet") if filtered else []
     if without_c(recording) == "default":
         lines.append(("note: C functions were left out (--c-functions all records them)", "quiet"))
-    lost = [line for sentence in losses(recording, signs) for line in _indented(f"lost: {sentence}", width, "warning")]
-    if len(lost) > LOST_LINES:
-        lost[LOST_LINES - 1 :] = [(f"{signs.cut} more was lost: see the report", "warning")]
-    lines += lost
+    lines += lost_lines(recording, signs, width)
     if path:
         lines.append((f"seismo report {printable(path)}   shows the rest", "quiet"))
     return lines
-
-
-def _indented(sentence: str, width: int, style: str = "") -> list[Styled]:
-    first, *more = wrapped(sentence, width - 6)
-    return [(first, style), *(("      " + line, style) for line in more)]
 
 
 def _table(recording: Recording, signs: Signs, width: int, most: int) -> list[Styled]:

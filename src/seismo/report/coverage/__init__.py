@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from seismo.coverage.settings import Settings
     from seismo.model import Recording
     from seismo.report.gutter import Gutter
-    from seismo.report.kind import Facts, Sides
     from seismo.report.paper import Paper
     from seismo.report.story import Story
     from seismo.report.words import Signs
@@ -109,19 +108,6 @@ class Coverage(Kind):
         from seismo.report.coverage.gutter import gutter
 
         return gutter(self, recording, file, args)
-
-    def changes(self, paper: Paper | None, sides: Sides, files: tuple[list[str], list[str]], limit: int | None) -> str:
-        from seismo.report.coverage.changes import as_json, write_changes
-
-        if paper is None:
-            return as_json(*sides, files)
-        write_changes(paper, *sides, limit)
-        return ""
-
-    def facts(self, recording: Recording, signs: Signs) -> Facts:
-        from seismo.report.coverage.facts import facts
-
-        return facts(recording, signs)
 
     def measured(self, recording: Recording, signs: Signs) -> str:  # noqa: ARG002
         from seismo.report.coverage.facts import measured

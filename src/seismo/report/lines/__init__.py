@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from seismo import kinds
-from seismo.report.kind import MOST, Kind
+from seismo.report.kind import Kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
     from argparse import Namespace
     from collections.abc import Sequence
-    from typing import TextIO
 
     from seismo.model import Recording
-    from seismo.report.gutter import Gutter
-    from seismo.report.kind import Facts, Sides
+    from seismo.report.kind import Sides
     from seismo.report.paper import Paper
-    from seismo.report.story import Story
-    from seismo.report.words import Signs
 
 
 class Lines(Kind):
@@ -59,42 +55,17 @@ class Lines(Kind):
         view = LinesView(order=order, limit=limit or 20, libraries=chosen, times=times or "cpu")
         write_report(paper, recording, view)
 
-    def summary(self, recording: Recording, stream: TextIO, path: str = "", coloured: bool = False) -> None:
-        from seismo.report.lines.summary import write
-
-        write(recording, stream, path, coloured)
-
     def page(self, recording: Recording, path: str | os.PathLike[str], args: Namespace | None = None) -> int:
         from seismo.report.lines.page import write_lines
 
         write_lines(recording, path, times=(args and args.time) or "cpu")
         return 0
 
-    def story(self, recording: Recording, file: str = "FILE", most: int = MOST, args: Namespace | None = None) -> Story:
-        from seismo.report.lines.story import story
-
-        return story(recording, file, most, args)
-
-    def gutter(self, recording: Recording, file: str = "FILE", args: Namespace | None = None) -> Gutter:
-        from seismo.report.lines.gutter import gutter
-
-        return gutter(recording, file, args)
-
     def changes(self, paper: Paper | None, sides: Sides, files: tuple[list[str], list[str]], limit: int | None) -> str:
         from seismo.model import diff_lines
         from seismo.report.changes import OF_LINES, tell
 
         return tell(paper, sides, diff_lines(*sides), OF_LINES, files, limit)
-
-    def facts(self, recording: Recording, signs: Signs) -> Facts:
-        from seismo.report.lines.facts import facts
-
-        return facts(recording, signs)
-
-    def measured(self, recording: Recording, signs: Signs) -> str:
-        from seismo.report.lines.facts import measured
-
-        return measured(recording, signs)
 
 
 KIND = Lines()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from seismo.escape import printable
 from seismo.report.colours import written
-from seismo.report.facts import cpu_ns, filter_words, losses, thread_count, wall_ns
+from seismo.report.ending import indented, lost_lines
+from seismo.report.facts import cpu_ns, filter_words, thread_count, wall_ns
 from seismo.report.libraries import library_words, of_functions
 from seismo.report.waiting import waiting_words
 from seismo.report.words import (
@@ -21,7 +22,6 @@ from seismo.report.words import (
     share,
     time,
     width_of,
-    wrapped,
 )
 
 TYPE_CHECKING = False
@@ -30,11 +30,9 @@ if TYPE_CHECKING:
 
     from seismo.model import Recording
     from seismo.model.table import LineRow
-
-    Styled = tuple[str, str]  # a line, and the style that it is in
+    from seismo.report.ending import Styled
 
 LINES = 8
-LOST_LINES = 4
 _HINT = "hint: no function that ran is one of these; names are as the report has them: module:name"
 
 
@@ -84,17 +82,14 @@ def _lines(recording: Recording, signs: Signs, width: int) -> list[Styled]:
         name = printable(functions["qualname"][row.function])
         room = width - cells(head) - cells(place) - 2
         lines.append((head + place + (f"  {name}" if cells(name) <= room else ""), ""))
-    lines += _indented(f"besides, {hidden}", width, "quiet") if hidden else []
+    lines += indented(f"besides, {hidden}", width, "quiet") if hidden else []
     waited = waiting_words(sum(row.wait_ns for row in rows), whole, signs)
-    lines += _indented(waited, width, "quiet") if waited else []
+    lines += indented(waited, width, "quiet") if waited else []
     filtered = filter_words(recording)
-    lines += _indented(f"filter: {filtered}", width, "quiet") if filtered else []
+    lines += indented(f"filter: {filtered}", width, "quiet") if filtered else []
     if filtered and not rows:
-        lines += _indented(_HINT, width)
-    lost = [line for sentence in losses(recording, signs) for line in _indented(f"lost: {sentence}", width, "warning")]
-    if len(lost) > LOST_LINES:
-        lost[LOST_LINES - 1 :] = [(f"{signs.cut} more was lost: see the report", "warning")]
-    return lines + lost
+        lines += indented(_HINT, width)
+    return lines + lost_lines(recording, signs, width)
 
 
 def _place(row: LineRow, with_inner: bool) -> tuple[float, int, int, int]:
@@ -108,8 +103,3 @@ def _libraries(recording: Recording, ran: set[int]) -> dict[int, str]:
     if filter_words(recording):
         return dict.fromkeys(ran, "")
     return of_functions(recording, ran)
-
-
-def _indented(sentence: str, width: int, style: str = "") -> list[Styled]:
-    first, *more = wrapped(sentence, width - 6)
-    return [(first, style), *(("      " + line, style) for line in more)]

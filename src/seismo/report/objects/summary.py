@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from seismo.escape import printable
 from seismo.report.colours import written
-from seismo.report.facts import losses, wall_ns
+from seismo.report.ending import indented, lost_lines
+from seismo.report.facts import wall_ns
 from seismo.report.objects import facts as object_facts
 from seismo.report.objects.libraries import Libraries, others_in_words, place
 from seismo.report.words import (
@@ -18,7 +19,6 @@ from seismo.report.words import (
     right,
     shorten,
     width_of,
-    wrapped,
 )
 from seismo.report.words import size as bytes_of
 
@@ -30,11 +30,9 @@ if TYPE_CHECKING:
     from seismo.model import Recording
     from seismo.model.objects.groups import ObjectGroup
     from seismo.model.objects.leaks import Leak
-
-    Styled = tuple[str, str]  # a line, and the style that it is in
+    from seismo.report.ending import Styled
 
 TYPES, LINES, LEAKS = 5, 5, 4
-LOST_LINES = 4
 
 
 def write(recording: Recording, stream: TextIO, path: str = "", coloured: bool = False) -> None:
@@ -57,7 +55,7 @@ def _lines(recording: Recording, signs: Signs, width: int) -> list[Styled]:
     words += f" ({about}{by_gc:,} by the cycle collector)" if by_gc else ""
     wall = wall_ns(recording)
     words += f", {live_words} live at the end" + (f"; {duration(wall, signs)}" if wall > 0 else "")
-    lines = _indented(words, 2, width, "strong")
+    lines = indented(words, width, "strong", by=2)
     if len(types):
         groups = objects.by_type(recording)[:TYPES]
         rows = [
@@ -82,13 +80,8 @@ def _lines(recording: Recording, signs: Signs, width: int) -> list[Styled]:
             rows = [((f"{group.born:,}", _short(group), _live(group, signs)), group) for group in groups]
             lines += _table(("born", "short", "live", "line and type"), rows, signs, width)
         others = others_in_words(whose.others(both, lambda group: group.born))
-        lines += _indented(f"besides, {others}", 2, width, "quiet") if others else []
-    lost = [
-        line for sentence in losses(recording, signs) for line in _indented(f"lost: {sentence}", 6, width, "warning")
-    ]
-    if len(lost) > LOST_LINES:
-        lost[LOST_LINES - 1 :] = [(f"{signs.cut} more was lost: see the report", "warning")]
-    return lines + lost
+        lines += indented(f"besides, {others}", width, "quiet", by=2) if others else []
+    return lines + lost_lines(recording, signs, width)
 
 
 def _short(group: ObjectGroup) -> str:
@@ -139,7 +132,7 @@ def _calls(recording: Recording, signs: Signs, width: int) -> list[Styled]:
         shorten(printable(names[one.function]), 24, signs) if one.function >= 0 else "?" for one in spans[:2]
     )
     words = f"{number_of(calls, 'call')} of {shown}: {sum(one.born for one in spans):,} born inside, "
-    lines = _indented(words + (f"{left:,} alive at the end" if left else "none alive at the end"), 2, width)
+    lines = indented(words + (f"{left:,} alive at the end" if left else "none alive at the end"), width, by=2)
     for leak in leaks.leaks(recording)[:LEAKS]:
         at_most = signs.at_most if leak.at_most else ""
         about = signs.about if leak.group.approximate else ""
@@ -161,8 +154,3 @@ def _held(recording: Recording, leak: Leak, signs: Signs, width: int) -> list[St
         chain.append(f"{signs.held} {ranked[0].words()}")
         ranked = ranked[0].ranked()
     return [("            " + beginning(" ".join(chain), width - 12, signs), "quiet")] if chain else []
-
-
-def _indented(sentence: str, by: int, width: int, style: str = "") -> list[Styled]:
-    first, *more = wrapped(sentence, width - by)
-    return [(first, style), *((" " * by + line, style) for line in more)]

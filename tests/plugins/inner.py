@@ -1,0 +1,61 @@
+"""Inner pytests: projects of a few files, what ran them, and what they said."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from typing import TYPE_CHECKING
+
+import children
+from covered_suites import write
+
+import seismo
+
+if TYPE_CHECKING:
+    import pytest
+
+    from seismo.model import Recording
+
+PLUGIN = "seismo.plugins.pytest_plugin"
+
+
+class Project:
+    """A folder with Python files, and pytest run in it. recorded: the name of the recording that it makes."""
+
+    def __init__(self, pytester: pytest.Pytester, recorded: str, **files: str) -> None:
+        self.pytester = pytester
+        self.folder = pytester.path
+        self.recorded = recorded
+        self.options = ["-p", "no:cacheprovider", "-p", PLUGIN]
+        write(self.folder, **files)
+        (self.folder / "pytest.ini").write_text("[pytest]\n")  # so that this folder is the root
+
+    def run(self, *options: str) -> pytest.RunResult:
+        """In this process; its own modules are forgotten afterwards."""
+        return self.pytester.runpytest_inprocess("-q", *self.options, *options)
+
+    def run_apart(self, *options: str, said: str = "") -> tuple[int, str]:
+        """In a process of its own. Its exit status, and what it said on stdout and stderr."""
+        words = ["-m", "pytest", "-q", *self.options, *options]
+        streams = {"input": said, "stderr": subprocess.STDOUT}
+        done = children.python(*words, cwd=self.folder, env=children.environment(self.folder), status=None, **streams)
+        return done.returncode, done.stdout
+
+    @property
+    def recording(self) -> Recording:
+        return seismo.open(self.folder / self.recorded)
+
+
+def outcomes(done: pytest.RunResult) -> dict[str, str]:
+    """{test: PASSED, FAILED, ...} of the summary."""
+    found = {}
+    for line in done.outlines:
+        if match := re.match(r"(PASSED|FAILED|SKIPPED|XFAIL|XPASS|ERROR) (?:\[\d+\] )?test_it\.py::(\S+)", line):
+            found[match[2].rpartition("::")[2]] = match[1]
+    return found
+
+
+def expected(source: str, failing: str) -> dict[str, str]:
+    """What names say: those that end in `failing` fail, all others pass."""
+    names = re.findall(r"def (test_\w+)", source)
+    return {name: "FAILED" if name.endswith(failing) else "PASSED" for name in names}

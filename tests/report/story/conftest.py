@@ -1,0 +1,13 @@
+"""A recording of each kind."""
+
+import pytest
+import story_samples as samples
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The folder of a program and of its recordings, KIND.seismo."""
+    folder = tmp_path_factory.mktemp("recordings")
+    for kind in samples.VERBS:
+        samples.recorded(folder, kind)
+    return folder
