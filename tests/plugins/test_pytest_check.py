@@ -339,6 +339,29 @@ def test_xdist(project):
     assert suspects(said)[0] == "app:total"
 
 
+STARTING = """\
+import os
+import subprocess
+import sys
+
+def test_children():
+    subprocess.run([sys.executable, "-c", "1"], check=True)
+    os.waitpid(os.posix_spawn("/bin/true", ["true"], {}), 0)
+    if (pid := os.fork()) == 0:
+        os._exit(0)
+    os.waitpid(pid, 0)
+"""
+
+
+def test_processes_of_tests_are_told_of_since_they_are_not_counted(project):
+    assert "tests started" not in project.run("--seismo-check", "--seismo-update")[1]
+    project.write(test_app=TESTS + STARTING)
+    assert project.run("--seismo-check", "--seismo-update")[0] == 0
+    status, said = project.run("--seismo-check")
+    assert status == 0, said
+    assert said.count("processes that tests started are not counted: 3\n") == 1
+
+
 def test_what_does_not_go_together_ends_at_once(project):
     status, said = project.run("--seismo-check")
     assert (status, "there is nothing to compare with" in said) == (4, True)

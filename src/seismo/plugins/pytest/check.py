@@ -249,6 +249,7 @@ class Main(Again):
         passed = {name for name, outcome in self._outcomes.items() if outcome == "passed"}
         new.unsteady |= self._outcomes.keys() - passed
         outcome = self._with_revision(new, passed) if self.revision else self._with_file(new, passed)
+        outcome.remarks[:0] = new.runs[0].uncounted
         if not self._births and not self.options.seismo_no_objects:
             outcome.remarks.insert(0, f"births of objects are not counted: {why_not()}")
         if moody := sorted(new.unsteady & passed):

@@ -32,7 +32,7 @@ from seismo.record.objects import life
 from seismo.record.output import SUFFIX, Output
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from contextlib import AbstractContextManager
 
     import pytest
@@ -44,6 +44,11 @@ if TYPE_CHECKING:
 BLOCK = "|block "  # between a test's name and that of a block in it
 # What these do depends on which worker is free, and on what examples have come before; what they call counts.
 OTHERS = ("xdist", "execnet", "hypothesis")
+# C functions that start a process, by module.
+STARTERS = {
+    "_posixsubprocess": {"fork_exec"},
+    "posix": {"fork", "forkpty", "posix_spawn", "posix_spawnp", "system"},
+}
 
 
 class _Life(counting.Life):
@@ -234,6 +239,7 @@ def measurement_of(folder: str, places: Places, only: Collection[str] | None = N
         for function, callers in found.callers.items()
     }
     found.depth = None  # that of pytest
+    found.uncounted = _not_followed(found.functions)
     sizes = {name: of for one in told for name, of in one["sizes"].items()}
     for name, (number, functions) in _calls_of_tests(calls, places, families(sizes)).items():
         found.tests[name] = {"calls": Range(number, number)}
@@ -247,6 +253,16 @@ def measurement_of(folder: str, places: Places, only: Collection[str] | None = N
     if only is not None:
         found.tests = {name: counts for name, counts in found.tests.items() if test_of(name) in only}
     return found
+
+
+def _not_followed(functions: Mapping[Function, Counts]) -> list[str]:
+    """A sentence about processes that tests have started: what these do is in no count."""
+    started = sum(
+        counts["calls"].high
+        for function, counts in functions.items()
+        if not function.file and function.qualname in STARTERS.get(function.module, ())
+    )
+    return [f"processes that tests started are not counted: {started:,}"] if started else []
 
 
 def births_of(folder: str, places: Places) -> Measurement:

@@ -162,6 +162,7 @@ class SuiteSide:
             found.functions = {name: _with_lines_of(whole, name, counts) for name, counts in found.functions.items()}
         if self.births:
             found = _with_births(found, over_runs(self.births))
+        found.uncounted = self.runs[0].uncounted
         tests = {name: counts for name, counts in found.tests.items() if test_of(name) not in self.unsteady}
         return replace(found, tests=tests, stamp=stamp_for(replace(self.side, words=["pytest"]), found))
 
