@@ -29,7 +29,6 @@ from report_million import report
 CALLS, QUICK_CALLS, ROUND = 100_000_000, 4_000_000, 1224
 COLUMNS, WINDOWS = 1000, 20
 ZOOMS = (1, 10, 100, 1000, 10_000, 100_000, 1_000_000)
-TARGET_MS = 50
 
 
 def leaf(number: int) -> int:

@@ -209,6 +209,13 @@ class Played:
         text += b"" if data is None else json.dumps(data).encode()
         self.put(bytes([INSTANT]) + uvarint(kind) + uvarint(len(text)) + text)
 
+    def say(self, every_ns, *instants):
+        """Instants, each so long after what came before it."""
+        for said in instants:
+            self.pass_time(every_ns)
+            self.instant(*said)
+            self.mark()
+
     def end(self, in_order=True):
         for row in self.stack:
             self.truth[row]["end"] = self.ns
@@ -275,6 +282,27 @@ def play(seed, events=300, threads=2, functions=6, wild=True):
             p.end(rnd.random() < 0.7)
             all_played.append(p)
     return tree, all_played
+
+
+def lone(start_ns=0, **how):
+    """(tree, a Played) of a program of one thread."""
+    tree = Tree()
+    return tree, Played(tree, 0, 0, start_ns, **how)
+
+
+def with_a_gap():
+    """A recording of a call, a gap from 0 to 10,000 ns and another call."""
+    tree, p = lone()
+    p.call(0)
+    p.mark()
+    p.pass_time(10_000)
+    p.cut_piece()
+    p.gap = True
+    p.begin_block()
+    p.call(1)
+    p.mark()
+    p.end()
+    return recording(tree, [p], 3)
 
 
 def made(seed, threads=2, **how):

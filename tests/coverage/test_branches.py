@@ -9,14 +9,12 @@ import sysconfig
 from collections import defaultdict
 from pathlib import Path
 from types import CodeType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from codes import nested
 
 from seismo import _core
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = pytest.mark.skipif(sys.version_info < (3, 12), reason="3.11 reports no branches")
 
@@ -27,13 +25,6 @@ SPACE = {dis.opmap["CACHE"], dis.opmap["EXTENDED_ARG"]} if "CACHE" in dis.opmap 
 DECIDES = (
     {"TO_BOOL", "COMPARE_OP", "CONTAINS_OP", "IS_OP"} if "TO_BOOL" in dis.opmap else set()
 )  # the value before a jump
-
-
-def nested(code: CodeType) -> Iterator[CodeType]:
-    yield code
-    for const in code.co_consts:
-        if isinstance(const, CodeType):
-            yield from nested(const)
 
 
 def program() -> str:

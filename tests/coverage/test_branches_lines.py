@@ -9,27 +9,21 @@ import sys
 import sysconfig
 from importlib.util import find_spec
 from pathlib import Path
-from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from codes import nested
 
 from seismo import _core
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import CodeType
 
 needs_branches = pytest.mark.skipif(sys.version_info < (3, 12), reason="3.11 reports no branches")
 
 # A good deal of every kind of statement; match and except* come with test_branches' own program.
 MODULES = ["asyncio.base_events", "dataclasses", "tokenize"]
-
-
-def nested(code: CodeType) -> Iterator[CodeType]:
-    yield code
-    for const in code.co_consts:
-        if isinstance(const, CodeType):
-            yield from nested(const)
 
 
 def sources() -> Iterator[tuple[str, str]]:

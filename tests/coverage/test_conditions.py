@@ -9,6 +9,7 @@ from itertools import product
 from typing import Any
 
 import pytest
+from codes import nested
 
 from seismo import _core
 from seismo.coverage.conditions import Decision, decisions_of
@@ -17,13 +18,6 @@ from seismo.report.coverage import conditions as report
 from seismo.report.words import Signs
 
 needs_branches = pytest.mark.skipif(sys.version_info < (3, 12), reason="3.11 reports no branches")
-
-
-def nested(code: Any) -> Any:
-    yield code
-    for const in code.co_consts:
-        if hasattr(const, "co_code"):
-            yield from nested(const)
 
 
 def recorded(source: str, calls: list[tuple[Any, ...]]) -> list[Decision]:

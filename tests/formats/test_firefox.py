@@ -91,10 +91,10 @@ def test_a_trace_has_a_sample_at_each_change_of_the_stack(seed):
 
 
 def test_marks_spans_counts_and_gaps_are_markers_and_counters():
-    tree = journal_made.Tree()
-    p = journal_made.Played(tree, 0, 0, 0)
+    tree, p = journal_made.lone()
     p.call(0)
-    for said in (
+    p.say(
+        1_000_000,
         (1, "here", {"n": 3}),
         (2, "queue", {"value": 2.5}),
         (3, "load", {"rows": 7}, 9),
@@ -102,10 +102,7 @@ def test_marks_spans_counts_and_gaps_are_markers_and_counters():
         (2, "queue", {"value": 1}),
         (3, "endless", None, 10),
         (4, "unbegun", None, 11),
-    ):
-        p.pass_time(1_000_000)
-        p.instant(*said)
-        p.mark()
+    )
     p.end()
     found = check(document(journal_made.recording(tree, [p], 1)))
     markers, texts = found["threads"][0]["markers"], found["shared"]["stringArray"]

@@ -127,8 +127,7 @@ def test_perfetto_holds_every_call_as_it_nested(seed):
 
 
 def test_perfetto_has_what_the_program_said():
-    tree = journal_made.Tree()
-    p = journal_made.Played(tree, 0, 0, 0)
+    tree, p = journal_made.lone()
     p.call(0)
     p.instant(1, "here", {"n": 3})
     p.instant(2, "queue", {"value": 2.5})
@@ -187,8 +186,7 @@ def test_speedscope_opens_and_closes_every_call_in_time(seed):
 
 
 def long_trace():
-    tree = journal_made.Tree()
-    p = journal_made.Played(tree, 0, 0, 0, block_bytes=200)
+    tree, p = journal_made.lone(block_bytes=200)
     for _ in range(3000):
         p.call(0)
         p.pass_time(500)
@@ -227,8 +225,7 @@ def test_a_profile_is_refused(name):
 @pytest.mark.parametrize("name", ["chrome", "perfetto"])
 def test_hostile_names_do_no_harm(name):
     """Names that would forge events, end a script or move a terminal's cursor are escaped; long ones are cut."""
-    tree = journal_made.Tree()
-    p = journal_made.Played(tree, 0, 0, 0)
+    tree, p = journal_made.lone()
     hostile = ['"},{"ph":"X"', "</script>\x1b[31m", "\ud800", "x" * 100_000, "\u202e"]
     for number in range(len(hostile)):
         p.call(number)
@@ -248,8 +245,7 @@ def test_hostile_names_do_no_harm(name):
 
 def test_chrome_takes_no_spans_of_two_processes_for_one():
     """Each process numbers its spans: the viewer takes an `id` for the same thing in all of them, a local `id2` not."""
-    tree = journal_made.Tree()
-    p = journal_made.Played(tree, 0, 0, 0)
+    tree, p = journal_made.lone()
     p.call(0)
     p.instant(3, "load", None, 9)
     p.instant(4, "load", None, 9)

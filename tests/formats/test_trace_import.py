@@ -96,18 +96,15 @@ def test_chrome_gives_back_the_times_and_counts(seed):
 
 
 def test_what_the_program_said_comes_back():
-    tree = journal_made.Tree()
-    p = journal_made.Played(tree, 0, 0, 0)
+    tree, p = journal_made.lone()
     p.call(0)
-    for said in (
+    p.say(
+        500,
         (1, "here", {"n": 3}),
         (2, "queue", {"value": 2.5}),
         (3, "load", {"rows": 7}, 9),
         (4, "load", None, 9),
-    ):
-        p.pass_time(500)
-        p.instant(*said)
-        p.mark()
+    )
     p.end()
     made = journal_made.recording(tree, [p], 1)
     for entry in (chrome.FORMAT, perfetto.FORMAT):

@@ -7,29 +7,11 @@ import sys
 import threading
 
 import pytest
+from thread_state import TRACEFUNC, State
 
 from seismo import _core, hooks
 
 pytestmark = pytest.mark.skipif(sys.version_info >= (3, 12), reason="sys.monitoring does without slots from 3.12 on")
-
-TRACEFUNC = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
-
-
-class State(ctypes.Structure):
-    """The head of PyThreadState."""
-
-    _fields_ = [
-        ("links", ctypes.c_void_p * 3),
-        ("numbers", ctypes.c_int * 7),
-        ("cframe", ctypes.c_void_p),
-        ("profile", ctypes.c_void_p),
-        ("trace", ctypes.c_void_p),
-    ]
-
-    @staticmethod
-    def get():
-        ctypes.pythonapi.PyThreadState_Get.restype = ctypes.c_void_p
-        return State.from_address(ctypes.pythonapi.PyThreadState_Get())
 
 
 class Seen:

@@ -149,8 +149,7 @@ def test_calls_are_chosen(where, chosen):
 
 
 def test_own_time_is_that_of_the_segments():
-    tree = journal_made.Tree()
-    p = journal_made.Played(tree, 0, 0, 0, unit=1.0)
+    tree, p = journal_made.lone(unit=1.0)
     p.call(0)
     p.mark()
     for _ in range(10):
@@ -180,8 +179,7 @@ def test_own_time_is_that_of_the_segments():
 
 
 def test_the_time_of_an_event_that_is_not_known_is_a_doubt_of_the_times():
-    tree = journal_made.Tree()
-    p = journal_made.Played(tree, 0, 0, 0, unit=1.0)
+    tree, p = journal_made.lone(unit=1.0)
     p.call(0)
     p.mark()
     p.pass_time(1200)
@@ -196,18 +194,7 @@ def test_the_time_of_an_event_that_is_not_known_is_a_doubt_of_the_times():
 
 
 def test_a_gap_stays_a_gap():
-    tree = journal_made.Tree()
-    p = journal_made.Played(tree, 0, 0, 0)
-    p.call(0)
-    p.mark()
-    p.pass_time(10_000)
-    p.cut_piece()
-    p.gap = True
-    p.begin_block()
-    p.call(1)
-    p.mark()
-    p.end()
-    recording = journal_made.recording(tree, [p], 3)
+    recording = journal_made.with_a_gap()
     part = recording.cut()
     agrees(part)
     assert part.calls.gaps == recording.calls.gaps == [(0, 10_000, 0, 0)]

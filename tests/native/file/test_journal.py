@@ -145,8 +145,7 @@ def test_calls_that_began_before_a_window_have_their_beginnings(seed):
 
 
 def test_how_far_a_window_looks_back_can_be_said():
-    tree = journal_made.Tree()
-    p = journal_made.Played(tree, 0, 0, 0, block_bytes=40)
+    tree, p = journal_made.lone(block_bytes=40)
     p.call(0)
     p.mark()
     p.call(1)
@@ -167,8 +166,7 @@ def test_how_far_a_window_looks_back_can_be_said():
 
 def test_steps_of_a_generator_are_joined_to_its_call():
     """Two generators on one node are told apart by nothing: the second resume is a guess, and says so."""
-    tree = journal_made.Tree()
-    p = journal_made.Played(tree, 0, 0, 0)
+    tree, p = journal_made.lone()
     p.call(0)
     for _ in range(2):
         p.call(2)
@@ -188,8 +186,7 @@ def test_steps_of_a_generator_are_joined_to_its_call():
 
 
 def test_a_single_generator_is_joined_for_sure():
-    tree = journal_made.Tree()
-    p = journal_made.Played(tree, 0, 0, 0)
+    tree, p = journal_made.lone()
     p.call(2)
     for _ in range(3):
         p.leave(journal_made.YIELD)
@@ -202,18 +199,7 @@ def test_a_single_generator_is_joined_for_sure():
 
 def test_missing_blocks_are_gaps():
     """What ran before a gap and after it may be one call or two, and the gap is told."""
-    tree = journal_made.Tree()
-    p = journal_made.Played(tree, 0, 0, 0)
-    p.call(0)
-    p.mark()
-    p.pass_time(10_000)
-    p.cut_piece()
-    p.gap = True
-    p.begin_block()
-    p.call(1)
-    p.mark()
-    p.end()
-    window = journal_made.recording(tree, [p], 3).calls.window()
+    window = journal_made.with_a_gap().calls.window()
     assert [(gap.start_ns, gap.end_ns, gap.thread) for gap in window.gaps] == [(0, 10_000, 0)]
     assert [CallFlags.GAP in row.flags for row in window.calls] == [True, False]
 

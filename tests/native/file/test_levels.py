@@ -47,8 +47,7 @@ def test_levels_say_what_the_tokens_do(seed):
 
 def looped(calls, gap_at=None, unit=1.0, end=True):
     """A loop of three functions, one of which calls another."""
-    tree = journal_made.Tree()
-    p = journal_made.Played(tree, 0, 0, 50, unit=unit)
+    tree, p = journal_made.lone(start_ns=50, unit=unit)
     p.call(0)
     for number in range(calls):
         p.call(1 + number % 2)
@@ -83,8 +82,7 @@ def test_levels_of_levels_say_what_the_tokens_do(gap_at, end):
 
 def test_deep_stacks_have_longer_slices():
     """Rows cost bytes: where calls are at a thousand depths, a slice has many more calls."""
-    tree = journal_made.Tree()
-    p = journal_made.Played(tree, 0, 0, 0)
+    tree, p = journal_made.lone()
     for _ in range(4):
         for _ in range(300):
             p.call(0)

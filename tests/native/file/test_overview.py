@@ -76,8 +76,7 @@ def by_place(runs, name):
 
 
 def test_the_function_with_most_of_a_run_is_named():
-    tree = journal_made.Tree()
-    p = journal_made.Played(tree, 0, 0, 0, unit=1.0)
+    tree, p = journal_made.lone(unit=1.0)
     for function, ns in ((0, 100), (1, 300), (0, 150), (2, 120)):
         p.call(function)
         p.mark()

@@ -9,8 +9,6 @@ import pytest
 
 import seismo
 
-PAUSES = ("collect", "collected")
-
 
 def look():
     """What a program can see of its list."""

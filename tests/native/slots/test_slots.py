@@ -13,6 +13,7 @@ import threading
 
 import pytest
 from recorded import image
+from thread_state import TRACEFUNC, State
 
 from seismo import _core
 
@@ -332,26 +333,13 @@ def test_many_recordings_under_one_foreign_function():
 
 def test_a_tool_that_hands_events_on_to_what_it_found():
     """It takes the slot and calls us itself: nothing is counted twice, and nothing recurses."""
-    tracefunc = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
-
-    class State(ctypes.Structure):  # the head of PyThreadState
-        _fields_ = [
-            ("links", ctypes.c_void_p * 3),
-            ("numbers", ctypes.c_int * 7),
-            ("cframe", ctypes.c_void_p),
-            ("profile", ctypes.c_void_p),
-            ("trace", ctypes.c_void_p),
-            ("profile_object", ctypes.c_void_p),
-        ]
-
-    ctypes.pythonapi.PyThreadState_Get.restype = ctypes.c_void_p
-    state = State.from_address(ctypes.pythonapi.PyThreadState_Get())
+    state = State.get()
     calls = []
     with recording():
-        below, its_object = tracefunc(state.profile), state.profile_object
+        below, its_object = TRACEFUNC(state.profile), state.profile_object
         ctypes.pythonapi.Py_IncRef(ctypes.c_void_p(its_object))
 
-        @tracefunc
+        @TRACEFUNC
         def hand_on(obj, frame, what, arg):
             calls.append(what)
             return below(its_object, frame, what, arg)

@@ -17,8 +17,7 @@ from seismo.report.paper import Paper
 
 def played():
     """main calls f1 500 times, which calls f3 three or four times; then f1 and f4 in turn; then a generator."""
-    tree = journal_made.Tree()
-    p = journal_made.Played(tree, 0, 0, 1000)
+    tree, p = journal_made.lone(start_ns=1000)
     p.call(0)
     for turn in range(500):
         p.pass_time(200)
@@ -157,8 +156,7 @@ def test_verifying_tells_where_journal_and_tree_differ():
 
 def deep():
     """Thirty calls in each other, the innermost of which calls two functions."""
-    tree = journal_made.Tree()
-    p = journal_made.Played(tree, 0, 0, 1000)
+    tree, p = journal_made.lone(start_ns=1000)
     for number in range(30):
         p.call(number)
     p.pass_time(10_000)

@@ -352,11 +352,6 @@ def cycles(recording: Recording) -> list[ObjectGroup]:
     return sorted((group for group in groups if group.died_by_gc), key=lambda group: -group.died_by_gc)
 
 
-def churn(recording: Recording) -> list[ObjectGroup]:
-    """By line, the objects that lived only shortly, most such first."""
-    return sorted((group for group in by_line(recording) if group.short), key=lambda group: -group.short)
-
-
 def totals(recording: Recording) -> ObjectTotals:
     """All objects of the recording."""
     total = _Sum({})
