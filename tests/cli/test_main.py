@@ -167,3 +167,11 @@ def test_the_command_itself_imports_nothing_heavy():
     home = children.environment()
     done = children.python("-S", "-c", code, *heavy, env=home)
     assert done.stdout.split() == []
+
+
+def test_a_recording_is_read_without_other_tools_formats(recording):
+    """They would take longer to load than the file."""
+    code = "import sys; from seismo.cli.main import main; main(sys.argv[1:]); print(*sys.modules, sep='\\n')"
+    loaded = children.python("-c", code, "info", recording).stdout.split()
+    assert "seismo.model" in loaded
+    assert "seismo.formats" not in loaded

@@ -35,7 +35,7 @@ from seismo.formats import (
     speedscope,
 )
 from seismo.formats.base import WEIGHTS, Format
-from seismo.model.recording import MAGIC
+from seismo.model.recording import begins
 
 if TYPE_CHECKING:
     from seismo.formats.base import ByteSink
@@ -117,7 +117,7 @@ def read_any(path: str, start: bytes) -> Recording:
     """A recording, or another tool's file as one, as its first bytes (`start`) and its name say. Raises SeismoError."""
     from seismo import model
 
-    if not (start and MAGIC.startswith(start[: len(MAGIC)])):
+    if not begins(start):
         found = by_path(path) or by_start(start)
         if found is not None:
             return found.read(path)

@@ -19,7 +19,6 @@ import re
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape, quoteattr
 
 from seismo.formats.base import MAX_LINE, MAX_VALUE, Format, TextSink
 from seismo.formats.covered import Covered, field_path, field_text, report_of, tool_version
@@ -66,6 +65,8 @@ class _Package:
 
 
 def _write(recording: Recording, file: ByteSink) -> None:
+    from xml.sax.saxutils import escape, quoteattr  # they bring the modules of HTTP and mail with them
+
     report = report_of(recording)
     branch = report.branch
     ends = [end for end in recording.processes["end_ns"] if end > 0]

@@ -62,6 +62,11 @@ UNENDED = "cut-short"  # the loss that a recorder writes with every flush and ta
 KEY = ("kind", "module", "qualname", "file", "line")
 
 
+def begins(start: bytes) -> bool:
+    """Whether these bytes, not none, are how a recording begins, or as much of that as they are."""
+    return bool(start) and MAGIC.startswith(start[: len(MAGIC)])
+
+
 def read(source: str | os.PathLike[str] | bytes | bytearray | memoryview, *, running: bool = False) -> Recording:
     """Reads a recording from a path or from its bytes. running: that it has no end yet is no loss.
 
