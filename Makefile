@@ -23,6 +23,8 @@ PYTEST := $(BIN)/python -m pytest
 INTERPRETERS := ../shared/tools/pythons
 # The development build can inject failures; what users get is built without (see `make matrix`).
 export SEISMO_TESTING ?= 1
+# Where this is set, each of the thousands of children compiles all that it imports, which takes longer than most tests.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint web webcheck editors bench matrix sanitize sanitizefuzz fuzz docs dist format clean

@@ -85,7 +85,6 @@ class Story:
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "COLUMNS": "80",
             "NO_COLOR": "1",
-            "PYTHONDONTWRITEBYTECODE": "1",
         }
 
     def run(self, command: list[str], where: str) -> str:
