@@ -77,6 +77,7 @@ ANY_PYTHON = {
     "tests/query": "asks finished recordings, by DuckDB",
     "tests/cli/test_query.py": "is about options and tables",
     "tests/cli/test_color.py": "is about what is printed",
+    "tests/cli/test_cut.py": "is about options and what a finished recording holds",
     "tests/cli/test_cover.py": "is about options and tables; tests/coverage and tests/native hold what is measured",
     "tests/cli/test_mistakes.py": "is about messages",
     "tests/cli/test_options.py": "is about options",
@@ -112,6 +113,7 @@ STATISTICS = [
 NOT_SANITIZED += [
     *STATISTICS,
     "tests/model/test_joining.py::test_memory_does_not_grow_with_the_number_of_recordings",
+    "tests/model/test_joining.py::test_memory_of_what_stands_side_by_side_does_not_grow_with_the_number_of_recordings",
     "tests/model/test_joining.py::test_memory_of_a_merge_of_coverage_does_not_grow_with_the_number_of_recordings",
     "tests/record/test_bad_input.py",
     "tests/record/test_unseen.py::test_pytest_warns_of_nothing",
