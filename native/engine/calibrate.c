@@ -20,6 +20,10 @@
  * Deep calls. Where recorded frames are evaluated by a C function each (3.11), returns through many of them are more
  * than the processor keeps return addresses of, and all but the innermost cost more: by how much tells a recursion.
  *
+ * Other calls. Catching what a call has raised costs more than its return, and so does a call of a coroutine; and where
+ * C functions evaluate frames, one costs less that C code makes anyway, as that of a key function by sorted(). Each is
+ * a loop's turn against that of plain calls. (Those of generators do not differ by more than readings do.)
+ *
  * What disturbs a run only makes it longer, and a run holds a few timed samples, more or fewer by chance; so of several
  * runs the one at the lower quartile counts, not the shortest. Bare and recorded runs take turns, and all of it is
  * done again until two results agree: their mean is taken, and their difference is the stated error. */
@@ -57,7 +61,23 @@ static const char program[] = "def f(): pass\n"
                               "def d(n):\n"
                               "    if n: d(n - 1)\n"
                               "def deep_calls(r, n):\n"
-                              "    for _ in r[::50]: d(49)\n";
+                              "    for _ in r[::50]: d(49)\n"
+                              "def q(x): raise KeyError\n"
+                              "def catches(r, n):\n"
+                              "    for x in r[::3]:\n"
+                              "        try: q(x)\n"
+                              "        except KeyError: pass\n"
+                              "async def k(x): pass\n"
+                              "async def awaits(r):\n"
+                              "    for x in r: await k(x)\n"
+                              "def coroutine_calls(r, n):\n"
+                              "    try: awaits(r[::6]).send(None)\n"
+                              "    except StopIteration: pass\n"
+                              "def c(x): pass\n"
+                              "def from_c_calls(r, n):\n"
+                              "    for _ in map(c, r[::6]): pass\n";
+#define EVERY_THIRD 3.0
+#define EVERY_SIXTH 6.0
 #define DEPTH 50.0
 #define FORESEEN 5.0 /* of these: SM_FORESEEN_DEPTH of estimate/overhead.h */
 
@@ -278,6 +298,25 @@ static double deep_cost(const experiment *flat, const experiment *deep, int cycl
     return SM_HAS_EVALFRAME ? fmax(0, more) * DEPTH / (DEPTH - FORESEEN) : 0;
 }
 
+/* What other calls cost more or less than plain ones, by one reading: each is a part of few calls only, or small. */
+static int find_others(way way) {
+    const char *c_functions = sm_engine.settings.c_functions;
+    experiment all[] = {
+        {.loop = "catches", .callee = "q", .c_functions = c_functions},
+        {.loop = "coroutine_calls", .callee = "k", .c_functions = c_functions},
+        {.loop = "from_c_calls", .callee = "c", .c_functions = c_functions, .needless = !sm_engine.source->frames_in_c},
+    };
+    if (measure_bare(all, 3) < 0 || measure_recorded(all, 3, way) < 0)
+        return -1;
+    double more[3], plain = sm_engine.python.inside + sm_engine.python.outside;
+    for (int i = 0; i < 3; i++)
+        more[i] = (i == 0 ? EVERY_THIRD : EVERY_SIXTH) * (all[i].recorded - all[i].bare) - plain;
+    sm_engine.caught = fmax(0, more[0]);
+    sm_engine.coroutine = fmax(0, more[1]);
+    sm_engine.from_c = all[2].needless ? 0 : fmax(0, -more[2]);
+    return 0;
+}
+
 int sm_engine_calibrate(void) {
     const char *c_functions = sm_engine.settings.c_functions;
     experiment all[] = {
@@ -316,5 +355,7 @@ int sm_engine_calibrate(void) {
     sm_engine.cost_error = AGREE;
     for (int i = 0; i < count; i++)
         sm_engine.cost_error = fmin(0.5, fmax(sm_engine.cost_error, all[i].error));
+    if (find_others(way) < 0)
+        return -1;
     return way == TIMED ? 0 : find_sampled_extra(&all[0]);
 }

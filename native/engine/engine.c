@@ -176,7 +176,7 @@ static int find_costs(void) {
         sm_clock_kind clock;
         char c_functions[8];
         sm_cost python, c, resume;
-        double error, far, deep;
+        double error, far, deep, caught, coroutine, from_c;
         uint64_t sampled_extra;
     } known;
     if (known.source == sm_engine.source && known.recorder == sm_engine.recorder &&
@@ -185,6 +185,7 @@ static int find_costs(void) {
         strcmp(known.c_functions, sm_engine.settings.c_functions) == 0) {
         sm_engine.python = known.python, sm_engine.c = known.c, sm_engine.resume = known.resume;
         sm_engine.cost_error = known.error, sm_engine.far = known.far, sm_engine.deep = known.deep;
+        sm_engine.caught = known.caught, sm_engine.coroutine = known.coroutine, sm_engine.from_c = known.from_c;
         sm_engine.sampled_extra = known.sampled_extra;
         return 0;
     }
@@ -199,6 +200,7 @@ static int find_costs(void) {
     strcpy(known.c_functions, sm_engine.settings.c_functions);
     known.python = sm_engine.python, known.c = sm_engine.c, known.resume = sm_engine.resume;
     known.error = sm_engine.cost_error, known.far = sm_engine.far, known.deep = sm_engine.deep;
+    known.caught = sm_engine.caught, known.coroutine = sm_engine.coroutine, known.from_c = sm_engine.from_c;
     known.sampled_extra = sm_engine.sampled_extra;
     return 0;
 }
@@ -234,6 +236,7 @@ static int start(const sm_pair *main, const sm_pair *alongside, const sm_setting
     memset(&sm_engine.python, 0, sizeof sm_engine.python);
     sm_engine.c = sm_engine.resume = sm_engine.python;
     sm_engine.cost_error = sm_engine.far = sm_engine.deep = 0.0;
+    sm_engine.caught = sm_engine.coroutine = sm_engine.from_c = 0.0;
     sm_engine.sampled_extra = 0;
     if (calibrate && sm_engine.clock.kind != SM_CLOCK_SIMULATED && find_costs() < 0)
         return -1;

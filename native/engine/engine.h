@@ -144,6 +144,7 @@ typedef struct sm_source {
     void (*begin_again)(void); /* a forked child records anew, under the same hook. May be NULL. */
     bool python_only;          /* C functions are unseen, so that "auto" leaves them out */
     bool starts_only;          /* the ends of calls are unseen: the recorder looks at the frames, and tells no times */
+    bool frames_in_c; /* every frame is evaluated by a C function, so that calls cost more that are none in C */
 } sm_source;
 
 /* What records: a recorder and the source of its events. */
@@ -184,6 +185,8 @@ typedef struct {
     sm_cost python, c, resume;
     double cost_error;
     double far, deep; /* ticks that an event far into its code, and a call with deep ones below it, cost more */
+    /* Ticks that catching an exception and calling a coroutine cost more; and less, a call that C code makes. */
+    double caught, coroutine, from_c;
     uint64_t interpreters_gone; /* before the start: see compat/runtime.h */
     uint64_t interpreters;      /* others since, of which nothing is recorded */
     uint64_t walks;             /* times that a stack was walked */

@@ -43,6 +43,9 @@ static void write_process(sm_output *output) {
     reals[SM_PROCESSES_COST_ERROR] = sm_engine.cost_error;
     reals[SM_PROCESSES_FAR_NS] = sm_clock_ns(clock, sm_engine.far);
     reals[SM_PROCESSES_DEEP_NS] = sm_clock_ns(clock, sm_engine.deep);
+    reals[SM_PROCESSES_CATCH_NS] = sm_clock_ns(clock, sm_engine.caught);
+    reals[SM_PROCESSES_COROUTINE_NS] = sm_clock_ns(clock, sm_engine.coroutine);
+    reals[SM_PROCESSES_FROM_C_NS] = sm_clock_ns(clock, sm_engine.from_c);
     sm_about of = about();
     of.costs = reals;
     sm_output_process(output, &of);

@@ -13,6 +13,9 @@ typedef struct {
     const double *clock_ns, *cost_error; /* 0: what the probes cost was not measured */
     const double *far_ns;                /* that an event beyond byte 256 of its code costs more */
     const double *deep_ns;               /* that a call costs more which has deep ones below it */
+    /* That it costs more to catch what a call has raised, and to call a coroutine; and less, a call that C code makes.
+     */
+    const double *catch_ns, *coroutine_ns, *from_c_ns;
 } sm_costs;
 
 /* All borrowed. Sound as the reader leaves them: references in range, parents before children. */
@@ -30,7 +33,7 @@ typedef struct {
     const double *young_weight, *young_ns, *young_var, *young_var_ns, *young_var_sq, *sampled_most;
     const int64_t *wait_ns; /* off the CPU, in addition to the others */
     const double *wait_sq;
-    const int64_t *function_kind, *code_bytes;
+    const int64_t *function_kind, *function_flags, *code_bytes;
     const int64_t *thread_process, *thread_rest;
     sm_costs costs;
     int distorted; /* whether errors are to contain what probes do to the code around them */

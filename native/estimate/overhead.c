@@ -10,11 +10,17 @@
  * How many are below a call, on average, follows from the counts of the nodes below; a node that is entered less often
  * than its parent is below as many of its calls.
  *
- * Unsure. What is known by such rules only may be off by SM_GUESSED of itself, or DEEP. And where a C function
- * evaluates each frame, the calibration's call, of a Python function by another, is dearer than one by C code, which is
- * no inlined call without us either, and cheaper than that of a coroutine, which enters that function twice, or one
- * that ends by an exception: nobody counts which call is which, so FROM_C and RAISED of it are stated. Found with
- * benchmarks/truth.py. */
+ * Exceptions. One that goes through many calls costs about as much more as one that goes through one: it costs where it
+ * is caught, below the caller. That is not counted; so many are caught in a node as its callees are left by more of
+ * them than it is left by itself.
+ *
+ * Coroutines, and calls from C. A call of a coroutine costs more. Where a C function evaluates each frame (3.11), a
+ * call that C code makes costs less, for it goes through C without us, too: which are such is a property of the path,
+ * as the recorder saw it when it read the clock.
+ *
+ * Unsure. What is known by such rules only may be off by SM_GUESSED of itself, or ROUGHLY; and where a C function
+ * evaluates each frame, THROUGH_C of what a call by another Python function costs, for the way through C is not always
+ * foreseen as it was while calibrating. Found with benchmarks/truth.py. */
 #include "estimate/overhead.h"
 
 #include <math.h>
@@ -22,11 +28,13 @@
 
 #include "base/alloc.h"
 
-static const double NEAR = 256;    /* bytes */
-static const double COLD = 2;      /* by benchmarks/truth.py, on 3.12 to 3.14 */
-static const double DEEP = 0.2;    /* of what deep calls cost more may be off: how many they are is not counted */
-static const double FROM_C = 0.03; /* of a deep call's cost, by which others differ where frames go through C */
-static const double RAISED = 1.5;  /* of a call's cost, by which one that raises differs there */
+static const double NEAR = 256;      /* bytes */
+static const double COLD = 2;        /* by benchmarks/truth.py, on 3.12 to 3.14 */
+static const double ROUGHLY = 0.2;   /* of what is calibrated may be off, where how often it holds is not counted */
+static const double THROUGH_C = 0.2; /* of what a call costs that goes through C only while it is recorded */
+static const int64_t FROM_C = 32;    /* a node's flag */
+static const int64_t COROUTINE = 2;  /* a function's flag */
+static const int64_t SUSPENDS = 7;   /* that and those of generators */
 
 typedef struct {
     double inside, outside;
@@ -48,12 +56,26 @@ static cost cost_of(const sm_estimate_input *in, size_t n, size_t process) {
                       SM_GUESSED * calls * of_caller};
     }
     far *= (calls + 2 * resumes) * far_part(in, n);
-    double unsure = SM_GUESSED * far;
-    if (c->deep_ns[process] > 0)
-        unsure += (calls + resumes) * FROM_C * c->deep_ns[process] +
-                  (double)in->exceptions[n] * RAISED * (c->python_inside[process] + c->python_outside[process]);
+    double by_call = c->python_outside[process], unsure = SM_GUESSED * far;
+    int64_t flags = in->function_flags[in->function[n]];
+    if ((flags & COROUTINE) != 0)
+        by_call += c->coroutine_ns[process], unsure += ROUGHLY * calls * c->coroutine_ns[process];
+    else if ((in->node_flags[n] & FROM_C) != 0 && (flags & SUSPENDS) == 0)
+        by_call = fmax(0, by_call - c->from_c_ns[process]);
+    else if (c->deep_ns[process] > 0)
+        unsure += THROUGH_C * calls * (c->python_inside[process] + by_call);
     return (cost){calls * c->python_inside[process] + resumes * c->resume_inside[process] + far,
-                  calls * c->python_outside[process] + resumes * c->resume_outside[process] + far, unsure};
+                  calls * by_call + resumes * c->resume_outside[process] + far, unsure};
+}
+
+/* caught: of each node, how many exceptions of calls below it were caught in it. */
+static void find_caught(const sm_estimate_input *in, double *caught) {
+    memset(caught, 0, in->nodes * sizeof *caught);
+    for (size_t n = in->nodes; n-- > 0;) { /* children stand behind their parents */
+        caught[n] = fmax(0, caught[n] - (double)in->exceptions[n]);
+        if (in->parent[n] >= 0 && in->function_kind[in->function[n]] != 1)
+            caught[in->parent[n]] += (double)in->exceptions[n];
+    }
 }
 
 /* below: of each node, how many calls lie below one of its own, on average, where they are most. */
@@ -70,10 +92,14 @@ static void find_depths(const sm_estimate_input *in, double *below) {
 }
 
 int sm_overhead_count(const sm_estimate_input *in, double *segments, double *overhead, double *unsure) {
-    double *below = sm_malloc((in->nodes + 1) * sizeof *below);
-    if (below == NULL)
+    double *below = sm_malloc((in->nodes + 1) * sizeof *below), *caught = sm_malloc((in->nodes + 1) * sizeof *caught);
+    if (below == NULL || caught == NULL) {
+        sm_free(below);
+        sm_free(caught);
         return -1;
+    }
     find_depths(in, below);
+    find_caught(in, caught);
     memset(segments, 0, in->nodes * sizeof *segments);
     memset(overhead, 0, in->nodes * sizeof *overhead);
     memset(unsure, 0, in->nodes * sizeof *unsure);
@@ -81,16 +107,18 @@ int sm_overhead_count(const sm_estimate_input *in, double *segments, double *ove
         size_t process = (size_t)in->thread_process[in->thread[n]];
         cost of = cost_of(in, n, process);
         double entered = (double)in->calls[n] + (double)in->resumes[n];
+        double catching = caught[n] * in->costs.catch_ns[process];
         segments[n] += entered;
-        overhead[n] += of.inside;
-        unsure[n] += of.unsure;
+        overhead[n] += of.inside + catching;
+        unsure[n] += of.unsure + ROUGHLY * catching;
         if (in->parent[n] >= 0) {
             double deep = fmin(1, fmax(0, below[n] - SM_FORESEEN_DEPTH)) * in->costs.deep_ns[process];
             segments[in->parent[n]] += entered;
             overhead[in->parent[n]] += of.outside + (double)in->calls[n] * deep;
-            unsure[in->parent[n]] += of.unsure + DEEP * (double)in->calls[n] * deep;
+            unsure[in->parent[n]] += of.unsure + ROUGHLY * (double)in->calls[n] * deep;
         }
     }
     sm_free(below);
+    sm_free(caught);
     return 0;
 }

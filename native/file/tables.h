@@ -32,7 +32,10 @@
     X(PROCESSES, DEEP_NS, "deep_ns", REAL)              /* that a call costs more which deep ones were made below */   \
     X(PROCESSES, BOOT, "boot", STR)                     /* which start of the system it ran on; "": not known */       \
     X(PROCESSES, BOOT_NS, "boot_ns", COUNT)             /* from then to start_ns; 0: not known */                      \
-    X(PROCESSES, UNIX_BOUND_NS, "unix_bound_ns", COUNT) /* that start_ns may be off by; 0: not known */
+    X(PROCESSES, UNIX_BOUND_NS, "unix_bound_ns", COUNT) /* that start_ns may be off by; 0: not known */                \
+    X(PROCESSES, CATCH_NS, "catch_ns", REAL)            /* that it costs more to catch what a call has raised */       \
+    X(PROCESSES, COROUTINE_NS, "coroutine_ns", REAL)    /* that a call of a coroutine costs more */                    \
+    X(PROCESSES, FROM_C_NS, "from_c_ns", REAL)          /* that a call costs less which C code makes */
 
 #define SM_COLUMNS_THREADS(X)                                                                                          \
     X(THREADS, ID, "id", COUNT)                                                                                        \

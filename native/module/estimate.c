@@ -112,6 +112,9 @@ static void take_costs(views *v, PyObject *processes, sm_costs *costs, Py_ssize_
     costs->cost_error = take(v, processes, "processes", "cost_error", 'd', rows);
     costs->far_ns = take(v, processes, "processes", "far_ns", 'd', rows);
     costs->deep_ns = take(v, processes, "processes", "deep_ns", 'd', rows);
+    costs->catch_ns = take(v, processes, "processes", "catch_ns", 'd', rows);
+    costs->coroutine_ns = take(v, processes, "processes", "coroutine_ns", 'd', rows);
+    costs->from_c_ns = take(v, processes, "processes", "from_c_ns", 'd', rows);
 }
 
 static void take_estimate_input(views *v, PyObject *tables, sm_estimate_input *in) {
@@ -145,6 +148,7 @@ static void take_estimate_input(views *v, PyObject *tables, sm_estimate_input *i
     in->stretch_ns = take(v, table, "nodes", "stretch_ns", 'q', &nodes);
     in->ticked_var = take(v, table, "nodes", "ticked_var", 'd', &nodes);
     in->function_kind = take(v, table_of(v, tables, "functions"), "functions", "kind", 'q', &functions);
+    in->function_flags = take(v, table_of(v, tables, "functions"), "functions", "flags", 'q', &functions);
     in->code_bytes = take(v, table_of(v, tables, "functions"), "functions", "code_bytes", 'q', &functions);
     in->thread_process = take(v, table_of(v, tables, "threads"), "threads", "process", 'q', &threads);
     in->thread_rest = take(v, table_of(v, tables, "threads"), "threads", "rest_ns", 'q', &threads);

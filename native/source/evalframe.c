@@ -113,7 +113,7 @@ static void poll(void) {
         sm_source_profilefunc.poll();
 }
 
-const sm_source sm_source_evalframe = {"evalframe", objection, start, stop, poll, NULL, true, false};
+const sm_source sm_source_evalframe = {"evalframe", objection, start, stop, poll, NULL, true, false, true};
 
 #else
 
@@ -129,6 +129,6 @@ static int start(const sm_settings *settings) {
 
 static void stop(void) {}
 
-const sm_source sm_source_evalframe = {"evalframe", objection, start, stop, NULL, NULL, true, false};
+const sm_source sm_source_evalframe = {"evalframe", objection, start, stop, NULL, NULL, true, false, true};
 
 #endif

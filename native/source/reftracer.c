@@ -44,4 +44,4 @@ static void stop(void) {
     sm_reference_remove(&tool);
 }
 
-const sm_source sm_source_reftracer = {"reftracer", objection, start, stop, NULL, NULL, false, false};
+const sm_source sm_source_reftracer = {"reftracer", objection, start, stop, NULL, NULL, false, false, false};

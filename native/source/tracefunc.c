@@ -126,7 +126,7 @@ static void poll(void) {
     sm_engine.late_threads += sm_slots_look();
 }
 
-const sm_source sm_source_tracefunc = {"tracefunc", objection, start, stop, poll, NULL, false, false};
+const sm_source sm_source_tracefunc = {"tracefunc", objection, start, stop, poll, NULL, false, false, false};
 
 #else
 
@@ -142,6 +142,6 @@ static int start(const sm_settings *settings) {
 
 static void stop(void) {}
 
-const sm_source sm_source_tracefunc = {"tracefunc", objection, start, stop, NULL, NULL, false, false};
+const sm_source sm_source_tracefunc = {"tracefunc", objection, start, stop, NULL, NULL, false, false, false};
 
 #endif

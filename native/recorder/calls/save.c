@@ -5,7 +5,8 @@
 #include "recorder/calls/store.h"
 
 enum { /* as in the file */
-       FLAGS_KEPT = SM_NODE_LOWER_BOUND | SM_NODE_FOLDED | SM_NODE_SEEDED | SM_NODE_RUNNING | SM_NODE_WORTH
+       FLAGS_KEPT = SM_NODE_LOWER_BOUND | SM_NODE_FOLDED | SM_NODE_SEEDED | SM_NODE_RUNNING | SM_NODE_WORTH |
+       SM_NODE_FROM_C
 };
 
 static double to_ns(double ticks) {

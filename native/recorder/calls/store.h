@@ -29,11 +29,12 @@ enum { /* the first as in the file */
        SM_NODE_SEEDED = 4,
        SM_NODE_RUNNING = 8,
        SM_NODE_WORTH = 16,        /* its segments are timed always, whatever those of its function on other paths are */
-       SM_NODE_BEFORE = 32,       /* sm_node_rest.before holds */
+       SM_NODE_FROM_C = 32,       /* C code calls it, as was seen last; where frames are evaluated in C */
        SM_NODE_BY_FUNCTION = 128, /* it is in its parent's table by its function */
        SM_NODE_ROOT = 64,
        SM_NODE_LISTED = 256, /* while a list is looked through */
        SM_NODE_OPEN = 512,   /* while it is saved: its segment is being timed */
+       SM_NODE_BEFORE = 1024 /* sm_node_rest.before holds */
 };
 
 typedef struct { /* of the few nodes that have any of this */

@@ -12,6 +12,7 @@
 #include <assert.h>
 #include <math.h>
 
+#include "compat/frame.h"
 #include "recorder/calls/store.h"
 
 #define MOST 64
@@ -240,11 +241,29 @@ void sm_tree_unsettle(void) {
 
 /* ---- at an event ---- */
 
+/* Where C functions evaluate frames, a call costs more that would not have gone through C. Which it is, is looked at
+ * when a node has just been left, and taken for all calls on this path: by what the caller is at, after some calls,
+ * when the interpreter has specialised its instructions. At some hundred events a second that is enough: it matters for
+ * paths that hold a good part of them. */
+static inline void note_caller(sm_thread *thread, const sm_node *left) {
+#if SM_HAS_EVALFRAME
+    const sm_node *node = sm_tree_of(thread)->node;
+    const sm_frame *caller = sm_engine.source->frames_in_c ? sm_frame_running(thread->tstate) : NULL;
+    if (caller == NULL || left->parent != node || sm_frame_code(caller) != node->key)
+        return;
+    uint16_t *flags = &sm_rest(left)->flags;
+    *flags = (uint16_t)(sm_frame_calls_python(caller) ? *flags & ~SM_NODE_FROM_C : *flags | SM_NODE_FROM_C);
+#else
+    (void)thread, (void)left;
+#endif
+}
+
 /* Whatever has come in between, and however long the segment is. */
 static __attribute__((noinline)) void look_closely(sm_thread *thread, sm_node *from, uint64_t now) {
     sm_tree_thread *tree = sm_tree_of(thread);
     sm_node *node = tree->node;
     int16_t taken = node->step;
+    note_caller(thread, from);
     settle();
     uint64_t rest = thread->rest_ticks;
     sm_segment ended = sm_segments_end(thread, &tree->segments, taken, now);

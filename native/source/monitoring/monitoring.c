@@ -136,8 +136,8 @@ static const char *starts_objection(const sm_settings *settings) {
                               : "it tells of starts alone, which is enough for counts (--no-times) and not for times";
 }
 
-const sm_source sm_source_monitoring = {"monitoring", objection, start, stop, poll, begin_again, false, false};
-const sm_source sm_source_starts = {"starts", starts_objection, start, stop, poll, begin_again, false, true};
+const sm_source sm_source_monitoring = {"monitoring", objection, start, stop, poll, begin_again, false, false, false};
+const sm_source sm_source_starts = {"starts", starts_objection, start, stop, poll, begin_again, false, true, false};
 
 #else
 
@@ -157,7 +157,7 @@ static int start(const sm_settings *settings) {
 
 static void stop(void) {}
 
-const sm_source sm_source_monitoring = {"monitoring", objection, start, stop, NULL, NULL, false, false};
-const sm_source sm_source_starts = {"starts", objection, start, stop, NULL, NULL, false, true};
+const sm_source sm_source_monitoring = {"monitoring", objection, start, stop, NULL, NULL, false, false, false};
+const sm_source sm_source_starts = {"starts", objection, start, stop, NULL, NULL, false, true, false};
 
 #endif

@@ -19,6 +19,9 @@ def test_costs(source, c_functions, timing):
         assert status[f"{kind}_inside"] + status[f"{kind}_outside"] > 0, kind
         assert process[f"{kind}_inside"] == pytest.approx(status[f"{kind}_inside"], rel=0.01), kind
     assert (c_functions != "none") == (process["c_inside"] + process["c_outside"] > 0)
+    assert process["catch_ns"] >= 0
+    assert process["coroutine_ns"] >= 0
+    assert (process["from_c_ns"] > 0) <= (source == "evalframe")
     assert 0.03 <= process["cost_error"] <= 0.5
     assert status["c_functions"] == c_functions
     assert not [

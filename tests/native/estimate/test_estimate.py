@@ -442,16 +442,44 @@ def test_what_was_taken_out_too_much_is_in_the_error():
     assert made.functions[0].own_error_ns >= 6000
 
 
-def test_calls_that_differ_where_frames_go_through_c_are_in_doubt():
-    """On 3.11 a call costs less from C, and more if it ends by an exception."""
-    node = {"calls": 1000, "timed": 1000, "timed_ns": 100_000}
+def test_calls_cost_by_who_makes_them_and_how_they_end():
+    """Catching costs more, a coroutine's call, too, and one that C code makes on 3.11 less: so much is taken out of the
+    caller. Where C evaluates frames, any other call is in doubt by a part of what it costs.
+    """
+    base = {"python_inside": 2.0, "python_outside": 10.0, "cost_error": 0.1, "catch_ns": 30.0, "coroutine_ns": 7.0}
 
-    def error(deep_ns, **more):
-        costs = {"python_inside": 10.0, "deep_ns": deep_ns, "cost_error": 0.1}
-        return recording([{**node, **more}], [0], costs=costs).tree[0].own_error_ns
+    def rows(function=0, more=None, caller=None, **node):
+        """Rows of a function that a thousand times calls another, which calls a third."""
+        top = {"calls": 1, "timed": 1001, "timed_ns": 100_000, **(caller or {})}
+        below = {"calls": 1000, "timed": 2000, "timed_ns": 50_000}
+        nodes = [top, {**below, "parent": 0, "function": 1, **node}, {**below, "parent": 1, "function": 2}]
+        return recording(nodes, [0, 0, 0], costs={**base, **(more or {})}, flags=[0, function, 0]).tree
 
-    assert error(0.0) == error(0.0, exceptions=1000)
-    assert error(0.0) + 1000 < error(40.0) < error(40.0, exceptions=1000) - 1000
+    plain, called, _ = rows()
+    assert plain.own_ns == pytest.approx(100_000 - 10_000, abs=20)
+    assert rows(exceptions=1000)[0].own_ns == pytest.approx(plain.own_ns - 30_000)
+    assert rows(exceptions=1000)[1].own_ns == called.own_ns
+    assert rows(exceptions=1000, caller={"exceptions": 1})[0].own_ns == pytest.approx(plain.own_ns - 999 * 30)
+    assert rows(function=2)[0].own_ns == pytest.approx(plain.own_ns - 7_000)
+    assert rows(function=1)[0].own_ns == plain.own_ns
+    through_c = {"from_c_ns": 8.0, "deep_ns": 40.0}
+    assert rows(more=through_c)[0].own_ns == plain.own_ns
+    assert rows(more=through_c, flags=32)[0].own_ns == pytest.approx(plain.own_ns + 8_000)
+    assert rows(1, more=through_c, flags=32)[0].own_ns == plain.own_ns
+    assert rows(more=through_c)[1].own_error_ns > rows(more=through_c, flags=32)[1].own_error_ns + 1000
+
+
+def test_an_exception_is_caught_once_however_many_calls_it_goes_through():
+    """What is raised three calls below costs its catcher, and nobody that it passes by."""
+    nodes = [{"calls": 1, "timed": 1001, "timed_ns": 100_000}]
+    nodes += [
+        {"parent": i, "function": i + 1, "calls": 1000, "timed": 2000, "timed_ns": 50_000, "exceptions": 1000}
+        for i in range(3)
+    ]
+    costs = {"python_inside": 1.0, "cost_error": 0.1}
+    without, made = (recording(nodes, [0] * 4, costs={**costs, "catch_ns": ns}).tree for ns in (0.0, 20.0))
+    less = [before.own_ns - after.own_ns for before, after in zip(without, made, strict=True)]
+    assert less == pytest.approx([20_000, 0, 0, 0])
 
 
 def test_what_all_have_in_common_adds_up_in_totals():

@@ -144,7 +144,7 @@ def _as_functions(tables: Tables, count: int) -> dict[str, Any]:
     costs["cost_error"] = max(processes["cost_error"].tolist(), default=0.0)
     return {
         "nodes": nodes,
-        "functions": {"kind": nought, "code_bytes": nought},
+        "functions": {"kind": nought, "flags": nought, "code_bytes": nought},
         "threads": {"process": _whole([0]), "rest_ns": _whole([rest])},
         "processes": {name: _reals([value]) for name, value in costs.items()},
     }
@@ -160,6 +160,9 @@ _COSTS = (
     "clock_ns",
     "far_ns",
     "deep_ns",
+    "catch_ns",
+    "coroutine_ns",
+    "from_c_ns",
 )
 
 

@@ -298,6 +298,55 @@ def test_what_is_long_again_and_again_is_the_functions_own(source):
     assert sum(means) / len(means) == pytest.approx(0.95 * 20 + 0.05 * 2000, rel=0.1)
 
 
+def test_who_calls_is_noted_where_calls_go_through_c(source):
+    """On 3.11 the frames of Python functions are evaluated in C, and a call costs more that without us would not be:
+    by a Python function, whatever its arguments; not one by sorted(), map() or a method that C code looks up.
+    """
+
+    class Thing:
+        def __add__(self, other):
+            tick(1_000_000)
+            return 1
+
+        def method(self):
+            tick(1_000_000)
+
+    def key(x, y=0):
+        tick(1_000_000)
+        return -x
+
+    def by_c(thing):
+        sorted([3, 1, 2], key=key)
+        return list(map(key, (1, 2))), thing + 1
+
+    def by_python(thing):
+        key(1)
+        key(1, y=2)
+        bound = thing.method
+        bound()
+        thing.method()
+
+    start(source, clock="simulated")
+    for _ in range(100):
+        by_c(Thing())
+        by_python(Thing())
+    _core.stop()
+    recorded = image()
+    names = {row["id"]: row["qualname"].rpartition(".")[2] for row in recorded.functions()}
+    nodes = {row["id"]: row for row in recorded.tables["nodes"]}
+    found = {}
+    for row in nodes.values():
+        if row["parent"] in nodes and names[row["function"]] in ("key", "__add__", "method"):
+            found[names[nodes[row["parent"]]["function"]], names[row["function"]]] = bool(row["flags"] & 32)
+    pairs = [key for key in found if key[0] in ("by_c", "by_python")]
+    assert {key: found[key] for key in pairs if key[0] == "by_python"} == dict.fromkeys(
+        [("by_python", "key"), ("by_python", "method")], False
+    )
+    assert {key: found[key] for key in pairs if key[0] == "by_c"} == dict.fromkeys(
+        [("by_c", "key"), ("by_c", "__add__")], source == "evalframe"
+    )
+
+
 def test_many_short_segments_are_no_long_one(source):
     """Between two looks at the clock a hundred of them take longer than one that the ticker is to find."""
     row = list(range(60))
