@@ -267,11 +267,18 @@ int sm_engine_start(const sm_pair *main, const sm_pair *alongside, const sm_sett
     return result;
 }
 
+/* A journal is in its file alone, so that its end cannot be made up for in another one. */
+static void regain_file(void) {
+    if (sm_engine.settings.journal && sm_engine.output.writer != NULL && !sm_engine.forked)
+        sm_writer_regain(sm_engine.output.writer);
+}
+
 void sm_engine_stop(const char *exit) {
     if (!sm_engine.running)
         return;
     sm_ticker_stop();
     stop_sources();
+    regain_file();
     if (sm_this_thread->session == sm_engine.session && !sm_engine.recorder->threadless)
         sm_engine.recorder->pause(sm_this_thread); /* closes its last segment */
     sm_engine.end_ns = sm_moment_since(&sm_engine.began);
@@ -335,6 +342,8 @@ void sm_engine_ahead(const char *exit) {
     sm_thread *thread = sm_this_thread->session == sm_engine.session ? sm_this_thread : NULL;
     sm_engine_pause(thread);
     replace_text(&sm_engine.exit, exit);
+    if (*exit != '\0')
+        regain_file();
     sm_engine_write(&sm_engine.output, *exit != '\0');
     sm_engine_go_on(thread);
 }

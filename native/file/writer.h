@@ -81,6 +81,10 @@ int sm_writer_take_place(sm_writer *fresh, sm_writer *w);
  * and fd is the caller's to close. 0: it is not as long, or cannot be had; w goes on as it is. */
 int sm_writer_move(sm_writer *w, int fd);
 
+/* Where the program has closed the descriptor: opens the file again under the same number, if that is free and the file
+ * is where it was. For the recording's end: while the program goes on, it may count on the numbers that it gets. */
+void sm_writer_regain(sm_writer *w);
+
 /* Another opening of the file, for reading, from where our header is; -1: none can be had. The caller closes it. */
 int sm_writer_reopen(const sm_writer *w);
 

@@ -102,6 +102,25 @@ int sm_writer_reopen(const sm_writer *w) {
     return fd;
 }
 
+void sm_writer_regain(sm_writer *w) {
+    struct stat is;
+    int saved_errno = errno;
+    if (w->path != NULL && w->fd >= 0 && fcntl(w->fd, F_GETFD) < 0 && errno == EBADF) {
+        int fd = open(w->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+        bool same = fd >= 0 && fstat(fd, &is) == 0 && is.st_dev == w->device && is.st_ino == w->inode;
+        int number = same ? fcntl(fd, F_DUPFD_CLOEXEC, w->fd) : -1; /* the lowest that is free from there on */
+        if (number == w->fd) {
+            (void)flock(number, LOCK_EX | LOCK_NB); /* the program gave ours back with the descriptor */
+        } else if (number >= 0) {
+            close(number);
+        }
+        if (fd >= 0 && fd != number) {
+            close(fd);
+        }
+    }
+    errno = saved_errno;
+}
+
 int sm_writer_grown(const sm_writer *w) {
     return w->path != NULL && (w->torn || w->written >= w->renew_at) && w->lost == 0;
 }

@@ -294,16 +294,18 @@ static PyObject *engine_status(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(
     bool started = sm_engine.recorder != NULL;
     const sm_recorder *recorder = sm_engine.alongside.recorder ? sm_engine.alongside.recorder : sm_engine.recorder;
     sm_objects_quiet(true);
+    sm_writer *writer = sm_engine.output.writer;
     PyObject *status = Py_BuildValue(
-        "{sOsssssssOsisIsKsKsKsKsisNsdsdsdsdsdsdsd}", "running", sm_engine.running ? Py_True : Py_False, "source",
+        "{sOsssssssOsisIsKsKsKsKsisisNsdsdsdsdsdsdsd}", "running", sm_engine.running ? Py_True : Py_False, "source",
         started ? sm_engine.source->name : "", "recorder", started ? recorder->name : "", "c_functions",
         started ? sm_engine.settings.c_functions : "", "forked", sm_engine.forked ? Py_True : Py_False, "tool_id",
         sm_monitoring_tool_id(), "sites_room", (unsigned)sm_sites_room(), "paths",
         (unsigned long long)sm_calltree_paths(), "path_bytes", (unsigned long long)sm_calltree_bytes(), "repaired",
         (unsigned long long)sm_engine.repaired, "hook_lost", (unsigned long long)sm_engine.hook_lost, "write_error",
-        sm_engine.output.writer ? sm_writer_error(sm_engine.output.writer) : 0, "clock", clock_facts(&sm_engine.clock),
-        "python_inside", sm_clock_ns(&sm_engine.clock, sm_engine.python.inside), "python_outside",
-        sm_clock_ns(&sm_engine.clock, sm_engine.python.outside), "c_inside",
+        writer != NULL ? sm_writer_error(writer) : 0, "journal_kept",
+        sm_engine.settings.journal && writer != NULL && !sm_writer_behind(writer) && sm_writer_lost(writer) == 0,
+        "clock", clock_facts(&sm_engine.clock), "python_inside", sm_clock_ns(&sm_engine.clock, sm_engine.python.inside),
+        "python_outside", sm_clock_ns(&sm_engine.clock, sm_engine.python.outside), "c_inside",
         sm_clock_ns(&sm_engine.clock, sm_engine.c.inside), "c_outside",
         sm_clock_ns(&sm_engine.clock, sm_engine.c.outside), "resume_inside",
         sm_clock_ns(&sm_engine.clock, sm_engine.resume.inside), "resume_outside",

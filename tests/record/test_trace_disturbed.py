@@ -68,6 +68,38 @@ def test_a_program_that_was_stopped_has_the_pause_in_the_call_it_was_in(tmp_path
     assert not [one for one in leaves if one[0] < end and one[1] > start]
 
 
+# What happens to the file in the middle of work: the program closes all descriptors that it does not know, as daemons
+# do, or the disk is full for a while.
+TAKEN = {
+    "closed": "os.closerange(3, 1024); fd = os.open(os.devnull, os.O_RDONLY); print(fd); os.close(fd)",
+    "full for a while": "resource.setrlimit(resource.RLIMIT_FSIZE, (0, most)); work(); flush()\n"
+    "resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))",
+}
+
+
+@pytest.mark.parametrize("end", ["returns", "os._exit"])
+@pytest.mark.parametrize("what", TAKEN)
+def test_the_timeline_is_whole_whatever_the_program_did_to_the_file(tmp_path, what, end):
+    program = f"""
+import os, resource
+from seismo import _core
+flush, most = _core.flush, resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+def leaf(n): return n + 1
+def work():
+    for n in range(1000): leaf(n)
+work()
+flush()
+{TAKEN[what]}
+work()
+{"os._exit(0)" if end == "os._exit" else ""}
+"""
+    path = tmp_path / "x.seismo"
+    children.seismo("trace", "-q", "-o", path, "-c", program)
+    verified(path)
+    assert len(calls_of(path, "leaf")) == {"closed": 2000, "full for a while": 3000}[what]
+    assert "lost      nothing" in children.seismo("report", path).stdout or what != "closed"
+
+
 # Answers clock_gettime in the system's place, for who is started with it: jump() sets clocks by so many ns.
 CLOCKS = """
 #define _GNU_SOURCE

@@ -271,8 +271,12 @@ class Life(Recorder):
         return _core.move(fd)
 
     def write_error(self) -> int:
-        """The errno of a write that failed; 0: none did."""
-        return int(_core.status().get("write_error") or 0)
+        """The errno of a write that failed; 0: none did, or the file of a trace has all of it by now.
+
+        Such a file is never put aside for a snapshot, which has no journal.
+        """
+        status = _core.status()
+        return 0 if status["journal_kept"] else int(status.get("write_error") or 0)
 
     def file(self) -> tuple[int, int]:
         """Device and inode of the file that is recorded into; 0 and 0: none."""
