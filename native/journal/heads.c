@@ -5,8 +5,8 @@
 
 #include "base/alloc.h"
 #include "base/varint.h"
+#include "journal/packing.h"
 #include "journal/pieces.h"
-#include "vendor/lz4/lz4.h"
 
 void sm_heads_add(sm_heads *heads, const uint8_t *head, size_t size, size_t length, uint32_t kinds) {
     bool added =
@@ -100,9 +100,8 @@ uint32_t sm_heads_kinds(const uint8_t *payload, const sm_piece *piece) {
     if (piece->codec == SM_PIECE_PLAIN) {
         return kinds_of(body, body + packed);
     }
-    uint8_t *bytes = packed <= INT32_MAX ? sm_malloc(piece->raw) : NULL;
-    bool unpacked = bytes != NULL && LZ4_decompress_safe((const char *)body, (char *)bytes, (int)packed,
-                                                         (int)piece->raw) == (int)piece->raw;
+    uint8_t *bytes = sm_malloc(piece->raw);
+    bool unpacked = bytes != NULL && sm_piece_unpack(piece->codec, body, packed, bytes, piece->raw);
     uint32_t kinds = unpacked ? kinds_of(bytes, bytes + piece->raw) : SM_KINDS_UNKNOWN;
     sm_free(bytes);
     return kinds;

@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/crc32.h"
 #include "base/varint.h"
-#include "vendor/lz4/lz4.h"
+#include "journal/packing.h"
 
 static const uint64_t LATEST = (uint64_t)1 << 61; /* ns: times stay far from what int64 holds */
 
@@ -45,7 +45,7 @@ static const uint8_t *parse(const uint8_t *at, const uint8_t *end, sm_piece *pie
     }
     piece->codec = *at++;
     at = get(at, end, SM_BLOCK_MOST, &raw);
-    if (at == NULL || raw == 0 || piece->codec > SM_PIECE_LZ4) {
+    if (at == NULL || raw == 0 || piece->codec > SM_PIECE_APART) {
         return NULL;
     }
     piece->thread = (uint32_t)thread;
@@ -102,10 +102,7 @@ int sm_block_load(const sm_index *index, const sm_block *block, uint8_t *to, siz
         }
         const uint8_t *body = index->bytes + piece->at + piece->body;
         size_t packed = piece->length - piece->body;
-        if (piece->codec == SM_PIECE_PLAIN) {
-            memcpy(to + *size, body, piece->raw);
-        } else if (packed > INT32_MAX || LZ4_decompress_safe((const char *)body, (char *)to + *size, (int)packed,
-                                                             (int)piece->raw) != (int)piece->raw) {
+        if (!sm_piece_unpack(piece->codec, body, packed, to + *size, piece->raw)) {
             return 0;
         }
         *size += piece->raw;

@@ -9,6 +9,7 @@
 #include "base/compiler.h"
 #include "base/varint.h"
 #include "journal/decode.h"
+#include "journal/packing.h"
 #include "journal/slices_inside.h"
 
 enum { DEEPEST = 1 << 20 };
@@ -276,28 +277,13 @@ static const uint8_t *walk_plainly(sm_slicer *s, const uint8_t *begin, int64_t s
     return at;
 }
 
-/* The first byte of these eight that is a mark or has operands; 8: none. */
-static unsigned first_special(const uint8_t *at) {
-    const uint64_t ones = 0x0101010101010101;
-    uint64_t eight;
-    memcpy(&eight, at, 8);
-    uint64_t high = eight & ones * 0xf8; /* a byte below 8 has none of these bits ... */
-    uint64_t below = ~((((high & ones * 0x7f) + ones * 0x7f) | high) | ones * 0x7f);
-    uint64_t found = below & ((eight & ones * 7) + ones * 5) << 4; /* ... and from 3 on this carries into its top bit */
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    return found ? (unsigned)__builtin_ctzll(found) / 8 : 8;
-#else
-    return found ? (unsigned)__builtin_clzll(found) / 8 : 8;
-#endif
-}
-
 /* Where the events up to the next mark end, and how many they are; plain: none has operands. */
 static inline const uint8_t *count_events(const uint8_t *at, const uint8_t *end, unsigned *events, bool *plain_ones) {
     const uint8_t *counted = at; /* all before it */
     *events = 0;
     *plain_ones = true;
     while (at < end) {
-        unsigned plain = end - at >= 8 ? first_special(at) : 0;
+        unsigned plain = end - at >= 8 ? sm_first_operand(at) : 0;
         at += plain;
         if (plain == 8) {
             continue;
@@ -306,15 +292,10 @@ static inline const uint8_t *count_events(const uint8_t *at, const uint8_t *end,
         if (token == SM_TOKEN_MARK) {
             break;
         }
-        if (token - SM_TOKEN_MARK < SM_TOKEN_CALL_CHILD - SM_TOKEN_MARK) {
-            uint64_t operand = 0;
+        if (sm_has_operand(token)) {
             *events += (unsigned)(at - counted) + 1;
             *plain_ones = false;
-            at = sm_varint_get(at + 1, end, &operand);
-            if (at != NULL && token == SM_TOKEN_INSTANT) {
-                at = sm_varint_get(at, end, &operand);
-                at = at == NULL || operand > (size_t)(end - at) ? NULL : at + operand;
-            }
+            at = sm_behind_operands(at, end);
             if (at == NULL) {
                 return end; /* cut off: walk() finds that, too */
             }

@@ -4,14 +4,11 @@
 
 #include "base/alloc.h"
 #include "base/varint.h"
-#include "journal/tokens.h"
-#include "vendor/lz4/lz4.h"
+#include "journal/packing.h"
 
 enum {
     FULL = 32768,         /* bytes: then another block begins */
     HEAD = 8 * 10 + 8,    /* of a piece, at most */
-    WORTH_PACKING = 64,   /* bytes */
-    LEAST_SAVED = 16,     /* bytes */
     LONGEST_TOKEN = 1024, /* a block has room for so much, and an instant's text, after it is full */
 };
 
@@ -19,8 +16,9 @@ int sm_journal_writer_make(sm_journal_writer *w) {
     const sm_dictionary *d = w->dictionary;
     w->rank = sm_calloc(d->nodes, sizeof *w->rank);
     w->among = sm_calloc(d->nodes, sizeof *w->among);
-    w->packed = sm_malloc(HEAD + LZ4_COMPRESSBOUND(SM_BLOCK_MOST));
-    if (w->rank == NULL || w->among == NULL || w->packed == NULL) {
+    w->packed = sm_malloc(HEAD + SM_PACKED_MOST);
+    w->packer = sm_malloc(sizeof *w->packer);
+    if (w->rank == NULL || w->among == NULL || w->packed == NULL || w->packer == NULL) {
         return -1;
     }
     for (size_t t = 0; t < d->threads; t++) {
@@ -40,6 +38,7 @@ void sm_journal_writer_free(sm_journal_writer *w) {
     sm_free(w->rank);
     sm_free(w->among);
     sm_free(w->packed);
+    sm_free(w->packer);
     sm_buffer_free(&w->bytes);
 }
 
@@ -76,19 +75,8 @@ static void hand_on(sm_journal_writer *w) {
     to = sm_varint_put(to, (uint64_t)(w->block_time - w->origin));
     sm_put_f64(to, 1.0);
     to += 8;
-    uint8_t *codec = to++;
-    to = sm_varint_put(to, size);
-    int packed = 0;
-    if (size >= WORTH_PACKING) {
-        packed =
-            LZ4_compress_default((const char *)w->bytes.bytes, (char *)to, (int)size, LZ4_COMPRESSBOUND(SM_BLOCK_MOST));
-    }
-    *codec = packed > 0 && (size_t)packed + LEAST_SAVED < size ? SM_PIECE_LZ4 : SM_PIECE_PLAIN;
-    if (*codec == SM_PIECE_PLAIN) {
-        memcpy(to, w->bytes.bytes, size);
-        packed = (int)size;
-    }
-    w->stopped |= w->piece(w->receiver, w->packed, (size_t)(to + packed - w->packed)) != 0;
+    uint8_t *body, *end = sm_piece_pack(w->packer, w->bytes.bytes, size, to, &body);
+    w->stopped |= w->piece(w->receiver, w->packed, (size_t)(end - w->packed)) != 0;
 }
 
 void sm_write_end(sm_journal_writer *w) {

@@ -19,9 +19,10 @@ typedef struct {
     void *receiver;
     int (*piece)(void *receiver, const uint8_t *payload, size_t size); /* nonzero: stop */
     /* its own */
-    uint32_t *rank, *among; /* owned; by node: its rank in its thread, its place among its siblings */
-    sm_buffer bytes;        /* of the block that is open */
-    uint8_t *packed;        /* owned */
+    uint32_t *rank, *among;   /* owned; by node: its rank in its thread, its place among its siblings */
+    sm_buffer bytes;          /* of the block that is open */
+    uint8_t *packed;          /* owned */
+    struct sm_packer *packer; /* owned */
     uint32_t thread;
     uint64_t stream, block, block_rank;
     int64_t origin, block_time;

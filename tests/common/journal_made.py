@@ -7,6 +7,7 @@ import json
 import random
 import struct
 
+import journal_decoder
 from chunks import uvarint
 
 from seismo.model import Builder
@@ -55,13 +56,35 @@ def lz4(data):
     return bytes(out)
 
 
-def piece(thread, stream, block, offset, data, head=None, packed=False):
-    """The payload of a JRNL chunk. head: flags, rank, time and unit of a block's first one."""
+def apart(data):
+    """Codec 2: marks by themselves, what is left as LZ4."""
+    left, gaps, operands, since, at = b"", [], b"", 0, 0
+    while at < len(data):
+        begin, at = at, at + 1
+        for _ in range(2 if data[begin] == 7 else 3 <= data[begin] < 7):
+            operand, at = journal_decoder.uvarint(data, at)
+        at += operand if data[begin] == 7 else 0
+        if data[begin] == 3:
+            gaps.append(len(left) - since)
+            operands += data[begin + 1 : at]
+            since = len(left)
+        else:
+            left += data[begin:at]
+    usual = max(gaps, key=gaps.count, default=0)
+    odd = [place for place, gap in enumerate(gaps) if gap != usual]
+    runs = [after - place - 1 for place, after in zip([-1, *odd], [*odd, len(gaps)], strict=True)]
+    out = uvarint(len(left)) + uvarint(len(gaps)) + uvarint(usual) + uvarint(runs[0])
+    out += b"".join(uvarint(gaps[place]) + uvarint(run) for place, run in zip(odd, runs[1:], strict=True))
+    return out + operands + lz4(left)
+
+
+def piece(thread, stream, block, offset, data, head=None, packed=0):
+    """The payload of a JRNL chunk. head: flags, rank, time and unit of a block's first one; packed: the codec."""
     out = uvarint(thread) + uvarint(stream) + uvarint(block) + uvarint(offset)
     if offset == 0:
         flags, rank, time, unit = head
         out += uvarint(flags) + uvarint(rank) + uvarint(time) + struct.pack("<d", unit)
-    return out + bytes([packed]) + uvarint(len(data)) + (lz4(data) if packed else data)
+    return out + bytes([packed]) + uvarint(len(data)) + (bytes, lz4, apart)[packed](data)
 
 
 class Tree:
@@ -96,7 +119,7 @@ class Tree:
 class Played:
     """A thread's journal while it is played. `ns` is the true time, since the process began."""
 
-    def __init__(self, tree, thread, stream, start_ns, unit=8.0, packed=False, piece_bytes=10**9, block_bytes=60000):
+    def __init__(self, tree, thread, stream, start_ns, unit=8.0, packed=0, piece_bytes=10**9, block_bytes=60000):
         self.tree, self.thread, self.stream, self.unit = tree, thread, stream, unit
         self.packed, self.piece_bytes, self.block_bytes = packed, piece_bytes, block_bytes
         self.ns = self.event_ns = start_ns
@@ -273,7 +296,7 @@ def play(seed, events=300, threads=2, functions=6, wild=True):
             sizes = {
                 "piece_bytes": rnd.choice([1, 7, 10**9]),
                 "block_bytes": rnd.choice([40, 200, 60000]),
-                "packed": rnd.random() < 0.5,
+                "packed": int(3 * rnd.random()),
                 "unit": rnd.choice([1.0, 8.0, 10.5]),
             }
             p = Played(tree, thread, stream, rnd.randrange(1000), **sizes)

@@ -26,10 +26,10 @@
 #include "base/worker.h"
 #include "engine/engine.h"
 #include "journal/heads.h"
+#include "journal/packing.h"
 #include "journal/tokens.h"
 #include "recorder/calls/levels.h"
 #include "slots/forks.h"
-#include "vendor/lz4/lz4.h"
 
 #define PERIOD_NS 40000000           /* between two looks at what is there */
 #define LATE_NS 45000000             /* without one: the worker is late */
@@ -39,11 +39,14 @@
 #define SELDOM_NS 1000000000         /* between two looks at the longest calls */
 #define FAR_BEHIND (8 << 20)         /* bytes that are to be summed up */
 #define HURRY (8 * LARGEST_ROOM)     /* so much in the queue is worth waking the worker */
-#define WORTH_COMPRESSING 64         /* bytes */
-#define LEAST_SAVED 16               /* bytes */
 #define HEAD (8 * SM_VARINT_MAX + 8) /* of a piece, at most */
 
 static void work(sm_worker *self, uintptr_t run);
+
+typedef struct { /* for a piece */
+    uint8_t piece[HEAD + SM_PACKED_MOST];
+    sm_packer packer;
+} piece_room;
 
 static struct {
     pthread_mutex_t disk, sums, lists;
@@ -56,7 +59,7 @@ static struct {
     size_t queued;                     /* bytes in both; with `lists` */
     size_t behind;                     /* of them, in the second one */
     uint32_t count;                    /* of streams so far; the number of the next; with the GIL */
-    uint8_t *room;                     /* for a piece; with `disk`; owned */
+    piece_room *room;                  /* with `disk`; owned */
     sm_heads heads;                    /* of pieces in the file that no chunk has told of; with `disk` */
     uint64_t looked;                   /* monotonic ns, atomic: when all that was there had been written */
     sm_blocks_filter filter;           /* set while nobody else is there */
@@ -67,8 +70,6 @@ static struct {
             .worker = SM_WORKER(work, 0),
             .last = &blocks.first,
             .last_written = &blocks.written};
-
-static const size_t ROOM = HEAD + LZ4_COMPRESSBOUND(SM_BLOCK_MOST);
 
 /* ---- pieces; with `disk` ---- */
 
@@ -106,20 +107,13 @@ static void write_heads(void) {
 }
 
 static bool write_piece(const piece *of) {
-    const uint8_t *bytes = of->bytes;
-    int size = (int)(of->to - of->from), packed = 0;
-    uint8_t *to = put_head(blocks.room, of), *codec = to++;
-    to = sm_varint_put(to, (uint64_t)size);
-    if (size >= WORTH_COMPRESSING)
-        packed = LZ4_compress_default((const char *)bytes, (char *)to, size, LZ4_COMPRESSBOUND(SM_BLOCK_MOST));
-    *codec = packed > 0 && packed < size - LEAST_SAVED ? SM_PIECE_LZ4 : SM_PIECE_PLAIN;
-    if (*codec == SM_PIECE_PLAIN)
-        memcpy(to, bytes, (size_t)(packed = size));
-    size_t length = (size_t)(to + packed - blocks.room);
-    if (sm_writer_append(blocks.writer, SM_CHUNK_JRNL, blocks.room, length) != 0)
+    piece_room *room = blocks.room;
+    uint8_t *head = put_head(room->piece, of), *body;
+    size_t length = (size_t)(sm_piece_pack(&room->packer, of->bytes, of->to - of->from, head, &body) - room->piece);
+    if (sm_writer_append(blocks.writer, SM_CHUNK_JRNL, room->piece, length) != 0)
         return false;
     uint32_t kinds = __atomic_load_n(&of->block->kinds, __ATOMIC_RELAXED);
-    sm_heads_add(&blocks.heads, blocks.room, (size_t)(to - blocks.room), length, kinds);
+    sm_heads_add(&blocks.heads, room->piece, (size_t)(body - room->piece), length, kinds);
     if (blocks.heads.count >= SM_HEADS_MANY)
         write_heads();
     return true;
@@ -462,7 +456,7 @@ void sm_blocks_start(sm_writer *writer, const sm_blocks_filter *filter) {
     if (filter != NULL)
         blocks.filter = *filter;
     if (blocks.room == NULL && writer != NULL)
-        blocks.room = sm_malloc(ROOM);
+        blocks.room = sm_malloc(sizeof *blocks.room);
     blocks.writer = blocks.room != NULL ? writer : NULL;
     blocks.on = blocks.writer != NULL;
     pthread_mutex_unlock(&blocks.lists);

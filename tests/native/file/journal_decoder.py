@@ -48,6 +48,40 @@ def unpack_lz4(data, size):
     return bytes(out)
 
 
+def unpack_apart(data, size):
+    """Marks, and what is between them as an LZ4 block."""
+    length, at = uvarint(data, 0)
+    count, at = uvarint(data, at)
+    usual, at = uvarint(data, at)
+    run, at = uvarint(data, at)
+    gaps = [usual] * run
+    while len(gaps) < count:
+        gap, at = uvarint(data, at)
+        run, at = uvarint(data, at)
+        gaps += [gap] + [usual] * run
+    if len(gaps) != count:
+        raise Malformed(f"{len(gaps)} gaps, not {count}")
+    operands = []
+    for _ in range(count):
+        begin = at
+        _, at = uvarint(data, at)
+        operands.append(data[begin:at])
+    between, out, done = unpack_lz4(data[at:], length), b"", 0
+    for gap, operand in zip(gaps, operands, strict=True):
+        if done + gap > len(between):
+            raise Malformed("a mark behind the end")
+        out += between[done : done + gap] + b"\x03" + operand
+        done += gap
+    out += between[done:]
+    if len(out) != size:
+        raise Malformed(f"{len(out)} bytes, not {size}")
+    return out
+
+
+def unpack(codec, data, size):
+    return (bytes, lambda data: unpack_lz4(data, size), lambda data: unpack_apart(data, size))[codec](data)
+
+
 def pieces(payloads):
     """{(thread, stream): {block: {offset: (head or None, bytes)}}}"""
     found = {}
@@ -65,7 +99,7 @@ def pieces(payloads):
             at += 8
         codec = data[at]
         raw, at = uvarint(data, at + 1)
-        body = data[at:] if codec == 0 else unpack_lz4(data[at:], raw)
+        body = unpack(codec, data[at:], raw)
         found.setdefault((thread, stream), {}).setdefault(block, {})[offset] = (head, bytes(body))
     return found
 

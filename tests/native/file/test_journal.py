@@ -313,6 +313,28 @@ def test_a_stack_without_end_is_cut():
     assert len(window.calls) == 1000
 
 
+@settings(max_examples=150, deadline=None)
+@given(SEEDS, st.lists(st.tuples(st.integers(0, 2**16), st.integers(0, 255)), min_size=1, max_size=4))
+def test_marks_apart_that_are_damaged_are_refused(seed, damage):
+    """No checksum saves the reader here: what cannot be put together is no part of the block."""
+    rnd = random.Random(seed)
+    data = b"".join(rnd.choice((b"\x08\x00", b"\x08\x08\x00\x00", b"\x03\x05", b"\x03\x85\x01")) for _ in range(99))
+    piece = journal_made.piece(0, 0, 0, 0, data, (0, 0, 0, 1.0), 2)
+    assert journal_decoder.pieces([piece])[0, 0][0][0][1] == data
+    begin, bent = len(piece) - len(journal_made.apart(data)), bytearray(piece)
+    for place, value in damage:
+        bent[begin + place % (len(piece) - begin)] = value
+    tree = journal_made.Tree()
+    tree.child(0, tree.child(0, -1, 0), 1)
+    recording = journal_made.recording(tree, [], 2)
+    recording._journal = journal_made.in_memory([bytes(bent)], 2, 1)
+    steps = recording.calls.sums.steps
+    assert steps == data.count(8) or bytes(bent) != piece
+    if steps:
+        read = journal_decoder.pieces([bytes(bent)])[0, 0][0][0][1]
+        assert steps <= len(read)
+
+
 def test_lz4_of_the_tests_is_lz4():
     """What the tests pack has matches in it, or they would say nothing of the reader's decompression."""
     data = b"abcdefgh" * 100 + bytes(range(256))
