@@ -112,7 +112,7 @@
     X(LINES, FUNCTION, "function", COUNT)                                                                              \
     X(LINES, LINE, "line", INT)                                                                                        \
     X(LINES, HITS, "hits", COUNT)                                                                                      \
-    X(LINES, FLAGS, "flags", COUNT)       /* 1 hits say only that it ran, not how often */                             \
+    X(LINES, FLAGS, "flags", COUNT)       /* 1 hits say only that it ran, not how often; 2 its time holds searches */  \
     X(LINES, SEGMENTS, "segments", COUNT) /* stretches of its own time: one a hit, one more a return into it */        \
     X(LINES, TIMED, "timed", COUNT)                                                                                    \
     X(LINES, TIMED_NS, "timed_ns", COUNT)                                                                              \
@@ -127,7 +127,9 @@
     X(LINES, AWAITS, "awaits", COUNT)                                                                                  \
     X(LINES, AWAIT_NS, "await_ns", COUNT)                                                                              \
     SM_COLUMNS_OF_SAMPLES(X, LINES)                                                                                    \
-    X(LINES, INNER_COST, "inner_cost_ns", REAL) /* of the probes, taken out of inner_ns; 0: not known */
+    X(LINES, INNER_COST, "inner_cost_ns", REAL)     /* of the probes, taken out of inner_ns; 0: not known */           \
+    X(LINES, SEARCH_ERROR, "search_error_ns", REAL) /* by what the own time may be off as searches were taken out */   \
+    X(LINES, INNER_SEARCH_ERROR, "inner_search_error_ns", REAL) /* the same of inner_ns */
 
 /* A step from one line to another: of branches, those that were taken. -N: into or out of the code that begins at line
  * N. */
@@ -324,7 +326,7 @@ enum {                               /* objects.flags */
        SM_OBJECT_FLAG_AT_MOST = 2,   /* as that of types */
 };
 enum { SM_LIFETIMES_LAST_BUCKET = 32 }; /* 2^62 to 2^64 - 1 */
-#define SM_MAX_COLUMNS 32               /* no table has more; room for sm_writer_row's arrays */
+#define SM_MAX_COLUMNS 40               /* no table has more; room for sm_writer_row's arrays */
 
 typedef enum { SM_TYPE_INT, SM_TYPE_COUNT, SM_TYPE_STR, SM_TYPE_REAL } sm_column_type;
 

@@ -183,7 +183,7 @@ CIRCLES = {
         {f"recorder/calls/{name}" for name in ("blocks", "calltree", "frames", "journal", "levels", "store")}
     ): INNER,
     frozenset({"recorder/coverage/coverage", "recorder/coverage/store"}): INNER,
-    frozenset({"recorder/lines/linetimes", "recorder/lines/store"}): INNER,
+    frozenset({f"recorder/lines/{name}" for name in ("linetimes", "searches", "store")}): INNER,
     frozenset({f"recorder/objects/{name}" for name in ("events", "objects", "rows", "store")}): INNER,
     frozenset({"source/probes/probes", "source/probes/state"}): INNER,
 }

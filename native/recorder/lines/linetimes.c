@@ -7,13 +7,15 @@
 
 #include "base/alloc.h"
 #include "compat/frame.h"
+#include "recorder/lines/searches.h"
 #include "recorder/lines/store.h"
 
 /* ---- the clock ---- */
 
 /* How often its segments are timed from now on. */
 static void learnt(sm_line *line) {
-    line->step = sm_past_step(&line->times.past, SM_LINES_FIRST, sm_lines.ticks);
+    line->step = SM_LINES_SEARCHED && line->searched ? SM_SEGMENT_ALWAYS
+                                                     : sm_past_step(&line->times.past, SM_LINES_FIRST, sm_lines.ticks);
     if (line->step != SM_SEGMENT_ALWAYS)
         sm_ticker_want();
 }
@@ -65,11 +67,31 @@ static void note_off(sm_lines_thread *state, sm_line *line, const sm_segment *en
     sm_lines_note_more(state, line, off, square);
 }
 
+/* What the interpreter searched in the segment that has ended is none of its line's time, nor of the thread's clock. */
+static void take_out_searches(sm_lines_thread *state, sm_segment *ended, sm_beginning how) {
+    sm_line_search held = sm_lines_search(state, how);
+    sm_line *line = ended->owner;
+    if (line == NULL || (held.ticks == 0 && !held.more))
+        return;
+    line->searched = true;
+    if (ended->kind != SM_SEGMENT_TIMED)
+        return;
+    uint64_t out = (uint64_t)held.ticks, left = sm_ticks_since(out, ended->ticks);
+    line->times.timed_ticks -= out - (ended->ticks - left); /* sums may be short of it meanwhile, and wrap */
+    line->times.search_error += held.error;
+    line->at_most = line->at_most || held.more;
+    ended->ticks = left;
+    state->lost += out;
+    sm_lines_note_search(state, line, held.error);
+}
+
 sm_line_reading sm_lines_clock(sm_thread *thread, sm_line *to, sm_beginning how, uint64_t now) {
     assert(thread == sm_this_thread && thread->session == sm_engine.session && to != NULL);
     sm_lines_thread *state = sm_lines_of(thread);
     sm_segment ended = sm_segments_end(thread, &state->segments, to->step, now);
     uint64_t seen = state->segments.seen;
+    if (SM_LINES_SEARCHED && SM_UNLIKELY(state->top->table->far || to->table->far))
+        take_out_searches(state, &ended, how);
     state->event = seen - state->lost;
     if (ended.kind != SM_SEGMENT_UNTIMED)
         account(state, ended.owner != NULL ? ended.owner : state->top->line, &ended,

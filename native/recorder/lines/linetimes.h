@@ -51,6 +51,7 @@ typedef struct { /* what is measured; slow paths only */
     double sampled_most;                     /* see sm_sample_var */
     double inner, inner_var;                 /* ticks, ticks squared */
     double inner_cost;                       /* of the probes: taken off `inner` */
+    double search_error, inner_search_error; /* ticks: see searches.c; of `inner` */
     sm_young young;
     sm_past past;
 } sm_line_times;
@@ -63,6 +64,7 @@ typedef struct sm_line { /* the first cache line is all that an event touches */
     int32_t step;
     uint32_t id;                    /* in the recording */
     bool is_open;                   /* while it is saved: some thread is timing it */
+    bool searched, at_most;         /* see searches.c: it is timed always; its time holds searches */
     uint64_t saved;                 /* sum of its counters when it was saved last */
     struct sm_line *next_elsewhere; /* of the table's lines that are out of its range */
     _Alignas(64) sm_line_times times;
@@ -73,11 +75,13 @@ struct sm_line_table { /* of a function; never moves, lives as long as the recor
     uint32_t id; /* dense, from 1 */
     int32_t first;
     uint32_t count;
+    bool far;                     /* some of its lines may be searched for: see searches.c */
     bool awaits;                  /* a coroutine or asynchronous generator: its suspensions are timed */
     sm_line *outside;             /* lines that are not in first .. first + count: the line table has lied */
     struct sm_line_place *places; /* where frames were found suspended, by offset */
     uint32_t places_count, places_size;
     struct sm_line_instructions *instructions; /* with opcodes, or NULL */
+    struct sm_line_searches *searches;         /* see searches.c; NULL: none are made */
     sm_line *lines[];                          /* NULL: not hit yet */
 };
 
@@ -97,15 +101,19 @@ typedef struct {          /* of a frame's time, see totals.c. Times are of the t
     double before, before_var;        /* ticks before the first that are known otherwise */
     double after;                     /* the same since the last */
     double cost, cost_var;            /* of the probes */
+    double search_error;              /* see searches.c */
     double told, told_var, told_cost; /* what the line below has been given already */
-    uint8_t count;                    /* of timed segments: 0, 1, more */
-    bool was_read;                    /* the clock, when the frame was entered */
+    double told_search_error;
+    uint8_t count; /* of timed segments: 0, 1, more */
+    bool was_read; /* the clock, when the frame was entered */
 } sm_line_known;
 
 typedef struct { /* of the current thread only, but read by a flush */
     sm_line_entry *top;
     sm_segments segments;
-    double open_cost;           /* ticks of the probes in the open segment */
+    double open_cost;      /* ticks of the probes in the open segment */
+    const void *open_code; /* where it began (never looked into), and at which unit; NULL: unknown; searches.c */
+    uint32_t open_at;
     uint64_t lost;              /* ticks in no segment: the own clock is `seen` less these */
     uint64_t event, opened;     /* by that clock: when it was read last, and when the open segment began */
     sm_line_entry *stack, *end; /* owned; one past its last place */

@@ -4,6 +4,8 @@
 #include "engine/output.h"
 #include "recorder/lines/store.h"
 
+#define AT_MOST 2 /* a flag of lines */
+
 static double to_ns(double ticks) {
     return sm_clock_ns(&sm_engine.clock, ticks);
 }
@@ -21,7 +23,7 @@ static void save_line(sm_output *output, const sm_line *line, sm_so_far open) {
     row[SM_LINES_HITS] = (int64_t)line->hits;
     row[SM_LINES_SEGMENTS] = (int64_t)(line->hits + line->more);
     row[SM_LINES_TIMED] = (int64_t)times->timed;
-    row[SM_LINES_TIMED_NS] = (int64_t)to_ns((double)(times->timed_ticks + open.ticks));
+    row[SM_LINES_TIMED_NS] = (int64_t)fmax(0.0, to_ns((double)(int64_t)(times->timed_ticks + open.ticks)));
     reals[SM_LINES_TIMED_SQ] = to_ns(to_ns(times->timed_sq));
     row[SM_LINES_SAMPLED] = (int64_t)times->sampled;
     row[SM_LINES_SAMPLED_NS] = (int64_t)to_ns((double)times->sampled_ticks);
@@ -33,6 +35,9 @@ static void save_line(sm_output *output, const sm_line *line, sm_so_far open) {
     reals[SM_LINES_INNER_NS] = fmax(0.0, to_ns(times->inner));
     reals[SM_LINES_INNER_VAR] = fmax(0.0, to_ns(to_ns(times->inner_var)));
     reals[SM_LINES_INNER_COST] = fmax(0.0, to_ns(times->inner_cost));
+    reals[SM_LINES_SEARCH_ERROR] = to_ns(times->search_error);
+    reals[SM_LINES_INNER_SEARCH_ERROR] = to_ns(times->inner_search_error);
+    row[SM_LINES_FLAGS] = line->at_most ? AT_MOST : 0;
     row[SM_LINES_AWAITS] = (int64_t)times->awaits;
     row[SM_LINES_AWAIT_NS] = (int64_t)to_ns((double)times->await_ticks);
     sm_off_add(&open.off, &times->off);

@@ -2,6 +2,7 @@
  * walked once. It is not trusted: a range that is far larger than the code could fill is cut, and lines outside are
  * kept in a list. Only lines that are hit take memory: a table is an array of pointers, the lines come from blocks. */
 #include "recorder/lines/store.h"
+#include "recorder/lines/searches.h"
 
 #include <assert.h>
 #include <string.h>
@@ -48,6 +49,7 @@ static sm_line_table *new_table(sm_function *function, PyCodeObject *code) {
     table->id = ++sm_lines.tables_count;
     table->first = (int32_t)first;
     table->count = (uint32_t)count;
+    table->far = sm_lines_are_searched() && (count >= SM_FAR_LINES || Py_SIZE(code) >= SM_FAR_UNITS);
     table->awaits = (function->flags & (SM_FUNCTION_COROUTINE | SM_FUNCTION_ASYNC_GENERATOR)) != 0;
     if (sm_engine.settings.opcodes)
         sm_lines_add_instructions(table, code);
@@ -240,6 +242,7 @@ void sm_lines_free(void) {
         if (table == NULL)
             continue;
         sm_lines_free_instructions(table);
+        sm_lines_free_searches(table);
         sm_free(table->places);
         sm_free(table);
     }

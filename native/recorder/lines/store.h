@@ -64,6 +64,7 @@ void sm_lines_entered(sm_lines_thread *state, uint64_t at); /* the clock was rea
 void sm_lines_note_timed(sm_lines_thread *state, sm_line *line, const sm_segment *ended, double cost);
 /* Time that lies in no timed segment: it waited, or was long. */
 void sm_lines_note_more(sm_lines_thread *state, sm_line *line, double ticks, double var);
+void sm_lines_note_search(sm_lines_thread *state, const sm_line *line, double error); /* of what was taken out */
 void sm_lines_add_pending(sm_lines_thread *state, uint64_t at); /* the times of frames that still run, so far */
 
 /* instructions.c */

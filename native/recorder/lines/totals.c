@@ -103,6 +103,11 @@ void sm_lines_note_more(sm_lines_thread *state, sm_line *line, double ticks, dou
     }
 }
 
+void sm_lines_note_search(sm_lines_thread *state, const sm_line *line, double error) {
+    if (is_current(state, line))
+        known_of(state, state->top)->search_error += error;
+}
+
 typedef struct {
     double ticks, var, cost;
 } total;
@@ -148,6 +153,7 @@ static void pass_on(sm_line_known *below, const sm_line_known *left) {
     below->count = below->count + left->count < 2 ? below->count + left->count : 2;
     below->cost += left->cost;
     below->cost_var += left->cost_var;
+    below->search_error += left->search_error;
 }
 
 static void tell(sm_lines_thread *state, sm_line_entry *below, const total *all, const sm_line_known *told) {
@@ -157,6 +163,7 @@ static void tell(sm_lines_thread *state, sm_line_entry *below, const total *all,
     line->times.inner += all->ticks - told->told;
     line->times.inner_var += all->var - told->told_var;
     line->times.inner_cost += all->cost - told->told_cost;
+    line->times.inner_search_error += told->search_error - told->told_search_error;
 }
 
 void sm_lines_give_total(sm_lines_thread *state, sm_line_entry *left, const uint64_t *at) {
@@ -174,10 +181,11 @@ void sm_lines_add_pending(sm_lines_thread *state, uint64_t at) {
         sm_line_known *known = known_of(state, entry), all = *known;
         pass_on(&all, &sum);
         total so_far = total_of(&all, &at);
-        tell(state, entry - 1, &so_far, known);
+        tell(state, entry - 1, &so_far, &all);
         known->told = so_far.ticks;
         known->told_var = so_far.var;
         known->told_cost = so_far.cost;
+        known->told_search_error = all.search_error;
         sum = all;
     }
     if (state->stack != NULL)

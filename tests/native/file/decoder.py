@@ -44,7 +44,7 @@ TABLES = {
             " sampled_ns:i sampled_sq:f ticked:i ticked_ns:i inner_ns:f inner_var:f awaits:i await_ns:i"
             " wait_ns:i wait_sq:f ready_ns:i lock_ns:i"
             " ticked_var:f sampled_most:f young:i young_weight:f young_ns:f young_var:f young_var_ns:f young_var_sq:f"
-            " inner_cost_ns:f"
+            " inner_cost_ns:f search_error_ns:f inner_search_error_ns:f"
         ),
     ),
     6: ("arcs", "id:i function:i from_line:i to_line:i hits:i flags:i"),

@@ -179,18 +179,32 @@ def test_instructions_stand_in_their_order():
     assert [offset for offset, _, _ in program.lines[0].instructions] == [0, 2, 4]
 
 
-@pytest.mark.parametrize(
-    ("python", "said"), [("3.12.1", True), ("3.13.2", True), ("3.13.3", False), ("3.13.18", False), ("3.11.7", False)]
-)
-def test_lines_that_the_interpreter_searches_for_are_said_to_take_less(path, python, said):
-    """gh-127953: a line far below the first of its function takes the longer the farther down it is."""
+@pytest.mark.parametrize("flags", [0, 2])
+def test_lines_whose_times_hold_searches_are_said_to_be_upper_bounds(path, flags):
+    """gh-127953: it takes the longer to find a line the farther down it is."""
     b = Builder()
     process = b.process(source="monitoring", clock="tsc", start_ns=1, end_ns=10 * MS)
     b.thread(process, wall_ns=10 * MS, cpu_ns=10 * MS, main=1)
     of = b.function("app", "<module>", str(path), 1)
-    for number, own in [(1, 1), (128, 1), (129, 2)]:
-        b.line(of, number, hits=1, segments=1, timed=1, timed_ns=own * MS)
+    for number, own, held in [(1, 1, 0), (128, 1, 0), (129, 2, flags)]:
+        b.line(of, number, hits=1, segments=1, timed=1, timed_ns=own * MS, flags=held)
     built = b.build()
-    built.meta.update(recorder="linetimes", python=python)
+    built.meta.update(recorder="linetimes")
     words = " ".join(shown(built).split())
-    assert ("50 % of the time is in lines whose times are upper bounds: this Python searches" in words) is said
+    said = "50 % of the time is in lines whose times are upper bounds: they have a loop in one line"
+    assert (said in words) is (flags == 2)
+
+
+def test_what_searches_may_add_is_in_the_errors():
+    b = Builder()
+    process = b.process(source="monitoring", clock="tsc", start_ns=1, end_ns=10 * MS)
+    b.thread(process, wall_ns=10 * MS, cpu_ns=10 * MS, main=1)
+    of = b.function("app", "<module>", "/gone/app.py", 1)
+    known = {"hits": 1, "segments": 1, "timed": 1, "timed_ns": MS, "inner_ns": MS}
+    b.line(of, 1, **known)
+    b.line(of, 2, **known, search_error_ns=5.0 * MS, inner_search_error_ns=7.0 * MS)
+    built = b.build()
+    built.meta.update(recorder="linetimes")
+    sure, other = built.lines
+    assert other.own_error_ns - sure.own_error_ns == pytest.approx(5 * MS)
+    assert other.inner_error_ns - sure.inner_error_ns == pytest.approx(7 * MS)

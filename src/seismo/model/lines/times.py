@@ -53,25 +53,37 @@ def estimated(tables: Tables, times: str = "wall") -> Columns:
         )
     lived = sum(tables["threads"]["wall_ns"].tolist()) or math.inf
     found = _estimated_as_functions(tables, count, times)
-    own, own_errors = [min(time, lived) for time in found["own_ns"]], found["own_error_ns"].tolist()
+    own = [min(time, lived) for time in found["own_ns"]]
+    own_errors, inner_searches = _with_searches(tables, list(map(float, found["own_error_ns"])), times)
     doubt, factor = _sampled(tables, sum(_running(tables, count, times, own)))
     cost_error = max(tables["processes"]["cost_error"].tolist(), default=0.0)
     inner, inner_errors = [], []
     inside = (lines[name].tolist() for name in ("inner_ns", "inner_var", "inner_cost_ns"))
-    for itself, time, variance, cost in zip(own, *inside, strict=True):
+    for itself, time, variance, cost, search in zip(own, *inside, inner_searches, strict=True):
         part = min(time, variance / doubt) if doubt > 0 else 0.0
         more = part * (factor - 1)
         inner.append(min(time + more, max(0.0, lived - itself)))
         sampling = math.hypot(factor * TWO_SIDED * math.sqrt(max(0.0, variance)), more)
-        inner_errors.append(sampling + cost_error * cost)
+        inner_errors.append(sampling + cost_error * cost + search)
     return {
         "own_ns": _reals(own),
-        "own_error_ns": found["own_error_ns"],
+        "own_error_ns": _reals(own_errors),
         "inner_ns": _reals(inner),
         "inner_error_ns": _reals(inner_errors),
         "total_ns": _reals([a + b for a, b in zip(own, inner, strict=True)]),
         "total_error_ns": _reals([math.hypot(a, b) for a, b in zip(own_errors, inner_errors, strict=True)]),
     }
+
+
+def _with_searches(tables: Tables, errors: list[float], times: str) -> tuple[list[float], list[float]]:
+    """The errors of own times with what the interpreter's searches may add; the latter of inner times.
+
+    What they took is taken out while recording (native/recorder/lines/searches.c); how well it is known is common to
+    all segments of a line. It is running, so it is in no time of waiting.
+    """
+    names = ("search_error_ns", "inner_search_error_ns")
+    own, inner = ([float(value) for value in tables["lines"][name]] for name in names)
+    return (errors if times == "wait" else [a + b for a, b in zip(errors, own, strict=True)]), inner
 
 
 def _running(tables: Tables, count: int, times: str, own: list[Any]) -> list[Any]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from seismo.model.kinds import LineFlags
 from seismo.report.facts import calls, clock, doubt, sources, took, waited
 from seismo.report.words import number_of
 
@@ -12,9 +11,6 @@ if TYPE_CHECKING:
     from seismo.model import Recording
     from seismo.report.kind import Facts
     from seismo.report.words import Signs
-
-_SEARCHES = re.compile(r"3\.12\b|3\.13\.[0-2]$")
-_SEEN = 127  # lines whose distance the interpreter keeps
 
 
 def facts(recording: Recording, signs: Signs) -> Facts:
@@ -42,17 +38,14 @@ def measured(recording: Recording, signs: Signs) -> str:
 def _searched(recording: Recording) -> list[str]:
     """Words on lines that took long because they were recorded; none where there is next to nothing of it.
 
-    Interpreters without the mend of gh-127953 search the line table of a code object from its beginning at every line
-    that is more than 127 below its first. That takes microseconds, is in the line's own time, and nothing takes it off.
+    Interpreters without the mend of gh-127953 search the line table of a code object from its beginning at most lines
+    that are far below its first. The recorder takes that out of the times, but for lines that go round in themselves.
     """
-    monitored = any(row.source == "monitoring" for row in recording.processes)
-    if not (monitored and _SEARCHES.match(str(recording.meta.get("python")))):
-        return []
-    firsts, kinds = recording.functions["line"], recording.functions["kind"]
+    kinds = recording.functions["kind"]
     rows = [(row, row.own_ns) for row in recording.lines if kinds[row.function] == 0]
     whole = sum(own for _, own in rows)
-    below = sum(own for row, own in rows if row.line - firsts[row.function] > _SEEN)
+    below = sum(own for row, own in rows if row.flags & LineFlags.AT_MOST)
     if below <= 0.01 * whole:
         return []
-    where = f"this Python searches for each line that is more than {_SEEN} below the first of its function or module"
-    return [f"{100 * below / whole:.0f} % of the time is in lines whose times are upper bounds: {where} (gh-127953)"]
+    words = f"{100 * below / whole:.0f} % of the time is in lines whose times are upper bounds"
+    return [f"{words}: they have a loop in one line, and this Python searches for the line in each round (gh-127953)"]
