@@ -1,4 +1,4 @@
-/* What a Python callback is told of objects, collected inside the hook, handed over outside it. See refbatch.c. */
+/* What a Python callback is told of objects, collected inside the hook, handed over outside it: reference_batch.c. */
 #ifndef SM_HUB_REFERENCE_BATCH_H
 #define SM_HUB_REFERENCE_BATCH_H
 

@@ -4,9 +4,7 @@ import csv
 import io
 import json
 import re
-import sys
 
-import children
 import duckdb
 import pytest
 
@@ -95,15 +93,11 @@ def test_mistakes_are_said(seismo, recording, words, said):
     assert done.stdout == ""
 
 
-def test_without_duckdb_the_extra_is_named(recording, tmp_path):
+def test_without_duckdb_the_extra_is_named(seismo, recording, tmp_path):
     (tmp_path / "duckdb.py").write_text("raise ImportError('no')")
-    command = [sys.executable, "-m", "seismo", "query", recording, "select 1"]
-    done = children.run(command, cwd=tmp_path, env=children.environment(PYTHONPATH=str(tmp_path)))
-    assert done.returncode == 2
-    assert "pip install 'seismo[query]'" in done.stderr
-    command[-1] = "--tables"
-    shown = children.run(command, cwd=tmp_path, env=children.environment(PYTHONPATH=str(tmp_path)))
-    assert shown.returncode == 0
+    without = {"PYTHONPATH": str(tmp_path)}
+    assert "pip install 'seismo[query]'" in seismo("query", recording, "select 1", env=without, status=2).stderr
+    seismo("query", recording, "--tables", env=without, status=0)
 
 
 def test_the_tables_are_listed_with_their_columns(seismo, recording):

@@ -19,6 +19,8 @@ import unittest
 from pathlib import Path
 from typing import Any
 
+from outcomes import Outcomes
+
 SOURCE = next((os.path.abspath(one) for one in sys.path if (Path(one or ".") / "seismo").is_dir()), "")
 
 
@@ -62,38 +64,20 @@ def pairs(words: tuple[str, ...]) -> zip[tuple[str, str]]:
     return zip(("", *words), words, strict=False)
 
 
-class Outcomes(unittest.TestResult):
+class Alone(Outcomes):
+    """Stops the profilers that a test has left on."""
+
     def __init__(self) -> None:
         from seismo import _core
 
         super().__init__()
         self.profiler = _core.Profiler
-        self.outcomes: dict[str, tuple[str, str]] = {}
-
-    def startTest(self, test: unittest.TestCase) -> None:
-        super().startTest(test)
-        sys.__stderr__.write(f"{test.id()}\n")  # whoever dies, dies in the last one
 
     def stopTest(self, test: unittest.TestCase) -> None:
         super().stopTest(test)
         for one in gc.get_objects():  # a test that fails may leave its profilers on, and profile.py objects to company
             if type(one).__module__.startswith("seismo.") and isinstance(one, self.profiler):
                 one.disable()
-
-    def addSuccess(self, test: unittest.TestCase) -> None:
-        self.outcomes.setdefault(test.id(), ("passed", ""))
-
-    def addFailure(self, test: unittest.TestCase, err: Any) -> None:
-        self.outcomes[test.id()] = ("failed", self._exc_info_to_string(err, test))
-
-    addError = addFailure
-
-    def addSubTest(self, test: unittest.TestCase, subtest: unittest.TestCase, err: Any) -> None:
-        if err is not None:
-            self.addFailure(test, err)
-
-    def addSkip(self, test: unittest.TestCase, reason: str) -> None:
-        self.outcomes[test.id()] = ("skipped", reason)
 
 
 def main(name: str, mode: str) -> None:
@@ -106,7 +90,7 @@ def main(name: str, mode: str) -> None:
     except ModuleNotFoundError as missing:
         print(json.dumps({"missing": str(missing)}), file=out)
         return
-    result = Outcomes()
+    result = Alone()
     unittest.defaultTestLoader.loadTestsFromModule(module).run(result)
     print(json.dumps({"outcomes": result.outcomes}), file=out)
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from pathlib import Path
 from typing import NamedTuple
 
-import children
 import pytest
+from outcomes import outcomes_of
 from paths import DOCS
 
 HERE = Path(__file__).parent
@@ -58,16 +57,8 @@ EXCUSES = [
 
 def outcomes(file: str, mode: str) -> dict[str, tuple[str, str]]:
     """What became of each test of this file's own module, by class and method."""
-    child = children.run(
-        [sys.executable, str(HERE / "child.py"), file, mode],
-    )
-    assert child.returncode == 0, f"ended with {child.returncode}: {child.stderr[-4000:]}"
-    answer = json.loads(child.stdout.splitlines()[-1])
-    if "missing" in answer:
-        pytest.skip(f"this interpreter comes without its tests: {answer['missing']}")
-    found = {
-        test.partition(f"{file}.")[2]: tuple(outcome) for test, outcome in answer["outcomes"].items() if file in test
-    }
+    told = outcomes_of(HERE / "child.py", file, mode)
+    found = {test.partition(f"{file}.")[2]: outcome for test, outcome in told.items() if file in test}
     assert len(found) >= FILES[file]
     return found
 

@@ -136,7 +136,7 @@ WORKLOADS = [
 
 
 def plain(counted):
-    """Methods that a class overrides go by their name: cProfile shows an address there (see callstats_name.c)."""
+    """Methods that a class overrides go by their name: cProfile shows an address there (callstats/names.c)."""
     overridden = re.compile(r"<function (?:\w+\.)*(append|close) at 0x\w+>|<method '(append|close)' of .*>")
 
     def name(text):

@@ -100,40 +100,6 @@ def replace_in_children(mode: str) -> None:
     subprocess.Popen = Popen  # type: ignore[misc]
 
 
-class Outcomes(unittest.TestResult):
-    def __init__(self) -> None:
-        super().__init__()
-        self.outcomes: dict[str, tuple[str, str]] = {}
-
-    def note(self, test: unittest.TestCase, outcome: str, detail: str = "") -> None:
-        self.outcomes[test.id()] = (outcome, detail)
-
-    def startTest(self, test: unittest.TestCase) -> None:
-        super().startTest(test)
-        sys.__stderr__.write(f"{test.id()}\n")  # whoever dies, dies in the last one
-
-    def addSuccess(self, test: unittest.TestCase) -> None:
-        self.outcomes.setdefault(test.id(), ("passed", ""))
-
-    def addFailure(self, test: unittest.TestCase, err: Any) -> None:
-        self.note(test, "failed", self._exc_info_to_string(err, test))
-
-    addError = addFailure
-
-    def addSubTest(self, test: unittest.TestCase, subtest: unittest.TestCase, err: Any) -> None:
-        if err is not None:
-            self.note(test, "failed", self._exc_info_to_string(err, test))
-
-    def addSkip(self, test: unittest.TestCase, reason: str) -> None:
-        self.note(test, "skipped", reason)
-
-    def addExpectedFailure(self, test: unittest.TestCase, err: Any) -> None:
-        self.note(test, "passed")
-
-    def addUnexpectedSuccess(self, test: unittest.TestCase) -> None:
-        self.note(test, "failed", "was expected to fail")
-
-
 def wanted(suite: unittest.TestSuite, words: tuple[str, ...]) -> list[unittest.TestCase]:
     found: list[unittest.TestCase] = []
     for test in suite:
@@ -152,6 +118,8 @@ def main(name: str, mode: str) -> None:
         return
     found = wanted(unittest.defaultTestLoader.loadTestsFromModule(module), ABOUT.get(name, ()))
     tests = unittest.TestSuite(found)
+    from outcomes import Outcomes
+
     result, out = Outcomes(), sys.stdout
     sys.stdout = io.StringIO()
     replace(mode)

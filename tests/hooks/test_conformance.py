@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from pathlib import Path
 
-import children
 import pytest
 from exceptions import EXCEPTIONS
+from outcomes import outcomes_of
 from paths import DOCS
 from recorded import sources
 
@@ -26,11 +25,7 @@ VERSION = sys.version_info[:3]
 
 def outcomes(file: str, mode: str) -> dict[str, tuple[str, str]]:
     """What became of each test, by its name without "test."."""
-    child = children.python(str(HERE / "child.py"), file, mode)
-    answer = json.loads(child.stdout.splitlines()[-1])
-    if "missing" in answer:
-        pytest.skip(f"this interpreter comes without its tests: {answer['missing']}")
-    found = {test.removeprefix("test."): tuple(outcome) for test, outcome in answer["outcomes"].items()}
+    found = {test.removeprefix("test."): told for test, told in outcomes_of(HERE / "child.py", file, mode).items()}
     assert len(found) >= AT_LEAST[file]
     return found
 

@@ -266,11 +266,8 @@ def test_the_server_ends_with_its_client(root):
 
 
 def test_mistakes_at_the_start_are_said(tmp_path):
-    command = [sys.executable, "-m", "seismo", "mcp", "--root", tmp_path / "none"]
-    done = children.run(command)
-    assert (done.returncode, "no folder" in done.stderr) == (2, True)
+    assert "no folder" in children.seismo("mcp", "--root", tmp_path / "none", status=2).stderr
     (tmp_path / "mcp.py").write_text("raise ImportError('no')")
-    command[-1] = tmp_path
-    done = children.run(command, env=children.environment(PYTHONPATH=str(tmp_path)))
-    assert done.returncode == 2
+    environment = children.environment(PYTHONPATH=str(tmp_path))
+    done = children.seismo("mcp", "--root", tmp_path, env=environment, status=2)
     assert "pip install 'seismo[mcp]'" in done.stderr

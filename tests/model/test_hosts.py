@@ -3,12 +3,10 @@
 import io
 import json
 import os
-import subprocess
-import sys
 import tarfile
 
 import pytest
-from children import environment
+from children import seismo
 
 from seismo import formats, model
 from seismo.cli.main import main
@@ -141,8 +139,7 @@ if __name__ == "__main__":
 def test_children_lie_within_the_calls_that_waited_for_them(tmp_path):
     """fork, spawn and exec: what a child did is, on the parent's clock, while the parent waited for it."""
     (tmp_path / "app.py").write_text(FORKS)
-    words = [sys.executable, "-m", "seismo", "trace", "--children", "-q", "-o", "app.seismo", "app.py"]
-    subprocess.run(words, cwd=tmp_path, env=environment(), check=True, timeout=120)
+    seismo("trace", "--children", "-q", "-o", "app.seismo", "app.py", cwd=tmp_path)
     recording = model.read(tmp_path / "app.seismo")
     assert len(hosts(recording)) == 1
     rows = list(recording.processes)

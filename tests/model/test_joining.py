@@ -150,8 +150,7 @@ def test_recordings_of_other_tables_are_folded(tmp_path):
     paths = []
     for number in range(5):
         paths.append(tmp_path / f"{number}.seismo")
-        command = [sys.executable, "-m", "seismo", "cover", "-q", "--counts", "--branch", "-o", paths[-1], program]
-        children.run([*command, str(number)], check=True)
+        children.seismo("cover", "-q", "--counts", "--branch", "-o", paths[-1], program, number)
     merge_files(paths, tmp_path / "out")
     assert (tmp_path / "out").read_bytes() == merge(map(read, paths)).to_bytes()
 

@@ -1,8 +1,8 @@
 """What a trace says of the interpreter: threads, children, imports, pauses."""
 
 import io
-import sys
 import textwrap
+from functools import partial
 
 import children
 import pytest
@@ -66,15 +66,15 @@ def test_imports_have_the_time_of_the_modules_own_code(traced):
 
 def test_a_report_says_so(traced):
     recording, _, folder = traced
-    command = [sys.executable, "-m", "seismo", "report", "x.seismo"]
-    text = children.run(command, cwd=folder, check=True).stdout
+    report = partial(children.seismo, "report", "x.seismo", cwd=folder)
+    text = report().stdout
     assert "garbage collector" in text
     assert "longest imports" in text
     pause = recording.calls.pauses[-1]
     around = f"{pause.start_ns}ns"
-    text = children.run([*command, "--around", around], cwd=folder, check=True).stdout
+    text = report("--around", around).stdout
     assert "garbage collection on " in text
-    text = children.run([*command, "--around", "0s", "--window", "100s"], cwd=folder, check=True).stdout
+    text = report("--around", "0s", "--window", "100s").stdout
     assert "import second: " in text
     assert "thread begins worker" in text
 

@@ -167,10 +167,9 @@ def test_clocks_that_are_set_change_no_length_and_keep_processes_together(jumps,
         pytest.skip("needs a C compiler")
     before = os.environ.get("LD_PRELOAD", "")
     path, preload = tmp_path / "x.seismo", {"LD_PRELOAD": f"{before}:{library}" if before else str(library)}
-    words = [sys.executable, "-m", "seismo", "trace", "-q", "--children", "-o", path]
-    program = JUMPS.format(jumps=jumps)
-    done = children.run([*words, "-c", program], env=children.environment(**preload), cwd=tmp_path)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "1000\n", "")
+    words = ["trace", "-q", "--children", "-o", path, "-c", JUMPS.format(jumps=jumps)]
+    done = children.seismo(*words, env=children.environment(**preload), cwd=tmp_path)
+    assert (done.stdout, done.stderr) == ("1000\n", "")
     verified(path)
     lengths = {name: [end - start for start, end in calls_of(path, name)] for name in ("before", "after", "child")}
     for name, found in lengths.items():

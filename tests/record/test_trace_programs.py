@@ -1,6 +1,5 @@
 """Programs that a trace finds hard: they print what they print without it, and the journal agrees with the tree."""
 
-import sys
 import textwrap
 
 import children
@@ -136,7 +135,6 @@ def test_traces_that_do_not_belong_together_are_one_recording_all_the_same(tmp_p
         children.seismo("trace", "-q", "-o", f"{len(name)}.seismo", "program.py", cwd=tmp_path)
     parts = sorted(path.name for path in tmp_path.glob("*.seismo"))
     assert len(parts) == 3
-    seismo = [sys.executable, "-m", "seismo"]
-    children.run([*seismo, "merge", "all.seismo", *parts], cwd=tmp_path, check=True)
-    assert "agrees" in children.run([*seismo, "info", "--verify", "all.seismo"], cwd=tmp_path, check=True).stdout
-    assert "longest calls" in children.run([*seismo, "report", "all.seismo"], cwd=tmp_path, check=True).stdout
+    children.seismo("merge", "all.seismo", *parts, cwd=tmp_path)
+    assert "agrees" in children.seismo("info", "--verify", "all.seismo", cwd=tmp_path).stdout
+    assert "longest calls" in children.seismo("report", "all.seismo", cwd=tmp_path).stdout

@@ -4,7 +4,6 @@ import gzip
 import io
 import json
 import re
-import sys
 from pathlib import Path
 
 import children
@@ -320,11 +319,9 @@ pool.shutdown()
 
 def test_an_asyncio_server_with_worker_threads_reads_as_its_own_code(tmp_path):
     (tmp_path / "serve.py").write_text(SERVER)
-    words = [sys.executable, "-m", "seismo"]
-    children.run([*words, "profile", "-q", "-o", "serve.seismo", "serve.py"], cwd=tmp_path, check=True)
+    children.seismo("profile", "-q", "-o", "serve.seismo", "serve.py", cwd=tmp_path)
     recording = read(tmp_path / "serve.seismo")
-    environment = children.environment(COLUMNS="120")
-    done = children.run([*words, "report", "serve.seismo"], cwd=tmp_path, check=True, env=environment)
+    done = children.seismo("report", "serve.seismo", cwd=tmp_path, env=children.environment(COLUMNS="120"))
     shown = done.stdout.splitlines()
     assert any(line.startswith("waiting ") for line in shown)
     if not told(recording):  # then that is what this line says

@@ -11,8 +11,8 @@
  * (recorder/segments.h): always, while it has had fewer than SM_TREE_FIRST of them or its mean segment is worth the
  * clock. A node whose own mean is worth it, as its samples say, is timed always as well (timing.c).
  *
- * Invariants (sm_tree_check): thread.node is reached from its root; a child's parent is the node that holds it; a
- * node's key is its code object (or PyMethodDef), NULL for a root, and never an address that has died; and that of
+ * Invariants (`check` in calltree.c): thread.node is reached from its root; a child's parent is the node that holds it;
+ * a node's key is its code object (or PyMethodDef), NULL for a root, and never an address that has died; and that of
  * segments. (Without memory for a single node there is none.)
  *
  * Bounds. Past max_paths no node is made: calls whose path is new are counted flat, one bucket per function under

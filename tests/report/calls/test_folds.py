@@ -2,7 +2,7 @@
 
 import json
 import re
-import sys
+from functools import partial
 from pathlib import Path
 
 import children
@@ -267,15 +267,10 @@ server.server_close()
 
 
 def test_a_web_request_reads_in_fifteen_lines(tmp_path):
-    environment = children.environment(COLUMNS="120")
     Path(tmp_path, "serve.py").write_text(SERVER)
-    seismo = [sys.executable, "-m", "seismo"]
-
-    def run(*words):
-        return children.run([*seismo, *words], cwd=tmp_path, check=True, env=environment).stdout
-
+    run = partial(children.seismo, cwd=tmp_path, env=children.environment(COLUMNS="120"))
     run("profile", "-q", "-o", "serve.seismo", "serve.py")
-    lines = run("report", "serve.seismo", "--tree").splitlines()
+    lines = run("report", "serve.seismo", "--tree").stdout.splitlines()
     text = "\n".join(lines)
     assert re.search(r"frames of threading(, socketserver)?(,| and)", text), text
     request = next(number for number, line in enumerate(lines) if "__main__:Handler.do_GET" in line)
@@ -285,9 +280,9 @@ def test_a_web_request_reads_in_fifteen_lines(tmp_path):
     assert any("__main__:price" in line for line in lines[request:end])
     assert end - request <= 15, text
     assert "socketserver:ThreadingMixIn.process_request_thread" not in text
-    opened = run("report", "serve.seismo", "--tree", "--libraries")
+    opened = run("report", "serve.seismo", "--tree", "--libraries").stdout
     assert "socketserver:ThreadingMixIn.process_request_thread" in opened
-    assert json.loads(run("info", "--json", "serve.seismo"))["calls"] > 20_000 * 20
+    assert json.loads(run("info", "--json", "serve.seismo").stdout)["calls"] > 20_000 * 20
 
 
 def test_a_deep_stack_of_own_code_and_libraries_is_cut_to_the_lines_there_are(report):

@@ -2,10 +2,9 @@
 
 import io
 import signal
-import subprocess
-import sys
 import textwrap
 
+import children
 import levels_decoder
 import pytest
 from journals import levels_of, payloads
@@ -102,8 +101,7 @@ def test_calls_of_folded_paths_are_summed_up_where_they_were(tmp_path):
             if n: inner(n - 1)
         for i in range(100): inner(i % 50)
     """
-    command = [sys.executable, "-m", "seismo", "trace", "-q", "--max-paths", "20", "-o", path]
-    assert subprocess.run([*command, "-c", textwrap.dedent(code)], check=False, timeout=120).returncode == 0
+    children.seismo("trace", "-q", "--max-paths", "20", "-o", path, "-c", textwrap.dedent(code))
     image = Image(path.read_bytes())
     assert image.losses["paths-folded"] > 1000
     (levels,) = levels_decoder.read(payloads(image.data, b"LEVL")).values()
@@ -124,8 +122,7 @@ def test_threads_have_levels_of_their_own(tmp_path):
         for thread in threads: thread.start()
         for thread in threads: thread.join()
     """
-    command = [sys.executable, "-m", "seismo", "trace", "-q", "-o", path, "-c", textwrap.dedent(code)]
-    assert subprocess.run(command, check=False, timeout=120).returncode == 0
+    children.seismo("trace", "-q", "-o", path, "-c", textwrap.dedent(code))
     image = Image(path.read_bytes())
     assert len(levels_of(image)) >= 3
 
@@ -141,8 +138,7 @@ def test_killed_programs_leave_levels_as_far_as_they_got(tmp_path):
         main(1000)
         os.kill(os.getpid(), signal.SIGKILL)
     """
-    command = [sys.executable, "-m", "seismo", "trace", "-q", "-o", path, "-c", textwrap.dedent(code)]
-    assert subprocess.run(command, check=False, timeout=120).returncode == -signal.SIGKILL
+    children.seismo("trace", "-q", "-o", path, "-c", textwrap.dedent(code), status=-signal.SIGKILL)
     image = Image(path.read_bytes())
     (levels,) = levels_of(image).values()
     assert levels[0]
