@@ -1,5 +1,6 @@
 """What a trace says in text: a window of time, the end of a program that died, the longest calls; and its check."""
 
+import array
 import io
 
 import journal_made
@@ -7,9 +8,10 @@ import pytest
 
 from seismo.cli.main import main
 from seismo.errors import UsageError
-from seismo.model import read
+from seismo.model import merge, read
 from seismo.model.combine import with_losses
 from seismo.report.calls import window
+from seismo.report.calls.trace import write_trace
 from seismo.report.calls.verify import write_verified
 from seismo.report.calls.window import nanoseconds, write_window
 from seismo.report.paper import Paper
@@ -189,6 +191,21 @@ def test_a_journal_that_outlived_its_tree_agrees_with_it():
     cut = with_losses(recording, [{"kind": "cut-short", "count": 1000, "thread": -1, "detail": "pid 7"}])
     assert write_verified(Paper(out, 100), cut, "made.seismo") == 0
     assert "goes on after its last flush: 2,292 events more" in out.getvalue()
+
+
+def test_a_merge_ends_with_the_last_calls_of_those_who_were_killed():
+    """What the others did last is no part of how this one died."""
+    killed, ended = played(), played()
+    ended._raw["processes"]["pid"] = memoryview(array.array("q", [8]))
+    cut = with_losses(killed, [{"kind": "cut-short", "count": 1000, "thread": -1, "detail": "pid 7"}])
+    out = io.StringIO()
+    write_trace(Paper(out, 100), merge([ended, cut]))
+    text = out.getvalue()
+    assert text.count("made:main") == 2  # among the longest calls, and of one thread
+    assert "the last 50 calls of each thread" in text
+    out = io.StringIO()
+    write_trace(Paper(out, 100), merge([ended, played()]))
+    assert "the last 50 calls" not in out.getvalue()
 
 
 def test_a_profile_has_nothing_to_show_around_a_time(tmp_path, capsys):

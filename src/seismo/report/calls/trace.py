@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from seismo.escape import printable
+from seismo.model.recording import UNENDED
 from seismo.model.timeline.hosts import apart_ns, hosts
 from seismo.model.timeline.landmarks import landmarks
 from seismo.report import words as text
@@ -65,7 +66,14 @@ def write_trace(paper: Paper, recording: Recording) -> None:
     _write_hosts(paper, recording)
     if unended(paper.signs, ("", recording)):
         paper.line()
-        write_window(paper, recording, END)
+        write_window(paper, recording, END, threads=_without_end(recording))
+
+
+def _without_end(recording: Recording) -> set[int]:
+    """The threads of the processes that have no end, as of a merge in which one was killed; none: all of them."""
+    names = {row.detail for row in recording.losses if row.kind == UNENDED}
+    processes = {row.id for row in recording.processes if f"pid {row.pid}" in names}
+    return {row.id for row in recording.threads if row.process in processes}
 
 
 def _write_hosts(paper: Paper, recording: Recording) -> None:
