@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/unnoticed.h"
 #include "base/varint.h"
 #include "file/writer_inside.h"
 
@@ -239,8 +240,7 @@ static bool send_out(sm_writer *w) {
     while (w->out_sent < w->out.size) {
         const uint8_t *from = w->out.bytes + w->out_sent;
         size_t size = w->out.size - w->out_sent;
-        ssize_t n = w->base < 0 ? write(w->fd, from, size)
-                                : pwrite(w->fd, from, size, w->base + (off_t)(w->written + w->out_sent));
+        ssize_t n = sm_write(w->fd, from, size, w->base < 0 ? -1 : w->base + (off_t)(w->written + w->out_sent));
         if (n <= 0) {
             if (n < 0 && errno == EINTR) {
                 continue;

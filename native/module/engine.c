@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/offcpu.h"
+#include "base/unnoticed.h"
 #include "compat/exception.h"
 #include "compat/runtime.h"
 #include "engine/engine.h"
@@ -282,6 +283,16 @@ static PyObject *file_of(const sm_writer *writer) {
     return Py_BuildValue("KK", (unsigned long long)identity[0], (unsigned long long)identity[1]);
 }
 
+static PyObject *engine_write(PyObject *Py_UNUSED(module), PyObject *args) {
+    int fd;
+    Py_buffer content;
+    if (!PyArg_ParseTuple(args, "iy*", &fd, &content))
+        return NULL;
+    ssize_t written = sm_write(fd, content.buf, (size_t)content.len, -1);
+    PyBuffer_Release(&content);
+    return written < 0 ? PyErr_SetFromErrno(PyExc_OSError) : PyLong_FromSsize_t(written);
+}
+
 static PyObject *engine_file(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
     return file_of(sm_engine.output.writer);
 }
@@ -417,6 +428,8 @@ static PyMethodDef functions[] = {
      "In a forked child: discard the parent's counts and continue into fd (-1: in memory; -2: stop recording)."},
     {"status", engine_status, METH_NOARGS, "Return facts about the current recording, or about the last one."},
     {"sources", engine_sources, METH_NOARGS, "Return, for each source, whether it can be used here and why."},
+    {"write", engine_write, METH_VARARGS,
+     "write(fd, content, /)\n\nAs os.write, but a limit of file sizes is an OSError and sends the program no signal."},
     {"file", engine_file, METH_NOARGS,
      "Return device and inode of the file that is recorded into, or 0 and 0 where there is none."},
     {"cover_file", cover_file, METH_NOARGS,

@@ -237,3 +237,22 @@ def test_the_part_of_a_killed_child(tmp_path):
     done = seismo("profile", "-q", "--children", "-o", "a.seismo", "-c", program, cwd=tmp_path)
     losses = [row.detail for row in read(tmp_path / "a.seismo").losses if row.kind == "cut-short"]
     assert losses == [f"process {int(done.stdout)}"]
+
+
+@pytest.mark.parametrize("verb", ["profile", "trace", "cover"])
+@pytest.mark.parametrize("how", ["SIG_DFL", "lambda *_: print('signalled')"])
+def test_a_limit_of_file_sizes_sends_the_program_no_signal(tmp_path, verb, how):
+    """A program that would die of its own too long files, or hear of them, does not of ours."""
+    program = f"""
+import resource, signal
+from signal import SIG_DFL
+signal.signal(signal.SIGXFSZ, {how})
+most = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, most))
+made = {{}}
+for n in range(500): exec(f"def function_{{n}}(): pass\\nfunction_{{n}}()", made)
+print("done")
+"""
+    done = seismo(verb, "-o", "a.seismo", "-c", program, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+    assert "the recording is not whole: File too large" in done.stderr or verb == "cover"

@@ -16,6 +16,7 @@ import os
 import stat
 import sys
 
+from seismo import _core
 from seismo.errors import RecordingError
 from seismo.originals import builtins as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from seismo.record.interrupted import leave_theirs
@@ -299,7 +300,7 @@ def _remove(path: str) -> None:
 def _write_all(fd: int, content: bytes) -> None:
     view = memoryview(content)
     while view:
-        view = view[os.write(fd, view) :]
+        view = view[_core.write(fd, view) :]
 
 
 def out_of_the_way(fd: int) -> int:
