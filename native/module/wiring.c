@@ -120,6 +120,7 @@ static inline bool is_unwanted(const void *key, PyObject *callable) {
 
 static const sm_starts_receiver starts = {
     .enter_known = sm_starts_enter_known,
+    .enter_near = sm_starts_enter_near,
     .c_call_known = sm_starts_c_call_known,
     .c_leave_known = sm_starts_c_leave_known,
     .enter = sm_starts_enter,
@@ -128,8 +129,8 @@ static const sm_starts_receiver starts = {
     .c_leave = sm_starts_c_leave,
     .may_disable = is_unwanted,
 };
-SM_STARTING_CALLBACK(starts, start)
-SM_STARTING_CALLBACK(starts, resume)
+SM_STARTING_ENTER(starts, start, false)
+SM_STARTING_ENTER(starts, resume, true)
 SM_MONITORING_CALLBACK(sm_starting, starts, throw)
 SM_MONITORING_CALLBACK(sm_starting, starts, unwind)
 SM_STARTING_CALLBACK(starts, call)

@@ -26,6 +26,7 @@ typedef struct {
  * tell again; those that are `known` do the common case of an event, without a call, and say whether it was one. */
 typedef struct {
     bool (*enter_known)(sm_thread *thread, const void *code, bool resumed);
+    bool (*enter_near)(sm_thread *thread, const void *code, bool resumed); /* the next most common one */
     bool (*c_call_known)(sm_thread *thread, const void *key);
     bool (*c_leave_known)(sm_thread *thread);
     bool (*enter)(sm_thread *thread, const void *code, bool resumed, bool thrown);

@@ -29,7 +29,7 @@ bool sm_shadows_reserve(sm_shadows *shadows, size_t more) {
         shadows->top = grown + used - 1;
         shadows->size = size;
         for (size_t i = 0; base == NULL && i < FIRST; i++)
-            grown[i] = (sm_shadow){&nowhere, NULL, NULL};
+            grown[i] = (sm_shadow){&nowhere, 0, NULL};
     }
     shadows->countdown = SM_SHADOWS_ROOM - 1;
     return true;
@@ -47,14 +47,14 @@ static bool is_left_out(const PyCodeObject *code) {
     return entry != NULL && entry->function != NULL && entry->function->left_out;
 }
 
-sm_shadow *sm_shadows_find(const sm_shadows *shadows, const sm_frame_head *frame, const void *code, bool through_c) {
+sm_shadow *sm_shadows_find(const sm_shadows *shadows, const sm_frame_head *frame, bool through_c) {
     int near = NEAR;
     for (sm_shadow *shadow = shadows->top; shadow > shadows->bottom; shadow--) {
-        if (shadow->frame == frame && shadow->code == code)
+        if (shadow->frame == frame && shadow->at == frame->executable)
             return shadow;
-        if (through_c && shadow->frame == SM_IN_C(frame) && shadow->code == frame->instruction)
+        if (through_c && shadow->frame == SM_IN_C(frame) && shadow->at == (uintptr_t)frame->instruction)
             return shadow;
-        if (--near == 0 && is_left_out(code))
+        if (--near == 0 && is_left_out(sm_frame_code_of(frame)))
             return NULL;
     }
     return NULL;
@@ -102,7 +102,7 @@ sm_shadow *sm_shadows_reach(const sm_shadows *shadows, const sm_frame_head *fram
             continue;
         }
         bool passed = how.thrown && waits(frame, code);
-        sm_shadow *shadow = passed ? NULL : sm_shadows_find(shadows, frame, code, how.through_c);
+        sm_shadow *shadow = passed ? NULL : sm_shadows_find(shadows, frame, how.through_c);
         if (shadow != NULL)
             return shadow;
         if (!passed && !how.unknown && !is_left_out(code))
@@ -140,8 +140,8 @@ static bool is_c(const sm_node *node) {
     return sm_rest(node)->function->function->kind == SM_C;
 }
 
-static void push(sm_shadows *shadows, const void *frame, const void *code, sm_node *node) {
-    *++shadows->top = (sm_shadow){frame, code, node};
+static void push(sm_shadows *shadows, const void *frame, uintptr_t at, sm_node *node) {
+    *++shadows->top = (sm_shadow){frame, at, node};
 }
 
 /* The thread's path, outermost first; owned by the caller. NULL: out of memory, or it is empty. */
@@ -175,9 +175,9 @@ void sm_shadows_rebuild(sm_thread *thread, const sm_walked_frame *frames, size_t
         if (i >= below && at < length)
             at++;
         sm_node *node = at > 0 ? path[at - 1] : tree->root;
-        push(shadows, frame, frames[i].code, node);
+        push(shadows, frame, frame->executable, node);
         for (; i >= below && at < length && is_c(path[at]); at++)
-            push(shadows, SM_IN_C(frame), frame->instruction, path[at]);
+            push(shadows, SM_IN_C(frame), (uintptr_t)frame->instruction, path[at]);
     }
     sm_free(path);
 }

@@ -35,8 +35,8 @@
 bool sm_shadows_reserve(sm_shadows *shadows, size_t more);
 void sm_shadows_free(sm_shadows *shadows);
 
-/* The shadow of the frame, which runs this code, or with through_c of the C function that it is in; NULL: none. */
-sm_shadow *sm_shadows_find(const sm_shadows *shadows, const sm_frame_head *frame, const void *code, bool through_c);
+/* The shadow of the frame, which is a function's, or with through_c of the C function that it is in; NULL: none. */
+sm_shadow *sm_shadows_find(const sm_shadows *shadows, const sm_frame_head *frame, bool through_c);
 
 /* What frames run that stand for C code, as far as they have been met: of all entries from C, and of all specialised
  * calls of classes, which each have one. They live as long as the process, so that one comparison tells such a frame.

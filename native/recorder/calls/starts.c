@@ -35,7 +35,8 @@ static bool enter_from(sm_thread *thread, sm_shadow *caller, const void *code, b
     else if (sm_tree_hides(code))
         return false;
     /* Without memory for a path, what it calls counts for its caller. */
-    sm_starts_push(thread, caller, sm_starts_frame(thread), code, child != NULL ? child : caller->node);
+    const sm_frame_head *frame = sm_starts_frame(thread);
+    sm_starts_push(thread, caller, frame, frame->executable, child != NULL ? child : caller->node);
     return true;
 }
 
@@ -68,7 +69,7 @@ bool sm_starts_c_call(sm_thread *thread, const void *caller, const void *key, Py
     if (child == NULL)
         return true;
     sm_starts_count(child, false);
-    sm_starts_push(thread, shadow, SM_IN_C(frame), frame->instruction, child);
+    sm_starts_push(thread, shadow, SM_IN_C(frame), (uintptr_t)frame->instruction, child);
     return true;
 }
 
@@ -92,7 +93,7 @@ bool sm_starts_unwind_slow(sm_thread *thread, const void *code) {
     if (frame == NULL || !sm_frame_is_of(frame, code))
         return true;
     sm_shadows *shadows = &sm_tree_of(thread)->shadows;
-    sm_shadow *shadow = sm_shadows_find(shadows, frame, code, false);
+    sm_shadow *shadow = sm_shadows_find(shadows, frame, false);
     if (shadow == NULL && sm_tree_hides(code))
         return false;
     if (shadow == NULL) { /* a frame that the path does not know: look at those below it */

@@ -19,7 +19,7 @@ static inline sm_shadow *sm_starts_near(const sm_tree_thread *tree, const sm_fra
 #pragma GCC unroll 8
     for (int i = 0; i < SM_SHADOWS_NEAR; i++, shadow--) {
         if (shadow->frame == frame)
-            return SM_LIKELY(sm_frame_is_of(frame, shadow->code)) ? shadow : NULL;
+            return SM_LIKELY(shadow->at == frame->executable) ? shadow : NULL;
     }
     return NULL;
 }
@@ -29,30 +29,18 @@ static inline sm_shadow *sm_starts_near_c(const sm_tree_thread *tree, const sm_f
     sm_shadow *shadow = tree->shadows.top;
 #pragma GCC unroll 8
     for (int i = 0; i < SM_SHADOWS_NEAR; i++, shadow--) {
-        if (shadow->frame == SM_IN_C(frame) && shadow->code == frame->instruction)
+        if (shadow->frame == SM_IN_C(frame) && shadow->at == (uintptr_t)frame->instruction)
             return shadow;
         if (shadow->frame == frame)
-            return SM_LIKELY(sm_frame_is_of(frame, shadow->code)) ? shadow : NULL;
+            return SM_LIKELY(shadow->at == frame->executable) ? shadow : NULL;
     }
     return NULL;
 }
 
-/* The same of what called the frame above this one, which may stand for C code. */
-static inline sm_shadow *sm_starts_caller(const sm_tree_thread *tree, const sm_frame_head *frame) {
-    sm_shadow *top = tree->shadows.top;
-    if (SM_LIKELY(top->frame == frame) ||
-        SM_LIKELY((--top)->frame == frame)) /* it calls for the first time, or again */
-        return SM_LIKELY(sm_frame_is_of(frame, top->code)) ? top : NULL;
-    if (frame == NULL || SM_LIKELY(!sm_frame_is_c(frame)))
-        return sm_starts_near(tree, frame);
-    frame = frame->previous;
-    return frame != NULL ? sm_starts_near_c(tree, frame) : NULL;
-}
-
-static inline void sm_starts_push(sm_thread *thread, sm_shadow *caller, const void *frame, const void *code,
+static inline void sm_starts_push(sm_thread *thread, sm_shadow *caller, const void *frame, uintptr_t at,
                                   sm_node *node) {
     sm_shadows *shadows = &sm_tree_of(thread)->shadows;
-    caller[1] = (sm_shadow){frame, code, node};
+    caller[1] = (sm_shadow){frame, at, node};
     shadows->top = caller + 1;
     if (SM_UNLIKELY(--shadows->countdown <= 0))
         sm_starts_look(thread);
@@ -68,7 +56,7 @@ static inline void sm_starts_count(sm_node *child, bool resumed) {
 
 /* The caller's child is entered. */
 SM_INLINE bool sm_starts_step(sm_thread *thread, sm_shadow *caller, const void *key, bool resumed, const void *frame,
-                              const void *code) {
+                              uintptr_t at) {
     sm_shadows *shadows = &sm_tree_of(thread)->shadows;
     sm_node *node = caller->node, *child;
     if (SM_LIKELY(node->child_key[0] == key))
@@ -80,12 +68,14 @@ SM_INLINE bool sm_starts_step(sm_thread *thread, sm_shadow *caller, const void *
         if (SM_UNLIKELY(child->key != key) || SM_UNLIKELY(child->parent != node))
             return false;
     }
-    uint32_t *count = resumed ? &child->resumes : &child->calls;
-    if (SM_UNLIKELY(*count == UINT32_MAX) || SM_UNLIKELY(shadows->countdown <= 1))
+    if (SM_UNLIKELY(--shadows->countdown < 0)) /* the function after looks, then */
         return false;
-    ++*count;
-    shadows->countdown--;
-    caller[1] = (sm_shadow){frame, code, child};
+    uint32_t *count = resumed ? &child->resumes : &child->calls;
+    if (SM_UNLIKELY(++*count == 0)) {
+        --*count;
+        return false;
+    }
+    caller[1] = (sm_shadow){frame, at, child};
     shadows->top = caller + 1;
     return true;
 }
@@ -94,8 +84,28 @@ SM_INLINE bool sm_starts_enter_known(sm_thread *thread, const void *code, bool r
     const sm_frame_head *frame = sm_starts_frame(thread);
     if (SM_UNLIKELY(frame == NULL) || SM_UNLIKELY(!sm_frame_is_of(frame, code)))
         return false;
-    sm_shadow *caller = sm_starts_caller(sm_tree_of(thread), frame->previous);
-    return SM_LIKELY(caller != NULL) && sm_starts_step(thread, caller, code, resumed, frame, code);
+    const sm_frame_head *below = frame->previous;
+    sm_shadow *caller = sm_tree_of(thread)->shadows.top; /* it calls for the first time, or again: */
+    if ((caller->frame != below && (--caller)->frame != below) || SM_UNLIKELY(caller->at != below->executable))
+        return false;
+    return sm_starts_step(thread, caller, code, resumed, frame, frame->executable);
+}
+
+/* The same of any caller that is near the top, and of the C function that it is in if C code has called the frame. */
+SM_INLINE bool sm_starts_enter_near(sm_thread *thread, const void *code, bool resumed) {
+    const sm_frame_head *frame = sm_starts_frame(thread);
+    if (SM_UNLIKELY(frame == NULL) || SM_UNLIKELY(!sm_frame_is_of(frame, code)))
+        return false;
+    const sm_frame_head *below = frame->previous;
+    const sm_tree_thread *tree = sm_tree_of(thread);
+    sm_shadow *caller;
+    if (below == NULL || !sm_frame_is_c(below))
+        caller = sm_starts_near(tree, below);
+    else if ((below = below->previous) != NULL)
+        caller = sm_starts_near_c(tree, below);
+    else
+        caller = NULL;
+    return SM_LIKELY(caller != NULL) && sm_starts_step(thread, caller, code, resumed, frame, frame->executable);
 }
 
 /* A frame of this code begins or, resumed, goes on; thrown: with an exception. False: it is left out. */
@@ -104,7 +114,8 @@ bool sm_starts_enter(sm_thread *thread, const void *code, bool resumed, bool thr
 SM_INLINE bool sm_starts_c_call_known(sm_thread *thread, const void *key) {
     const sm_frame_head *frame = sm_starts_frame(thread);
     sm_shadow *caller = sm_starts_near(sm_tree_of(thread), frame);
-    return SM_LIKELY(caller != NULL) && sm_starts_step(thread, caller, key, false, SM_IN_C(frame), frame->instruction);
+    return SM_LIKELY(caller != NULL) &&
+           sm_starts_step(thread, caller, key, false, SM_IN_C(frame), (uintptr_t)frame->instruction);
 }
 
 /* A frame of the code `caller` calls a C function. */
@@ -127,7 +138,7 @@ void sm_starts_c_leave(sm_thread *thread, const void *key, sm_leaving how);
 /* An exception leaves a frame. False: of a function that is left out. */
 SM_INLINE bool sm_starts_unwind(sm_thread *thread, const void *code) {
     sm_shadow *shadow = sm_starts_near(sm_tree_of(thread), sm_starts_frame(thread));
-    if (SM_UNLIKELY(shadow == NULL) || SM_UNLIKELY(shadow->code != code))
+    if (SM_UNLIKELY(shadow == NULL) || SM_UNLIKELY(!sm_frame_is_of(shadow->frame, code)))
         return sm_starts_unwind_slow(thread, code);
     sm_tree_raised(shadow->node);
     sm_tree_of(thread)->shadows.top = shadow - 1;

@@ -79,7 +79,7 @@ typedef struct {    /* where the journal of a thread goes on: journal.h. All NUL
 
 typedef struct {       /* a frame and its node, or a C function that runs and its own: frames.h */
     const void *frame; /* the interpreter's: an address, followed only where it is known to be alive */
-    const void *code;  /* that it runs; of a C function, the instruction that its caller is at */
+    uintptr_t at;      /* its `executable`; of a C function, the instruction that its caller is at */
     sm_node *node;
 } sm_shadow;
 

@@ -14,16 +14,6 @@ static inline sm_thread *sm_starting_thread(void) {
     return SM_LIKELY(sm_tstate_chunk(thread->tstate) == thread->chunk) ? thread : NULL;
 }
 
-SM_INLINE bool sm_starting_start_known(const sm_starts_receiver *to, PyObject *const *args) {
-    sm_thread *thread = sm_starting_thread();
-    return SM_LIKELY(thread != NULL) && to->enter_known(thread, args[0], false);
-}
-
-SM_INLINE bool sm_starting_resume_known(const sm_starts_receiver *to, PyObject *const *args) {
-    sm_thread *thread = sm_starting_thread();
-    return SM_LIKELY(thread != NULL) && to->enter_known(thread, args[0], true);
-}
-
 SM_INLINE bool sm_starting_call_known(const sm_starts_receiver *to, PyObject *const *args) {
     if (SM_UNLIKELY(sm_sites_on) && SM_UNLIKELY(sm_sites_to_go-- == 1)) {
         sm_sites_to_go = 1; /* to be looked at */
@@ -56,14 +46,27 @@ SM_INLINE bool sm_starting_c_return_known(const sm_starts_receiver *to, PyObject
         return SM_LIKELY(known) ? Py_None : receiver##_##event##_rare(self, args);                                     \
     }
 
-SM_INLINE PyObject *sm_starting_start(const sm_starts_receiver *to, PyObject *const *args) {
-    sm_thread *thread = sm_event_thread(true);
-    return sm_answer(SM_UNLIKELY(thread == NULL) || to->enter(thread, args[0], false, false));
-}
+/* The same for a frame that begins or goes on, of which there are two common cases: each has a function that needs no
+ * stack of its own, and goes on to the next one. */
+#define SM_STARTING_ENTER(receiver, event, resumed)                                                                    \
+    static __attribute__((noinline)) PyObject *receiver##_##event##_rare(PyObject *const *args) {                      \
+        return sm_starting_enter(&receiver, args, resumed);                                                            \
+    }                                                                                                                  \
+    static __attribute__((noinline)) PyObject *receiver##_##event##_near(PyObject *const *args) {                      \
+        sm_thread *thread = sm_starting_thread();                                                                      \
+        bool known = SM_LIKELY(thread != NULL) && receiver.enter_near(thread, args[0], resumed);                       \
+        return SM_LIKELY(known) ? Py_None : receiver##_##event##_rare(args);                                           \
+    }                                                                                                                  \
+    static PyObject *receiver##_##event(PyObject *Py_UNUSED(self), PyObject *const *args, size_t Py_UNUSED(nargs),     \
+                                        PyObject *Py_UNUSED(names)) {                                                  \
+        sm_thread *thread = sm_starting_thread();                                                                      \
+        bool known = SM_LIKELY(thread != NULL) && receiver.enter_known(thread, args[0], resumed);                      \
+        return SM_LIKELY(known) ? Py_None : receiver##_##event##_near(args);                                           \
+    }
 
-SM_INLINE PyObject *sm_starting_resume(const sm_starts_receiver *to, PyObject *const *args) {
+SM_INLINE PyObject *sm_starting_enter(const sm_starts_receiver *to, PyObject *const *args, bool resumed) {
     sm_thread *thread = sm_event_thread(true);
-    return sm_answer(SM_UNLIKELY(thread == NULL) || to->enter(thread, args[0], true, false));
+    return sm_answer(SM_UNLIKELY(thread == NULL) || to->enter(thread, args[0], resumed, false));
 }
 
 SM_INLINE PyObject *sm_starting_throw(const sm_starts_receiver *to, PyObject *const *args) {
