@@ -100,6 +100,16 @@ work()
     assert "lost      nothing" in children.seismo("report", path).stdout or what != "closed"
 
 
+def test_a_trace_without_its_journal_is_not_taken_for_a_profile(tmp_path):
+    path = tmp_path / "x.seismo"
+    children.seismo("trace", "-q", "-o", path, "-c", f"import os; os.unlink({str(path)!r})")
+    done = children.seismo("info", "--verify", path, status=2)
+    assert "the journal of this trace is missing" in done.stderr
+    children.seismo("profile", "-q", "-o", path, "-c", "pass")
+    done = children.seismo("info", "--verify", path, status=2)
+    assert "seismo trace makes a recording that has one" in done.stderr
+
+
 # Answers clock_gettime in the system's place, for who is started with it: jump() sets clocks by so many ns.
 CLOCKS = """
 #define _GNU_SOURCE

@@ -23,6 +23,10 @@ SHOWN = 20
 def write_verified(paper: Paper, recording: Recording, file: str) -> int:
     """Says whether they agree, or which nodes differ. Returns 1 if any does. Raises UsageError: it is no trace."""
     if not recording.calls:
+        settings = recording.meta.get("settings")
+        if isinstance(settings, dict) and settings.get("journal"):
+            why = "the program ended before any of it was written, or removed the file; its counts are all there is"
+            raise UsageError("the journal of this trace is missing", file, why)
         raise UsageError("there is no journal to verify", file, "seismo trace makes a recording that has one")
     sums, tree = recording.calls.sums, recording.tree
     counts = [sums.calls.tolist(), sums.resumes.tolist(), sums.exceptions.tolist()]
