@@ -43,7 +43,7 @@ enum { SM_INSTANT_LEFT_OUT = 32, SM_INSTANT_CLOCK = 33 };
 enum {
     SM_PIECE_PLAIN = 0, /* codecs */
     SM_PIECE_LZ4 = 1,
-    SM_PIECE_APART = 2, /* marks apart, the rest as LZ4: packing.c */
+    SM_PIECE_APART = 2,     /* marks apart, the rest as LZ4: packing.c */
     SM_BLOCK_AFTER_GAP = 1, /* flag of a block: events before it are missing */
     SM_BLOCK_MOST = 65536,  /* bytes of a block at most, unpacked; so those of a piece */
 };
