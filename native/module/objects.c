@@ -1,4 +1,4 @@
-/* The objects recorder's Python functions: refs_quiet, refs_mark, refs_alive and what asks for single objects.
+/* The objects recorder's Python functions: objects_quiet, objects_mark, objects_alive and what asks for single objects.
  *
  * They are called inside the recorded program, by the session (seismo.sessions.objects). What they make is not the
  * program's: they are quiet while they make it, and look at the live table before they make anything, since an object
@@ -50,7 +50,7 @@ void sm_module_objects_spans_forked(void) {
 
 /* ---- questions ---- */
 
-static PyObject *refs_quiet(PyObject *Py_UNUSED(module), PyObject *on) {
+static PyObject *objects_quiet(PyObject *Py_UNUSED(module), PyObject *on) {
     int truth = PyObject_IsTrue(on);
     if (truth < 0)
         return NULL;
@@ -58,7 +58,7 @@ static PyObject *refs_quiet(PyObject *Py_UNUSED(module), PyObject *on) {
     Py_RETURN_NONE;
 }
 
-static PyObject *refs_mark(PyObject *Py_UNUSED(module), PyObject *name) {
+static PyObject *objects_mark(PyObject *Py_UNUSED(module), PyObject *name) {
     uint64_t births = sm_objects.births;
     sm_objects_quiet(true);
     const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
@@ -72,7 +72,7 @@ static PyObject *refs_mark(PyObject *Py_UNUSED(module), PyObject *name) {
     return result;
 }
 
-static PyObject *refs_end(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored)) {
+static PyObject *objects_end(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored)) {
     if (sm_objects.on && sm_engine.running)
         sm_objects_note_end();
     Py_RETURN_NONE;
@@ -81,7 +81,7 @@ static PyObject *refs_end(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignor
 typedef struct { /* births in (first, last] */
     uint64_t first, last;
     uint64_t *counts; /* by site */
-    /* of refs_addresses */
+    /* of objects_addresses */
     bool spans;
     uint64_t limit;
     sm_object *found;
@@ -124,11 +124,11 @@ static PyObject *dict_of_counts(const uint64_t *counts, uint32_t count) {
     return alive;
 }
 
-static PyObject *refs_alive(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords) {
+static PyObject *objects_alive(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords) {
     static char *names[] = {"first", "last", NULL};
     unsigned long long first = 0;
     long long last = -1;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|KL:refs_alive", names, &first, &last))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|KL:objects_alive", names, &first, &last))
         return NULL;
     sm_objects_quiet(true);
     uint32_t sites = sm_objects.sites_count;
@@ -160,12 +160,13 @@ static PyObject *list_of_found(const question *asked) {
     return list;
 }
 
-static PyObject *refs_addresses(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords) {
+static PyObject *objects_addresses(PyObject *Py_UNUSED(module), PyObject *args, PyObject *keywords) {
     static char *names[] = {"first", "last", "limit", "spans", NULL};
     unsigned long long first = 0, limit = 100;
     long long last = -1;
     int in_spans = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|KLKp:refs_addresses", names, &first, &last, &limit, &in_spans))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|KLKp:objects_addresses", names, &first, &last, &limit,
+                                     &in_spans))
         return NULL;
     sm_objects_quiet(true);
     question asked = {.spans = in_spans, .limit = limit};
@@ -189,7 +190,7 @@ static PyObject *text_of(const char *text) {
     return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "surrogatepass");
 }
 
-static PyObject *refs_site(PyObject *Py_UNUSED(module), PyObject *number) {
+static PyObject *objects_site(PyObject *Py_UNUSED(module), PyObject *number) {
     unsigned long id = PyLong_AsUnsignedLong(number);
     if (PyErr_Occurred())
         return NULL;
@@ -258,7 +259,7 @@ static PyObject *add_holders(PyObject *rows) {
     Py_RETURN_NONE;
 }
 
-static PyObject *refs_add_holders(PyObject *Py_UNUSED(module), PyObject *rows) {
+static PyObject *objects_add_holders(PyObject *Py_UNUSED(module), PyObject *rows) {
     sm_objects_quiet(true);
     PyObject *held = PySequence_Tuple(rows);
     PyObject *result = held != NULL ? add_holders(held) : NULL;
@@ -288,23 +289,26 @@ int sm_module_objects_status(PyObject *status) {
 }
 
 static PyMethodDef functions[] = {
-    {"refs_quiet", refs_quiet, METH_O, "refs_quiet(on): stop recording births on this thread, or resume. Calls nest."},
-    {"refs_mark", refs_mark, METH_O, "refs_mark(name): add a row to the marks and return the number of births so far."},
-    {"refs_end", refs_end, METH_NOARGS,
-     "refs_end(): the program has ended and what follows is seismo's own: the timeline ends here unless another birth "
+    {"objects_quiet", objects_quiet, METH_O,
+     "objects_quiet(on): stop recording births on this thread, or resume. Calls nest."},
+    {"objects_mark", objects_mark, METH_O,
+     "objects_mark(name): add a row to the marks and return the number of births so far."},
+    {"objects_end", objects_end, METH_NOARGS,
+     "objects_end(): the program has ended and what follows is seismo's own: the timeline ends here unless another "
+     "birth "
      "follows."},
-    {"refs_alive", (PyCFunction)(void (*)(void))refs_alive, METH_VARARGS | METH_KEYWORDS,
-     "refs_alive(first=0, last=-1): return {site: number of its objects that were born in (first, last] and are "
+    {"objects_alive", (PyCFunction)(void (*)(void))objects_alive, METH_VARARGS | METH_KEYWORDS,
+     "objects_alive(first=0, last=-1): return {site: number of its objects that were born in (first, last] and are "
      "alive}."},
-    {"refs_addresses", (PyCFunction)(void (*)(void))refs_addresses, METH_VARARGS | METH_KEYWORDS,
-     "refs_addresses(first=0, last=-1, limit=100, spans=False): return (site, address, number of the birth) of live "
+    {"objects_addresses", (PyCFunction)(void (*)(void))objects_addresses, METH_VARARGS | METH_KEYWORDS,
+     "objects_addresses(first=0, last=-1, limit=100, spans=False): return (site, address, number of the birth) of live "
      "objects, at most limit of a site and 100,000 in all; with spans, of those born in a span. Addresses may only be "
      "compared."},
-    {"refs_site", refs_site, METH_O,
-     "refs_site(id): return (module and name of the type, module, qualified name and file of the function, line, "
+    {"objects_site", objects_site, METH_O,
+     "objects_site(id): return (module and name of the type, module, qualified name and file of the function, line, "
      "node)."},
-    {"refs_add_holders", refs_add_holders, METH_O,
-     "refs_add_holders(rows): add rows of holders to the recording, in place of earlier ones of the same objects. "
+    {"objects_add_holders", objects_add_holders, METH_O,
+     "objects_add_holders(rows): add rows of holders to the recording, in place of earlier ones of the same objects. "
      "parent is an index into these rows, or -1."},
     {NULL, NULL, 0, NULL},
 };

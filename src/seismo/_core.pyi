@@ -65,19 +65,19 @@ def instant(kind: int, span: int, name: str, json: str, /) -> bool: ...
 # ---- births and deaths of objects (lifetimes.c): of the recording that runs, or ran last ----
 
 # A site is the number of a row of objects. Births are numbered from 1; first < number <= last, last -1: until now.
-def refs_quiet(on: bool, /) -> None: ...  # this thread's births are not recorded; nests
-def refs_mark(name: str, /) -> int: ...  # births so far
-def refs_end() -> None: ...  # the program is over: the timeline ends here unless something is born
-def refs_alive(first: int = 0, last: int = -1) -> dict[int, int]: ...  # by site; estimates when sampled
-def refs_addresses(
+def objects_quiet(on: bool, /) -> None: ...  # this thread's births are not recorded; nests
+def objects_mark(name: str, /) -> int: ...  # births so far
+def objects_end() -> None: ...  # the program is over: the timeline ends here unless something is born
+def objects_alive(first: int = 0, last: int = -1) -> dict[int, int]: ...  # by site; estimates when sampled
+def objects_addresses(
     first: int = 0, last: int = -1, limit: int = 100, spans: bool = False
 ) -> list[tuple[int, int, int]]: ...  # site, address, number of the birth; at most limit of a site, 100,000 in all
 
 # module and name of the type; module, qualified name, file of the function; line; node (-1: none)
-def refs_site(id: int, /) -> tuple[str, str, str, str, str, int, int]: ...  # noqa: A002
+def objects_site(id: int, /) -> tuple[str, str, str, str, str, int, int]: ...  # noqa: A002
 
 # object, parent (an index into rows, or -1), flags, count, asked, holder, by
-def refs_add_holders(rows: Iterable[tuple[int, int, int, int, int, str, str]], /) -> None: ...
+def objects_add_holders(rows: Iterable[tuple[int, int, int, int, int, str, str]], /) -> None: ...
 
 # ---- who holds the interpreter's hooks (holders.c, hooks.c) ----
 

@@ -208,7 +208,7 @@ static void free_stream(sm_stream *stream) {
     sm_free(stream);
 }
 
-/* With `lists`. The next block to sum up, which is nobody's then; NULL: there is none. */
+/* With `lists`. The next block to sum up, taken off its list; NULL: there is none. */
 static sm_block *take_written(void) {
     sm_block *block = blocks.written;
     if (block == NULL)

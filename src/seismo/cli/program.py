@@ -485,7 +485,7 @@ class Recording:
 
         def begin() -> None:
             engine.hide_launcher()
-            reach.hear(self.process)
+            reach.subscribe(self.process)
             self.process.begin()
 
         def ended(how: str) -> None:

@@ -140,7 +140,7 @@ class _Run:
         if self.action is not None:
             self.action.load(self.call)
         atexit.register(self.finish)  # first to be registered, last to run
-        reach.hear(self)
+        reach.subscribe(self)
         self.watch.below = _frames_below()
         self.watch.__enter__()
         self.began = True

@@ -5,7 +5,7 @@
     handle.remove()
 
 Nobody is put out: sys.setprofile, sys.settrace and sys.monitoring stay free for debuggers, coverage and profilers, and
-theirs and ours hear the same events. docs/hooks.md has the whole of it.
+theirs and ours receive the same events. docs/hooks.md has the whole of it.
 """
 
 from __future__ import annotations
@@ -66,7 +66,9 @@ def _filter(where: str, trace: bool) -> _core.Filter:
     if not isinstance(where, str):
         raise UsageError("where is an expression, as text", hint="see docs/expressions.md")
     kinds = _TRACE_KINDS if trace else _PROFILE_KINDS
-    why = f"a {'trace' if trace else 'profile'} function hears events as they happen, of the kinds {', '.join(kinds)}"
+    why = (
+        f"a {'trace' if trace else 'profile'} function receives events as they happen, of the kinds {', '.join(kinds)}"
+    )
     return Filter(parse(where).only(_FACTS, kinds, why).program)
 
 

@@ -160,7 +160,7 @@ class Process:
         prepare, self.prepare = self.prepare, None
         if prepare is not None and self.at_end is not None and self.pid == os.getpid() and not self.done:
             with Restored():
-                engine.hushed(prepare)
+                engine.unrecorded(prepare)
 
     def complain(self, text: str) -> None:
         """Says on stderr what was lost, unless the user asked for silence."""
@@ -260,7 +260,7 @@ def follow(packed: str) -> None:
     life = _life(recorder, settings)
     process = Process(None if server else part(folder), settings, folder, life=life)
     _followed = process
-    reach.hear(process)
+    reach.subscribe(process)
     if server:
         _fork_only(process)
         return
@@ -312,7 +312,7 @@ def abandon() -> None:
         process.life.abandon()
     if process.output is not None:
         process.output.discard()
-    reach.unhear(process)
+    reach.unsubscribe(process)
 
 
 def _watch_pools(life: Life, load: bool = False) -> None:

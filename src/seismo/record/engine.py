@@ -186,7 +186,7 @@ def _agree(wanted: dict[str, object]) -> None:
         )
     for name, value in wanted.items():
         set_ = _settings.get(name, defaults.get(name))
-        if name == "apart":  # a session inside of another one hears who that hears
+        if name == "apart":  # a session inside of another one records the threads that that one records
             continue
         if (name in SETTINGS or name in ("where", "span")) and value != set_:
             raise UsageError(
@@ -299,13 +299,13 @@ def quietly(function: Callable[[*Ts], T], *args: *Ts) -> T:
     return _core.quietly(function, *args)
 
 
-def hushed(function: Callable[[*Ts], T], *args: *Ts) -> T:
+def unrecorded(function: Callable[[*Ts], T], *args: *Ts) -> T:
     """As quietly(); the objects that this thread makes meanwhile are not recorded either."""
-    _core.refs_quiet(True)
+    _core.objects_quiet(True)
     try:
         return _core.quietly(function, *args)
     finally:
-        _core.refs_quiet(False)
+        _core.objects_quiet(False)
 
 
 def printable(text: str) -> str:

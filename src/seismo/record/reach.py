@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from seismo import _core
 
-    class Hears(Protocol):
+    class Receiver(Protocol):
         """Who wants to know. parts: the folder of --children, or ""; first: this is the process that gathers them."""
 
         parts: str
@@ -52,45 +52,45 @@ PATH = "PYTHONPATH"
 _LEAVING = ("chroot", "setuid", "seteuid", "setreuid", "setresuid")  # files may be out of reach afterwards
 _LONGEST = 128 << 10  # bytes of one word of a command line, and its end
 
-_hearing: list[Hears] = []
+_receivers: list[Receiver] = []
 
 
-def hear(process: Hears) -> None:
+def subscribe(process: Receiver) -> None:
     """From now on the process is told; with parts, what it starts is reached."""
-    _hearing.append(process)
+    _receivers.append(process)
     refresh(process)
-    _listen()
+    _connect()
 
 
-def unhear(process: Hears) -> None:
-    """Takes back what hear did: for a process that goes on after its recording has ended."""
-    if process in _hearing:
-        _hearing.remove(process)
+def unsubscribe(process: Receiver) -> None:
+    """Takes back what subscribe did: for a process that goes on after its recording has ended."""
+    if process in _receivers:
+        _receivers.remove(process)
     process.parts = ""
     clear_environment()
-    for other in _hearing:
+    for other in _receivers:
         refresh(other)
-    _listen()
+    _connect()
 
 
-def _listen() -> None:
-    _core.set_process_receiver(_hear if _hearing else None, any(process.parts for process in _hearing))
+def _connect() -> None:
+    _core.set_process_receiver(_receive if _receivers else None, any(process.parts for process in _receivers))
 
 
-def _hear(name: str, values: tuple[Any, ...] | None, names: tuple[str, ...]) -> tuple[Any, ...] | None:
-    for process in reversed(_hearing):
+def _receive(name: str, values: tuple[Any, ...] | None, names: tuple[str, ...]) -> tuple[Any, ...] | None:
+    for process in reversed(_receivers):
         try:
             if values is None:
                 process.exec_failed()
                 refresh(process)
             else:
                 values = _told(process, name, values, names)
-        except BaseException:  # Ctrl-C, too: the program will hear of the next
+        except BaseException:  # Ctrl-C, too: the program is told by the next
             continue
     return values
 
 
-def _told(process: Hears, name: str, values: tuple[Any, ...], names: tuple[str, ...]) -> tuple[Any, ...]:
+def _told(process: Receiver, name: str, values: tuple[Any, ...], names: tuple[str, ...]) -> tuple[Any, ...]:
     if name == "_exit":
         process.finish(f"os._exit({values[0]})")
         return (values[0] or process.verdict,)
@@ -182,7 +182,7 @@ def clear_environment() -> None:
             os.putenv(name, value)
 
 
-def refresh(process: Hears) -> None:
+def refresh(process: Receiver) -> None:
     """Puts our variables into the C environment, unseen by os.environ: again, as the program may set PYTHONPATH."""
     if process.parts:
         os.putenv(VARIABLE, process.packed())
@@ -196,7 +196,7 @@ def _with_hook(path: str) -> str:
     return hook + os.pathsep + path if path else hook
 
 
-def _mapping(process: Hears, env: Mapping[str, str]) -> Mapping[str, str]:
+def _mapping(process: Receiver, env: Mapping[str, str]) -> Mapping[str, str]:
     """The environment for a child, with our variables. What is no mapping of text is left for the callee to refuse."""
     try:
         changed: dict[str, str] = {os.fsdecode(name): os.fsdecode(value) for name, value in env.items()}
@@ -207,7 +207,7 @@ def _mapping(process: Hears, env: Mapping[str, str]) -> Mapping[str, str]:
     return changed
 
 
-def _list(process: Hears, env: Iterable[bytes]) -> Iterable[bytes]:
+def _list(process: Receiver, env: Iterable[bytes]) -> Iterable[bytes]:
     """As _mapping, of a sequence of NAME=VALUE in bytes."""
     if not (isinstance(env, (list, tuple)) and all(type(entry) is bytes for entry in env)):
         return env

@@ -8,7 +8,7 @@ waiting for threads, atexit handlers and the flushing of files are not imitated 
   the program's hook back and calls it.
 - Our own end (stop the engine, finish the file, write the summary) is the first atexit handler to be registered and so
   the last to run: the program's handlers and its threads are recorded. os._exit and os.exec* skip atexit handlers:
-  record.reach hears of them before.
+  record.reach is told of them before.
 
 Why not start the program in a fresh interpreter: that would cost a second start-up, more than all the rest together.
 """

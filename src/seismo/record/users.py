@@ -105,7 +105,7 @@ class Life:
         raise NotImplementedError
 
     def abandon(self) -> None:
-        """Stops, and what is recorded is nobody's."""
+        """Stops, and drops what is recorded."""
         self.end("")
         self.users.forked_hook = None
 

@@ -69,15 +69,15 @@ class Objects(Paged, Recorded):
     # The first and the last statement of these two are to make no object that would be recorded.
 
     def __enter__(self) -> Self:
-        _core.refs_quiet(True)
+        _core.objects_quiet(True)
         try:
             super().__enter__()
         finally:
-            _core.refs_quiet(False)
+            _core.objects_quiet(False)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        _core.refs_quiet(True)
+        _core.objects_quiet(True)
         try:
             if self._depth == 1:
                 self._last = _core.status()["births"]
@@ -85,7 +85,7 @@ class Objects(Paged, Recorded):
                     life.collect()
             super().__exit__(kind, error, tb)
         finally:
-            _core.refs_quiet(False)
+            _core.objects_quiet(False)
 
     def _begin(self) -> None:
         life.check_possible()
@@ -98,7 +98,7 @@ class Objects(Paged, Recorded):
         points = sorted({first, *self._marks.values()})
         if self._lines:
             for begin in points:
-                self._at_end[begin, last] = _core.refs_alive(begin, last)
+                self._at_end[begin, last] = _core.objects_alive(begin, last)
         self._born += last - first
         self._alive += self._living(first, last)
         super()._end()
@@ -119,7 +119,7 @@ class Objects(Paged, Recorded):
         if known is None:
             if not self._lines:
                 return max(0, _more() - self._more)
-            known = _core.refs_alive(first, last)
+            known = _core.objects_alive(first, last)
         return sum(known.values())
 
     @property
@@ -139,7 +139,7 @@ class Objects(Paged, Recorded):
         return born - alive
 
     def _counts(self) -> tuple[int, int]:
-        _core.refs_quiet(True)
+        _core.objects_quiet(True)
         try:
             born, alive = self._born, self._alive
             if self._depth:
@@ -148,29 +148,29 @@ class Objects(Paged, Recorded):
                 alive += self._living(self._first, last)
             return born, alive
         finally:
-            _core.refs_quiet(False)
+            _core.objects_quiet(False)
 
     @property
     def recording(self) -> Recording:
         """What was recorded: of a running session the state now. RecordingError if it never began."""
-        _core.refs_quiet(True)
+        _core.objects_quiet(True)
         try:
             return super().recording
         finally:
-            _core.refs_quiet(False)
+            _core.objects_quiet(False)
 
     # ---- survivors ----
 
     def mark(self, name: str) -> int:
         """Gives this moment a name, for since(); the recording keeps it. Returns how many were born in the session."""
-        _core.refs_quiet(True)
+        _core.objects_quiet(True)
         try:
             if not self._depth:
                 raise UsageError(f"cannot mark {name!r}: the session does not run", hint="mark inside the `with`")
-            self._marks[name] = _core.refs_mark(name)
+            self._marks[name] = _core.objects_mark(name)
             return self._marks[name] - self._first
         finally:
-            _core.refs_quiet(False)
+            _core.objects_quiet(False)
 
     def since(self, name: str | None = None, until: str | None = None) -> Survivors:
         """What was born since the mark (None: since the beginning), until another one, and is alive.
@@ -178,7 +178,7 @@ class Objects(Paged, Recorded):
         After the session's end it is what was alive then. UsageError: no such mark, or objects="types", which keeps no
         living objects.
         """
-        return engine.hushed(self._since, name, until)
+        return engine.unrecorded(self._since, name, until)
 
     def _since(self, name: str | None, until: str | None) -> Survivors:
         from seismo.record.objects import survivors
@@ -196,7 +196,7 @@ class Objects(Paged, Recorded):
             )
         end = last if until is None else self._mark(until)
         if self._depth:
-            alive = _core.refs_alive(first, end)
+            alive = _core.objects_alive(first, end)
         else:
             alive = dict(self._at_end[first, last])
             if until is not None:
@@ -238,7 +238,7 @@ class Objects(Paged, Recorded):
         Subclasses do not count. Of a session that has ended, what lives is what lived at its end; with
         seismo.objects(collect=True) the cycle collector ran before.
         """
-        message = engine.hushed(self._over_budget, max_born, max_alive, of)
+        message = engine.unrecorded(self._over_budget, max_born, max_alive, of)
         if message:
             raise AssertionError(message)
 

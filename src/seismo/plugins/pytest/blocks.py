@@ -76,17 +76,17 @@ class BirthsBlock:
     def __enter__(self) -> None:
         from seismo import _core
 
-        _core.refs_quiet(True)
+        _core.objects_quiet(True)
         self._before = _core.status()["births"]
-        _core.refs_quiet(False)
+        _core.objects_quiet(False)
 
     # All three by name: the interpreter would make a tuple for *reason, in the block.
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         from seismo import _core
 
-        _core.refs_quiet(True)
+        _core.objects_quiet(True)
         _add(self._into, "births", _core.status()["births"] - self._before)
-        _core.refs_quiet(False)
+        _core.objects_quiet(False)
 
 
 def _add(into: dict[str, int], quantity: str, number: int) -> None:

@@ -27,7 +27,7 @@ from seismo.plugins.pytest.callers import Callers, Made
 from seismo.plugins.pytest.objects import interrupted, started, unavailable
 from seismo.plugins.pytest.profile import PLACE, frame_of, machinery
 from seismo.record import engine
-from seismo.record.engine import hushed
+from seismo.record.engine import unrecorded
 from seismo.report.words import function_name
 from seismo.sessions.profile import Profile
 
@@ -160,20 +160,20 @@ def _count_births(item: pytest.Item, counted: Counted) -> Callable[[Callable[[],
         gc.disable()  # a collection that happens to start inside adds what finalizers make
         session = None
         try:
-            _core.refs_quiet(True)  # a recording of the whole run hears what begins it, else
+            _core.objects_quiet(True)  # else a recording of the whole run has what begins it
             try:
                 session = started(item.config)
             finally:
-                _core.refs_quiet(False)
+                _core.objects_quiet(False)
             return run()
         finally:
             if session is not None:
-                _core.refs_quiet(True)  # its end collects garbage, which may call functions
-                if lost := hushed(interrupted):
+                _core.objects_quiet(True)  # its end collects garbage, which may call functions
+                if lost := unrecorded(interrupted):
                     counted.trouble["births"] = lost
                 session.__exit__(None, None, None)
                 counted.births = engine.quietly(_born, session.recording)
-                _core.refs_quiet(False)
+                _core.objects_quiet(False)
             else:
                 counted.trouble["births"] = "they cannot be recorded here"
             if collects:

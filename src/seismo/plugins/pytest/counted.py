@@ -9,7 +9,7 @@ be that of a fixture that other tests use. Neither collecting tests nor importin
 the first test has, count for the functions: they share rows with others of their kind, so which test they are of is not
 known.
 
-Births are counted by another recorder of the same engine, and so in a run of their own (CountingBirths). It hears the
+Births are counted by another recorder of the same engine, and so in a run of their own (CountingBirths). It records the
 thread of the tests in their phases only, and what pytest and plugins make there is left out by its files.
 """
 
@@ -138,7 +138,7 @@ class CountingBirths:
         except BaseException:
             output.discard()
             raise
-        _core.refs_quiet(True)
+        _core.objects_quiet(True)
         self._frames = _BornFrames(config, self._tests)
 
     def block(self, test: str, name: str) -> AbstractContextManager[None]:
@@ -155,7 +155,7 @@ class CountingBirths:
             self._frames.remove()
         if self._pid != os.getpid() or self._process is None or self._process.done:
             return
-        _core.refs_quiet(False)
+        _core.objects_quiet(False)
         self._process.finish("")
         told = {"births": self._tests, "blocks": self._blocks, "hidden": self._hidden}
         Path(self._folder, f"tests-{self._pid}.json").write_text(json.dumps(told), encoding="utf-8")
@@ -176,11 +176,11 @@ class _BornFrames(Frames):
             name = engine.printable(item.nodeid)
             run = frame_of(item, phase)
             before = _core.status()["births"]
-            _core.refs_quiet(False)
+            _core.objects_quiet(False)
             try:
                 return run(function, item, *rest)
             finally:
-                _core.refs_quiet(True)
+                _core.objects_quiet(True)
                 if phase == "call":
                     self._births[name] = self._births.get(name, 0) + _core.status()["births"] - before
 

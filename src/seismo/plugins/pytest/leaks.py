@@ -7,7 +7,7 @@ one entry always holds what the last run made, and a registry that is emptied an
 None of them has something of every run. What grows with every run has.
 
 Only the inside of a run is recorded, by the numbers of the births: an interval for each run. Between the runs this
-thread is quiet: what pytest and this file make there is nobody's leak. Deaths are seen all the time.
+thread is quiet: what pytest and this file make there is not recorded. Deaths are seen all the time.
 
 A test runs by its item's own runtest(), so that methods of TestCase get their setUp and tearDown each time, and tests
 that a plugin runs in an event loop run in it. Its fixtures are set up once; pytest's own are put back between the runs
@@ -28,7 +28,7 @@ from seismo.errors import SeismoError, UsageError
 from seismo.escape import printable
 from seismo.plugins.pytest.again import empty_caches, put_back
 from seismo.plugins.pytest.objects import interrupted, started, unavailable
-from seismo.record.engine import hushed
+from seismo.record.engine import unrecorded
 from seismo.record.objects.survivors import SurvivorRow, ask, full_name
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Place:
     """Which objects: their type, and the line that made them."""
 
     def __init__(self, site: Sequence[Any]) -> None:
-        """site: as _core.refs_site gives it."""
+        """site: as _core.objects_site gives it."""
         type_module, type_name, self.module, self.qualname, self.file, self.line = site[:6]
         self.sites: list[int] = []
         self.type = full_name(type_module, type_name)
@@ -188,23 +188,23 @@ class Runs:
         self._intervals: list[tuple[int, int]] = []  # the last birth before a run, and its own last
 
     def __enter__(self) -> Self:
-        self._core.refs_quiet(True)
+        self._core.objects_quiet(True)
         return self
 
     def __exit__(self, *reason: object) -> None:
-        self._core.refs_quiet(False)
+        self._core.objects_quiet(False)
         self._session.__exit__(None, None, None)
 
     @contextmanager
     def one(self) -> Generator[None]:
         """Records a run, then collects its garbage."""
-        first = self._core.refs_mark("")
-        self._core.refs_quiet(False)
+        first = self._core.objects_mark("")
+        self._core.objects_quiet(False)
         try:
             yield
         finally:
-            self._core.refs_quiet(True)
-            self._intervals.append((first, self._core.refs_mark("")))
+            self._core.objects_quiet(True)
+            self._intervals.append((first, self._core.objects_mark("")))
         gc.collect()
 
     def leaks(self, wanted: Wanted, root: str) -> tuple[list[Leak], str]:
@@ -220,8 +220,8 @@ class Runs:
         found: dict[tuple[object, ...], Leak] = {}
         counted = self._intervals[wanted.warmup :]
         for number, (first, last) in enumerate(counted):
-            alive = self._core.refs_alive(first, last)
-            for (site, count), facts in zip(alive.items(), map(self._core.refs_site, alive), strict=True):
+            alive = self._core.objects_alive(first, last)
+            for (site, count), facts in zip(alive.items(), map(self._core.objects_site, alive), strict=True):
                 place, counts = found.setdefault(facts[:6], (Place(facts), [0] * len(counted)))
                 counts[number] += count
                 if number + 1 == len(counted):
@@ -237,7 +237,7 @@ class Runs:
             row = SurvivorRow(place.type, f"{place.module}:{place.qualname}", place.file, place.line, ())
             row.count, row.sites = counts[-1], place.sites
             rows.append(row)
-        trees = hushed(ask, rows, *self._intervals[-1])
+        trees = unrecorded(ask, rows, *self._intervals[-1])
         return [line for tree in trees for line in str(tree).splitlines()]
 
 

@@ -1,6 +1,6 @@
 """The fixture seismo_objects: exact counts of the objects that a block makes and leaves. And where they cannot be had.
 
-Objects that pytest makes are nobody's business, those of rewritten assertions included: so it is a block inside of the
+Objects that pytest makes are not counted, those of rewritten assertions included: so it is a block inside of the
 test that is counted, and each block is a session of its own (seismo.objects).
 """
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pytest
 
 from seismo.errors import SeismoError, UsageError
-from seismo.record.engine import hushed
+from seismo.record.engine import unrecorded
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -62,7 +62,7 @@ class ObjectCounts:
         __tracebackhide__ = True
         lost = ""
         if self._session is not None:
-            lost = hushed(interrupted)
+            lost = unrecorded(interrupted)
             self._session.__exit__(None, None, None)
         if self._collects:
             gc.enable()

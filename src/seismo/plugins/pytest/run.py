@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Quiet(children.Process):
-    """A process whose forked children are nobody's business, unless there is a folder for their parts."""
+    """A process whose forked children are not recorded, unless there is a folder for their parts."""
 
     def forked(self) -> None:
         """In a forked child."""
@@ -105,7 +105,7 @@ class Run:
         if not self.is_worker:
             self.process.at_end = _nothing
         if follow:
-            reach.hear(self.process)
+            reach.subscribe(self.process)
         try:
             self.process.begin()
         except BaseException:
@@ -114,7 +114,7 @@ class Run:
 
     def _let_go(self) -> None:
         if self.process.parts:
-            reach.unhear(self.process)
+            reach.unsubscribe(self.process)
 
     def _remove_parts(self) -> None:
         if self.parts and not self.is_worker:

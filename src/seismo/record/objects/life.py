@@ -54,11 +54,11 @@ class Life(engine.Life):
         check_possible()
         self._holders = int(settings.get("holders") or 0)  # type: ignore[call-overload]
         self._leaks = bool(settings.get("leaks"))
-        _core.refs_quiet(True)
+        _core.objects_quiet(True)
         try:
             super().start(settings, fd, forked)
         finally:
-            _core.refs_quiet(False)
+            _core.objects_quiet(False)
 
     def start_settings(self, settings: dict[str, object]) -> dict[str, object]:
         """The settings that are the engine's."""
@@ -66,32 +66,32 @@ class Life(engine.Life):
 
     def stop(self, exit_: str = "") -> None:
         """Stops, saving how the program ended; first asks who holds what lives, if that is wanted."""
-        _core.refs_quiet(True)
+        _core.objects_quiet(True)
         try:
             try:
-                _core.refs_end()
+                _core.objects_end()
                 self._ask()
             finally:  # Ctrl-C may come
                 super().stop(exit_)
         finally:
-            _core.refs_quiet(False)
+            _core.objects_quiet(False)
 
     def ahead(self, exit_: str, ask: bool = False) -> None:
         """As the engine's; ask: who holds what lives."""
-        _core.refs_quiet(True)
+        _core.objects_quiet(True)
         try:
             if exit_ and ask:
-                _core.refs_end()
+                _core.objects_end()
                 self._ask()
             super().ahead(exit_)
         finally:
-            _core.refs_quiet(False)
+            _core.objects_quiet(False)
 
     def _ask(self) -> None:
         try:
             if self._leaks and _collects():
                 collect()
-                _core.refs_end()  # what it set free may have made something
+                _core.objects_end()  # what it set free may have made something
             if self._holders:
                 from seismo.record.objects.survivors import ask_at_end
 
@@ -114,13 +114,13 @@ def _collects() -> bool:
 
 
 def collect() -> None:
-    """Has what nobody holds destroyed, by a quiet thread that hears it."""
+    """Has what nobody holds destroyed, by a thread whose births are not recorded and whose deaths are."""
     import gc
 
-    _core.refs_quiet(False)
+    _core.objects_quiet(False)
     try:
         gc.collect()
         gc.collect()  # what finalizers set free
         sys._clear_internal_caches()  # type: ignore[attr-defined]  # its names of attributes survive each call of C code
     finally:
-        _core.refs_quiet(True)
+        _core.objects_quiet(True)

@@ -100,7 +100,7 @@ class Survivors:
         return iter(self.rows)
 
     def __str__(self) -> str:
-        return engine.hushed(self._text)
+        return engine.unrecorded(self._text)
 
     def _text(self) -> str:
         if not self.rows:
@@ -123,7 +123,7 @@ class Survivors:
 
         UsageError when the recording has ended: it is asked where they live, inside the `with`.
         """
-        return engine.hushed(self._ask, limit)
+        return engine.unrecorded(self._ask, limit)
 
 
 class Holder:
@@ -155,7 +155,7 @@ class Tree:
         self.held_by: list[Holder] = []
 
     def __str__(self) -> str:
-        return engine.hushed(self._text)
+        return engine.unrecorded(self._text)
 
     def _text(self) -> str:
         lines = [f"{self.row.count:,} × {self.row.type}, {self.row.place}"]
@@ -227,7 +227,7 @@ def _path(recording: Recording, node: int) -> tuple[str, ...]:
 def ask(rows: list[SurvivorRow], first: int, last: int) -> list[Tree]:
     """Who holds the objects of these rows that were born in the interval."""
     wanted = {site for row in rows for site in row.sites}
-    places = _sampled(wanted, _core.refs_addresses(first, last, SAMPLE))
+    places = _sampled(wanted, _core.objects_addresses(first, last, SAMPLE))
     found = _trees([([place for site in row.sites for place in places.get(site, ())], row.type) for row in rows])
     return [_tree(row, lines) for row, lines in zip(rows, found, strict=True)]
 
@@ -272,7 +272,7 @@ def ask_at_end(number: int, in_spans: bool) -> None:
     if not chosen:
         return
     wanted = {site for sites, _ in chosen for site in sites}
-    places = _sampled(wanted, _core.refs_addresses(0, -1, SAMPLE, in_spans))
+    places = _sampled(wanted, _core.objects_addresses(0, -1, SAMPLE, in_spans))
     trees = _trees([([place for site in sites for place in places.get(site, ())], kind) for sites, kind in chosen])
     rows: list[tuple[Any, ...]] = []
     for (sites, _), lines in zip(chosen, trees, strict=True):
@@ -280,7 +280,7 @@ def ask_at_end(number: int, in_spans: bool) -> None:
         begin = len(rows)
         for parent, *rest in lines:
             rows.append((site, parent + begin if parent >= 0 else -1, *rest))
-    _core.refs_add_holders(rows)
+    _core.objects_add_holders(rows)
 
 
 def _leaked() -> list[tuple[tuple[int, ...], str]]:
@@ -296,8 +296,8 @@ def _own() -> list[tuple[tuple[int, ...], str]]:
     main = getattr(sys.modules.get("__main__"), "__file__", None) or ""
     alive: dict[tuple[str, str, str, int], int] = {}
     sites: dict[tuple[str, str, str, int], tuple[int, ...]] = {}
-    for site, count in _core.refs_alive().items():
-        module, name, _, qualname, file, line, _ = _core.refs_site(site)
+    for site, count in _core.objects_alive().items():
+        module, name, _, qualname, file, line, _ = _core.objects_site(site)
         kind = full_name(module, name)
         if count and not (kind in _OF_TEXT or qualname in ("", "<module>") or is_library(file, main)):
             key = (kind, qualname, file, line)

@@ -200,14 +200,14 @@ def test_types_that_die_take_their_names_along_to_the_recording():
 def test_what_a_quiet_thread_makes_is_nobody_s_and_what_it_drops_is_dead():
     with recorded() as block:
         dropped = [Leaf() for _ in range(10)]
-        _core.refs_quiet(True)
+        _core.objects_quiet(True)
         hidden = [Leaf() for _ in range(100)]
         dropped.clear()
-        _core.refs_quiet(True)
-        _core.refs_quiet(False)
+        _core.objects_quiet(True)
+        _core.objects_quiet(False)
         more = [Leaf() for _ in range(100)]
         more.clear()
-        _core.refs_quiet(False)
+        _core.objects_quiet(False)
         hidden.clear()
         seen = [Leaf() for _ in range(5)]
     leaf = block.births.types()["Leaf"]
@@ -220,7 +220,7 @@ def test_nothing_is_born_in_an_empty_recording():
         pass
     for objects in ("lines", "types"):
         _core.start(recorder="lifetimes", calibrate=False, objects=objects)
-        _core.refs_quiet(False)
+        _core.objects_quiet(False)
         _core.stop()
         assert _core.status()["births"] == 0
 

@@ -38,10 +38,10 @@ def test_refused_where_the_hook_cannot_be_trusted():
         assert str(refused.value) == WHY_NOT
     assert "3.13.3" in str(WHY_NOT)
     assert not _core.status()["running"]
-    _core.refs_quiet(True)
-    _core.refs_quiet(False)
-    assert _core.refs_alive() == {}
-    assert _core.refs_addresses() == []
+    _core.objects_quiet(True)
+    _core.objects_quiet(False)
+    assert _core.objects_alive() == {}
+    assert _core.objects_addresses() == []
 
 
 @pytest.mark.parametrize(
@@ -170,12 +170,12 @@ def test_threads_that_end():
 def test_nothing_is_recorded_while_quiet(objects):
     start(objects=objects)
     kept = make(4)
-    _core.refs_quiet(True)
-    _core.refs_quiet(True)
+    _core.objects_quiet(True)
+    _core.objects_quiet(True)
     ours = make(7)
-    _core.refs_quiet(False)
+    _core.objects_quiet(False)
     ours += make(1)
-    _core.refs_quiet(False)
+    _core.objects_quiet(False)
     kept += make(1)
     before = _core.status()
     del ours
@@ -193,17 +193,17 @@ def test_nothing_is_recorded_while_quiet(objects):
 def test_what_dies_while_quiet_has_died():
     with recorded() as block:
         kept = make(4)
-        _core.refs_quiet(True)
+        _core.objects_quiet(True)
         del kept[1:]
         gc.collect()
-        _core.refs_quiet(False)
+        _core.objects_quiet(False)
     row = block.births.types()["Thing"]
     assert (row["born"], row["died"], row["live"]) == (4, 3, 1)
 
 
 @needs
 def test_an_empty_block_makes_nothing():
-    quiet = _core.refs_quiet
+    quiet = _core.objects_quiet
     quiet(True)
     start()
     quiet(False)
@@ -230,30 +230,30 @@ def test_quietly_called_functions_are_not_seen():
 def test_marks_and_what_is_alive_since():
     start()
     kept = make(3)
-    first = _core.refs_mark("first")
+    first = _core.objects_mark("first")
     kept += make(4)
-    second = _core.refs_mark("second")
+    second = _core.objects_mark("second")
     kept += make(5)
     del kept[0], kept[3], kept[-1]
 
     def alive(*bounds):
-        things = {site for site in _core.refs_alive() if _core.refs_site(site)[1] == "Thing"}
-        return sum(count for site, count in _core.refs_alive(*bounds).items() if site in things)
+        things = {site for site in _core.objects_alive() if _core.objects_site(site)[1] == "Thing"}
+        return sum(count for site, count in _core.objects_alive(*bounds).items() if site in things)
 
     assert (alive(), alive(first), alive(0, first), alive(first, second), alive(second)) == (9, 7, 2, 3, 4)
-    (site,) = (site for site in _core.refs_alive() if _core.refs_site(site)[1] == "Thing")
-    assert _core.refs_site(site)[:5] == (__name__, "Thing", __name__, "make", __file__)
-    things = {address for where, address, _ in _core.refs_addresses() if where == site}
+    (site,) = (site for site in _core.objects_alive() if _core.objects_site(site)[1] == "Thing")
+    assert _core.objects_site(site)[:5] == (__name__, "Thing", __name__, "make", __file__)
+    things = {address for where, address, _ in _core.objects_addresses() if where == site}
     assert things == {id(thing) for thing in kept}
-    assert len([row for row in _core.refs_addresses(limit=2) if row[0] == site]) == 2
+    assert len([row for row in _core.objects_addresses(limit=2) if row[0] == site]) == 2
     _core.stop()
     births = Births(_core.snapshot())
     assert [(row["name"], row["born"]) for row in births.tables["marks"]] == [("first", first), ("second", second)]
     assert sum(row["live"] for row in births.objects() if row["type"] == "Thing") == 9
     with pytest.raises(IndexError):
-        _core.refs_site(10**6)
+        _core.objects_site(10**6)
     with pytest.raises(TypeError, match="str"):
-        _core.refs_mark(3)
+        _core.objects_mark(3)
 
 
 @needs
@@ -262,9 +262,9 @@ def test_questions_leave_no_trace():
     kept = make(3)
     before = _core.status()["births"]
     for _ in range(5):
-        _core.refs_alive()
-        _core.refs_addresses()
-        _core.refs_site(0)
+        _core.objects_alive()
+        _core.objects_addresses()
+        _core.objects_site(0)
     after = _core.status()["births"]
     _core.stop()
     assert after - before <= 2  # the range
@@ -275,19 +275,19 @@ def test_questions_leave_no_trace():
 def test_holders_are_rows():
     with recorded():
         kept = make(1)
-        (site,) = (site for site in _core.refs_alive() if _core.refs_site(site)[1] == "Thing")
-        _core.refs_add_holders([(site, -1, 8, 1, 1, "wrong", "")])
-        _core.refs_add_holders([(site, -1, 0, 3, 3, "list", "[0]"), (site, 0, 1, 3, 3, "module app", "kept")])
+        (site,) = (site for site in _core.objects_alive() if _core.objects_site(site)[1] == "Thing")
+        _core.objects_add_holders([(site, -1, 8, 1, 1, "wrong", "")])
+        _core.objects_add_holders([(site, -1, 0, 3, 3, "list", "[0]"), (site, 0, 1, 3, 3, "module app", "kept")])
         with pytest.raises(IndexError):
-            _core.refs_add_holders([(site, 5, 0, 1, 1, "list", "")])
+            _core.objects_add_holders([(site, 5, 0, 1, 1, "list", "")])
         with pytest.raises(TypeError):
-            _core.refs_add_holders([None])
+            _core.objects_add_holders([None])
     rows = Births(_core.snapshot()).tables["holders"]
     assert rows == [] or all(row["object"] == site for row in rows)
     with recorded() as block:
         kept += make(1)
-        (site,) = (site for site in _core.refs_alive() if _core.refs_site(site)[1] == "Thing")
-        _core.refs_add_holders([(site, -1, 0, 3, 3, "list", "[0]"), (site, 0, 1, 3, 3, "module app", "kept")])
+        (site,) = (site for site in _core.objects_alive() if _core.objects_site(site)[1] == "Thing")
+        _core.objects_add_holders([(site, -1, 0, 3, 3, "list", "[0]"), (site, 0, 1, 3, 3, "module app", "kept")])
     assert [(row["parent"], row["flags"], row["holder"], row["by"]) for row in block.births.tables["holders"]] == [
         (-1, 0, "list", "[0]"),
         (0, 1, "module app", "kept"),
@@ -548,6 +548,6 @@ print(_core.check(), births.problems, row["born"], row["died"], births.losses["o
 
 
 def test_doctor_and_status_before_anything_was_recorded():
-    out = run("print(_core.status()['running'], _core.refs_alive(), _core.check())")
+    out = run("print(_core.status()['running'], _core.objects_alive(), _core.check())")
     assert out == "False {} True\n"
     assert os.getpid() > 0

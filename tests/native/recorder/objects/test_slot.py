@@ -342,9 +342,9 @@ def test_threads_and_tools_that_come_and_go():
         while time.monotonic() < until:
             with contextlib.suppress(Exception), set_ref_tracer(len):
                 live_things(5)
-            _core.refs_quiet(True)
+            _core.objects_quiet(True)
             live_things(5)
-            _core.refs_quiet(False)
+            _core.objects_quiet(False)
         stop.set()
         for thread in threads:
             thread.join()

@@ -188,12 +188,12 @@ def test_the_timeline_ends_with_the_program():
     """Who holds what lives is asked when it is over."""
     start()
     handle(3)
-    _core.refs_quiet(True)
-    _core.refs_end()
+    _core.objects_quiet(True)
+    _core.objects_end()
     del kept[1:]
     time.sleep(0.05)
     _core.stop()
-    _core.refs_quiet(False)
+    _core.objects_quiet(False)
     births = Births(_core.snapshot())
     last = births.tables["object_times"][-1]
     assert births.tables["processes"][0]["end_ns"] - last["time_ns"] > 40_000_000
@@ -203,7 +203,7 @@ def test_the_timeline_ends_with_the_program():
 
 def test_the_timeline_goes_on_when_something_is_born():
     start()
-    _core.refs_end()
+    _core.objects_end()
     time.sleep(0.05)
     handle(3)
     _core.stop()
