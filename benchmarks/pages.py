@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from common import BUILD, ROOT, number, table
@@ -97,11 +98,16 @@ def cells_of(page: str, name: str) -> list[list[str]]:
     return rows[:1] + rows[2:]
 
 
+def is_reading(cell: str) -> bool:
+    """No dash, alone or in brackets."""
+    return bool(set(cell) - set("– ()"))
+
+
 def renewed(page: str, name: str, head: list[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
     """Head and rows of a table, with the readings that the page's section has where there is no new one.
 
     Readings are found by their row's first cell and their column's name. Where the head's first cell has changed, the
-    old readings are of something else, and go.
+    old readings are of something else, and go. Interpreters without any reading have no column.
     """
     old_head, *old_rows = cells_of(page, name) or [head]
     old = {(row[0], column): cell for row in old_rows for column, cell in zip(old_head, row, strict=False)}
@@ -116,11 +122,12 @@ def renewed(page: str, name: str, head: list[str], rows: list[list[str]]) -> tup
         cells = [new.get(column, NONE) for column in columns]
         result.append(
             [
-                cell if set(cell) - set("– ()") or column in fixed else old.get((row[0], column), cell)
+                cell if is_reading(cell) or column in fixed else old.get((row[0], column), cell)
                 for column, cell in zip(columns, cells, strict=True)
             ]
         )
-    return columns, result
+    read = [column in fixed or any(is_reading(row[at]) for row in result) for at, column in enumerate(columns)]
+    return list(compress(columns, read)), [list(compress(row, read)) for row in result]
 
 
 def value_of(cell: str) -> float:
