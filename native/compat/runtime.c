@@ -124,6 +124,20 @@ bool sm_runtime_find(sm_runtime_places *places) {
 void sm_wake_for_pending_calls(void) {}
 #endif
 
+#if SM_WAKING_STOPS_OTHERS
+void sm_stop_waking_for_pending_calls(void) {
+    struct _ceval_state *ceval = &PyInterpreterState_Main()->ceval;
+    __atomic_store_n(&ceval->eval_breaker._value, 0, __ATOMIC_SEQ_CST);
+    /* What others ask for stands, also what they asked for a moment ago. */
+    if (__atomic_load_n(&ceval->gil_drop_request._value, __ATOMIC_SEQ_CST) != 0 ||
+        __atomic_load_n(&_PyRuntime.ceval.signals_pending._value, __ATOMIC_SEQ_CST) != 0 ||
+        __atomic_load_n(&ceval->pending.async_exc, __ATOMIC_SEQ_CST) != 0)
+        __atomic_store_n(&ceval->eval_breaker._value, 1, __ATOMIC_SEQ_CST);
+}
+#else
+void sm_stop_waking_for_pending_calls(void) {}
+#endif
+
 static const interpreter_list *known_list(void) {
     const interpreter_list *list = find_list();
     return list != NULL && list->main == PyInterpreterState_Main() ? list : NULL;

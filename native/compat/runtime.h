@@ -40,5 +40,10 @@ void sm_collector_unraisable(PyObject *callback);
 /* After Py_AddPendingCall by a thread without the GIL: has the main thread look for it. Up to 3.12 the interpreter asks
  * whether the thread that asked may run it, and so a program of one thread never looks. */
 void sm_wake_for_pending_calls(void);
+/* Takes that back, where the main thread has not come. 3.11 has to: a thread that is traced comes back to the beginning
+ * of a function again and again while that is asked for, although it may not run the call, and the main thread may be
+ * waiting for this very thread. */
+#define SM_WAKING_STOPS_OTHERS (PY_VERSION_HEX < 0x030C0000)
+void sm_stop_waking_for_pending_calls(void);
 
 #endif

@@ -25,6 +25,7 @@
 #include "slots/forks.h"
 
 #define SM_SAFEPOINT_NS 50000000
+#define SM_WAKING_NS 2000000 /* for so long the others may be held up, where they are (compat/runtime.h) */
 #define SM_PATIENCE_NS 200000000
 
 static struct {
@@ -63,19 +64,32 @@ void sm_safepoint_wait(sm_safe_user who, uint64_t ns) {
     __atomic_fetch_and(&point.due, ~(1u << who), __ATOMIC_RELAXED);
 }
 
+/* Has the main thread look for the request; with a request that has waited since the last turn, again. */
+static void wake_main(sm_worker *worker) {
+    sm_wake_for_pending_calls();
+    if (!SM_WAKING_STOPS_OTHERS)
+        return;
+    sm_worker_sleep(worker, sm_monotonic_ns() + SM_WAKING_NS);
+    if (__atomic_load_n(&point.outstanding, __ATOMIC_ACQUIRE))
+        sm_stop_waking_for_pending_calls();
+}
+
 static void work(sm_worker *worker, uintptr_t number) {
     __atomic_store_n(&point.asked, false, __ATOMIC_RELAXED);
     __atomic_store_n(&point.outstanding, false, __ATOMIC_RELAXED);
     while (sm_worker_goes_on(worker, number)) {
         sm_worker_sleep(worker, sm_monotonic_ns() + SM_SAFEPOINT_NS);
         look_who_is_due();
-        if (!sm_worker_goes_on(worker, number) || __atomic_exchange_n(&point.outstanding, true, __ATOMIC_ACQ_REL))
+        if (!sm_worker_goes_on(worker, number))
             continue;
-        if (Py_AddPendingCall(call, NULL) < 0) { /* its queue is full: at the next turn */
+        if (__atomic_exchange_n(&point.outstanding, true, __ATOMIC_ACQ_REL)) {
+            if (SM_WAKING_STOPS_OTHERS)
+                wake_main(worker);
+        } else if (Py_AddPendingCall(call, NULL) < 0) { /* its queue is full: at the next turn */
             __atomic_store_n(&point.outstanding, false, __ATOMIC_RELEASE);
             __atomic_store_n(&point.asked, false, __ATOMIC_RELEASE);
         } else {
-            sm_wake_for_pending_calls();
+            wake_main(worker);
         }
     }
 }

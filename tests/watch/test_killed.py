@@ -218,3 +218,24 @@ def test_one_that_never_ends(tmp_path):
     recording = read(tmp_path / "w.seismo")
     assert calls(recording) == {"work": 1}
     assert list(recording.losses["kind"]) == ["cut-short"]
+
+
+def test_a_main_thread_that_waits_for_another_is_no_trap(tmp_path):
+    """The main thread is asked to keep the file while it waits in C for a thread that calls functions meanwhile.
+
+    On 3.11 a thread that is traced does not get past the beginning of a function while the main thread is asked.
+    """
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import threading, time\n"
+        "def leaf(): pass\n"
+        "def work():\n"
+        "    end = time.monotonic() + 0.4\n"
+        "    while time.monotonic() < end: leaf()\n"
+        "thread = threading.Thread(target=work)\n"
+        "thread.start()\n"
+        "thread.join()\n"
+        "print('done')\n"
+    )
+    done = children.seismo("watch", 'call("never")', "--record", tmp_path / "r.seismo", program)
+    assert done.stdout == "done\n"
