@@ -43,6 +43,7 @@ int Py_AddPendingCall(int (*function)(void *), void *Py_UNUSED(argument)) {
 }
 
 void sm_wake_for_pending_calls(void) {}
+void sm_stop_waking_for_pending_calls(void) {}
 
 static void run_pending(void) { /* with the GIL */
     int (*calls[PENDING])(void *);
