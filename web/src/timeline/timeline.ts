@@ -58,6 +58,8 @@ export class Timeline {
   private counters: readonly Counter[] = [];
   private atMark: number | null = null; // the one that was gone to last
   matches: ((fn: number) => boolean) | null = null;
+  private busy: boolean | null = null; // whether calls in sight are on their way
+  private wish: (() => void) | null = null; // what a key asked of calls that were on their way
   density: Density | null = null;
 
   constructor(
@@ -154,6 +156,7 @@ export class Timeline {
   }
 
   choose(spot: Spot | null, range: { from: number; to: number } | null = null): void {
+    this.wish = null;
     this.selected = spot;
     this.range = range;
     this.listener.chosen(spot, range);
@@ -207,7 +210,7 @@ export class Timeline {
     if (best) {
       this.choose(best);
       this.reveal(best);
-    }
+    } else this.whenThere(() => this.step(way));
   }
 
   /** The recording has grown. What lies well before its old end has been written, and is not asked for again. */
@@ -290,6 +293,21 @@ export class Timeline {
     }
     this.tiles.go();
     this.resolved = found;
+    const busy = [...found.values()].some((one) => !one.exact && !one.failed);
+    if (busy !== this.busy) this.canvas.parentElement?.setAttribute("aria-busy", String(busy));
+    this.busy = busy;
+  }
+
+  /** Tries again once the calls in sight are there, unless something else is asked for meanwhile. */
+  private whenThere(again: () => void): void {
+    if (this.busy !== false || this.frame) this.wish = again;
+  }
+
+  private grant(): void {
+    const wish = this.busy ? null : this.wish;
+    if (!wish) return;
+    this.wish = null;
+    wish();
   }
 
   private deepen(): void {
@@ -342,6 +360,7 @@ export class Timeline {
     this.deepen();
     draw(this.context, this.scene());
     drawMinimap(this.mapContext, this.view, this.density, this.marks(), this.theme);
+    this.grant();
   }
 
   private marks(): number[] {
@@ -563,6 +582,7 @@ export class Timeline {
           }
         : undefined);
     if (!does) return;
+    this.wish = null;
     does();
     event.preventDefault();
     event.stopPropagation();
@@ -587,5 +607,6 @@ export class Timeline {
             this.choose(spotOf(rows, row));
             return;
           }
+    this.whenThere(() => this.chooseFirst());
   }
 }
