@@ -54,6 +54,7 @@ typedef struct sm_thread {
     int64_t start_ns, end_ns; /* Unix time */
     uint64_t start_ticks, end_ticks;
     int64_t cpu_start_ns, cpu_ns; /* -1: unknown */
+    uint64_t kept;                /* once it has ended: bytes that the recorder keeps of it */
     uint64_t rest_ticks;          /* in segments that were not timed always: what the sampled times must add up to */
     /* The ticker's visits since the thread read the clock last, and what it saw the thread wait for then; it looks at
      * the thread of the system with this number (0: at none). All atomic: the ticker counts, the thread takes. */
@@ -173,6 +174,7 @@ typedef struct {
     sm_thread *threads;              /* newest first; of this and, while their threads live, of earlier sessions */
     uint32_t thread_count;           /* rows of the recording */
     uint32_t finished;               /* of these, threads that have ended and have rows of their own */
+    uint64_t kept;                   /* bytes: what the recorder keeps of those until the recording ends */
     uint64_t flushed;                /* ticks: when the last flush was done */
     uint64_t flush_took, flush_most; /* ticks: the last flush; and how long until the next at most */
     sm_output output;                /* the file; writer NULL: none */

@@ -142,8 +142,9 @@ void sm_engine_save(sm_output *output, bool last) {
     sm_output_loss(output, "late-thread", sm_engine.late_threads, -1,
                    "threads that were found only after they had begun; their first events are missing");
     char detail[160];
-    snprintf(detail, sizeof detail, "threads that began after %d had ended, counted together by name and entry",
-             SM_THREADS_APART);
+    snprintf(detail, sizeof detail,
+             "threads that began after %d had ended, or fewer with paths of %d MB, counted together by name and entry",
+             SM_THREADS_APART, SM_THREADS_KEEP >> 20);
     sm_output_loss(output, "threads-folded", folded, -1, detail);
     sm_output_loss(output, "hook-lost", sm_engine.hook_lost, -1,
                    "the program or another tool took the hook away; what came after is missing");

@@ -44,10 +44,12 @@ static void end_thread(sm_thread *thread) {
     if (sm_engine.running && thread->session == sm_engine.session) {
         note_end(thread);
         sm_engine.recorder->thread_end(thread);
-        if (thread->home != thread)
+        if (thread->home != thread) {
             sm_thread_add_to_group(thread);
-        else
+        } else {
             sm_engine.finished++;
+            sm_engine.kept += thread->kept;
+        }
     }
     thread->ended = true;
     __atomic_store_n(&thread->looked_at, 0, __ATOMIC_RELAXED);
@@ -250,7 +252,7 @@ static bool begin_thread(sm_thread *thread, bool entering) {
     thread->start_ns = sm_moment_since(&sm_engine.began);
     thread->start_ticks = sm_clock_read(&sm_engine.clock);
     thread->end_ns = 0;
-    thread->rest_ticks = 0;
+    thread->rest_ticks = thread->kept = 0;
     thread->cpu_start_ns = sm_thread_cpu_ns(thread);
     thread->cpu_ns = -1;
     find_home(thread);
@@ -428,6 +430,7 @@ void sm_threads_forget(void) {
     }
     sm_groups_forget();
     sm_engine.thread_count = sm_engine.finished = 0;
+    sm_engine.kept = 0;
 }
 
 void sm_threads_forked(void) {

@@ -5,7 +5,9 @@
 #include "engine/engine.h"
 
 #define SM_NO_CHUNK ((sm_chunk *)1) /* equals no chunk: the next event looks */
-#define SM_THREADS_APART 1000       /* that have ended and keep a row and a tree of their own: see threads_fold.c */
+/* Threads that have ended and keep a row and a tree of their own, and bytes of these: see threads_fold.c. */
+#define SM_THREADS_APART 1000
+#define SM_THREADS_KEEP (12 << 20)
 
 /* threads.c */
 int sm_threads_init(void);                         /* once per process; -1 with an exception */

@@ -1,6 +1,7 @@
 /* Threads by the ten thousand: a server may make one for each request, and run for weeks. So once SM_THREADS_APART
- * threads have ended, each with a row and a tree of its own, those that begin share these with others of their kind:
- * they are *folded* into the group of their name, numbers left out ("Thread-* (work)"), and of what began them.
+ * threads have ended, each with a row and a tree of its own, or fewer whose trees take SM_THREADS_KEEP bytes, those
+ * that begin share these with others of their kind: they are *folded* into the group of their name, numbers left out
+ * ("Thread-* (work)"), and of what began them.
  *
  * A group is a record like a thread's, without a thread. The others' `home` leads to it: their paths are made in its
  * tree, and are the same nodes for all of them, which the GIL allows. So nothing has to be moved when one of them ends,
@@ -26,7 +27,7 @@ static struct {
 } groups;
 
 bool sm_thread_folds(void) {
-    return sm_engine.finished >= SM_THREADS_APART;
+    return sm_engine.finished >= SM_THREADS_APART || sm_engine.kept >= SM_THREADS_KEEP;
 }
 
 static sm_thread **place_of(const char *pattern, const char *entry) {

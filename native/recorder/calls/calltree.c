@@ -344,6 +344,7 @@ static void thread_end(sm_thread *thread) {
     sm_tree_hold(thread);
     sm_tree_close(thread);
     sm_journal_thread_end(thread);
+    thread->kept = sm_tree_bytes(tree);
     tree->segments.open = NULL;
     tree->node = tree->root;
     sm_tree_free_stacks(tree);

@@ -222,6 +222,12 @@ sm_node *sm_node_new(sm_tree_thread *tree, sm_node *parent, const void *key, sm_
     return node;
 }
 
+uint64_t sm_tree_bytes(const sm_tree_thread *tree) {
+    const sm_tree_chunk *newest = tree->chunks;
+    uint64_t nodes = newest != NULL ? newest->number * SM_TREE_NODES + newest->used : 0;
+    return nodes * (sizeof(sm_node) + sizeof(sm_node_rest));
+}
+
 static void forget_key(sm_node *node) {
     assert(node->parent != NULL && node->key != SM_KEY_DEAD);
     sm_node *parent = node->parent;

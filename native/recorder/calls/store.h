@@ -95,8 +95,9 @@ void sm_node_code_died(sm_code_entry *entry, sm_tree_function *function);
 void sm_node_note_key(const void *key, sm_node *node);
 void sm_node_forget_lists(void);
 bool sm_tree_check_nodes(const sm_tree_thread *tree);
-sm_node_more *sm_node_has(sm_node *node); /* made when missing. NULL: out of memory */
-sm_young *sm_node_young(sm_node *node);   /* the same */
+uint64_t sm_tree_bytes(const sm_tree_thread *tree); /* of its own nodes, without their tables */
+sm_node_more *sm_node_has(sm_node *node);           /* made when missing. NULL: out of memory */
+sm_young *sm_node_young(sm_node *node);             /* the same */
 /* The innermost node that both are in or below. NULL: they are of two threads, or far apart. */
 sm_node *sm_node_common(sm_node *one, sm_node *other);
 void sm_tree_free(void);

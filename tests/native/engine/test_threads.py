@@ -72,6 +72,36 @@ def test_finished_threads_are_folded(source):
         assert row["native_id"] == row["main"] == 0
 
 
+def test_finished_threads_are_folded_earlier_where_their_paths_fill_the_memory():
+    """A thread for each request, each on thousands of paths: what they all keep is bounded, not only how many."""
+    made = {}
+    exec(
+        "\n".join(
+            f"def f{i}(deep):\n    if deep:\n        for call in ({', '.join(f'f{k}' for k in range(8))}):\n"
+            "            call(deep - 1)"
+            for i in range(8)
+        ),
+        made,
+    )
+
+    def request():
+        made["f0"](4)
+
+    paths = sum(8**deep for deep in range(5))
+    for _ in range(2):
+        start()
+        run_threads(40, request)
+        _core.stop()
+        assert _core.check()
+        recorded = image()
+        folded = [row["folded"] for row in recorded.tables["threads"] if row["folded"]]
+        apart = len(recorded.tables["threads"]) - 2
+        assert folded == [40 - apart]
+        assert 12 << 20 <= apart * (paths + 6) * 168 < (12 << 20) + 2 * paths * 168
+        assert sum(recorded.calls()[f"f{i}"] for i in range(8)) == 40 * paths
+        assert len(recorded.tables["nodes"]) < (apart + 2) * (paths + 10)
+
+
 @pytest.mark.parametrize("source", SOURCES)
 def test_threads_of_a_group_run_side_by_side(source):
     """They share paths, and each is where it is: a look at them in the middle has what runs."""
