@@ -205,7 +205,8 @@ static void take_longest(sm_sums *s, const sm_journal *journal, const int64_t *f
                                       .parent = SM_CALL_NONE,
                                       .call = SM_CALL_NONE,
                                       .node = (uint32_t)node,
-                                      .depth = found.depth};
+                                      .depth = found.depth,
+                                      .flags = found.flags};
         }
     }
 }

@@ -83,6 +83,10 @@ static void end_top(sm_slicer *s, uint32_t flags) {
         sm_slice_single(s, frame, flags);
     } else {
         add_run(s, &s->places->place[frame->rank], frame, frame->start, s->now);
+        if (SM_UNLIKELY(((frame->flags | flags) & SM_LONGEST_FLAGS) != 0)) { /* what it leaves behind has no flags */
+            sm_longest_note(s, frame->rank, s->depth, frame->flags | flags, frame->start >> SM_FINE,
+                            (s->now - frame->start) >> SM_FINE);
+        }
     }
     s->place = s->depth ? s->stack[s->depth - 1].rank : 0;
     s->ended++;

@@ -11,6 +11,7 @@
 #include "base/varint.h"
 #include "journal/slices_inside.h"
 
+enum { LONGEST_DEPTH = 20 }; /* bits of the depth of a longest call, before its flags */
 enum { ROW_BYTES = (6 + 2 * SM_SHARES) * SM_VARINT_MAX, HEAD_BYTES = 8 * SM_VARINT_MAX };
 
 bool sm_functions_know(sm_functions *f, size_t count) {
@@ -44,7 +45,7 @@ int sm_longest_pack(sm_functions *f, sm_buffer *buffer) {
             to = sm_varint_put(to, l->thread);
             to = sm_varint_put(to, l->stream);
             to = sm_varint_put(to, l->rank);
-            to = sm_varint_put(to, l->depth);
+            to = sm_varint_put(to, l->depth | (uint64_t)l->flags << LONGEST_DEPTH);
             to = sm_varint_put(to, (uint64_t)l->start);
             to = sm_varint_put(to, (uint64_t)l->ns);
             buffer->size = (size_t)(to - buffer->bytes);
@@ -65,13 +66,14 @@ const uint8_t *sm_longest_parse(const uint8_t *at, const uint8_t *end, sm_longes
     *l = (sm_longest){.thread = (uint32_t)value[0],
                       .stream = value[1],
                       .rank = (uint32_t)value[2],
-                      .depth = (uint32_t)value[3],
+                      .depth = (uint32_t)value[3] & ((1u << LONGEST_DEPTH) - 1),
+                      .flags = (uint32_t)value[3] >> LONGEST_DEPTH & SM_LONGEST_FLAGS,
                       .start = (int64_t)value[4],
                       .ns = (int64_t)value[5]};
     return at;
 }
 
-void sm_longest_note(sm_slicer *s, uint32_t rank, uint32_t depth, int64_t start, int64_t ns) {
+void sm_longest_note(sm_slicer *s, uint32_t rank, uint32_t depth, uint32_t flags, int64_t start, int64_t ns) {
     sm_longest *longest = &s->functions->of[s->places->place[rank].function];
     if (ns >= longest->ns) {
         longest->ns = ns;
@@ -80,6 +82,7 @@ void sm_longest_note(sm_slicer *s, uint32_t rank, uint32_t depth, int64_t start,
         longest->stream = s->stream;
         longest->rank = rank;
         longest->depth = depth;
+        longest->flags = flags & SM_LONGEST_FLAGS;
         longest->fresh = true;
     }
 }
@@ -122,7 +125,8 @@ void sm_slice_single(sm_slicer *s, const sm_frame *frame, uint32_t flags) {
         }
         *row = single_row(s, frame, s->depth, SM_ROW_ENDED, flags);
     }
-    sm_longest_note(s, frame->rank, s->depth, frame->start >> SM_FINE, (s->now - frame->start) >> SM_FINE);
+    sm_longest_note(s, frame->rank, s->depth, frame->flags | flags, frame->start >> SM_FINE,
+                    (s->now - frame->start) >> SM_FINE);
 }
 
 static void put_share(sm_row *row, const sm_share *share) {
@@ -158,7 +162,7 @@ static void sum_depth(sm_slicer *s, uint32_t depth, sm_row *row) {
             function->most_rank = at - 1;
         }
         if ((place->beyond - 1) >> SM_FINE > function->ns) {
-            sm_longest_note(s, at - 1, depth, place->began >> SM_FINE, (place->beyond - 1) >> SM_FINE);
+            sm_longest_note(s, at - 1, depth, 0, place->began >> SM_FINE, (place->beyond - 1) >> SM_FINE);
         }
     }
     if (row != NULL) {

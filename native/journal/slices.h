@@ -52,6 +52,7 @@ typedef struct {
 typedef struct { /* the longest call of a function */
     int64_t ns, start;
     uint32_t thread, rank, depth;
+    uint32_t flags; /* of SM_LONGEST_FLAGS */
     uint64_t stream;
     bool fresh;        /* since somebody took it off */
     int64_t sum, most; /* for slices.c, while a row is made */

@@ -2,7 +2,11 @@
 #ifndef SM_JOURNAL_SLICES_INSIDE_H
 #define SM_JOURNAL_SLICES_INSIDE_H
 
+#include "journal/call.h"
 #include "journal/slices.h"
+
+/* What is told of a longest call: that its length is not all of it, or not its own. */
+#define SM_LONGEST_FLAGS (SM_CALL_BEFORE | SM_CALL_BEGAN_UNSEEN | SM_CALL_ENDED_UNSEEN | SM_CALL_OPEN | SM_CALL_GAP)
 
 #define SM_FINE 6 /* bits: inside, times are 64ths of a ns, for events are spread evenly between marks */
 
@@ -76,6 +80,6 @@ typedef enum { SM_SLICE_GOES_ON, SM_SLICE_IS_LAST, SM_SLICE_IS_DROPPED } sm_slic
 void sm_slice_end(sm_slicer *s, sm_slice_ending how);
 /* Hands on what there is of sheets. */
 void sm_sheets_end(sm_slicer *s);
-void sm_longest_note(sm_slicer *s, uint32_t rank, uint32_t depth, int64_t start, int64_t ns);
+void sm_longest_note(sm_slicer *s, uint32_t rank, uint32_t depth, uint32_t flags, int64_t start, int64_t ns);
 
 #endif

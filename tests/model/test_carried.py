@@ -1,5 +1,7 @@
 """A trace that is merged, saved or cut keeps what spares its readers the journal: levels, and the longest calls."""
 
+import io
+
 import pytest
 from chunks import without
 from journals import levels_of
@@ -7,8 +9,12 @@ from recorded import Image
 
 import seismo
 from seismo.model import merge, merge_files, read
+from seismo.model.kinds import CallFlags
 from seismo.model.timeline import cut
-from seismo.report.calls import trace
+from seismo.report.calls import story, story_trace, trace
+from seismo.report.calls.functions import FunctionCells
+from seismo.report.paper import Paper
+from seismo.report.words import Signs
 
 PROGRAM = """
 def leaf(): pass
@@ -28,7 +34,7 @@ def whole(tmp_path_factory):
     """Traces of two programs of some 20,000 calls: their files' contents."""
     made = []
     for number, rounds in enumerate((5, 9)):
-        namespace = {}
+        namespace = {"__name__": "made"}
         exec(PROGRAM, namespace)
         path = tmp_path_factory.mktemp("whole") / f"{number}.seismo"
         with seismo.trace(output=path, c_functions="none"):
@@ -112,6 +118,62 @@ def test_a_large_part_has_levels_of_its_own(whole, tmp_path, monkeypatch):
     part = has_all((tmp_path / "part.seismo").read_bytes())
     assert part.tree["calls"].tolist() == recording.cut(1, recording.calls.end_ns).tree["calls"].tolist()
     assert [path.name for path in tmp_path.iterdir()] == ["part.seismo"]
+
+
+def limits(rows):
+    """By function: which of its longest call's flags say that it may have taken longer."""
+    told = CallFlags.BEFORE | CallFlags.OPEN | CallFlags.BEGAN_UNSEEN | CallFlags.ENDED_UNSEEN | CallFlags.GAP
+    return {row.function: row.flags & told for row in rows}
+
+
+def test_calls_that_a_cut_ended_are_told_apart_among_the_longest(whole, tmp_path, monkeypatch):
+    """Where their recorder or a cut noted them no less than where all of the journal is read for them."""
+    recording = read(whole[0])
+    (work,) = (row.id for row in recording.functions if row.qualname == "work")
+    (main,) = (row.id for row in recording.functions if row.qualname == "main")
+    rounds = [row for row in recording.calls if row.function == work]
+    middle = (rounds[2].start_ns + rounds[2].end_ns) // 2
+    monkeypatch.setattr(cut, "MANY", 1000)
+    for module in (trace, story_trace):  # the frames of the tests' runner take longer than the program's
+        monkeypatch.setattr(module, "LONGEST", 1000)
+    ended, begun = CallFlags.OPEN, CallFlags.BEFORE
+    for window, flags in (((0, middle), {main: ended}), ((middle, recording.calls.end_ns), {main: begun})):
+        cut.cut_into(recording, tmp_path / "part.seismo", *window)
+        part = read(tmp_path / "part.seismo")
+        names = {row.id: row.qualname for row in part.functions}
+        assert limits(part.calls.longest) == limits(part.calls.sums.longest)
+        told = {names[function]: said for function, said in limits(part.calls.longest).items()}
+        assert told["main"] & (ended | begun) == flags[main]
+        assert told["leaf"] == 0
+        text = io.StringIO()
+        monkeypatch.setattr(trace, "SOME_BYTES", 0)
+        trace.write_trace(Paper(text, 80), part)
+        (line,) = (line for line in text.getvalue().splitlines() if "made:main" in line)
+        assert line.split()[0] == "\N{GREATER-THAN OR EQUAL TO}"
+        assert ("still running" in line) == (flags[main] == ended)
+        cells = FunctionCells(part.functions, Signs(), part.times)
+        sections = story_trace.sections(part, story.Functions(part, cells), 1000)
+        (row,) = (row for row in sections[0].rows if row.cells[-1] == "made:main")
+        assert row.data["ended"] == ("still running" if flags[main] == ended else "")
+        assert row.cells[0].startswith("\N{GREATER-THAN OR EQUAL TO} ")
+
+
+def test_a_call_that_began_and_was_cut_in_one_slice_is_told_apart(tmp_path, monkeypatch):
+    """The last thousand calls are summed up together; that one of them was ended by the cut is not lost there."""
+    monkeypatch.setattr(cut, "MANY", 1000)
+    namespace = {}
+    exec(PROGRAM + "import time\ndef slow():\n    leaf()\n    time.sleep(0.02)\n    leaf()", namespace)
+    with seismo.trace(output=tmp_path / "whole.seismo", c_functions="none"):
+        namespace["main"](2, 1000)
+        namespace["slow"]()
+    recording = read(tmp_path / "whole.seismo")
+    (slow,) = (row for row in recording.calls if recording.functions[row.function].qualname == "slow")
+    cut.cut_into(recording, tmp_path / "part.seismo", 0, slow.start_ns + 10_000_000)
+    part = read(tmp_path / "part.seismo")
+    told = {part.functions[function].qualname: said for function, said in limits(part.calls.longest).items()}
+    assert told["slow"] == CallFlags.OPEN
+    assert told["leaf"] == told["main"] == 0
+    assert limits(part.calls.longest) == limits(part.calls.sums.longest)
 
 
 def test_the_longest_calls_of_a_large_trace_are_found_where_nobody_noted_them(whole, monkeypatch):

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
     from seismo.model.recording import Recording
 
-_NUMBERS_OF_A_CALL = 6  # in a chunk of the kind LONG
+_NUMBERS_OF_A_CALL = 6  # in a chunk of the kind LONG; one of them is of depths, and from here on of flags:
+_DEPTHS = 1 << 20
+_LIMITS = 1 | 4 | 8 | 64 | 512  # docs/format.md
 
 
 def carried(recording: Recording, threads: Mapping[int, int] | None = None) -> Iterator[tuple[str, bytes]]:
@@ -55,7 +57,7 @@ def _renamed(kind: str, payload: memoryview, threads: Mapping[int, int] | None) 
 
 
 def _numbers(longest: Iterable[memoryview]) -> Iterator[list[int]]:
-    """The calls that these payloads name: thread, stream, rank, depth, start and length of each."""
+    """The calls that these payloads name: thread, stream, rank, depth with flags, start and length of each."""
     for payload in longest:
         at = 0
         try:
@@ -102,4 +104,5 @@ def _longest_of(recording: Recording) -> Iterator[list[int]]:
     for row in calls.sums.longest:
         rank = bisect_right(nodes_of[row.thread], row.node)
         start = max(row.start_ns - origins[processes[row.thread]], 0)
-        yield [row.thread, row.stream, rank, row.depth, start, max(row.end_ns - row.start_ns, 0)]
+        depth = min(row.depth, _DEPTHS - 1) + _DEPTHS * (row.flags & _LIMITS)
+        yield [row.thread, row.stream, rank, depth, start, max(row.end_ns - row.start_ns, 0)]

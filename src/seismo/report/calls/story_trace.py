@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from seismo.report import words as text
 from seismo.report.calls.trace import IMPORTS, LONGEST, imports, longest_calls
-from seismo.report.calls.window import thread_name
+from seismo.report.calls.window import LIMITS, how_left, started, thread_name, took
 from seismo.report.story import Name, Row, Section, falling
 
 if TYPE_CHECKING:
@@ -27,10 +27,11 @@ def sections(recording: Recording, functions: Functions, most: int) -> list[Sect
 def _longest(rows: list[CallRow], functions: Functions, most: int) -> Section:
     made = []
     for place, row in enumerate(rows[:most]):
-        took = row.end_ns - row.start_ns
-        data = {**functions.place(row.function), "start_ns": row.start_ns, "took_ns": took, "thread": row.thread}
+        ns = row.end_ns - row.start_ns
+        data = {**functions.place(row.function), "start_ns": row.start_ns, "took_ns": ns, "thread": row.thread}
+        data["ended"] = ", ".join(how_left(row.flags & LIMITS))
         name = Name(functions.cells.name(row.function))
-        cells = [text.duration(took, _SIGNS), _at(row.start_ns), name]
+        cells = [took(row, ns, _SIGNS), started(row, _SIGNS), name]
         made.append(Row(data, cells, falling(0.55, place)))
     return Section(
         "longest",

@@ -9,7 +9,7 @@ from seismo.model.recording import UNENDED
 from seismo.model.timeline.hosts import apart_ns, hosts
 from seismo.model.timeline.landmarks import landmarks
 from seismo.report import words as text
-from seismo.report.calls.window import END, thread_name, write_window
+from seismo.report.calls.window import END, LIMITS, how_left, started, thread_name, took, write_window
 from seismo.report.facts import unended
 
 if TYPE_CHECKING:
@@ -94,10 +94,13 @@ def _write_longest(paper: Paper, recording: Recording, found: Longest) -> None:
         paper.line(("longest calls", "strong"), ("  of each function the longest", "quiet"))
     for row in rows:
         function = functions[row.function]
-        took = text.aligned(text.duration(row.end_ns - row.start_ns, paper.signs))
-        lead = f"{took:>10}  at {row.start_ns / 1e9:,.6f} s  "
+        length = text.aligned(took(row, row.end_ns - row.start_ns, paper.signs))
+        lead = f"{length:>10}  at {started(row, paper.signs)}  "
+        left = how_left(row.flags & LIMITS)
+        more = f"  {', '.join(left)}" if left else ""
         name = text.function_name(function.kind, function.module, function.qualname)
-        paper.line((lead, "quiet"), (text.shorten(name, max(12, paper.width - text.cells(lead)), paper.signs), "name"))
+        room = max(12, paper.width - text.cells(lead) - text.cells(more))
+        paper.line((lead, "quiet"), (text.shorten(name, room, paper.signs), "name"), (more, "quiet"))
     for gap in gaps[:LONGEST]:
         missing = text.duration(gap.end_ns - gap.start_ns, paper.signs)
         where = thread_name(recording, gap.thread)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from seismo.model import Recording
     from seismo.model.timeline.calls import CallRow, Window
     from seismo.report.paper import Paper
+    from seismo.report.words import Signs
 
 LAST = 50  # calls of each thread, for who asks for the end
 SPAN_NS = 10_000_000
@@ -41,6 +42,9 @@ END = "end"
 
 _UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "": 10**9, "m": 60 * 10**9, "min": 60 * 10**9}
 _TIME = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(ns|us|µs|ms|s|min|m|)")
+_MORE = CallFlags.BEFORE | CallFlags.AFTER | CallFlags.OPEN
+LIMITS = _MORE | CallFlags.BEGAN_UNSEEN | CallFlags.ENDED_UNSEEN | CallFlags.GAP
+"""Flags of calls whose times are not, or not surely, those of all of the call."""
 _LEFT = {
     CallFlags.UNWOUND: "left by an exception",
     CallFlags.YIELDED: "paused",
@@ -48,6 +52,23 @@ _LEFT = {
     CallFlags.ENDED_UNSEEN: "end unseen",
     CallFlags.GAP: "events missing",
 }
+
+
+def started(row: CallRow, signs: Signs) -> str:
+    """When the call began; it began before where reading did."""
+    start = f"{row.start_ns / 1e9:,.6f} s"
+    return f"{signs.at_most} {start}" if CallFlags.BEFORE in row.flags else start
+
+
+def took(row: CallRow, ns: int, signs: Signs) -> str:
+    """How long the call took, of which ns were read: one that a cut or the recording's end ended took longer."""
+    length = text.duration(ns, signs)
+    return f"{signs.at_least} {length}" if row.flags & _MORE else length
+
+
+def how_left(flags: CallFlags) -> list[str]:
+    """The words for how a call with these flags ended, if not by a return that was seen."""
+    return [word for flag, word in _LEFT.items() if flag in flags]
 
 
 def nanoseconds(word: str, option: str) -> int:
@@ -168,14 +189,9 @@ class _Writer:
         row, signs = line.row, self.paper.signs
         if self.limit is not None:
             self.limit -= 1
-        before, after = CallFlags.BEFORE in row.flags, CallFlags.AFTER in row.flags
-        start = f"{row.start_ns / 1e9:,.6f} s"
-        start = f"{signs.at_most} {start}" if before else start
-        took = text.duration(line.busy_ns, signs)
-        took = f"{signs.at_least} {took}" if before or after or CallFlags.OPEN in row.flags else took
         bounds = [bound for bound in (row.start_bound_ns, row.end_bound_ns) if bound > 0]
         bound = f"{signs.error}{text.duration(max(bounds), signs)}" if bounds else ""
-        said = [word for flag, word in _LEFT.items() if flag in row.flags]
+        said = how_left(row.flags)
         if CallFlags.RESUMED in row.flags:
             said.insert(0, "resumed")
         if line.number > 1:
@@ -183,7 +199,8 @@ class _Writer:
         if place:
             said.append(place)
         more = f"  {', '.join(said)}" if said else ""
-        lead = f"{start:>16}  {text.aligned(took):>12}  {bound:>9}  "
+        length = text.aligned(took(row, line.busy_ns, signs))
+        lead = f"{started(row, signs):>16}  {length:>12}  {bound:>9}  "
         room = max(12, self.paper.width - text.cells(lead) - text.cells(more))
         inset = "  " * min(indent, room // 4)
         name = text.shorten(self._name(row.function), max(8, room - len(inset)), signs)
