@@ -245,7 +245,9 @@ def errors_table(labels: list[str], page: str) -> str:
         "stated errors that hold": ("held", "all"),
         "stated error of a phase, median": ("held", "stated"),
         "main functions in a run of 0.3 s, worst stated error": ("worst", "0.3"),
+        "main functions in a run of 0.3 s, median stated error": ("median", "0.3"),
         "main functions in a run of 1 s, worst stated error": ("worst", "1"),
+        "main functions in a run of 1 s, median stated error": ("median", "1"),
         "beside busy processes: own times within their stated error": ("busy", "held"),
         "beside busy processes: widest stated error": ("busy", "stated"),
     }

@@ -33,6 +33,7 @@ typedef struct {
     const double *young_weight, *young_ns, *young_var, *young_var_ns, *young_var_sq, *sampled_most;
     const int64_t *wait_ns; /* off the CPU, in addition to the others */
     const double *wait_sq;
+    const int64_t *ready_ns; /* of the former: without a processor */
     const int64_t *function_kind, *function_flags, *code_bytes;
     const int64_t *thread_process, *thread_rest;
     sm_costs costs;

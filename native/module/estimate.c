@@ -142,6 +142,7 @@ static void take_estimate_input(views *v, PyObject *tables, sm_estimate_input *i
     in->young_var_sq = take(v, table, "nodes", "young_var_sq", 'd', &nodes);
     in->wait_ns = take(v, table, "nodes", "wait_ns", 'q', &nodes);
     in->wait_sq = take(v, table, "nodes", "wait_sq", 'd', &nodes);
+    in->ready_ns = take(v, table, "nodes", "ready_ns", 'q', &nodes);
     in->ticked = take(v, table, "nodes", "ticked", 'q', &nodes);
     in->ticked_ns = take(v, table, "nodes", "ticked_ns", 'q', &nodes);
     in->stretches = take(v, table, "nodes", "stretches", 'q', &nodes);

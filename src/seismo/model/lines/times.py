@@ -144,6 +144,7 @@ def _as_functions(tables: Tables, count: int) -> dict[str, Any]:
         "resumes": _whole([0, *[max(0, a - b) for a, b in zip(segments, hits, strict=True)]]),
         "exceptions": nought,
         "flags": nought,
+        "ready_ns": nought,
         "stretches": _whole([looks, *[0] * count]),
         "stretch_ns": _whole([rest, *[0] * count]),
     }
