@@ -26,11 +26,15 @@
  *
  * What disturbs a run only makes it longer, and a run holds a few timed samples, more or fewer by chance; so of several
  * runs the one at the lower quartile counts, not the shortest. Bare and recorded runs take turns, and all of it is
- * done again until two results agree: their mean is taken, and their difference is the stated error. */
+ * done again until two results agree: their mean is taken, and their difference is the stated error.
+ *
+ * That helps against what passes within a millisecond, and not where the processor is slower for longer
+ * (base/pace.h): so what is measured is what it would be at the pace of the first reading. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pace.h"
 #include "engine/engine.h"
 
 #define RUNS 16
@@ -164,9 +168,11 @@ static double rest_so_far(void) {
 }
 
 /* What each of the runs says is left in its row of `of`, in order of size, ticks a turn: of the callee's segments that
- * are timed always, and of the caller's; and of all segments, or bare of the loop. -1 with an exception. */
+ * are timed always, and of the caller's; and of all segments, or bare of the loop. The one at the quartile is at the
+ * pace of the first reading. -1 with an exception. */
 static int run_often(const experiment *what, double of[3][RUNS]) {
     const sm_function *function[2] = {function_of(what->callee), function_of(what->loop)};
+    double scale = sm_pace_scale(&sm_engine.clock);
     for (int i = -WARM_UP; i < RUNS; i++) {
         int at = i < 0 ? 0 : i;
         double before[2][3] = {{0}}, after[2][3] = {{0}}, rest = rest_so_far();
@@ -184,8 +190,11 @@ static int run_often(const experiment *what, double of[3][RUNS]) {
             of[2][at] += of[k][at];
         }
     }
-    for (int k = 0; k < 3; k++)
+    scale = (scale + sm_pace_scale(&sm_engine.clock)) / 2;
+    for (int k = 0; k < 3; k++) {
         qsort(of[k], RUNS, sizeof *of[k], by_size);
+        of[k][RUNS / 4] *= scale;
+    }
     return 0;
 }
 
@@ -239,7 +248,7 @@ static int find_sampled_extra(const experiment *what) {
     int count = 0, status = sm_engine_rehearse(true);
     const sm_function *caller = function_of(what->loop), *callee = function_of(what->callee);
     for (int round = 0; round < SAMPLED_ROUNDS && caller != NULL && callee != NULL && status == 0; round++) {
-        double before[2][3], after[2][3], turn = 0;
+        double before[2][3], after[2][3], turn = 0, scale = sm_pace_scale(&sm_engine.clock);
         sm_engine.recorder->timed(caller, before[0]);
         sm_engine.recorder->timed(callee, before[1]);
         for (int i = 0; i < SAMPLED_REPEATS && status == 0; i++)
@@ -249,7 +258,7 @@ static int find_sampled_extra(const experiment *what) {
         for (int i = 0; i < 2; i++)
             turn += (after[i][1] - before[i][1]) / fmax(1, after[i][2] - before[i][2]);
         if (after[0][2] > before[0][2] && after[1][2] > before[1][2])
-            extra[count++] = (turn - what->recorded) / 2;
+            extra[count++] = (turn * scale - what->recorded) / 2;
     }
     (void)sm_engine_rehearse(false);
     if (count > 0) {
@@ -340,6 +349,7 @@ int sm_engine_calibrate(void) {
     int count = strcmp(c_functions, "none") == 0 ? 4 : 5, cycle = 0;
     way way = sm_engine.settings.time_every ? TIMED : RECORDED;
     sm_engine.sampled_extra = 0;
+    sm_pace_forget();
     if (open_lab() < 0 || measure_bare(all, count) < 0 || measure_recorded(all, count, TIMED) < 0)
         return -1;
     bool done = false;

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/offcpu.h"
+#include "base/pace.h"
 #include "base/random.h"
 #include "base/time.h"
 #include "compat/exception.h"
@@ -93,6 +94,7 @@ static void begin(void) {
     sm_engine.interpreters_gone = sm_interpreters_gone();
     sm_engine.cython_unseen = false;
     sm_engine.end_ns = 0;
+    sm_pace_begin();
     replace_text(&sm_engine.exit, "");
     sm_engine.began = sm_moment_now();
     sm_engine.start_ns = sm_engine.began.unix_ns;
@@ -177,7 +179,7 @@ static int find_costs(void) {
         char c_functions[8];
         sm_cost python, c, resume;
         double error, far, deep, caught, coroutine, from_c;
-        uint64_t sampled_extra;
+        uint64_t sampled_extra, pace;
     } known;
     if (known.source == sm_engine.source && known.recorder == sm_engine.recorder &&
         known.time_every == sm_engine.settings.time_every && known.opcodes == sm_engine.settings.opcodes &&
@@ -187,6 +189,7 @@ static int find_costs(void) {
         sm_engine.cost_error = known.error, sm_engine.far = known.far, sm_engine.deep = known.deep;
         sm_engine.caught = known.caught, sm_engine.coroutine = known.coroutine, sm_engine.from_c = known.from_c;
         sm_engine.sampled_extra = known.sampled_extra;
+        sm_pace_recall(known.pace);
         return 0;
     }
     if ((sm_engine.recorder->calibrate ? sm_engine.recorder->calibrate() : sm_engine_calibrate()) < 0)
@@ -202,6 +205,7 @@ static int find_costs(void) {
     known.error = sm_engine.cost_error, known.far = sm_engine.far, known.deep = sm_engine.deep;
     known.caught = sm_engine.caught, known.coroutine = sm_engine.coroutine, known.from_c = sm_engine.from_c;
     known.sampled_extra = sm_engine.sampled_extra;
+    known.pace = sm_pace_calibrated();
     return 0;
 }
 
@@ -238,6 +242,7 @@ static int start(const sm_pair *main, const sm_pair *alongside, const sm_setting
     sm_engine.cost_error = sm_engine.far = sm_engine.deep = 0.0;
     sm_engine.caught = sm_engine.coroutine = sm_engine.from_c = 0.0;
     sm_engine.sampled_extra = 0;
+    sm_pace_forget();
     if (calibrate && sm_engine.clock.kind != SM_CLOCK_SIMULATED && find_costs() < 0)
         return -1;
     replace_text(&sm_engine.exit, "");

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/pace.h"
 #include "base/time.h"
 #include "compat/runtime.h"
 #include "engine/threads.h"
@@ -30,22 +31,26 @@ bool sm_engine_open(sm_output *output, sm_writer *writer, bool whole) {
     return sm_output_open(output, writer, whole, &of);
 }
 
+/* A calibrated cost at the recording's pace, ns. */
+static double cost_ns(double ticks) {
+    return sm_clock_ns(&sm_engine.clock, ticks) * sm_pace_factor();
+}
+
 static void write_process(sm_output *output) {
-    const sm_clock *clock = &sm_engine.clock;
     double reals[SM_MAX_COLUMNS] = {0};
-    reals[SM_PROCESSES_PYTHON_INSIDE] = sm_clock_ns(clock, sm_engine.python.inside);
-    reals[SM_PROCESSES_PYTHON_OUTSIDE] = sm_clock_ns(clock, sm_engine.python.outside);
-    reals[SM_PROCESSES_C_INSIDE] = sm_clock_ns(clock, sm_engine.c.inside);
-    reals[SM_PROCESSES_C_OUTSIDE] = sm_clock_ns(clock, sm_engine.c.outside);
-    reals[SM_PROCESSES_RESUME_INSIDE] = sm_clock_ns(clock, sm_engine.resume.inside);
-    reals[SM_PROCESSES_RESUME_OUTSIDE] = sm_clock_ns(clock, sm_engine.resume.outside);
-    reals[SM_PROCESSES_CLOCK_NS] = sm_clock_ns(clock, clock->read_ticks);
-    reals[SM_PROCESSES_COST_ERROR] = sm_engine.cost_error;
-    reals[SM_PROCESSES_FAR_NS] = sm_clock_ns(clock, sm_engine.far);
-    reals[SM_PROCESSES_DEEP_NS] = sm_clock_ns(clock, sm_engine.deep);
-    reals[SM_PROCESSES_CATCH_NS] = sm_clock_ns(clock, sm_engine.caught);
-    reals[SM_PROCESSES_COROUTINE_NS] = sm_clock_ns(clock, sm_engine.coroutine);
-    reals[SM_PROCESSES_FROM_C_NS] = sm_clock_ns(clock, sm_engine.from_c);
+    reals[SM_PROCESSES_PYTHON_INSIDE] = cost_ns(sm_engine.python.inside);
+    reals[SM_PROCESSES_PYTHON_OUTSIDE] = cost_ns(sm_engine.python.outside);
+    reals[SM_PROCESSES_C_INSIDE] = cost_ns(sm_engine.c.inside);
+    reals[SM_PROCESSES_C_OUTSIDE] = cost_ns(sm_engine.c.outside);
+    reals[SM_PROCESSES_RESUME_INSIDE] = cost_ns(sm_engine.resume.inside);
+    reals[SM_PROCESSES_RESUME_OUTSIDE] = cost_ns(sm_engine.resume.outside);
+    reals[SM_PROCESSES_CLOCK_NS] = sm_clock_ns(&sm_engine.clock, sm_engine.clock.read_ticks);
+    reals[SM_PROCESSES_COST_ERROR] = sm_engine.cost_error + sm_pace_error();
+    reals[SM_PROCESSES_FAR_NS] = cost_ns(sm_engine.far);
+    reals[SM_PROCESSES_DEEP_NS] = cost_ns(sm_engine.deep);
+    reals[SM_PROCESSES_CATCH_NS] = cost_ns(sm_engine.caught);
+    reals[SM_PROCESSES_COROUTINE_NS] = cost_ns(sm_engine.coroutine);
+    reals[SM_PROCESSES_FROM_C_NS] = cost_ns(sm_engine.from_c);
     sm_about of = about();
     of.costs = reals;
     sm_output_process(output, &of);

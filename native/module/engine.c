@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/offcpu.h"
+#include "base/pace.h"
 #include "base/unnoticed.h"
 #include "compat/exception.h"
 #include "compat/runtime.h"
@@ -307,7 +308,7 @@ static PyObject *engine_status(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(
     sm_objects_quiet(true);
     sm_writer *writer = sm_engine.output.writer;
     PyObject *status = Py_BuildValue(
-        "{sOsssssssOsisIsKsKsKsKsisisNsdsdsdsdsdsdsd}", "running", sm_engine.running ? Py_True : Py_False, "source",
+        "{sOsssssssOsisIsKsKsKsKsisisNsdsdsdsdsdsdsdsd}", "running", sm_engine.running ? Py_True : Py_False, "source",
         started ? sm_engine.source->name : "", "recorder", started ? recorder->name : "", "c_functions",
         started ? sm_engine.settings.c_functions : "", "forked", sm_engine.forked ? Py_True : Py_False, "tool_id",
         sm_monitoring_tool_id(), "sites_room", (unsigned)sm_sites_room(), "paths",
@@ -320,7 +321,8 @@ static PyObject *engine_status(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(
         sm_clock_ns(&sm_engine.clock, sm_engine.c.inside), "c_outside",
         sm_clock_ns(&sm_engine.clock, sm_engine.c.outside), "resume_inside",
         sm_clock_ns(&sm_engine.clock, sm_engine.resume.inside), "resume_outside",
-        sm_clock_ns(&sm_engine.clock, sm_engine.resume.outside), "cost_error", sm_engine.cost_error);
+        sm_clock_ns(&sm_engine.clock, sm_engine.resume.outside), "cost_error", sm_engine.cost_error, "pace",
+        sm_pace_factor());
     if (status != NULL && sm_module_objects_status(status) < 0)
         Py_CLEAR(status);
     sm_objects_quiet(false);
@@ -405,6 +407,14 @@ static PyObject *limit_waits(PyObject *Py_UNUSED(module), PyObject *wanted) {
     Py_RETURN_NONE;
 }
 
+static PyObject *simulate_pace(PyObject *Py_UNUSED(module), PyObject *args) {
+    unsigned long long calibrating, recording;
+    if (!PyArg_ParseTuple(args, "KK", &calibrating, &recording))
+        return NULL;
+    sm_pace_simulate(calibrating, recording);
+    Py_RETURN_NONE;
+}
+
 static PyObject *waits_told(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
     if (sm_engine_init() < 0)
         return NULL;
@@ -441,6 +451,8 @@ static PyMethodDef functions[] = {
      "tests)."},
     {"_limit_waits", limit_waits, METH_O,
      "Leave waits undivided, as where /proc cannot be read (false), or divide them (for tests)."},
+    {"_simulate_pace", simulate_pace, METH_VARARGS,
+     "Have the processor's pace read so many ticks while calibrating, and while recording; 0: what it is (for tests)."},
     {"waits_told", waits_told, METH_NOARGS,
      "Return what can be measured of waiting: see the column `waits` in docs/format.md."},
     {"_advance_clock", advance_clock, METH_O, "Move the simulated clock (for tests)."},

@@ -1,5 +1,6 @@
 #include "recorder/segments.h"
 
+#include "base/pace.h"
 #include "base/time.h"
 #include "engine/threads.h"
 #include "engine/waits.h"
@@ -95,6 +96,7 @@ uint64_t sm_segments_look_closely(sm_thread *thread, sm_segments *segments, uint
     uint64_t since = segments->cpu_ticks;
     int64_t cpu_since = segments->cpu_ns;
     segments->disturbed = answer == SM_OFFCPU_YES;
+    sm_pace_note(&sm_engine.clock, event);
     watch_anew(segments);
     *now = segments->cpu_ticks;
     if (segments->cpu_ns < 0)
