@@ -96,3 +96,7 @@ def test_an_export_of_what_was_cut_short_says_so(recorded, name):
     assert ("the end is missing" in done.stderr) == (name not in ("json", "pprof"))
     whole = seismo(recorded, "export", "profile.seismo", "-f", name, "-o", "cut.out", "--force")
     assert "missing" not in whole.stderr
+    data = (recorded / "profile.seismo").read_bytes()
+    (recorded / "damaged.seismo").write_bytes(data[: len(data) // 2])
+    half = seismo(recorded, "export", "damaged.seismo", "-f", name, "-o", "cut.out", "--force")
+    assert ("cut off or damaged" in half.stderr) == (name not in ("json", "pprof"))

@@ -78,6 +78,7 @@ def test_several_recordings_and_options_between_them(seismo, recording, slower):
         (["query", "FILE", "drop table functions"], "only queries are run"),
         (["query", "FILE", "from read_text('/etc/passwd')"], "neither files nor the network"),
         (["query", "nothing.seismo", "select 1"], "there is no such file"),
+        (["query", "nothing.seismo"], "no query is given"),
         (["query", "FILE", "select 1", "--format", "xml"], "--format"),
         (["query", "FILE", "select 1", "--memory", "much"], "DuckDB does not start"),
         (["query", "FILE", "select 1", "--from", "1s"], "does not say what happened when"),
@@ -152,3 +153,20 @@ def test_a_damaged_recording_is_asked_for_what_it_has(seismo, recording):
     done = seismo("query", recording, "select problem from problems")
     assert done.returncode == 0
     assert "no rows" not in done.stdout
+    assert "cut off or damaged" in done.stderr
+
+
+def test_numbers_of_a_killed_program_are_said_to_be_those_of_a_part(seismo, tmp_path):
+    """The counts are right up to the last flush, and look whole."""
+    (tmp_path / "dies.py").write_text("import os, signal\ndef f(): return 1\nf()\nos.kill(os.getpid(), signal.SIGKILL)")
+    seismo("profile", "-q", "-o", "dead.seismo", "dies.py")
+    done = seismo("query", "dead.seismo", "select count(*) as n from functions", status=0)
+    assert "seismo: dead.seismo: the end is missing" in done.stderr
+
+
+def test_calls_in_time_are_those_of_a_trace(seismo, recording):
+    """No rows of `calls` would read as: nothing was called. The column of that name is another matter."""
+    for sql in ("select count(*) from calls", "select * from calls_between(0, 1e9)"):
+        done = seismo("query", recording, sql, status=0)
+        assert done.stderr == f"seismo: {recording.name}: it has no calls in time: seismo trace records them\n"
+    assert seismo("query", recording, "select calls from functions", status=0).stderr == ""

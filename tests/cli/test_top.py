@@ -14,9 +14,20 @@ import pytest
 from children import SECONDS, environment, popen, run
 
 from seismo import profile
-from seismo.cli.top import HINT, LEAVE
-from seismo.model import read
-from seismo.report.calls.top import NARROWEST, Room, divided, look, ordered, path_name, paths_since, since, write_look
+from seismo.cli.top import LEAVE, keys, quiet
+from seismo.model import Builder, read
+from seismo.report.calls.top import (
+    NARROWEST,
+    Look,
+    Room,
+    divided,
+    look,
+    ordered,
+    path_name,
+    paths_since,
+    since,
+    write_look,
+)
 from seismo.report.paper import Paper
 from seismo.report.words import Signs
 
@@ -55,6 +66,29 @@ def test_what_was_done_since_the_last_look(tmp_path):
     assert out.getvalue().splitlines()[-1] == "nothing has been called"
 
 
+def test_what_ran_nothing_is_left_out(tmp_path):
+    """An estimate that is corrected by some nanoseconds is no sign that a function has run."""
+    found = []
+    for own_ns in (500_000, 500_300):
+        b = Builder()
+        thread = b.thread(b.process(pid=1, argv=["app.py"], start_ns=1, end_ns=10**9), name="MainThread")
+        root = b.node(-1, thread, b.function("__main__", "serve", "app.py", 1), calls=1, own_ns=2000 * own_ns)
+        b.node(root, thread, b.function("__main__", "setup", "app.py", 3), calls=1, own_ns=own_ns)
+        b.build({}).save(tmp_path / "it.seismo")
+        found.append(look(read(tmp_path / "it.seismo")))
+    assert [row.name for row in since(found[1], found[0])] == ["__main__:serve"]
+    assert len(paths_since(found[1], found[0])) == 1
+    assert len(since(found[1], None)) == 2
+
+
+def test_a_process_that_is_gone_is_said():
+    """A killed program leaves a recording without an end: that nothing is written any more has a reason."""
+    gone = Look("app.py", 1.0, -1.0, 1, 0, {}, {}, {}, pid=2**22 + 1)  # beyond the numbers of processes
+    assert quiet(gone, 7.0) == f"not written for 7 s; there is no process {2**22 + 1} here"
+    assert quiet(gone._replace(pid=os.getpid()), 7.0) == "not written for 7 s"
+    assert quiet(gone._replace(ended=True), 7.0) == "ended"
+
+
 @pytest.mark.parametrize("width", [40, 60, 80, 120])
 @pytest.mark.parametrize("order", ["own", "total", "calls", "waiting"])
 def test_no_line_is_wider_than_the_terminal(width, order):
@@ -63,10 +97,18 @@ def test_no_line_is_wider_than_the_terminal(width, order):
         sorted(range(100), key=lambda number: -leaf(number))
     out = io.StringIO()
     write_look(
-        Paper(out, width, least=NARROWEST), look(p.recording), None, order, Room(8, 8), "not written for 3 s", HINT
+        Paper(out, width, least=NARROWEST),
+        look(p.recording),
+        None,
+        order,
+        Room(8, 8),
+        "not written for 3 s",
+        keys(False, "both"),
     )
     lines = out.getvalue().splitlines()
     assert max(map(len, lines)) <= width
+    assert set(lines[2].split("  ")[1:]) <= set(keys(False, "both")), "a key is told whole, or not at all"
+    assert "q: quit" in lines[2]
     assert order in lines[3].split()
     assert any("leaf" in line for line in lines[4:])
 
@@ -173,7 +215,9 @@ def test_on_a_terminal_it_looks_again_and_takes_keys(running):
             nonlocal seen
             end = time.monotonic() + SECONDS
             while not re.search(pattern, seen):
-                assert time.monotonic() < end, seen
+                if time.monotonic() > end:
+                    child.kill()  # or Popen waits for it for ever
+                    pytest.fail(seen)
                 if select.select([main], [], [], 1)[0]:
                     seen += os.read(main, 65536).decode()
             seen = ""
@@ -185,6 +229,8 @@ def test_on_a_terminal_it_looks_again_and_takes_keys(running):
         until("since the start, by calls")
         os.write(main, b"p")
         until("path . called by")
+        running[0].terminate()  # the recording has its end then
+        until(r"busy\.py\S*  ended")
         os.write(main, b"q")
         assert child.wait(SECONDS) == 0
         until(re.escape(LEAVE))
@@ -198,9 +244,11 @@ def test_what_top_cannot_show(tmp_path):
     for words, sentence in [
         (["c.seismo"], "a recording of coverage; top shows recordings of calls"),
         (["none.seismo"], "the file is empty"),
-        (["--interval", "0", "c.seismo"], "must be from 0.1"),
+        (["--interval", "0.01", "c.seismo"], "must be from 0.1"),
         ([str(os.getpid())], "no recording of process"),
-        (["99999999"], "cannot be looked at"),
+        (["99999999"], "there is no process 99999999"),
+        (["--interval", "often", "c.seismo"], "--interval cannot be 'often'"),
+        (["--limit", "-1", "c.seismo"], "--limit cannot be '-1'"),
     ]:
         done = run([*SEISMO, "top", *words], cwd=tmp_path)
         assert done.returncode == 2, words

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from seismo.model import Builder, DiffRow, FunctionKey, diff, diff_lines
+from seismo.model import Builder, DiffRow, FunctionKey, diff, diff_lines, read
 from seismo.model.difference import LineKey
 from seismo.report.changes import OF_FUNCTIONS, OF_LINES, STRANGERS, as_json, growth, write_changes
 from seismo.report.paper import Paper
@@ -219,3 +219,14 @@ def test_recordings_of_different_programs_are_called_so():
     assert told(made("a", "b"), made("c"))
     assert not told(made("a", "b"), made("b", "c"))
     assert not told(made(), made("c"))
+
+
+def test_a_damaged_side_is_said(pair, tmp_path):
+    """What was cut off looks like functions that are gone, or new."""
+    old, new = pair
+    new.save(tmp_path / "new.seismo")
+    data = (tmp_path / "new.seismo").read_bytes()
+    damaged = read(data[:-40])
+    shown = "\n".join(changes(old, damaged, width=200))
+    assert re.search(r"^lost +new: byte \d+: cut off or damaged here", shown, re.MULTILINE)
+    assert "lost" not in "\n".join(changes(old, new))

@@ -122,7 +122,9 @@ def test_save_as_a_named_format(ended, tmp_path):
     assert seismo.open(tmp_path / "data.bin").kind == ended.recording.kind
 
 
-@pytest.mark.parametrize(("name", "hint"), [("x.nothing", "name one of: pstats"), ("x", "name one of: pstats")])
+@pytest.mark.parametrize(
+    ("name", "hint"), [("x.nothing", "name one of: pstats"), ("x", "name one of: pstats"), ("x.html", "--html OUT")]
+)
 def test_save_with_a_suffix_that_is_none(tmp_path, name, hint):
     with pytest.raises(seismo.SeismoError, match="the format does not follow from") as caught:
         session("profile").save(tmp_path / name)

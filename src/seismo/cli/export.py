@@ -52,7 +52,7 @@ def run(args: Namespace) -> int:
     if args.list:
         return _list()
     from seismo import formats
-    from seismo.cli.files import check_time, open_recording, or_newest
+    from seismo.cli.files import check_time, open_recording, or_newest, say_incomplete
     from seismo.coverage.carried import for_recording
     from seismo.coverage.settings import rcfile_of
     from seismo.formats.covered import settings_of, use
@@ -85,21 +85,11 @@ def run(args: Namespace) -> int:
             file=sys.stderr,
         )
     if not entry.tells_losses:
-        _say_unended(recording, args.file)
+        say_incomplete(recording, args.file)
     if entry.needs_sources:
         say_settings(settings_of(recording))
         _say_problems(recording)
     return 0
-
-
-def _say_unended(recording: Recording, name: str) -> None:
-    """Says on stderr that the recording has no end, which nobody sees in what was written."""
-    from seismo.escape import printable
-    from seismo.report.facts import unended
-    from seismo.report.words import Signs
-
-    for _, sentence in unended(Signs(plain=True), (printable(name), recording)):
-        print(f"seismo: {sentence}", file=sys.stderr)
 
 
 def _say_problems(recording: Recording) -> None:

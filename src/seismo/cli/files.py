@@ -108,6 +108,15 @@ def _recordings_in(folder: str) -> str:
     return f"the newest recordings there: {', '.join(found)}" if found else f"to {MAKE_ONE}"
 
 
+def say_incomplete(recording: Recording, name: str) -> None:
+    """Says on stderr that the recording has no end, or is damaged, where nobody sees it in what is written."""
+    from seismo.report.facts import incomplete
+    from seismo.report.words import Signs
+
+    for _, sentence in incomplete(Signs(plain=True), (name, recording)):
+        _say(sentence)
+
+
 def check_time(recording: Recording, time: str | None, path: str) -> None:
     """Raises UsageError where times are asked for that the recording does not tell."""
     from seismo.report.waiting import told

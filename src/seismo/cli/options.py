@@ -128,4 +128,9 @@ def _refuse(name: str, text: str, hint: str) -> NoReturn:
 
 
 # What `type=` of an argparse option can name: an option that is declared where seismo.cli cannot be imported does so.
-READERS: dict[str, Callable[[str, str], object]] = {"whole": whole, "count": count, "percent": percent}
+READERS: dict[str, Callable[[str, str], object]] = {
+    "number": number,
+    "whole": whole,
+    "count": count,
+    "percent": percent,
+}

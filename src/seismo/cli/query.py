@@ -96,17 +96,20 @@ def run(args: Namespace) -> int:
 
 def _sql(words: list[str]) -> str:
     """Takes the query from the words. UsageError: there is none."""
+    from seismo.cli.files import SUFFIX
+
     if not words:
         raise UsageError("no query is given", hint="seismo query FILE 'select * from functions'; or --tables")
-    if os.path.isfile(words[-1]):
-        hint = f"seismo query {words[-1]} 'select * from functions'; or --tables"
-        raise UsageError("these are files, and no query is given", words[-1], hint)
+    last = words[-1]
+    if os.path.isfile(last) or (last.endswith(SUFFIX) and not any(map(str.isspace, last))):
+        hint = f"seismo query {last} 'select * from functions'; or --tables"
+        raise UsageError("these are files, and no query is given", last, hint)
     return words.pop()
 
 
 def _sources(paths: list[str], args: Namespace) -> list[Source]:
     """The recordings, each by the end of its path that tells it from the others."""
-    from seismo.cli.files import check_time, open_recording
+    from seismo.cli.files import check_time, open_recording, say_incomplete
     from seismo.query import Source
 
     ends = [os.path.basename(path) for path in paths]
@@ -114,6 +117,7 @@ def _sources(paths: list[str], args: Namespace) -> list[Source]:
     for path, end in zip(paths, ends, strict=True):
         recording = open_recording(path)
         check_time(recording, args.time, path)
+        say_incomplete(recording, path)
         name = path if ends.count(end) > 1 else end
         found.append(Source(name, recording.timed(args.time or "cpu"), *_window(recording, path, args)))
     return found

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 ENTER, LEAVE = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
 HOME, REST, LINE = "\x1b[H", "\x1b[J", "\x1b[K"
 KEYS = {"o": "own", "t": "total", "c": "calls", "w": "waiting"}
-HINT = "o t c w: sort   s: since the start   p: paths   q: quit"
+NEXT = {"both": "paths", "paths": "functions", "functions": "both"}
 PATIENCE = 5  # looks take at most one part in so many of the time
 
 
@@ -48,11 +48,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--sort", choices=ORDERS, default="own", help="the order of the rows (default: own)")
     parser.add_argument("--show", choices=SHOWN, default="both", help="what the rows are (default: both)")
-    parser.add_argument("--interval", metavar="SECONDS", type=float, default=1.0, help="between looks (default: 1)")
+    parser.add_argument("--interval", metavar="SECONDS", type="number", default=1.0, help="between looks (default: 1)")
     parser.add_argument(
         "--limit",
         metavar="N",
-        type=int,
+        type="whole",
         default=20,
         help="functions where there is no terminal (default: 20), and half as many paths",
     )
@@ -92,7 +92,7 @@ def _once(args: Namespace, found: Look) -> int:
     from seismo.report.calls.top import Room, write_look
     from seismo.report.paper import paper_for
 
-    limit = max(1, args.limit)
+    limit = args.limit
     rooms = {"both": Room(limit, limit // 2), "functions": Room(limit, 0), "paths": Room(0, limit)}
     write_look(paper_for(sys.stdout, args.color), found, None, args.sort, rooms[args.show])
     return 0
@@ -104,6 +104,10 @@ def _of_process(pid: int) -> str:
         folder = os.readlink(f"/proc/{pid}/cwd")
         with open(f"/proc/{pid}/cmdline", "rb") as file:
             words = [os.fsdecode(word) for word in file.read().split(b"\0")]
+    except (FileNotFoundError, ProcessLookupError):
+        raise UsageError(
+            f"there is no process {pid}", hint="give the number of one that runs, or a recording"
+        ) from None
     except OSError as error:
         raise UsageError(
             f"process {pid} cannot be looked at: {error.strerror}", hint="give the recording's file instead"
@@ -159,12 +163,12 @@ class _Screen:
             self.order = KEYS.get(key, self.order)
             self.from_start ^= key == "s"
             if key == "p":
-                self.show = {"both": "paths", "paths": "functions", "functions": "both"}[self.show]
+                self.show = NEXT[self.show]
             if key:
                 continue
             latest = self._stamp()
             if latest == stamp:
-                state = f"not written for {time.time() - latest[1] / 1e9:,.0f} s"
+                state = quiet(now, time.time() - latest[1] / 1e9)
                 continue
             began = time.monotonic()
             try:
@@ -201,7 +205,21 @@ class _Screen:
         make = ColourPaper if wants_colour(self.color, True) else Paper
         paper = make(page, size.columns, Signs.of(sys.stdout), NARROWEST)
         room = divided(max(1, size.lines - HEAD - 1), self.show, len(since(now, before)))
-        write_look(paper, now, before, self.order, room, state, HINT)
+        write_look(paper, now, before, self.order, room, state, keys(self.from_start, self.show))
         lines = page.getvalue().splitlines()[: size.lines - 1]
         sys.stdout.write(HOME + "".join(f"{line}{LINE}\n" for line in lines) + REST)
         sys.stdout.flush()
+
+
+def keys(from_start: bool, show: str) -> tuple[str, ...]:
+    """What can be pressed, the most needed first. from_start, show: what is shown now."""
+    span = "last look" if from_start else "from the start"
+    return ("q: quit", "o t c w: sort", f"s: {span}", f"p: {NEXT[show]}")
+
+
+def quiet(now: Look, age: float) -> str:
+    """Why a recording that was not written since the last look is as it is. age: seconds since it was written."""
+    if now.ended:
+        return "ended"
+    gone = now.pid > 0 and not os.path.exists(f"/proc/{now.pid}")
+    return f"not written for {age:,.0f} s" + (f"; there is no process {now.pid} here" if gone else "")

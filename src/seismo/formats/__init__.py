@@ -128,9 +128,10 @@ def for_path(path: str) -> Format:
     """As by_path(), but a name that says nothing is a FormatError, which lists the known formats."""
     found = by_path(path)
     if found is None:
-        raise FormatError(
-            "the format does not follow from the name of the file", where=path, hint=f"name one of: {_known()}"
-        )
+        page = path.lower().endswith((".html", ".htm"))
+        hint = "pages are written by seismo report FILE --html OUT, and in a program by the session's html()"
+        hint = hint if page else f"name one of: {_known()}"
+        raise FormatError("the format does not follow from the name of the file", where=path, hint=hint)
     return found
 
 

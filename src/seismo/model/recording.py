@@ -102,7 +102,7 @@ def read(source: str | os.PathLike[str] | bytes | bytearray | memoryview, *, run
         hint = (
             "install a newer seismo"
             if future
-            else "give a file that `seismo profile`, `lines`, `cover`, `objects` or `merge` has written"
+            else "give a recording: a file that a command such as `seismo profile` has written"
         )
         raise RecordingError(str(error), where, hint) from None
     except MemoryError:

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Self
 
 from seismo.errors import UsageError, did_you_mean
+from seismo.model.timeline.stream import CallStream
 from seismo.query.pushed import register
 from seismo.query.tables import FOREVER, TABLES, Source, expressions, quoted
 
@@ -116,7 +117,7 @@ class Database:
 
     @property
     def problems(self) -> list[tuple[str, str]]:
-        """What readings of calls have found wrong with the journals: pairs of a recording's name and a sentence."""
+        """What readings of calls lacked: pairs of a recording's name and a sentence."""
         return [(name, problem) for name, stream in self._streams for problem in getattr(stream, "problems", ())]
 
     def run(self, sql: str) -> Result:
@@ -218,6 +219,9 @@ class Database:
             columns = ", ".join(f"{value} as {quoted(column, chr(34))}" for column, value in made)
             parts.append(f"select {quoted(source.name)} as recording, {columns} from {quoted(of, chr(34))}")
         self._connection.execute(f"create view {quoted(view, chr(34))} as {' union all '.join(parts)}")
+        for _, stream in self._streams:
+            if isinstance(stream, CallStream):
+                stream.problems = []  # `calls` is a column, too: only a reading of the rows counts
 
     def _before(self, number: int, name: str) -> int:
         return sum(TABLES[name].rows(source) for source in self._sources[:number])

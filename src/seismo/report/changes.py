@@ -19,7 +19,7 @@ from seismo.escape import printable
 from seismo.model.difference import FunctionKey, overall
 from seismo.model.spread import error_of_change
 from seismo.report import words as text
-from seismo.report.facts import command_line, unended, write_facts
+from seismo.report.facts import command_line, incomplete, write_facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -126,7 +126,7 @@ def overview(
         ("change", change),
         *[("note", note)][: int(some)],
         *[("note", STRANGERS)][: int(_strangers(old, new))],
-        *unended(signs, *named(old, "old"), *named(new, "new")),
+        *incomplete(signs, *named(old, "old"), *named(new, "new")),
     ]
 
 

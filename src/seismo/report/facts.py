@@ -339,6 +339,16 @@ def unended(signs: Signs, *recordings: tuple[str, Recording]) -> list[tuple[str,
     ]
 
 
+def incomplete(signs: Signs, *recordings: tuple[str, Recording]) -> list[tuple[str, str]]:
+    """As `unended`, with what is damaged: all that makes the numbers of a recording those of a part of it."""
+    facts = []
+    for name, recording in recordings:
+        said = unended(signs, (name, recording))
+        problems = _other_problems(recording.problems, [sentence for _, sentence in said])
+        facts += [*said, *(("lost", printable(f"{name}: {problem}" if name else problem)) for problem in problems)]
+    return facts
+
+
 def _sentences(recording: Recording, signs: Signs) -> list[tuple[str, str]]:
     summed: dict[str, int] = {}
     details: dict[str, list[str]] = {}

@@ -30,6 +30,8 @@ STREAM_COLUMNS = (
 )
 
 
+NO_TRACE = "it has no calls in time: seismo trace records them"
+
 # Columns that hang on all that came before: which call it is, and which generator was paused.
 FROM_THE_BEGINNING = {"id", "parent", "call", "flags"}
 
@@ -90,6 +92,7 @@ class CallStream:
         FROM_THE_BEGINNING. Rows are the same either way.
         """
         if self._journal is None:
+            self.problems = [NO_TRACE]
             nothing = memoryview(b"").cast("q")
             return _core.arrow_stream([(name, "l", nothing) for name in columns])
         leaps = times != ALL_TIMES and FROM_THE_BEGINNING.isdisjoint(columns) and self._is_plain()

@@ -23,6 +23,7 @@ K = TypeVar("K")
 LOWER_BOUND = 1  # a node's flag
 ORDERS = ("own", "total", "calls", "waiting")
 SHOWN = ("both", "functions", "paths")
+LEAST_NS = 1000
 LEAST_PATHS = 3  # rows that are worth a heading of their own
 HEAD = 5  # lines above the rows
 WIDTHS = {"own": 10, "own %": 8, "waiting": 11, "total": 11, "calls": 13}  # cells of the columns
@@ -59,6 +60,8 @@ class Look(NamedTuple):
     paths: dict[int, Row]
     above: dict[int, int]
     timeless: bool = False  # only calls are counted
+    pid: int = 0  # of its first process
+    ended: bool = False  # and whether that has ended in order
 
 
 class Room(NamedTuple):
@@ -96,6 +99,7 @@ def look(recording: Recording) -> Look:
         )
     }
     found = len(losses(recording, text.Signs(plain=True)))
+    first = min(recording.processes, key=lambda row: row.start_ns, default=None)
     return Look(
         command_line(recording),
         wall_ns(recording),
@@ -105,6 +109,8 @@ def look(recording: Recording) -> Look:
         rows,
         *_paths(recording),
         recording.timeless,
+        first.pid if first else 0,
+        bool(first and first.exit),
     )
 
 
@@ -170,7 +176,8 @@ def _since(now: Mapping[K, Row], before: Mapping[K, Row]) -> dict[K, Row]:
                 wait_ns=max(0.0, row.wait_ns - old.wait_ns),
                 calls=max(0, row.calls - old.calls),
             )
-        if row.own_ns or row.wait_ns or row.calls:
+        # Where nothing was called, an estimate that moved by less than this is no sign that anything ran.
+        if row.calls or row.own_ns + row.wait_ns >= (LEAST_NS if old is not None else 1):
             rows[key] = row
     return rows
 
@@ -196,7 +203,7 @@ def ordered(rows: Sequence[Row], order: str) -> list[Row]:
 
 
 def write_look(
-    paper: Paper, now: Look, before: Look | None, order: str, room: Room, state: str = "", keys: str = ""
+    paper: Paper, now: Look, before: Look | None, order: str, room: Room, state: str = "", keys: Sequence[str] = ()
 ) -> None:
     """Writes the head and as many rows as there is room for. state: how old this is. keys: what can be pressed."""
     signs = paper.signs
@@ -210,8 +217,11 @@ def write_look(
     paper.line(("; ".join(facts)[: paper.width], ""))
     order = "calls" if now.timeless else order
     what = f"{'since the start' if before is None else f'in the last {text.duration(span, signs)}'}, by {order}"
-    left = paper.width - text.cells(what) - 2
-    paper.line((what[: paper.width], ""), (f"  {keys[:left]}" if keys and left > 0 else "", "quiet"))
+    shown = ""
+    for key in keys:
+        if text.cells(what) + text.cells(shown) + 2 + text.cells(key) <= paper.width:
+            shown += f"  {key}"
+    paper.line((what[: paper.width], ""), (shown, "quiet"))
     if room.functions or not room.paths:
         table = _Table(paper, order, now.timeless, span, NARROWEST_NAME)
         _write_functions(table, ordered(since(now, before), order), room.functions)
@@ -261,7 +271,7 @@ class _Table:
         signs = self.paper.signs
         cells = {
             "own": (text.duration(row.own_ns, signs), "time"),
-            "own %": (f"{100 * row.own_ns / (whole or 1.0):.1f}%", ""),
+            "own %": (text.percent(row.own_ns, whole), ""),
             "waiting": (text.duration(row.wait_ns, signs) if row.wait_ns > self.span / 1000 else "", "quiet"),
             "total": (text.duration(row.total_ns, signs), ""),
             "calls": (text.calls(row.calls, row.lower_bound, signs), ""),

@@ -14,7 +14,7 @@ from seismo.escape import printable
 from seismo.model.difference import diff_lines
 from seismo.report import words as text
 from seismo.report.changes import named, ranged
-from seismo.report.facts import command_line, unended, write_facts
+from seismo.report.facts import command_line, incomplete, write_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -66,7 +66,7 @@ def write_changes(paper: Paper, old: Sequence[Recording], new: Sequence[Recordin
     facts = [("old", _described(old)), ("new", _described(new))]
     came, went = (sum(len(place.lines) for place in places) for places in (changes.now, changes.before))
     facts.append(("change", f"{text.number_of(came, 'line')} ran only now, {went:,} only before"))
-    write_facts(paper, [*facts, *unended(paper.signs, *named(old, "old"), *named(new, "new"))])
+    write_facts(paper, [*facts, *incomplete(paper.signs, *named(old, "old"), *named(new, "new"))])
     _write(paper, "Lines that ran only now", changes.now, limit)
     _write(paper, "Lines that ran only before", changes.before, limit)
     if changes.sometimes:
