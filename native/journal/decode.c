@@ -58,6 +58,23 @@ int64_t sm_decoder_next(const sm_decoder *d, bool *follows) {
     return head->time + m->journal->origin[m->stream->thread];
 }
 
+/* The block at which reading ends is known by its head alone: is it where that was read from that says so? */
+static void note_next(const sm_decoder *d) {
+    const sm_machine *m = &d->machine;
+    if (d->block < m->stream->blocks) {
+        m->wrong->damaged += !sm_piece_is_as_told(m->journal->index, sm_machine_head(m, d->block));
+    }
+}
+
+/* Who reads all of a journal sees whether its blocks hold more than is told of them. */
+static void note_untold(const sm_decoder *d, const sm_block *block, size_t size) {
+    const sm_machine *m = &d->machine;
+    uint32_t told = sm_block_kinds(m->journal->index, block);
+    if (m->sink->calls != NULL && told != SM_KINDS_UNKNOWN) {
+        m->wrong->untold += (sm_heads_kinds_of(d->bytes, d->bytes + size) & ~told) != 0;
+    }
+}
+
 bool sm_decoder_step(sm_decoder *d) {
     sm_machine *m = &d->machine;
     if (m->failed || m->stopped) {
@@ -66,6 +83,7 @@ bool sm_decoder_step(sm_decoder *d) {
     bool follows;
     int64_t time = sm_decoder_next(d, &follows);
     if (d->block > d->last || time >= d->to) {
+        note_next(d);
         leave(m, time, d->whole);
         return false;
     }
@@ -74,6 +92,7 @@ bool sm_decoder_step(sm_decoder *d) {
     const sm_index *index = m->journal->index;
     d->whole = sm_block_load(index, &index->block[m->stream->first + block], d->bytes, &size);
     m->wrong->damaged += !d->whole;
+    note_untold(d, &index->block[m->stream->first + block], size);
     m->steps_left += SM_MACHINE_STEPS_OF_BYTE * size;
     bool first = !m->begun;
     if (!sm_machine_enter(m, head, follows)) {

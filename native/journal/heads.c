@@ -72,7 +72,7 @@ void sm_heads_read(const uint8_t *bytes, uint64_t at, size_t length, const int64
 }
 
 /* The kinds among tokens, which begin where one begins. */
-static uint32_t kinds_of(const uint8_t *at, const uint8_t *end) {
+uint32_t sm_heads_kinds_of(const uint8_t *at, const uint8_t *end) {
     uint32_t kinds = 0;
     uint64_t kind, length;
     while (at != NULL && at < end) {
@@ -98,11 +98,11 @@ uint32_t sm_heads_kinds(const uint8_t *payload, const sm_piece *piece) {
     const uint8_t *body = payload + piece->body;
     size_t packed = piece->length - piece->body;
     if (piece->codec == SM_PIECE_PLAIN) {
-        return kinds_of(body, body + packed);
+        return sm_heads_kinds_of(body, body + packed);
     }
     uint8_t *bytes = sm_malloc(piece->raw);
     bool unpacked = bytes != NULL && sm_piece_unpack(piece->codec, body, packed, bytes, piece->raw);
-    uint32_t kinds = unpacked ? kinds_of(bytes, bytes + piece->raw) : SM_KINDS_UNKNOWN;
+    uint32_t kinds = unpacked ? sm_heads_kinds_of(bytes, bytes + piece->raw) : SM_KINDS_UNKNOWN;
     sm_free(bytes);
     return kinds;
 }

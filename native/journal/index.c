@@ -50,6 +50,28 @@ static void find_blocks(sm_index *index) {
     }
 }
 
+/* Whether heads that were read where they are repeated make whole streams: blocks from the first on, one after the
+ * other and none earlier than the one before, of pieces that follow one another. */
+static bool agree(const sm_index *index) {
+    const sm_piece *piece = index->piece;
+    for (size_t s = 0; s < index->streams; s++) {
+        const sm_stream *stream = &index->stream[s];
+        for (size_t b = 0; b < stream->blocks; b++) {
+            const sm_block *block = &index->block[stream->first + b];
+            const sm_piece *head = &piece[block->first];
+            if (head->block != b || (b > 0 && head->time < piece[block[-1].first].time)) {
+                return false;
+            }
+            for (size_t i = block->first + 1; i < block->first + block->pieces; i++) {
+                if (piece[i].offset != piece[i - 1].offset + piece[i - 1].raw) {
+                    return false;
+                }
+            }
+        }
+    }
+    return index->dropped == 0;
+}
+
 /* Whether so many bytes stand there, behind a frame. */
 static bool is_inside(const sm_index *index, uint64_t at, uint64_t length) {
     return at >= 12 && at <= index->size && length <= index->size - at && length <= UINT32_MAX;
@@ -81,6 +103,17 @@ static int read_heads(sm_index *index, const int64_t *places, size_t count, cons
     return 0;
 }
 
+static int find(sm_index *index, const int64_t *places, size_t count, const int64_t *heads, size_t heads_count,
+                size_t threads) {
+    index->pieces = index->blocks = index->streams = 0;
+    if (read_heads(index, places, count, heads, heads_count, threads) < 0) {
+        return -1;
+    }
+    qsort(index->piece, index->pieces, sizeof *index->piece, compare);
+    find_blocks(index);
+    return 0;
+}
+
 int sm_index_make(sm_index *index, const uint8_t *bytes, size_t size, const int64_t *places, size_t count,
                   const int64_t *heads, size_t heads_count, size_t threads) {
     *index = (sm_index){.bytes = bytes, .size = size};
@@ -88,12 +121,11 @@ int sm_index_make(sm_index *index, const uint8_t *bytes, size_t size, const int6
     index->block = sm_calloc(count, sizeof *index->block);
     index->stream = sm_calloc(count, sizeof *index->stream);
     if (index->piece == NULL || index->block == NULL || index->stream == NULL ||
-        read_heads(index, places, count, heads, heads_count, threads) < 0) {
+        find(index, places, count, heads, heads_count, threads) < 0) {
         return -1;
     }
-    qsort(index->piece, index->pieces, sizeof *index->piece, compare);
-    find_blocks(index);
-    return 0;
+    /* What repeats the heads may be wrong, though its checksum is right: then the pieces themselves are asked. */
+    return heads_count == 0 || agree(index) ? 0 : find(index, places, count, heads, 0, threads);
 }
 
 void sm_index_free(sm_index *index) {

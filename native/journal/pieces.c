@@ -70,10 +70,14 @@ int sm_piece_parse_head(const uint8_t *head, size_t size, size_t length, sm_piec
     return body != head + size || length < size ? -1 : parsed(piece, size, length);
 }
 
+bool sm_piece_is_as_told(const sm_index *index, const sm_piece *piece) {
+    return piece->copy == 0 || memcmp(index->bytes + piece->copy, index->bytes + piece->at, piece->body) == 0;
+}
+
 /* Whether the checksum in the frame before the payload holds. */
 static int is_whole(const sm_index *index, const sm_piece *piece, const sm_crc32 *tables) {
     const uint8_t *payload = index->bytes + piece->at;
-    if (piece->copy != 0 && memcmp(index->bytes + piece->copy, payload, piece->body) != 0) {
+    if (!sm_piece_is_as_told(index, piece)) {
         return 0;
     }
     uint32_t crc = sm_crc32_update(tables, 0, payload - 8, 4);
@@ -94,10 +98,10 @@ int sm_block_load(const sm_index *index, const sm_block *block, uint8_t *to, siz
     *size = 0;
     for (size_t i = 0; i < block->pieces; i++) {
         const sm_piece *piece = &index->piece[block->first + i];
-        if (piece->offset < *size) {
+        if (piece->offset < *size && sm_piece_is_as_told(index, piece)) {
             continue; /* the same once more */
         }
-        if (piece->offset > *size || *size + piece->raw > SM_BLOCK_MOST || !is_whole(index, piece, &tables)) {
+        if (piece->offset != *size || *size + piece->raw > SM_BLOCK_MOST || !is_whole(index, piece, &tables)) {
             return 0;
         }
         const uint8_t *body = index->bytes + piece->at + piece->body;

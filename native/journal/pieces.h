@@ -3,6 +3,7 @@
 #ifndef SM_JOURNAL_PIECES_H
 #define SM_JOURNAL_PIECES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -58,6 +59,9 @@ int sm_index_make(sm_index *index, const uint8_t *bytes, size_t size, const int6
                   const int64_t *heads, size_t heads_count, size_t threads);
 void sm_index_free(sm_index *index);
 
+/* Whether a head that was read where it is repeated is the one that the piece has. */
+bool sm_piece_is_as_told(const sm_index *index, const sm_piece *piece);
+
 /* ---- heads.c ---- */
 
 /* Takes what a chunk of heads says of the last of `count` pieces (offsets and lengths in the file: `places`). told[i]:
@@ -65,8 +69,9 @@ void sm_index_free(sm_index *index);
 void sm_heads_read(const uint8_t *bytes, uint64_t at, size_t length, const int64_t *places, size_t count,
                    sm_piece *piece, uint8_t *told);
 
-/* The kinds of instants in a piece, by its bytes. */
+/* The kinds of instants in a piece, by its bytes; among the tokens of a block. */
 uint32_t sm_heads_kinds(const uint8_t *payload, const sm_piece *piece);
+uint32_t sm_heads_kinds_of(const uint8_t *tokens, const uint8_t *end);
 
 /* ---- blocks ---- */
 

@@ -15,8 +15,9 @@ typedef struct {
 } reader;
 
 PyObject *sm_journal_wrong(const sm_wrong *wrong, size_t dropped) {
-    return Py_BuildValue("{sK sK sK sK sK sn}", "damaged", wrong->damaged, "unknown", wrong->unknown, "reserved",
-                         wrong->reserved, "deep", wrong->deep, "below", wrong->below, "dropped", (Py_ssize_t)dropped);
+    return Py_BuildValue("{sK sK sK sK sK sK sn}", "damaged", wrong->damaged, "unknown", wrong->unknown, "reserved",
+                         wrong->reserved, "deep", wrong->deep, "below", wrong->below, "untold", wrong->untold,
+                         "dropped", (Py_ssize_t)dropped);
 }
 
 /* Both are called by the consumer from any thread, without the GIL, perhaps while the interpreter ends: then nobody is

@@ -95,14 +95,18 @@ def test_instants_need_only_their_blocks():
     pytest.fail("no recording had a block to damage")
 
 
-def test_opening_a_finished_file_touches_no_piece():
-    """Its tables, and where its blocks are, are the same when nothing but noise is in the place of its journal."""
-    data = made(11).to_bytes()
+def noise_for_pieces(data):
     noise = bytearray(data)
     for start, end, kind in frames(data):
         if kind == b"JRNL":
             noise[start:end] = random.Random(1).randbytes(end - start)
-    opened, whole = read(bytes(noise)), read(data)
+    return bytes(noise)
+
+
+def test_opening_a_finished_file_touches_no_piece():
+    """Its tables, and where its blocks are, are the same when nothing but noise is in the place of its journal."""
+    data = made(11).to_bytes()
+    opened, whole = read(noise_for_pieces(data)), read(data)
     assert opened.problems == []
     assert opened.calls.blocks == whole.calls.blocks
     assert [bytes(column) for column in opened._raw["nodes"].values()] == [
@@ -147,26 +151,125 @@ def test_what_is_appended_to_a_finished_file_is_read():
     assert read(data + name + END).meta["later"] == 1
 
 
-def test_hostile_heads_show_nothing_that_is_not_there():
+def with_heads(data, bend):
+    """The file with other chunks of heads, whose checksums are right."""
+    out = bytearray(data[:16])
+    for start, end, kind in frames(data):
+        payload = data[start + 12 : end]
+        if kind != b"END ":
+            out += chunk(kind, bend(payload) if kind == b"HEAD" else payload)
+    return bytes(out) + END
+
+
+def test_hostile_heads_show_nothing_that_is_not_there_and_hide_nothing_silently():
     """Right checksums over wrong heads: they are believed where they fit, and no block is read that is another one."""
-    rnd = random.Random(9)
-    data = made(8, events=80).to_bytes()
-    whole = set(read(data).calls.window().calls)
-    parts = [(kind, data[start + 12 : end]) for start, end, kind in frames(data) if kind != b"END "]
-    for _ in range(400):
-        out = bytearray(data[:16])
-        for kind, payload in parts:
-            bent = bytearray(payload)
-            if kind == b"HEAD":
-                for _ in range(rnd.randrange(1, 4)):
-                    bent[rnd.randrange(len(bent))] = rnd.choice([0, 1, 3, 127, 128, 255, rnd.randrange(256)])
-            out += chunk(kind, bytes(bent))
-        again = read(bytes(out) + END)
-        window = again.calls.window(limit=100_000)
-        again.calls.sums  # noqa: B018  it must not fail
-        said(again)
-        lost = window.problems or window.gaps
-        assert lost or set(window.calls) == whole
+
+    def bend(payload):
+        bent = bytearray(payload)
+        for _ in range(rnd.randrange(1, 4)):
+            bent[rnd.randrange(len(bent))] = rnd.choice([0, 1, 3, 127, 128, 255, rnd.randrange(256)])
+        return bytes(bent)
+
+    for seed in (8, 12, 21, 33):
+        rnd = random.Random(seed)
+        data = made(seed, events=80).to_bytes()
+        whole = sorted(read(data).calls.window().calls)
+        for _ in range(250):
+            again = read(with_heads(data, bend))
+            window = again.calls.window(limit=100_000)
+            said(again)
+            lost = window.problems or window.gaps
+            assert lost or sorted(window.calls) == whole
+            if not again.calls.sums.problems:
+                assert not window.problems
+                assert again.calls.instants == read(data).calls.instants
+
+
+def heads_of(payload):
+    """The chunk's entries, each with the numbers that its head begins with."""
+    entries = []
+    for head, length, kinds in journal_decoder.told(payload):
+        numbers, at = [], 0
+        for _ in range(4):
+            value, at = journal_decoder.uvarint(head, at)
+            numbers.append(value)
+        entries.append((numbers, head[at:], length, kinds))
+    return entries
+
+
+def packed(entries):
+    out = uvarint(len(entries))
+    for numbers, rest, length, kinds in entries:
+        head = b"".join(map(uvarint, numbers)) + rest
+        out += uvarint(len(head)) + head + uvarint(length) + uvarint(kinds)
+    return out
+
+
+@pytest.mark.parametrize("field", ["thread", "stream", "block", "offset"])
+def test_a_head_that_hides_a_block_is_not_believed(field):
+    """A block that is told to be another one would be taken for that once more: then the pieces say what they are."""
+    data = made(11, events=400).to_bytes()
+    whole = read(data)
+    place = ["thread", "stream", "block", "offset"].index(field)
+
+    def bend(payload):
+        entries = heads_of(payload)
+        several = [numbers for numbers, *_ in entries if numbers[2] > 0 and numbers[3] == 0]
+        for numbers in several[:1]:
+            numbers[place] = numbers[place] - 1 if numbers[place] else numbers[place] + 1
+        assert several
+        return packed(entries)
+
+    again = read(with_heads(data, bend))
+    assert sorted(again.calls.window().calls) == sorted(whole.calls.window().calls)
+    assert again.calls.window().problems == []
+
+
+def test_a_window_that_ends_at_a_wrong_head_says_so():
+    """The block behind the window is known by its head alone, which tells a later time than the block has."""
+    data = made(11, events=400).to_bytes()
+    whole = read(data).calls
+    streams = {}
+    for block in whole.blocks:
+        streams.setdefault((block.thread, block.stream), []).append(block)
+    place, times = next(
+        (place, [block.time_ns for block in blocks])
+        for place, blocks in streams.items()
+        if len(blocks) > 2 and blocks[1].time_ns < blocks[2].time_ns
+    )
+
+    def bend(payload):
+        entries = heads_of(payload)
+        for index, (numbers, rest, length, kinds) in enumerate(entries):
+            if numbers == [*place, 1, 0]:
+                flags, at = journal_decoder.uvarint(rest, 0)
+                rank, at = journal_decoder.uvarint(rest, at)
+                time, at = journal_decoder.uvarint(rest, at)
+                entries[index] = (
+                    numbers,
+                    uvarint(flags) + uvarint(rank) + uvarint(time + 1) + rest[at:],
+                    length,
+                    kinds,
+                )
+        return packed(entries)
+
+    again = read(with_heads(data, bend)).calls
+    assert sum(one != other for one, other in zip(again.blocks, whole.blocks, strict=True)) == 1
+    assert again.window(0, times[1] + 1, thread=place[0]).problems
+    assert whole.window(0, times[1] + 1, thread=place[0]).problems == []
+
+
+def test_marks_that_the_heads_keep_to_themselves_are_found_by_who_reads_all():
+    data = made(11, events=400).to_bytes()
+    assert read(data).calls.instants
+
+    def bend(payload):
+        return packed([(numbers, rest, length, 0) for numbers, rest, length, _ in heads_of(payload)])
+
+    again = read(with_heads(data, bend))
+    assert again.calls.instants == []
+    (problem,) = again.calls.sums.problems
+    assert "marks" in problem
 
 
 def test_what_is_merged_has_heads():
@@ -195,3 +298,6 @@ def test_a_trace_says_which_of_its_blocks_have_instants(tmp_path):
     found = read(data).calls.instants
     assert [row.data["n"] for row in found if row.kind == "mark"] == [0, 1, 2]
     assert found == read(without(data, b"HEAD") + END).calls.instants
+    blocks = read(data).calls.blocks
+    assert read(without(data, b"HEAD") + END).calls.blocks == blocks
+    assert read(noise_for_pieces(data)).calls.blocks == blocks  # what is told of them agrees, and is believed

@@ -374,6 +374,7 @@ def _problems(wrong: dict[str, int]) -> list[str]:
         "reserved": "{} blocks of the journal end early: their bytes make no sense",
         "deep": "{} blocks of the journal end early: more calls than can be are open in them",
         "below": "{} calls ended that had not begun",
+        "untold": "{} blocks of the journal hold marks, spans or pauses that its directory leaves out: none are shown",
     }
     return [text.format(f"{wrong[name]:,}") for name, text in words.items() if wrong[name]]
 
