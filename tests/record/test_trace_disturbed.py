@@ -100,11 +100,30 @@ work()
     assert "lost      nothing" in children.seismo("report", path).stdout or what != "closed"
 
 
+WORK = "def leaf(): pass\nfor _ in range(1000): leaf()\n"
+
+
+@pytest.mark.parametrize("what", ["os.unlink(path)", "os.rename(path, path + '.moved')"])
+def test_the_timeline_is_kept_where_the_program_removed_or_moved_the_file(tmp_path, what):
+    """The descriptor still leads to it, and so to what happened when, which nobody has in memory."""
+    path = tmp_path / "x.seismo"
+    program = f"import os; path = {str(path)!r}\n{WORK}{what}\n{WORK}"
+    children.seismo("trace", "-q", "-o", path, "-c", program)
+    for one in tmp_path.iterdir():
+        verified(one)
+        assert len(calls_of(one, "leaf")) == 2000
+        assert "lost      nothing" in children.seismo("report", one).stdout
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
 def test_a_trace_without_its_journal_is_not_taken_for_a_profile(tmp_path):
     path = tmp_path / "x.seismo"
-    children.seismo("trace", "-q", "-o", path, "-c", f"import os; os.unlink({str(path)!r})")
+    children.seismo("trace", "-q", "-o", path, "-c", f"{WORK}import os; os.truncate({str(path)!r}, 0)")
     done = children.seismo("info", "--verify", path, status=2)
     assert "the journal of this trace is missing" in done.stderr
+    for verb in ("report", "info"):
+        done = children.seismo(verb, path)
+        assert "lost      the journal of this trace is missing" in done.stdout
     children.seismo("profile", "-q", "-o", path, "-c", "pass")
     done = children.seismo("info", "--verify", path, status=2)
     assert "seismo trace makes a recording that has one" in done.stderr

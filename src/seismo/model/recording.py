@@ -157,7 +157,19 @@ def _from_core(raw: dict[str, Any], data: Any) -> Recording:
         name: {column: memoryview(table[column]) for column, _ in SCHEMA[name]} for name, table in raw["tables"].items()
     }
     strings = Strings(raw["string_data"], memoryview(raw["string_offsets"]))
-    return Recording(tables, strings, meta, problems, journal=_journal(raw, data))
+    recording = Recording(tables, strings, meta, problems, journal=_journal(raw, data))
+    if _lacks_journal(recording):
+        recording.problems.append("the journal of this trace is missing: what is left are its counts and times")
+    return recording
+
+
+def _lacks_journal(recording: Recording) -> bool:
+    """Whether it was recorded as a trace, has calls, and says nothing of when they happened, nor why not."""
+    settings = recording.meta.get("settings")
+    if recording._journal is not None or not isinstance(settings, dict) or not settings.get("journal"):
+        return False
+    kinds = {row.kind for row in recording.losses}
+    return any(recording._raw["nodes"]["calls"]) and "journal-left-out" not in kinds
 
 
 def _journal(raw: dict[str, Any], data: Any) -> Pieces | None:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 SUFFIX = ".seismo"
 MAGIC = b"\x8fseismo\n"
 _TEXT = 4096  # bytes by which a text file is known
+_PART = 1 << 20  # bytes of a file that are copied at a time
 _ATTEMPTS = 100
 _TOP = 1024  # the kernel's table of descriptors grows with the highest: no further than it usually is
 
@@ -109,21 +110,22 @@ class Output:
     def finish(self, life: Life) -> str:
         """After the recorder stopped: makes sure that the file is whole. Returns what went wrong, or ''.
 
-        The program may have closed, cut, moved or removed the file: then all of it is written once more. A file that
-        is whole and only cannot be reached any more (after chroot) is left as it is.
+        The program may have moved or removed the file: then it is copied to where it was. If the program has closed or
+        cut it, what the recorder still knows is written once more. A file that is whole and only cannot be reached any
+        more (after chroot) is left as it is.
         """
         self.belongs_to(life)
         whole = not life.write_error() and self._is_ours() and _begins_right(self.fd)
         in_place = whole and self.identity == _identity(self.path)
         named = whole and os.stat(self.fd).st_nlink > 0
-        self.close()
-        if in_place or (named and _identity("/") != self._root):
-            return ""
         try:
-            replace(self.path, life.snapshot())
+            if not in_place and not (named and _identity("/") != self._root):
+                replace(self.path, self.fd if whole and self.plain else life.snapshot())
         except OSError as error:
             leave_theirs(error)
             return "" if named else f"the recording is not whole: {error.strerror or error}: {self.path}"
+        finally:
+            self.close()
         return ""
 
 
@@ -230,8 +232,11 @@ def child_output(path: str, parent: int, pid: int) -> Output:
     return Output(name)
 
 
-def replace(path: str, content: bytes) -> None:
-    """Puts content into the file at path in one step, so that there is never half a file. Raises OSError."""
+def replace(path: str, content: bytes | int) -> None:
+    """Puts content into the file at path in one step, so that there is never half a file. Raises OSError.
+
+    content: bytes, or the descriptor of a file that has them.
+    """
     try:
         special = not stat.S_ISREG(os.stat(path).st_mode)
     except OSError as error:
@@ -257,7 +262,7 @@ def lock_own(fd: int) -> None:
         leave_theirs(error)  # as in _lock
 
 
-def _put(path: str, content: bytes) -> int:
+def _put(path: str, content: bytes | int) -> int:
     """A new plain file with that content in the place of the one at path: its descriptor, locked. Raises OSError."""
     target = _behind_links(path)
     try:
@@ -297,9 +302,14 @@ def _remove(path: str) -> None:
         leave_theirs(error)  # it is gone already: there is nothing left to tidy
 
 
-def _write_all(fd: int, content: bytes) -> None:
-    view = memoryview(content)
-    while view:
+def _write_all(fd: int, content: bytes | int) -> None:
+    at, view = 0, memoryview(b"" if isinstance(content, int) else content)
+    while True:
+        if isinstance(content, int) and not view:
+            view = memoryview(os.pread(content, _PART, at))
+            at += len(view)
+        if not view:
+            return
         view = view[_core.write(fd, view) :]
 
 
