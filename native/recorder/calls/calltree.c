@@ -332,8 +332,6 @@ static bool thread_start(sm_thread *thread) {
     tree->node = tree->looked = tree->root;
     if (!sm_journal_thread(thread) || (sm_engine.source->starts_only && !sm_shadows_reserve(&tree->shadows, 0)))
         return false;
-    if (sm_from_starts(tree))
-        tree->shadows.bottom->node = tree->root;
     if (!sm_engine.settings.timeless)
         sm_segments_start(thread, &tree->segments, sm_tree.gaps += SM_SEED_STEP);
     return true;
@@ -370,8 +368,6 @@ static sm_node *seed(sm_thread *thread, sm_node *parent, PyCodeObject *code, PyO
 
 static bool resync(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count) {
     sm_tree_thread *tree = sm_tree_of(thread);
-    if (sm_from_starts(tree))
-        tree->node = tree->shadows.top->node;
     bool same = sm_tree_resync(thread, frames, below, count, seed);
     if (sm_from_starts(tree))
         sm_shadows_rebuild(thread, frames, below, count);

@@ -6,38 +6,47 @@
 #include "compat/opcodes.h"
 #include "recorder/calls/store.h"
 
-#define FIRST (SM_SHADOWS_NEAR + 1) /* the bottom, and those below it that are looked at, but never found */
-#define NEAR 16 /* shadows that are looked at before a frame's function is asked whether it is left out */
+#define FIRST 64  /* slots */
+#define KEPT 1024 /* the same, however deep the stack is */
 
 static const char nowhere; /* no frame's address, and no code's */
 
-const void *sm_frames_of_c[2] = {&nowhere, &nowhere};
+const void *sm_frames_of_c[SM_FRAMES_OF_C] = {&nowhere, &nowhere};
 
 /* ---- memory ---- */
 
-bool sm_shadows_reserve(sm_shadows *shadows, size_t more) {
-    sm_shadow *base = shadows->bottom != NULL ? shadows->bottom - SM_SHADOWS_NEAR : NULL;
-    size_t used = base != NULL ? (size_t)(shadows->top + 1 - base) : FIRST;
-    size_t size = used + more + SM_SHADOWS_ROOM;
-    if (size > shadows->size) {
-        size_t twice = shadows->size * 2;
-        size = size > twice ? size : twice;
-        sm_shadow *grown = sm_realloc(base, size * sizeof *grown);
-        if (grown == NULL)
-            return false;
-        shadows->bottom = grown + SM_SHADOWS_NEAR;
-        shadows->top = grown + used - 1;
-        shadows->size = size;
-        for (size_t i = 0; base == NULL && i < FIRST; i++)
-            grown[i] = (sm_shadow){&nowhere, 0, NULL};
-    }
-    shadows->countdown = SM_SHADOWS_ROOM - 1;
+bool sm_shadows_reserve(sm_shadows *shadows, uint32_t depth) {
+    if (depth < shadows->size)
+        return true;
+    uint32_t size = shadows->size > 0 ? shadows->size : FIRST;
+    while (size <= depth && size <= UINT32_MAX / 4)
+        size *= 2;
+    sm_shadow *base = shadows->slots != NULL ? shadows->slots - 1 : NULL;
+    sm_shadow *grown = depth < size ? sm_realloc(base, ((size_t)size + 1) * sizeof *grown) : NULL;
+    if (grown == NULL)
+        return false;
+    for (size_t i = base != NULL ? (size_t)shadows->size + 1 : 0; i <= size; i++)
+        grown[i] = (sm_shadow){.frame = &nowhere};
+    shadows->slots = grown + 1;
+    shadows->size = size;
     return true;
 }
 
+/* Another stack than before, maybe: of that, no frame is to be known. */
+static bool begin_again(sm_shadows *shadows, uint32_t depth) {
+    if (shadows->size > KEPT && shadows->size / 8 > depth) {
+        sm_shadow *shrunk = sm_realloc(shadows->slots - 1, (KEPT + 1) * sizeof *shrunk);
+        shadows->slots = shrunk != NULL ? shrunk + 1 : shadows->slots;
+        shadows->size = shrunk != NULL ? KEPT : shadows->size;
+    }
+    for (size_t i = 0; i < shadows->size; i++)
+        shadows->slots[i].frame = &nowhere;
+    return sm_shadows_reserve(shadows, depth);
+}
+
 void sm_shadows_free(sm_shadows *shadows) {
-    sm_free(shadows->bottom != NULL ? shadows->bottom - SM_SHADOWS_NEAR : NULL);
-    *shadows = (sm_shadows){NULL, NULL, 0, 0};
+    sm_free(shadows->slots != NULL ? shadows->slots - 1 : NULL);
+    *shadows = (sm_shadows){NULL, 0};
 }
 
 /* ---- looking ---- */
@@ -45,19 +54,6 @@ void sm_shadows_free(sm_shadows *shadows) {
 static bool is_left_out(const PyCodeObject *code) {
     const sm_code_entry *entry = sm_code_entry_of(code);
     return entry != NULL && entry->function != NULL && entry->function->left_out;
-}
-
-sm_shadow *sm_shadows_find(const sm_shadows *shadows, const sm_frame_head *frame, bool through_c) {
-    int near = NEAR;
-    for (sm_shadow *shadow = shadows->top; shadow > shadows->bottom; shadow--) {
-        if (shadow->frame == frame && shadow->at == frame->executable)
-            return shadow;
-        if (through_c && shadow->frame == SM_IN_C(frame) && shadow->at == (uintptr_t)frame->instruction)
-            return shadow;
-        if (--near == 0 && is_left_out(sm_frame_code_of(frame)))
-            return NULL;
-    }
-    return NULL;
 }
 
 #if SM_HAS_MONITORING
@@ -81,35 +77,56 @@ static bool waits(const sm_frame_head *frame, PyCodeObject *code) {
 }
 #endif
 
-/* Not a function's frame: what it runs is remembered, and never goes away. */
-static void passed_by(const sm_frame_head *frame) {
+/* Of a frame that is no function's: does the interpreter count it, as it does those of specialised calls of classes? */
+static bool is_counted(const sm_frame_head *frame) {
+#ifdef CO_NO_MONITORING_EVENTS
     PyObject *executable = (PyObject *)(frame->executable & ~(uintptr_t)7);
-    bool known = executable == NULL || sm_frame_is_c(frame);
-    for (size_t i = 0; i < 2 && !known; i++) {
-        if (sm_frames_of_c[i] == &nowhere) {
-            sm_frames_of_c[i] = Py_NewRef(executable);
-            known = true;
-        }
-    }
+    return executable != NULL && PyCode_Check(executable);
+#else
+    (void)frame;
+    return false;
+#endif
 }
 
-sm_shadow *sm_shadows_reach(const sm_shadows *shadows, const sm_frame_head *frame, sm_reach how) {
-    for (; frame != NULL; frame = frame->previous) {
+/* Not a function's frame: what it runs is remembered, and never goes away. Is it counted? */
+static bool pass_by(const sm_frame_head *frame) {
+    PyObject *executable = (PyObject *)(frame->executable & ~(uintptr_t)7);
+    bool counted = is_counted(frame);
+    const void **known = &sm_frames_of_c[counted ? SM_FRAME_CLASS : SM_FRAME_ENTRY];
+    if (*known == &nowhere && executable != NULL)
+        *known = Py_NewRef(executable);
+    return counted;
+}
+
+static const sm_shadow *slot_of(const sm_shadows *shadows, const sm_frame_head *frame, uint32_t depth) {
+    const sm_shadow *slot = depth < shadows->size ? &shadows->slots[depth] : NULL;
+    return slot != NULL && slot->frame == frame ? slot : NULL;
+}
+
+sm_node *sm_shadows_reach(const sm_tree_thread *tree, sm_reach from) {
+    bool waited = false; /* the frame above may not have been counted */
+    for (const sm_frame_head *frame = from.frame; frame != NULL; frame = frame->previous) {
         PyCodeObject *code = sm_frame_code_of(frame);
         if (code == NULL) {
-            passed_by(frame);
-            how.through_c = true;
+            from.depth -= pass_by(frame);
+            from.through_c = true;
             continue;
         }
-        bool passed = how.thrown && waits(frame, code);
-        sm_shadow *shadow = passed ? NULL : sm_shadows_find(shadows, frame, how.through_c);
-        if (shadow != NULL)
-            return shadow;
-        if (!passed && !how.unknown && !is_left_out(code))
+        const sm_shadow *slot = slot_of(&tree->shadows, frame, from.depth);
+        if (slot == NULL && waited && (slot = slot_of(&tree->shadows, frame, from.depth + 1)) != NULL)
+            from.depth++;
+        bool passed = from.thrown && waits(frame, code);
+        if (!passed && slot != NULL && from.through_c && sm_shadow_is_in_c(slot, frame))
+            return slot->c_node;
+        if (!passed && slot != NULL && sm_shadow_is_of(slot, frame))
+            return slot->node;
+        if (!passed && !from.unknown && !is_left_out(code))
             return NULL;
-        how.through_c = passed; /* by throw(), which is a C function */
+        waited = slot == NULL && (passed || (from.unknown && waits(frame, code)));
+        from.depth -= slot != NULL || !passed;
+        from.through_c = passed; /* by throw(), which is a C function */
     }
-    return shadows->bottom;
+    return tree->root;
 }
 
 static const sm_frame_head *running(const sm_thread *thread) {
@@ -118,30 +135,37 @@ static const sm_frame_head *running(const sm_thread *thread) {
 
 void sm_shadows_settle(sm_thread *thread) {
     sm_tree_thread *tree = sm_tree_of(thread);
-    if (!sm_from_starts(tree))
-        return;
-    sm_reach how = {.through_c = true, .unknown = true};
-    tree->shadows.top = sm_shadows_reach(&tree->shadows, running(thread), how);
-    tree->node = tree->shadows.top->node;
+    const sm_frame_head *frame = sm_from_starts(tree) ? running(thread) : NULL;
+    uint32_t depth = frame != NULL ? (uint32_t)sm_tstate_depth(thread->tstate) : 0;
+    if (sm_from_starts(tree))
+        tree->node =
+            sm_shadows_reach(tree, (sm_reach){.frame = frame, .depth = depth, .through_c = true, .unknown = true});
 }
 
 bool sm_shadows_follow(sm_thread *thread, bool entering) {
     const sm_tree_thread *tree = sm_tree_of(thread);
     const sm_frame_head *frame = sm_from_starts(tree) ? running(thread) : NULL;
-    if (entering && frame != NULL)
+    uint32_t depth = frame != NULL ? (uint32_t)sm_tstate_depth(thread->tstate) : 0;
+    if (entering && frame != NULL) {
         frame = frame->previous;
-    const sm_shadow *shadow = frame != NULL ? sm_shadows_reach(&tree->shadows, frame, (sm_reach){0}) : NULL;
-    return shadow != NULL && shadow != tree->shadows.bottom;
+        depth--;
+    }
+    for (; frame != NULL; frame = frame->previous) {
+        PyCodeObject *code = sm_frame_code_of(frame);
+        const sm_shadow *slot = slot_of(&tree->shadows, frame, depth);
+        if (code != NULL && slot != NULL && sm_shadow_is_of(slot, frame))
+            return true;
+        if (code != NULL && !is_left_out(code))
+            return false;
+        depth -= code != NULL || pass_by(frame);
+    }
+    return false;
 }
 
 /* ---- after a walk ---- */
 
 static bool is_c(const sm_node *node) {
     return sm_rest(node)->function->function->kind == SM_C;
-}
-
-static void push(sm_shadows *shadows, const void *frame, uintptr_t at, sm_node *node) {
-    *++shadows->top = (sm_shadow){frame, at, node};
 }
 
 /* The thread's path, outermost first; owned by the caller. NULL: out of memory, or it is empty. */
@@ -157,15 +181,39 @@ static sm_node **path_to(sm_node *end, size_t *length) {
     return path;
 }
 
+/* The depths of walked frames; 0: that one is not counted. NULL: out of memory, or there is none. Owned by the caller.
+ */
+static uint32_t *depths_of(sm_thread *thread, const sm_walked_frame *frames, size_t count) {
+    const sm_shadows *shadows = &sm_tree_of(thread)->shadows;
+    uint32_t *depths = count > 0 ? sm_calloc(count, sizeof *depths) : NULL;
+    const sm_frame_head *frame = depths != NULL ? running(thread) : NULL;
+    uint32_t depth = frame != NULL ? (uint32_t)sm_tstate_depth(thread->tstate) : 0, *above = NULL;
+    for (; frame != NULL && count > 0; frame = frame->previous) {
+        PyCodeObject *code = sm_frame_code_of(frame);
+        if (code == NULL || frame != frames[count - 1].frame) {
+            depth -= code != NULL || pass_by(frame);
+            continue;
+        }
+        bool here = slot_of(shadows, frame, depth) != NULL;
+        if (above != NULL && !here && slot_of(shadows, frame, depth + 1) != NULL) {
+            *above = 0;
+            depth++;
+        }
+        depths[--count] = depth--;
+        above = waits(frame, code) ? &depths[count] : NULL;
+    }
+    return depths;
+}
+
 void sm_shadows_rebuild(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count) {
     sm_tree_thread *tree = sm_tree_of(thread);
-    sm_shadows *shadows = &tree->shadows;
-    shadows->top = shadows->bottom;
-    if (!sm_shadows_reserve(shadows, 2 * count)) {
-        sm_engine.lost_memory++;
+    uint32_t *depths = depths_of(thread, frames, count);
+    bool ready = begin_again(&tree->shadows, (uint32_t)sm_tstate_depth(thread->tstate));
+    if (depths == NULL || !ready) {
+        sm_engine.lost_memory += count > 0 || !ready;
+        sm_free(depths);
         return;
     }
-    shadows->bottom->node = tree->root;
     size_t length, at = 0;
     sm_node **path = path_to(tree->node, &length);
     for (size_t i = 0; i < count; i++) {
@@ -175,9 +223,13 @@ void sm_shadows_rebuild(sm_thread *thread, const sm_walked_frame *frames, size_t
         if (i >= below && at < length)
             at++;
         sm_node *node = at > 0 ? path[at - 1] : tree->root;
-        push(shadows, frame, frame->executable, node);
+        sm_shadow *slot = &tree->shadows.slots[depths[i]];
+        sm_node *c_node = NULL;
         for (; i >= below && at < length && is_c(path[at]); at++)
-            push(shadows, SM_IN_C(frame), (uintptr_t)frame->instruction, path[at]);
+            c_node = path[at];
+        if (depths[i] != 0)
+            *slot = (sm_shadow){frame, frame->executable, node, c_node ? (uintptr_t)frame->instruction : 0, c_node};
     }
     sm_free(path);
+    sm_free(depths);
 }

@@ -2,61 +2,70 @@
  *
  * Where every end is told, the node that a thread is at is all that need be known. A source of starts (sm_source's
  * `starts_only`) says when a frame begins or goes on, and the interpreter's own chain of frames says who called it. So
- * each thread has a stack of *shadows*, each a frame and its node: at a start, the innermost shadow whose frame is the
- * caller is looked for from the top, what lies above has ended unseen, and the new frame goes on top.
+ * each thread keeps a *shadow* of each frame, its address and its node, at the frame's depth: the interpreter counts
+ * how many frames of Python functions are on the stack, and so where the caller's shadow is. Nothing is looked for, and
+ * nothing is taken off: what has ended is overwritten when the stack gets there again. (Kept as a stack, whose top were
+ * known, shadows would have to be looked for from the top. How many have ended is what a processor predicts badly.)
  *
- * Why that is exact. A frame that is alive keeps its address, so that nothing else can have it; and what lies above the
- * shadow of a frame that calls has ended. A shadow that is dead may have the address of a frame of which nothing was
- * told, so the frame must run the shadow's code, too. Then it cannot be taken for another one: a frame of code whose
- * starts are told has a shadow of its own, above all older ones.
+ * Why that is exact. A frame that is alive keeps its address and its depth, so that no other one writes to its slot
+ * while it runs, but those of another stack (greenlets), which is noticed. A shadow that is dead may have the address
+ * of a frame of which nothing was told, so the frame must run the shadow's code, too. Then it cannot be taken for
+ * another one: a frame of code whose starts are told has written to the slot of its depth itself.
  *
  * Frames of which nothing is told. Some stand for a stretch of C stack, and are no function's: they are passed by, and
  * say that C code called what is above. Those of functions that are left out are passed by as well. All others were
  * running before anything was told of their thread or its stack; for these the stack is walked (engine/threads.c).
  *
- * A C function that runs has a shadow above its caller's: the caller's address plus 1, and where in its code the caller
- * is. It is the parent of what C code calls while the caller is still there.
+ * Which frames the interpreter counts. Those of Python functions, and those behind __init__ in the specialised call of
+ * a class; not those of entries from C. Nor a generator's that waits for another one, when an exception is thrown
+ * through it: see waits().
  *
- * Bounds. SM_SHADOWS_ROOM shadows are free after each look (sm_starts_look), and as many events may pass until the next
- * one; so a push needs no check of its own. */
+ * A C function that runs is in its caller's shadow, with where in its code the caller is. It is the parent of what C
+ * code calls while the caller is still there. */
 #ifndef SM_RECORDER_CALLS_FRAMES_H
 #define SM_RECORDER_CALLS_FRAMES_H
 
 #include "compat/frame.h"
 #include "recorder/calls/tree.h"
 
-#define SM_SHADOWS_ROOM 256
-#define SM_SHADOWS_NEAR                                                                                                \
-    8 /* so many are looked at without asking where the bottom is: below it are as many of no frame */
-
-#define SM_IN_C(frame) ((const void *)((uintptr_t)(frame) + 1))
-
-/* False: out of memory. Makes room, and counts anew. */
-bool sm_shadows_reserve(sm_shadows *shadows, size_t more);
+/* Sees to a slot of this depth. False: out of memory. */
+bool sm_shadows_reserve(sm_shadows *shadows, uint32_t depth);
 void sm_shadows_free(sm_shadows *shadows);
-
-/* The shadow of the frame, which is a function's, or with through_c of the C function that it is in; NULL: none. */
-sm_shadow *sm_shadows_find(const sm_shadows *shadows, const sm_frame_head *frame, bool through_c);
 
 /* What frames run that stand for C code, as far as they have been met: of all entries from C, and of all specialised
  * calls of classes, which each have one. They live as long as the process, so that one comparison tells such a frame.
  */
-extern const void *sm_frames_of_c[2];
+enum { SM_FRAME_ENTRY, SM_FRAME_CLASS, SM_FRAMES_OF_C };
+extern const void *sm_frames_of_c[SM_FRAMES_OF_C];
 
-static inline bool sm_frame_is_c(const sm_frame_head *frame) {
-    return sm_frame_is_of(frame, sm_frames_of_c[0]) || sm_frame_is_of(frame, sm_frames_of_c[1]);
+/* The slot of the frame that the thread runs, or ran last; NULL: there is none yet. */
+static inline sm_shadow *sm_shadows_here(const sm_shadows *shadows, PyThreadState *tstate) {
+    uint32_t depth = (uint32_t)sm_tstate_depth(tstate);
+    return SM_LIKELY(depth < shadows->size) ? &shadows->slots[depth] : NULL;
 }
 
-typedef struct {    /* of those that pass frames by */
-    bool through_c; /* what is above was called by C code */
-    bool thrown;    /* what is above was entered by an exception: see sm_frame_waits */
-    bool unknown;   /* pass those by, too, that should have one */
+static inline bool sm_shadow_is_of(const sm_shadow *shadow, const sm_frame_head *frame) {
+    return shadow->frame == frame && SM_LIKELY(shadow->at == frame->executable);
+}
+
+/* Is this frame, which has called C code, in the C function of its shadow? */
+static inline bool sm_shadow_is_in_c(const sm_shadow *shadow, const sm_frame_head *frame) {
+    return shadow->frame == frame && shadow->c_at == (uintptr_t)frame->instruction && shadow->c_at != 0;
+}
+
+typedef struct {
+    const sm_frame_head *frame; /* the innermost that may be the one; NULL: none */
+    uint32_t depth;             /* its own; of one that stands for C code, that of what is below it */
+    bool through_c;             /* what is above was called by C code */
+    bool thrown;                /* what is above was entered by an exception: see waits() */
+    bool unknown;               /* pass those by, too, that should have a shadow */
 } sm_reach;
 
-/* The innermost shadow from this frame on, outwards; the bottom if there is no frame. NULL: unknown. */
-sm_shadow *sm_shadows_reach(const sm_shadows *shadows, const sm_frame_head *frame, sm_reach how);
+/* The node of the innermost frame from this one on, outwards, that has a shadow; else the root. NULL: unknown, since
+ * the frames lead to one that should have a shadow. */
+sm_node *sm_shadows_reach(const sm_tree_thread *tree, sm_reach from);
 
-/* Is the thread's path where its frames are? What has ended above goes. Any thread's, with the GIL. */
+/* Is the thread's path where its frames are? Any thread's, with the GIL. */
 void sm_shadows_settle(sm_thread *thread);
 /* Is the frame that runs, or entering its caller, known? Then the stack has not been exchanged. */
 bool sm_shadows_follow(sm_thread *thread, bool entering);
@@ -64,7 +73,7 @@ bool sm_shadows_follow(sm_thread *thread, bool entering);
 void sm_shadows_rebuild(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count);
 
 static inline bool sm_from_starts(const sm_tree_thread *tree) {
-    return tree->shadows.bottom != NULL;
+    return tree->shadows.slots != NULL;
 }
 
 #endif

@@ -4,58 +4,68 @@
 
 #include "recorder/calls/store.h"
 
-/* The shadow to start from, outwards from this frame. Where that is not known, the stack is walked. */
-static sm_shadow *reach(sm_thread *thread, const sm_frame_head *frame, sm_reach how, bool entering) {
-    sm_shadows *shadows = &sm_tree_of(thread)->shadows;
-    sm_shadow *shadow = sm_shadows_reach(shadows, frame, how);
-    if (SM_LIKELY(shadow != NULL))
-        return shadow;
+/* The node of the caller of what begins. Where that is not known, the stack is walked. */
+static sm_node *reach(sm_thread *thread, sm_reach from, bool entering) {
+    sm_node *node = sm_shadows_reach(sm_tree_of(thread), from);
+    if (SM_LIKELY(node != NULL))
+        return node;
     sm_engine_repair(thread, entering);
-    how.unknown = true; /* for want of memory */
-    return sm_shadows_reach(shadows, frame, how);
+    from.unknown = true; /* for want of memory */
+    return sm_shadows_reach(sm_tree_of(thread), from);
 }
 
-/* The child of a shadow's node, made if need be; NULL: none is to be had. */
-static sm_node *child_of(sm_thread *thread, sm_shadow *shadow, const void *key, sm_function_kind kind,
-                         PyObject *object) {
-    sm_tree_thread *tree = sm_tree_of(thread);
-    sm_node *child = sm_node_child(shadow->node, key);
+/* A slot for the shadow of the frame that runs; NULL: out of memory, and what it calls is found by a walk. */
+static sm_shadow *here(sm_thread *thread) {
+    sm_shadows *shadows = &sm_tree_of(thread)->shadows;
+    if (!sm_shadows_reserve(shadows, (uint32_t)sm_tstate_depth(thread->tstate)))
+        sm_engine.lost_memory++;
+    return sm_shadows_here(shadows, thread->tstate);
+}
+
+/* The child of a node, made if need be; NULL: none is to be had. */
+static sm_node *child_of(sm_thread *thread, sm_node *node, const void *key, sm_function_kind kind, PyObject *object) {
+    sm_node *child = sm_node_child(node, key);
     if (child != NULL)
         return child;
-    tree->shadows.top = shadow;
-    tree->node = shadow->node;
+    sm_tree_of(thread)->node = node;
     return sm_tree_find(thread, key, kind, object);
 }
 
-static bool enter_from(sm_thread *thread, sm_shadow *caller, const void *code, bool resumed) {
-    assert(thread == sm_this_thread && sm_from_starts(sm_tree_of(thread)));
-    sm_node *child = child_of(thread, caller, code, SM_PYTHON, (PyObject *)(uintptr_t)code);
-    if (SM_LIKELY(child != NULL))
-        sm_starts_count(child, resumed);
-    else if (sm_tree_hides(code))
-        return false;
-    /* Without memory for a path, what it calls counts for its caller. */
-    const sm_frame_head *frame = sm_starts_frame(thread);
-    sm_starts_push(thread, caller, frame, frame->executable, child != NULL ? child : caller->node);
-    return true;
+static void look(sm_thread *thread) {
+    if (sm_engine_due(sm_clock_read(&sm_engine.clock)))
+        sm_engine_tick(thread);
+}
+
+/* What is due is done now and then: a node's first call is, and every 256th. */
+void sm_starts_count(sm_thread *thread, sm_node *child, bool resumed) {
+    uint32_t *count = resumed ? &child->resumes : &child->calls;
+    if (SM_UNLIKELY(++*count == 0))
+        sm_tree_carry(child, !resumed);
+    if ((*count & 255) <= (child->calls + child->resumes == 1))
+        look(thread);
 }
 
 bool sm_starts_enter(sm_thread *thread, const void *code, bool resumed, bool thrown) {
     assert(thread == sm_this_thread && sm_from_starts(sm_tree_of(thread)));
     const sm_frame_head *frame = sm_starts_frame(thread);
+    uint32_t depth = (uint32_t)sm_tstate_depth(thread->tstate);
     /* Code that was compiled to C may tell of its calls, too, without a frame: they are counted where they are, but
      * what they call counts for the frame below. */
     bool framed = frame != NULL && sm_frame_is_of(frame, code);
     if (!framed && sm_tree_hides(code))
         return false;
-    sm_shadow *caller = reach(thread, framed ? frame->previous : frame, (sm_reach){.thrown = thrown}, framed);
-    if (framed)
-        return enter_from(thread, caller, code, resumed);
+    sm_reach from = {.frame = framed ? frame->previous : frame, .depth = depth - framed, .thrown = thrown};
+    sm_node *caller = reach(thread, from, framed);
     sm_node *child = child_of(thread, caller, code, SM_PYTHON, (PyObject *)(uintptr_t)code);
     if (child == NULL && sm_tree_hides(code))
         return false;
+    sm_shadow *slot = framed ? here(thread) : NULL;
+    if (slot != NULL) /* Without memory for a path, what it calls counts for its caller. */
+        *slot = (sm_shadow){frame, frame->executable, child != NULL ? child : caller, 0, NULL};
+    if (framed)
+        sm_tree_of(thread)->node = child != NULL ? child : caller;
     if (child != NULL)
-        sm_starts_count(child, resumed);
+        sm_starts_count(thread, child, resumed);
     return true;
 }
 
@@ -64,27 +74,31 @@ bool sm_starts_c_call(sm_thread *thread, const void *caller, const void *key, Py
     const sm_frame_head *frame = sm_starts_frame(thread);
     if (frame == NULL || (sm_tree_hides(caller) && sm_tree_is_own(caller)))
         return false;
-    sm_shadow *shadow = reach(thread, frame, (sm_reach){0}, false);
-    sm_node *child = child_of(thread, shadow, key, SM_C, callable);
+    sm_reach from = {.frame = frame, .depth = (uint32_t)sm_tstate_depth(thread->tstate)};
+    sm_node *node = reach(thread, from, false);
+    sm_node *child = child_of(thread, node, key, SM_C, callable);
     if (child == NULL)
         return true;
-    sm_starts_count(child, false);
-    sm_starts_push(thread, shadow, SM_IN_C(frame), (uintptr_t)frame->instruction, child);
+    sm_shadow *slot = here(thread);
+    if (slot != NULL && !sm_shadow_is_of(slot, frame)) /* it is left out */
+        *slot = (sm_shadow){.frame = frame};
+    if (slot != NULL) {
+        slot->c_at = (uintptr_t)frame->instruction;
+        slot->c_node = child;
+    }
+    sm_tree_of(thread)->node = child;
+    sm_starts_count(thread, child, false);
     return true;
 }
 
 void sm_starts_c_leave(sm_thread *thread, const void *key, sm_leaving how) {
     assert(thread == sm_this_thread && sm_from_starts(sm_tree_of(thread)));
-    sm_shadows *shadows = &sm_tree_of(thread)->shadows;
-    const sm_frame_head *frame = sm_starts_frame(thread);
-    sm_shadow *shadow = shadows->top;
-    while (shadow > shadows->bottom && shadow->frame != SM_IN_C(frame) && shadow->frame != frame)
-        shadow--;
-    if (shadow == shadows->bottom || shadow->frame == frame) /* it was running when the recording began */
-        return;
-    if (how != SM_BY_RETURN && shadow->node->key == key)
-        sm_tree_raised(shadow->node);
-    shadows->top = shadow - 1;
+    sm_shadow *slot = sm_shadows_here(&sm_tree_of(thread)->shadows, thread->tstate);
+    if (slot == NULL || slot->frame != sm_starts_frame(thread) || slot->c_at == 0)
+        return; /* it was running when the recording began */
+    if (how != SM_BY_RETURN && slot->c_node->key == key)
+        sm_tree_raised(slot->c_node);
+    slot->c_at = 0;
 }
 
 bool sm_starts_unwind_slow(sm_thread *thread, const void *code) {
@@ -92,26 +106,8 @@ bool sm_starts_unwind_slow(sm_thread *thread, const void *code) {
     const sm_frame_head *frame = sm_starts_frame(thread);
     if (frame == NULL || !sm_frame_is_of(frame, code))
         return true;
-    sm_shadows *shadows = &sm_tree_of(thread)->shadows;
-    sm_shadow *shadow = sm_shadows_find(shadows, frame, false);
-    if (shadow == NULL && sm_tree_hides(code))
+    if (sm_tree_hides(code))
         return false;
-    if (shadow == NULL) { /* a frame that the path does not know: look at those below it */
-        sm_engine_repair(thread, true);
-        return true;
-    }
-    sm_tree_raised(shadow->node);
-    shadows->top = shadow - 1;
+    sm_engine_repair(thread, true); /* a frame that the path does not know: look at those below it */
     return true;
-}
-
-void sm_starts_look(sm_thread *thread) {
-    sm_shadows *shadows = &sm_tree_of(thread)->shadows;
-    if (!sm_shadows_reserve(shadows, 0)) { /* the path is cut, and found again by a walk */
-        sm_engine.lost_memory++;
-        shadows->top = shadows->bottom;
-        shadows->countdown = SM_SHADOWS_ROOM - 1;
-    }
-    if (sm_engine_due(sm_clock_read(&sm_engine.clock)))
-        sm_engine_tick(thread);
 }

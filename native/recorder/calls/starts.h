@@ -6,59 +6,34 @@
 #include "recorder/calls/calltree.h"
 #include "recorder/calls/frames.h"
 
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define SM_LOW_BYTE 3
+#else
+#define SM_LOW_BYTE 0
+#endif
+
 bool sm_starts_unwind_slow(sm_thread *thread, const void *code);
-void sm_starts_look(sm_thread *thread); /* now and then: makes room, and does what is due */
 
 static inline const sm_frame_head *sm_starts_frame(const sm_thread *thread) {
     return sm_tstate_frame(thread->tstate);
 }
 
-/* The shadow of the frame, if it is near the top; else NULL. */
-static inline sm_shadow *sm_starts_near(const sm_tree_thread *tree, const sm_frame_head *frame) {
-    sm_shadow *shadow = tree->shadows.top;
-#pragma GCC unroll 8
-    for (int i = 0; i < SM_SHADOWS_NEAR; i++, shadow--) {
-        if (shadow->frame == frame)
-            return SM_LIKELY(shadow->at == frame->executable) ? shadow : NULL;
-    }
-    return NULL;
+/* One more entry of a node. Those that pass a multiple of 256 are for sm_starts_count(), which does what is due. */
+SM_INLINE bool sm_starts_count_known(sm_node *child, bool resumed) {
+    uint8_t *low = (uint8_t *)(resumed ? &child->resumes : &child->calls) + SM_LOW_BYTE;
+    if (SM_LIKELY(++*low != 0))
+        return true;
+    --*low;
+    return false;
 }
-
-/* The same, or that of the C function that the frame is in. */
-static inline sm_shadow *sm_starts_near_c(const sm_tree_thread *tree, const sm_frame_head *frame) {
-    sm_shadow *shadow = tree->shadows.top;
-#pragma GCC unroll 8
-    for (int i = 0; i < SM_SHADOWS_NEAR; i++, shadow--) {
-        if (shadow->frame == SM_IN_C(frame) && shadow->at == (uintptr_t)frame->instruction)
-            return shadow;
-        if (shadow->frame == frame)
-            return SM_LIKELY(shadow->at == frame->executable) ? shadow : NULL;
-    }
-    return NULL;
-}
-
-static inline void sm_starts_push(sm_thread *thread, sm_shadow *caller, const void *frame, uintptr_t at,
-                                  sm_node *node) {
-    sm_shadows *shadows = &sm_tree_of(thread)->shadows;
-    caller[1] = (sm_shadow){frame, at, node};
-    shadows->top = caller + 1;
-    if (SM_UNLIKELY(--shadows->countdown <= 0))
-        sm_starts_look(thread);
-}
-
-static inline void sm_starts_count(sm_node *child, bool resumed) {
-    if (SM_UNLIKELY(++*(resumed ? &child->resumes : &child->calls) == 0))
-        sm_tree_carry(child, !resumed);
-}
+void sm_starts_count(sm_thread *thread, sm_node *child, bool resumed);
 
 /* The events. Those that say `known` do the common case, and no more: they call nothing, so that the callbacks need no
  * stack of their own. False: nothing was done, and the event is for the function after. */
 
-/* The caller's child is entered. */
-SM_INLINE bool sm_starts_step(sm_thread *thread, sm_shadow *caller, const void *key, bool resumed, const void *frame,
-                              uintptr_t at) {
-    sm_shadows *shadows = &sm_tree_of(thread)->shadows;
-    sm_node *node = caller->node, *child;
+/* The child by which a node is entered once more; NULL: none was found quickly, or it is not for this way. */
+SM_INLINE sm_node *sm_starts_child(sm_node *node, const void *key, bool resumed) {
+    sm_node *child;
     if (SM_LIKELY(node->child_key[0] == key))
         child = node->child[0];
     else if (SM_LIKELY(node->child_key[1] == key))
@@ -66,46 +41,56 @@ SM_INLINE bool sm_starts_step(sm_thread *thread, sm_shadow *caller, const void *
     else {
         child = *sm_node_recent(node, key);
         if (SM_UNLIKELY(child->key != key) || SM_UNLIKELY(child->parent != node))
-            return false;
+            return NULL;
     }
-    if (SM_UNLIKELY(--shadows->countdown < 0)) /* the function after looks, then */
+    return sm_starts_count_known(child, resumed) ? child : NULL;
+}
+
+/* The caller's child is entered. */
+SM_INLINE bool sm_starts_step(sm_thread *thread, sm_node *caller, const void *code, bool resumed,
+                              const sm_frame_head *frame, sm_shadow *here) {
+    sm_node *child = sm_starts_child(caller, code, resumed);
+    if (SM_UNLIKELY(child == NULL))
         return false;
-    uint32_t *count = resumed ? &child->resumes : &child->calls;
-    if (SM_UNLIKELY(++*count == 0)) {
-        --*count;
-        return false;
-    }
-    caller[1] = (sm_shadow){frame, at, child};
-    shadows->top = caller + 1;
+    here->frame = frame;
+    here->at = frame->executable;
+    here->node = child;
+    here->c_at = 0;
+    sm_tree_of(thread)->node = child;
     return true;
 }
 
+/* A frame that another one called. */
 SM_INLINE bool sm_starts_enter_known(sm_thread *thread, const void *code, bool resumed) {
     const sm_frame_head *frame = sm_starts_frame(thread);
     if (SM_UNLIKELY(frame == NULL) || SM_UNLIKELY(!sm_frame_is_of(frame, code)))
         return false;
+    sm_shadow *here = sm_shadows_here(&sm_tree_of(thread)->shadows, thread->tstate);
     const sm_frame_head *below = frame->previous;
-    sm_shadow *caller = sm_tree_of(thread)->shadows.top; /* it calls for the first time, or again: */
-    if ((caller->frame != below && (--caller)->frame != below) || SM_UNLIKELY(caller->at != below->executable))
+    if (SM_UNLIKELY(here == NULL) || here[-1].frame != below || SM_UNLIKELY(here[-1].at != below->executable))
         return false;
-    return sm_starts_step(thread, caller, code, resumed, frame, frame->executable);
+    return sm_starts_step(thread, here[-1].node, code, resumed, frame, here);
 }
 
-/* The same of any caller that is near the top, and of the C function that it is in if C code has called the frame. */
+/* One that C code called, maybe the C function that the caller is in. */
 SM_INLINE bool sm_starts_enter_near(sm_thread *thread, const void *code, bool resumed) {
     const sm_frame_head *frame = sm_starts_frame(thread);
     if (SM_UNLIKELY(frame == NULL) || SM_UNLIKELY(!sm_frame_is_of(frame, code)))
         return false;
+    sm_shadow *here = sm_shadows_here(&sm_tree_of(thread)->shadows, thread->tstate);
     const sm_frame_head *below = frame->previous;
-    const sm_tree_thread *tree = sm_tree_of(thread);
-    sm_shadow *caller;
-    if (below == NULL || !sm_frame_is_c(below))
-        caller = sm_starts_near(tree, below);
-    else if ((below = below->previous) != NULL)
-        caller = sm_starts_near_c(tree, below);
-    else
-        caller = NULL;
-    return SM_LIKELY(caller != NULL) && sm_starts_step(thread, caller, code, resumed, frame, frame->executable);
+    if (SM_UNLIKELY(here == NULL) || SM_UNLIKELY(below == NULL))
+        return false;
+    const sm_shadow *caller = here - 1;
+    if (sm_frame_is_of(below, sm_frames_of_c[SM_FRAME_CLASS]))
+        caller--;
+    else if (SM_UNLIKELY(!sm_frame_is_of(below, sm_frames_of_c[SM_FRAME_ENTRY])))
+        return false;
+    if (SM_UNLIKELY((below = below->previous) == NULL))
+        return false;
+    if (sm_shadow_is_in_c(caller, below))
+        return sm_starts_step(thread, caller->c_node, code, resumed, frame, here);
+    return sm_shadow_is_of(caller, below) && sm_starts_step(thread, caller->node, code, resumed, frame, here);
 }
 
 /* A frame of this code begins or, resumed, goes on; thrown: with an exception. False: it is left out. */
@@ -113,9 +98,16 @@ bool sm_starts_enter(sm_thread *thread, const void *code, bool resumed, bool thr
 
 SM_INLINE bool sm_starts_c_call_known(sm_thread *thread, const void *key) {
     const sm_frame_head *frame = sm_starts_frame(thread);
-    sm_shadow *caller = sm_starts_near(sm_tree_of(thread), frame);
-    return SM_LIKELY(caller != NULL) &&
-           sm_starts_step(thread, caller, key, false, SM_IN_C(frame), (uintptr_t)frame->instruction);
+    sm_shadow *here = sm_shadows_here(&sm_tree_of(thread)->shadows, thread->tstate);
+    if (SM_UNLIKELY(here == NULL) || SM_UNLIKELY(!sm_shadow_is_of(here, frame)))
+        return false;
+    sm_node *child = sm_starts_child(here->node, key, false);
+    if (SM_UNLIKELY(child == NULL))
+        return false;
+    here->c_at = (uintptr_t)frame->instruction;
+    here->c_node = child;
+    sm_tree_of(thread)->node = child;
+    return true;
 }
 
 /* A frame of the code `caller` calls a C function. */
@@ -123,12 +115,10 @@ bool sm_starts_c_call(sm_thread *thread, const void *caller, const void *key, Py
 
 /* What the frame has called returns: the C function that it is in, if it is in any. */
 SM_INLINE bool sm_starts_c_leave_known(sm_thread *thread) {
-    sm_shadows *shadows = &sm_tree_of(thread)->shadows;
-    const sm_frame_head *frame = sm_starts_frame(thread);
-    if (SM_LIKELY(shadows->top->frame == SM_IN_C(frame)))
-        shadows->top--;
-    else if (shadows->top->frame != frame)
+    sm_shadow *here = sm_shadows_here(&sm_tree_of(thread)->shadows, thread->tstate);
+    if (SM_UNLIKELY(here == NULL) || SM_UNLIKELY(here->frame != sm_starts_frame(thread)))
         return false;
+    here->c_at = 0;
     return true;
 }
 
@@ -137,11 +127,12 @@ void sm_starts_c_leave(sm_thread *thread, const void *key, sm_leaving how);
 
 /* An exception leaves a frame. False: of a function that is left out. */
 SM_INLINE bool sm_starts_unwind(sm_thread *thread, const void *code) {
-    sm_shadow *shadow = sm_starts_near(sm_tree_of(thread), sm_starts_frame(thread));
-    if (SM_UNLIKELY(shadow == NULL) || SM_UNLIKELY(!sm_frame_is_of(shadow->frame, code)))
+    const sm_frame_head *frame = sm_starts_frame(thread);
+    sm_shadow *here = sm_shadows_here(&sm_tree_of(thread)->shadows, thread->tstate);
+    if (SM_UNLIKELY(here == NULL) || SM_UNLIKELY(frame == NULL) || SM_UNLIKELY(!sm_shadow_is_of(here, frame)) ||
+        SM_UNLIKELY(!sm_frame_is_of(frame, code)))
         return sm_starts_unwind_slow(thread, code);
-    sm_tree_raised(shadow->node);
-    sm_tree_of(thread)->shadows.top = shadow - 1;
+    sm_tree_raised(here->node);
     return true;
 }
 

@@ -77,20 +77,21 @@ typedef struct {    /* where the journal of a thread goes on: journal.h. All NUL
     uint64_t mark; /* units of the clock (sm_journal_unit) at the last mark */
 } sm_journal_end;
 
-typedef struct {       /* a frame and its node, or a C function that runs and its own: frames.h */
+typedef struct {       /* of a frame: frames.h */
     const void *frame; /* the interpreter's: an address, followed only where it is known to be alive */
-    uintptr_t at;      /* its `executable`; of a C function, the instruction that its caller is at */
+    uintptr_t at;      /* its `executable`; 0: it is left out, and only the C function that it is in is known */
     sm_node *node;
+    uintptr_t c_at;  /* the instruction at which it has called a C function that may still run; 0: none */
+    sm_node *c_node; /* that function's */
 } sm_shadow;
 
 typedef struct {
-    sm_shadow *top, *bottom; /* the innermost, which may have ended; the thread's root. NULL: every end is told */
-    size_t size;             /* of what is allocated, in shadows */
-    int32_t countdown;       /* events to the next look */
+    sm_shadow *slots; /* by depth; there is one below the first. NULL: every end is told */
+    uint32_t size;    /* of the depths that there are slots for */
 } sm_shadows;
 
 typedef struct sm_tree_thread { /* of the current thread only, but read by a flush */
-    sm_node *node;
+    sm_node *node;              /* from a source of starts: that was entered last, and may have ended */
     sm_journal_end journal;
     sm_shadows shadows;
     sm_segments segments;
