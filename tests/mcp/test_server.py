@@ -234,6 +234,52 @@ def test_damaged_recordings_are_read_or_refused(root):
     assert "empty" in found[1][1]["error"]["what"]
 
 
+def test_numbers_of_a_part_of_a_program_are_said_to_be_that(root):
+    """An agent compares, counts and concludes: what is cut off must not look like what never ran."""
+    data = (root / "b.seismo").read_bytes()
+    (root / "cut.seismo").write_bytes(data[:-40])
+    found, _ = ask(
+        root,
+        ("query", {"files": ["a.seismo", "cut.seismo"], "sql": "select count(*) as n from functions"}),
+        ("diff", {"old": "a.seismo", "new": "cut.seismo"}),
+        ("callers_and_callees", {"file": "cut.seismo", "function": "work"}),
+        ("query", {"files": ["a.seismo"], "sql": "select count(*) as n from functions"}),
+        ("query", {"files": ["a.seismo"], "sql": "select count(*) as n from calls"}),
+    )
+    for wrong, said in found[:3]:
+        assert not wrong
+        assert said["incomplete"][0].startswith("cut.seismo: byte ")
+        assert "cut off or damaged" in said["incomplete"][0]
+    assert "incomplete" not in found[3][1]
+    assert found[4][1]["incomplete"] == ["a.seismo: it has no calls in time: seismo trace records them"]
+
+
+def test_a_comparison_of_large_recordings_has_what_changed(root):
+    """Of hundreds of functions the few that changed: by time or by calls, never a text that is cut in the middle."""
+    for name, more in (("old", 0), ("new", 1)):
+        b = Builder()
+        thread = b.thread(b.process(pid=1, argv=["x"]), name="t")
+        top = b.node(-1, thread, b.function("m", "top", "x.py", 1), calls=1)
+        for number in range(1000):
+            calls = 5 + more * 7 * (number == 600)
+            own_ns = 1000 + more * 10**6 * (number == 700)
+            b.node(top, thread, b.function("m", f"f{number}", "x.py", number), calls=calls, own_ns=own_ns)
+        b.build({"recorder": "calltree"}).save(root / f"{name}.seismo")
+    found, _ = ask(
+        root,
+        ("diff", {"old": "old.seismo", "new": "new.seismo"}),
+        ("diff", {"old": "old.seismo", "new": "new.seismo", "limit": 1}),
+        ("report", {"file": "old.seismo", "max_lines": 0}),
+    )
+    (wrong, said), (_, short), (refused, _) = found
+    assert not wrong
+    assert [row["qualname"] for row in said["data"]["functions"]] == ["f700", "f600"]
+    assert said["left_out"] == "999 functions with as many calls and no sure change of time"
+    assert [row["qualname"] for row in short["data"]["functions"]] == ["f700"]
+    assert "1 more of functions" in short["left_out"]
+    assert refused
+
+
 def test_programs_run_only_where_that_was_allowed(root):
     (root / "app.py").write_text(PROGRAM)
     record = ("record", {"verb": "profile", "program": ["app.py"]})

@@ -16,11 +16,12 @@ from seismo.model import Builder, read
 from seismo.report.calls import summary
 from seismo.report.calls.orders import ranked
 from seismo.report.calls.tree import Limits
+from seismo.report.facts import header
 from seismo.report.lines import summary as lines_summary
 from seismo.report.lines import text as lines_report
 from seismo.report.lines.page import lines_page
 from seismo.report.paper import Paper
-from seismo.report.waiting import reasons, told
+from seismo.report.waiting import RANK, reasons, told
 from seismo.report.words import Signs, cells
 
 MS = 1_000_000
@@ -138,6 +139,16 @@ def test_what_was_not_told_apart_is_said(report, waits, words):
 def test_nothing_waited_nothing_said(chain, report):
     lines = report(chain(["f"]))
     assert "wait" not in "\n".join(lines)
+
+
+def test_a_page_names_no_option_of_the_command():
+    """There the reader chooses what ranks on the page itself."""
+    facts = [(label, text) for label, text in header(server(), Signs(), page=True) if label == "waiting"]
+    assert facts == [
+        (label, text.removesuffix(RANK)) for label, text in header(server(), Signs()) if label == "waiting"
+    ]
+    assert facts
+    assert "--time" not in facts[0][1]
 
 
 def test_reasons():

@@ -7,6 +7,7 @@ all instructions".
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
@@ -18,10 +19,12 @@ from seismo import formats
 from seismo.errors import SeismoError, UsageError, did_you_mean
 from seismo.query import TABLES, Database, Source, described
 from seismo.query.output import json_rows
+from seismo.report import facts
 from seismo.report.kind import of
+from seismo.report.words import Signs
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from seismo.mcp.confined import Root
     from seismo.model import Recording
@@ -42,8 +45,7 @@ def answer(rows: list[dict[str, Any]], more: str, **others: Any) -> dict[str, An
     """An answer with as many of the rows as have room; `left_out` says how many have not, and what shows them."""
     kept: list[dict[str, Any]] = []
     room = MOST - len(json.dumps(others, default=str))
-    for row in rows:
-        row = {name: _shortened(value) for name, value in row.items()}
+    for row in map(_short_row, rows):
         room -= len(json.dumps(row, default=str)) + 2
         if room < 0:
             break
@@ -76,6 +78,46 @@ def _shortened(value: Any) -> Any:
     if isinstance(value, list) and len(value) > LONGEST:
         return [*value[:LONGEST], "..."]
     return value
+
+
+def incomplete(*recordings: tuple[str, Recording], problems: Iterable[tuple[str, str]] = ()) -> dict[str, list[str]]:
+    """A member of an answer: why its numbers are those of a part of the program. None where they are of all of it.
+
+    recordings: with the names that they were asked for by. problems: what else a query found, by those names.
+    """
+    said = [sentence for _, sentence in facts.incomplete(Signs(), *recordings)]
+    said += [f"{name}: {problem}" for name, problem in dict.fromkeys(problems)]
+    return {"incomplete": [_shortened(sentence) for sentence in said[:ROWS]]} if said else {}
+
+
+def changed_first(found: dict[str, Any], limit: int) -> tuple[dict[str, Any], list[str]]:
+    """A comparison with at most so many rows of each list, what changed most first; and what is left out, in words.
+
+    Of functions and lines, those that are as they were are left out: by turns come the surest change of own time and
+    the largest one of calls.
+    """
+    data, said = dict(found), []
+    for name, rows in found.items():
+        if not isinstance(rows, list):
+            continue
+        if name in ("functions", "lines"):
+            count = "calls" if name == "functions" else "hits"
+            by_count = [row for row in rows if row[f"{count}_old"] != row[f"{count}_new"]]
+            by_count.sort(key=lambda row: -abs(row[f"{count}_new"] - row[f"{count}_old"]))
+            surest = [row for row in rows if row["significant"]]
+            turns = (row for pair in itertools.zip_longest(surest, by_count) for row in pair if row)
+            changed = list({id(row): row for row in turns}.values())
+            if len(changed) < len(rows):
+                said.append(f"{len(rows) - len(changed)} {name} with as many {count} and no sure change of time")
+            rows = changed
+        data[name] = [_short_row(row) for row in rows[:limit]]
+        if len(rows) > limit:
+            said.append(f"{len(rows) - limit} more of {name}: ask for more by `limit`")
+    return data, said
+
+
+def _short_row(row: Any) -> Any:
+    return {name: _shortened(value) for name, value in row.items()} if isinstance(row, dict) else row
 
 
 def failure(error: SeismoError) -> dict[str, Any]:
@@ -113,22 +155,24 @@ class Answers:
         """The story of a recording as Markdown, cut by importance."""
         from seismo.report.story.markdown import markdown
 
+        if max_lines < 1:
+            raise UsageError("max_lines is at least 1", str(max_lines), "100 is a good length")
         recording = self._read(file)
         told = of(recording).story(recording, file, max(ROWS, min(max_lines, 1000)))
-        return text_answer(markdown(told, max(1, min(max_lines, 1000))), kind=of(recording).what, file=file)
+        return text_answer(markdown(told, min(max_lines, 1000)), kind=of(recording).what, file=file)
 
     def relatives(self, file: str, function: str) -> dict[str, Any]:
         """Who calls a function and what it calls, with calls and time."""
         with self._database([file]) as database:
             ids, named = self._function(database, function)
-            rows = []
+            rows: list[dict[str, Any]] = []
             for role, here, there in (("caller", "p", "above"), ("callee", "above", "p")):
                 sql = f"""select '{role}' as role, f.module, f.qualname, f.file, f.line, sum(p.calls) as calls,
                     bool_or(p.lower_bound) as lower_bound, sum(p.total_ns) as total_ns
                     from paths p join paths above on above.id = p.parent join functions f on f.id = {there}.function
                     where {here}.function in ({ids}) group by all order by total_ns desc, calls desc limit {ROWS}"""
                 rows += _objects(database, sql)
-        return answer(rows, "ask with `query`", function=named, file=file)
+            return answer(rows, "ask with `query`", function=named, file=file, **self._lacks(database))
 
     def lines(self, file: str, function: str) -> dict[str, Any]:
         """The lines of a function with how often they ran and, where they were timed, how long they took."""
@@ -138,9 +182,9 @@ class Answers:
                 from lines l join functions f on f.id = l.function where l.function in ({ids})
                 order by f.file, l.line limit 2000"""
             rows = _objects(database, sql)
-        if not rows:
-            raise UsageError("the recording has no lines of it", file, "record them: seismo lines, or seismo cover")
-        return answer(rows, "ask with `query`", function=named, file=file)
+            if not rows:
+                raise UsageError("the recording has no lines of it", file, "record them: seismo lines, or seismo cover")
+            return answer(rows, "ask with `query`", function=named, file=file, **self._lacks(database))
 
     def objects(self, file: str, by: str = "live") -> dict[str, Any]:
         """The objects by type and line: born, died, alive at the end."""
@@ -151,20 +195,26 @@ class Answers:
                 o.peak, o.estimated from objects o join types t on t.id = o.type
                 left join functions f on f.id = o.function order by o.{by} desc, o.id limit {ROWS}"""
             rows = _objects(database, sql)
-        if not rows:
-            raise UsageError("the recording has no objects", file, "record them: seismo objects (Python 3.13.3)")
-        return answer(rows, "ask with `query`", file=file)
+            if not rows:
+                raise UsageError("the recording has no objects", file, "record them: seismo objects (Python 3.13.3)")
+            return answer(rows, "ask with `query`", file=file, **self._lacks(database))
 
     def diff(self, old: str, new: str, limit: int = 20) -> dict[str, Any]:
         """What changed between two recordings of one kind."""
         sides = [self._read(old)], [self._read(new)]
         kind = of(sides[0][0])
         if of(sides[1][0]) is not kind:
-            raise UsageError("recordings of different kinds cannot be compared", f"{old} and {new}")
-        found = kind.changes(None, sides, ([old], [new]), max(1, min(limit, 200)))
-        if len(found) <= MOST:
-            return {"note": NOTE, "old": old, "new": new, "data": json.loads(found)}
-        return self.diff(old, new, limit // 2) if limit > 1 else text_answer(found, old=old, new=new)
+            what = f"a recording of {kind.what} cannot be compared with one of {of(sides[1][0]).what}"
+            raise UsageError(what, f"{old} and {new}", "name two of one kind")
+        lacks = incomplete((old, sides[0][0]), (new, sides[1][0]))
+        found = json.loads(kind.changes(None, sides, ([old], [new]), None))
+        limit = max(1, min(limit, 200))
+        while True:
+            data, left_out = changed_first(found, limit)
+            said = {"left_out": "; ".join(left_out)} if left_out else {}
+            if limit == 1 or len(json.dumps(data)) <= MOST:
+                return {"note": NOTE, "old": old, "new": new, **lacks, "data": data, **said}
+            limit //= 2
 
     def tables(self) -> dict[str, Any]:
         """The tables that `query` knows."""
@@ -185,7 +235,8 @@ class Answers:
                     more = True
                     break
                 rows.append(dict(zip(result.columns, row, strict=True)))
-            return answer(rows, "ask for fewer columns or rows", columns=result.columns, cut=more)
+            lacks = self._lacks(database)
+            return answer(rows, "ask for fewer columns or rows", columns=result.columns, cut=more, **lacks)
 
     # ---- running, where the server was started with --allow-run ----
 
@@ -238,6 +289,10 @@ class Answers:
     def _database(self, files: Sequence[str]) -> Database:
         given = [Source(file, self._read(file)) for file in files]
         return Database(given, memory=MEMORY, seconds=SECONDS)
+
+    def _lacks(self, database: Database) -> dict[str, list[str]]:
+        named = [(source.name, source.recording) for source in database.sources]
+        return incomplete(*named, problems=database.problems)
 
     def _function(self, database: Database, wanted: str) -> tuple[str, str]:
         """The ids of the functions of a name, for SQL, and the name. UsageError: there is none, or several."""

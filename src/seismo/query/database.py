@@ -78,7 +78,7 @@ class Database:
         wants. output: a file that `write_parquet` may write. UsageError: DuckDB is not installed, or knows no such
         amount of memory.
         """
-        self._sources = [given if isinstance(given, Source) else Source(*given) for given in recordings]
+        self.sources = [given if isinstance(given, Source) else Source(*given) for given in recordings]
         self._seconds = seconds
         self._duckdb = _duckdb()
         self._worker = ThreadPoolExecutor(1, "seismo query")
@@ -209,7 +209,7 @@ class Database:
         entry = TABLES[name]
         view = view or name
         parts = []
-        for number, source in enumerate(self._sources):
+        for number, source in enumerate(self.sources):
             of = f"{view} of {number}"
             start, end = max(source.window[0], window[0]), min(source.window[1], window[1])
             given = entry.give(Source(source.name, source.recording, start, max(start, end)))
@@ -224,7 +224,7 @@ class Database:
                 stream.problems = []  # `calls` is a column, too: only a reading of the rows counts
 
     def _before(self, number: int, name: str) -> int:
-        return sum(TABLES[name].rows(source) for source in self._sources[:number])
+        return sum(TABLES[name].rows(source) for source in self.sources[:number])
 
 
 def _in_words(error: BaseException) -> QueryError:

@@ -22,6 +22,8 @@ MOMENT = 20e6  # ns
 WAITED = 0.1  # of all time: less waiting takes no line of a summary
 MOST = 0.4  # of all waiting: a function that has it is named
 
+RANK = "; --time wait ranks by it"  # ends the sentence about it, where there is such an option
+
 # What --time takes, and what own times are then called.
 WORDS = {"cpu": "running", "wall": "the wall", "wait": "waiting", "calls": "calls"}
 
@@ -68,7 +70,7 @@ def sentence(recording: Recording, signs: Signs) -> str:
     missing = how.count(False)
     but = f"; unknown for {number_of(missing, 'process', 'processes')}" if missing else ""
     words = f"{duration(waited, signs)} of the threads' {duration(wall, signs)}{parts}{but}"
-    rank = "; --time wait ranks by it" if kinds.entry(recording.kind).times else ""
+    rank = RANK if kinds.entry(recording.kind).times else ""
     return f"{words}{_most(recording, waited, signs)}{rank}"
 
 

@@ -118,7 +118,9 @@ def calls_data(
         "times": times,
         "timeless": recording.timeless,
         "told": bool(known) or any(functions["wait_ns"]),
-        "facts": [[label, shown(sentence, 2_000)] for label, sentence in [*header(whole, signs), *chosen.facts]],
+        "facts": [
+            [label, shown(sentence, 2_000)] for label, sentence in [*header(whole, signs, page=True), *chosen.facts]
+        ],
         "modules": _texts(modules),
         "names": [*_texts(names), SMALLER, *([NOT_SHOWN] if chosen.hidden else [])],
         "files": _texts(files),
