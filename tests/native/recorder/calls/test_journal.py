@@ -16,6 +16,7 @@ from recorded import Image
 
 import seismo
 from seismo import _core
+from seismo.model.kinds import CallFlags
 
 PROGRAM = """
 import sys
@@ -95,6 +96,75 @@ def test_times_of_all_events_are_those_of_the_clock_and_add_up_to_own_times(sour
     assert took == [130 * 3 + sum(i * i * i for i in range(130)), *(i * i * i for i in range(130))] * 3
     assert sum(node["timed_ns"] for node in image.tables["nodes"]) == sum(took[::131])
     assert all(node["timed"] > 0 and node["sampled"] == 0 for node in image.tables["nodes"])
+
+
+UNEVEN = """
+import random
+def make(seed):
+    chance = random.Random(seed)
+    def leaf(): tick(chance.choice((20, 50, 80)))
+    def short():
+        tick(30)
+        for _ in range(chance.randrange(5)): leaf()
+    def steps():
+        for _ in range(3):
+            tick(40)
+            yield leaf()
+    def fails():
+        tick(60)
+        raise ValueError
+    def long():
+        tick(chance.choice((100, 1_000, 300_000)))
+        short()
+        tick(chance.choice((10, 10, 40_000)))
+    def work():
+        for _ in range(3000):
+            chance.choice((short, short, short, leaf, long))()
+            if chance.random() < 0.05: list(steps())
+            if chance.random() < 0.05:
+                try: fails()
+                except ValueError: pass
+    return work
+"""
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_the_bounds_of_times_that_were_not_read_hold_against_the_same_run_with_each_read(source, tmp_path):
+    """On a clock that the program alone moves, each event has a true time; no estimate is off by more than it says."""
+    told = {}
+    for timing in ("every", "frugal"):
+        path = tmp_path / f"{timing}.seismo"
+        namespace = {"tick": _core._advance_clock, "__name__": "made"}
+        exec(UNEVEN, namespace)
+        work = namespace["make"](7)
+        with path.open("w+b") as file:
+            start(source, clock="simulated", timing=timing, journal=True, fd=file.fileno())
+            work()
+            _core.stop()
+        recording = seismo.open(path)
+        functions = recording.functions["qualname"]
+        told[timing] = [
+            (functions[row.function], row.depth, edge, bound, exact)
+            for row in recording.calls.window().calls
+            for edge, bound, exact in (
+                (row.start_ns, row.start_bound_ns, row.flags & CallFlags.BEFORE),
+                (row.end_ns, row.end_bound_ns, row.flags & CallFlags.OPEN),
+            )
+            if not exact
+        ]
+    true, estimated = told["every"], told["frugal"]
+    assert [row[:2] for row in true] == [row[:2] for row in estimated]
+    assert all(bound == 0 for _, _, _, bound, _ in true)
+    unread = [bound for _, _, _, bound, _ in estimated if bound]
+    assert len(unread) > len(estimated) / 4
+    wrong = [
+        (name, time - other, bound)
+        for (name, _, time, bound, _), (_, _, other, _, _) in zip(estimated, true, strict=True)
+        if abs(time - other) > bound + 1
+    ]
+    assert wrong == []
+    off = [abs(one[2] - other[2]) for one, other in zip(estimated, true, strict=True)]
+    assert sum(off) > 0
 
 
 def test_the_distance_between_two_readings_of_the_clock_is_bounded(tmp_path):
@@ -223,6 +293,88 @@ def test_a_forked_child_has_a_journal_of_its_own(tmp_path):
         image = read(part)
         assert image.calls()["leaf"] == (2000 if part == path else 1000)
         assert sums(image.data, image.nodes) == recorded(image.nodes)
+
+
+def test_a_fork_in_the_middle_of_a_call_is_in_it_in_both_processes(tmp_path):
+    """The child's trace begins on the path where it was forked, and both ends of the calls on it are told."""
+    path = tmp_path / "trace.seismo"
+    code = """
+        import os
+        def leaf(): pass
+        def inner():
+            leaf()
+            child = os.fork()
+            leaf()
+            return child
+        def outer():
+            child = inner()
+            leaf()
+            return child
+        child = outer()
+        if child: os.waitpid(child, 0)
+    """
+    run(code, path)
+    (forked,) = (part for part in tmp_path.glob("*.seismo") if part != path)
+    for part in (path, forked):
+        image = read(part)
+        assert sums(image.data, image.nodes) == recorded(image.nodes)
+        recording = seismo.open(part)
+        names_of = recording.functions["qualname"]
+        calls = list(recording.calls)
+        told = {names_of[row.function]: row for row in calls}
+        before = part == forked
+        assert sum(names_of[row.function] == "leaf" for row in calls) == (2 if before else 3)
+        for name in ("inner", "outer"):
+            assert bool(told[name].flags & CallFlags.BEFORE) == before
+            assert not told[name].flags & (CallFlags.OPEN | CallFlags.ENDED_UNSEEN | CallFlags.BEGAN_UNSEEN)
+        assert names_of[calls[told["inner"].parent].function] == "outer"
+
+
+def test_a_generator_that_other_threads_go_on_with(tmp_path):
+    """Each step is on the thread that took it, ends as it ended there, and leaves the other threads as they were."""
+    path = tmp_path / "trace.seismo"
+    code = """
+        import threading
+        def leaf(): pass
+        def steps():
+            for _ in range(2):
+                leaf()
+                yield
+            raise ValueError
+        def closed():
+            yield leaf()
+        def go_on(generator):
+            try: next(generator)
+            except ValueError: pass
+        def on_a_thread(function, *arguments):
+            thread = threading.Thread(target=function, args=arguments)
+            thread.start()
+            thread.join()
+        one, other = steps(), closed()
+        go_on(one)
+        on_a_thread(go_on, one)
+        go_on(other)
+        on_a_thread(other.close)
+        on_a_thread(go_on, one)
+        leaf()
+    """
+    run(code, path)
+    image = read(path)
+    assert sums(image.data, image.nodes) == recorded(image.nodes)
+    recording = seismo.open(path)
+    names_of = recording.functions["qualname"]
+    how = CallFlags.RESUMED | CallFlags.YIELDED | CallFlags.UNWOUND
+    told = [(names_of[row.function], row.thread, row.flags & how) for row in recording.calls]
+    assert [row[1:] for row in told if row[0] == "steps"] == [
+        (0, CallFlags.YIELDED),
+        (1, CallFlags.RESUMED | CallFlags.YIELDED),
+        (3, CallFlags.RESUMED | CallFlags.UNWOUND),
+    ]
+    assert [row[1:] for row in told if row[0] == "closed"] == [
+        (0, CallFlags.YIELDED),
+        (2, CallFlags.RESUMED | CallFlags.UNWOUND),
+    ]
+    assert [row[1:] for row in told if row[0] == "leaf"] == [(0, 0), (0, 0), (0, 0), (1, 0)]
 
 
 def test_who_is_killed_leaves_what_was_until_then(tmp_path):
