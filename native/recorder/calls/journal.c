@@ -199,7 +199,14 @@ void sm_journal_enter_far(sm_thread *thread, const sm_node *node, bool resumed) 
 }
 
 void sm_journal_goto(sm_thread *thread, sm_node *node) {
-    sm_tree_of(thread)->node = node;
+    sm_tree_thread *tree = sm_tree_of(thread);
+    sm_block *first = tree->journal.stream != NULL ? tree->journal.stream->open : NULL;
+    tree->node = node;
+    if (first != NULL && first->number == 0 && tree->journal.at == first->bytes && !journal.filtered) {
+        first->rank = rank_of(shown(node)); /* nothing was before it: what is on its path ran when the journal began */
+        first->depth = node->depth;
+        return;
+    }
     put_far(thread, SM_TOKEN_GOTO, node);
 }
 
