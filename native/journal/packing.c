@@ -33,18 +33,17 @@ typedef struct {
 static bool take_apart(sm_packer *p, const uint8_t *at, const uint8_t *end, apart *is) {
     uint8_t *token = p->tokens, *operand = p->operands, *since = token;
     uint16_t *gap = p->gaps;
-    while (at < end) {
-        if (end - at >= 8) {
-            unsigned plain = sm_first_operand(at);
-            memcpy(token, at, 8);
-            at += plain;
-            token += plain;
-            if (plain == 8) {
-                continue;
-            }
-        } else if (!sm_has_operand(*at)) {
-            *token++ = *at++;
-            continue;
+    for (;;) {
+        const uint8_t *plain = sm_find_operand(at, end);
+        if (plain - at <= 32 && end - at >= 32) { /* as nearly always: there is room for what is too much */
+            memcpy(token, at, 32);
+        } else {
+            memcpy(token, at, (size_t)(plain - at));
+        }
+        token += plain - at;
+        at = plain;
+        if (at == end) {
+            break;
         }
         const uint8_t *next = sm_behind_operands(at, end);
         if (next == NULL) {

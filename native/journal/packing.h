@@ -11,7 +11,7 @@
 #include "journal/tokens.h"
 
 typedef struct sm_packer { /* memory to work in */
-    uint8_t tokens[SM_BLOCK_MOST + 8], operands[SM_BLOCK_MOST + 8];
+    uint8_t tokens[SM_BLOCK_MOST + 32], operands[SM_BLOCK_MOST + 8];
     uint16_t gaps[SM_BLOCK_MOST / 2];
 } sm_packer;
 
@@ -40,6 +40,34 @@ static inline unsigned sm_first_operand(const uint8_t *at) {
 
 static inline bool sm_has_operand(unsigned token) {
     return token - SM_TOKEN_MARK < SM_TOKEN_CALL_CHILD - SM_TOKEN_MARK;
+}
+
+/* The first token from `at` on that is a mark or has operands; `end`: there is none. Between two marks there are some
+ * thirty bytes, which are looked at sixteen at a time. */
+static inline const uint8_t *sm_find_operand(const uint8_t *at, const uint8_t *end) {
+#if defined(__SSE2__)
+    typedef uint8_t sixteen __attribute__((vector_size(16)));
+    typedef char signs __attribute__((vector_size(16)));
+    for (; end - at >= 16; at += 16) {
+        sixteen bytes;
+        memcpy(&bytes, at, 16);
+        unsigned found = (unsigned)__builtin_ia32_pmovmskb128(
+            (signs)(bytes - SM_TOKEN_MARK < (uint8_t)(SM_TOKEN_CALL_CHILD - SM_TOKEN_MARK)));
+        if (found != 0) {
+            return at + __builtin_ctz(found);
+        }
+    }
+#endif
+    for (; end - at >= 8; at += 8) {
+        unsigned plain = sm_first_operand(at);
+        if (plain < 8) {
+            return at + plain;
+        }
+    }
+    while (at < end && !sm_has_operand(*at)) {
+        at++;
+    }
+    return at;
 }
 
 /* Behind the operands of a token at `at`, which has some; NULL: they are cut off. */

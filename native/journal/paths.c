@@ -8,10 +8,14 @@
 
 static bool grow(sm_places *p) {
     size_t room = p->room ? p->room * 2 : 64;
-    sm_place *place = sm_realloc(p->place, room * sizeof *place);
+    sm_place *place = sm_aligned(sizeof *place, room * sizeof *place);
     if (place == NULL) {
         return false;
     }
+    if (p->count) {
+        memcpy(place, p->place, p->count * sizeof *place);
+    }
+    sm_free(p->place);
     p->place = place;
     p->room = room;
     return true;
@@ -36,6 +40,9 @@ static bool add_kid(sm_places *p, sm_place *parent, uint32_t kid) {
         }
         parent->kids_at = (uint32_t)p->kids;
         p->kids += wanted;
+    }
+    if (parent->kids < SM_PLACE_NEAR) {
+        parent->near[parent->kids] = kid;
     }
     p->kid[parent->kids_at + parent->kids++] = kid;
     return true;

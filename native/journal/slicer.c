@@ -19,9 +19,11 @@ static const int64_t LATEST = (int64_t)1 << 56; /* ns */
 
 static bool make_room(sm_slicer *s) {
     size_t room = s->room ? s->room * 2 : 64;
-    sm_frame *stack = room > DEEPEST ? NULL : sm_realloc(s->stack, room * sizeof *stack);
-    if (stack != NULL) {
-        s->stack = stack;
+    sm_frame *below = s->stack != NULL ? s->stack - 1 : NULL;
+    below = room > DEEPEST ? NULL : sm_realloc(below, (room + 1) * sizeof *below);
+    if (below != NULL) {
+        *below = (sm_frame){.rank = 0}; /* the root, which all that is outermost returns to */
+        s->stack = below + 1;
         sm_depth *depths = sm_realloc(s->depths, room * sizeof *depths);
         if (depths != NULL) {
             memset(depths + s->room, 0, (room - s->room) * sizeof *depths);
@@ -242,23 +244,24 @@ static const uint8_t *walk_plainly(sm_slicer *s, const uint8_t *begin, int64_t s
     sm_frame *top = s->stack + s->depth, *low = s->stack + s->low;
     const uint8_t *at = begin;
     int64_t now = s->now;
-    for (;;) {
-        unsigned token = *at, child = token - SM_TOKEN_CALL_CHILD;
-        if (child >= here->kids) {
-            if (SM_LIKELY(token <= SM_TOKEN_UNWIND) && SM_LIKELY(top > low)) {
-                at++;
-                now += step;
-                top--;
-                add_run(s, here, top, top->start, now);
-                here = &places[top > s->stack ? top[-1].rank : 0]; /* perhaps not its parent: of a folded path */
-                continue;
-            }
-            child = token - SM_TOKEN_RESUME_CHILD;
-            if (child >= here->kids) {
+    for (unsigned token = *at;; token = *at) {
+        /* What a token is, is asked before anything else is: the processor guesses right what waits for nothing. */
+        if (token <= SM_TOKEN_UNWIND) {
+            if (SM_UNLIKELY(top <= low)) {
                 break;
             }
+            at++;
+            now += step;
+            top--;
+            add_run(s, here, top, top->start, now);
+            here = &places[top[-1].rank]; /* perhaps not its parent: of a folded path */
+            continue;
         }
-        uint32_t kid = kids[here->kids_at + child];
+        unsigned child = (token & 127) - SM_TOKEN_CALL_CHILD;
+        if (SM_UNLIKELY(child >= here->kids)) {
+            break;
+        }
+        uint32_t kid = SM_LIKELY(child < SM_PLACE_NEAR) ? here->near[child] : kids[here->kids_at + child];
         sm_place *place = &places[kid];
         now += step;
         if (*++at <= SM_TOKEN_UNWIND) { /* it calls nothing, as most calls: it need not be on the stack */
@@ -286,27 +289,14 @@ static inline const uint8_t *count_events(const uint8_t *at, const uint8_t *end,
     const uint8_t *counted = at; /* all before it */
     *events = 0;
     *plain_ones = true;
-    while (at < end) {
-        unsigned plain = end - at >= 8 ? sm_first_operand(at) : 0;
-        at += plain;
-        if (plain == 8) {
-            continue;
+    while ((at = sm_find_operand(at, end)) != end && *at != SM_TOKEN_MARK) {
+        *events += (unsigned)(at - counted) + 1;
+        *plain_ones = false;
+        at = sm_behind_operands(at, end);
+        if (at == NULL) {
+            return end; /* cut off: walk() finds that, too */
         }
-        unsigned token = *at;
-        if (token == SM_TOKEN_MARK) {
-            break;
-        }
-        if (sm_has_operand(token)) {
-            *events += (unsigned)(at - counted) + 1;
-            *plain_ones = false;
-            at = sm_behind_operands(at, end);
-            if (at == NULL) {
-                return end; /* cut off: walk() finds that, too */
-            }
-            counted = at;
-        } else {
-            at++;
-        }
+        counted = at;
     }
     *events += (unsigned)(at - counted);
     return at;
@@ -459,7 +449,7 @@ void sm_slicer_free(sm_slicer *s) {
         sm_free(s->level[l].gathered);
         sm_buffer_free(&s->level[l].sheet);
     }
-    sm_free(s->stack);
+    sm_free(s->stack != NULL ? s->stack - 1 : NULL);
     sm_free(s->depths);
     sm_free(s->single);
     sm_free(s->row);

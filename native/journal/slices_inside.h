@@ -54,7 +54,7 @@ struct sm_slicer {
     void *receiver;
     bool begun, broken, last;
     bool failed;      /* no memory: nothing more is summed up */
-    sm_frame *stack;  /* owned */
+    sm_frame *stack;  /* owned; before its first frame is one of the root */
     sm_depth *depths; /* owned; as long as the stack */
     size_t room;
     uint32_t depth, place, low;
