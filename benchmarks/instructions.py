@@ -59,6 +59,12 @@ def engine(recorder: str, source: str, c_functions: str = "none") -> tuple[str, 
     return START.format(recorder, source, c_functions), STOP
 
 
+def traced(source: str, timing: str) -> tuple[str, str]:
+    """What the program's thread does for a trace: without a file nobody packs or sums up."""
+    start, stop = engine("calltree", source)
+    return start.replace("clock=", f"journal=True, timing={timing!r}, clock="), stop
+
+
 def cases() -> list[Case]:
     """Those that this interpreter has the hooks for."""
     monitoring, tracing = sys.version_info >= (3, 12), sys.version_info < (3, 12)
@@ -70,6 +76,8 @@ def cases() -> list[Case]:
             Case(f"calls {source}", "call", 2, *engine("calltree", source), here=there),
             Case(f"calls {source}, 64 functions", "many", 2, *engine("calltree", source), here=there),
             Case(f"resumes {source}", "resume", 2, *engine("calltree", source), here=there),
+            Case(f"traced calls {source}", "call", 2, *traced(source, "frugal"), here=there),
+            Case(f"traced calls {source}, each with its time", "call", 2, *traced(source, "every"), here=there),
             Case(f"C functions {source}", "len", 2, *engine("calltree", source, "all"), here=there and sees_c),
         ]
     for source, there in (("monitoring", monitoring), ("tracefunc", tracing)):
