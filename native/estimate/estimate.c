@@ -18,8 +18,8 @@
  * periodic and drifting segments):
  *  - a weak prior: PRIOR more observations that deviate as much as the first, exact segments did, or by the mean itself
  *    where that is not known. Without it, five equal samples would claim no error.
- *  - what the sample of the largest deviation stands for is added (`sampled_most`), for one like it may have been
- *    missed: where tails are light that is nothing, where they are heavy it is much.
+ *  - what the sample of the largest deviation stands for is added in quadrature (`sampled_most`), for one like it may
+ *    have been missed: where tails are light that is nothing, where they are heavy it is much.
  *  - the head as a witness: if the first, exact segments are slower than the sample, the excess may be that of a few
  *    long segments whose like is in the rest unseen; it is taken for four, and the head's observations counted in. But
  *    mostly the first calls are just slow, all of them or the very first. Where the sum of the head's squares is known
@@ -290,7 +290,8 @@ static void judge_pool(pool *p) {
     p->deviation = sqrt(fmax(alone, with_head)); /* the head may raise a doubt, not lay one */
     double relative = p->mean > 0 ? p->deviation / p->mean * sqrt(fmax(0, 1 / k - 1 / p->rest)) : 0;
     p->error = p->rest * p->mean * (exp(fmin(quantile(k - 1 + PRIOR) * relative, 3)) - 1);
-    p->error += p->rest * largest * sqrt(s->var / s->count) / s->weight * fmax(0, 1 - k / p->rest);
+    double missed = p->rest * largest * sqrt(s->var / s->count) / s->weight * fmax(0, 1 - k / p->rest);
+    p->error = hypot(p->error, missed);
 }
 
 /* ---- nodes ---- */
