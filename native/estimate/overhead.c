@@ -18,6 +18,12 @@
  * call that C code makes costs less, for it goes through C without us, too: which are such is a property of the path,
  * as the recorder saw it when it read the clock.
  *
+ * Several functions in turn. In the loops of the calibration one function is called again and again. Where a function
+ * calls several, the code of the interpreter and of the probes that an event needs is another one each time, and each
+ * of their probes costs more: AMONG_OTHERS of it, where what a node's calls are of has an entropy of MIXED nats or
+ * more, and less in proportion. By benchmarks/truth.py it is a fifth to a half of it on 3.12 to 3.14, and little where
+ * the same few functions come in the same order; the least of that is taken.
+ *
  * Unsure. What is known by such rules only may be off by SM_GUESSED of itself, or ROUGHLY; and where a C function
  * evaluates each frame, THROUGH_C of what a call by another Python function costs, for the way through C is not always
  * foreseen as it was while calibrating. Found with benchmarks/truth.py. */
@@ -32,9 +38,10 @@ static const double NEAR = 256;       /* bytes */
 static const double COLD = 2;         /* by benchmarks/truth.py, on 3.12 to 3.14 */
 static const double ROUGHLY = 0.2;    /* of what is calibrated may be off, where how often it holds is not counted */
 static const double THROUGH_C = 0.15; /* of what a call costs that goes through C only while it is recorded */
-static const int64_t FROM_C = 32;     /* a node's flag */
-static const int64_t COROUTINE = 2;   /* a function's flag */
-static const int64_t SUSPENDS = 7;    /* that and those of generators */
+static const double AMONG_OTHERS = 0.2, MIXED = 1;
+static const int64_t FROM_C = 32;   /* a node's flag */
+static const int64_t COROUTINE = 2; /* a function's flag */
+static const int64_t SUSPENDS = 7;  /* that and those of generators */
 
 typedef struct {
     double inside, outside;
@@ -91,13 +98,33 @@ static void find_depths(const sm_estimate_input *in, double *below) {
     }
 }
 
+/* mixed: of each node, 0 to 1, how different the functions are that it calls. sum: room for as many. */
+static void find_mixed(const sm_estimate_input *in, double *sum, double *mixed) {
+    memset(sum, 0, in->nodes * sizeof *sum);
+    memset(mixed, 0, in->nodes * sizeof *mixed);
+    for (size_t n = 0; n < in->nodes; n++) {
+        double entered = (double)in->calls[n] + (double)in->resumes[n];
+        if (in->parent[n] >= 0 && entered > 0) {
+            sum[in->parent[n]] += entered;
+            mixed[in->parent[n]] += entered * log(entered);
+        }
+    }
+    for (size_t n = 0; n < in->nodes; n++) {
+        double entropy = sum[n] > 0 ? log(sum[n]) - mixed[n] / sum[n] : 0;
+        mixed[n] = fmin(1, fmax(0, entropy / MIXED));
+    }
+}
+
 int sm_overhead_count(const sm_estimate_input *in, double *segments, double *overhead, double *unsure) {
     double *below = sm_malloc((in->nodes + 1) * sizeof *below), *caught = sm_malloc((in->nodes + 1) * sizeof *caught);
-    if (below == NULL || caught == NULL) {
+    double *mixed = sm_malloc((in->nodes + 1) * sizeof *mixed);
+    if (below == NULL || caught == NULL || mixed == NULL) {
         sm_free(below);
         sm_free(caught);
+        sm_free(mixed);
         return -1;
     }
+    find_mixed(in, below, mixed);
     find_depths(in, below);
     find_caught(in, caught);
     memset(segments, 0, in->nodes * sizeof *segments);
@@ -106,19 +133,21 @@ int sm_overhead_count(const sm_estimate_input *in, double *segments, double *ove
     for (size_t n = 0; n < in->nodes; n++) {
         size_t process = (size_t)in->thread_process[in->thread[n]];
         cost of = cost_of(in, n, process);
+        double more = in->parent[n] >= 0 ? AMONG_OTHERS * mixed[in->parent[n]] : 0;
         double entered = (double)in->calls[n] + (double)in->resumes[n];
         double catching = caught[n] * in->costs.catch_ns[process];
         segments[n] += entered;
-        overhead[n] += of.inside + catching;
-        unsure[n] += of.unsure + ROUGHLY * catching;
+        overhead[n] += (1 + more) * of.inside + catching;
+        unsure[n] += of.unsure + SM_GUESSED * more * of.inside + ROUGHLY * catching;
         if (in->parent[n] >= 0) {
             double deep = fmin(1, fmax(0, below[n] - SM_FORESEEN_DEPTH)) * in->costs.deep_ns[process];
             segments[in->parent[n]] += entered;
-            overhead[in->parent[n]] += of.outside + (double)in->calls[n] * deep;
-            unsure[in->parent[n]] += of.unsure + ROUGHLY * (double)in->calls[n] * deep;
+            overhead[in->parent[n]] += (1 + more) * of.outside + (double)in->calls[n] * deep;
+            unsure[in->parent[n]] += of.unsure + SM_GUESSED * more * of.outside + ROUGHLY * (double)in->calls[n] * deep;
         }
     }
     sm_free(below);
     sm_free(caught);
+    sm_free(mixed);
     return 0;
 }
