@@ -234,6 +234,7 @@ static int start(const sm_pair *main, const sm_pair *alongside, const sm_setting
     }
     sm_engine.threshold_ticks = (uint64_t)(WORTH_READS * sm_engine.clock.read_ticks);
     bool ticks = sm_engine.clock.kind != SM_CLOCK_SIMULATED;
+    sm_engine.visit_ticks = (uint64_t)(SM_TICK_NS / sm_engine.clock.ns_per_tick);
     sm_engine.long_ticks = ticks ? (uint64_t)(SM_LONG_NS / sm_engine.clock.ns_per_tick) : UINT64_MAX;
     replace_text(&sm_engine.meta, meta);
     sm_engine.forked = false;

@@ -59,6 +59,7 @@ typedef struct sm_thread {
     /* The ticker's visits since the thread read the clock last, and what it saw the thread wait for then; it looks at
      * the thread of the system with this number (0: at none). All atomic: the ticker counts, the thread takes. */
     uint32_t visits, looks_lock, looks_other;
+    int64_t visited_ns; /* atomic, the ticker's: what its CPU clock said at the visit that it has not seen yet */
     uint64_t looked_at;
     size_t below;                   /* outermost frames that are no part of the recording */
     const void *(*below_frames)[2]; /* owned: each one's frame and code; another stack (a greenlet's) has others */
@@ -170,6 +171,7 @@ typedef struct {
     uint64_t sampled_extra;   /* ticks that a segment seems longer by when it is sampled */
     uint64_t long_ticks;      /* from so many on a segment is long; never with a simulated clock: no ticker */
     uint64_t threshold_ticks; /* a segment that is longer is worth its clock reads */
+    uint64_t visit_ticks;     /* atomic: mean time between the ticker's visits, of late */
     sm_clock clock;
     sm_thread *threads;              /* newest first; of this and, while their threads live, of earlier sessions */
     uint32_t thread_count;           /* rows of the recording */

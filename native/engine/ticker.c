@@ -10,8 +10,13 @@
  * microsecond take longer than that. A segment that is longer than the distance of ticks is found for certain; a
  * shorter one is found with a probability that is its length's share of that distance, SM_LONG_NS less, and then stands
  * for a whole one. This is sampling by time, and costs nothing on the way of an event. The first SM_LONG_NS of each
- * segment are left to the random samples, which are no longer than that, so that nothing is counted twice. When the
- * machine is so busy that ticks come late, segments shorter than the delay are understated.
+ * segment are left to the random samples, which are no longer than that, so that nothing is counted twice.
+ *
+ * Busy machines. Ticks come late there, so their distance is what it was of late, not what was asked for. And a thread
+ * that is visited while it has no processor, or loses it afterwards, comes by late although its segment is short: it
+ * counts how long it *ran* since the visit. The visit notes what the thread's CPU clock says for that, since what the
+ * thread itself knows of its time off the CPU may all lie before the visit; where that was taken off instead, a third
+ * of the long segments beside busy processes was not seen.
  *
  * The thread (base/worker.h) is started when the first function proves short, so small programs never see it, and comes
  * back a little after a fork. It touches no Python object. A store into a countdown may be lost against a simultaneous
@@ -25,11 +30,14 @@
 #include "slots/forks.h"
 
 #define AFTER_FORK_NS 100000000
-#define LOOKS 4 /* at waiting threads, in a tick: some microseconds each */
+#define OF_LATE 64.0 /* visits */
+#define LOOKS 4      /* at waiting threads, in a tick: some microseconds each */
 
 static struct { /* the thread's */
     uint64_t random;
-    uint32_t next; /* of the waiting threads, from the newest: the first to be looked at */
+    uint32_t next;   /* of the waiting threads, from the newest: the first to be looked at */
+    int64_t last_ns; /* when it visited last */
+    double mean_ns;  /* between visits, of late */
 } ticker;
 
 static uint64_t next_delay(void) {
@@ -39,9 +47,19 @@ static uint64_t next_delay(void) {
     return SM_TICK_NS / 2 + x % SM_TICK_NS;
 }
 
+/* Has the mean distance of visits follow what it is. */
+static void note_distance(void) {
+    int64_t now = sm_monotonic_ns();
+    ticker.mean_ns += ((double)(now - ticker.last_ns) - ticker.mean_ns) / OF_LATE;
+    ticker.last_ns = now;
+    __atomic_store_n(&sm_engine.visit_ticks, (uint64_t)(ticker.mean_ns / sm_engine.clock.ns_per_tick),
+                     __ATOMIC_RELAXED);
+}
+
 /* Threads that have had no event since the last visit wait, mostly: some of them are looked at, all in turn. */
 static void tick(bool may_look) {
     uint32_t waiting = 0, looks = 0;
+    note_distance();
     for (sm_thread *thread = __atomic_load_n(&sm_engine.threads, __ATOMIC_ACQUIRE); thread; thread = thread->next) {
         if (__atomic_load_n(&thread->session, __ATOMIC_RELAXED) != sm_engine.session)
             continue;
@@ -61,7 +79,9 @@ static void tick(bool may_look) {
 
 static void work(sm_worker *worker, uintptr_t number) {
     bool looks = sm_waits_look_alone();
-    ticker.random = sm_monotonic_ns() | 1;
+    ticker.last_ns = sm_monotonic_ns();
+    ticker.mean_ns = SM_TICK_NS;
+    ticker.random = (uint64_t)ticker.last_ns | 1;
     while (sm_worker_goes_on(worker, number)) {
         sm_worker_sleep(worker, sm_monotonic_ns() + next_delay());
         if (sm_worker_goes_on(worker, number))

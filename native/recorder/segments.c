@@ -134,18 +134,26 @@ void sm_segments_start(sm_thread *thread, sm_segments *segments, uint64_t seed) 
 /* ---- segments ---- */
 
 /* The ticker's visit is seen. How long had the segment at hand gone on by itself, while it ran? */
-static uint64_t since_visit(const sm_segments *segments, const sm_segment *ended, uint64_t event) {
-    uint64_t off = ended->off != NULL ? ended->off->all : 0;
-    return sm_ticks_since(off, sm_ticks_since(__atomic_load_n(&segments->poked, __ATOMIC_ACQUIRE), event));
+static uint64_t since_visit(const sm_thread *thread, const sm_segments *segments, const sm_segment *ended,
+                            uint64_t event) {
+    uint64_t since = sm_ticks_since(__atomic_load_n(&segments->poked, __ATOMIC_ACQUIRE), event);
+    if (ended->off == NULL)
+        return since;
+    int64_t then = __atomic_load_n(&thread->visited_ns, __ATOMIC_RELAXED);
+    if (then < 0 || segments->cpu_ns < then) /* not known */
+        return sm_ticks_since(ended->off->all, since);
+    uint64_t ran = ticks_of((double)(segments->cpu_ns - then));
+    return ran < since ? ran : since;
 }
 
 /* A stretch of so many ticks has ended at this event because of the ticker's visit. Gaps have no memory, so another is
  * as good. */
-void sm_segments_end_visit(sm_segments *segments, sm_segment *ended, uint64_t ticks, uint64_t event) {
-    double tick = SM_TICK_NS / sm_engine.clock.ns_per_tick;
+void sm_segments_end_visit(const sm_thread *thread, sm_segments *segments, sm_segment *ended, uint64_t ticks,
+                           uint64_t event) {
+    double tick = (double)__atomic_load_n(&sm_engine.visit_ticks, __ATOMIC_RELAXED);
     segments->left = sm_gap(&segments->random);
     ended->guessed = (double)ticks < tick;
-    if (since_visit(segments, ended, event) < sm_engine.long_ticks)
+    if (since_visit(thread, segments, ended, event) < sm_engine.long_ticks)
         return;
     double look = (double)ticks_of(LOOK_NS);
     ended->kind = SM_SEGMENT_LONG;

@@ -36,6 +36,7 @@
 #include "base/offcpu.h"
 #include "base/random.h"
 #include "engine/engine.h"
+#include "engine/threads.h"
 #include "engine/ticker.h"
 
 #define SM_SEGMENT_ALWAYS 16384 /* a step that is more than any gap */
@@ -130,7 +131,8 @@ void sm_segments_go_on(sm_segments *segments);
 /* The rare rest of what follows. */
 void sm_segments_calm(sm_segments *segments, uint64_t now); /* what is known of the thread has changed: sets `calm` */
 uint64_t sm_segments_look_closely(sm_thread *thread, sm_segments *segments, uint64_t ran, uint64_t *now);
-void sm_segments_end_visit(sm_segments *segments, sm_segment *ended, uint64_t ticks, uint64_t event);
+void sm_segments_end_visit(const sm_thread *thread, sm_segments *segments, sm_segment *ended, uint64_t ticks,
+                           uint64_t event);
 void sm_segments_due(sm_thread *thread, sm_segments *segments);
 
 /* Has nothing come in between, need the clocks not be held against each other, and is nothing left to be told? */
@@ -200,7 +202,7 @@ static inline sm_segment sm_segments_end(sm_thread *thread, sm_segments *segment
     segments->left = segments->countdown + step; /* before this event */
     if (SM_UNLIKELY(segments->left == 0)) {
         sm_segment visited = ended;
-        sm_segments_end_visit(segments, &visited, sm_ticks_since(then, event), event);
+        sm_segments_end_visit(thread, segments, &visited, sm_ticks_since(then, event), event);
         ended = visited;
     }
     return ended;
@@ -229,9 +231,10 @@ static inline bool sm_segments_begin(sm_thread *thread, sm_segments *segments, c
 }
 
 /* From the ticker's thread, without the GIL. Where the last visit has not been seen yet, that one counts. */
-static inline void sm_segments_poke(sm_segments *segments) {
+static inline void sm_segments_poke(sm_thread *thread, sm_segments *segments) {
     if (__atomic_load_n(&segments->countdown, __ATOMIC_RELAXED) <= 0)
         return;
+    __atomic_store_n(&thread->visited_ns, sm_thread_cpu_ns(thread), __ATOMIC_RELAXED);
     __atomic_store_n(&segments->poked, sm_clock_read(&sm_engine.clock), __ATOMIC_RELAXED);
     __atomic_store_n(&segments->countdown, 0, __ATOMIC_RELEASE);
 }

@@ -336,7 +336,7 @@ void sm_tree_clock_stamped(sm_thread *thread, sm_node *from, uint64_t now) {
 void sm_tree_poke(sm_thread *thread) {
     if (sm_engine.settings.timeless)
         return;
-    sm_segments_poke(&sm_tree_of(thread)->segments);
+    sm_segments_poke(thread, &sm_tree_of(thread)->segments);
 }
 
 void sm_tree_hold(sm_thread *thread) {

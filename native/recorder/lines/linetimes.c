@@ -109,7 +109,7 @@ sm_line_reading sm_lines_clock(sm_thread *thread, sm_line *to, sm_beginning how,
 }
 
 static void poke(sm_thread *thread) {
-    sm_segments_poke(&sm_lines_of(thread)->segments);
+    sm_segments_poke(thread, &sm_lines_of(thread)->segments);
 }
 
 static void hold(sm_thread *thread) {

@@ -301,6 +301,44 @@ def test_a_program_that_is_stopped_again_and_again_runs_as_long_as_ever(told):
     assert throttled(told, throttle) > 0.1e9
 
 
+SELDOM_LONG = (
+    CHILD
+    + """
+used = 0
+def computes(i):
+    global used
+    if i % 50_000 == 25_000:
+        began = time.thread_time_ns()
+        while time.thread_time_ns() - began < 4_000_000:
+            pass
+        used += time.thread_time_ns() - began
+def works():
+    print("works", flush=True)
+    for i in range(1_500_000):
+        computes(i)
+start()
+works()
+_core.stop()
+recording, waits = checked()
+print(sum(memoryview(_core.read(_core.snapshot())["tables"]["nodes"]["ticked_ns"]).tolist()) / used)
+"""
+)
+
+
+def test_long_segments_of_a_short_function_are_found_although_the_processor_is_taken_away(told):
+    """A thread that is visited before or after it had no processor has run for long all the same."""
+    child = popen(SELDOM_LONG, told)
+    assert child.stdout.readline() == "works\n"
+    while child.poll() is None:
+        child.send_signal(signal.SIGSTOP)
+        time.sleep(0.01)
+        child.send_signal(signal.SIGCONT)
+        time.sleep(0.004)
+    out, err = child.communicate(timeout=120)
+    assert (child.returncode, err) == (0, "")
+    assert 0.9 < float(out) < 1.2
+
+
 def test_a_program_whose_group_may_use_a_fifth_of_a_processor(told):
     root = Path("/sys/fs/cgroup/cpu" if Path("/sys/fs/cgroup/cpu/cpu.cfs_quota_us").exists() else "/sys/fs/cgroup")
     group = root / f"seismo-{os.getpid()}"
