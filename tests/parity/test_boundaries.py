@@ -1,5 +1,6 @@
 """Where a recording begins and ends: in the middle of stacks, in one frame or another, around other tools."""
 
+import contextlib
 import sys
 
 import pytest
@@ -77,6 +78,26 @@ def test_frames_that_run_are_left_out(source):
     _core.stop()
     assert shown(merged(image().forests()["MainThread"])) == "leaf 3\n"
     assert repaired(source) == 0
+
+
+@pytest.mark.parametrize("c_functions", [mode for mode in MODES if mode != "none"])
+def test_c_functions_that_a_frame_outside_of_the_recording_calls(source, c_functions):
+    """They end where they end. What that frame calls next is not in them: in a process that is spawned, nearly all."""
+    values = {"a": 1, "b": 2}
+    start(source, c_functions, running=False)
+    values.pop("a")
+    leaf()
+    max((1, 2), key=lambda value: leaf() or value)
+    with contextlib.suppress(KeyError):
+        values.pop("c")
+    leaf()
+    _core.stop()
+    nodes = [node for root in image().forests()["MainThread"] for node in root.walk()]
+    (pop,) = (node for node in nodes if node.name == "dict.pop")
+    assert (pop.calls, pop.exceptions, pop.children) == (2, 1, [])
+    assert not any(node.flags & RUNNING for node in nodes)
+    assert {node.name: node.calls for node in image().forests()["MainThread"]}["leaf"] == 2
+    assert len([node for node in nodes if node.name == "leaf"]) == 2
 
 
 def test_stopped_deeper(source):

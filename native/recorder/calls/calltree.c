@@ -165,6 +165,27 @@ static bool leave_inner(sm_thread *thread, const void *caller, const void *key, 
     return false;
 }
 
+/* Leaves a C function that was called by a frame which is no part of the recording, and so has no node. */
+static void leave_outermost(sm_thread *thread, const void *caller, const void *key, sm_leaving how) {
+    sm_tree_thread *tree = sm_tree_of(thread);
+    sm_node *left = tree->node, *outermost = NULL;
+    for (sm_node *node = left; node->parent != NULL; node = node->parent) {
+        if (node->key == caller)
+            return;
+        outermost = node;
+    }
+    if (outermost == NULL || outermost->key != key)
+        return;
+    if (outermost != left) {
+        sm_engine.repaired++; /* as above */
+        sm_journal_goto(thread, outermost);
+    }
+    if (how != SM_BY_RETURN)
+        sm_tree_raised(outermost);
+    sm_journal_left(thread, outermost->parent, how);
+    sm_tree_step(thread, left, outermost->parent);
+}
+
 bool sm_tree_hides(const void *code) {
     if (!PyCode_Check((PyObject *)(uintptr_t)code))
         return true; /* Cython and others may report code-like objects of their own */
@@ -194,7 +215,8 @@ bool sm_tree_c_leave_slow(sm_thread *thread, const void *caller, const void *key
     assert(thread == sm_this_thread && caller != NULL && key != NULL);
     sm_tree_thread *tree = sm_tree_of(thread);
     if (!sm_tree_hides(caller)) {
-        (void)leave_inner(thread, caller, key, how); /* else it was running at the start already */
+        if (!leave_inner(thread, caller, key, how) && tree->fold_count == 0)
+            leave_outermost(thread, caller, key, how); /* else it was running at the start already */
     } else if (sm_tree_is_own(caller)) {
         return false;
     } else if (tree->node->key == key) { /* the caller has no node: its own caller's is below */
