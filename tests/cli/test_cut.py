@@ -150,7 +150,7 @@ def test_what_is_there_is_kept(seismo, traced, tmp_path):
         (["--from", "soon"], "'soon' is no time"),
         (["--to", "end-x"], "is no time"),
         (["--from", "3s", "--to", "1s"], "the window ends before it begins"),
-        (["--from", "2min"], "the window ends before it begins"),
+        (["--from", "2min"], "the recording had ended by then"),
         (["--where", "durration > 1ms"], "there is no term 'durration'"),
         (["--where", 'exception("KeyError")'], "exception cannot be used here"),
         (["--where", 'function("nobody")'], "no call of that time is chosen"),

@@ -60,6 +60,12 @@ def test_made_code_is_its_modules_and_nothing_is_hidden_where_nothing_is_own():
     assert set(libraries([library, made]).values()) == {""}
     assert list(libraries([("app.py", "", ["app"]), ("<string>", "", ["namedtuple_P"])]).values()) == ["", STANDARD]
     assert libraries([library, ("<string>", "", ["__main__"])]) == {library[0]: INSTALLED, "<string>": ""}
+    # Its globals may have no name: then the name of the code may tell the module.
+    of_attr, of_app = (f"<attrs generated __eq__ {name}>" for name in ("attr._make.Factory", "app.Order"))
+    attr = ("_make.py", LIB + "site-packages/attr/_make.py", ["attr._make"])
+    found = libraries([attr, ("app.py", "/app.py", ["app"]), (of_attr, "", [""]), (of_app, "", [""])])
+    assert (found[of_attr], found[of_app]) == (INSTALLED, "")
+    assert libraries([attr, ("app.py", "/app.py", ["app"]), ("<template>", "", [""])])["<template>"] == ""
     assert set(libraries([library, ("/venv/bin/tool", "/venv/bin/tool", ["__main__"])]).values()) == {""}
 
 
@@ -99,6 +105,7 @@ def test_the_summary_leaves_them_out_unless_chosen():
         shown = stream.getvalue()
         assert ("_bootstrap" not in shown) == hidden
         assert ("80.0 ms (80.0 %) in lines of the standard library" in shown) == hidden
+        assert ("so the lines are sorted by own and inner time" in " ".join(shown.split())) == hidden
 
 
 def test_the_summary_of_a_choice_that_nothing_met():

@@ -141,6 +141,15 @@ def test_nothing_waited_nothing_said(chain, report):
     assert "wait" not in "\n".join(lines)
 
 
+def test_where_there_are_no_times_nothing_is_said_of_them():
+    """A recording of objects, or of coverage: whether its threads waited changes none of its numbers."""
+    for recorder in ("lifetimes", "coverage"):
+        b = Builder()
+        process = b.process(pid=1, argv=["serve.py"], start_ns=1, end_ns=4_000 * MS)
+        b.thread(process, name="MainThread", wall_ns=4_000 * MS, cpu_ns=100 * MS, main=1)
+        assert "waiting" not in dict(header(b.build({"recorder": recorder}), Signs()))
+
+
 def test_a_page_names_no_option_of_the_command():
     """There the reader chooses what ranks on the page itself."""
     facts = [(label, text) for label, text in header(server(), Signs(), page=True) if label == "waiting"]

@@ -209,6 +209,16 @@ def test_a_thread_s_name_stays_in_sight_and_folds_it(browser, address):
         assert view.locator(".panel").count() == 0, "no call was chosen"
 
 
+def test_the_help_begins_at_its_beginning(browser, address):
+    """In a window that is lower than the help: the focus is on the button at its end."""
+    with page(browser, viewport={"width": 1280, "height": 400}) as view:
+        view.goto(address)
+        drawn(view)
+        view.keyboard.press("?")
+        view.locator("dialog[open]").wait_for()
+        assert view.eval_on_selector("dialog", "it => [it.scrollHeight > it.clientHeight, it.scrollTop]") == [True, 0]
+
+
 def test_what_the_program_said_is_told(browser, tmp_path):
     """A mark's name, time and values: under the pointer, and by the key M for who has none."""
     with seismo.trace() as t:

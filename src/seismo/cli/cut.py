@@ -20,6 +20,8 @@ from seismo.errors import UsageError
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
+    from seismo.model import Recording
+
 _EXAMPLES = (
     "examples:\n"
     "  seismo cut app.seismo --from 1.2s --to 3s -o part.seismo\n"
@@ -67,13 +69,23 @@ def run(args: Namespace) -> int:
             args.file,
             "seismo trace makes one that does",
         )
-    last = recording.calls.end_ns + 1
-    start = time_of(args.start or "0", "--from", last)
-    end = time_of(args.end or END, "--to", last)
-    if start >= end:
-        raise UsageError("the window ends before it begins", f"--from {args.start or 0} --to {args.end or END}")
+    start, end = window_of(recording, args.start or "0", args.end or END)
     cut_into(recording, args.output, start, end, where=args.where)
     return 0
+
+
+def window_of(recording: Recording, start: str, end: str) -> tuple[int, int]:
+    """The window of a trace that --from and --to say, ns. UsageError: nothing is in it."""
+    from seismo.report.words import Signs, duration
+
+    last = recording.calls.end_ns + 1
+    first, until = time_of(start, "--from", last), time_of(end, "--to", last)
+    if first >= until != last:
+        raise UsageError("the window ends before it begins", f"--from {start} --to {end}")
+    if first >= last:
+        took = duration(last - 1, Signs(plain=True))
+        raise UsageError("the recording had ended by then", f"--from {start}", f"it took {took}")
+    return first, until
 
 
 def time_of(word: str, option: str, last: int) -> int:

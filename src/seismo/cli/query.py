@@ -125,7 +125,7 @@ def _sources(paths: list[str], args: Namespace) -> list[Source]:
 
 def _window(recording: Recording, path: str, args: Namespace) -> tuple[int, int]:
     """The window of a trace that is asked about, ns."""
-    from seismo.cli.cut import time_of
+    from seismo.cli.cut import window_of
     from seismo.query.tables import FOREVER
 
     if args.start is None and args.end is None:
@@ -133,12 +133,7 @@ def _window(recording: Recording, path: str, args: Namespace) -> tuple[int, int]
     if not recording.calls:
         hint = "--from and --to are for those of seismo trace"
         raise UsageError("this recording does not say what happened when", path, hint)
-    last = recording.calls.end_ns + 1
-    start = time_of(args.start or "0", "--from", last)
-    end = time_of(args.end or "end", "--to", last)
-    if start >= end:
-        raise UsageError("the window ends before it begins", f"--from {args.start or 0} --to {args.end or 'end'}")
-    return start, end
+    return window_of(recording, args.start or "0", args.end or "end")
 
 
 def _by_suffix(output: str | None) -> str:

@@ -5,7 +5,7 @@ Who times a script of a few milliseconds would otherwise see little but the inte
 A recording may come from another machine, so paths decide, not this interpreter's settings alone: the standard library
 is below a folder lib/python3.N (or is frozen), what is installed below site-packages. A program that is itself there
 (`seismo lines -m json.tool`) owns its whole package. Code that was made while the program ran has no path: it belongs
-to the module whose globals it has. Where nothing is the program's own, everything is.
+to the module whose globals it has, or that its name tells. Where nothing is the program's own, everything is.
 
 Imported by the summary: no regular expressions.
 """
@@ -18,7 +18,7 @@ from seismo.report.words import Signs, duration, percent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Container, Iterable, Mapping
 
     from seismo.model import Recording
 
@@ -80,10 +80,24 @@ def libraries(files: Iterable[tuple[str, str, Iterable[str]]], installed: bool =
     result = {name: "" if package in mains else kind for name, (kind, package) in known.items()}
     kinds = {module: kind for name, kind in result.items() for module in modules_of[name]}
     for name, modules in made.items():
-        made_by = {STANDARD if module.startswith("namedtuple_") else kinds.get(module, "") for module in modules}
+        of = {module or _named(name, kinds) for module in modules}
+        made_by = {STANDARD if module.startswith("namedtuple_") else kinds.get(module, "") for module in of}
         result[name] = "" if "" in made_by else made_by.pop()
     own = any(not kind for name, kind in result.items() if name in known or "__main__" in made[name])
     return result if own else dict.fromkeys(result, "")
+
+
+def _named(name: str, known: Container[str]) -> str:
+    """The known module that the name of made code tells, such as `<attrs generated __eq__ app.model.Order>`; "": none.
+
+    For code whose globals have no name of a module.
+    """
+    for word in name.partition("\0")[0].strip("<>").split():
+        while "." in word:
+            word = word.rpartition(".")[0]
+            if word in known:
+                return word
+    return ""
 
 
 def of_functions(recording: Recording, ids: Iterable[int], installed: bool = False) -> dict[int, str]:

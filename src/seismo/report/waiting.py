@@ -57,7 +57,7 @@ def sentence(recording: Recording, signs: Signs) -> str:
     rows = recording.timed_rows
     waited = sum(rows["wait_ns"])
     if not any(how):
-        if wall < FAR * cpu + MOMENT or not cpu:
+        if wall < FAR * cpu + MOMENT or not cpu or not kinds.entry(recording.kind).times:
             return ""
         return (
             f"the threads ran {duration(cpu, signs)} of their {duration(wall, signs)}; this recording does not say "

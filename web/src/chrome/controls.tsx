@@ -108,7 +108,9 @@ export function Theme({ changed }: { changed(): void }) {
 }
 
 function open(dialog: HTMLDialogElement | null): void {
-  if (dialog && !dialog.open) dialog.showModal();
+  if (!dialog || dialog.open) return;
+  dialog.showModal();
+  dialog.scrollTo(0, 0); // the button that has the focus is at its end
 }
 
 /** What the keys do, in a dialog. */

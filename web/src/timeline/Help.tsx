@@ -18,7 +18,10 @@ const KEYS: readonly (readonly [string, string])[] = [
 
 export function Help({ close }: { close: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  useEffect(() => {
+    dialog.current?.showModal();
+    dialog.current?.scrollTo(0, 0); // the button that has the focus is at its end
+  }, []);
   return (
     <dialog ref={dialog} onClose={close} aria-label="Keys">
       <h2>Keys</h2>

@@ -18,7 +18,7 @@ export function CallPanel({ spot, info, nameOf }: Common & { spot: Spot; info: T
     spot.flags & (BEFORE | AFTER) ? "it reaches beyond what has been read so far" : "",
     spot.flags & BEGAN_UNSEEN ? "its beginning was not seen" : "",
     spot.flags & ENDED_UNSEEN ? "its end was not seen" : "",
-    spot.flags & OPEN ? "it still ran when its thread, or the recording, ended" : "",
+    spot.flags & OPEN ? "it still ran at the end of its thread, or of what has been recorded" : "",
     spot.flags & RESUMED ? "this is a later step of a call that had paused" : "",
     spot.flags & PAUSED ? "it paused at the end of this step" : "",
     spot.flags & UNSURE ? "several calls were paused here: which one this is is a guess" : "",

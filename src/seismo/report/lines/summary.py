@@ -82,7 +82,8 @@ def _lines(recording: Recording, signs: Signs, width: int) -> list[Styled]:
         name = printable(functions["qualname"][row.function])
         room = width - cells(head) - cells(place) - 2
         lines.append((head + place + (f"  {name}" if cells(name) <= room else ""), ""))
-    lines += indented(f"besides, {hidden}", width, "quiet") if hidden else []
+    why = "; so the lines are sorted by own and inner time" if inner and shown else ""
+    lines += indented(f"besides, {hidden}{why}", width, "quiet") if hidden else []
     waited = waiting_words(sum(row.wait_ns for row in rows), whole, signs)
     lines += indented(waited, width, "quiet") if waited else []
     filtered = filter_words(recording)

@@ -139,7 +139,8 @@ def _write(paper: Paper, holders: list[Holder], before: str) -> None:
         _write(paper, links[-1].ranked(), before + under)
     if rest:
         others = sum(holder.count for holder in rest)
-        paper.line((f"{before}{signs.end}{others:,} {text.number_of(len(rest), 'other holder')}", "quiet"))
+        words = f"{others:,} {signs.held} {text.number_of(len(rest), 'other holder')}"
+        paper.line((f"{before}{signs.end}{words}", "quiet"))
 
 
 def _spans(line: str, root: bool) -> list[Span]:
