@@ -67,11 +67,11 @@
  *
  * Distortion. What probes cost is calibrated in loops that the processor foresees; in the code of real programs an
  * event costs more, since it is code that is in the way of other code, by what nobody has found a way to measure. So
- * what the times may be off by, and that all of a process have in common, is PROBES of what the probes cost, or what
- * the calibration's readings differed by if that is more; and QUIET of the time, for the same program is not equally
- * fast twice and slower while events are enabled. Beside others that want the processor too, a program is slower by
- * what these leave in its caches, now more and now less: by up to BUSY of the time, as the part of its time that it
- * stood without a processor. These were found with benchmarks/truth.py, as what makes 19 of 20 stated errors hold, and
+ * what the times may be off by, and that all of a process have in common, is PROBES of what the probes cost or MOST of
+ * the time, whichever is less, and at least what the calibration's readings differed by; and QUIET of the time, for the
+ * same program is not equally fast twice and slower while events are enabled. Beside others that want the processor
+ * too, a program is slower by what these leave in its caches, now more and now less: by up to BUSY of the time, as the
+ * part of its time that it stood without a processor. These were found with benchmarks/truth.py, as what makes 19 of 20 stated errors hold, and
  * held against other seeds by benchmarks/errors.py. Since it is one for all, it is added linearly over nodes; it is
  * independent of chance. What is subtracted by a rule, and not as it was calibrated, may be off by more
  * (estimate/overhead.c), and that is added. Between two recordings of one program it is mostly the same: diffs take it
@@ -87,8 +87,8 @@
 #include "estimate/overhead.h"
 #include "estimate/regions.h"
 
-static const double PROBES = 0.15, QUIET = 0.05, BUSY = 0.06; /* see "Distortion" */
-static const double MOST_UNFORESEEN = 0.5;                    /* of what a node has left without it */
+static const double PROBES = 0.15, MOST = 0.08, QUIET = 0.05, BUSY = 0.06; /* see "Distortion" */
+static const double MOST_UNFORESEEN = 0.5;                                 /* of what a node has left without it */
 static const double SHRINK = 8; /* samples' worth of weight of the function's mean in a node's */
 static const double PRIOR = 4;  /* observations that the prior is worth */
 static const double PRIOR_LEAST = 0.5;
@@ -394,7 +394,8 @@ static double distortion(const work *w, size_t of, double overhead, double unsur
         unsure += fmax(0, overhead - before);
     if (!w->in->distorted || calibrated <= 0)
         return calibrated * overhead + unsure;
-    return fmax(calibrated, PROBES) * overhead + unsure + w->processes[of].unrest * own;
+    double by_probes = fmax(calibrated * overhead, fmin(PROBES * overhead, MOST * own));
+    return by_probes + unsure + w->processes[of].unrest * own;
 }
 
 /* What another run of the same program would differ by, as a part of its times: more where others had the processor. */
