@@ -74,11 +74,16 @@ static inline sm_node *sm_tree_child(sm_thread *thread, const void *key, sm_func
     return SM_LIKELY(child != NULL) ? child : sm_tree_find(thread, key, kind, object);
 }
 
-static inline void sm_tree_step(sm_thread *thread, sm_node *from, sm_node *to) {
+/* The thread has stepped from one node to another, which it is at already. */
+static inline void sm_tree_stepped(sm_thread *thread, sm_node *from, const sm_node *to) {
     sm_tree_thread *tree = sm_tree_of(thread);
-    tree->node = to;
     if (SM_UNLIKELY((tree->segments.countdown -= to->step) <= 0))
         sm_tree_clock(thread, from, sm_clock_read(&sm_engine.clock)); /* read here: before cold code and data */
+}
+
+static inline void sm_tree_step(sm_thread *thread, sm_node *from, sm_node *to) {
+    sm_tree_of(thread)->node = to;
+    sm_tree_stepped(thread, from, to);
 }
 
 /* The same where every segment is timed: as sm_tree_clock() where there is nothing else to do. The clock is read once;
@@ -125,7 +130,9 @@ SM_INLINE void sm_tree_enter(sm_thread *thread, sm_node *from, sm_node *child, b
     }
     if (way & SM_WAY_JOURNAL)
         sm_journal_enter(thread, child, resumed);
-    sm_tree_step(thread, from, child);
+    else
+        sm_tree_of(thread)->node = child;
+    sm_tree_stepped(thread, from, child);
 }
 
 /* It leaves that node for its parent. */
@@ -140,7 +147,9 @@ SM_INLINE void sm_tree_back(sm_thread *thread, sm_node *node, sm_leaving how, sm
     }
     if (way & SM_WAY_JOURNAL)
         sm_journal_leave(thread, node->parent, how);
-    sm_tree_step(thread, node, node->parent);
+    else
+        sm_tree_of(thread)->node = node->parent;
+    sm_tree_stepped(thread, node, node->parent);
 }
 
 /* The events. */
