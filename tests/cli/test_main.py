@@ -57,7 +57,7 @@ def test_an_unknown_verb(seismo, word, hint):
 
 
 @pytest.mark.parametrize(
-    "words", [["report"], ["report", "--sort", "x", "f"], ["report", "--limit", "0", "f"], ["merge", "f"]]
+    "words", [["report"], ["report", "--sort", "x", "f"], ["report", "--limit", "-1", "f"], ["merge", "f"]]
 )
 def test_usage_errors_are_two(seismo, words):
     done = seismo(*words)

@@ -280,3 +280,25 @@ def test_a_terminal_of_a_real_size(seismo, recording):
     environment.pop("NO_COLOR", None)
     done = subprocess.run([script, "-qec", command, "/dev/null"], capture_output=True, env=environment, check=True)
     assert b"\x1b[1mFunctions by own time" in done.stdout
+
+
+def test_a_limit_of_0_shows_all_rows(seismo, recording):
+    """As that of diff and query does."""
+    some = seismo("report", recording, "--limit", "1", status=0).stdout
+    every = seismo("report", recording, "--limit", "0", status=0).stdout
+    assert "2 more functions" in some
+    assert "more functions" not in every
+    assert "builtins:len" in every
+
+
+def test_a_page_that_cannot_be_written_says_what_to_do(seismo, recording, tmp_path):
+    for out, hint in (("nowhere/x.html", "there is no folder nowhere"), (".", "name a file in it")):
+        done = seismo("report", recording, "--html", out, "--force", status=2)
+        assert "the page cannot be written" in done.stderr
+        assert hint in done.stderr
+
+
+def test_callers_of_a_function_that_is_called_once(seismo, recording):
+    assert re.search(
+        r"^  1 call, ", seismo("report", recording, "--callees", "<module>", status=0).stdout, re.MULTILINE
+    )

@@ -105,7 +105,7 @@ def test_the_wall_or_waiting_can_be_ranked(report, times, title, first):
 
 
 def test_callers_and_callees_have_waiting(report):
-    rows = table(report(server(), 100, callees=["main"]), "  1 calls")
+    rows = table(report(server(), 100, callees=["main"]), "  1 call,")
     assert rows[0] == ["total", "share", "waiting", "calls", "callee"]
     assert rows[1][:4] == ["100 ms", "76.9 %", "870 ms", "50"]
     assert rows[2][:4] == ["0", "0 %", "1.00 s", "20"]

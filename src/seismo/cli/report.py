@@ -215,6 +215,7 @@ def run(args: argparse.Namespace) -> int:
     for kind, _ in args.of_kinds:
         kind.check(args)
     _check_format(args)
+    args.limit = sys.maxsize if args.limit == 0 else args.limit
     args.file = or_newest(args.file)
     recording = open_recording(args.file)
     kind = of(recording).instead(args, recording)

@@ -46,8 +46,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--limit",
         metavar="N",
-        type="whole",
-        help="show at most N rows of a table (default: 20), or of the tree (default: 40)",
+        type="count",
+        help="show at most N rows of a table (default: 20), or of the tree (default: 40); 0: all",
     )
     how.add_argument(
         "--depth",

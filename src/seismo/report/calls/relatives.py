@@ -154,8 +154,9 @@ def _write(paper: Paper, recording: Recording, pattern: str, limit: int | None, 
         _write_one(paper, cells, function, above if callers else below, limit, callers)
     if len(found) > MATCHES:
         paper.line()
+        more = text.number_of(len(found) - MATCHES, "other function")
         paper.line(
-            (f"{paper.signs.cut} {len(found) - MATCHES:,} more functions match; name one as module:name", "quiet")
+            (f"{paper.signs.cut} {more} of this name or pattern; name one as module:name", "quiet"),
         )
 
 
@@ -171,7 +172,8 @@ def _write_one(
     times = f"{total} total, {text.amount(*own, signs, cells.times)} own"
     if cells.times == "calls":
         times = f"{total} with all that it calls"
-    paper.line((f"  {cells.calls(function)} calls, {times}", "quiet"))
+    number = cells.calls(function)
+    paper.line((f"  {number} call{'' if number == '1' else 's'}, {times}", "quiet"))
     rows = sorted(shares.items(), key=lambda item: _place(cells, *item))
     shown = rows if limit is None else rows[:limit]
     waits = cells.times == "cpu" and any(share.wait_ns >= max(1.0, cells.notable_ns) for _, share in shown)

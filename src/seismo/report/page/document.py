@@ -87,7 +87,10 @@ def save(path: str, content: str | Iterable[str]) -> None:
             file.writelines([content] if isinstance(content, str) else content)
         os.replace(part, path)
     except OSError as error:
-        raise FormatError(f"the page cannot be written: {error.strerror or error}", where=path) from None
+        folder = os.path.dirname(path) or "."
+        hint = "" if os.path.isdir(folder) else f"there is no folder {folder}: make it first, or name another file"
+        hint = "name a file in it, such as report.html" if os.path.isdir(path) else hint
+        raise FormatError(f"the page cannot be written: {error.strerror or error}", path, hint) from None
     finally:
         if os.path.exists(part):
             os.unlink(part)
