@@ -282,6 +282,18 @@ def test_a_terminal_of_a_real_size(seismo, recording):
     assert b"\x1b[1mFunctions by own time" in done.stdout
 
 
+@pytest.mark.parametrize("option", ["-o", "--json"])
+def test_what_a_watch_wrote_is_no_recording(seismo, tmp_path, option):
+    (tmp_path / "app.py").write_text("def f(n): return n\nf(1)\nf(2)\n")
+    seismo("watch", 'call("f")', option, "matches.json", "-q", "app.py", status=0)
+    failed(
+        seismo("report", "matches.json"),
+        "this is what seismo watch shows of its matches, not a recording",
+        "matches.json",
+        "record the matches as well: seismo watch EXPRESSION --record FILE ...",
+    )
+
+
 def test_a_limit_of_0_shows_all_rows(seismo, recording):
     """As that of diff and query does."""
     some = seismo("report", recording, "--limit", "1", status=0).stdout
