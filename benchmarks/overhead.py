@@ -27,6 +27,7 @@ from __future__ import annotations
 import cProfile
 import math
 import sys
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -140,9 +141,13 @@ def tools(core: Any) -> dict[str, Tool]:
 
 
 def measure(
-    cases: dict[str, Case], found: dict[str, Tool], rounds: int
+    cases: dict[str, Case],
+    found: dict[str, Tool],
+    rounds: int,
+    warm: int = 1,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, dict[str, dict[str, list[float]]]]:
-    """{case: {tool: {"warm": seconds of the timed run a round, "cold": of the run before it}}}."""
+    """{case: {tool: {"warm": seconds of the timed runs, so many a round, "cold": of the run before them}}}."""
     readings: dict[str, dict[str, dict[str, list[float]]]] = {}
     for case in cases:
         readings[case] = {name: {"warm": [], "cold": []} for name in found}
@@ -154,8 +159,8 @@ def measure(
                     continue
                 tool.start()
                 try:
-                    readings[case][name]["cold"].append(timed(body))
-                    readings[case][name]["warm"].append(timed(body))
+                    readings[case][name]["cold"].append(timed(body, clock))
+                    readings[case][name]["warm"].extend(timed(body, clock) for _ in range(warm))
                 finally:
                     tool.stop()
     return readings

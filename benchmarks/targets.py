@@ -512,6 +512,16 @@ TARGETS: dict[str, list[Target]] = {
             "starts",
             (*_PROGRAMS, "starts all", "geomean"),
         ),
+        Target("the same calls under trace0, mean: ÷ the empty hook's", "starts", (*_PROGRAMS, "trace0", "geomean")),
+        Target(
+            "calls as by default under cProfile, mean: ÷ the empty hook's",
+            "starts",
+            (*_PROGRAMS, "cProfile", "geomean"),
+            digits=1,
+        ),
+        Target(
+            "whole processes, counts alone: ÷ cProfile", "whole_process", ("totals", "seismo counts", "to_cprofile")
+        ),
         Target("`seismo check`: false alarms in 30 checks", "check", ("false_alarms",), 0, 0),
         Target("regressions found, of 10", "check", ("found",), 10, 0, sign="≥"),
         Target("regressions of which the right function is named first", "check", ("first",), 10, 0, sign="≥"),

@@ -41,7 +41,12 @@ extern const void *sm_frames_of_c[SM_FRAMES_OF_C];
 /* The slot of the frame that the thread runs, or ran last; NULL: there is none yet. */
 static inline sm_shadow *sm_shadows_here(const sm_shadows *shadows, PyThreadState *tstate) {
     uint32_t depth = (uint32_t)sm_tstate_depth(tstate);
-    return SM_LIKELY(depth < shadows->size) ? &shadows->slots[depth] : NULL;
+    if (SM_UNLIKELY(depth >= shadows->size))
+        return NULL;
+    sm_shadow *here = &shadows->slots[depth];
+    if (here == NULL)
+        __builtin_unreachable(); /* or the compiler asks */
+    return here;
 }
 
 static inline bool sm_shadow_is_of(const sm_shadow *shadow, const sm_frame_head *frame) {
