@@ -1,6 +1,6 @@
 """Counting calls by their starts alone: what it adds, beside the empty hooks, the source with all events, and cProfile.
 
-The programs are those of overhead.py, and so is the method: all tools in turn in every round, in one process. But what is
+The programs are those of overhead.py, and so is the method: all tools in turn in every round, in one process. What is
 measured is the processor time of the thread, and each turn of a tool has several timed runs, so that a busy machine is
 hardly in the readings: by the wall, equal code read 0.69 and 0.83 within minutes. All that these tools do for an event,
 they do in the program's thread. Tools:

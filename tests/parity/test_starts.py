@@ -176,6 +176,81 @@ def test_a_debugger_jumps(c_functions):
 
 
 @BOTH
+def test_depths_of_frames_that_are_no_function_s(c_functions):
+    """Callers are found where the interpreter counts frames: it counts one more for calls of classes, none for C."""
+
+    class Made:
+        def __init__(self, n):
+            leaf()
+            if n:
+                Made(n - 1)
+                list(map(Made, [n - 1]))
+            leaf()
+
+    def main():
+        for _ in range(30):  # until the interpreter has specialised the calls
+            Made(2)
+            leaf()
+        list(map(Made, [0, 0]))
+
+    made = "test_depths_of_frames_that_are_no_function_s.<locals>.Made.__init__"
+    assert f"  {made} 3" in both(main, c_functions)
+
+
+@BOTH
+def test_the_limit_of_recursion_is_changed(c_functions):
+    """The depth is how far the limit is from what is left of it, wherever the limit is."""
+
+    def deeper(n):
+        leaf()
+        sys.setrecursionlimit(sys.getrecursionlimit() + 7)
+        if n:
+            deeper(n - 1)
+        sys.setrecursionlimit(sys.getrecursionlimit() - 7)
+        leaf()
+
+    def main():
+        deeper(200)
+        deeper(3)
+
+    assert both(main, c_functions).count(".deeper") == 201
+
+
+@BOTH
+def test_an_exception_is_thrown_through_generators(c_functions):
+    """Those that wait are linked into the chain of frames, but not counted; who threw is found behind them."""
+
+    def inner():
+        while True:
+            try:
+                yield leaf()
+            except ValueError:
+                leaf()
+
+    def outer(n):
+        yield from outer(n - 1) if n else inner()
+
+    def thrower(generator):
+        leaf()
+        generator.throw(ValueError)
+        leaf()
+        next(generator)
+        leaf()
+
+    def main():
+        for n in range(3):
+            generator = outer(n)
+            next(generator)
+            thrower(generator)
+            leaf()
+            generator.close()
+            leaf()
+
+    path = "test_an_exception_is_thrown_through_generators.<locals>"
+    assert f"  {path}.thrower 3\n" in both(main, c_functions)
+
+
+@BOTH
 def test_frames_kept_alive_by_tracebacks(c_functions):
     """Their addresses are not used again while the traceback lives; those of others are."""
 

@@ -8,6 +8,7 @@
 
 #define FIRST 64  /* slots */
 #define KEPT 1024 /* the same, however deep the stack is */
+#define BELOW 2   /* slots below the first, for what is looked at there */
 
 static const char nowhere; /* no frame's address, and no code's */
 
@@ -21,13 +22,13 @@ bool sm_shadows_reserve(sm_shadows *shadows, uint32_t depth) {
     uint32_t size = shadows->size > 0 ? shadows->size : FIRST;
     while (size <= depth && size <= UINT32_MAX / 4)
         size *= 2;
-    sm_shadow *base = shadows->slots != NULL ? shadows->slots - 1 : NULL;
-    sm_shadow *grown = depth < size ? sm_realloc(base, ((size_t)size + 1) * sizeof *grown) : NULL;
+    sm_shadow *base = shadows->slots != NULL ? shadows->slots - BELOW : NULL;
+    sm_shadow *grown = depth < size ? sm_realloc(base, ((size_t)size + BELOW) * sizeof *grown) : NULL;
     if (grown == NULL)
         return false;
-    for (size_t i = base != NULL ? (size_t)shadows->size + 1 : 0; i <= size; i++)
+    for (size_t i = base != NULL ? (size_t)shadows->size + BELOW : 0; i < (size_t)size + BELOW; i++)
         grown[i] = (sm_shadow){.frame = &nowhere};
-    shadows->slots = grown + 1;
+    shadows->slots = grown + BELOW;
     shadows->size = size;
     return true;
 }
@@ -35,8 +36,8 @@ bool sm_shadows_reserve(sm_shadows *shadows, uint32_t depth) {
 /* Another stack than before, maybe: of that, no frame is to be known. */
 static bool begin_again(sm_shadows *shadows, uint32_t depth) {
     if (shadows->size > KEPT && shadows->size / 8 > depth) {
-        sm_shadow *shrunk = sm_realloc(shadows->slots - 1, (KEPT + 1) * sizeof *shrunk);
-        shadows->slots = shrunk != NULL ? shrunk + 1 : shadows->slots;
+        sm_shadow *shrunk = sm_realloc(shadows->slots - BELOW, (KEPT + BELOW) * sizeof *shrunk);
+        shadows->slots = shrunk != NULL ? shrunk + BELOW : shadows->slots;
         shadows->size = shrunk != NULL ? KEPT : shadows->size;
     }
     for (size_t i = 0; i < shadows->size; i++)
@@ -45,7 +46,7 @@ static bool begin_again(sm_shadows *shadows, uint32_t depth) {
 }
 
 void sm_shadows_free(sm_shadows *shadows) {
-    sm_free(shadows->slots != NULL ? shadows->slots - 1 : NULL);
+    sm_free(shadows->slots != NULL ? shadows->slots - BELOW : NULL);
     *shadows = (sm_shadows){NULL, 0};
 }
 
@@ -223,12 +224,12 @@ void sm_shadows_rebuild(sm_thread *thread, const sm_walked_frame *frames, size_t
         if (i >= below && at < length)
             at++;
         sm_node *node = at > 0 ? path[at - 1] : tree->root;
-        sm_shadow *slot = &tree->shadows.slots[depths[i]];
         sm_node *c_node = NULL;
         for (; i >= below && at < length && is_c(path[at]); at++)
             c_node = path[at];
-        if (depths[i] != 0)
-            *slot = (sm_shadow){frame, frame->executable, node, c_node ? (uintptr_t)frame->instruction : 0, c_node};
+        if (depths[i] != 0 && depths[i] < tree->shadows.size)
+            tree->shadows.slots[depths[i]] =
+                (sm_shadow){frame, frame->executable, node, c_node ? (uintptr_t)frame->instruction : 0, c_node};
     }
     sm_free(path);
     sm_free(depths);

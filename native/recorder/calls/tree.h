@@ -86,7 +86,7 @@ typedef struct {       /* of a frame: frames.h */
 } sm_shadow;
 
 typedef struct {
-    sm_shadow *slots; /* by depth; there is one below the first. NULL: every end is told */
+    sm_shadow *slots; /* by depth; there are two below the first. NULL: every end is told */
     uint32_t size;    /* of the depths that there are slots for */
 } sm_shadows;
 
