@@ -2,7 +2,10 @@
 
 #include <stdbool.h>
 
-#define EVERY_NS 1e7
+#define EARLY_NS 2e6 /* between the first so many notes, each of which stands for so much of a recording, and later:   \
+                      */
+#define EARLY 25
+#define LATER 5    /* times as long */
 #define READINGS 3 /* the shortest counts: the first fetches the code, and any may be interrupted */
 #define ROUNDS 12
 #define LEAST 0.5 /* a recording that is said to be faster than this, or slower than that, was not understood */
@@ -11,7 +14,7 @@
 
 static struct {
     uint64_t first;        /* ticks: the calibration's first reading; 0: not known */
-    uint64_t sum, count;   /* of the recording's, ticks; atomic: of all its threads */
+    uint64_t sum, weight;  /* of the recording's, ticks, by what they stand for; atomic: of all its threads */
     uint64_t due;          /* ticks; atomic: when the next is to be noted */
     uint64_t simulated[2]; /* tests: while calibrating, while recording */
 } pace;
@@ -82,22 +85,25 @@ double sm_pace_scale(const sm_clock *clock) {
 }
 
 void sm_pace_begin(void) {
-    pace.sum = pace.count = pace.due = 0;
+    pace.sum = pace.weight = pace.due = 0;
 }
 
 void sm_pace_note(const sm_clock *clock, uint64_t now) {
     if (now < __atomic_load_n(&pace.due, __ATOMIC_RELAXED))
         return;
-    __atomic_store_n(&pace.due, now + (uint64_t)(EVERY_NS / clock->ns_per_tick), __ATOMIC_RELAXED);
-    __atomic_fetch_add(&pace.sum, read_now(clock, true), __ATOMIC_RELAXED);
-    __atomic_fetch_add(&pace.count, 1, __ATOMIC_RELAXED);
+    uint64_t weight = __atomic_load_n(&pace.weight, __ATOMIC_RELAXED) < EARLY ? 1 : LATER;
+    uint64_t until = (uint64_t)((double)weight * EARLY_NS / clock->ns_per_tick);
+    __atomic_store_n(&pace.due, now + until, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&pace.sum, weight * read_now(clock, true), __ATOMIC_RELAXED);
+    __atomic_fetch_add(&pace.weight, weight, __ATOMIC_RELAXED);
 }
 
 double sm_pace_factor(void) {
-    uint64_t sum = __atomic_load_n(&pace.sum, __ATOMIC_RELAXED), count = __atomic_load_n(&pace.count, __ATOMIC_RELAXED);
-    if (pace.first == 0 || count == 0)
+    uint64_t sum = __atomic_load_n(&pace.sum, __ATOMIC_RELAXED);
+    uint64_t weight = __atomic_load_n(&pace.weight, __ATOMIC_RELAXED);
+    if (pace.first == 0 || weight == 0)
         return 1.0;
-    double factor = (double)sum / (double)count / (double)pace.first;
+    double factor = (double)sum / (double)weight / (double)pace.first;
     return factor < LEAST ? LEAST : factor > MOST ? MOST : factor;
 }
 

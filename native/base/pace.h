@@ -25,8 +25,9 @@
 void sm_pace_forget(void);
 double sm_pace_scale(const sm_clock *clock);
 
-/* A recorded thread comes by `now`, in ticks, and notes the pace if nobody has for a while: two microseconds in ten
- * milliseconds. sm_pace_begin: a recording begins. */
+/* A recorded thread comes by `now`, in ticks, and notes the pace if nobody has for a while: a microsecond in two
+ * milliseconds at first, so that a short recording has some readings, in ten later. sm_pace_begin: a recording begins.
+ */
 void sm_pace_begin(void);
 void sm_pace_note(const sm_clock *clock, uint64_t now);
 
