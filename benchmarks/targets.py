@@ -66,8 +66,8 @@ EVERY = (
 )
 TRUTH = "[accuracy.md](accuracy.md#how-far-from-the-truth) says which code is estimated worst, and why."
 WIDTH = (
-    "Stated errors contain 5 % of the time and 15 % of what was subtracted for the probes, at most 8 % of the time, "
-    "however long a program runs, since no clock tells what probes do to the code around them: 12 % of the time of a "
+    "Stated errors contain 6 % of the time and 15 % of what was subtracted for the probes, at most 8 % of the time, "
+    "however long a program runs, since no clock tells what probes do to the code around them: 13 % of the time of a "
     "function that took twice as long as its probes. And programs of fifty main functions have some hundred samples "
     "of each."
 )

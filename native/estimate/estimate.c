@@ -87,7 +87,7 @@
 #include "estimate/overhead.h"
 #include "estimate/regions.h"
 
-static const double PROBES = 0.15, MOST = 0.08, QUIET = 0.05, BUSY = 0.06; /* see "Distortion" */
+static const double PROBES = 0.15, MOST = 0.08, QUIET = 0.06, BUSY = 0.06; /* see "Distortion" */
 static const double MOST_UNFORESEEN = 0.5;                                 /* of what a node has left without it */
 static const double SHRINK = 8; /* samples' worth of weight of the function's mean in a node's */
 static const double PRIOR = 4;  /* observations that the prior is worth */
