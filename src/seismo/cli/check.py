@@ -377,7 +377,9 @@ class _Checking:
 
     def _write(self, outcome: Outcome) -> None:
         from seismo.check.shown import FORMATS as WRITERS
+        from seismo.cli.main import show_every_name
 
+        show_every_name(sys.stdout)
         for kind, path in self.formats:
             write: Callable[[Outcome], str] = WRITERS[kind]
             text = write(outcome)

@@ -79,6 +79,7 @@ def _run(verb: str, words: list[str]) -> int:
         return int(fast(words))
     if sys.stdout is None:  # closed before we began
         sys.stdout = _NoOutput()
+    show_every_name(sys.stdout)
     try:
         parser = _parser(verb, module)
         args: Namespace = parser.read(words)
@@ -92,6 +93,13 @@ def _run(verb: str, words: list[str]) -> int:
     except OverflowError:  # the verbs add up what files say; no program calls a function 2**62 times
         hint = "the file is damaged, or was made to look like a recording"
         return failed(SeismoError("the numbers are too large to be true", hint=hint))
+
+
+def show_every_name(stream: TextIO | _NoOutput) -> None:
+    """Lets the stream escape what its encoding lacks: names are the program's, and may be in any script."""
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is not None and getattr(stream, "errors", "") == "strict":
+        reconfigure(errors="backslashreplace")
 
 
 class _NoOutput:
