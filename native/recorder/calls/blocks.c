@@ -38,7 +38,7 @@
 #define LARGEST_ROOM 16384           /* of its later ones */
 #define SELDOM_NS 1000000000         /* between two looks at the longest calls */
 #define FAR_BEHIND (8 << 20)         /* bytes that are to be summed up */
-#define HURRY (8 * LARGEST_ROOM)     /* so much in the queue is worth waking the worker */
+#define HURRY (1 << 20)              /* so much in the queue is worth waking the worker: often is dear */
 #define HEAD (8 * SM_VARINT_MAX + 8) /* of a piece, at most */
 
 static void work(sm_worker *self, uintptr_t run);
