@@ -10,7 +10,7 @@ from seismo.cli.main import main
     ("words", "hint"),
     [
         ("watch call --limit 0 x.py", "give a whole number above 0"),
-        ("report --limit 0", "give a whole number above 0"),
+        ("report --limit -1", "give a whole number, 0 or more"),
         ("report --depth 1.5", "give a whole number above 0"),
         ("profile --max-paths 0.5 x.py", "give a whole number above 0"),
         ("objects --max-live 0.5 x.py", "give a whole number above 0"),
