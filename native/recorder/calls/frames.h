@@ -4,8 +4,9 @@
  * `starts_only`) says when a frame begins or goes on, and the interpreter's own chain of frames says who called it. So
  * each thread keeps a *shadow* of each frame, its address and its node, at the frame's depth: the interpreter counts
  * how many frames of Python functions are on the stack, and so where the caller's shadow is. Nothing is looked for, and
- * nothing is taken off: what has ended is overwritten when the stack gets there again. (Kept as a stack, whose top were
- * known, shadows would have to be looked for from the top. How many have ended is what a processor predicts badly.)
+ * nothing is taken off: what has ended is overwritten when the stack gets there again. (Kept as a stack
+ * whose top is known, shadows have to be looked for from there, past all that have ended: about an eighth more
+ * instructions in large programs, though no more time than the readings differ by.)
  *
  * Why that is exact. A frame that is alive keeps its address and its depth, so that no other one writes to its slot
  * while it runs, but those of another stack (greenlets), which is noticed. A shadow that is dead may have the address
