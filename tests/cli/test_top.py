@@ -94,7 +94,7 @@ def test_a_process_that_is_gone_is_said():
 def test_no_line_is_wider_than_the_terminal(width, order):
     """A line that wraps would push the others off the screen. What gives way is never what the rows are sorted by."""
     with profile() as p:
-        sorted(range(100), key=lambda number: -leaf(number))
+        sorted(range(20_000), key=lambda number: -leaf(number))
     out = io.StringIO()
     write_look(
         Paper(out, width, least=NARROWEST),
