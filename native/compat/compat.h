@@ -163,6 +163,29 @@ static inline PyInterpreterState *sm_tstate_interpreter(const PyThreadState *tst
     return tstate->interp;
 }
 
+/* Leaves a thread without Python frames, as one that has called nothing yet, and returns those that it had: they are to
+ * be given back from the same place in C, which runs the evaluation loop in between. */
+static inline void *sm_tstate_take_frames(PyThreadState *tstate) {
+#if PY_VERSION_HEX >= 0x030F0000
+    void *frames = tstate->current_frame;
+    tstate->current_frame = tstate->base_frame;
+#elif PY_VERSION_HEX >= 0x030D0000
+    void *frames = tstate->current_frame;
+    tstate->current_frame = NULL;
+#else
+    void *frames = tstate->cframe->current_frame;
+    tstate->cframe->current_frame = NULL;
+#endif
+    return frames;
+}
+static inline void sm_tstate_give_frames(PyThreadState *tstate, void *frames) {
+#if PY_VERSION_HEX >= 0x030D0000
+    tstate->current_frame = frames;
+#else
+    tstate->cframe->current_frame = frames;
+#endif
+}
+
 /* What of its recursion limits a thread has used: of that on Python calls and, where calls of C have one of their own
  * (3.12 and 3.13), of that. One on Python's stack counts once; so does a built-in function that is called, on 3.11
  * towards the one limit; on 3.12 and 3.13 a run of the evaluation loop counts twice towards the other. */
@@ -170,11 +193,10 @@ typedef struct {
     int python, c;
 } sm_recursion;
 
-/* All that is in use below the built-in function that asks, so that what its caller calls next stands as if it were
- * called by nothing: through_c, by a built-in function that runs code (exec); else it is a Python function. */
-static inline sm_recursion sm_tstate_recursion(const PyThreadState *tstate, bool through_c) {
+/* All that is in use below the built-in function that asks, so that what it calls stands as if it were called by
+ * nothing. */
+static inline sm_recursion sm_tstate_recursion(const PyThreadState *tstate) {
 #if PY_VERSION_HEX >= 0x030E0000
-    (void)through_c;
     return (sm_recursion){tstate->py_recursion_limit - tstate->py_recursion_remaining, 0};
 #elif PY_VERSION_HEX >= 0x030C0000
 #ifdef Py_C_RECURSION_LIMIT
@@ -183,9 +205,9 @@ static inline sm_recursion sm_tstate_recursion(const PyThreadState *tstate, bool
     int limit = C_RECURSION_LIMIT;
 #endif
     return (sm_recursion){tstate->py_recursion_limit - tstate->py_recursion_remaining,
-                          limit - tstate->c_recursion_remaining - (through_c ? 0 : 3)};
+                          limit - tstate->c_recursion_remaining};
 #else
-    return (sm_recursion){tstate->recursion_limit - tstate->recursion_remaining - (through_c ? 0 : 1), 0};
+    return (sm_recursion){tstate->recursion_limit - tstate->recursion_remaining, 0};
 #endif
 }
 static inline void sm_tstate_recursion_add(PyThreadState *tstate, sm_recursion calls, int sign) {

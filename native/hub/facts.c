@@ -3,10 +3,9 @@
 #include "compat/compat.h"
 #include "compat/exception.h"
 #include "compat/frame.h"
-#include "hub/depth.h"
 
 int64_t sm_fact_depth(void) {
-    return sm_tstate_depth(PyThreadState_Get()) + sm_depth_forgotten();
+    return sm_tstate_depth(PyThreadState_Get());
 }
 
 /* sys.modules[name].attribute, new; NULL without an exception. Nothing is imported. */

@@ -196,15 +196,11 @@ static void resume(sm_watch *watch, thread_calls *thread, const void *frame) {
 
 /* Questions. */
 
-int64_t sm_watch_depth(const sm_watch *watch) {
-    return sm_fact_depth() - (PyThreadState_Get() == watch->below_thread ? watch->below : 0);
-}
-
 static bool number_of(void *context, sm_fact fact, int64_t *value) {
     const question *q = context;
     switch (fact) {
     case SM_FACT_DEPTH:
-        *value = sm_watch_depth(q->watch);
+        *value = sm_fact_depth();
         return true;
     case SM_FACT_CALLS:
         *value = (int64_t)q->of->calls;

@@ -64,10 +64,8 @@ typedef struct sm_watch {
     bool keeps_all;    /* number all calls of wanted code, those that do not match, too */
     bool times;        /* keep durations: a histogram, a recording */
     uint64_t limit;    /* matches; UINT64_MAX: none */
-    int64_t below;     /* frames at the bottom of this thread's stack that are no part of the program */
-    PyThreadState *below_thread;
-    bool machinery;   /* watch what imports modules, too */
-    const char *hide; /* code whose file begins so is not watched; outlives the watch */
+    bool machinery;    /* watch what imports modules, too */
+    const char *hide;  /* code whose file begins so is not watched; outlives the watch */
     /* Hands a match over. NULL: only count. 0; -1 with an exception: it is raised in the program. */
     int (*report)(struct sm_watch *watch, const sm_match *match);
     /* What Python alone can say of a term; NULL: never asked. */
@@ -95,9 +93,6 @@ int sm_watch_start(sm_watch *watch);
 void sm_watch_stop(sm_watch *watch); /* idempotent */
 /* After done, or when it never started. Releases all but the struct. */
 void sm_watch_release(sm_watch *watch);
-
-/* Python frames of the program on the running thread's stack. */
-int64_t sm_watch_depth(const sm_watch *watch);
 
 /* The lower end of a bucket of durations, in ns. */
 double sm_watch_bucket(int bucket);

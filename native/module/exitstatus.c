@@ -6,7 +6,7 @@
  * still runs. os._exit there instead would skip what the interpreter does in between. */
 #include <stdlib.h>
 
-#include "hub/depth.h"
+#include "hub/bottom.h"
 #include "module/module.h"
 
 static int status; /* under the GIL; read when there is none any more */
@@ -32,24 +32,18 @@ static PyObject *exit_with(PyObject *Py_UNUSED(module), PyObject *value) {
     Py_RETURN_NONE;
 }
 
-static PyObject *forget_depth(PyObject *Py_UNUSED(module), PyObject *through_c) {
-    int through = PyObject_IsTrue(through_c);
-    if (through < 0)
+static PyObject *run_at_bottom(PyObject *Py_UNUSED(module), PyObject *arguments) {
+    PyObject *what, *with; /* borrowed */
+    if (!PyArg_ParseTuple(arguments, "OO:run_at_bottom", &what, &with))
         return NULL;
-    sm_depth_forget(through != 0);
-    Py_RETURN_NONE;
-}
-
-static PyObject *restore_depth(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) {
-    sm_depth_restore();
-    Py_RETURN_NONE;
+    if (PyCode_Check(what) ? !PyDict_Check(with) : !PyTuple_Check(with))
+        return PyErr_Format(PyExc_TypeError, "run_at_bottom() needs code and a dict, or a function and a tuple");
+    return sm_bottom_run(what, with);
 }
 
 static PyMethodDef functions[] = {
-    {"forget_depth", forget_depth, METH_O,
-     "Calls that this thread is in the middle of no longer count towards its recursion limit. True: what follows is "
-     "called by exec, otherwise by the caller itself."},
-    {"restore_depth", restore_depth, METH_NOARGS, "These calls count towards the recursion limit again."},
+    {"run_at_bottom", run_at_bottom, METH_VARARGS,
+     "Run code in a dict, or call a function with a tuple, as if nothing were below it on the stack."},
     {"exit_with", exit_with, METH_O,
      "Let the process end with this status (0: its own) when the interpreter has finished."},
     {NULL, NULL, 0, NULL},

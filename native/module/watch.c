@@ -64,7 +64,7 @@ static int hand_to_python(sm_watch *watch, const sm_match *match) {
         report, "iiiOOiLLKIKLNN", (int)match->moment, (int)match->kind, (int)event->kind, frame,
         event->arg ? event->arg : Py_None, event->line, (long long)match->duration_ns, (long long)match->own_ns,
         (unsigned long long)match->call, (unsigned)match->nesting, (unsigned long long)match->calls,
-        (long long)sm_watch_depth(watch), text_of(match->function->module), text_of(match->function->qualname));
+        (long long)sm_fact_depth(), text_of(match->function->module), text_of(match->function->qualname));
     Py_DECREF(report);
     Py_XDECREF(done);
     return done == NULL && is_interrupt(watch) ? -1 : 0;
@@ -81,16 +81,16 @@ static void done(sm_watch *watch) {
 }
 
 static PyObject *watch_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
-    static char *names[] = {"filter", "kinds", "report", "evaluate",    "ends",      "lines", "tracks", "all",
-                            "times",  "limit", "hide",   "this_thread", "machinery", "below", NULL};
+    static char *names[] = {"filter", "kinds", "report", "evaluate", "ends",        "lines",     "tracks",
+                            "all",    "times", "limit",  "hide",     "this_thread", "machinery", NULL};
     PyObject *filter, *report = Py_None, *evaluate = Py_None; /* borrowed */
     unsigned kinds = 0;
-    int ends = 0, lines = 0, tracks = 0, all = 0, times = 0, this_thread = 0, machinery = 0, below = 0;
+    int ends = 0, lines = 0, tracks = 0, all = 0, times = 0, this_thread = 0, machinery = 0;
     unsigned long long limit = UINT64_MAX;
     const char *hide = NULL;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OI|OOpppppKzppi:Watch", names, &filter, &kinds, &report,
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OI|OOpppppKzpp:Watch", names, &filter, &kinds, &report,
                                      &evaluate, &ends, &lines, &tracks, &all, &times, &limit, &hide, &this_thread,
-                                     &machinery, &below))
+                                     &machinery))
         return NULL;
     sm_filter *held = sm_filter_from(filter);
     if (held == NULL && PyErr_Occurred())
@@ -109,8 +109,6 @@ static PyObject *watch_new(PyTypeObject *type, PyObject *arguments, PyObject *ke
     self->watch.tracks = tracks;
     self->watch.keeps_all = all;
     self->watch.machinery = machinery;
-    self->watch.below = below;
-    self->watch.below_thread = PyThreadState_Get();
     self->watch.times = times;
     self->watch.tool.only = this_thread ? PyThreadState_Get() : NULL;
     self->watch.limit = limit;

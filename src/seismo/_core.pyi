@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from types import CodeType, FrameType
-from typing import Any, ParamSpec, Self, TypeAlias, TypedDict, TypeVar, final
+from typing import Any, ParamSpec, Self, TypeAlias, TypedDict, TypeVar, final, overload
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -141,9 +141,12 @@ def set_process_receiver(
     hearer: Callable[[str, tuple[Any, ...] | None, tuple[str, ...]], tuple[Any, ...] | None] | None, starts: bool, /
 ) -> None: ...
 
-# Frames below the recorded program count no more towards its recursion limit; through_c: exec comes between.
-def forget_depth(through_c: bool, /) -> None: ...
-def restore_depth() -> None: ...
+# Code in its globals, or a function with arguments, as if nothing were below it on the stack: no frame, and nothing
+# that counts towards the recursion limit.
+@overload
+def run_at_bottom(what: CodeType, namespace: dict[str, Any], /) -> None: ...
+@overload
+def run_at_bottom(what: Callable[..., object], arguments: tuple[Any, ...], /) -> object: ...
 
 # ---- filters (filter.c) ----
 
@@ -331,7 +334,6 @@ class Watch:
         hide: str | None = None,
         this_thread: bool = False,
         machinery: bool = False,
-        below: int = 0,
     ) -> Self: ...
     def start(self) -> None: ...
     def stop(self) -> None: ...

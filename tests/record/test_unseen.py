@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -67,6 +68,44 @@ def test_the_depth_of_recursion(lab, verb):
     for words in (["depth.py"], ["-m", "depth"], ["-c", (lab.folder / "depth.py").read_text()]):
         bare, recorded = lab.bare(*words), lab.run(["bin/seismo", *verb[2:], *words])
         assert (recorded.out, recorded.err, recorded.status) == (bare.out, bare.err, bare.status)
+
+
+BOTTOM = """
+import faulthandler, inspect, signal, sys, threading, traceback, warnings
+def inner():
+    traceback.print_stack(file=sys.stdout)
+    print([frame.function for frame in inspect.stack()])
+    faulthandler.dump_traceback(sys.stdout)
+    deepest = sys._current_frames()[threading.get_ident()]
+    while deepest.f_back: deepest = deepest.f_back
+    print(deepest.f_code.co_name)
+inner()
+try: print(sys._getframe(1).f_code.co_name)
+except ValueError as error: print(error)
+warnings.warn("names the caller", stacklevel=2)
+warnings.warn("names the caller's caller", stacklevel=3)
+signal.signal(signal.SIGUSR1, lambda number, frame: print(len(inspect.stack()), frame.f_code.co_name))
+signal.raise_signal(signal.SIGUSR1)
+seen = []
+def trace(frame, event, arg):
+    seen.append(event)
+    return trace
+def traced(): return 1
+sys.settrace(trace)
+traced()
+"""
+
+
+@pytest.mark.parametrize("end", ["", "1 / 0", "sys.exit(3)", "sys.settrace(None)", "sys.setprofile(trace)"])
+def test_nothing_is_below_the_program_on_the_stack(lab, verb, end):
+    lab.write("bottom.py", f"{BOTTOM}{end}\n")
+    for words in (["bottom.py"], ["-m", "bottom"]):
+        bare, recorded = lab.bare(*words), lab.run([*verb, *words])
+        at = "0x[0-9a-f]+"
+        assert re.sub(at, "", recorded.out) == re.sub(at, "", bare.out)
+        assert (recorded.err, recorded.status) == (bare.err, bare.status)
+        if verb[2] != "watch":
+            assert not [row.kind for row in lab.open(lab.folder / "r.seismo").losses if row.kind == "repaired"]
 
 
 STDIN = """# coding: utf-8

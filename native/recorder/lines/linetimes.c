@@ -140,7 +140,8 @@ static void close_segment(sm_thread *thread) {
 
 #define MOST_STEPS 1000 /* frames between two that are known; more are taken for granted */
 
-/* Was this frame called from the topmost one that is known, directly or through others? */
+/* Was this frame called from the topmost one that is known, directly or through others? What a recorded program calls
+ * leads to no frame below the program (hub/bottom.h). */
 static bool is_called_from_top(const sm_lines_thread *state, const void *frame) {
     const void *known = state->top->frame;
     if (known == NULL)
@@ -150,7 +151,7 @@ static bool is_called_from_top(const sm_lines_thread *state, const void *frame) 
         if (frame == known)
             return true;
         if (frame == NULL)
-            return false;
+            return state->top->table == &sm_lines_unattributed;
     }
     return true;
 }

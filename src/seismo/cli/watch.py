@@ -141,7 +141,6 @@ class _Run:
             self.action.load(self.call)
         atexit.register(self.finish)  # first to be registered, last to run
         reach.subscribe(self)
-        self.watch.below = _frames_below()
         self.watch.__enter__()
         self.began = True
 
@@ -201,15 +200,6 @@ class _Run:
             shown = shown_path(self.watch.file.path, self.folder)
             lines.append(f"seismo report {shown}   shows the recording")
         self.stderr.write("".join(line + "\n" for line in lines))
-
-
-def _frames_below() -> int:
-    """How many frames are under the program's first one: those up to record.run.run, which called cli.program."""
-    frame = sys._getframe(3)
-    depth = 1
-    while frame.f_back is not None:
-        depth, frame = depth + 1, frame.f_back
-    return depth
 
 
 class _Late:

@@ -2,8 +2,9 @@
 
 Shape. The program runs inside a call of ours, but all that follows is left to the interpreter: what the program raises
 goes on up through our frames to the interpreter's own top, so that SystemExit, the exit status, dying of SIGINT,
-waiting for threads, atexit handlers and the flushing of files are not imitated but happen. Two things are arranged:
+waiting for threads, atexit handlers and the flushing of files are not imitated but happen. Three things are arranged:
 
+- The program's first frame is at the bottom of the stack for all who look (hub/bottom.h).
 - Just before an exception leaves us, sys.excepthook is replaced by one that takes our frames off the traceback, puts
   the program's hook back and calls it.
 - Our own end (stop the engine, finish the file, write the summary) is the first atexit handler to be registered and so
@@ -97,10 +98,8 @@ def run(program: Program, begin: Callable[[], None], ended: Callable[[str], None
             try:
                 began = True
                 begin()
-                _core.forget_depth(True)
-                exec(code, main.__dict__)  # noqa: S102  it is what this is for
+                _core.run_at_bottom(code, main.__dict__)
             finally:
-                _core.restore_depth()
                 if program.kind in ("script", "stdin"):  # as the interpreter does
                     main.__dict__.pop("__file__", None)
                     main.__dict__.pop("__cached__", None)
@@ -108,15 +107,9 @@ def run(program: Program, begin: Callable[[], None], ended: Callable[[str], None
             from runpy import _run_module_as_main  # type: ignore[attr-defined]  # this is what `python -m` calls
 
             began = True
+            words = (program.what,) if program.kind == "module" else ("__main__", False)
             begin()
-            try:
-                _core.forget_depth(False)
-                if program.kind == "module":
-                    _run_module_as_main(program.what)
-                else:
-                    _run_module_as_main("__main__", False)
-            finally:
-                _core.restore_depth()
+            _core.run_at_bottom(_run_module_as_main, words)
         ended("0")
     except SystemExit as stop:
         ended(_status(stop.code))

@@ -20,9 +20,6 @@ else:
     from seismo import _core
 
 
-RUN = __file__.replace("watching/actions.py", "record/run.py")  # below its frame, nothing is the program's
-
-
 class Row:
     """What a watch counted of one function. calls: seen; matches; times in ns of `timed` matched calls that ended.
 
@@ -143,7 +140,7 @@ def debugger(stop: Callable[[], None]) -> Callable[[Match], None]:
 
 
 def _outermost(frame: FrameType) -> FrameType:
-    while frame.f_back is not None and frame.f_back.f_code.co_filename != RUN:
+    while frame.f_back is not None:
         frame = frame.f_back
     return frame
 
@@ -155,7 +152,7 @@ def _steps(pdb: Pdb) -> bool:
 
 def _trace(pdb: Pdb, frame: FrameType | None) -> None:
     """What pdb.set_trace() does, but for what it would forget of the command that was given."""
-    while frame is not None and frame.f_code.co_filename != RUN:
+    while frame is not None:
         frame.f_trace = pdb.trace_dispatch
         pdb.botframe = frame
         frame = frame.f_back

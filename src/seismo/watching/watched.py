@@ -119,7 +119,6 @@ class Watched:
         self._began = 0.0
         self.span = (0, 0)  # from when to when it was on, unix ns; of several uses the first and the last
         self.file: File | None = None
-        self.below = 0  # frames under the program's own, on the thread that begins
         self.matches: list[_match.Match] = []
         self.failed = self.unwritten = ""
         self.masked = 0
@@ -147,7 +146,6 @@ class Watched:
             hide=HIDE,
             this_thread=self._this_thread,
             machinery=self._machinery,
-            below=self.below,
             **({} if self.limit is None else {"limit": self.limit}),
         )
         self._began = monotonic()
@@ -388,8 +386,6 @@ class Watched:
         frames: list[tuple[str, int, str, str]] = []
         while frame is not None and len(frames) < _STACK:
             code = frame.f_code
-            if code.co_filename == _actions.RUN:
-                break
             if not code.co_filename.startswith((HIDE, *(() if self._machinery else _MACHINERY))):
                 line = frame.f_lineno or code.co_firstlineno
                 frames.append((code.co_filename, line, code.co_qualname, source.line_of(code.co_filename, line)))
