@@ -109,7 +109,7 @@ bool sm_lock_place(uintptr_t *from, uintptr_t *below) {
 
 static void poke(sm_thread *thread) {
     if (thread != NULL)
-        sm_segments_poke((sm_segments *)thread->recorder);
+        sm_segments_poke(thread, (sm_segments *)thread->recorder);
 }
 
 static void *meet_threads(void *unused) {
