@@ -2,8 +2,9 @@
 
 #include <stdbool.h>
 
-#define EARLY_NS 2e6 /* between the first so many notes, each of which stands for so much of a recording, and later:   \
-                      */
+#define EARLY_NS                                                                                                       \
+    2e6 /* between the first so many notes, each of which stands for so much of a recording, and later:                \
+         */
 #define EARLY 25
 #define LATER 5    /* times as long */
 #define READINGS 3 /* the shortest counts: the first fetches the code, and any may be interrupted */

@@ -71,11 +71,11 @@
  * the time, whichever is less, and at least what the calibration's readings differed by; and QUIET of the time, for the
  * same program is not equally fast twice and slower while events are enabled. Beside others that want the processor
  * too, a program is slower by what these leave in its caches, now more and now less: by up to BUSY of the time, as the
- * part of its time that it stood without a processor. These were found with benchmarks/truth.py, as what makes 19 of 20 stated errors hold, and
- * held against other seeds by benchmarks/errors.py. Since it is one for all, it is added linearly over nodes; it is
- * independent of chance. What is subtracted by a rule, and not as it was calibrated, may be off by more
- * (estimate/overhead.c), and that is added. Between two recordings of one program it is mostly the same: diffs take it
- * as that.
+ * part of its time that it stood without a processor. These were found with benchmarks/truth.py, as what makes 19 of 20
+ * stated errors hold, and held against other seeds by benchmarks/errors.py. Since it is one for all, it is added
+ * linearly over nodes; it is independent of chance. What is subtracted by a rule, and not as it was calibrated, may be
+ * off by more (estimate/overhead.c), and that is added. Between two recordings of one program it is mostly the same:
+ * diffs take it as that.
  */
 #include "estimate/estimate.h"
 

@@ -320,7 +320,10 @@ start()
 works()
 _core.stop()
 recording, waits = checked()
-print(sum(memoryview(_core.read(_core.snapshot())["tables"]["nodes"]["ticked_ns"]).tolist()) / used)
+table = _core.read(_core.snapshot())["tables"]["nodes"]
+sums = {name: sum(memoryview(table[name]).tolist()) for name in ("timed", "ticked_ns")}
+own = sum(row.own_ns - row.wait_ns for row in recording.tree)
+print(sums["timed"], sums["ticked_ns"] / used, own / used)
 """
 )
 
@@ -336,7 +339,11 @@ def test_long_segments_of_a_short_function_are_found_although_the_processor_is_t
         time.sleep(0.004)
     out, err = child.communicate(timeout=120)
     assert (child.returncode, err) == (0, "")
-    assert 0.9 < float(out) < 1.2
+    timed, ticked, own = map(float, out.split())
+    if timed < 30_000:
+        assert 0.9 < ticked < 1.2
+    else:  # calls are so slow here, as under a sanitizer, that they were timed for a while: then by the clock, too
+        assert own > 0.9
 
 
 def test_a_program_whose_group_may_use_a_fifth_of_a_processor(told):
