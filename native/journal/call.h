@@ -70,7 +70,7 @@ typedef struct {
     uint64_t reserved; /* ... a token that makes no sense */
     uint64_t deep;     /* ... more open calls than can be */
     uint64_t below;    /* ends of calls that nobody had begun */
-    uint64_t untold;   /* blocks with instants of which the chunks of heads say nothing; where all is read */
+    uint64_t untold;   /* blocks that were read, with instants of which the chunks of heads say nothing */
 } sm_wrong;
 
 typedef struct {

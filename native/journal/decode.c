@@ -66,11 +66,12 @@ static void note_next(const sm_decoder *d) {
     }
 }
 
-/* Who reads all of a journal sees whether its blocks hold more than is told of them. */
+/* Who reads a block sees whether it holds more than is told of it: then who asked only for what blocks are told to hold
+ * was told less. */
 static void note_untold(const sm_decoder *d, const sm_block *block, size_t size) {
     const sm_machine *m = &d->machine;
     uint32_t told = sm_block_kinds(m->journal->index, block);
-    if (m->sink->calls != NULL && told != SM_KINDS_UNKNOWN) {
+    if (told != SM_KINDS_UNKNOWN) {
         m->wrong->untold += (sm_heads_kinds_of(d->bytes, d->bytes + size) & ~told) != 0;
     }
 }

@@ -10,6 +10,7 @@
 enum {
     WORTH_PACKING = 64, /* bytes */
     LEAST_SAVED = 16,   /* bytes */
+    ASKED_GAPS = 64,    /* of which the usual one is found */
 };
 
 const uint8_t *sm_behind_operands(const uint8_t *at, const uint8_t *end) {
@@ -65,34 +66,56 @@ static bool take_apart(sm_packer *p, const uint8_t *at, const uint8_t *end, apar
     return true;
 }
 
-/* The gap of more than half the marks, if there is one. */
+/* The gap of more than half the marks, if there is one, as far as some of them tell. */
 static unsigned usual_gap(const uint16_t *gaps, size_t count) {
     unsigned usual = 0;
-    size_t lead = 0;
-    for (size_t i = 0; i < count; i++) {
+    size_t lead = 0, step = count / ASKED_GAPS + 1;
+    for (size_t i = 0; i < count; i += step) {
         usual = lead == 0 ? gaps[i] : usual;
         lead = gaps[i] == usual ? lead + 1 : lead - 1;
     }
     return usual;
 }
 
-/* NULL: they take more room than is there. */
+/* Which of 64 gaps are not the usual one, as a bit each: nothing is guessed. */
+static uint64_t unusual_gaps(const uint16_t *gaps, unsigned usual) {
+    uint64_t found = 0;
+#if defined(__SSE2__)
+    typedef short eight __attribute__((vector_size(16)));
+    short all = (short)usual;
+    eight same = {all, all, all, all, all, all, all, all}, low, high;
+    for (unsigned i = 0; i < 64; i += 16) {
+        memcpy(&low, gaps + i, sizeof low);
+        memcpy(&high, gaps + i + 8, sizeof high);
+        unsigned alike = (unsigned)__builtin_ia32_pmovmskb128(__builtin_ia32_packsswb128(low == same, high == same));
+        found |= (uint64_t)(~alike & 0xffff) << i;
+    }
+#else
+    for (unsigned i = 0; i < 64; i++) {
+        found |= (uint64_t)(gaps[i] != usual) << i;
+    }
+#endif
+    return found;
+}
+
+/* NULL: they take more room than is there. Behind the last gap there is room for 64 of them. */
 static uint8_t *put_gaps(uint8_t *to, const uint8_t *limit, const uint16_t *gaps, size_t count) {
     unsigned usual = usual_gap(gaps, count);
+    size_t told = 0;
     to = sm_varint_put(sm_varint_put(to, count), usual);
-    for (size_t i = 0, run = 0; i <= count; i++) {
-        if (i == count || gaps[i] != usual) {
-            if (to + 2 * SM_VARINT_MAX > limit) {
+    for (size_t i = 0; i < count; i += 64) {
+        uint64_t unusual = unusual_gaps(gaps + i, usual);
+        unusual &= count - i < 64 ? ((uint64_t)1 << (count - i)) - 1 : ~(uint64_t)0;
+        for (; unusual != 0; unusual &= unusual - 1) {
+            size_t at = i + (size_t)__builtin_ctzll(unusual);
+            if (to + 3 * SM_VARINT_MAX > limit) {
                 return NULL;
             }
-            to = sm_varint_put(to, run);
-            to = i < count ? sm_varint_put(to, gaps[i]) : to;
-            run = 0;
-        } else {
-            run++;
+            to = sm_varint_put(sm_varint_put(to, at - told), gaps[at]);
+            told = at + 1;
         }
     }
-    return to;
+    return to + SM_VARINT_MAX > limit ? NULL : sm_varint_put(to, count - told);
 }
 
 /* Returns the body's end; NULL: it would not be much shorter. limit: where it has to end before. */

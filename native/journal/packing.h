@@ -12,7 +12,7 @@
 
 typedef struct sm_packer { /* memory to work in */
     uint8_t tokens[SM_BLOCK_MOST + 32], operands[SM_BLOCK_MOST + 8];
-    uint16_t gaps[SM_BLOCK_MOST / 2];
+    uint16_t gaps[SM_BLOCK_MOST / 2 + 64];
 } sm_packer;
 
 enum { SM_PACKED_MOST = SM_BLOCK_MOST + 32 }; /* bytes that a packed piece takes at most */

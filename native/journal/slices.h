@@ -1,11 +1,11 @@
 /* Level of detail: a journal summed up while it is written, so that a picture of any time reads little. docs/format.md
  * says what is in the file. No Python.h.
  *
- * A *slice* of level 0 is the next thousand calls of a stream to end, or a few more. Its *rows* are: for each depth the
- * calls that began and ended in it, as one row; each call that ended in it and had begun before, by itself; each call
- * that began in it and goes on. A slice of level n + 1 is SM_SLICES of level n. So what crosses the border of a slice
- * is known exactly, and what is summed up is no longer than a slice. A *sheet* is SM_SLICES slices of one level: those
- * of one slice of the next. */
+ * A *slice* of level 0 is the next two thousand calls of a stream to end, or a few more. Its *rows* are: for each depth
+ * the calls that began and ended in it, as one row; each call that ended in it and had begun before, by itself; each
+ * call that began in it and goes on. A slice of level n + 1 is SM_SLICES of level n. So what crosses the border of a
+ * slice is known exactly, and what is summed up is no longer than a slice. A *sheet* is SM_SLICES slices of one level:
+ * those of one slice of the next. */
 #ifndef SM_JOURNAL_SLICES_H
 #define SM_JOURNAL_SLICES_H
 
@@ -16,8 +16,8 @@
 
 enum {
     SM_SLICES = 16,         /* of a level that make one of the next */
-    SM_SLICE_CALLS = 1024,  /* that end in a slice of level 0, at least */
-    SM_SLICE_ROWS = 64,     /* calls in it for each of its rows, at least: what summing up costs in bytes */
+    SM_SLICE_CALLS = 2048,  /* that end in a slice of level 0, at least */
+    SM_SLICE_ROWS = 128,    /* calls in it for each of its rows, at least: what summing up costs in bytes */
     SM_SLICE_DEPTHS = 4096, /* depths that have rows */
     SM_LEVELS = 12,
     SM_SHARES = 3, /* functions of a row that are told apart */

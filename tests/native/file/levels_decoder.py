@@ -4,7 +4,7 @@ from collections import Counter
 
 from journal_decoder import Malformed, tokens, unpack_lz4, uvarint
 
-SLICES, CALLS, ROWS, DEPTHS = 16, 1024, 64, 4096
+SLICES, CALLS, ROWS, DEPTHS = 16, 2048, 128, 4096
 
 
 class Cursor:

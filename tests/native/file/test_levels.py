@@ -73,7 +73,7 @@ def looped(calls, gap_at=None, unit=1.0, end=True):
 @pytest.mark.parametrize("end", [True, False])
 def test_levels_of_levels_say_what_the_tokens_do(gap_at, end):
     """A stream of so many calls that there are slices of slices, with a gap inside, and without an end."""
-    tree, p, recording = looped(36_000, gap_at, end=end)
+    tree, p, recording = looped(72_000, gap_at, end=end)
     journal = recording.calls._journal
     assert journal.build(0) > 3
     assert journal.build(0) == 0
