@@ -1,10 +1,9 @@
 /* seismo._core.arrow_stream: columns as a capsule of the Arrow PyCapsule interface. */
 #include "base/alloc.h"
 #include "file/columns.h"
+#include "module/capsule.h"
 #include "module/column.h"
 #include "module/module.h"
-
-static const char CAPSULE[] = "arrow_array_stream";
 
 /* What the stream's buffers belong to: views held until the consumer has released everything. */
 typedef struct {
@@ -24,18 +23,6 @@ static void drop_keeper(void *memory) {
         PyGILState_Release(state);
     }
     sm_free(k);
-}
-
-static void capsule_destructor(PyObject *capsule) {
-    struct ArrowArrayStream *stream = PyCapsule_GetPointer(capsule, CAPSULE);
-    if (stream == NULL) {
-        PyErr_Clear(); /* cannot be: it is ours */
-        return;
-    }
-    if (stream->release) { /* nobody took it */
-        stream->release(stream);
-    }
-    sm_free(stream);
 }
 
 /* Takes a view of `source` into the keeper. Returns its memory, or NULL with an exception set. */
@@ -125,12 +112,8 @@ static PyObject *core_arrow_stream(PyObject *module, PyObject *list) {
         goto end;
     }
     k = NULL;
-    capsule = PyCapsule_New(stream, CAPSULE, capsule_destructor);
-    if (capsule == NULL) {
-        stream->release(stream);
-    } else {
-        stream = NULL;
-    }
+    capsule = sm_arrow_capsule(stream);
+    stream = NULL;
 end:
     if (k) {
         drop_keeper(k);

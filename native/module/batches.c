@@ -4,9 +4,8 @@
 #include "journal/batches.h"
 
 #include "base/alloc.h"
+#include "module/capsule.h"
 #include "module/timeline.h"
-
-static const char CAPSULE[] = "arrow_array_stream";
 
 typedef struct {
     PyObject *journal; /* owned: what the stream reads belongs to it */
@@ -47,18 +46,6 @@ static void drop(void *receiver) {
         PyGILState_Release(state);
     }
     sm_free(r);
-}
-
-static void capsule_destructor(PyObject *capsule) {
-    struct ArrowArrayStream *stream = PyCapsule_GetPointer(capsule, CAPSULE);
-    if (stream == NULL) {
-        PyErr_Clear(); /* cannot be: it is ours */
-        return;
-    }
-    if (stream->release) { /* nobody took it */
-        stream->release(stream);
-    }
-    sm_free(stream);
 }
 
 PyObject *sm_journal_batches(PyObject *object, const sm_journal *journal, const int64_t *function,
@@ -106,10 +93,5 @@ PyObject *sm_journal_batches(PyObject *object, const sm_journal *journal, const 
     }
     Py_INCREF(r->journal);
     Py_INCREF(r->told);
-    PyObject *capsule = PyCapsule_New(stream, CAPSULE, capsule_destructor);
-    if (capsule == NULL) {
-        stream->release(stream);
-        sm_free(stream);
-    }
-    return capsule;
+    return sm_arrow_capsule(stream);
 }

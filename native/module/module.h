@@ -21,6 +21,7 @@ int sm_module_add_objects(PyObject *module);          /* objects_quiet, objects_
 int sm_module_add_watch(PyObject *module);            /* Watch, frame_locals ... (watch.c) */
 int sm_module_add_keeping(PyObject *module);          /* keep (keeping.c) */
 int sm_module_add_exit(PyObject *module);             /* exit_with (exitstatus.c) */
+int sm_module_add_compiling(PyObject *module);        /* compile_program (compiling.c) */
 int sm_module_add_processes(PyObject *module);        /* set_process_receiver (processes.c) */
 int sm_module_add_jumps(PyObject *module);            /* code_branches (jumps.c) */
 int sm_module_add_timeline(PyObject *module);         /* Journal (timeline.c) */

@@ -136,6 +136,9 @@ def cover_check() -> bool: ...
 
 def exit_with(status: int, /) -> None: ...
 
+# The text of a program, without null bytes (ValueError): compiling.c.
+def compile_program(text: bytes | str, filename: str, /) -> CodeType: ...
+
 # Before a process ends at once, becomes another program or, if starts, starts one: processes.c.
 def set_process_receiver(
     hearer: Callable[[str, tuple[Any, ...] | None, tuple[str, ...]], tuple[Any, ...] | None] | None, starts: bool, /

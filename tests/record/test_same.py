@@ -37,6 +37,7 @@ ENDS = {
     "is interrupted": "f = open('left.txt', 'w'); f.write('text')\nraise KeyboardInterrupt",
     "recurses too deep": "import sys\ndef f(n): return f(n + 1)\ntry: f(0)\nexcept RecursionError as e: print(e)",
     "has a syntax error": "def f(:\n    pass\n",
+    "warns of its syntax": "# -*- coding: utf-8 -*-\nprint('\\d', 1 is 1)",
     "has bytes that are no text": "# coding: latin-1\nprint('\u00e9')\n",
     "has a hook": "import sys, traceback\ndef h(t, v, tb):\n"
     "    print(t, v, traceback.extract_tb(tb), sys.exc_info(), v is sys.last_value, tb is sys.last_traceback)\n"
@@ -86,6 +87,21 @@ def test_end(lab, name):
     assert (profiled.out, profiled.err, profiled.status) == (bare.out, bare.err, bare.status)
     if name == "is interrupted":
         assert (work / "left.txt").read_text() == "text"  # the interpreter's own end, with its flushing, happened
+
+
+@pytest.mark.parametrize("words", [("profile", "-q"), ("profile", "-q", "--no-times"), ("cover", "-q")])
+def test_no_classes_of_syntax_trees_are_made(words, tmp_path):
+    """compile() makes 126 of them, which takes longer than all else at the start; a program that runs bare has none."""
+    (tmp_path / "program.py").write_text(
+        "import gc\nprint([t for t in gc.get_objects() if isinstance(t, type) and t.__module__ == 'ast'])\n"
+    )
+    environment = children.environment(PYTHONPYCACHEPREFIX=str(tmp_path / "cache"))
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    said = [
+        children.seismo(*words, "-o", f"{number}.seismo", "program.py", cwd=tmp_path, env=environment).stdout
+        for number in range(2)  # the first one compiles what is imported
+    ]
+    assert said[1] == "[]\n"
 
 
 @pytest.mark.parametrize("name", ["raises", "exits with a text", "has a syntax error", "is interrupted", "warns"])

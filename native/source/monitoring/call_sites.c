@@ -10,6 +10,9 @@
  * recorder is told of each place of the first kind, and marks what can be missing from then on. Python functions are
  * counted exactly whatever happens here.
  *
+ * Looks are rarer, up to one CALL in 64, while they find nothing that was not known of a place: most calls that are
+ * left to be told of are then those of C functions, whose places tell on. A look that finds more makes them frequent.
+ *
  * What is off is on again when the recording ends, and in a forked child, which begins another one: the next recording,
  * and whoever has our tool id next, are told of every place. restart_events() would do it for all tools, whose places
  * would all tell once more. So the code objects that have such places are marked (code/codes.h) until they die, and
@@ -19,6 +22,7 @@
  * The map of places is keyed by the serial number of what is known of the code object, and offset: what has been
  * learned of a code object that died is not taken for that of another with its address. The dead are forgotten when the
  * map is full, which so is as large as the places of the code that lives. */
+#include "base/looks.h"
 #include "base/map.h"
 #include "source/monitoring/monitoring.h"
 #include "source/sources.h"
@@ -41,8 +45,9 @@ typedef struct {
 } site;
 
 static struct {
-    sm_map places; /* site */
-    uint32_t wait; /* places that are met in vain before the full map is looked through again */
+    sm_map places;  /* site */
+    uint32_t wait;  /* places that are met in vain before the full map is looked through again */
+    uint32_t every; /* calls from a look to the next, at the mean: SM_SITES_EVERY to SM_SITES_SELDOM */
     uint64_t random;
 } sites;
 
@@ -86,13 +91,22 @@ uint32_t sm_sites_room(void) {
 
 uint32_t sm_sites_gap(void) {
     sites.random = sites.random * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(sites.random >> 33) % (2 * SM_SITES_EVERY - 1) + 1;
+    return (uint32_t)(sites.random >> 33) % (2 * sites.every - 1) + 1;
 }
 
 void sm_sites_start(bool on) {
     sm_map_free(&sites.places);
     sites.wait = 0;
+    sites.every = SM_SITES_EVERY;
     sm_sites_on = on;
+}
+
+/* A look has found what was not known of its place, or has not. */
+static void learnt(bool anything) {
+    if (anything)
+        sites.every = SM_SITES_EVERY;
+    else if (sites.every < SM_SITES_SELDOM)
+        sites.every *= 2;
 }
 
 bool sm_site_is_done(PyObject *code, PyObject *offset, const void *callee, bool needless) {
@@ -100,8 +114,11 @@ bool sm_site_is_done(PyObject *code, PyObject *offset, const void *callee, bool 
     if (entry == NULL || !make_room())
         return false;
     uint64_t key = (uint64_t)entry->serial << 32 | (uint32_t)PyLong_AsLong(offset);
+    SM_LOOK();
     site *seen = sm_map_make(&sites.places, key, sizeof *seen, 0);
-    if (seen->code == NULL) {
+    bool known = seen->code != NULL;
+    learnt(!known || (needless && seen->looks != UINT32_MAX));
+    if (!known) {
         *seen = (site){key, (PyCodeObject *)code, callee, 1};
         return false;
     }

@@ -35,9 +35,9 @@ int sm_monitoring_tool_id(void) {
     return tool_id;
 }
 
-/* Those that others count on last: cProfile can only work with 2, and debuggers and coverage expect 0 and 1; a recorded
- * program that uses them is to find them free. */
-static const int order[6] = {3, 4, 5, 2, 0, 1};
+/* Those that others count on last: cProfile can only work with 2, hypothesis with 3, and debuggers and coverage expect
+ * 0 and 1; a recorded program that uses them is to find them free. */
+static const int order[6] = {4, 5, 3, 2, 0, 1};
 
 /* The events of these callbacks, as sys.monitoring numbers them in this version; -1 with an exception. */
 static long event_set(const sm_settings *settings, bool register_them) {

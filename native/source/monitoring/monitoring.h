@@ -38,6 +38,7 @@ static inline PyObject *sm_answer(bool wanted) {
  * call need not have been reported. */
 bool sm_site_is_done(PyObject *code, PyObject *offset, const void *callee, bool needless);
 #define SM_SITES_EVERY 8
+#define SM_SITES_SELDOM 64
 extern bool sm_sites_on;        /* c_functions="auto" */
 extern uint32_t sm_sites_to_go; /* calls to the next look */
 uint32_t sm_sites_gap(void);    /* from a look to the next */

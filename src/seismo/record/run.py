@@ -198,8 +198,7 @@ def _load_script(full: str, main: ModuleType) -> CodeType:
         return code
     with _open_code(full) as file:
         source = file.read()
-    compiled_code: CodeType = compile(source, full, "exec", 0, dont_inherit=True)
-    return compiled_code
+    return _compiled(source, full)
 
 
 def _load_stdin(text: bytes, main: ModuleType) -> CodeType:
@@ -207,8 +206,17 @@ def _load_stdin(text: bytes, main: ModuleType) -> CodeType:
     main.__dict__["__file__"] = "<stdin>"
     if sys.version_info < (3, 15):
         main.__dict__["__cached__"] = None
-    code: CodeType = compile(text, "<stdin>", "exec", 0, dont_inherit=True)
-    return code
+    return _compiled(text, "<stdin>")
+
+
+def _compiled(text: bytes | str, name: str) -> CodeType:
+    """What compile() makes of a program, without the classes of syntax trees, which it makes on its way."""
+    from seismo import _core
+
+    if (b"\0" in text) if isinstance(text, bytes) else ("\0" in text):  # each version has words of its own for that
+        code: CodeType = compile(text, name, "exec", 0, dont_inherit=True)
+        return code
+    return _core.compile_program(text, name)
 
 
 def _open_code(path: str):  # type: ignore[no-untyped-def]  # a typed one would import typing
@@ -221,7 +229,7 @@ def _compile_command(text: str) -> CodeType:
     """The code of -c, with its text where tracebacks find it (3.13 and later show it)."""
     if sys.version_info >= (3, 14):
         text = _dedent(text)
-    code: CodeType = compile(text, "<string>", "exec", 0, dont_inherit=True)
+    code = _compiled(text, "<string>")
     if sys.version_info >= (3, 13):
         import linecache
 

@@ -4,6 +4,8 @@ recording knows them again."""
 import pytest
 from lab import MONITORING, run
 
+from seismo import _core
+
 pytestmark = pytest.mark.skipif(not MONITORING, reason="sys.monitoring came with 3.12")
 
 # The clock is simulated, so that a C function is trivial however busy the machine is.
@@ -294,3 +296,28 @@ print(recorded.calls()["python"], recorded.calls(C)["max"], bounds(recorded, "ma
 """
     )
     assert out == "700 720 [('take_turns', False)]\n"
+
+
+@pytest.mark.parametrize("timing", ["none", "frugal"])
+def test_places_of_which_nothing_is_to_be_learnt_are_seldom_looked_at(timing):
+    """A program that calls C functions at places that go on telling pays for few looks at them; a place that calls a
+    Python function is found among them all the same."""
+    if not hasattr(_core, "_looks"):
+        pytest.skip("needs a build with SEISMO_TESTING")
+    out = run(
+        SITES
+        + f"""
+def places(turns):
+    for i in range(turns):
+        for function in (len, repr, len): function("abc")
+auto(timing={timing!r})
+places(500)
+before = _core._looks()
+places(20_000)
+print((_core._looks() - before) / 60_000 < 0.04)
+for _ in range(60_000): measure("abc") if _ % 10 == 0 else len("abc")
+_core.stop()
+print(image().losses["sites-off"] >= 1, image().calls()["measure"])
+"""
+    )
+    assert out == "True\nTrue 6000\n"
