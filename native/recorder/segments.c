@@ -96,7 +96,7 @@ uint64_t sm_segments_look_closely(sm_thread *thread, sm_segments *segments, uint
     uint64_t since = segments->cpu_ticks;
     int64_t cpu_since = segments->cpu_ns;
     segments->disturbed = answer == SM_OFFCPU_YES;
-    sm_pace_note(&sm_engine.clock, event);
+    sm_pace_note(&sm_engine.clock, event, segments->disturbed);
     watch_anew(segments);
     *now = segments->cpu_ticks;
     if (segments->cpu_ns < 0)

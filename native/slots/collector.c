@@ -22,9 +22,11 @@ static void pass_on(PyObject *const *arguments, Py_ssize_t count) {
     }
 }
 
-static long number(PyObject *info, const char *name) {
-    PyObject *value = PyDict_CheckExact(info) ? PyDict_GetItemString(info, name) : NULL; /* borrowed */
-    return value != NULL && PyLong_CheckExact(value) ? PyLong_AsLong(value) : 0;
+long sm_pause_number(const sm_pause *pause, const char *name) {
+    PyObject *value = PyDict_CheckExact(pause->info) ? PyDict_GetItemString(pause->info, name) : NULL; /* borrowed */
+    long number = value != NULL && PyLong_CheckExact(value) ? PyLong_AsLong(value) : 0;
+    PyErr_Clear();
+    return number;
 }
 
 static PyObject *around(PyObject *Py_UNUSED(self), PyObject *const *arguments, Py_ssize_t count) {
@@ -34,10 +36,7 @@ static PyObject *around(PyObject *Py_UNUSED(self), PyObject *const *arguments, P
     if (begins)
         pass_on(arguments, count);
     if (known && collector.call != NULL) {
-        sm_pause pause = {.begins = begins, .generation = number(arguments[1], "generation")};
-        pause.collected = number(arguments[1], "collected");
-        pause.uncollectable = number(arguments[1], "uncollectable");
-        PyErr_Clear();
+        sm_pause pause = {begins, arguments[1]};
         collector.call(&pause);
     }
     if (!begins)

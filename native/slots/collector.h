@@ -12,9 +12,11 @@
 
 typedef struct {
     bool begins;
-    long generation;
-    long collected, uncollectable; /* objects; where it ends */
+    PyObject *info; /* borrowed: what the interpreter tells of it */
 } sm_pause;
+
+/* "generation"; where it ends, "collected" and "uncollectable" objects. 0: not told. */
+long sm_pause_number(const sm_pause *pause, const char *name);
 
 /* From the thread that collects, with the GIL, at a place where Python code could run: the program's own callbacks are
  * no part of the pause. */

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "recorder/calls/frames.h"
+#include "recorder/calls/pauses.h"
 #include "recorder/calls/store.h"
 
 /* ---- paths ---- */
@@ -335,6 +336,7 @@ static void start(const sm_settings *settings) {
         sm_function_by_id(i)->flags &= ~(uint32_t)SM_FUNCTION_SITES_OFF;
     sm_tree.gaps = sm_segments_seed();
     sm_journal_start(settings, sm_engine.output.writer);
+    sm_pauses_start(settings);
 }
 
 static sm_node *new_root(sm_tree_thread *tree) {
@@ -390,8 +392,11 @@ static sm_node *seed(sm_thread *thread, sm_node *parent, PyCodeObject *code, PyO
 
 static bool resync(sm_thread *thread, const sm_walked_frame *frames, size_t below, size_t count) {
     sm_tree_thread *tree = sm_tree_of(thread);
+    bool starts = sm_from_starts(tree);
+    if (starts && tree->fold_count == 0 && thread->chunk == sm_tstate_chunk(thread->tstate))
+        sm_shadows_settle(thread); /* what was entered last may have ended, and nothing told of it */
     bool same = sm_tree_resync(thread, frames, below, count, seed);
-    if (sm_from_starts(tree))
+    if (starts)
         sm_shadows_rebuild(thread, frames, below, count);
     return same;
 }
@@ -405,6 +410,7 @@ static void code_died(sm_code_entry *entry) {
 }
 
 static void stop(void) {
+    sm_pauses_stop();
     sm_journal_stop();
     sm_node_forget_lists();
 }

@@ -10,7 +10,6 @@
 #include "recorder/calls/blocks.h"
 #include "recorder/calls/levels.h"
 #include "recorder/calls/store.h"
-#include "slots/collector.h"
 
 #define UNIT_NS 16        /* a unit of marks is no longer: less than an event costs */
 #define LONGEST_TEXT 4096 /* bytes of an instant */
@@ -248,20 +247,18 @@ bool sm_journal_instant(sm_thread *thread, unsigned kind, uint64_t span, const c
     return true;
 }
 
-/* A pause of the cycle collector, on the thread that collects. */
-static void note_pause(const sm_pause *pause) {
+void sm_journal_pause(sm_thread *thread, const sm_pause *pause) {
     static const char name[] = "garbage collection";
-    sm_thread *thread = sm_this_thread;
-    if (!sm_engine.running || sm_engine.forked || thread->session != sm_engine.session || thread->ended)
-        return; /* no event has come from this thread */
+    if (!journal.file)
+        return;
     char json[96] = "";
+    long collected = sm_pause_number(pause, "collected"), uncollectable = sm_pause_number(pause, "uncollectable");
     if (pause->begins)
-        snprintf(json, sizeof json, "{\"generation\":%ld}", pause->generation);
-    else if (pause->uncollectable != 0)
-        snprintf(json, sizeof json, "{\"collected\":%ld,\"uncollectable\":%ld}", pause->collected,
-                 pause->uncollectable);
+        snprintf(json, sizeof json, "{\"generation\":%ld}", sm_pause_number(pause, "generation"));
+    else if (uncollectable != 0)
+        snprintf(json, sizeof json, "{\"collected\":%ld,\"uncollectable\":%ld}", collected, uncollectable);
     else
-        snprintf(json, sizeof json, "{\"collected\":%ld}", pause->collected);
+        snprintf(json, sizeof json, "{\"collected\":%ld}", collected);
     unsigned kind = pause->begins ? SM_INSTANT_PAUSE_BEGINS : SM_INSTANT_PAUSE_ENDS;
     journal.pauses += pause->begins;
     (void)sm_journal_instant(thread, kind, journal.pauses, name, sizeof name - 1, json, strlen(json));
@@ -328,13 +325,9 @@ void sm_journal_start(const sm_settings *settings, sm_writer *writer) {
     sm_blocks_filter filter = {settings->journal_least_ns, journal.depth, sm_journal_unit};
     if (on)
         sm_blocks_start(journal.on ? writer : NULL, journal.filtered ? &filter : NULL);
-    if (journal.file)
-        (void)sm_collector_tell(note_pause);
 }
 
 void sm_journal_stop(void) {
-    if (journal.file)
-        (void)sm_collector_tell(NULL);
     for (sm_thread *thread = sm_engine.threads; thread != NULL && journal.on; thread = thread->next) {
         if (thread->session == sm_engine.session && !thread->ended)
             sm_journal_thread_end(thread);

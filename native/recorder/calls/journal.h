@@ -27,6 +27,7 @@
 #include "base/compiler.h"
 #include "journal/tokens.h"
 #include "recorder/calls/tree.h"
+#include "slots/collector.h"
 
 #define SM_JOURNAL_STRIDE 31 /* bytes between two marks, at most */
 
@@ -58,6 +59,8 @@ void sm_journal_entered(sm_thread *thread, sm_node *node);
  * is no journal, or it is too long. */
 bool sm_journal_instant(sm_thread *thread, unsigned kind, uint64_t span, const char *name, size_t name_size,
                         const char *json, size_t json_size);
+void sm_journal_pause(sm_thread *thread,
+                      const sm_pause *pause); /* of the cycle collector; it collects on this thread */
 
 /* Where each event has its own time, the clock is marked behind each, at once. */
 extern unsigned sm_journal_unit; /* a unit of marks is so many ticks, as a power of two */

@@ -116,6 +116,8 @@ void sm_tree_poke(sm_thread *thread); /* these three are the recorder's */
 void sm_tree_hold(sm_thread *thread);
 void sm_tree_go_on(sm_thread *thread);
 void sm_tree_close(sm_thread *thread); /* held, it ends: with its open segment, if that is timed always */
+/* So many ticks of what the current node did are known: those that began then and end now, without an event. */
+void sm_tree_take_out(sm_thread *thread, uint64_t began, uint64_t ticks);
 
 /* stacks.c */
 /* Makes the child for a frame that runs already; see calltree.c. */

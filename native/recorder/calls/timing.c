@@ -354,6 +354,27 @@ void sm_tree_go_on(sm_thread *thread) {
     sm_segments_go_on(&sm_tree_of(thread)->segments);
 }
 
+/* They are counted as a long segment of the node, and go by between the two parts of what they interrupt. A sample that
+ * they interrupt is given up: what comes after them finds the caches full of other data. */
+void sm_tree_take_out(sm_thread *thread, uint64_t began, uint64_t ticks) {
+    sm_tree_thread *tree = sm_tree_of(thread);
+    sm_segments *segments = &tree->segments;
+    if (segments->open != NULL && segments->open_step != SM_SEGMENT_ALWAYS) {
+        uint64_t ran = sm_ticks_since(segments->opened, began);
+        thread->rest_ticks += ran;
+        end_stretch(thread, NULL, ran);
+        segments->open = NULL;
+        segments->seen = began;
+        segments->countdown = segments->left > 0 ? segments->left : sm_gap(&segments->random);
+    }
+    double read = sm_engine.clock.read_ticks;
+    add_long(tree->node, ticks, read * read);
+    sm_rest(tree->node)->stretch_ticks += ticks;
+    thread->rest_ticks += ticks;
+    segments->opened += ticks;
+    segments->seen += ticks;
+}
+
 void sm_tree_close(sm_thread *thread) {
     sm_tree_thread *tree = sm_tree_of(thread);
     sm_node *open = tree->segments.open;

@@ -59,12 +59,14 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The ticks that a turn of a loop takes, of the quickest of several rounds, at the pace of the first of all readings;
- * -1 with an exception. spread: how much longer, relatively, the middling one took. */
+/* The ticks that a turn of a loop takes, of the quickest of several rounds, at the pace of the first of all
+ * measurements; -1 with an exception. spread: how much longer, relatively, the middling one took. */
 static double run(const char *name, int rounds, double *spread) {
     PyObject *loop = PyDict_GetItemString(lab, name); /* borrowed */
-    double took[MOST_ROUNDS], scale = sm_pace_scale(&sm_engine.clock);
+    sm_pace_readings pace = {.count = 0};
+    double took[MOST_ROUNDS];
     for (int i = 0; i < rounds; i++) {
+        sm_pace_gather(&pace, &sm_engine.clock);
         uint64_t before = sm_clock_read(&sm_engine.clock);
         PyObject *result = PyObject_CallOneArg(loop, turns);
         took[i] = (double)(sm_clock_read(&sm_engine.clock) - before) / TURNS;
@@ -75,7 +77,16 @@ static double run(const char *name, int rounds, double *spread) {
     qsort(took, (size_t)rounds, sizeof *took, by_size);
     if (spread != NULL && took[0] > 0)
         *spread = (took[rounds / 2] - took[0]) / took[0];
-    return took[0] * (scale + sm_pace_scale(&sm_engine.clock)) / 2;
+    sm_pace_gather(&pace, &sm_engine.clock);
+    return took[0] * sm_pace_scale(&pace);
+}
+
+/* What was just measured, at the pace of the first measurement. */
+static double at_first_pace(double ticks) {
+    sm_pace_readings pace = {.count = 0};
+    for (int i = 0; i < 3; i++)
+        sm_pace_gather(&pace, &sm_engine.clock);
+    return ticks * sm_pace_scale(&pace);
 }
 
 /* By how much the samples of the loop's lines exceed what they took. */
@@ -89,7 +100,7 @@ static int find_sampled_extra(double recorded) {
     if (run("lines", REPEATS * 2, NULL) < 0)
         return -1;
     sm_engine.recorder->timed(function, after);
-    double samples = after[2] - before[2], took = (after[1] - before[1]) * sm_pace_scale(&sm_engine.clock);
+    double samples = after[2] - before[2], took = at_first_pace(after[1] - before[1]);
     if (samples >= 16)
         sm_engine.sampled_extra = (uint64_t)fmax(0.0, took / samples - recorded / LINES + 0.5);
     return 0;
@@ -107,7 +118,7 @@ static double inside_of_timed(double bare) {
         if (run("lines", 1, NULL) < 0)
             return -1.0;
         sm_engine.recorder->timed(function, after);
-        double mean = (after[0] - before[0]) / (TURNS * LINES) * sm_pace_scale(&sm_engine.clock);
+        double mean = at_first_pace((after[0] - before[0]) / (TURNS * LINES));
         least = least < 0 || mean < least ? mean : least;
     }
     return fmax(0.0, least - bare / LINES);

@@ -1,0 +1,11 @@
+/* The cycle collector's pauses, which are known to begin and end: native/slots/collector.h. */
+#ifndef SM_RECORDER_CALLS_PAUSES_H
+#define SM_RECORDER_CALLS_PAUSES_H
+
+#include "engine/engine.h"
+
+/* A recording begins, after its journal; it ends. With the GIL. */
+void sm_pauses_start(const sm_settings *settings);
+void sm_pauses_stop(void);
+
+#endif
